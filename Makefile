@@ -33,15 +33,15 @@ check:
 # sessions killed at random instants and at every step of settling, 10,000 jobs, and as many on workers that are killed and paused.
 soak:
 	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test commands
-	HAFT_SOAK=2000 $(CARGO) test -p haft-cli --no-default-features --test side_by_side
-	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test random_replays
-	HAFT_SOAK=600 $(CARGO) test -p haft-cli --no-default-features --test kills
-	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test load queued_jobs
-	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test fleet in_a_storm -- --nocapture
+	HAFT_SOAK=2000 $(CARGO) test -p haft-cli --no-default-features --test it tools::parallel_calls
+	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_replays
+	HAFT_SOAK=600 $(CARGO) test -p haft-cli --no-default-features --test it robustness::kills
+	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it queued_jobs
+	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it in_a_storm -- --nocapture
 
 # Ways out of the sandboxes of agents: nobody gets out. A part of `make test`.
 escape:
-	$(CARGO) test -p haft-cli --no-default-features --test escape
+	$(CARGO) test -p haft-cli --no-default-features --test it sandbox::escape
 
 # Speed and memory, as ratios and medians of one run.
 bench:

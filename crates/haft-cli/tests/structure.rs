@@ -3,6 +3,8 @@
 //!
 //! A module uses another one where a path in it leads there: written out, imported, or handed on by a `pub use` on the way.
 //! A module and those that lie in it may use each other: they are one thing, told in parts.
+//!
+//! A binary of its own: `make check` runs it, and compiles no other test of the binary for it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,0 +1,205 @@
+//! Help, configuration, verdicts and lists: what a person reads before a model is asked. The real binary.
+use crate::kit::{Place, Ran};
+use serde_json::{Value, json};
+
+fn configured(place: &Place) -> String {
+    std::fs::read_to_string(place.path().join("person/.config/haft/config.toml")).unwrap_or_default()
+}
+
+#[test]
+fn help_has_a_page_for_each_topic_and_each_command() {
+    let place = Place::new();
+    let all = place.run(&["help"]);
+    assert_eq!(all.code, 0, "{all:?}");
+    for topic in ["permissions", "sessions", "models", "configuration"] {
+        assert!(all.out.contains(&format!("  {topic} ")), "{topic}: {}", all.out);
+        let page = place.run(&["help", topic]);
+        assert!(page.code == 0 && page.out.lines().count() <= 24, "{page:?}");
+        assert!(page.out.lines().all(|line| line.chars().count() <= 85), "{}", page.out);
+        assert!(page.out.to_lowercase().starts_with(topic), "{}", page.out);
+    }
+    let topics = place.run(&["help", "topics"]).out;
+    assert!(topics.contains("  permissions ") && topics.lines().count() == 5, "{topics}");
+    assert!(place.run(&["--help"]).out.lines().count() <= 40);
+    for (words, usage) in [
+        (&["help", "run"][..], "Usage: haft run"),
+        (&["help", "jobs", "add"], "Usage: haft jobs add"),
+        (&["help", "config", "set"], "Usage: haft config set"),
+    ] {
+        let page = place.run(words);
+        assert!(page.code == 0 && page.out.contains(usage), "{words:?}: {page:?}");
+    }
+    let ran = place.run(&["help", "permisions"]);
+    assert!(ran.code == 2 && ran.err.contains("did you mean `permissions`?"), "{ran:?}");
+}
+
+/// Every command that a page of help names is one.
+#[test]
+fn the_pages_of_help_name_commands_that_there_are() {
+    let place = Place::new();
+    let mut count = 0;
+    for topic in ["permissions", "sessions", "models", "configuration"] {
+        let page = place.run(&["help", topic]).out;
+        for line in page.lines().filter_map(|line| line.trim().strip_prefix("haft ")) {
+            let line = line.split("  ").next().unwrap_or_default();
+            let words: Vec<&str> =
+                line.split_whitespace().take_while(|word| !word.starts_with(['-', '"', '\''])).collect();
+            let ran = place.run(&[&words[..], &["--help"]].concat());
+            assert!(ran.code == 0 && ran.out.contains("Usage: haft"), "{line}: {ran:?}");
+            count += 1;
+        }
+    }
+    assert!(count > 20, "{count}");
+}
+
+#[test]
+fn a_value_is_set_and_comments_stay() {
+    let place = Place::new();
+    place.configure("# mine\nmodel = \"openai/gpt-5\" # good\n\n[timeouts]\nidle = 60 # long enough\n");
+    let set = |key: &str, value: &str| place.run(&["config", "set", key, value]);
+    for (key, value) in [
+        ("model", "ollama/qwen3:8b"),
+        ("timeouts.idle", "90"),
+        ("max_cost", "0.50"),
+        ("evidence", "true"),
+        ("effort", "high"),
+        ("rules.allow", "[\"execute:ls\"]"),
+        ("models.\"ollama/x\".window", "32768"),
+        ("vendors.ollama.base_url", "http://127.0.0.1:1/v1"),
+    ] {
+        let ran = set(key, value);
+        assert!(ran.code == 0 && ran.out.is_empty() && ran.err.contains("is set in"), "{key}: {ran:?}");
+    }
+    let text = configured(&place);
+    assert!(text.starts_with("# mine\nmodel = \"ollama/qwen3:8b\" # good\n"), "{text}");
+    for line in [
+        "idle = 90 # long enough",
+        "max_cost = 0.5",
+        "evidence = true",
+        "effort = \"high\"",
+        "allow = [\"execute:ls\"]",
+        "[models.\"ollama/x\"]\nwindow = 32768",
+        "[vendors.ollama]\nbase_url = \"http://127.0.0.1:1/v1\"",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(place.run(&["config", "show"]).out.contains("model = \"ollama/qwen3:8b\""));
+}
+
+#[test]
+fn a_wrong_key_or_value_changes_nothing() {
+    let place = Place::new();
+    let table = [
+        ("modle", "x", "there is no setting `modle`; did you mean `model`?"),
+        ("timeouts.idel", "5", "there is no setting `idel`; did you mean `idle`?"),
+        ("max_cost", "much", "`much` is not an amount above 0"),
+        ("permission", "all", "`all` is none of `read-only`"),
+        ("timeouts.idle", "0", "expected seconds from 1 to 86400"),
+        ("rules.allow", "[\"ls\"]", "cannot read the rule `ls`"),
+        ("model.x", "1", "`model` is not a table"),
+        ("vendors.openai.key", "sk-x", "`haft login VENDOR` keeps it"),
+        ("a..b", "1", "this is not the name of a setting"),
+    ];
+    place.configure("model = \"a/b\"\n");
+    for (key, value, expected) in table {
+        let ran = place.run(&["config", "set", key, value]);
+        assert!(ran.code == 2 && ran.err.contains(expected), "{key}: {ran:?}");
+        assert_eq!(configured(&place), "model = \"a/b\"\n", "{key}");
+    }
+}
+
+#[test]
+fn a_verdict_is_explained_with_the_rule_or_the_mode_that_decides() {
+    let place = Place::new();
+    place.configure(
+        "sandbox = \"off\"\n[rules]\ndeny = [\"read:**/.env\"]\nallow = [\"execute:cargo test *\"]",
+    );
+    place.write(".haft/config.toml", "[rules]\nask = [\"write:docs/**\"]");
+    let check = |words: &[&str]| -> Value {
+        let ran = place.run(&[&["policy", "check", "--json"], words].concat());
+        assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
+        ran.events().remove(0)
+    };
+    let table = [
+        (&["git push"][..], "ask", "the mode `ask` (default)"),
+        (&["git push", "--permission", "full"], "allow", "the mode `full`"),
+        (&["git push", "--permission", "read-only"], "deny", "the mode `read-only`"),
+        (&["cargo test -q"], "allow", "the rule `allow = \"execute:cargo test *\"` ("),
+        (&["read:.env"], "deny", "config.toml`: line 3)"),
+        (&["read:a.txt"], "allow", "the mode `ask`"),
+        (&["write:docs/x.md", "--permission", "full"], "ask", ".haft/config.toml`)"),
+        (&["write:.git/config", "--permission", "full"], "ask", "(built in)"),
+        (&["curl x", "--profile", "pedro"], "deny", "(the profile `pedro`)"),
+        (&["mkfs.ext4 /dev/sda1", "--permission", "full"], "deny", "the guard"),
+        (&["network:example.org"], "ask", "the mode `ask`"),
+    ];
+    for (words, verdict, by) in table {
+        let told = check(words);
+        assert_eq!(told["verdict"], verdict, "{words:?}: {told}");
+        assert!(told["decided_by"].as_str().is_some_and(|told| told.contains(by)), "{words:?}: {told}");
+    }
+    let told = check(&["git push"]);
+    let hint = "`allow = [\"execute:git push\"]` under `[rules]` in your configuration allows it, `--permission full` allows everything";
+    assert_eq!(told["hint"], hint);
+    // Where commands can be confined, what they change is asked for afterwards.
+    let confines = place.run(&["doctor"]).out.contains("can be confined here");
+    place.configure("sandbox = \"auto\"");
+    assert_eq!(check(&["ls"])["verdict"], if confines { "allow" } else { "ask" });
+    place.configure("sandbox = \"off\"");
+    let ran = place.run(&["policy", "check", "git", "push"]);
+    let expected =
+        format!("ask    `execute:git push` needs approval\nby     the mode `ask` (default)\nhint   {hint}\n");
+    assert_eq!((ran.code, ran.out), (0, expected));
+}
+
+#[test]
+fn every_list_has_a_heading_a_form_for_programs_and_a_word_when_empty() {
+    let place = Place::new();
+    let table = [
+        (&["agents", "list"][..], "AGENT ", "builder"),
+        (&["profiles", "list"], "PROFILE ", "pedro"),
+        (&["tools", "list"], "TOOL ", "read"),
+        (&["models", "list"], "MODEL ", "openai/…"),
+    ];
+    for (words, heading, row) in table {
+        let listed = place.run(words);
+        assert!(listed.out.starts_with(heading) && listed.out.contains(&format!("\n{row}")), "{listed:?}");
+        let objects = place.run(&[words, &["--json"]].concat()).events();
+        assert_eq!(objects.len(), listed.out.lines().count() - 1, "{words:?}");
+        assert!(objects.iter().any(|object| object.to_string().contains(&format!("\"{row}\""))), "{words:?}");
+    }
+    for (words, nothing) in [
+        (["jobs", "list"], "There is no job yet: `haft build \"TEXT\"` begins one.\n"),
+        (["commands", "list"], "There is no saved prompt yet: a file `.haft/commands/NAME.md` makes one.\n"),
+        (["sessions", "list"], "There is no session yet: `haft` begins one.\n"),
+    ] {
+        let ran: Ran = place.run(&words);
+        assert_eq!((ran.code, ran.out.as_str()), (0, nothing), "{words:?}");
+        assert_eq!(place.run(&[&words[..], &["--json"]].concat()).out, "");
+    }
+    place.write(".haft/commands/fix.md", "---\ndescription: Fix it\n---\nFix $ARGUMENTS\n");
+    let model = place.script("m", &[json!({"say": "It is a question."})]);
+    place.run(&["triage", "the parser fails", "--model", &model]);
+    assert!(place.run(&["commands", "list"]).out.starts_with("COMMAND  DESCRIPTION\n/fix     Fix it\n"));
+    let jobs = place.run(&["jobs", "list"]).out;
+    assert!(jobs.starts_with("JOB ") && jobs.contains("  triager  "), "{jobs}");
+}
+
+/// Those of MCP servers as well, as models are told of them; a server that does not start is told beside the list.
+#[test]
+fn tools_are_listed_with_those_of_servers() {
+    let place = Place::new();
+    place.script("work/x", &[json!({"say": "unheard"})]);
+    let own = env!("CARGO_BIN_EXE_haft");
+    let arguments = r#"["mcp", "--no-agents", "--expose", "read", "--model", "script/x"]"#;
+    place.configure(&format!(
+        "[mcp.own]\ncommand = \"{own}\"\narguments = {arguments}\n[mcp.gone]\ncommand = \"no-such-program\"\n"
+    ));
+    for words in
+        [&["tools", "list"][..], &["tools", "list", "--json"], &["tools", "schema", "mcp__own__read"]]
+    {
+        let told = place.run(words);
+        assert!(told.code == 0 && told.out.contains("mcp__own__read"), "{words:?}: {told:?}");
+        assert!(told.err.contains("gone: cannot start the MCP server"), "{words:?}: {told:?}");
+    }
+}

@@ -1,0 +1,191 @@
+//! What a person and a project bring along: hooks, notes, skills, commands. The real binary, a scripted model.
+use crate::kit::{Place, Ran, Server, openai_text};
+use serde_json::{Value, json};
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+fn bash(command: &str) -> Value {
+    json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
+}
+
+fn says(text: &str) -> Value {
+    json!({"say": text})
+}
+
+/// Writes a file of the person's configuration.
+fn own(place: &Place, name: &str, text: &str) {
+    let file = place.path().join("person/.config/haft").join(name);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+#[test]
+fn hooks_of_the_person_guard_and_a_project_has_none() {
+    let place = Place::new();
+    let guard = "#!/bin/sh\nif grep -q 'rm '; then echo 'ask me before you remove' >&2; exit 2; fi\n";
+    let script = place.write("guard.sh", guard);
+    own(
+        &place,
+        "config.toml",
+        &format!(
+            "[[hooks]]\nevent = \"before_tool\"\ntool = \"bash\"\ncommand = \"sh {}\"\n\n[[hooks]]\nevent = \"turn_start\"\n\
+             command = \"if grep -q secret; then echo 'not that' >&2; exit 2; fi\"\n",
+            script.display()
+        ),
+    );
+    let model = place.script("m", &[bash("rm guard.sh"), bash("echo one"), says("Done.")]);
+    let ran = place.run(&["run", "--model", &model, "--permission", "full", "go"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Done.\n"), "{ran:?}");
+    assert!(ran.err.contains("a hook denied `bash`: ask me before you remove"), "{}", ran.err);
+    assert!(ran.err.contains("✓ one") && place.read("guard.sh").is_some(), "{}", ran.err);
+    let refused = place.run(&["run", "--model", &model, "the secret is 7"]);
+    assert_eq!((refused.code, refused.err.as_str()), (4, "error: a hook denied the prompt: not that\n"));
+    // A repository starts nothing.
+    place.write(".haft/config.toml", "[[hooks]]\nevent = \"turn_end\"\ncommand = \"touch started\"\n");
+    let ran = place.run(&["run", "--model", &model, "go"]);
+    assert!(ran.code == 2 && ran.err.contains("a project may not have hooks"), "{ran:?}");
+    assert_eq!(place.read("started"), None);
+}
+
+/// What a model is told first in the folder `work`, and what the person reads aside.
+fn system(place: &Place, work: &Path) -> (String, String) {
+    let server = Server::start(vec![openai_text("Done.")]);
+    let mut command = place.haft(&["run", "--model", "openai/any", "go"]);
+    command.env("OPENAI_BASE_URL", format!("{}/v1", server.address)).env("OPENAI_API_KEY", "sk-x");
+    let ran = Ran::from(command.current_dir(work).output().unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    (server.asked()[0]["messages"][0]["content"].as_str().unwrap().to_owned(), ran.err)
+}
+
+#[test]
+fn notes_are_told_from_far_to_near() {
+    let place = Place::new();
+    let part = place.work().join("part");
+    fs::create_dir_all(&part).unwrap();
+    fs::create_dir_all(place.work().join(".git")).unwrap();
+    assert!(!system(&place, &part).0.contains("# Notes"));
+    // Above the repository, and beside a file that goes first.
+    fs::write(place.path().join("AGENTS.md"), "Nobody's.").unwrap();
+    place.write("AGENTS.md", "Ours.");
+    place.write("CLAUDE.md", "For another one.");
+    place.write("part/CLAUDE.md", "Nearest.");
+    own(&place, "AGENTS.md", "Mine.");
+    let own_file = place.path().join("person/.config/haft/AGENTS.md");
+    let expected = format!(
+        "\n<note file=\"{}\">\nMine.\n</note>\n\n<note file=\"../AGENTS.md\">\nOurs.\n</note>\n\n\
+         <note file=\"CLAUDE.md\">\nNearest.\n</note>\n",
+        own_file.display()
+    );
+    let (told, _) = system(&place, &part);
+    assert!(told.ends_with(&expected), "{told}");
+}
+
+// D14
+#[test]
+fn a_repository_does_not_make_other_files_a_part_of_the_prompt() {
+    let place = Place::new();
+    fs::write(place.path().join("private.txt"), "---\nname: x\ndescription: 7421\n---\n7421").unwrap();
+    for name in [".haft/commands", ".haft/skills/x"] {
+        fs::create_dir_all(place.work().join(name)).unwrap();
+    }
+    let links = ["AGENTS.md", ".haft/commands/x.md", ".haft/skills/x/SKILL.md", ".haft/skills/y"];
+    for link in links {
+        let to = if link.ends_with('y') { place.path() } else { place.path().join("private.txt") };
+        symlink(to, place.work().join(link)).unwrap();
+    }
+    let (told, aside) = system(&place, &place.work());
+    assert!(!told.contains("7421"), "{told}");
+    assert!(aside.contains("/AGENTS.md` was left out: it leads out of `"), "{aside}");
+    let ran = place.run(&["run", "/x"]);
+    assert!(ran.err.contains("error: there is no command `/x`"), "{ran:?}");
+}
+
+// The half of Alfred's second requirement that is about skills
+#[test]
+fn skills_of_the_person_and_the_project_are_found() {
+    let place = Place::new();
+    own(&place, "skills/release/SKILL.md", "---\nname: release\ndescription: Mine.\n---\nAsk first.\n");
+    own(&place, "skills/release/list.txt", "1. Tag it.\n");
+    place
+        .write(".haft/skills/theirs/SKILL.md", "---\nname: theirs\ndescription: Ours.\nlicense: MIT\n---\nx");
+    place.write(".haft/skills/again/SKILL.md", "---\nname: release\ndescription: Not this.\n---\nx");
+    place.write(".haft/skills/broken/SKILL.md", "x");
+    let (told, aside) = system(&place, &place.work());
+    assert!(told.ends_with("\n\n- release: Mine.\n- theirs: Ours."), "{told}");
+    let left_out =
+        ["/again` was left out: there is another", "/broken` was left out: it does not begin with a header"];
+    assert!(left_out.iter().all(|why| aside.contains(why)), "{aside}");
+    // Without an approval, though it lies outside the workspace.
+    let list = place.path().join("person/.config/haft/skills/release/list.txt");
+    let script = [
+        json!({"calls": [{"name": "skill", "arguments": {"name": "release"}}]}),
+        json!({"calls": [{"name": "read", "arguments": {"path": list}}]}),
+        says("Done."),
+    ];
+    let model = place.script("m", &script);
+    let ran = place.run(&["run", "--json", "-q", "--agent", "reviewer", "--model", &model, "go"]);
+    let ended: Vec<String> = ran
+        .events()
+        .iter()
+        .filter(|event| event["type"] == "tool_ended")
+        .map(|event| event["content"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(
+        ended[0].starts_with("Ask first.\n\nFiles of this skill:\n- ") && ended[0].ends_with("/list.txt"),
+        "{ended:?}"
+    );
+    assert_eq!(ended[1], "     1\t1. Tag it.");
+}
+
+#[test]
+fn a_prompt_in_a_file_is_said_by_its_name() {
+    let place = Place::new();
+    let header = "---\ndescription: Fix one thing\nagent: reviewer\n---\n";
+    own(&place, "commands/fix.md", &format!("{header}Fix $1 in $ARGUMENTS.\n"));
+    place.write(".haft/commands/fix.md", "Not this.");
+    place.write(".haft/commands/hi.md", "Say hi.");
+    place.write(".haft/commands/dear.md", "---\nmodel: openai/dear\n---\nx");
+    let model = place.script("m", &[says("Done.")]);
+    let said = |prompt: &[&str]| {
+        let ran = place.run(&[&["run", "--json", "--model", &model], prompt].concat());
+        let events = ran.events();
+        let prompted = events.iter().find(|event| event["type"] == "prompted");
+        let text = prompted.map(|event| event["parts"][0]["text"].as_str().unwrap().to_owned());
+        (text.unwrap_or_default(), events.first().map(|event| event["agent"].clone()), ran.err)
+    };
+    let table: [(&[&str], &str, &str); 5] = [
+        (&["/fix", "a", "b"], "Fix a in a b.", "reviewer"),
+        (&["/fix a b", "--agent", "haft"], "Fix a in a b.", "haft"),
+        (&["/hi"], "Say hi.", "haft"),
+        (&["/hi", "twice"], "Say hi.\n\ntwice", "haft"),
+        (&["/etc/hosts looks odd"], "/etc/hosts looks odd", "haft"),
+    ];
+    for (prompt, expected, agent) in table {
+        let (text, by, err) = said(prompt);
+        assert_eq!((text.as_str(), by), (expected, Some(json!(agent))), "{prompt:?} {err}");
+    }
+    let unknown = said(&["/fxi a"]).2;
+    assert!(
+        unknown.starts_with("error: there is no command `/fxi`\nhint: did you mean `/fix`? "),
+        "{unknown}"
+    );
+    assert!(said(&["/dear"]).2.contains("a project may not choose the model `openai/dear`"));
+    // What comes on standard input may be anything.
+    let piped = place.run_with_input(&["run", "-q", "--model", &model, "-"], b"/fxi");
+    assert_eq!(piped.out, "Done.\n", "{piped:?}");
+    let list = place.run(&["commands", "list"]).out;
+    assert_eq!(list, "COMMAND  DESCRIPTION\n/dear\n/fix     Fix one thing\n/hi\n");
+}
+
+#[test]
+fn a_conversation_knows_commands_too() {
+    let place = Place::new();
+    place.write(".haft/commands/hi.md", "Say hi to $ARGUMENTS.");
+    own(&place, "commands/look.md", "---\nagent: reviewer\n---\nLook.");
+    let model = place.script("m", &[says("Hi.")]);
+    let ran = place.run_with_input(&["chat", "--model", &model], b"/hi Ann\n/look\n/hx\nexit\n");
+    assert_eq!((ran.code, ran.out.matches("Hi.").count()), (0, 1), "{ran:?}");
+    assert!(ran.err.contains("error: `/look` names an agent or a model"), "{ran:?}");
+    assert!(ran.err.contains("error: there is no command `/hx`\nhint: did you mean `/hi`?"), "{ran:?}");
+    let journal = fs::read_to_string(place.journal()).unwrap();
+    assert!(journal.contains("Say hi to Ann.") && journal.matches("\"prompted\"").count() == 1, "{journal}");
+}

@@ -1,0 +1,101 @@
+//! Jobs of a fleet that wait for a person: they say so, and leave their slot to others. The real binary, a real PostgreSQL.
+use crate::kit::{
+    fleet::{Fleet, count, end, publish, say},
+    serving::Serving,
+};
+use serde_json::{Value, json};
+use std::process::Stdio;
+
+fn of(server: &Serving, line: &str) -> Value {
+    server.ask(line, "").json()
+}
+
+fn asked(server: &Serving, id: &str) -> Vec<Value> {
+    of(server, &format!("GET /v1/sessions/{id}/asked")).as_array().unwrap().clone()
+}
+
+fn status(server: &Serving, id: &str) -> String {
+    of(server, &format!("GET /v1/jobs/{id}"))["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_job_that_waits_for_a_person_says_so_and_leaves_its_slot_to_others() {
+    let Some(fleet) = Fleet::new() else { return };
+    let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let until = |what: &str, is: &dyn Fn() -> bool| fleet.wait_for(what, || is().then_some(()));
+    let script = fleet.place.script("steps.jsonl", &[count(), publish(), say()]);
+    let begin = || {
+        let words = ["worker", "--model", &script, "--permission", "ask", "--workers", "1", "--lease", "3"];
+        fleet.haft(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut worker = begin();
+    // With one slot, each of them comes as far as its question.
+    let jobs: Vec<String> = (0..3).map(|_| fleet.add()).collect();
+    for id in &jobs {
+        until("it waits", &|| status(&server, id) == "waiting");
+    }
+    let metrics = server.ask("GET /metrics", "").body;
+    for line in ["{status=\"waiting\"} 3\n", "{status=\"running\"} 0\n", "{status=\"pending\"} 0\n"] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
+    let told = fleet.run(&["fleet", "status", "--json"]);
+    assert!(told.out.contains(r#"{"owner":"admin","status":"waiting","count":3}"#), "{told:?}");
+    let waiting = of(&server, "GET /v1/jobs?status=waiting")["jobs"].as_array().unwrap().len();
+    assert_eq!(waiting, 3);
+    // What is asked is told with the lines of the file, as where nothing is on other machines.
+    let first = &jobs[0];
+    let card = asked(&server, first).remove(0);
+    let approval = &card["approval"];
+    assert_eq!(
+        (&approval["sentence"], &approval["bulk"]),
+        (&json!("Edit counter.txt?"), &json!([])),
+        "{card}"
+    );
+    let lines = &approval["files"][0]["hunks"][0];
+    let shown =
+        |place: usize, number: &str| (lines[place][number].clone(), lines[place]["parts"].to_string());
+    assert_eq!(shown(0, "old").0, json!(1), "{card}");
+    assert!(shown(0, "old").1.contains("end") && shown(1, "new").1.contains("+"), "{card}");
+    let same = of(&server, &format!("GET /v1/sessions/{first}/diff?seq={}", card["seq"]));
+    assert_eq!(same, approval["files"], "{same}");
+    assert_eq!(server.ask(&format!("GET /v1/sessions/{first}/diff?seq=9999"), "").status, 404);
+
+    // One stream follows them all, as the page does.
+    let path = format!("/v1/events?follow={first}:0,{}:0,nobody:0", jobs[1]);
+    let mut stream = server.stream(&path, "");
+    let mut seen = [0; 3];
+    while seen.contains(&0) {
+        let event = stream.next().unwrap();
+        seen[event["follow"].as_u64().unwrap() as usize] += 1;
+    }
+    // An answer lets the job go on, the others wait.
+    let answer = |id: &str, answer: &str| {
+        let call = asked(&server, id).remove(0)["call"].clone();
+        let body = json!({"call": call, "answer": answer}).to_string();
+        assert_eq!(server.ask(&format!("POST /v1/sessions/{id}/answer"), &body).status, 202);
+    };
+    answer(first, "once");
+    until("it asks to publish", &|| {
+        asked(&server, first).first().is_some_and(|card| card["approval"]["tool"] == "publish")
+    });
+    answer(first, "once");
+    until("it goes on and ends", &|| status(&server, first) == "completed");
+    assert_eq!(asked(&server, first), Vec::<Value>::new());
+    assert_eq!([&jobs[1], &jobs[2]].map(|id| status(&server, id)), ["waiting", "waiting"]);
+    // One whose worker dies asks anew with the next one.
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    let mut worker = begin();
+    for id in &jobs[1..] {
+        until("it waits again", &|| fleet.job(id, "attempts") == "2" && status(&server, id) == "waiting");
+    }
+    answer(&jobs[1], "no");
+    until("the next call asks", &|| {
+        asked(&server, &jobs[1]).first().is_some_and(|card| card["approval"]["tool"] == "publish")
+    });
+    for id in &jobs[1..] {
+        assert_eq!(server.ask(&format!("POST /v1/jobs/{id}/cancel"), "").status, 202);
+        until("it is stopped", &|| status(&server, id) == "cancelled");
+    }
+    end(&mut worker);
+}

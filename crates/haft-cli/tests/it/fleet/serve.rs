@@ -1,0 +1,124 @@
+//! `haft serve --fleet`: what it says of itself, as every `haft serve` does. The real binary, a real PostgreSQL.
+use crate::kit::{fleet::Fleet, serving::Serving};
+
+/// Every route of the description, with the name of a job where one is wanted.
+fn routes(server: &Serving, job: &str) -> Vec<String> {
+    let described = server.ask("GET /openapi.json", "").json();
+    let paths = described["paths"].as_object().into_iter().flatten();
+    let routes = paths.flat_map(|(path, methods)| {
+        let (path, methods) = (path.replace("{id}", job), methods.as_object().into_iter().flatten());
+        methods.map(move |(method, _)| format!("{} {path}", method.to_uppercase()))
+    });
+    routes.collect()
+}
+
+#[test]
+fn a_server_of_a_fleet_describes_each_of_its_routes() {
+    let Some(fleet) = Fleet::new() else { return };
+    let id = fleet.add();
+    let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let routes = routes(&server, &id);
+    assert_eq!(routes.len(), 15, "{routes:?}");
+    for route in routes.iter().filter(|route| !route.ends_with("/events") && !route.ends_with("/healthz")) {
+        let answered = server.ask(route, "");
+        assert!(!answered.body.contains("there is no such route"), "{route}: {answered:?}");
+        assert!(![405, 500].contains(&answered.status), "{route}: {answered:?}");
+        let unknown = server.with(route, &[("host", &server.address)], "");
+        assert_eq!(unknown.status, 401, "{route}: {unknown:?}");
+    }
+    let missing = server.ask("GET /v1/models", "");
+    assert!(missing.status == 404 && missing.error() == "not_found", "{missing:?}");
+    // The page holds nothing of anybody.
+    for file in ["/", "/main.js", "/job.js", "/worker.js"] {
+        let page = server.with(&format!("GET {file}"), &[("host", &server.address)], "");
+        assert!(page.status == 200 && page.head.contains("content-security-policy"), "{file}: {page:?}");
+    }
+}
+
+#[test]
+fn a_server_of_a_fleet_tells_figures_of_all_jobs_to_nobody_but_its_admin() {
+    let Some(fleet) = Fleet::new() else { return };
+    let mut server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    fleet.add();
+    let told = server.ask("GET /metrics", "");
+    assert!(told.head.contains("content-type: application/openmetrics-text"), "{told:?}");
+    for line in [
+        "haft_fleet_jobs{status=\"pending\"} 1\n",
+        "haft_fleet_jobs{status=\"waiting\"} 0\n",
+        "haft_fleet_workers 0\n",
+        "haft_fleet_database_up 1\n",
+        "# UNIT haft_fleet_oldest_waits_seconds seconds\n",
+        "haft_http_connections ",
+        "haft_event_streams 0\n",
+    ] {
+        assert!(told.body.contains(line), "{line}: {told:?}");
+    }
+    assert!(told.body.ends_with("# EOF\n") && !told.body.contains("haft_sessions_open"), "{told:?}");
+    let admin = server.token.clone();
+    fleet.run(&["fleet", "owner", "ann"]).out.trim().clone_into(&mut server.token);
+    assert_eq!(server.ask("GET /v1/jobs", "").status, 200);
+    assert_eq!(server.ask("GET /metrics", "").status, 404);
+    server.token = admin;
+    fleet.server.stop();
+    let away = server.ask("GET /metrics", "");
+    assert!(away.status == 200 && away.body.contains("haft_fleet_database_up 0\n"), "{away:?}");
+    assert!(!away.body.contains("haft_fleet_jobs{"), "{away:?}");
+}
+
+#[test]
+fn a_request_with_a_key_is_done_once_by_all_servers_of_a_fleet() {
+    let Some(fleet) = Fleet::new() else { return };
+    let start = || Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let (mut one, two) = (start(), start());
+    let keyed = |server: &Serving, line: &str, body: &str| {
+        let token = format!("Bearer {}", server.token);
+        let head = [
+            ("host", server.address.as_str()),
+            ("authorization", token.as_str()),
+            ("content-type", "application/json"),
+            ("idempotency-key", "the key"),
+        ];
+        server.with(line, &head, body)
+    };
+    let path = {
+        let made = one.ask("POST /v1/jobs", r#"{"description":"before"}"#).json();
+        format!("POST /v1/sessions/{}", made["job"].as_str().unwrap())
+    };
+    let count = |table: &str| fleet.number(&format!("SELECT count(*) FROM {table}"));
+    let table = [
+        ("POST /v1/jobs".to_owned(), r#"{"description":"once"}"#, "jobs", 1),
+        (format!("{path}/prompt"), r#"{"text":"go on"}"#, "commands", 1),
+        (format!("{path}/answer"), r#"{"call":"a","answer":"no","because":"later"}"#, "commands", 2),
+        (format!("{path}/interrupt"), "{}", "commands", 1),
+    ];
+    for (line, body, rows, more) in &table {
+        fleet.server.sql("DELETE FROM requests");
+        let before = count(rows);
+        let answers: Vec<_> = std::thread::scope(|scope| {
+            let asks: Vec<_> =
+                [&one, &two, &one, &two].map(|server| scope.spawn(|| keyed(server, line, body))).into();
+            asks.into_iter().map(|ask| ask.join().unwrap()).collect()
+        });
+        for answer in &answers {
+            assert!(answer.status == 201 || answer.status == 202, "{line}: {answer:?}");
+            assert_eq!((answer.status, &answer.body), (answers[0].status, &answers[0].body), "{line}");
+        }
+        assert_eq!(count(rows) - before, *more, "{line}");
+        assert_eq!(keyed(&one, line, r#"{"description":"other"}"#).status, 422, "{line}");
+        // The answer was lost with the server that gave it.
+        fleet.server.sql("UPDATE requests SET status = NULL");
+        one.kill();
+        one = start();
+        let again = keyed(&one, line, body);
+        assert_eq!((again.status, &again.body), (answers[0].status, &answers[0].body), "{line}");
+        assert_eq!(count(rows) - before, *more, "{line}");
+    }
+    // Another client's key is another one, and an old one is forgotten.
+    let jobs = count("jobs");
+    let (line, body, ..) = &table[0];
+    fleet.server.sql("UPDATE requests SET made = made - interval '25 hours'");
+    assert_eq!(keyed(&one, line, body).status, 201);
+    fleet.run(&["fleet", "owner", "ann"]).out.trim().clone_into(&mut one.token);
+    assert_eq!(keyed(&one, line, body).status, 201);
+    assert_eq!(count("jobs"), jobs + 2);
+}

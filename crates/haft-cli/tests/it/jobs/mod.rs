@@ -1,0 +1,3 @@
+//! Jobs on one machine.
+mod lifecycle;
+mod retries;

@@ -1,0 +1,3 @@
+//! Haft as a server of the Model Context Protocol, and as its client.
+mod listen;
+mod parallel_calls;

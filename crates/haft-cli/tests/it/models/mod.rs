@@ -1,0 +1,8 @@
+//! Which model is asked, how, and what its errors say.
+mod default_model;
+mod effort;
+mod embedded;
+mod error_messages;
+mod llama_server;
+mod ollama;
+mod wires;

@@ -1,0 +1,4 @@
+//! What needs approval, and what commands may not read.
+mod consent;
+mod promises;
+mod secrets;

@@ -1,0 +1,9 @@
+//! `haft run` and `haft chat`: a turn from a shell.
+mod chat;
+mod evidence;
+mod first_request;
+mod interrupts;
+mod limits;
+mod prompt;
+mod rounds;
+mod verbose;

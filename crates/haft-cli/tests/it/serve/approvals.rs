@@ -1,0 +1,59 @@
+//! What `haft serve` tells of a call that asks, and of several sessions on one stream.
+use crate::kit::{Place, project::begin_repository, serving::Serving};
+use serde_json::{Value, json};
+
+fn bash(command: &str) -> [Value; 2] {
+    [json!({"calls": [{"name": "bash", "arguments": {"command": command}}]}), json!({"say": "Done."})]
+}
+
+#[test]
+fn a_question_names_what_a_command_does_below_ignored_folders() {
+    let place = Place::in_sight();
+    place.write(".gitignore", "node_modules\n");
+    begin_repository(&place.work());
+    let many = "mkdir -p node_modules/a && for i in $(seq 700); do echo $i >node_modules/a/$i; done";
+    let model = place.script("model", &bash(many));
+    let server = Serving::start(&place, &["--model", &model, "--permission", "ask"]);
+    let id = server.session("{}");
+    let mut events = server.follow(&id, "");
+    server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"install"}"#);
+    let asks = events.until("approval_asked").pop().unwrap();
+    let card = server.ask(&format!("GET /v1/sessions/{id}/asked"), "").json().as_array().unwrap()[0].clone();
+    assert_eq!(card["seq"], asks["seq"]);
+    let bulk = card["approval"]["bulk"].as_array().unwrap();
+    assert!(bulk.len() == 1 && bulk[0].as_str().unwrap().contains("node_modules"), "{card}");
+    assert!(bulk[0].as_str().unwrap().contains("700"), "{card}");
+}
+
+#[test]
+fn one_stream_follows_several_sessions() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"say": "Done."}), json!({"say": "Done."})]);
+    let server = Serving::start(&place, &["--model", &model]);
+    let [one, two] = ["one", "two"].map(|name| server.session(&json!({"name": name}).to_string()));
+    let prompt =
+        |id: &str| server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go","wait":true}"#);
+    prompt(&one);
+    // From the beginning, from the second entry on, and one that is not there.
+    let path = format!("/v1/events?follow={one}:0,{two}:1,nobody:0,{one}:2");
+    let mut stream = server.stream(&path, "");
+    let mut seen: [Vec<u64>; 4] = Default::default();
+    let mut states = Vec::new();
+    prompt(&two);
+    while seen[1].len() < 3 || seen[0].len() < 4 || seen[3].len() < 2 || seen[2].is_empty() {
+        let event = stream.next().unwrap();
+        match event["follow"].as_u64() {
+            Some(2) => {
+                assert_eq!(event["error"]["type"], "not_found", "{event}");
+                seen[2].push(0);
+            }
+            Some(place) => seen[place as usize].extend(event["event"]["seq"].as_u64()),
+            None => states.push(event["session"].clone()),
+        }
+    }
+    assert_eq!(seen, [vec![0, 1, 2, 3], vec![1, 2, 3], vec![0], vec![2, 3]]);
+    assert!(states.contains(&json!(two)), "{states:?}");
+    for wrong in ["one", "one:x", &"a:0,".repeat(65)] {
+        assert_eq!(server.ask(&format!("GET /v1/events?follow={wrong}"), "").status, 400, "{wrong}");
+    }
+}

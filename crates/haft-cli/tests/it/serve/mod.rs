@@ -1,0 +1,6 @@
+//! `haft serve`: sessions and jobs over HTTP.
+mod access;
+mod approvals;
+mod idempotency;
+mod lists;
+mod sessions;

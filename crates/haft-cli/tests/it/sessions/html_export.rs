@@ -1,0 +1,139 @@
+//! `haft sessions export --format html`: one page with everything in it, and nothing that acts. `scripts/page.sh` opens
+//! one in a browser.
+use crate::kit::Place;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use haft::kernel::Hash;
+use regex::Regex;
+use serde_json::{Value, json};
+
+fn call(name: &str, arguments: Value) -> Value {
+    json!({"calls": [{"name": name, "arguments": arguments}], "usage": {"input": 1000, "output": 50}})
+}
+
+/// The page of the only session, in which this was said.
+fn page(place: &Place, permission: &str, steps: &[Value], prompts: &[&str]) -> String {
+    let model = place.script("m", steps);
+    place.configure(&format!("[models.\"{model}\"]\nprice = {{ input = 3.0, output = 15.0 }}\n"));
+    for (number, prompt) in prompts.iter().enumerate() {
+        let mut words = vec!["run", "-q", "--permission", permission, "--model", &model, *prompt];
+        if number > 0 {
+            words.push("-c");
+        }
+        place.run(&words);
+    }
+    export(place)
+}
+
+fn export(place: &Place) -> String {
+    let listed = place.run(&["sessions", "list", "--json"]).events();
+    let exported =
+        place.run(&["sessions", "export", listed[0]["session"].as_str().unwrap(), "--format", "html"]);
+    assert_eq!((exported.code, exported.err.as_str()), (0, ""));
+    exported.out
+}
+
+fn all<'a>(pattern: &str, page: &'a str) -> Vec<&'a str> {
+    let found = Regex::new(pattern).unwrap();
+    found.captures_iter(page).map(|found| found.get(1).unwrap().as_str()).collect()
+}
+
+#[test]
+fn a_page_tells_what_was_said_done_and_undone() {
+    let place = Place::new();
+    place.write("a.py", "one = 1\ntwo = 2\n");
+    let steps = [
+        json!({"think": "I *look* first.", "say": "I **look**.", "calls": [{"name": "read", "arguments": {"path": "a.py"}}],
+               "usage": {"input": 2000, "output": 100}}),
+        call("edit", json!({"path": "a.py", "old_text": "one = 1", "new_text": "one = 11"})),
+        call("write", json!({"path": "../outside.md", "content": "x"})),
+        json!({"say": "# Done\n\n- [x] it\n", "usage": {"input": 3000, "output": 10}}),
+        call("write", json!({"path": "b.md", "content": "b\n"})),
+        json!({"say": "Noted."}),
+    ];
+    page(&place, "accept-edits", &steps, &["Change one.\nPlease.", "Take a note."]);
+    assert_eq!(place.run(&["undo"]).code, 0);
+    let page = export(&place);
+    for expected in [
+        "<h1>Change one.</h1>",
+        "<p>Change one.\nPlease.</p>",
+        "<summary>Thinking</summary><div class=\"inside\"><p>I <em>look</em> first.</p>",
+        "<p>I <strong>look</strong>.</p>",
+        "<h3>Done</h3><ul><li>☑ it",
+        // The call with its arguments and what came of it, then the diff with the words that changed.
+        "<dt>path</dt><dd><code>a.py</code></dd>",
+        "Replaced 1 occurrence",
+        "<span aria-hidden=\"true\">+1</span>",
+        "one = <ins>11</ins>",
+        "one = <del>1</del>",
+        "denied: nobody was there to ask",
+        // 2,000, 1,000, 1,000, 3,000 and 1,000 read, 260 written.
+        "<strong>8,260</strong> tokens",
+        "<strong>$0.0279</strong> cost",
+        "<polyline",
+        "<span class=\"tag\">undone</span>",
+        "<strong>Undone.</strong> 1 file restored: <code>b.md</code>.",
+    ] {
+        assert!(page.contains(expected), "{expected}:\n{page}");
+    }
+    // A session goes by its name here, too.
+    let listed = place.run(&["sessions", "list", "--json"]).events();
+    place.run(&["sessions", "rename", listed[0]["session"].as_str().unwrap(), "one & two"]);
+    assert!(export(&place).contains("<title>one &amp; two – Haft</title>"));
+}
+
+#[test]
+fn whatever_was_said_is_text() {
+    let place = Place::new();
+    let evil = "<script>x</script><img src=https://evil.example/p onerror=x><style>*{}</style> \
+                ![p](https://evil.example/q) [run](javascript:x) <a href=\"https://evil.example\" onclick=x>y</a>";
+    let steps = [
+        json!({"think": evil, "say": evil, "calls": [
+            {"name": "write", "arguments": {"path": "<i onload=x>.md", "content": evil}},
+            {"name": "<b>nothing</b>", "arguments": {evil: evil}}]}),
+        json!({"say": format!("```{evil}\n{evil}\n```\n\n# {evil}\n\n|{evil}|\n|-|\n|{evil}|\n")}),
+    ];
+    let page = page(&place, "accept-edits", &steps, &[evil]);
+    let tags = all("<([a-z][a-z0-9]*)", &page);
+    let forbidden = ["script", "img", "iframe", "object", "embed", "link", "base", "form", "input", "i", "b"];
+    assert!(tags.iter().all(|tag| !forbidden.contains(tag)), "{page}");
+    assert_eq!(tags.iter().filter(|tag| **tag == "style").count(), 1);
+    // Inside of tags: no address that is fetched, nothing that happens, no style of its own.
+    let attributes =
+        all(r#"<[a-z][^<>]*?\s((?:on\w+|style|src|srcset|action|formaction|background|ping)=)"#, &page);
+    assert_eq!(attributes, Vec::<&str>::new());
+    let links = all(r#"href="([^"]*)""#, &page);
+    assert!(links.iter().all(|link| link.starts_with('#') || link.starts_with("https://")), "{links:?}");
+}
+
+#[test]
+fn the_policy_of_a_page_allows_its_own_style_and_nothing_else() {
+    let place = Place::new();
+    let page = page(&place, "ask", &[json!({"say": "Hello."})], &["Hi"]);
+    let style = all("(?s)<style>(.*?)</style>", &page)[0];
+    let Hash(hash) = Hash::of(style.as_bytes()).unwrap();
+    let hash = BASE64_STANDARD.encode(hex::decode(hash).unwrap());
+    let expected = format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'"
+    );
+    assert_eq!(all("http-equiv=\"Content-Security-Policy\" content=\"([^\"]*)\"", &page), [expected]);
+    assert!(
+        page.find("Content-Security-Policy") < page.find("<style>"),
+        "the policy holds for what stands behind it"
+    );
+    assert!(
+        style.contains("prefers-color-scheme: dark") && !style.contains("url(") && !style.contains("@import")
+    );
+}
+
+#[test]
+fn a_session_that_nobody_has_is_wrong_usage_and_one_without_words_has_a_page() {
+    let place = Place::new();
+    assert_eq!(place.run(&["sessions", "export", "nope", "--format", "html"]).code, 2);
+    assert_eq!(place.run(&["sessions", "export", "nope", "--format", "pdf"]).code, 2);
+    let page = page(&place, "ask", &[json!({"fail": "no", "kind": "rejected"})], &["Hi"]);
+    assert!(
+        page.contains("the model could not be asked") && page.contains("Failed after 0 rounds"),
+        "{page}"
+    );
+    assert!(!page.contains("<svg"), "{page}");
+}

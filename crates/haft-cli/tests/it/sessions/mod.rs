@@ -1,0 +1,10 @@
+//! Sessions on disk: names, forks, exports, replays, garbage.
+mod forks;
+mod gc;
+mod html_export;
+mod names;
+mod random_replays;
+mod replays;
+mod resuming;
+mod two_processes;
+mod usage;

@@ -1,0 +1,6 @@
+//! Calls of tools and their results.
+mod parallel_calls;
+mod settling;
+mod single_call;
+mod stale_writes;
+mod suggestions;
