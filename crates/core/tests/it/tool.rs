@@ -1,5 +1,4 @@
 //! Plain functions as tools.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
 use haft_core::{
     Access, CallId, Change, Effect, How, Registry, SessionId, ToolContext, ToolError, ToolErrorKind,
     ToolOutput, Validation, View, tool,

@@ -2,7 +2,6 @@
 //!
 //! The suite lies outside of this repository; where it is missing, one line says so (a failure where
 //! `HAFT_REQUIRE_ALL` is set).
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(clippy::disallowed_methods, reason = "core knows no IO; what it is tested with lies in files")]
 #![expect(clippy::print_stderr, reason = "says how many cases there were, and whether any")]
 use haft_core::schema::Schema;
