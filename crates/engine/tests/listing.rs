@@ -1,4 +1,5 @@
-//! What is read of the journals of sessions, to list them and to find the newest one.
+//! What is read of the journals of sessions, to list them and to find the newest one. A binary of its own: it counts what
+//! its process reads.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use haft_core::{Entry, Fact, Part, Seq, SessionId, event::JOURNAL_VERSION};
 use haft_engine::{Home, Summary};

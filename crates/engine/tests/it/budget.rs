@@ -1,12 +1,11 @@
 //! What a turn may cost: one budget for a session and those it delegates to.
-mod kit;
+use crate::kit::{Place, calls, in_a_word, prompt, says, scripted, tell};
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft_core::{
     Budget, Command, Delta, Event, Fact, Price, Provider, ProviderError, Request, Resource, Seq, StopReason,
     Usage,
 };
 use haft_engine::{Engine, Session};
-use kit::{Place, calls, in_a_word, prompt, says, scripted, tell};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 

@@ -1,10 +1,8 @@
 //! Sessions that more than one process has open. A lock belongs to an open file, so two engines stand for two processes.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-mod kit;
+use crate::kit::{Place, calls, prompt, says, scripted, tell};
 use futures::StreamExt;
 use haft_core::{Answer, Change, Command, Direction, Event, Fact, Mode, Policy, Seq, Update};
 use haft_engine::{Engine, EngineError, JournalError, Session};
-use kit::{Place, calls, prompt, says, scripted, tell};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Write},
@@ -345,7 +343,7 @@ async fn a_command_that_the_session_runs_does_not_come_in_as_its_person() {
     let session = place.session("");
     // In a shell, as the agent's commands are.
     let knocking = std::process::Command::new("sh")
-        .args(["-c", "\"$0\" --exact somebody_below_knocks --nocapture; true"])
+        .args(["-c", "\"$0\" --exact socket::somebody_below_knocks --nocapture; true"])
         .arg(std::env::current_exe().unwrap())
         .env(KNOCK_AT, socket(&session))
         .output();
@@ -389,8 +387,7 @@ async fn what_a_process_allows_that_left_its_parents_does_not_count() {
         (answer(Answer::No), r#""approval_answered","call":"bash-0","answer":"no""#),
     ] {
         place.write(ORDERS, &format!("{}\n{command}", socket(&session).display()));
-        let leave =
-            "env -i setsid \"$0\" --exact a_stranger_answers --nocapture </dev/null >/dev/null 2>&1 &";
+        let leave = "env -i setsid \"$0\" --exact socket::a_stranger_answers --nocapture </dev/null >/dev/null 2>&1 &";
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", leave]).arg(std::env::current_exe().unwrap()).current_dir(place.work());
         assert!(shell.status().unwrap().success());
@@ -427,7 +424,9 @@ async fn who_is_gone_when_the_door_opens_is_not_let_in() {
     let session = place.session("");
     place.write("left.orders", &socket(&session).display().to_string());
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "somebody_leaves_a_connection_behind", "--nocapture"]).current_dir(place.work());
+    command
+        .args(["--exact", "socket::somebody_leaves_a_connection_behind", "--nocapture"])
+        .current_dir(place.work());
     assert!(command.stdout(std::process::Stdio::null()).status().unwrap().success());
     place.write("left.alone", "");
     let telling = async {

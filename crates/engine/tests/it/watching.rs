@@ -1,10 +1,8 @@
 //! What whoever watches a session sees of it, however slow they are and however it ends.
-mod kit;
-
+use crate::kit::{Place, prompt, scripted};
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{Delta, Event, Fact, Provider, ProviderError, Request, Seq, Update, text_of};
 use haft_engine::Engine;
-use kit::{Place, prompt, scripted};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 
@@ -69,9 +67,9 @@ async fn who_follows_a_session_hears_of_a_fault_in_the_program() {
     tokio::time::timeout(Duration::from_secs(60), events).await.unwrap();
     assert_eq!(session.journal().failure(), Some("a fault in the program: no such model"));
     drop(session);
-    let again = Engine::new(place.setup(scripted(&kit::says("well"))));
+    let again = Engine::new(place.setup(scripted(&crate::kit::says("well"))));
     let id = again.setup().home.list()[0].id.0.clone();
     let session = again.open(&id, "haft").await.unwrap();
-    let told = kit::tell(&session, haft_core::Command::Continue, 1, None).await;
+    let told = crate::kit::tell(&session, haft_core::Command::Continue, 1, None).await;
     assert!(told.ends_with("turn_ended=finished"), "{told}");
 }

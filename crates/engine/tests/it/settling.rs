@@ -1,11 +1,8 @@
 //! What a call staged and could not make real was not done: for an undo, for the evidence, for whoever reads the result.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-mod kit;
-
+use crate::kit::{Place, calls, content, prompt, says, scripted, tell};
 use haft_core::{Change, Changed, Effect, Fact, Hash, How, Stage, View, changed::paths, undo};
 use haft_engine::Engine;
 use haft_stage::Declared;
-use kit::{Place, calls, content, prompt, says, scripted, tell};
 use serde_json::json;
 use std::{
     fs, io,

@@ -1,6 +1,4 @@
 //! A real engine with real tools, a scripted model and a workspace of its own.
-#![allow(dead_code, clippy::allow_attributes, reason = "each test file uses its part")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 use futures::StreamExt;
 use haft_core::{
     Access, Answer, Command, Entry, Event, Fact, Mode, Part, Policy, Provider, Registry, Seq, Stage,

@@ -1,10 +1,8 @@
 //! A session is kept in a second place, too, and goes no further than that one lets it.
-mod kit;
-
+use crate::kit::{Place, calls, prompt, says, scripted};
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::{Command, Seq};
 use haft_engine::{Engine, Replica, Setup};
-use kit::{Place, calls, prompt, says, scripted};
 use serde_json::json;
 use std::{
     io,

@@ -1,14 +1,11 @@
 //! Many sessions below one, at work on the same files.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-mod kit;
-
+use crate::kit::{Place, prompt};
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft_core::{
     Answer, CallId, Command, Delta, Event, Fact, FileState, Message, Mode, Policy, Provider, ProviderError,
     Request, Seq, StopReason, text_of, undo,
 };
 use haft_engine::{Delegation, Engine, Session};
-use kit::{Place, prompt};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -95,7 +92,7 @@ async fn many_agents_at_work_on_the_same_files_lose_nothing() {
     for (command, expected) in
         [(Command::Rewind { to }, open.clone()), (Command::Redo, open.replace("open", "done"))]
     {
-        let from = kit::next(&session);
+        let from = crate::kit::next(&session);
         session.send(command).unwrap();
         let conflicts = until_from(&session, from, |fact| match fact {
             Fact::Rewound { conflicts, untracked, .. } => Some((conflicts.clone(), untracked.clone())),
@@ -111,13 +108,14 @@ async fn many_agents_at_work_on_the_same_files_lose_nothing() {
 #[tokio::test]
 async fn no_more_is_delegated_than_the_profile_allows() {
     let place = Place::new();
-    let script = kit::calls(&[("delegate", json!({"task": "x"})), ("delegate", json!({"task": "y"}))]);
+    let script = crate::kit::calls(&[("delegate", json!({"task": "x"})), ("delegate", json!({"task": "y"}))]);
     // Those below begin with the same line, and have no such tool.
-    let mut setup = place.setup(kit::scripted(&(script + &kit::says("made") + &kit::says("well"))));
+    let mut setup =
+        place.setup(crate::kit::scripted(&(script + &crate::kit::says("made") + &crate::kit::says("well"))));
     setup.profile.delegation = Delegation { total: 1, ..Delegation::default() };
     let engine = Engine::new(setup);
     let session = engine.create("haft").unwrap();
-    let told = kit::tell(&session, prompt("go"), 1, None).await;
+    let told = crate::kit::tell(&session, prompt("go"), 1, None).await;
     assert_eq!(told.matches("tool_ended delegate").count(), 2, "{told}");
     let refused = session.entries().iter().any(|entry| {
         matches!(&entry.fact, Fact::ToolEnded { result, .. } if result.content.contains("1 tasks were delegated already"))
@@ -224,9 +222,10 @@ async fn a_question_of_a_subagent_that_somebody_else_answers_is_withdrawn() {
     let table = [("answered", "well", vec![Answer::Once]), ("interrupted", interrupted, vec![Answer::No])];
     for (what, expected, answered) in table {
         let place = Place::new();
-        let bash = kit::calls(&[("bash", json!({"command": "echo one > made"}))]);
-        let script = kit::calls(&[("delegate", json!({"task": "x"}))]) + &bash + &kit::says("well");
-        let mut setup = place.setup(kit::scripted(&script));
+        let bash = crate::kit::calls(&[("bash", json!({"command": "echo one > made"}))]);
+        let script =
+            crate::kit::calls(&[("delegate", json!({"task": "x"}))]) + &bash + &crate::kit::says("well");
+        let mut setup = place.setup(crate::kit::scripted(&script));
         setup.policy = Policy { rules: vec![], mode: Mode::Ask };
         let engine = Engine::new(setup);
         let session = engine.create("haft").unwrap();
@@ -299,7 +298,7 @@ async fn what_a_subagent_does_is_asked_for_shown_and_taken_back_like_the_session
     let session = engine.create("haft").unwrap();
     for file in ["one.txt", "two.txt", "one.txt"] {
         place.write(file, "old\n");
-        let told = kit::tell(&session, prompt(file), 1, Some(Answer::Always)).await;
+        let told = crate::kit::tell(&session, prompt(file), 1, Some(Answer::Always)).await;
         assert!(told.ends_with("turn_ended=finished"), "{told}");
         assert_eq!(place.read(file).as_deref(), Some("new\n"), "{told}");
     }
@@ -319,7 +318,7 @@ async fn what_a_subagent_does_is_asked_for_shown_and_taken_back_like_the_session
     for (count, expected) in [(1, ["old\n", "new\n"]), (1, ["old\n", "old\n"])] {
         let to = undo::before_last_calls(&session.entries(), count).unwrap();
         session.send(Command::Rewind { to }).unwrap();
-        let from = kit::next(&session);
+        let from = crate::kit::next(&session);
         until_from(&session, from, |fact| matches!(fact, Fact::Rewound { .. }).then_some(())).await;
         assert_eq!(["one.txt", "two.txt"].map(|file| place.read(file).unwrap()), expected);
     }

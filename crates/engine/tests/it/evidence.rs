@@ -1,8 +1,7 @@
 //! A gate for what replies claim: asked once, then told as unproven.
-mod kit;
+use crate::kit::{Place, calls, prompt, says, scripted, tell};
 use haft_core::Fact;
 use haft_engine::Engine;
-use kit::{Place, calls, prompt, says, scripted, tell};
 use serde_json::json;
 
 // E-5, X-04, X-32

@@ -1,13 +1,11 @@
 //! What a request contains when the conversation is longer than the window.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-mod kit;
+use crate::kit::{Place, next, prompt, says, scripted, tell};
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft_core::{
     Command, Delta, Event, Fact, Message, Provider, ProviderError, Request, Seq, StopReason, Summarizer,
     Transcript, text_of, tokens,
 };
 use haft_engine::{Engine, Session, Setup};
-use kit::{Place, next, prompt, says, scripted, tell};
 use serde_json::json;
 use std::sync::{
     Arc, Mutex,
@@ -176,7 +174,7 @@ async fn what_was_put_aside_can_be_read_again() {
         results.len(),
         5,
         "{:?}",
-        session.entries().iter().map(|entry| kit::in_a_word(entry)).collect::<Vec<_>>()
+        session.entries().iter().map(|entry| crate::kit::in_a_word(entry)).collect::<Vec<_>>()
     );
     let Fact::ToolEnded { result, .. } = &results[4] else { unreachable!() };
     assert!(result.is_ok() && result.content.contains("file 0"), "{}", result.content);
@@ -318,7 +316,7 @@ async fn an_interruption_ends_a_summary() {
             Event::Live(_) => {}
         }
     };
-    assert_eq!(kit::in_a_word(&entry), "turn_ended=interrupted");
+    assert_eq!(crate::kit::in_a_word(&entry), "turn_ended=interrupted");
     assert_ne!(entry.seq, Seq(0));
 }
 
@@ -326,7 +324,7 @@ async fn an_interruption_ends_a_summary() {
 #[tokio::test]
 async fn a_short_conversation_is_asked_once_more_too() {
     let place = Place::new();
-    let script = kit::calls(&[("bash", json!({"command": "echo 7421"}))])
+    let script = crate::kit::calls(&[("bash", json!({"command": "echo 7421"}))])
         + "{\"fail\":\"too long\",\"kind\":\"context\"}\n"
         + &says("It is 7421.");
     let session = Engine::new(place.setup(scripted(&script))).create("haft").unwrap();

@@ -1,9 +1,7 @@
 //! A person changes in the middle of a session what runs unasked.
-mod kit;
-
+use crate::kit::{Place, calls, prompt, says, scripted, tell};
 use haft_core::{Answer, Command, Fact, Mode, Policy};
 use haft_engine::{Agent, Engine};
-use kit::{Place, calls, prompt, says, scripted, tell};
 use serde_json::json;
 
 fn writing() -> String {
@@ -96,7 +94,7 @@ async fn a_mode_holds_in_a_session_below_that_is_at_work() {
         }
     }
     let below = below.unwrap();
-    let told: Vec<String> = below.entries().iter().map(|entry| kit::in_a_word(entry)).collect();
+    let told: Vec<String> = below.entries().iter().map(|entry| crate::kit::in_a_word(entry)).collect();
     assert_eq!((below.mode(), place.read("a.txt")), (Mode::ReadOnly, None), "{told:?}");
     assert!(told.contains(&"tool_ended write-0=permission_error".to_owned()), "{told:?}");
 }

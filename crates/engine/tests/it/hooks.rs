@@ -1,11 +1,9 @@
 //! What hooks may do: deny and add, at each moment, and never allow. Real engine, real tools, real little scripts.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-mod kit;
+use crate::kit::{Place, calls, content, prompt, says, scripted, tell};
 use haft_core::{Command, Fact, Message, Mode, Policy, Rule, Ruling, text_of};
 use haft_engine::{Engine, Session};
 use haft_providers::Scripted;
 use haft_tools::{HookEvent, HookSettings, OnFailure, OwnHooks};
-use kit::{Place, calls, content, prompt, says, scripted, tell};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 

@@ -1,11 +1,10 @@
 //! What a turn promises, told as facts. Real engine, real tools, scripted model.
-mod kit;
+use crate::kit::{Place, calls, content, in_a_word, prompt, says, scripted, tell};
 use futures::StreamExt;
 use haft_core::{
     Answer, Command, Event, Fact, Message, Mode, Part, Policy, Rule, Ruling, Seq, Transcript, Update,
 };
 use haft_engine::{Engine, Home, Profile, Unread};
-use kit::{Place, calls, content, in_a_word, prompt, says, scripted, tell};
 use serde_json::json;
 
 fn bash(command: &str) -> String {
@@ -40,7 +39,7 @@ async fn a_defined_tool_is_executed_and_the_model_hears_of_it() {
         })
         .collect();
     assert_eq!(roles, ["user", "assistant", "10"]);
-    assert_eq!(requests[1].tools.len(), kit::tools().len()); // A-28, T-35
+    assert_eq!(requests[1].tools.len(), crate::kit::tools().len()); // A-28, T-35
 }
 
 // A-28, T-53
@@ -471,7 +470,7 @@ async fn a_panic_in_a_tool_is_an_error_for_the_model() {
     }
     let place = Place::new();
     let mut setup = place.setup(scripted(&(calls(&[("bad", json!({}))]) + &says("sorry"))));
-    setup.tools = kit::tools().with(Bad);
+    setup.tools = crate::kit::tools().with(Bad);
     let session = Engine::new(setup).create("haft").unwrap();
     tell(&session, prompt("go"), 1, None).await;
     assert_eq!(content(&session, "bad-0"), "error: the tool panicked: oh no");

@@ -1,6 +1,5 @@
 //! What survives a death, and what an undo puts back.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-mod kit;
+use crate::kit::{Place, calls, content, next, prompt, says, tell};
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{
     Change, Command, Delta, Direction, Entry, Event, Fact, How, Message, Provider, ProviderError, Request,
@@ -8,7 +7,6 @@ use haft_core::{
 };
 use haft_engine::{EngineError, Home, Journal, JournalError};
 use haft_stage::Declared;
-use kit::{Place, calls, content, next, prompt, says, tell};
 use serde_json::json;
 use std::{io::Write, sync::Arc};
 
@@ -299,7 +297,7 @@ async fn a_journal_is_held_by_one_process_private_and_of_our_version() {
 #[tokio::test]
 async fn sessions_do_not_lie_in_the_workspace() {
     let place = Place::new();
-    let mut setup = place.setup(kit::scripted(&says("hi")));
+    let mut setup = place.setup(crate::kit::scripted(&says("hi")));
     setup.home = Home(place.work().join("home"));
     assert!(matches!(
         haft_engine::Engine::new(setup).create("haft"),
@@ -357,7 +355,7 @@ async fn a_session_whose_job_is_lost_is_at_rest_when_it_is_opened() {
     let mut seen = Vec::new();
     while seen.len() < 2 {
         if let Event::Recorded(entry) = events.next().await.unwrap() {
-            seen.push(kit::in_a_word(&entry));
+            seen.push(crate::kit::in_a_word(&entry));
         }
     }
     assert_eq!(seen, ["job_ended 1=system_error", "turn_ended=interrupted"]);
@@ -378,7 +376,7 @@ impl Provider for Handing {
             (false, true) => self.0.clone(),
             (false, false) => calls(&[("delegate", json!({"task": "append"}))]),
         };
-        kit::scripted(&line).stream(Request { messages: Vec::new(), ..request })
+        crate::kit::scripted(&line).stream(Request { messages: Vec::new(), ..request })
     }
 }
 

@@ -1,10 +1,8 @@
 //! Tools that come and go while a session is open.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-mod kit;
+use crate::kit::{Place, calls, content, prompt, says, scripted, tell};
 use futures::future::{BoxFuture, ready};
 use haft_core::{Effect, Registry, SessionId, Tool, ToolContext, ToolError, ToolOutput, ToolSource};
 use haft_engine::Engine;
-use kit::{Place, calls, content, prompt, says, scripted, tell};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

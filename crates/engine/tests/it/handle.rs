@@ -1,13 +1,11 @@
 //! A command has a handle: whatever it is and whenever it is given, its events are told and its report comes.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-mod kit;
+use crate::kit::{Place, calls, in_a_word, prompt, says, scripted};
 use futures::{StreamExt, future::BoxFuture};
 use haft_core::{
     Answer, Command, Conclusion, Event, Fact, Hooked, Hooks, JobStatus, Mode, Moment, Outcome, Policy, Price,
     Seq, SessionId,
 };
 use haft_engine::{Engine, Session, Turn, TurnError, TurnReport};
-use kit::{Place, calls, in_a_word, prompt, says, scripted};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 

@@ -1,11 +1,9 @@
 //! What each profile promises, through the whole engine with a scripted model: `cargo test profile_NAME`.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
-mod kit;
+use crate::kit::{Place, calls, content, prompt, says, scripted, tell};
 use haft_core::{Outcome, Shown, ToolSpec};
 use haft_dialects::{TextToolCalls, dialect};
 use haft_engine::{Engine, Profile, Session};
 use haft_providers::Scripted;
-use kit::{Place, calls, content, prompt, says, scripted, tell};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! Names of sessions: no two alike, in the order of their making, and short enough to type.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use haft_engine::{Home, JournalError};
 use std::{
     collections::BTreeSet,
@@ -22,7 +21,11 @@ fn sessions_made_at_once_by_many_processes_have_a_name_each() {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let makers = (0..PROCESSES).map(|_| {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["sessions_made_at_once_by_many_processes_have_a_name_each", "--exact", "--nocapture"]);
+        command.args([
+            "names::sessions_made_at_once_by_many_processes_have_a_name_each",
+            "--exact",
+            "--nocapture",
+        ]);
         command.env(HOME, folder.path()).stdout(Stdio::piped()).spawn().unwrap()
     });
     let makers: Vec<_> = makers.collect();
