@@ -1,5 +1,5 @@
 //! Streams of the Responses wire: the reply that the engine gets from each.
-use crate::{
+use super::{
     server::{answer, events},
     streams::{call, reply, thinking},
 };

@@ -1,5 +1,5 @@
 //! Replies of Gemini's own wire, written after its documentation: what the engine gets from each.
-use crate::{
+use super::{
     server::{answer, events},
     streams::{call, reply, thinking},
 };

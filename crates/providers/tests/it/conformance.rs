@@ -2,7 +2,6 @@
 //!
 //! The recordings lie outside of this repository; where they are missing, one line says so. What they taught us is
 //! in `streams.rs`, in cases of our own.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(clippy::print_stderr, reason = "says how many cases there were, and whether any")]
 use futures::StreamExt;
 use haft_core::{Part, Provider, Request};

@@ -1,5 +1,5 @@
 //! Odd streams, made here after what servers really send: the reply that the engine gets from each.
-use crate::server::{Act, Server, answer, events};
+use super::server::{Act, Server, answer, events};
 use futures::StreamExt;
 use haft_core::{Delta, Part, Reply, Request, StopReason, ToolCall, Usage};
 use haft_providers::{Connection, Wire, connect};

@@ -1,5 +1,5 @@
 //! Replies with something odd in them: whatever comes, no wire may panic on it, or read it in two ways.
-#[path = "../examples/fuzz/streams.rs"]
+#[path = "../../examples/fuzz/streams.rs"]
 mod streams;
 
 use haft_providers::{WIRES, Wire, conformance::assemble};

@@ -1,5 +1,4 @@
 //! What goes out: whole requests as the vendors see them, to be reviewed like prose.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use axum::{
     Json, Router,
     extract::State,

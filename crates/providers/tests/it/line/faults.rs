@@ -1,5 +1,5 @@
 //! What goes wrong on the line, with real servers on loopback (ids: `faults.md`).
-use crate::server::{Act, Server, answer, events};
+use super::server::{Act, Server, answer, events};
 use futures::{StreamExt, future::join_all};
 use haft_core::{Delta, Message, Part, Provider, ProviderError, Request};
 use haft_providers::{Connection, Key, Retry, Timeouts, Wire, connect};

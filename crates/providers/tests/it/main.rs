@@ -1,0 +1,7 @@
+//! The integration tests of `haft-providers`: requests, streams and cassettes of each wire.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod conformance;
+mod exec;
+mod line;
+mod odd;
+mod requests;
