@@ -32,7 +32,7 @@ check:
 # against the same ones one after the other, random sessions replayed,
 # sessions killed at random instants and at every step of settling, 10,000 jobs, and as many on workers that are killed and paused.
 soak:
-	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test commands
+	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test it commands::
 	HAFT_SOAK=2000 $(CARGO) test -p haft-cli --no-default-features --test it tools::parallel_calls
 	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_replays
 	HAFT_SOAK=600 $(CARGO) test -p haft-cli --no-default-features --test it robustness::kills

@@ -1,8 +1,6 @@
 //! What a call does in a view, and what becomes of it.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
-mod kit;
+use crate::kit::Place;
 use haft_core::{Change, ChangeKind, Effect, How, Stage};
-use kit::Place;
 use proptest::prelude::*;
 use std::{
     fs, io,

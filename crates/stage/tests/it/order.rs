@@ -1,8 +1,6 @@
 //! Nothing is gone before what takes its place is there, and what fails half-way is as if it had never begun.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
-mod kit;
+use crate::kit::Place;
 use haft_core::{Change, Effect, Stage};
-use kit::Place;
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,6 +1,4 @@
 //! A workspace, and a stage beside it.
-#![allow(dead_code, clippy::allow_attributes, reason = "each test file uses its part")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 use haft_core::{Change, Effect, Stage, View};
 use haft_stage::Declared;
 use std::{

@@ -1,10 +1,8 @@
 //! What others do to folders and files while changes are settled.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
-mod kit;
+use crate::kit::Place;
 use haft_core::{Effect, Stage, View};
 use haft_sandbox::Shell;
 use haft_stage::{CommandAccess, Declared};
-use kit::Place;
 use std::{
     collections::BTreeMap,
     fs::{self, File},

@@ -1,8 +1,6 @@
 //! What a file has beside its content stays with it: extended attributes, access control lists, owner and mode.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
-mod kit;
+use crate::kit::Place;
 use haft_core::{Change, FileState, Stage};
-use kit::Place;
 use rustix::fs::{Gid, Uid, XattrFlags, chown, getxattr, listxattr, setxattr, stat};
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
 

@@ -1,12 +1,9 @@
 //! What a command does in its view is what it would have done in the workspace, once it is settled; and can be undone.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "this is a test")]
-mod kit;
-
+use crate::kit::Place;
 use haft_core::{Change, Effect, How, Stage, View};
 use haft_sandbox::{Exit, Shell};
 use haft_stage::{CommandAccess, Declared};
-use kit::Place;
 use std::{
     collections::BTreeMap,
     env, fs,
