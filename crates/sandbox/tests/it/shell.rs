@@ -1,5 +1,4 @@
 //! Commands that behave, and commands that do not.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
 use haft_sandbox::{Exit, Finished, ProcessError, Shell};
 use std::{
     path::{Path, PathBuf},

@@ -1,6 +1,5 @@
 //! What a confined command sees, changes and reaches.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "this is a test")]
 use haft_core::{Confinement, Found, Outside, Overlay, Reach};
 use haft_sandbox::{Exit, Shell, scopes_sockets, try_confinement};
 use std::{
@@ -239,7 +238,11 @@ fn somebody_who_is_not_root_is_confined_as_well() {
     assert!(copied.success());
     chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
     let mut tests = Command::new(program);
-    tests.args(["--skip", "somebody_who_is_not_root"]).current_dir(folder.path()).uid(NOBODY).gid(NOBODY);
+    tests
+        .args(["confined::", "--skip", "somebody_who_is_not_root"])
+        .current_dir(folder.path())
+        .uid(NOBODY)
+        .gid(NOBODY);
     let ended = tests.env("TMPDIR", folder.path()).env("HOME", folder.path()).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
     assert!(String::from_utf8_lossy(&ended.stdout).contains("7 passed"));

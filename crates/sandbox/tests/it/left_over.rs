@@ -1,6 +1,5 @@
 //! What becomes of processes whose parent is gone.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "this is a test")]
 use haft_sandbox::{Owner, Program, Shell, VARIABLE, end_left_over};
 use std::{
     env, fs,
@@ -62,7 +61,10 @@ fn is_host() -> bool {
 /// A host, and the processes that it started.
 fn host(test: &str, folder: &Path) -> (Child, Vec<u32>) {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args([test, "--exact", "--nocapture"]).env(HOST, folder).stdout(Stdio::null());
+    command
+        .args([&format!("left_over::{test}"), "--exact", "--nocapture"])
+        .env(HOST, folder)
+        .stdout(Stdio::null());
     let host = command.spawn().unwrap();
     let pid = |kind: &str| fs::read_to_string(folder.join(kind)).ok()?.trim().parse().ok();
     let found = || KINDS.iter().map(|kind| pid(kind)).collect::<Option<Vec<u32>>>();
