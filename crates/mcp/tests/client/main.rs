@@ -1,6 +1,7 @@
 //! Tools of MCP servers: a real one (`server.rs`), and what one can do to us.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#[path = "../../../tools/tests/kit/mod.rs"]
+#[path = "../../../tools/tests/it/kit/mod.rs"]
+#[expect(dead_code, clippy::unwrap_used, reason = "the kit of the tools' tests, of which these use a part")]
 mod kit;
 mod service;
 use haft_core::{Registry, SessionId, ToolSource};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use service::Service;
 use std::{
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
 };
 
@@ -324,9 +325,9 @@ async fn a_question_ends_with_the_call_it_belongs_to() {
     for (arguments, expected) in table {
         let mut place = Place::new(vec![server("mill", &[])]);
         place.refresh().await;
-        place.kit.let_think();
+        place.kit.person.thinks.store(true, Ordering::Relaxed);
         let asked = async {
-            until(|| place.kit.asked() == 1).await;
+            until(|| place.kit.person.asked.load(Ordering::Relaxed) == 1).await;
             place.kit.put("arrived", "");
         };
         let told = place.kit.told("mcp__mill__ask", arguments.clone());
@@ -340,7 +341,7 @@ async fn a_question_ends_with_the_call_it_belongs_to() {
                 assert!(told.content.contains(expected), "{told:?}");
             }
         }
-        until(|| !place.kit.is_held()).await;
+        until(|| Arc::strong_count(&place.kit.person) == 1).await;
     }
 }
 

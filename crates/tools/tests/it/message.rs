@@ -1,8 +1,6 @@
 //! `message` in a conversation.
-mod kit;
-
+use crate::kit::Kit;
 use haft_core::{Channel, Shown};
-use kit::Kit;
 use serde_json::json;
 
 // T-04, T-10, T-11, C-67

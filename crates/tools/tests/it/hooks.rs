@@ -1,5 +1,4 @@
 //! Hooks behind an address, on a real server on loopback; and hooks that cannot work.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use axum::{
     Router,
     body::Bytes,

@@ -1,10 +1,8 @@
 //! `test` with the real runners, where they are on the machine.
 //!
 //! `vitest`, `jest` and `mocha` are looked for in the folder that `HAFT_NODE_MODULES` names.
-mod kit;
-
+use crate::kit::Kit;
 use haft_core::{Effect, ToolErrorKind, ToolResult};
-use kit::Kit;
 use serde_json::{Value, json};
 use std::{os::unix::fs::symlink, process::Command};
 

@@ -1,6 +1,4 @@
 //! Runs a call the way the engine does: find, check, effects, view, run, changes, settle.
-#![allow(clippy::allow_attributes, reason = "what is not needed differs between the test files")]
-#![allow(clippy::unwrap_used, dead_code, reason = "this is a test, and no test file uses all of it")]
 use futures::future::BoxFuture;
 use haft_core::{
     Access, CallId, Channel, Effect, How, JobId, JobOutput, JobState, Jobs, Person, Question, Registry,
@@ -32,7 +30,7 @@ pub(crate) struct Kit {
     pub(crate) tools: Registry,
     stage: Declared,
     jobs: Arc<Started>,
-    person: Arc<Answers>,
+    pub(crate) person: Arc<Answers>,
     live: Arc<Mutex<String>>,
     pub(crate) cancel: CancellationToken,
     _folder: TempDir,
@@ -67,11 +65,12 @@ impl Jobs for Started {
 
 /// Answers what a test has put there; then there is nobody.
 #[derive(Default)]
-struct Answers {
+pub(crate) struct Answers {
     answers: Mutex<Vec<String>>,
-    /// Thinks for ever instead.
-    thinks: AtomicBool,
-    asked: AtomicUsize,
+    /// Gives no answer, however long a call waits for one.
+    pub(crate) thinks: AtomicBool,
+    /// How many questions there were.
+    pub(crate) asked: AtomicUsize,
 }
 
 impl Person for Answers {
@@ -115,21 +114,6 @@ impl Kit {
     /// The person answers this to the next question.
     pub(crate) fn answer(&self, answer: &str) {
         self.person.answers.lock().unwrap().push(answer.into());
-    }
-
-    /// The person answers nothing from now on.
-    pub(crate) fn let_think(&self) {
-        self.person.thinks.store(true, Ordering::Relaxed);
-    }
-
-    /// How many questions reached the person.
-    pub(crate) fn asked(&self) -> usize {
-        self.person.asked.load(Ordering::Relaxed)
-    }
-
-    /// Whether somebody still holds what a call was given.
-    pub(crate) fn is_held(&self) -> bool {
-        Arc::strong_count(&self.person) > 1
     }
 
     /// What was shown while calls ran.

@@ -1,9 +1,7 @@
 //! `list`, `glob` and `grep` in a folder.
-mod kit;
-
+use crate::kit::Kit;
 use haft_core::{Effect, Shown, ToolErrorKind};
 use haft_tools::{FindSettings, Settings};
-use kit::Kit;
 use serde_json::{Value, json};
 use std::{
     ffi::OsStr,

@@ -1,5 +1,6 @@
 //! Repositories that do all they can to start something.
-use crate::{commit, git, kit::Kit, prepare, repository, told};
+use super::{commit, git, prepare, repository, told};
+use crate::kit::Kit;
 use haft_core::ToolErrorKind;
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};

@@ -1,8 +1,6 @@
 //! `search` and `navigate` in a folder of source files.
-mod kit;
-
+use crate::kit::Kit;
 use haft_core::{Shown, ToolErrorKind};
-use kit::Kit;
 use serde_json::json;
 
 const RUST: &str = "\

@@ -1,10 +1,8 @@
 //! What changes a part of a file, and what changes several files: `edit`, `multi_edit`, `apply_patch`, `code_edit`,
 //! `file`.
-mod kit;
-
+use crate::kit::Kit;
 use haft_core::{Effect, ToolErrorKind};
 use haft_tools::{EditSettings, Occurrence, Settings};
-use kit::Kit;
 use serde_json::{Value, json};
 use std::{
     fs,

@@ -1,9 +1,7 @@
 //! `read`, `write` and `edit` in a folder.
-mod kit;
-
+use crate::kit::Kit;
 use haft_core::{Effect, Shown, ToolErrorKind};
 use haft_tools::{EditSettings, Occurrence, ReadSettings, Settings};
-use kit::Kit;
 use serde_json::{Value, json};
 use std::{
     fs,

@@ -1,7 +1,5 @@
 //! `todo`, as models of several systems call it.
-mod kit;
-
-use kit::Kit;
+use crate::kit::Kit;
 use serde_json::json;
 
 // X-10, C-67

@@ -1,7 +1,5 @@
 //! `fetch` from servers on loopback.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
-mod kit;
-
+use crate::kit::Kit;
 use axum::{
     Router,
     http::header::{CONTENT_TYPE, LOCATION},
@@ -10,7 +8,6 @@ use axum::{
 };
 use haft_core::{Effect, ToolErrorKind};
 use haft_tools::{FetchSettings, Settings};
-use kit::Kit;
 use serde_json::json;
 use std::future::pending;
 

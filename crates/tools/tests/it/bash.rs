@@ -1,9 +1,7 @@
 //! `bash` in a folder.
-mod kit;
-
+use crate::kit::Kit;
 use haft_core::{Clip, Keep, ToolErrorKind};
 use haft_tools::{BashSettings, Settings};
-use kit::Kit;
 use serde_json::json;
 use std::time::{Duration, Instant};
 

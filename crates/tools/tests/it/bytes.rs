@@ -1,8 +1,5 @@
 //! Random edits of random files: every byte outside an edit stays as it was.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
-mod kit;
-
-use kit::Kit;
+use crate::kit::Kit;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

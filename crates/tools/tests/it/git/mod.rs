@@ -1,12 +1,8 @@
 //! `git` in real repositories.
-#![expect(clippy::unwrap_used, reason = "this is a test")]
 mod hostile;
-#[path = "../kit/mod.rs"]
-mod kit;
-
+use crate::kit::Kit;
 use haft_core::{Effect, ToolErrorKind, ToolResult};
 use hostile::executable;
-use kit::Kit;
 use serde_json::{Value, json};
 use std::{fs, path::Path, process::Command};
 
