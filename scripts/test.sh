@@ -5,6 +5,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export HAFT_MODELS=${HAFT_MODELS:-$PWD/models}
+# What is left out is collected here, and told again at the end.
+HAFT_SKIPPED=$(mktemp)
+export HAFT_SKIPPED
+
+tell_skipped() {
+    sort -u "$HAFT_SKIPPED"
+    echo "skipped: $(sort -u "$HAFT_SKIPPED" | wc -l) tests, in whole or in part"
+    rm -f "$HAFT_SKIPPED"
+}
+trap tell_skipped EXIT
+
 . scripts/peers.sh
 
 cargo test --workspace --no-run

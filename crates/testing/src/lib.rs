@@ -4,17 +4,30 @@ pub mod clock;
 pub mod fuzz;
 pub mod postgres;
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::OpenOptions,
+    io::{Write, stderr},
+    path::{Path, PathBuf},
+};
 
 /// Says that `what` is not tested and why: "pytest: `python3 -m pytest` does not run".
 ///
+/// Writes a line with the name of the test to standard error, past what `cargo test` captures of a test that passes, and to
+/// the file that the variable `HAFT_SKIPPED` names, from which `scripts/test.sh` makes its summary.
+///
 /// # Panics
 ///
-/// Where the variable `HAFT_REQUIRE_ALL` is set: what is left out is then a failure.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests should know what was not tested")]
+/// If the variable `HAFT_REQUIRE_ALL` is set: what is left out is then a failure.
 pub fn left_out(what: &str) {
     assert!(std::env::var_os("HAFT_REQUIRE_ALL").is_none(), "left out, and HAFT_REQUIRE_ALL is set: {what}");
-    eprintln!("note: left out: {what}");
+    let thread = std::thread::current();
+    let line = format!("skipped: {}: {what}\n", thread.name().unwrap_or("a test"));
+    let _closed = stderr().write_all(line.as_bytes());
+    let list =
+        std::env::var_os("HAFT_SKIPPED").map(|path| OpenOptions::new().append(true).create(true).open(path));
+    if let Some(Ok(mut list)) = list {
+        let _full = list.write_all(line.as_bytes());
+    }
 }
 
 /// Returns how often something random is tried: `usual`, or as often as the variable `HAFT_SOAK` says (`make soak`).
