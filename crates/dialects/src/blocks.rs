@@ -2,21 +2,24 @@
 //!
 //! Unlike [`marked`](super::marked) the JSON is followed strictly, so that `{` alone may begin a block, delimiters within
 //! strings of the JSON do not count, and what stops being JSON is let go at once.
+mod act;
 mod inside;
 mod rules;
-mod search;
 #[cfg(test)]
 pub(super) mod tests;
 
 pub(super) use rules::{Block, Body, Json, Rules, THINK, Thought};
 
-use super::{Reader, Said, Setting};
+use super::{Reader, Said, Setting, delimiters::Found};
+use act::{Act, Leak};
 use inside::{End, Inside, inner};
-use search::{Act, Delimiters, Found, Leak};
+
+/// What counts in a part of the reply, and what it does.
+type Delimiters = super::delimiters::Delimiters<Act>;
 
 /// A reader of a dialect with blocks.
 pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader> {
-    let delimiters = Delimiters::new(opening(rules, setting));
+    let delimiters = Delimiters::meaning(opening(rules, setting));
     let mut reader = Blocks {
         rules,
         setting: setting.clone(),
@@ -175,8 +178,9 @@ impl Blocks {
             Within::Text => self.in_text(whole, said),
             Within::Thoughts(delimiters) => {
                 let (to, after, ended) = match delimiters.find(&self.buffer, self.at, whole) {
-                    Found::Delimiter { at, length, act: Act::Close, .. } => (at, at + length, true),
-                    Found::Delimiter { at, length, act: Act::Leak(_), .. } => {
+                    Found::Delimiter { at, delimiter, means: Act::Close } => (at, at + delimiter.len(), true),
+                    Found::Delimiter { at, delimiter, means: Act::Leak(_) } => {
+                        let length = delimiter.len();
                         let to = if self.leaks { at } else { at + length };
                         say(said, Said::Thinking, &self.buffer[self.at..to]);
                         self.at = at + length;
@@ -216,10 +220,10 @@ impl Blocks {
                 self.say_until(at, said);
                 false
             }
-            Found::Delimiter { at, length, act, .. } => {
+            Found::Delimiter { at, delimiter, means } => {
                 let is_first = !self.begun && self.buffer[self.at..at].trim().is_empty();
                 self.say_until(at, said);
-                self.act(act, length, is_first, said);
+                self.act(means, delimiter.len(), is_first, said);
                 true
             }
         }
@@ -257,7 +261,7 @@ impl Blocks {
         let leaks = [("<eos>", Act::Leak(Leak::Any))];
         let delimiters =
             closing.chain(breaks.map(|delimiter| (*delimiter, Act::Stop))).chain(leaks).collect();
-        self.within = Within::Thoughts(Box::new(Delimiters::new(delimiters)));
+        self.within = Within::Thoughts(Box::new(Delimiters::meaning(delimiters)));
     }
 
     fn leave_block(&mut self, end: End, said: &mut Vec<Said>) {

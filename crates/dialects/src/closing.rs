@@ -1,6 +1,6 @@
 //! Where a block of calls ends, in a text that comes piece by piece.
 use super::{
-    delimiters::Delimiters,
+    delimiters::{Delimiters, Found},
     json::JsonEnd,
     marked::{Block, Close},
     parameters::{Reading, Scan},
@@ -52,12 +52,12 @@ impl Closing {
         over: bool,
     ) -> Option<(usize, usize)> {
         let delimiter = |delimiters: &Delimiters, seen: &mut usize| {
-            let found =
-                if over { delimiters.first(buffer, *seen) } else { delimiters.certain(buffer, *seen) };
-            *seen = found
-                .map_or_else(|| buffer.len() - delimiters.unfinished(buffer), |found| found.0)
-                .max(*seen);
-            found.map(|(at, which)| (at, at + delimiters.delimiter(which).len()))
+            let (at, found) = match delimiters.find(buffer, *seen, over) {
+                Found::Delimiter { at, delimiter, .. } => (at, Some((at, at + delimiter.len()))),
+                Found::Open(at) => (at, None),
+            };
+            *seen = at.max(*seen);
+            found
         };
         match self {
             Self::At(delimiters) => delimiter(delimiters, seen),

@@ -1,86 +1,105 @@
-//! Delimiters in a text that comes piece by piece.
+//! [`Delimiters`] finds delimiters in a text that comes piece by piece: the first of them, or where one may still begin.
 
-/// Delimiters that are looked for together. Of two that begin at the same place the longer one counts.
+/// Delimiters that are looked for together, each with what it means. Of two that begin at the same place the longer one
+/// counts.
 #[derive(Clone, Debug)]
-pub(super) struct Delimiters {
-    delimiters: Vec<&'static str>,
-    /// The bytes that any of them begins with.
-    leads: [bool; 256],
-    longest: usize,
+pub(super) struct Delimiters<M = usize> {
+    /// Those that begin with the same byte stand together, the longest first.
+    delimiters: Vec<(&'static str, M)>,
+    /// For each byte where its delimiters stand; for most there is none.
+    first: Box<[(u8, u8); 256]>,
+}
+
+/// What a search came to.
+pub(super) enum Found<M> {
+    Delimiter {
+        at: usize,
+        delimiter: &'static str,
+        means: M,
+    },
+    /// From this byte on it may become a delimiter; before it there is none.
+    Open(usize),
 }
 
 impl Delimiters {
+    /// Each means its number in the list. Of two that are the same the last one counts.
     pub(super) fn new(delimiters: impl IntoIterator<Item = &'static str>) -> Self {
-        let delimiters: Vec<_> = delimiters.into_iter().collect();
-        let longest = delimiters.iter().map(|delimiter| delimiter.len()).max().unwrap_or_default();
-        Self { leads: leads(&delimiters), longest, delimiters }
+        let mut numbered: Vec<_> =
+            delimiters.into_iter().enumerate().map(|(number, delimiter)| (delimiter, number)).collect();
+        numbered.reverse();
+        Self::meaning(numbered)
+    }
+}
+
+impl<M: Copy> Delimiters<M> {
+    /// Of two that are the same the first one counts.
+    pub(super) fn meaning(mut delimiters: Vec<(&'static str, M)>) -> Self {
+        let lead = |delimiter: &str| delimiter.as_bytes()[0];
+        delimiters.sort_by_key(|(delimiter, _)| (lead(delimiter), usize::MAX - delimiter.len()));
+        let mut first = Box::new([(0, 0); 256]);
+        for (place, (delimiter, _)) in delimiters.iter().enumerate() {
+            let place = u8::try_from(place).expect("a dialect has few delimiters");
+            let range = &mut first[usize::from(lead(delimiter))];
+            *range = (if range.1 == 0 { place } else { range.0 }, place + 1);
+        }
+        Self { delimiters, first }
     }
 
-    /// The delimiter of this number.
-    pub(super) fn delimiter(&self, which: usize) -> &'static str {
-        self.delimiters[which]
+    /// The first of them from byte `from` on. `whole`: nothing comes after `text`.
+    pub(super) fn find(&self, text: &str, from: usize, whole: bool) -> Found<M> {
+        let bytes = text.as_bytes();
+        let mut at = from;
+        while let Some(skipped) = bytes[at..].iter().position(|byte| self.first[usize::from(*byte)].1 > 0) {
+            at += skipped;
+            let rest = &bytes[at..];
+            for (delimiter, means) in self.led_by(rest[0]) {
+                match delimiter.as_bytes() {
+                    // A longer one may come, and counts.
+                    longer if longer.len() > rest.len() && !whole && longer.starts_with(rest) => {
+                        return Found::Open(at);
+                    }
+                    fits if begins(rest, fits) => {
+                        return Found::Delimiter { at, delimiter, means: *means };
+                    }
+                    _ => {}
+                }
+            }
+            at += 1;
+        }
+        Found::Open(text.len())
     }
 
-    /// The first of them from byte `from` on: where it stands, and which it is.
-    pub(super) fn first(&self, text: &str, from: usize) -> Option<(usize, usize)> {
-        first_of(text, from, &self.delimiters, &self.leads)
-    }
-
-    /// As [`Delimiters::first`] in a text that goes on: none where it may yet turn out to be a longer one.
-    pub(super) fn certain(&self, text: &str, from: usize) -> Option<(usize, usize)> {
-        let found = self.first(text, from)?;
-        let rest = &text[found.0..];
-        let may_grow = rest.len() < self.longest && begins_any(rest, &self.delimiters);
-        (!may_grow).then_some(found)
+    /// The first of them in a text that is whole: where it stands, the delimiter, and what it means.
+    pub(super) fn first(&self, text: &str, from: usize) -> Option<(usize, &'static str, M)> {
+        match self.find(text, from, true) {
+            Found::Delimiter { at, delimiter, means } => Some((at, delimiter, means)),
+            Found::Open(_) => None,
+        }
     }
 
     /// How many bytes at the end of `text` may be the beginning of one of them.
     pub(super) fn unfinished(&self, text: &str) -> usize {
-        unfinished_of(text, &self.delimiters, &self.leads, self.longest)
+        let bytes = text.as_bytes();
+        let longest = self.delimiters.iter().map(|(delimiter, _)| delimiter.len()).max().unwrap_or_default();
+        let may_begin = |rest: &[u8]| {
+            let mut led = self.led_by(rest[0]).iter().map(|(delimiter, _)| delimiter.as_bytes());
+            led.any(|delimiter| delimiter.len() > rest.len() && delimiter.starts_with(rest))
+        };
+        let mut starts = bytes.len().saturating_sub(longest.saturating_sub(1))..bytes.len();
+        starts.find(|at| may_begin(&bytes[*at..])).map_or(0, |at| bytes.len() - at)
     }
-}
 
-fn leads(delimiters: &[&str]) -> [bool; 256] {
-    let mut leads = [false; 256];
-    delimiters
-        .iter()
-        .filter_map(|delimiter| delimiter.bytes().next())
-        .for_each(|lead| leads[usize::from(lead)] = true);
-    leads
-}
-
-/// In one pass, whatever is there: a search for one delimiter after the other would read far ahead for the one that is not.
-fn first_of(text: &str, from: usize, delimiters: &[&str], leads: &[bool; 256]) -> Option<(usize, usize)> {
-    let bytes = text.as_bytes();
-    let mut at = from;
-    loop {
-        at += bytes.get(at..)?.iter().position(|byte| leads[usize::from(*byte)])?;
-        let rest = &bytes[at..];
-        let here = delimiters.iter().enumerate().filter(|(_, delimiter)| begins(rest, delimiter.as_bytes()));
-        if let Some((which, _)) = here.max_by_key(|(_, delimiter)| delimiter.len()) {
-            return Some((at, which));
-        }
-        at += 1;
+    /// Those that begin with this byte.
+    fn led_by(&self, byte: u8) -> &[(&'static str, M)] {
+        let (first, end) = self.first[usize::from(byte)];
+        &self.delimiters[usize::from(first)..usize::from(end)]
     }
 }
 
 /// As `starts_with`; most texts differ in the last byte already, and to look at one byte is fast.
-pub(super) fn begins(text: &[u8], delimiter: &[u8]) -> bool {
+fn begins(text: &[u8], delimiter: &[u8]) -> bool {
     let last = delimiter.len() - 1;
     text.get(last) == Some(&delimiter[last]) && text.starts_with(delimiter)
-}
-
-fn unfinished_of(text: &str, delimiters: &[&str], leads: &[bool; 256], longest: usize) -> usize {
-    let bytes = text.as_bytes();
-    let from = bytes.len().saturating_sub(longest.saturating_sub(1));
-    let mut starts = (from..bytes.len()).filter(|at| leads[usize::from(bytes[*at])]);
-    // The first byte of a delimiter is the first byte of a character.
-    starts.find(|at| begins_any(&text[*at..], delimiters)).map_or(0, |at| bytes.len() - at)
-}
-
-/// Whether there is a longer delimiter that begins with `rest`.
-fn begins_any(rest: &str, delimiters: &[&str]) -> bool {
-    delimiters.iter().any(|delimiter| delimiter.len() > rest.len() && delimiter.starts_with(rest))
 }
 
 #[cfg(test)]
@@ -88,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_and_longest_sign_is_found() {
+    fn the_first_and_longest_delimiter_is_found() {
         let delimiters = ["<b>", "<a>", "<a>>"];
         let table = [
             ("x<a>y<b>", Some((1, 1))),
@@ -99,22 +118,27 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in table {
-            assert_eq!(Delimiters::new(delimiters).first(text, 0), expected, "{text}");
+            let found = Delimiters::new(delimiters).first(text, 0).map(|(at, _, which)| (at, which));
+            assert_eq!(found, expected, "{text}");
         }
     }
 
     #[test]
-    fn a_sign_that_may_become_a_longer_one_is_not_certain() {
+    fn a_delimiter_that_may_become_a_longer_one_is_not_certain() {
         let delimiters = Delimiters::new(["<a>", "<a>>"]);
-        let table = [("<a>", None), ("<a>x", Some((0, 0))), ("<a>>", Some((0, 1))), ("<a><", Some((0, 0)))];
+        let table = [("<a>", None), ("<a>x", Some("<a>")), ("<a>>", Some("<a>>")), ("<a><", Some("<a>"))];
         for (text, expected) in table {
-            assert_eq!(delimiters.certain(text, 0), expected, "{text}");
+            let found = match delimiters.find(text, 0, false) {
+                Found::Delimiter { delimiter, .. } => Some(delimiter),
+                Found::Open(_) => None,
+            };
+            assert_eq!(found, expected, "{text}");
         }
-        assert_eq!(delimiters.first("<a>", 0), Some((0, 0)));
+        assert_eq!(delimiters.first("<a>", 0), Some((0, "<a>", 0)));
     }
 
     #[test]
-    fn the_beginning_of_a_sign_is_held_back() {
+    fn the_beginning_of_a_delimiter_is_held_back() {
         let delimiters = ["<tool>", "[["];
         let table = [
             ("a<to", 3),

@@ -6,7 +6,7 @@ pub(super) use marks::{Block, BlockOptions, Close, Marks};
 use super::{
     CUT_OFF, Reader, Said, Setting,
     closing::{Closing, Progress},
-    delimiters::Delimiters,
+    delimiters::{Delimiters, Found},
 };
 
 /// Special tokens of the model that a server did not take out. Such a reply begins with the first of them.
@@ -185,24 +185,28 @@ impl Marked {
     }
 
     fn in_text(&mut self, said: &mut Vec<Said>) -> bool {
-        let Some((at, which)) = self.next(&self.delimiters) else {
-            let certain = self.certain(&self.delimiters);
-            self.say_until(certain, Said::Text, said);
-            if self.so_far.over && self.options.drops_cut_sign {
-                self.drop_cut_sign(said);
+        // What may be the beginning of a delimiter is looked at even where the reply is over.
+        match self.delimiters.find(&self.buffer, self.at, self.so_far.over) {
+            Found::Delimiter { at, delimiter, means } => {
+                self.say_until(at, Said::Text, said);
+                self.at = at + delimiter.len();
+                let first = !std::mem::replace(&mut self.so_far.anything, true);
+                self.delimiter(means, delimiter, first, said);
+                true
             }
-            return false;
-        };
-        self.say_until(at, Said::Text, said);
-        self.at = at + self.delimiters.delimiter(which).len();
-        let first = !std::mem::replace(&mut self.so_far.anything, true);
-        self.delimiter(which, first, said);
-        true
+            Found::Open(_) => {
+                let certain = self.certain(&self.delimiters);
+                self.say_until(certain, Said::Text, said);
+                if self.so_far.over && self.options.drops_cut_sign {
+                    self.drop_cut_sign(said);
+                }
+                false
+            }
+        }
     }
 
     /// A delimiter that counts in the text was read.
-    fn delimiter(&mut self, which: usize, first: bool, said: &mut Vec<Said>) {
-        let delimiter = self.delimiters.delimiter(which);
+    fn delimiter(&mut self, which: usize, delimiter: &str, first: bool, said: &mut Vec<Said>) {
         let opening = self.thinking.len() + self.calls.len();
         let leaked = opening + LEAKED.len();
         match which {
@@ -234,12 +238,14 @@ impl Marked {
     }
 
     fn in_thoughts(&mut self, pair: usize, said: &mut Vec<Said>) -> bool {
-        let Some((at, which)) = self.next(&self.thoughts[pair]) else {
-            let certain = self.certain(&self.thoughts[pair]);
-            self.say_until(certain, Said::Thinking, said);
-            return false;
+        let (at, length, which) = match self.thoughts[pair].find(&self.buffer, self.at, self.so_far.over) {
+            Found::Delimiter { at, delimiter, means } => (at, delimiter.len(), means),
+            Found::Open(_) => {
+                let certain = self.certain(&self.thoughts[pair]);
+                self.say_until(certain, Said::Thinking, said);
+                return false;
+            }
         };
-        let length = self.thoughts[pair].delimiter(which).len();
         self.say_until(at, Said::Thinking, said);
         let interrupts = self.options.interrupts.len();
         match which {
@@ -303,14 +309,6 @@ impl Marked {
         }
         self.within = Within::Text;
         true
-    }
-
-    /// The next of these delimiters, if it is certain.
-    fn next(&self, delimiters: &Delimiters) -> Option<(usize, usize)> {
-        match self.so_far.over {
-            true => delimiters.first(&self.buffer, self.at),
-            false => delimiters.certain(&self.buffer, self.at),
-        }
     }
 
     /// As far as there is certainly none of these delimiters.

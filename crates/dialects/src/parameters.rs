@@ -7,7 +7,7 @@ mod tests;
 
 use super::{
     CUT_OFF, Call, Said, Setting,
-    delimiters::Delimiters,
+    delimiters::{Delimiters, Found},
     given::Parameters,
     is_name, json,
     shape::{CDATA, Shape, Tag},
@@ -152,8 +152,7 @@ impl Scan {
         let (mut scan, mut from) = (Self::Outside, 0);
         loop {
             let delimiters = if matches!(scan, Self::Outside) { &reading.outside } else { &reading.value };
-            let Some((at, which)) = delimiters.first(text, from) else { break };
-            let delimiter = delimiters.delimiter(which);
+            let Some((at, delimiter, _)) = delimiters.first(text, from) else { break };
             let begins = reading.shape.value_from.contains(&delimiter);
             scan = if begins { Self::Value } else { Self::Outside };
             from = at + delimiter.len();
@@ -176,12 +175,13 @@ impl Scan {
                 Self::Value => &reading.value,
                 Self::Cdata => &reading.cdata,
             };
-            let found = if over { delimiters.first(text, *seen) } else { delimiters.certain(text, *seen) };
-            let Some((at, which)) = found else {
-                *seen = text.len() - delimiters.unfinished(text);
-                return None;
+            let (at, delimiter) = match delimiters.find(text, *seen, over) {
+                Found::Delimiter { at, delimiter, .. } => (at, delimiter),
+                Found::Open(at) => {
+                    *seen = at;
+                    return None;
+                }
             };
-            let delimiter = delimiters.delimiter(which);
             let after = at + delimiter.len();
             let shape = reading.shape;
             (*self, *seen) = match self {
@@ -236,9 +236,9 @@ impl<'a> Body<'a> {
     /// Goes behind the next delimiter that counts between values.
     fn next(&mut self) -> Option<&'static str> {
         let stops = &self.reading.stops;
-        let (at, which) = stops.first(self.text, self.at)?;
-        self.at = at + stops.delimiter(which).len();
-        Some(stops.delimiter(which))
+        let (at, delimiter, _) = stops.first(self.text, self.at)?;
+        self.at = at + delimiter.len();
+        Some(delimiter)
     }
 
     /// A call whose opening delimiter was read.
@@ -320,16 +320,15 @@ impl<'a> Body<'a> {
                 break None;
             }
             match delimiters.first(self.text, from) {
-                Some((at, which)) if delimiters.delimiter(which) == CDATA.0 => {
+                Some((at, delimiter, _)) if delimiter == CDATA.0 => {
                     let end = self.reading.cdata.first(self.text, at);
-                    from = end.map_or(self.text.len(), |(at, _)| at + CDATA.1.len());
+                    from = end.map_or(self.text.len(), |(at, ..)| at + CDATA.1.len());
                 }
                 found => break found,
             }
         };
         self.no_more_ends |= found.is_none();
-        let (end, delimiter) =
-            found.map_or((self.text.len(), ""), |(at, which)| (at, delimiters.delimiter(which)));
+        let (end, delimiter) = found.map_or((self.text.len(), ""), |(at, delimiter, _)| (at, delimiter));
         let (end, delimiter) = match self.forgotten(start, end, delimiter) {
             Some(end) => (end, ""),
             None => (end, delimiter),
@@ -368,7 +367,7 @@ impl<'a> Body<'a> {
     /// The name and the attributes; none where the head has no end.
     fn head(&mut self, tag: &Tag, delimiters: &Delimiters) -> (&'a str, Option<&'a str>) {
         let start = self.at;
-        let (at, which) = delimiters.first(self.text, start).unwrap_or((self.text.len(), usize::MAX));
+        let (at, _, which) = delimiters.first(self.text, start).unwrap_or((self.text.len(), "", usize::MAX));
         let name = self.text[start..at].trim().trim_matches(['\'', '"']);
         self.at = at;
         if tag.head_end.is_empty() {
@@ -378,8 +377,8 @@ impl<'a> Body<'a> {
             return (name, None);
         }
         let mut from = at;
-        while let Some((end, which)) = delimiters.first(self.text, from) {
-            match delimiters.delimiter(which) {
+        while let Some((end, delimiter, _)) = delimiters.first(self.text, from) {
+            match delimiter {
                 delimiter if delimiter == tag.head_end => {
                     self.at = end + delimiter.len();
                     return (name, Some(&self.text[at..end]));

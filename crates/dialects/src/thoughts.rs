@@ -12,7 +12,7 @@
 //! ````
 use super::{
     Call, Dialect, Reader, Said, Setting,
-    delimiters::Delimiters,
+    delimiters::{Delimiters, Found},
     fences::{self, Blocks},
     json::{self, JsonEnd, Parsed},
     shell,
@@ -177,9 +177,9 @@ impl Reader for Sentinel {
 
 impl Sentinel {
     fn in_text<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
-        let (before, length) = match self.delimiters.certain(text, 0) {
-            Some((at, _)) => (at, SENTINEL.len()),
-            None => (text.len() - self.delimiters.unfinished(text), 0),
+        let (before, length) = match self.delimiters.find(text, 0, false) {
+            Found::Delimiter { at, .. } => (at, SENTINEL.len()),
+            Found::Open(at) => (at, 0),
         };
         let (certain, rest) = text.split_at(before);
         self.inner.push(certain, said);

@@ -1,5 +1,8 @@
 //! Dialects of tokens: delimiters from a vocabulary of their own stand between texts, and a [`Grammar`] says what they mean.
-use super::{Reader, Said};
+use super::{
+    Reader, Said,
+    delimiters::{Delimiters, Found},
+};
 
 /// What the delimiters and texts of a dialect mean.
 pub(super) trait Grammar: Send {
@@ -15,16 +18,17 @@ pub(super) trait Grammar: Send {
     }
 }
 
-/// A reader that tells delimiters from text. Each delimiter begins with `<`, and none is the beginning of another.
+/// A reader that tells delimiters from text.
 pub(super) fn reader(
     delimiters: &'static [&'static str],
     grammar: impl Grammar + 'static,
 ) -> Box<dyn Reader> {
+    let delimiters = Delimiters::new(delimiters.iter().copied());
     Box::new(Tokens { delimiters, grammar, held: String::new() })
 }
 
 struct Tokens<G> {
-    delimiters: &'static [&'static str],
+    delimiters: Delimiters,
     grammar: G,
     /// What may be the beginning of a delimiter.
     held: String,
@@ -38,24 +42,20 @@ impl<G: Grammar> Reader for Tokens<G> {
     fn push(&mut self, text: &str, said: &mut Vec<Said>) {
         let mut buffer = std::mem::take(&mut self.held);
         buffer.push_str(text);
-        let (mut from, mut at) = (0, 0);
-        while let Some(found) = buffer[at..].find('<') {
-            at += found;
-            let rest = &buffer[at..];
-            if let Some(delimiter) = self.delimiters.iter().find(|delimiter| rest.starts_with(**delimiter)) {
-                self.text(&buffer[from..at], said);
-                self.grammar.delimiter(delimiter, said);
-                at += delimiter.len();
-                from = at;
-            } else if self.delimiters.iter().any(|delimiter| delimiter.starts_with(rest)) {
-                self.held = rest.to_owned();
-                buffer.truncate(at);
-                break;
-            } else {
-                at += 1;
+        let mut from = 0;
+        loop {
+            match self.delimiters.find(&buffer, from, false) {
+                Found::Delimiter { at, delimiter, .. } => {
+                    self.text(&buffer[from..at], said);
+                    self.grammar.delimiter(delimiter, said);
+                    from = at + delimiter.len();
+                }
+                Found::Open(at) => {
+                    buffer[at..].clone_into(&mut self.held);
+                    return self.text(&buffer[from..at], said);
+                }
             }
         }
-        self.text(&buffer[from..], said);
     }
 
     fn end(&mut self, said: &mut Vec<Said>) {

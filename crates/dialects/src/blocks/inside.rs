@@ -1,9 +1,13 @@
 //! Where a block ends: at a delimiter outside of its JSON, or with the JSON itself.
 use super::{
+    Delimiters,
+    act::Act,
     rules::{Block, Json},
-    search::{Act, Delimiters, Found},
 };
-use crate::walk::{Step, Walk};
+use crate::{
+    delimiters::Found,
+    walk::{Step, Walk},
+};
 
 /// The delimiters that count within a block.
 pub(super) fn inner(block: &Block) -> Delimiters {
@@ -11,7 +15,7 @@ pub(super) fn inner(block: &Block) -> Delimiters {
         |delimiters: &'static [&'static str], act| delimiters.iter().map(move |delimiter| (*delimiter, act));
     let json: &[&str] = if matches!(block.json, Json::Some | Json::Last) { &["{", "["] } else { &[] };
     let closing = delimiters(block.close, Act::Close).chain(delimiters(block.stop, Act::Stop));
-    Delimiters::new(
+    Delimiters::meaning(
         closing.chain(delimiters(block.inner, Act::Nothing)).chain(delimiters(json, Act::Json)).collect(),
     )
 }
@@ -73,7 +77,7 @@ impl Inside {
                 }
             }
             let (at, length, act, delimiter) = match delimiters.find(buffer, self.seen, whole) {
-                Found::Delimiter { at, length, act, delimiter } => (at, length, act, delimiter),
+                Found::Delimiter { at, delimiter, means } => (at, delimiter.len(), means, delimiter),
                 Found::Open(at) => {
                     self.seen = at;
                     return cut();

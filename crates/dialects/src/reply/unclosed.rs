@@ -24,7 +24,7 @@ impl Unclosed {
         }
         let found = opens.first(&self.held, 0);
         self.is_begun = found.is_some();
-        let from = found.map_or(self.held.len() - opens.unfinished(&self.held), |(at, _)| at);
+        let from = found.map_or(self.held.len() - opens.unfinished(&self.held), |(at, ..)| at);
         let rest = self.held.split_off(from);
         think(std::mem::replace(&mut self.held, rest), said);
     }
