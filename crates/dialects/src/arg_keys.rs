@@ -11,7 +11,7 @@
 //! older one writes a JSON list there.
 use super::{
     Dialect,
-    marked::{Block, BlockOptions, Marks, reader, reader_with},
+    blocks::{Block, CutDelimiter, Rules, Thought, reader},
     shape::{Shape, Tag, TagOptions},
 };
 
@@ -21,48 +21,43 @@ pub(super) static GLM4_MOE: Dialect =
 pub(super) static GLM47: Dialect =
     Dialect { name: "glm47", models: &["glm-4.7", "glm-5"], reader: |setting| reader(&GLM, setting) };
 
-pub(super) static LING3: Dialect = Dialect {
-    name: "ling3",
-    models: &["ling-3"],
-    reader: |setting| reader_with(&LING, &INTERRUPTED, setting),
-};
+pub(super) static LING3: Dialect =
+    Dialect { name: "ling3", models: &["ling-3"], reader: |setting| reader(&LING, setting) };
 
 pub(super) static POOLSIDE_V1: Dialect = Dialect {
     name: "poolside_v1",
     models: &["laguna", "poolside"],
-    reader: |setting| reader_with(&LAGUNA, &CUT, setting),
+    reader: |setting| reader(&LAGUNA, setting),
 };
 
-pub(super) static HUNYUAN_A13B: Dialect = Dialect {
-    name: "hunyuan_a13b",
-    models: &["hunyuan"],
-    reader: |setting| reader_with(&HUNYUAN, &CUT_AND_LAST, setting),
-};
+pub(super) static HUNYUAN_A13B: Dialect =
+    Dialect { name: "hunyuan_a13b", models: &["hunyuan"], reader: |setting| reader(&HUNYUAN, setting) };
 
-const THINKING: &[(&str, &str)] = &[("<think>", "</think>")];
-
-static GLM: Marks = Marks {
-    thinking: THINKING,
-    calls: &[Block::tagged("<tool_call>", &QUOTED, &["</tool_call>"])],
+static GLM: Rules = Rules {
+    blocks: &[Block::tagged("<tool_call>", &QUOTED, &["</tool_call>"])],
     noise: &["<|observation|>", "<|user|>"],
+    ..Rules::NONE
 };
 
-static LING: Marks = Marks {
-    thinking: THINKING,
-    calls: &[Block::tagged("<tool_call>", &AS_IT_IS, &["</tool_call>"])],
+static LING: Rules = Rules {
+    thoughts: &[Thought::think_until(&["<tool_call>"])],
+    blocks: &[Block::tagged("<tool_call>", &AS_IT_IS, &["</tool_call>"])],
     noise: &["<|role_end|>"],
+    ..Rules::NONE
 };
 
-static LAGUNA: Marks = Marks {
-    thinking: THINKING,
-    calls: &[Block::tagged("<tool_call>", &CUT_SILENTLY, &["</tool_call>"])],
-    noise: &[],
+static LAGUNA: Rules = Rules {
+    blocks: &[Block::tagged("<tool_call>", &CUT_SILENTLY, &["</tool_call>"])],
+    cut: CutDelimiter::Problem,
+    ..Rules::NONE
 };
 
-static HUNYUAN: Marks = Marks {
-    thinking: THINKING,
-    calls: &[Block::tagged("<tool_calls>", &SEPARATED, &["</tool_calls>"])],
+static HUNYUAN: Rules = Rules {
+    blocks: &[Block::tagged("<tool_calls>", &SEPARATED, &["</tool_calls>"])],
     noise: &["<answer>", "</answer>", "<|eos|>"],
+    hush_after_blocks: true,
+    cut: CutDelimiter::Problem,
+    ..Rules::NONE
 };
 
 /// The name stands where the block begins.
@@ -95,8 +90,3 @@ const fn shape(call: Tag, options: TagOptions) -> Shape {
         options,
     }
 }
-
-static INTERRUPTED: BlockOptions = BlockOptions { interrupts: &["<tool_call>"], ..BlockOptions::PLAIN };
-static CUT: BlockOptions = BlockOptions { drops_cut_sign: true, ..BlockOptions::PLAIN };
-static CUT_AND_LAST: BlockOptions =
-    BlockOptions { drops_cut_sign: true, ends_with_calls: true, ..BlockOptions::PLAIN };

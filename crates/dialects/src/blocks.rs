@@ -8,11 +8,11 @@ mod rules;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub(super) use rules::{Block, Body, Json, Rules, THINK, Thought};
+pub(super) use rules::{Block, Body, CutDelimiter, Json, Rules, THINK, Thought};
 
 use super::{Reader, Said, Setting, delimiters::Found};
 use act::{Act, Leak};
-use inside::{End, Inside, inner};
+use inside::{End, Inner, Inside, inner};
 
 /// What counts in a part of the reply, and what it does.
 type Delimiters = super::delimiters::Delimiters<Act>;
@@ -34,6 +34,9 @@ pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader
         is_done: false,
         between: false,
         hushed: None,
+        held: None,
+        has_thought: false,
+        forgotten: 0,
         open: None,
         is_fresh: rules.words_are_cut && setting.split_thinking,
         read: Vec::new(),
@@ -42,6 +45,10 @@ pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader
     if let Some(thought) = reader.open {
         reader.think(thought);
     }
+    // If it is unknown how the prompt ends, what comes before the calls may be thoughts, which are not for the user.
+    let untold = setting.begins_thinking.is_none() && setting.prompt_end.is_empty();
+    let unsure = rules.thinks_by_default && untold && !setting.split_thinking && setting.find_calls;
+    reader.held = unsure.then(String::new);
     Box::new(reader)
 }
 
@@ -55,7 +62,7 @@ fn opening(rules: &Rules, setting: &Setting) -> Vec<(&'static str, Act)> {
             delimiters.push((thought.open, Act::Think(number)));
             // A thought that was never opened has ended.
             let orphans = thought.close.iter().filter(|_| !thought.first);
-            delimiters.extend(orphans.map(|close| (*close, Act::Nothing)));
+            delimiters.extend(orphans.map(|close| (*close, Act::Orphan)));
         }
     }
     if setting.find_calls {
@@ -74,7 +81,7 @@ struct Blocks {
     /// Those that count in the text.
     delimiters: Delimiters,
     /// Those that count in each of the blocks.
-    inner: Vec<Delimiters>,
+    inner: Vec<Inner>,
     within: Within,
     buffer: String,
     /// What lies before this byte of the buffer was said.
@@ -90,6 +97,12 @@ struct Blocks {
     between: bool,
     /// What was written where there is no text.
     hushed: Option<String>,
+    /// Text that may turn out to be thoughts.
+    held: Option<String>,
+    /// Whether thoughts were opened.
+    has_thought: bool,
+    /// How many blocks ended where the end of a value was forgotten.
+    forgotten: usize,
     /// The thought that the prompt opened.
     open: Option<usize>,
     /// Whether all of the reply is still in the buffer, and may be a piece of the words that open thoughts.
@@ -102,8 +115,18 @@ struct Blocks {
 enum Within {
     Text,
     Thoughts(Box<Delimiters>),
+    /// Behind what opens the block of this number, which may be only mentioned.
+    Opening(usize),
     Block(Inside),
+    /// Behind the block of this number, where what belongs to it may still come.
+    After(usize),
 }
+
+/// Between two opening delimiters of which only the second counts stand fewer bytes than this.
+const MAX_GAP: usize = 256;
+
+/// In at most this many blocks at the end of a reply an end may be forgotten: each is read once more.
+const MAX_FORGOTTEN: usize = 16;
 
 impl Reader for Blocks {
     fn push(&mut self, text: &str, said: &mut Vec<Said>) {
@@ -116,7 +139,8 @@ impl Reader for Blocks {
             say(said, Said::Thinking, &format!("{}\n", thought.open));
         }
         // Half of the buffer at a time, so that each byte is moved a bounded number of times.
-        if !matches!(self.within, Within::Block(_)) && self.at > self.buffer.len() / 2 {
+        let may_move = matches!(self.within, Within::Text | Within::Thoughts(_));
+        if may_move && self.at > self.buffer.len() / 2 {
             self.buffer.drain(..self.at);
             self.drained += self.at;
             self.at = 0;
@@ -131,7 +155,12 @@ impl Reader for Blocks {
             return Vec::new();
         }
         // A mere bracket may stand anywhere.
-        let opens = self.rules.blocks.iter().filter(|block| block.open.len() > 1).map(|block| block.open);
+        let mut blocks = self.rules.blocks;
+        // Where the tools are unknown only the usual form of tags is taken for a call.
+        if self.setting.tools.is_empty() && blocks.iter().all(|block| block.tags.is_some()) {
+            blocks = &blocks[..blocks.len().min(1)];
+        }
+        let opens = blocks.iter().filter(|block| block.open.len() > 1).map(|block| block.open);
         opens.chain(self.rules.frame.iter().chain(self.rules.hush).copied()).collect()
     }
 
@@ -139,13 +168,14 @@ impl Reader for Blocks {
         let is_cut =
             self.is_fresh && self.is_piece(|open, text| open.starts_with(text) || open.ends_with(text));
         let rest = &self.buffer[self.at..];
-        let in_block = matches!(self.within, Within::Block(_));
-        let is_cut = is_cut || (self.rules.signs_are_cut && !in_block);
-        if is_cut && rest.chars().any(char::is_alphabetic) {
+        let in_block = !matches!(self.within, Within::Text | Within::Thoughts(_));
+        let is_cut = is_cut && CutDelimiter::ProblemWithLetters.is_problem(rest);
+        if is_cut || (self.rules.cut.is_problem(rest) && !in_block) {
             said.push(Said::Problem(format!("the reply ends within a delimiter: {rest}")));
             self.at = self.buffer.len();
         }
         while self.step(true, said) {}
+        self.release(Said::Text, said);
         self.tell_hushed(said);
     }
 }
@@ -186,6 +216,11 @@ impl Blocks {
                         self.at = at + length;
                         return true;
                     }
+                    Found::Delimiter { at, delimiter, means: Act::Nothing } => {
+                        say(said, Said::Thinking, &self.buffer[self.at..at]);
+                        self.at = at + delimiter.len();
+                        return true;
+                    }
                     Found::Delimiter { at, .. } => (at, at, true),
                     Found::Open(at) => (at, at, false),
                 };
@@ -197,14 +232,77 @@ impl Blocks {
                 }
                 ended
             }
+            Within::Opening(block) => {
+                let block = *block;
+                self.in_opening(block, whole, said)
+            }
             Within::Block(inside) => {
                 let number = inside.number;
-                let (json, delimiters) = (self.rules.blocks[number].json, &self.inner[number]);
-                let Some(end) = inside.end(json, delimiters, &self.buffer, whole) else { return false };
+                let end = match &self.inner[number] {
+                    Inner::Json(delimiters) => {
+                        inside.end(self.rules.blocks[number].json, delimiters, &self.buffer, whole)
+                    }
+                    Inner::Tags(reading) => {
+                        let forgetful = self.forgotten < MAX_FORGOTTEN;
+                        inside.end_of_tags(reading, &self.buffer, self.at, (whole, forgetful))
+                    }
+                };
+                let Some(end) = end else { return false };
+                self.forgotten += usize::from(whole && !end.cut);
                 self.leave_block(end, said);
                 true
             }
+            Within::After(block) => {
+                let block = *block;
+                self.after(block, whole)
+            }
         }
+    }
+
+    /// Whether the block of this number is one.
+    fn in_opening(&mut self, block: usize, whole: bool, said: &mut Vec<Said>) -> bool {
+        let open = self.rules.blocks[block].open;
+        let Inner::Tags(reading) = &self.inner[block] else { return self.begin_block(block, said) };
+        let rest = &self.buffer[self.at..];
+        let next = rest[..rest.floor_char_boundary(MAX_GAP)].trim_start();
+        if next.starts_with(open) {
+            // The model begins anew.
+            self.at += rest.len() - rest.trim_start().len() + open.len();
+            return true;
+        }
+        if !whole && rest.len() < MAX_GAP && open.starts_with(next) {
+            return false;
+        }
+        match reading.begins(open, rest, whole) {
+            None => return false,
+            Some(true) => return self.begin_block(block, said),
+            Some(false) => {
+                self.within = Within::Text;
+                self.at -= open.len();
+                self.say_until(self.at + open.len(), said);
+            }
+        }
+        true
+    }
+
+    fn begin_block(&mut self, block: usize, said: &mut Vec<Said>) -> bool {
+        self.tell_hushed(said);
+        self.leave_prose(said);
+        self.within = Within::Block(Inside::new(block, self.at));
+        true
+    }
+
+    fn after(&mut self, block: usize, whole: bool) -> bool {
+        let tail = self.rules.blocks[block].tail;
+        let rest = &self.buffer[self.at..];
+        let next = rest.trim_start();
+        if let Some(delimiter) = tail.iter().find(|delimiter| next.starts_with(**delimiter)) {
+            self.at += rest.len() - next.len() + delimiter.len();
+        } else if !whole && tail.iter().any(|delimiter| delimiter.starts_with(next)) {
+            return false;
+        }
+        self.within = Within::Text;
+        true
     }
 
     fn in_text(&mut self, whole: bool, said: &mut Vec<Said>) -> bool {
@@ -231,17 +329,28 @@ impl Blocks {
 
     fn act(&mut self, act: Act, length: usize, is_first: bool, said: &mut Vec<Said>) {
         match act {
+            Act::Think(_) if self.rules.thinks_once && self.has_thought => {
+                self.say_until(self.at + length, said);
+            }
             Act::Think(thought) if is_first || !self.rules.thoughts[thought].first => {
                 self.at += length;
+                self.release(Said::Text, said);
                 self.think(thought);
             }
+            Act::Orphan => {
+                self.at += length;
+                self.release(Said::Thinking, said);
+            }
             Act::Block(block) if !self.is_done => {
-                self.tell_hushed(said);
                 self.at += length - self.rules.blocks[block].kept;
-                let inside = Inside { number: block, seen: self.at, walk: None, before: true };
-                self.within = Within::Block(inside);
+                self.within = Within::Opening(block);
             }
             Act::Leak(leak) if self.leaks || (leak == Leak::First && self.drained + self.at == 0) => {
+                // Nor did that server tell whether the prompt has opened the thoughts: only their end will.
+                let may_think =
+                    self.setting.split_thinking && self.rules.thoughts.iter().any(|thought| !thought.first);
+                self.held =
+                    (leak == Leak::First && !self.leaks && may_think).then(String::new).or(self.held.take());
                 self.leaks = true;
                 self.at += length;
             }
@@ -255,12 +364,16 @@ impl Blocks {
     }
 
     fn think(&mut self, thought: usize) {
+        self.has_thought = true;
         let thought = &self.rules.thoughts[thought];
         let closing = thought.close.iter().map(|delimiter| (*delimiter, Act::Close));
-        let breaks = thought.breaks.iter().filter(|_| self.setting.find_calls);
+        let breaks = thought.breaks.iter().map(|delimiter| (*delimiter, Act::Stop));
+        // A call in thoughts that are never closed is found later: what it begins with stays.
+        let opens_call = |noise: &str| self.rules.blocks.iter().any(|block| block.open.starts_with(noise));
+        let noise = self.rules.noise.iter().filter(|noise| !opens_call(noise));
+        let noise = noise.map(|delimiter| (*delimiter, Act::Nothing));
         let leaks = [("<eos>", Act::Leak(Leak::Any))];
-        let delimiters =
-            closing.chain(breaks.map(|delimiter| (*delimiter, Act::Stop))).chain(leaks).collect();
+        let delimiters = closing.chain(breaks).chain(noise).chain(leaks).collect();
         self.within = Within::Thoughts(Box::new(Delimiters::meaning(delimiters)));
     }
 
@@ -269,6 +382,9 @@ impl Blocks {
             return;
         };
         let block = &self.rules.blocks[number];
+        if !block.tail.is_empty() {
+            self.within = Within::After(number);
+        }
         // A bare bracket, and nothing that could be a name: it is far from being a call.
         if end.broken && block.kept == block.open.len() && !self.buffer[self.at..end.body].contains('"') {
             return self.say_until(end.after, said);
@@ -281,10 +397,15 @@ impl Blocks {
             self.at = end.after;
             return;
         }
-        let text = if block.kept == 0 { last_begun(text, open) } else { text };
-        let body = Body { open, text, close: end.close, cut: end.cut, broken: end.broken };
         let mut read = std::mem::take(&mut self.read);
-        (block.read)(&body, &self.setting, &mut read);
+        match &self.inner[number] {
+            Inner::Tags(reading) => reading.read(open, text, end.close, &self.setting, &mut read),
+            Inner::Json(_) => {
+                let text = if block.kept == 0 { last_begun(text, open) } else { text };
+                let body = Body { open, text, close: end.close, cut: end.cut, broken: end.broken };
+                (block.read)(&body, &self.setting, &mut read);
+            }
+        }
         self.at = end.after;
         let holds_calls = read.iter().any(|said| matches!(said, Said::Call(_)));
         self.is_done |= self.rules.once && holds_calls;
@@ -305,14 +426,30 @@ impl Blocks {
 
     fn say_until(&mut self, end: usize, said: &mut Vec<Said>) {
         let text = &self.buffer[self.at..end];
-        match &mut self.hushed {
-            Some(hushed) => hushed.push_str(text),
-            None => {
+        match (&mut self.hushed, &mut self.held) {
+            (Some(aside), _) | (None, Some(aside)) => aside.push_str(text),
+            (None, None) => {
                 self.begun |= !text.trim().is_empty();
                 say(said, Said::Text, text);
             }
         }
         self.at = end;
+    }
+
+    /// Says what was held back.
+    fn release(&mut self, kind: fn(String) -> Said, said: &mut Vec<Said>) {
+        say(said, kind, &self.held.take().unwrap_or_default());
+    }
+
+    /// Calls begin.
+    fn leave_prose(&mut self, said: &mut Vec<Said>) {
+        match &mut self.held {
+            Some(held) if !self.leaks && self.setting.tools.is_empty() && held.ends_with("\n\n") => {
+                said.push(Said::Problem(format!("thoughts before the calls: `{}`", held.trim())));
+                self.held = None;
+            }
+            _ => self.release(Said::Text, said),
+        }
     }
 
     fn tell_hushed(&mut self, said: &mut Vec<Said>) {

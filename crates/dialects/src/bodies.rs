@@ -15,6 +15,18 @@ pub(super) fn json_or_text(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     }
 }
 
+/// Calls that were read; what cannot be read stays text.
+pub(super) fn read_or_text(body: &Body<'_>, read: Result<Vec<Call>, String>, said: &mut Vec<Said>) {
+    match read {
+        Ok(calls) => {
+            said.extend(calls.into_iter().map(Said::Call));
+            let cut = || Said::Problem(format!("{CUT_OFF} the end of the calls"));
+            said.extend(body.cut.then(cut));
+        }
+        Err(why) => body.stays(why, said),
+    }
+}
+
 fn body_calls(body: &Body<'_>) -> Result<Vec<Call>, String> {
     match body.broken {
         true => Err("it is not valid JSON".into()),

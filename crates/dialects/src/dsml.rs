@@ -13,43 +13,34 @@
 //! From version 4 on the outer tag is `tool_calls`, from 4.1 on `calls`, with a blank after each `｜DSML｜`.
 use super::{
     Dialect,
-    marked::{Block, BlockOptions, Marks, reader_with},
+    blocks::{Block, Rules, Thought, reader},
     shape::{Shape, Tag, TagOptions},
 };
 
-pub(super) static DEEPSEEK_V32: Dialect = Dialect {
-    name: "deepseek_v32",
-    models: &["deepseek-v3.2"],
-    reader: |setting| reader_with(&V32, &V32_INTERRUPTED, setting),
-};
+pub(super) static DEEPSEEK_V32: Dialect =
+    Dialect { name: "deepseek_v32", models: &["deepseek-v3.2"], reader: |setting| reader(&V32, setting) };
 
-pub(super) static DEEPSEEK_V4: Dialect = Dialect {
-    name: "deepseek_v4",
-    models: &["deepseek-v4"],
-    reader: |setting| reader_with(&V4, &V4_INTERRUPTED, setting),
-};
+pub(super) static DEEPSEEK_V4: Dialect =
+    Dialect { name: "deepseek_v4", models: &["deepseek-v4"], reader: |setting| reader(&V4, setting) };
 
-pub(super) static DEEPSEEK_V41: Dialect = Dialect {
-    name: "deepseek_v41",
-    models: &["deepseek-v4.1"],
-    reader: |setting| reader_with(&V41, &V41_INTERRUPTED, setting),
-};
+pub(super) static DEEPSEEK_V41: Dialect =
+    Dialect { name: "deepseek_v41", models: &["deepseek-v4.1"], reader: |setting| reader(&V41, setting) };
 
-const THINKING: &[(&str, &str)] = &[("<think>", "</think>")];
 const NOISE: &[&str] = &["<｜end▁of▁sentence｜>"];
 
-static V32: Marks = Marks {
-    thinking: THINKING,
-    calls: &[
+static V32: Rules = Rules {
+    thoughts: &[Thought::think_until(&["<｜DSML｜function_calls>"])],
+    blocks: &[
         Block::tagged("<｜DSML｜function_calls>", &SHAPE, &["</｜DSML｜function_calls>"]),
         lone("<｜DSML｜invoke name=\""),
     ],
     noise: NOISE,
+    ..Rules::NONE
 };
 
-static V4: Marks = Marks {
-    thinking: THINKING,
-    calls: &[
+static V4: Rules = Rules {
+    thoughts: &[Thought::think_until(&["<｜DSML｜tool_calls>"])],
+    blocks: &[
         Block::tagged("<｜DSML｜tool_calls>", &SHAPE, &["</｜DSML｜tool_calls>"]),
         lone("<｜DSML｜invoke name=\""),
         // It garbles the outer tag at times.
@@ -57,11 +48,15 @@ static V4: Marks = Marks {
         lone("<｜DSML｜toolcalls>\n<｜DSML｜invoke name=\""),
     ],
     noise: NOISE,
+    hush_after_blocks: true,
+    // The encoding script opens the thoughts, and parts whatever comes before calls from them by a blank line.
+    thinks_by_default: true,
+    ..Rules::NONE
 };
 
-static V41: Marks = Marks {
-    thinking: THINKING,
-    calls: &[
+static V41: Rules = Rules {
+    thoughts: &[Thought::think_until(&["<｜DSML｜ calls>"])],
+    blocks: &[
         Block::tagged("<｜DSML｜ calls>", &SPACED, &["</｜DSML｜ calls>"]),
         Block::tagged_before(
             "<｜DSML｜ invoke name=\"",
@@ -71,6 +66,8 @@ static V41: Marks = Marks {
         ),
     ],
     noise: NOISE,
+    hush_after_blocks: true,
+    ..Rules::NONE
 };
 
 /// A call without the outer tag.
@@ -128,18 +125,6 @@ static SPACED: Shape = Shape {
     ],
     options: TagOptions::PLAIN,
 };
-
-static V32_INTERRUPTED: BlockOptions =
-    BlockOptions { interrupts: &["<｜DSML｜function_calls>"], ..BlockOptions::PLAIN };
-static V4_INTERRUPTED: BlockOptions = BlockOptions {
-    interrupts: &["<｜DSML｜tool_calls>"],
-    ends_with_calls: true,
-    // The encoding script opens the thoughts, and parts whatever comes before calls from them by a blank line.
-    thinks_by_default: true,
-    ..BlockOptions::PLAIN
-};
-static V41_INTERRUPTED: BlockOptions =
-    BlockOptions { interrupts: &["<｜DSML｜ calls>"], ends_with_calls: true, ..BlockOptions::PLAIN };
 
 #[cfg(test)]
 mod tests {

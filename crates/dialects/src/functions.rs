@@ -14,68 +14,70 @@
 //! Small models forget `<tool_call>`, or an end of a parameter.
 use super::{
     Dialect,
-    marked::{Block, BlockOptions, Marks, reader_with},
+    blocks::{Block, Rules, THINK, Thought, reader},
     shape::{Shape, Tag, TagOptions},
 };
 
 pub(super) static QWEN3_CODER: Dialect = Dialect {
     name: "qwen3_coder",
     models: &["qwen3-coder", "qwen3_coder", "qwen3.5", "qwen3.6"],
-    reader: |setting| reader_with(&ON_LINES, &INTERRUPTED, setting),
+    reader: |setting| reader(&CODER, setting),
 };
 
 pub(super) static STEP3P5: Dialect = Dialect {
     name: "step3p5",
     models: &["step-3.5", "step3.5", "step3p5"],
-    reader: |setting| reader_with(&ON_LINES, &INTERRUPTED_ONCE, setting),
+    reader: |setting| reader(&ONCE, setting),
 };
 
-pub(super) static NEMOTRON_V3: Dialect = Dialect {
-    name: "nemotron_v3",
-    models: &["nemotron-3"],
-    reader: |setting| reader_with(&ON_LINES, &BlockOptions::PLAIN, setting),
-};
+pub(super) static NEMOTRON_V3: Dialect =
+    Dialect { name: "nemotron_v3", models: &["nemotron-3"], reader: |setting| reader(&NEMOTRON, setting) };
 
-pub(super) static MIMO: Dialect = Dialect {
-    name: "mimo",
-    models: &["mimo"],
-    reader: |setting| reader_with(&AS_IT_IS, &INTERRUPTED, setting),
-};
+pub(super) static MIMO: Dialect =
+    Dialect { name: "mimo", models: &["mimo"], reader: |setting| reader(&AS_IT_IS, setting) };
 
-pub(super) static SEED_OSS: Dialect = Dialect {
-    name: "seed_oss",
-    models: &["seed-oss", "seed_oss"],
-    reader: |setting| reader_with(&SEED, &SEED_INTERRUPTED, setting),
-};
+pub(super) static SEED_OSS: Dialect =
+    Dialect { name: "seed_oss", models: &["seed-oss", "seed_oss"], reader: |setting| reader(&SEED, setting) };
 
 pub(super) static MINICPMV: Dialect = Dialect {
     name: "minicpmv",
     models: &["minicpm-v", "minicpm-o"],
-    reader: |setting| reader_with(&MINICPM, &INTERRUPTED, setting),
+    reader: |setting| reader(&MINICPM, setting),
 };
 
-static ON_LINES: Marks = marks(&ON_LINES_CALLS, &["<|im_end|>"]);
-static AS_IT_IS: Marks = marks(&AS_IT_IS_CALLS, &["<|im_end|>"]);
-static MINICPM: Marks = marks(&ON_LINES_CALLS, &["<|im_end|>", "<reserved_12>", "<|reserved_13|>"]);
+static CODER: Rules = QWEN;
+static ONCE: Rules = Rules { thinks_once: true, ..QWEN };
+static AS_IT_IS: Rules = Rules { blocks: &AS_IT_IS_CALLS, ..QWEN };
+static MINICPM: Rules = Rules { noise: &["<|im_end|>", "<reserved_12>", "<|reserved_13|>"], ..QWEN };
+static NEMOTRON: Rules = UNINTERRUPTED;
+const UNINTERRUPTED: Rules = Rules { thoughts: &[THINK], ..QWEN };
 
 /// Granite's thinking models write the same.
-pub(super) static GRANITE: Marks = marks(&ON_LINES_CALLS, &["<|end_of_text|>"]);
+pub(super) static GRANITE: Rules = Rules { noise: &["<|end_of_text|>"], ..UNINTERRUPTED };
 
-static SEED: Marks = Marks {
-    thinking: &[("<seed:think>", "</seed:think>")],
-    calls: &[
+/// A mere `<tool_call>` in the thoughts is more often spoken about than meant.
+const QWEN: Rules = Rules {
+    thoughts: &[Thought::think_until(&["<tool_call>\n<function=", "<tool_call><function="])],
+    blocks: &ON_LINES_CALLS,
+    noise: &["<|im_end|>"],
+    ..Rules::NONE
+};
+
+static SEED: Rules = Rules {
+    thoughts: &[Thought {
+        breaks: &["<seed:tool_call>\n<function=", "<seed:tool_call><function="],
+        ..Thought::new("<seed:think>", &["</seed:think>"])
+    }],
+    blocks: &[
         Block::tagged("<seed:tool_call>", &SHAPE, &["</seed:tool_call>"]),
         Block::tagged_before("<function=", &SHAPE, &["</function>"], &["</seed:tool_call>"]),
     ],
     noise: &["<seed:eos>"],
+    ..Rules::NONE
 };
 
-const fn marks(calls: &'static [Block], noise: &'static [&'static str]) -> Marks {
-    Marks { thinking: &[("<think>", "</think>")], calls, noise }
-}
-
-static ON_LINES_CALLS: [Block; 2] = calls(&SHAPE_ON_LINES);
-static AS_IT_IS_CALLS: [Block; 2] = calls(&SHAPE);
+const ON_LINES_CALLS: [Block; 2] = calls(&SHAPE_ON_LINES);
+const AS_IT_IS_CALLS: [Block; 2] = calls(&SHAPE);
 
 const fn calls(shape: &'static Shape) -> [Block; 2] {
     [
@@ -107,12 +109,3 @@ const fn shape(options: TagOptions) -> Shape {
         options,
     }
 }
-
-/// A mere `<tool_call>` in the thoughts is more often spoken about than meant.
-static INTERRUPTED: BlockOptions =
-    BlockOptions { interrupts: &["<tool_call>\n<function=", "<tool_call><function="], ..BlockOptions::PLAIN };
-static INTERRUPTED_ONCE: BlockOptions = BlockOptions { thinks_once: true, ..INTERRUPTED };
-static SEED_INTERRUPTED: BlockOptions = BlockOptions {
-    interrupts: &["<seed:tool_call>\n<function=", "<seed:tool_call><function="],
-    ..BlockOptions::PLAIN
-};

@@ -6,7 +6,7 @@ use super::{
     Dialect,
     blocks::{self, Block, Json, Rules, THINK, Thought},
     bodies::{json_or_beginning, json_or_problem, json_or_text},
-    functions, marked,
+    functions,
 };
 
 pub(super) static GRANITE: Dialect = Dialect {
@@ -27,7 +27,7 @@ pub(super) static GRANITE_20B_FC: Dialect = Dialect {
 pub(super) static GRANITE_THINKING: Dialect = Dialect {
     name: "granite_thinking",
     models: &["granite-thinking", "granite-4-thinking"],
-    reader: |setting| marked::reader(&functions::GRANITE, setting),
+    reader: |setting| blocks::reader(&functions::GRANITE, setting),
 };
 
 const NOTHING: Rules = Rules { noise: &["<|end_of_text|>"], ..Rules::NONE };

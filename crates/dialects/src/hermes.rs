@@ -1,22 +1,18 @@
 //! Hermes, Qwen 2.5, Qwen 3 and many more: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`.
 use super::{
-    Dialect, json,
-    marked::{self, Block, Close, Marks},
+    Dialect,
+    blocks::{self, Block, Rules},
+    bodies::json_or_text,
 };
 
 pub(super) static HERMES: Dialect = Dialect {
     name: "hermes",
     models: &["hermes", "qwen2", "qwen3", "qwq"],
-    reader: |setting| marked::reader(&MARKS, setting),
+    reader: |setting| blocks::reader(&RULES, setting),
 };
 
-static MARKS: Marks = Marks {
-    thinking: &[("<think>", "</think>")],
-    calls: &[Block {
-        open: "<tool_call>",
-        close: Close::AfterJson(&["</tool_call>"]),
-        read: |body, _| json::calls(body),
-        read_when_cut: false,
-    }],
+static RULES: Rules = Rules {
+    blocks: &[Block::new("<tool_call>", &["</tool_call>"], json_or_text)],
     noise: &["<|im_end|>"],
+    ..Rules::NONE
 };

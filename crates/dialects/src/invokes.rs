@@ -12,49 +12,43 @@
 //! `<![CDATA[…]]>` where the value has tags.
 use super::{
     Dialect, Reader, Said, Setting,
-    marked::{Block, BlockOptions, Marks, reader, reader_with},
+    blocks::{Block, Rules, Thought, reader},
     shape::{Shape, Tag, TagOptions},
 };
 
-pub(super) static MINIMAX_M2: Dialect = Dialect {
-    name: "minimax_m2",
-    models: &["minimax-m2"],
-    reader: |setting| reader_with(&MINIMAX, &MINIMAX_INTERRUPTED, setting),
-};
+pub(super) static MINIMAX_M2: Dialect =
+    Dialect { name: "minimax_m2", models: &["minimax-m2"], reader: |setting| reader(&MINIMAX, setting) };
 
 pub(super) static STEP3: Dialect =
     Dialect { name: "step3", models: &["step3", "step-3"], reader: |setting| reader(&STEP, setting) };
 
 pub(super) static MINICPM5: Dialect = Dialect { name: "minicpm5", models: &["minicpm5"], reader: minicpm5 };
 
-const THINKING: &[(&str, &str)] = &[("<think>", "</think>")];
-
-static MINIMAX: Marks = Marks {
-    thinking: THINKING,
-    calls: &[Block::tagged("<minimax:tool_call>", &INVOKE, &["</minimax:tool_call>"])],
+static MINIMAX: Rules = Rules {
+    thoughts: &[Thought::think_until(&[
+        "<minimax:tool_call>\n<invoke name=\"",
+        "<minimax:tool_call><invoke name=\"",
+    ])],
+    blocks: &[Block::tagged("<minimax:tool_call>", &INVOKE, &["</minimax:tool_call>"])],
     noise: &["[e~["],
+    ..Rules::NONE
 };
 
-static MINIMAX_INTERRUPTED: BlockOptions = BlockOptions {
-    interrupts: &["<minimax:tool_call>\n<invoke name=\"", "<minimax:tool_call><invoke name=\""],
-    ..BlockOptions::PLAIN
-};
-
-static STEP: Marks = Marks {
-    thinking: THINKING,
-    calls: &[Block::tagged("<｜tool_calls_begin｜>", &STEPTML, &["<｜tool_calls_end｜>"])],
+static STEP: Rules = Rules {
+    blocks: &[Block::tagged("<｜tool_calls_begin｜>", &STEPTML, &["<｜tool_calls_end｜>"])],
     noise: &["<|EOT|>"],
+    ..Rules::NONE
 };
 
-static MINICPM: Marks = Marks {
-    thinking: THINKING,
-    calls: &[
+static MINICPM: Rules = Rules {
+    blocks: &[
         Block::tagged("<function name=\"", &FUNCTION, &["</function>"]),
         Block::tagged("<functionname=\"", &FUNCTION, &["</function>"]),
         Block::tagged("<function name=", &FUNCTION, &["</function>"]),
         Block::tagged("<functionname=", &FUNCTION, &["</function>"]),
     ],
     noise: &["<|im_end|>"],
+    ..Rules::NONE
 };
 
 /// Models leave out the blank at times, or the quotes.

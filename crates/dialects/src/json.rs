@@ -8,17 +8,10 @@ pub(super) struct JsonEnd {
     depth: usize,
     in_string: bool,
     escaped: bool,
-    at: usize,
 }
 
 impl JsonEnd {
-    /// Goes on from where it stopped. The byte after the value, counted in all the text that it was shown; `None`: not
-    /// yet. `text` is the whole text so far.
-    pub(super) fn find(&mut self, text: &str) -> Option<usize> {
-        self.go(&text.as_bytes()[self.at..]).map(|_| self.at)
-    }
-
-    /// As [`JsonEnd::find`], shown only what comes next, and counted in that.
+    /// Goes on with what comes next. The byte after the value, counted in that; `None`: not yet.
     pub(super) fn go(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while at < bytes.len() {
@@ -36,7 +29,6 @@ impl JsonEnd {
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
-                        self.at += at + 1;
                         return Some(at + 1);
                     }
                 }
@@ -44,7 +36,6 @@ impl JsonEnd {
             }
             at += 1;
         }
-        self.at += bytes.len();
         None
     }
 }
@@ -133,10 +124,10 @@ mod tests {
     fn the_end_of_a_value_is_found_however_it_comes() {
         let text = r#"{"a": "}\"]", "b": [1, {"c": 2}]} rest"#;
         let end = text.find(" rest").unwrap();
-        assert_eq!(JsonEnd::default().find(text), Some(end));
+        assert_eq!(JsonEnd::default().go(text.as_bytes()), Some(end));
         let mut found = JsonEnd::default();
-        let first = (0..text.len()).find(|length| found.find(&text[..*length]).is_some());
-        assert_eq!(first, Some(end));
+        let first = (0..text.len()).find(|at| found.go(&text.as_bytes()[*at..=*at]).is_some());
+        assert_eq!(first, Some(end - 1));
     }
 
     #[test]

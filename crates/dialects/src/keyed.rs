@@ -9,7 +9,7 @@
 //! ```
 use super::{
     Call, Dialect, Said, Setting,
-    blocks::{self, Block, Body, Json, Rules, Thought},
+    blocks::{self, Block, Body, CutDelimiter, Json, Rules, Thought},
     bodies::{calls, invokes, unlined},
     is_name,
     valued::valued,
@@ -50,7 +50,7 @@ static DOTTED: Rules = Rules {
         json: Json::First,
         ..Block::new("<dots_function_call>", &["</dots_function_call>"], invokes)
     }],
-    signs_are_cut: true,
+    cut: CutDelimiter::ProblemWithLetters,
     ..Rules::NONE
 };
 

@@ -9,19 +9,24 @@
 //! ```
 use super::{
     Dialect,
-    marked::{Block, BlockOptions, Marks, reader_with},
+    blocks::{Block, Rules, Thought, reader},
     shape::{Shape, Tag, TagOptions},
 };
 
-pub(super) static KIMI_K3: Dialect = Dialect {
-    name: "kimi_k3",
-    models: &["kimi-k3"],
-    reader: |setting| reader_with(&MARKS, &INTERRUPTED, setting),
-};
+pub(super) static KIMI_K3: Dialect =
+    Dialect { name: "kimi_k3", models: &["kimi-k3"], reader: |setting| reader(&RULES, setting) };
 
-static MARKS: Marks = Marks {
-    thinking: &[("<|open|>think<|sep|>", "<|close|>think<|sep|>")],
-    calls: &[
+static RULES: Rules = Rules {
+    thoughts: &[Thought {
+        breaks: &[
+            "<|open|>response<|sep|>",
+            "<|open|> response <|sep|>",
+            "<|open|>tools<|sep|>",
+            "<|open|> tools <|sep|>",
+        ],
+        ..Thought::new("<|open|>think<|sep|>", &["<|close|>think<|sep|>"])
+    }],
+    blocks: &[
         Block::tagged("<|open|>tools<|sep|>", &SHAPE, TOOLS_END),
         Block::tagged("<|open|> tools <|sep|>", &SHAPE, TOOLS_END),
     ],
@@ -36,6 +41,7 @@ static MARKS: Marks = Marks {
         "<|close|>message<|sep|>",
         "<|end_of_msg|>",
     ],
+    ..Rules::NONE
 };
 
 /// The models put blanks there at times.
@@ -57,14 +63,4 @@ static SHAPE: Shape = Shape {
     value_from: &["<|open|>argument key=\""],
     value_ends: &["<|close|>argument<|sep|>", "<|open|>argument key=\"", "<|close|>call<|sep|>"],
     options: TagOptions { silent_when_cut: true, ..TagOptions::PLAIN },
-};
-
-static INTERRUPTED: BlockOptions = BlockOptions {
-    interrupts: &[
-        "<|open|>response<|sep|>",
-        "<|open|> response <|sep|>",
-        "<|open|>tools<|sep|>",
-        "<|open|> tools <|sep|>",
-    ],
-    ..BlockOptions::PLAIN
 };

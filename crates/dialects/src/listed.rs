@@ -8,9 +8,10 @@
 //! add(x=1)</function_calls>
 //! ```
 use super::{
-    CUT_OFF, Call, Dialect, Said, Setting, json,
-    marked::{self, Block, Close, Marks},
-    pythonic,
+    CUT_OFF, Call, Dialect, Said, Setting,
+    blocks::{self, Block, Json, Rules},
+    bodies::read_or_text,
+    json, pythonic,
     tokens::{self, Grammar, say},
 };
 use serde_json::Value;
@@ -32,18 +33,19 @@ pub(super) static LLAMA4_PYTHONIC: Dialect = Dialect {
 pub(super) static OLMO3: Dialect = Dialect {
     name: "olmo3",
     models: &["olmo-3", "olmo3"],
-    reader: |setting| marked::reader(&OLMO3_MARKS, setting),
+    reader: |setting| blocks::reader(&OLMO3_RULES, setting),
 };
 
-static OLMO3_MARKS: Marks = Marks {
-    thinking: &[("<think>", "</think>")],
-    calls: &[Block {
-        open: "<function_calls>",
-        close: Close::At(&["</function_calls>"]),
-        read: |body, _| calls(body),
-        read_when_cut: false,
+static OLMO3_RULES: Rules = Rules {
+    blocks: &[Block {
+        json: Json::None,
+        ..Block::new("<function_calls>", &["</function_calls>"], |body, _, said| match body.cut {
+            true => body.stays(format!("{CUT_OFF} the end of a call"), said),
+            false => read_or_text(body, calls(body.text), said),
+        })
     }],
     noise: &["<|im_end|>"],
+    ..Rules::NONE
 };
 
 pub(super) static LFM2: Dialect = Dialect {

@@ -8,23 +8,25 @@
 //! ```
 use super::{
     Call, Dialect, Setting,
-    marked::{Block, Close, Marks, reader},
+    blocks::{Block, Json, Rules, Thought, reader},
+    bodies::read_or_text,
     typed::{Schema, typed},
 };
 use serde_json::{Map, Value};
 
 pub(super) static MINIMAX_M3: Dialect =
-    Dialect { name: "minimax_m3", models: &["minimax-m3"], reader: |setting| reader(&MARKS, setting) };
+    Dialect { name: "minimax_m3", models: &["minimax-m3"], reader: |setting| reader(&RULES, setting) };
 
-static MARKS: Marks = Marks {
-    thinking: &[("<mm:think>", "</mm:think>")],
-    calls: &[Block {
-        open: "]<]minimax[>[<tool_call>",
-        close: Close::At(&["]<]minimax[>[</tool_call>"]),
-        read: calls,
-        read_when_cut: true,
+static RULES: Rules = Rules {
+    thoughts: &[Thought::new("<mm:think>", &["</mm:think>"])],
+    blocks: &[Block {
+        json: Json::None,
+        ..Block::new("]<]minimax[>[<tool_call>", &["]<]minimax[>[</tool_call>"], |body, setting, said| {
+            read_or_text(body, calls(body.text, setting), said)
+        })
     }],
     noise: &["[e~["],
+    ..Rules::NONE
 };
 
 const MARK: &str = "]<]minimax[>[";

@@ -144,7 +144,7 @@ pub(super) enum Scan {
 
 impl Scan {
     /// Where a block ends that the reply ended in, because the end of a value was forgotten.
-    pub(super) fn forgotten(self, reading: &Reading, text: &str) -> Option<(usize, usize)> {
+    pub(super) fn forgotten(self, reading: &Reading, text: &str) -> Option<(usize, &'static str)> {
         let (mut scan, mut seen) = (Self::Outside, 0);
         if !matches!(self, Self::Value) || scan.find(reading, text, &mut seen, true).is_some() {
             return None;
@@ -157,18 +157,18 @@ impl Scan {
             scan = if begins { Self::Value } else { Self::Outside };
             from = at + delimiter.len();
         }
-        let ends = reading.until.iter().filter_map(|end| Some((from + text[from..].find(end)?, end.len())));
-        ends.min().map(|(at, length)| (at, at + length))
+        let ends = reading.until.iter().filter_map(|end| Some((from + text[from..].find(end)?, *end)));
+        ends.min_by_key(|(at, end)| (*at, end.len()))
     }
 
-    /// Goes on at byte `seen`. Where the block ends, and where its closing delimiter does; `None`: not yet.
+    /// Goes on at byte `seen`. Where the block ends, and at which delimiter; `None`: not yet.
     pub(super) fn find(
         &mut self,
         reading: &Reading,
         text: &str,
         seen: &mut usize,
         over: bool,
-    ) -> Option<(usize, usize)> {
+    ) -> Option<(usize, &'static str)> {
         loop {
             let delimiters = match self {
                 Self::Outside => &reading.outside,
@@ -185,7 +185,7 @@ impl Scan {
             let after = at + delimiter.len();
             let shape = reading.shape;
             (*self, *seen) = match self {
-                Self::Outside if reading.until.contains(&delimiter) => return Some((at, after)),
+                Self::Outside if reading.until.contains(&delimiter) => return Some((at, delimiter)),
                 Self::Outside | Self::Cdata => (Self::Value, after),
                 Self::Value if delimiter == CDATA.0 => (Self::Cdata, after),
                 Self::Value if delimiter == shape.value_ends[0] => (Self::Outside, after),

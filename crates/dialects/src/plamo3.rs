@@ -7,7 +7,7 @@
 //! ```
 use super::{
     CUT_OFF, Call, Dialect, Said, Setting,
-    blocks::{self, Block, Body, Rules, Thought},
+    blocks::{self, Block, Body, CutDelimiter, Rules, Thought},
     bodies::mended,
 };
 
@@ -30,7 +30,7 @@ static RULES: Rules = Rules {
     }],
     noise: &["<|plamo:tag|>", "<|plamo:eos|>"],
     frame: &["<|plamo:begin_tool_requests:plamo|>", END],
-    signs_are_cut: true,
+    cut: CutDelimiter::ProblemWithLetters,
     ..Rules::NONE
 };
 

@@ -11,23 +11,24 @@
 //! ```
 use super::{
     Call, Dialect, Setting,
-    marked::{self, Block, Close, Marks},
+    blocks::{self, Block, Json, Rules, Thought},
+    bodies::read_or_text,
     typing::{property, typed},
 };
 use serde_json::{Map, Value};
 
 pub(super) static TOOL_USE_XML: Dialect =
-    Dialect { name: "tool_use_xml", models: &[], reader: |setting| marked::reader(&MARKS, setting) };
+    Dialect { name: "tool_use_xml", models: &[], reader: |setting| blocks::reader(&RULES, setting) };
 
-static MARKS: Marks = Marks {
-    thinking: &[("<thinking>", "</thinking>")],
-    calls: &[Block {
-        open: "<tool_use>",
-        close: Close::At(&["</tool_use>"]),
-        read: |body, setting| calls(body, setting),
-        read_when_cut: true,
+static RULES: Rules = Rules {
+    thoughts: &[Thought::new("<thinking>", &["</thinking>"])],
+    blocks: &[Block {
+        json: Json::None,
+        ..Block::new("<tool_use>", &["</tool_use>"], |body, setting, said| {
+            read_or_text(body, calls(body.text, setting), said);
+        })
     }],
-    noise: &[],
+    ..Rules::NONE
 };
 
 fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {

@@ -4,6 +4,8 @@
 #[derive(Clone, Copy)]
 pub(super) enum Act {
     Nothing,
+    /// Thoughts end that were never opened.
+    Orphan,
     Hush,
     /// A special token that a server may have left there.
     Leak(Leak),

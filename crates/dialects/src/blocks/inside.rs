@@ -6,18 +6,27 @@ use super::{
 };
 use crate::{
     delimiters::Found,
+    parameters::{Reading, Scan},
     walk::{Step, Walk},
 };
 
-/// The delimiters that count within a block.
-pub(super) fn inner(block: &Block) -> Delimiters {
+/// What is looked for within a block.
+pub(super) enum Inner {
+    Json(Delimiters),
+    Tags(Box<Reading>),
+}
+
+pub(super) fn inner(block: &Block) -> Inner {
+    if let Some(shape) = block.tags {
+        return Inner::Tags(Box::new(Reading::new(shape, block.close)));
+    }
     let delimiters =
         |delimiters: &'static [&'static str], act| delimiters.iter().map(move |delimiter| (*delimiter, act));
     let json: &[&str] = if matches!(block.json, Json::Some | Json::Last) { &["{", "["] } else { &[] };
     let closing = delimiters(block.close, Act::Close).chain(delimiters(block.stop, Act::Stop));
-    Delimiters::meaning(
+    Inner::Json(Delimiters::meaning(
         closing.chain(delimiters(block.inner, Act::Nothing)).chain(delimiters(json, Act::Json)).collect(),
-    )
+    ))
 }
 
 /// A block that was begun.
@@ -29,6 +38,7 @@ pub(super) struct Inside {
     pub(super) walk: Option<Walk>,
     /// Whether the JSON may still begin.
     pub(super) before: bool,
+    pub(super) scan: Scan,
 }
 
 /// Where a block ends.
@@ -41,6 +51,34 @@ pub(super) struct End {
 }
 
 impl Inside {
+    pub(super) fn new(number: usize, seen: usize) -> Self {
+        Self { number, seen, walk: None, before: true, scan: Scan::default() }
+    }
+
+    /// Where a block with tags ends. `from`: where it begins; `forgetful`: the reply is over, and ends of values that were
+    /// forgotten are looked for.
+    pub(super) fn end_of_tags(
+        &mut self,
+        reading: &Reading,
+        buffer: &str,
+        from: usize,
+        (whole, forgetful): (bool, bool),
+    ) -> Option<End> {
+        let ended = |(at, close): (usize, &'static str)| End {
+            body: at,
+            after: at + close.len(),
+            close,
+            cut: false,
+            broken: false,
+        };
+        if let Some(found) = self.scan.find(reading, buffer, &mut self.seen, whole) {
+            return Some(ended(found));
+        }
+        let forgotten = || self.scan.forgotten(reading, &buffer[from..]).filter(|_| forgetful);
+        let cut = End { body: buffer.len(), after: buffer.len(), close: "", cut: true, broken: false };
+        whole.then(|| forgotten().map_or(cut, |(at, close)| ended((from + at, close))))
+    }
+
     /// `None`: not yet.
     pub(super) fn end(
         &mut self,

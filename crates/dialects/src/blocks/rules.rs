@@ -1,6 +1,6 @@
 //! What makes a dialect with blocks: its delimiters, and what they mean.
 use super::say;
-use crate::{Said, Setting};
+use crate::{Said, Setting, shape::Shape};
 
 /// The delimiters of a dialect. Of two that begin at the same place the longer one counts.
 pub(crate) struct Rules {
@@ -19,8 +19,12 @@ pub(crate) struct Rules {
     pub(crate) once: bool,
     /// Letters between blocks that mean nothing.
     pub(crate) between: &'static [char],
-    /// Whether the beginning of a delimiter at the end of the reply is left out.
-    pub(crate) signs_are_cut: bool,
+    /// Whether a reply opens its thoughts no more than once.
+    pub(crate) thinks_once: bool,
+    /// Whether the prompt has opened the thoughts unless it was told not to, and calls end them; a blank line stands between.
+    pub(crate) thinks_by_default: bool,
+    /// What becomes of the beginning of a delimiter at the end of the reply.
+    pub(crate) cut: CutDelimiter,
     /// Whether a reply that is nothing but the beginning or the end of the words that open its thoughts is left out: the
     /// prompt may end within them, and the reply end before there is any thought.
     pub(crate) words_are_cut: bool,
@@ -37,9 +41,32 @@ impl Rules {
         hush_after_blocks: false,
         once: false,
         between: &[],
-        signs_are_cut: false,
+        thinks_once: false,
+        thinks_by_default: false,
+        cut: CutDelimiter::Text,
         words_are_cut: false,
     };
+}
+
+/// What the beginning of a delimiter at the end of a reply is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum CutDelimiter {
+    Text,
+    /// It is told as a problem where it has letters.
+    ProblemWithLetters,
+    /// It is told as a problem.
+    Problem,
+}
+
+impl CutDelimiter {
+    /// Whether `rest` is told as a problem.
+    pub(crate) fn is_problem(self, rest: &str) -> bool {
+        match self {
+            Self::Text => false,
+            Self::ProblemWithLetters => rest.chars().any(char::is_alphabetic),
+            Self::Problem => !rest.is_empty(),
+        }
+    }
 }
 
 /// How thoughts are marked.
@@ -58,6 +85,11 @@ impl Thought {
     pub(crate) const fn new(open: &'static str, close: &'static [&'static str]) -> Self {
         Self { open, close, first: false, breaks: &[], says_open: false }
     }
+
+    /// As [`THINK`], ended by these delimiters, too.
+    pub(crate) const fn think_until(breaks: &'static [&'static str]) -> Self {
+        Self { breaks, ..THINK }
+    }
 }
 
 /// `<think>` … `</think>`.
@@ -75,6 +107,10 @@ pub(crate) struct Block {
     pub(crate) stop: &'static [&'static str],
     /// Delimiters before the JSON that look like JSON.
     pub(crate) inner: &'static [&'static str],
+    /// How its calls are written, where it has tags; then `read` is not asked.
+    pub(crate) tags: Option<&'static Shape>,
+    /// Delimiters right behind it that belong to it.
+    pub(crate) tail: &'static [&'static str],
     pub(crate) read: fn(&Body<'_>, &Setting, &mut Vec<Said>),
 }
 
@@ -97,7 +133,26 @@ impl Block {
         close: &'static [&'static str],
         read: fn(&Body<'_>, &Setting, &mut Vec<Said>),
     ) -> Self {
-        Self { open, kept: 0, json: Json::Some, close, stop: &[], inner: &[], read }
+        Self { open, kept: 0, json: Json::Some, close, stop: &[], inner: &[], tags: None, tail: &[], read }
+    }
+
+    /// A block of calls with tags for their parameters, which ends at the first of `close` that stands in no value.
+    pub(crate) const fn tagged(
+        open: &'static str,
+        shape: &'static Shape,
+        close: &'static [&'static str],
+    ) -> Self {
+        Self { tags: Some(shape), ..Self::new(open, close, |_, _, _| {}) }
+    }
+
+    /// As [`Block::tagged`]; behind it, one of the delimiters `tail` belongs to it.
+    pub(crate) const fn tagged_before(
+        open: &'static str,
+        shape: &'static Shape,
+        close: &'static [&'static str],
+        tail: &'static [&'static str],
+    ) -> Self {
+        Self { tail, ..Self::tagged(open, shape, close) }
     }
 }
 
