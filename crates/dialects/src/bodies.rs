@@ -3,7 +3,7 @@ use super::{
     CUT_OFF, Call, Said, Setting,
     blocks::{Body, say},
     json,
-    valued::valued,
+    typed::{Schema, typed_by_looks},
 };
 use serde_json::{Deserializer, Map, Value};
 
@@ -204,8 +204,9 @@ impl Elements {
     fn arguments(&self, tool: &str, inner: &str, setting: &Setting) -> Map<String, Value> {
         let mut arguments = Map::new();
         let mut rest = inner;
+        let schema = Schema::of(setting, tool);
         while let Some((key, value, after)) = element_or_rest(rest, self.value) {
-            arguments.insert(key.into(), valued(setting, tool, key, unlined(value)));
+            arguments.insert(key.into(), typed_by_looks(unlined(value), schema.property(key).kinds()));
             rest = after;
         }
         arguments

@@ -12,7 +12,7 @@ use super::{
     blocks::{self, Block, Body, CutDelimiter, Json, Rules, Thought},
     bodies::{calls, invokes, unlined},
     is_name,
-    valued::valued,
+    typed::{Schema, typed_by_looks},
 };
 use serde_json::{Map, Value};
 
@@ -89,7 +89,7 @@ fn retyped(call: Call, setting: &Setting) -> Call {
     let Ok(Value::Object(mut arguments)) = serde_json::from_str(&call.arguments) else { return call };
     for (key, value) in arguments.iter_mut().filter(|_| setting.tool(&call.name).is_some()) {
         if let Value::String(text) = value {
-            *value = valued(setting, &call.name, key, text);
+            *value = typed_by_looks(text, Schema::of(setting, &call.name).property(key).kinds());
         }
     }
     Call { arguments: Value::Object(arguments).to_string(), ..call }
@@ -128,7 +128,7 @@ impl Entries {
             let value = match kind.map(str::trim) {
                 Some("string") => Value::String(value.into()),
                 Some(_) => serde_json::from_str(value.trim()).unwrap_or_else(|_| Value::String(value.into())),
-                None => valued(setting, tool, key, value),
+                None => typed_by_looks(value, Schema::of(setting, tool).property(key).kinds()),
             };
             arguments.insert(key.into(), value);
             rest = after;

@@ -48,8 +48,6 @@ mod thoughts;
 mod tokens;
 mod tool_use;
 mod typed;
-mod typing;
-mod valued;
 mod walk;
 pub use by_delimiters::by_delimiters;
 pub use guess::guess;

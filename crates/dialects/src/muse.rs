@@ -10,7 +10,7 @@
 use super::{
     Call, Dialect, Reader, Said, Setting,
     tokens::{self, Grammar, recipient, say},
-    typing::{property, typed},
+    typed::{Schema, typed_by_looks},
 };
 use serde_json::{Map, Value};
 
@@ -250,14 +250,16 @@ impl Muse {
 
     fn call(&self, name: &str, inner: &str) -> Result<Call, String> {
         let name = self.name(name);
-        let tool = self.setting.tool(name).filter(|_| self.kind == Kind::Muse);
+        let schema = match self.kind {
+            Kind::Muse => Schema::of(&self.setting, name),
+            Kind::Glimmer => Schema::ANYTHING,
+        };
         let mut arguments = Map::new();
         let mut rest = inner.trim();
         while !rest.is_empty() {
             let (key, after) = opened(rest, PARAMETER)?;
             let (text, after) = upto(after, "</atem:parameter>", PARAMETER, true).unwrap_or((after, ""));
-            let schema = property(tool.map(|tool| &tool.parameters), key);
-            arguments.insert(key.to_owned(), typed(text, schema));
+            arguments.insert(key.to_owned(), typed_by_looks(text, schema.property(key).kinds()));
             rest = after.trim();
         }
         Ok(Call::new(name, Value::Object(arguments)))

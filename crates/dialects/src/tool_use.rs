@@ -13,7 +13,7 @@ use super::{
     Call, Dialect, Setting,
     blocks::{self, Block, Json, Rules, Thought},
     bodies::read_or_text,
-    typing::{property, typed},
+    typed::{Schema, typed_by_looks},
 };
 use serde_json::{Map, Value};
 
@@ -37,7 +37,7 @@ fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {
         return Err(format!("`<tool>` should stand first, not `<{}>`", tool.name));
     }
     let name = tool.inner.trim();
-    let schema = setting.tool(name).map(|tool| &tool.parameters);
+    let schema = Schema::of(setting, name);
     let mut arguments = Map::new();
     if let Some((arguments_element, rest)) = element(rest)? {
         if arguments_element.name != "args" || !rest.trim().is_empty() {
@@ -45,7 +45,7 @@ fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {
         }
         let mut inner = arguments_element.inner;
         while let Some((argument, rest)) = element(inner)? {
-            let value = typed(&unescaped(argument.inner), property(schema, argument.name));
+            let value = typed_by_looks(&unescaped(argument.inner), schema.property(argument.name).kinds());
             arguments.insert(argument.name.to_owned(), value);
             inner = rest;
         }

@@ -1,5 +1,5 @@
-//! What a value means that was written without a type: the tool's schema says.
-use super::{json::may_be_json, pythonic};
+//! [`typed`]: what a value means that was written without a type. The tool's [`Schema`] says so.
+use super::{Setting, json::may_be_json, pythonic};
 use serde_json::{Map, Number, Value};
 
 /// Schemas within schemas are followed as deep as this.
@@ -18,9 +18,19 @@ impl<'a> Schema<'a> {
         Self { whole: parameters, part: Some(parameters) }
     }
 
+    /// Anything is allowed.
+    pub(super) const ANYTHING: Self = Self { whole: &Value::Null, part: Some(&Value::Null) };
+
+    /// Of the arguments of this tool.
+    pub(super) fn of(setting: &'a Setting, tool: &str) -> Self {
+        Self::new(setting.tool(tool).map_or(&Value::Null, |tool| &tool.parameters))
+    }
+
     /// Of the property of this name.
     pub(super) fn property(self, name: &str) -> Self {
-        self.within(&|part| part.get("properties")?.get(name))
+        let listed = self.within(&|part| part.get("properties")?.get(name));
+        let others = || self.within(&|part| part.get("additionalProperties").filter(|part| part.is_object()));
+        if listed.is_known() { listed } else { others() }
     }
 
     /// Of the elements.
@@ -28,9 +38,21 @@ impl<'a> Schema<'a> {
         self.within(&|part| part.get("items"))
     }
 
+    /// Of the elements; anything if the schema says nothing about them.
+    pub(super) fn items_or_anything(self) -> Self {
+        let items = self.items();
+        if items.is_known() { items } else { Self::ANYTHING }
+    }
+
     /// Whether properties are listed at all.
     pub(super) fn lists_properties(self) -> bool {
-        self.within(&|part| part.get("properties")).part.is_some()
+        self.within(&|part| part.get("properties")).is_known()
+    }
+
+    /// Whether it is an object of which no property is listed.
+    pub(super) fn is_open(self) -> bool {
+        self.is_known()
+            && self.within(&|part| part.get("properties")?.as_object()?.values().next()).part.is_none()
     }
 
     /// Whether there is one.
@@ -81,6 +103,7 @@ pub(super) struct Kinds {
     pub(super) array: bool,
     pub(super) object: bool,
     number: bool,
+    integer: bool,
     boolean: bool,
     null: bool,
 }
@@ -113,7 +136,8 @@ impl Kinds {
             Some("string") => &mut self.string,
             Some("array") => &mut self.array,
             Some("object") => &mut self.object,
-            Some("number" | "integer") => &mut self.number,
+            Some("number") => &mut self.number,
+            Some("integer") => &mut self.integer,
             Some("boolean") => &mut self.boolean,
             Some("null") => &mut self.null,
             _ => return,
@@ -122,12 +146,12 @@ impl Kinds {
     }
 
     pub(super) fn are_known(self) -> bool {
-        self.string || self.array || self.object || self.number || self.boolean || self.null
+        self.string || self.array || self.object || self.number || self.integer || self.boolean || self.null
     }
 }
 
 /// What JSON Schema calls a type that a schema names as some language does: `float`, `dict[str, int]`, `STRING`. `None`: any
-/// value fits it, or nobody knows it.
+/// value fits it, or it is unknown.
 pub(super) fn kind_named(name: &str) -> Option<&'static str> {
     let lower = name.trim().to_ascii_lowercase();
     let word = lower.split(['[', '<', '(']).next().unwrap_or_default().trim_end();
@@ -169,9 +193,21 @@ pub(super) fn typed(text: &str, kinds: Kinds) -> Value {
     if kinds.boolean && word.eq_ignore_ascii_case("false") {
         return Value::Bool(false);
     }
-    let number = || if kinds.number { number(word).map(Value::Number) } else { None };
+    let fits = |number: &Number| kinds.number || number.as_f64().is_some_and(|number| number.fract() == 0.0);
+    let is_number = kinds.number || kinds.integer;
+    let number = || if is_number { number(word).filter(fits).map(Value::Number) } else { None };
     let structure = || structure(word).filter(|value| allowed(value, kinds));
     number().or_else(structure).unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+/// As [`typed`]; if nothing is known, what the text looks like.
+pub(super) fn typed_by_looks(text: &str, kinds: Kinds) -> Value {
+    match (kinds.are_known(), text.trim()) {
+        (true, _) => typed(text, kinds),
+        (false, word) if word.eq_ignore_ascii_case("true") => Value::Bool(true),
+        (false, word) if word.eq_ignore_ascii_case("false") => Value::Bool(false),
+        (false, _) => shown(text),
+    }
 }
 
 /// What JSON makes of the text; else a string.
@@ -271,5 +307,43 @@ mod tests {
         assert_eq!(typed("5", schema.property("a").property("b").kinds()), json!(5));
         assert!(!schema.property("loop").kinds().are_known());
         assert!(!schema.property("c").is_known());
+    }
+
+    #[test]
+    fn what_no_schema_describes_is_what_it_looks_like() {
+        let parameters = json!({"properties": {
+            "text": {"type": "string"}, "count": {"type": "integer"}, "size": {"type": "number"},
+            "on": {"type": "boolean"}, "list": {"type": "array"}, "map": {"type": "object"},
+            "maybe": {"type": ["integer", "null"]}, "either": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "one": {"enum": ["1", "2"]}, "any": {}, "name": {"type": ["string", "null"]},
+            "choice": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        }});
+        let table = [
+            ("text", "1", json!("1")),
+            ("text", "\"a\"", json!("\"a\"")),
+            ("text", "{\"a\": 1}", json!("{\"a\": 1}")),
+            ("count", " 7 ", json!(7)),
+            ("count", "7.5", json!("7.5")),
+            ("size", "2.5", json!(2.5)),
+            ("size", "much", json!("much")),
+            ("on", "True", json!(true)),
+            ("list", "[1]", json!([1])),
+            ("list", "a", json!("a")),
+            ("map", "{\"a\": 1}", json!({"a": 1})),
+            ("maybe", "null", json!(null)),
+            ("either", "12", json!(12)),
+            ("one", "1", json!("1")),
+            ("any", "12", json!(12)),
+            ("any", "[1]", json!([1])),
+            ("name", "null", json!(null)),
+            ("choice", "true", json!("true")),
+            ("unknown", "x", json!("x")),
+            ("unknown", "true", json!(true)),
+            ("unknown", "-1.5", json!(-1.5)),
+        ];
+        for (argument, text, expected) in table {
+            let kinds = Schema::new(&parameters).property(argument).kinds();
+            assert_eq!(typed_by_looks(text, kinds), expected, "{argument}: {text}");
+        }
     }
 }

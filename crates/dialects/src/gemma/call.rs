@@ -6,14 +6,11 @@
 use super::{
     super::{
         Call, Setting,
-        typing::{items, property, typed},
+        typed::{Schema, typed_by_looks},
     },
     Delimiters,
 };
-use serde_json::{Map, Value, json};
-
-/// A schema that allows anything.
-static ANYTHING: Value = Value::Null;
+use serde_json::{Map, Value};
 
 /// Nesting beyond this is no call.
 const DEEPEST: usize = 100;
@@ -39,10 +36,10 @@ pub(super) fn read(
         };
     };
     let tool = setting.tool(name.trim());
-    let parameters = tool.map(|tool| &tool.parameters);
-    // A tool that nobody has described may take a string under a name that its schema does not list.
+    let parameters = tool.map(|tool| Schema::new(&tool.parameters));
+    // A tool without a description may take a string under a name that its schema does not list.
     let by_looks = marks_strings || tool.is_some_and(|tool| !tool.description.is_empty());
-    let unlisted = if by_looks { Some(&ANYTHING) } else { None };
+    let unlisted = by_looks.then_some(Schema::ANYTHING);
     let mut values = Values { rest: arguments, quote, unlisted, depth: 0, is_cut_off: false };
     let arguments = values.object(parameters)?;
     match values.rest.trim_matches(['}', ' ', '\n']) {
@@ -55,7 +52,7 @@ struct Values<'a> {
     rest: &'a str,
     quote: &'static str,
     /// The schema of a value of which no schema says anything; none: a bare one is a string.
-    unlisted: Option<&'a Value>,
+    unlisted: Option<Schema<'a>>,
     depth: usize,
     /// Whether the text ended before something that was begun.
     is_cut_off: bool,
@@ -63,7 +60,7 @@ struct Values<'a> {
 
 impl<'a> Values<'a> {
     /// After its `{`. The end of the text ends it too.
-    fn object(&mut self, schema: Option<&'a Value>) -> Result<Map<String, Value>, String> {
+    fn object(&mut self, schema: Option<Schema<'a>>) -> Result<Map<String, Value>, String> {
         let mut object = Map::new();
         loop {
             self.rest = self.rest.trim_start();
@@ -95,7 +92,7 @@ impl<'a> Values<'a> {
     }
 
     /// After its `[`.
-    fn list(&mut self, schema: Option<&'a Value>) -> Result<Vec<Value>, String> {
+    fn list(&mut self, schema: Option<Schema<'a>>) -> Result<Vec<Value>, String> {
         let mut list = Vec::new();
         loop {
             self.rest = self.rest.trim_start();
@@ -115,7 +112,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    fn value(&mut self, schema: Option<&'a Value>) -> Result<Value, String> {
+    fn value(&mut self, schema: Option<Schema<'a>>) -> Result<Value, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(format!("it is nested deeper than {DEEPEST} levels"));
@@ -126,21 +123,23 @@ impl<'a> Values<'a> {
         } else if self.takes("{") {
             Value::Object(self.object(schema)?)
         } else if self.takes("[") {
-            Value::Array(self.list(items(schema).or(schema.map(|_| &ANYTHING)).or(self.unlisted))?)
+            Value::Array(self.list(schema.map(Schema::items_or_anything).or(self.unlisted))?)
         } else if self.rest.starts_with('"') {
             self.json_string()
         } else {
             let text = self.bare(&[',', '}', ']']);
-            schema.map_or_else(|| Value::String(text.to_owned()), |schema| typed(text, Some(schema)))
+            schema
+                .map_or_else(|| Value::String(text.to_owned()), |schema| typed_by_looks(text, schema.kinds()))
         };
         self.depth -= 1;
         Ok(value)
     }
 
     /// What the schema of an object says about a value: where it lists no names, anything.
-    fn listed(&self, schema: Option<&'a Value>, key: &str) -> Option<&'a Value> {
-        let is_open = |schema: &&Value| schema.get("properties").is_none_or(|listed| listed == &json!({}));
-        property(schema, key).or(self.unlisted).or(schema.filter(is_open).map(|_| &ANYTHING))
+    fn listed(&self, schema: Option<Schema<'a>>, key: &str) -> Option<Schema<'a>> {
+        let listed = schema.map(|schema| schema.property(key)).filter(|schema| schema.is_known());
+        let anything = || schema.filter(|schema| schema.is_open()).map(|_| Schema::ANYTHING);
+        listed.or(self.unlisted).or_else(anything)
     }
 
     /// Some write strings as JSON does.

@@ -1,7 +1,7 @@
 //! The arguments of each tool, as the words of a command.
 use super::super::{
     Call,
-    typing::{property, typed},
+    typed::{Schema, typed_by_looks},
 };
 use haft_core::ToolSpec;
 use serde_json::{Map, Value, json};
@@ -252,7 +252,7 @@ fn test(tool: &ToolSpec, words: &[&str]) -> Result<Arguments, String> {
 
 /// `TOOL VALUE… --NAME VALUE…`: values without a name go to what is required, in its order.
 fn by_schema(tool: &ToolSpec, words: &[&str]) -> Result<Arguments, String> {
-    let schema = Some(&tool.parameters);
+    let schema = Schema::new(&tool.parameters);
     let required = tool.parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut places = required;
     let mut arguments = Arguments::with_capacity(words.len());
@@ -266,7 +266,7 @@ fn by_schema(tool: &ToolSpec, words: &[&str]) -> Result<Arguments, String> {
             Some(named) => named,
             None => (places.next().ok_or_else(|| format!("`{}` takes no `{word}`", tool.name))?, *word),
         };
-        arguments.insert(name.to_owned(), typed(text, property(schema, name)));
+        arguments.insert(name.to_owned(), typed_by_looks(text, schema.property(name).kinds()));
     }
     Ok(arguments)
 }
@@ -284,10 +284,10 @@ const TEXTS: [&str; 6] = ["content", "text", "query", "-r", "-a", "-i"];
 /// too, except for `test`, whose words may be another program's. Without quotes `-r`, `-a` and `-i` take all words up to
 /// the next flag.
 fn sorted<'a>(tool: &ToolSpec, words: &[&'a str], short: &[(&'a str, &'a str)]) -> Result<Words<'a>, String> {
-    let schema = Some(&tool.parameters);
+    let schema = Schema::new(&tool.parameters);
     let named = |word: &'a str| {
         let flag = short.iter().find(|(flag, _)| *flag == word).map(|(_, name)| (*name, None));
-        flag.or_else(|| long(word, |name| tool.name != "test" || property(schema, name).is_some()))
+        flag.or_else(|| long(word, |name| tool.name != "test" || schema.property(name).is_known()))
     };
     let mut sorted = Words { named: Arguments::new(), plain: Vec::new() };
     let mut words = words.iter().copied().peekable();
@@ -306,7 +306,11 @@ fn sorted<'a>(tool: &ToolSpec, words: &[&'a str], short: &[(&'a str, &'a str)]) 
         {
             text = format!("{text} {more}");
         }
-        let value = if TEXTS.contains(&name) { json!(text) } else { typed(&text, property(schema, name)) };
+        let value = if TEXTS.contains(&name) {
+            json!(text)
+        } else {
+            typed_by_looks(&text, schema.property(name).kinds())
+        };
         sorted.named.insert(name.to_owned(), value);
     }
     Ok(sorted)
