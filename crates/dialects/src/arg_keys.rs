@@ -61,7 +61,8 @@ static HUNYUAN: Rules = Rules {
 };
 
 /// The name stands where the block begins.
-const UNTAGGED: Tag = Tag { opens: &[], name_ends: &["\n", "<", "\\n"], head_end: "", close: "</tool_call>" };
+pub(super) const UNTAGGED: Tag =
+    Tag { opens: &[], name_ends: &["\n", "<", "\\n"], head_end: "", close: "</tool_call>" };
 
 static QUOTED: Shape = shape(UNTAGGED, TagOptions { quoted: true, ..TagOptions::PLAIN });
 static AS_IT_IS: Shape = shape(UNTAGGED, TagOptions::PLAIN);
@@ -77,16 +78,19 @@ static SEPARATED: Shape = shape(
 );
 
 const fn shape(call: Tag, options: TagOptions) -> Shape {
-    Shape {
-        call,
-        parameter: Tag {
-            opens: &["<arg_key>"],
-            name_ends: &["</arg_key>"],
-            head_end: "<arg_value>",
-            close: "</arg_value>",
-        },
-        value_from: &["<arg_value>"],
-        value_ends: &["</arg_value>"],
-        options,
-    }
+    Shape { call, options, ..ENTRY }
 }
+
+/// A key and a value for each argument.
+pub(super) const ENTRY: Shape = Shape {
+    call: UNTAGGED,
+    parameter: Tag {
+        opens: &["<arg_key>"],
+        name_ends: &["</arg_key>"],
+        head_end: "<arg_value>",
+        close: "</arg_value>",
+    },
+    value_from: &["<arg_value>"],
+    value_ends: &["</arg_value>"],
+    options: TagOptions::PLAIN,
+};

@@ -3,9 +3,8 @@ use super::{
     CUT_OFF, Call, Said, Setting,
     blocks::{Body, say},
     json,
-    typed::{Schema, typed_by_looks},
 };
-use serde_json::{Deserializer, Map, Value};
+use serde_json::{Deserializer, Value};
 
 /// One call or a list of them; anything else stays text, also what was cut off.
 pub(super) fn json_or_text(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
@@ -165,78 +164,4 @@ fn outermost(text: &str) -> Vec<(&str, &str)> {
         }
     }
     found
-}
-
-/// `<invoke name="NAME"><parameter name="KEY">VALUE</parameter></invoke>`, any number of them.
-pub(super) fn invokes(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
-    let elements = Elements {
-        call: ("<invoke name=\"", "\">", "</invoke>"),
-        value: ("<parameter name=\"", "\">", "</parameter>"),
-    };
-    match body.text.trim_start().starts_with('{') {
-        true => json_or_text(body, setting, said),
-        false => elements.read(body, setting, said),
-    }
-}
-
-/// How calls are written as elements: what stands before the name, after it, and at the end.
-struct Elements {
-    call: (&'static str, &'static str, &'static str),
-    value: (&'static str, &'static str, &'static str),
-}
-
-impl Elements {
-    fn read(&self, body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
-        let mut calls = Vec::new();
-        let mut rest = body.text;
-        let element = if body.cut { element } else { element_or_rest };
-        while let Some((name, inner, after)) = element(rest, self.call) {
-            let arguments = self.arguments(name, inner, setting);
-            calls.push(Call::new(name, Value::Object(arguments)));
-            rest = after;
-        }
-        match calls.is_empty() && !body.text.trim().is_empty() {
-            true => body.stays(format!("there is no whole `{}`", self.call.0), said),
-            false => said.extend(calls.into_iter().map(Said::Call)),
-        }
-    }
-
-    fn arguments(&self, tool: &str, inner: &str, setting: &Setting) -> Map<String, Value> {
-        let mut arguments = Map::new();
-        let mut rest = inner;
-        let schema = Schema::of(setting, tool);
-        while let Some((key, value, after)) = element_or_rest(rest, self.value) {
-            arguments.insert(key.into(), typed_by_looks(unlined(value), schema.property(key).kinds()));
-            rest = after;
-        }
-        arguments
-    }
-}
-
-/// The name, what lies within, and what comes after.
-fn element<'a>(text: &'a str, delimiters: (&str, &str, &str)) -> Option<(&'a str, &'a str, &'a str)> {
-    let (_, rest) = text.split_once(delimiters.0)?;
-    let (name, rest) = rest.split_once(delimiters.1)?;
-    let (inner, after) = rest.split_once(delimiters.2)?;
-    Some((name.trim(), inner, after))
-}
-
-/// As [`element`]; where its end was forgotten, it ends where the next one begins, or with the text.
-fn element_or_rest<'a>(text: &'a str, delimiters: (&str, &str, &str)) -> Option<(&'a str, &'a str, &'a str)> {
-    let (open, head_end, close) = delimiters;
-    let (_, rest) = text.split_once(open)?;
-    let (name, rest) = rest.split_once(head_end)?;
-    let (end, after) = match (rest.find(close), rest.find(open)) {
-        (Some(close_at), next) if next.is_none_or(|next| close_at < next) => {
-            (close_at, close_at + close.len())
-        }
-        (_, next) => (next.unwrap_or(rest.len()), next.unwrap_or(rest.len())),
-    };
-    Some((name.trim(), &rest[..end], &rest[after..]))
-}
-
-/// Without the line breaks that stand around a value.
-pub(super) fn unlined(value: &str) -> &str {
-    let value = value.strip_prefix('\n').unwrap_or(value);
-    value.strip_suffix('\n').unwrap_or(value)
 }

@@ -73,18 +73,21 @@ fn value(options: TagOptions, text: &str, attributes: &str, allowed: Kinds) -> V
         return typed::typed(inner, allowed);
     }
     match hint(attributes) {
+        ControlFlow::Break(hint) if options.by_looks && hint.string => Value::String(text.to_owned()),
+        ControlFlow::Break(_) if options.by_looks => typed::shown(text),
         ControlFlow::Break(hint) if !allowed.are_known() && !hint.are_known() => typed::shown(text),
         ControlFlow::Break(hint) if !allowed.are_known() || (hint.string && allowed.string) => {
             typed::typed(text, hint)
         }
+        _ if options.by_looks => typed::typed_by_looks(text, allowed),
         _ => unquoted(options, text, typed::typed(text, allowed)),
     }
 }
 
 /// What stands beside the name: `type="number"`, or `string="false"` for any JSON.
 fn hint(attributes: &str) -> ControlFlow<Kinds> {
-    let attribute = |name: &str| attributes.split_once(name)?.1.split('"').next();
-    match (attribute("string=\""), attribute("type=\"")) {
+    let attribute = |name: &str| attributes.split_once(name)?.1.split(['"', '<']).next();
+    match (attribute("string=\""), attribute("type=\"").or_else(|| attribute("arg_type>"))) {
         (Some("true"), _) => ControlFlow::Break(Kinds::named("string")),
         (Some(_), _) => ControlFlow::Break(Kinds::default()),
         (None, Some(name)) => ControlFlow::Break(Kinds::named(name)),

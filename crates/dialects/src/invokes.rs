@@ -56,7 +56,7 @@ const PARAMETER: &[&str] =
     &["<parameter name=\"", "<parametername=\"", "<parameter name=", "<parametername="];
 const INVOKES: &[&str] = &["<invoke name=\"", "<invokename=\"", "<invoke name=", "<invokename="];
 
-static INVOKE: Shape = Shape {
+pub(super) const INVOKE: Shape = Shape {
     call: Tag { opens: INVOKES, name_ends: &["\"", ">"], head_end: ">", close: "</invoke>" },
     parameter: Tag { opens: PARAMETER, name_ends: &["\"", ">"], head_end: ">", close: "</parameter>" },
     value_from: PARAMETER,

@@ -8,13 +8,12 @@
 //! dots         <dots_function_call><invoke name="NAME"><parameter name="KEY">VALUE</parameter></invoke>…, or JSON
 //! ```
 use super::{
-    Call, Dialect, Said, Setting,
-    blocks::{self, Block, Body, CutDelimiter, Json, Rules, Thought},
-    bodies::{calls, invokes, unlined},
-    is_name,
-    typed::{Schema, typed_by_looks},
+    Dialect,
+    arg_keys::{ENTRY, UNTAGGED},
+    blocks::{self, Block, CutDelimiter, Rules, THINK, Thought},
+    invokes::INVOKE,
+    shape::{Shape, Tag, TagOptions},
 };
-use serde_json::{Map, Value};
 
 pub(super) static SPARK25: Dialect = Dialect {
     name: "spark25",
@@ -34,132 +33,49 @@ pub(super) static DOTS: Dialect = Dialect {
     reader: |setting| blocks::reader(&DOTTED, setting),
 };
 
-const ENTRIES: Block = Block { json: Json::None, ..Block::new("<tool_call>", &["</tool_call>"], entries) };
-
-static SPARK: Rules = Rules { blocks: &[ENTRIES], noise: &["<|end|>"], ..Rules::NONE };
+static SPARK: Rules = Rules {
+    blocks: &[Block::tagged("<tool_call>", &ENTRIES, &["</tool_call>"])],
+    noise: &["<|end|>"],
+    ..Rules::NONE
+};
 static HUNYUAN: Rules =
-    Rules { blocks: &[ENTRIES], frame: &["<tool_calls>", "</tool_calls>"], ..Rules::NONE };
+    Rules { blocks: SPARK.blocks, frame: &["<tool_calls>", "</tool_calls>"], ..Rules::NONE };
 static HORIZON: Rules = Rules {
     thoughts: &[Thought::new("<ifm|think>", &["</ifm|think>"])],
-    blocks: &[Block { json: Json::First, ..Block::new("<ifm|tool_call>", &["</ifm|tool_call>"], horizon) }],
+    blocks: &[Block::tagged("<ifm|tool_call>", &IFM, &["</ifm|tool_call>"])],
     frame: &["<ifm|tool_calls>", "</ifm|tool_calls>"],
     ..Rules::NONE
 };
 static DOTTED: Rules = Rules {
-    blocks: &[Block {
-        json: Json::First,
-        ..Block::new("<dots_function_call>", &["</dots_function_call>"], invokes)
-    }],
+    thoughts: &[THINK],
+    blocks: &[Block::tagged("<dots_function_call>", &INVOKES, &["</dots_function_call>"])],
     cut: CutDelimiter::ProblemWithLetters,
     ..Rules::NONE
 };
 
-/// The delimiters around the parts of an entry.
-struct Entries {
-    key: (&'static str, &'static str),
-    kind: (&'static str, &'static str),
-    value: (&'static str, &'static str),
-}
+const OPTIONS: TagOptions = TagOptions {
+    on_lines: true,
+    by_looks: true,
+    is_certain: true,
+    silent_when_cut: true,
+    ..TagOptions::PLAIN
+};
 
-fn entries(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
-    let delimiters = Entries {
-        key: ("<arg_key>", "</arg_key>"),
-        kind: ("<arg_type>", "</arg_type>"),
-        value: ("<arg_value>", "</arg_value>"),
-    };
-    delimiters.read(body, setting, said);
-}
-
-fn horizon(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
-    let delimiters = Entries {
-        key: ("<ifm|arg_key>", "</ifm|arg_key>"),
-        kind: ("<ifm|arg_type>", "</ifm|arg_type>"),
-        value: ("<ifm|arg_value>", "</ifm|arg_value>"),
-    };
-    match calls(body.text) {
-        _ if body.cut => body.told("a call was cut off", said),
-        _ if !body.text.trim().starts_with('{') => delimiters.read(body, setting, said),
-        Ok(calls) => said.extend(calls.into_iter().map(|call| Said::Call(retyped(call, setting)))),
-        Err(why) => body.stays(why, said),
-    }
-}
-
-/// A string where the schema wants something else is read as that.
-fn retyped(call: Call, setting: &Setting) -> Call {
-    let Ok(Value::Object(mut arguments)) = serde_json::from_str(&call.arguments) else { return call };
-    for (key, value) in arguments.iter_mut().filter(|_| setting.tool(&call.name).is_some()) {
-        if let Value::String(text) = value {
-            *value = typed_by_looks(text, Schema::of(setting, &call.name).property(key).kinds());
-        }
-    }
-    Call { arguments: Value::Object(arguments).to_string(), ..call }
-}
-
-impl Entries {
-    fn read(&self, body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
-        let start = body.text.find(self.key.0).unwrap_or(body.text.len());
-        let (name, entries) = body.text.split_at(start);
-        let name = name.trim().trim_end_matches("<tool_sep>").trim();
-        if body.cut {
-            return body.told("a call was cut off", said);
-        }
-        match self.arguments(name, entries, setting) {
-            Some(arguments) if is_name(name) => {
-                said.push(Said::Call(Call::new(name, Value::Object(arguments))));
-            }
-            _ => body.stays("a call must be a name, then keys and values", said),
-        }
-    }
-
-    fn arguments(&self, tool: &str, entries: &str, setting: &Setting) -> Option<Map<String, Value>> {
-        let mut arguments = Map::new();
-        let mut rest = entries;
-        while !rest.trim().is_empty() {
-            let (key, after) = inside(rest, self.key)?;
-            let (kind, after) =
-                inside(after, self.kind).map_or((None, after), |(kind, after)| (Some(kind), after));
-            // A key without a value says nothing.
-            if after.trim().is_empty() || after.trim_start().starts_with(self.key.0) {
-                rest = after;
-                continue;
-            }
-            let (value, after) = self.value(after)?;
-            let (key, value) = (key.trim(), unlined(value));
-            let value = match kind.map(str::trim) {
-                Some("string") => Value::String(value.into()),
-                Some(_) => serde_json::from_str(value.trim()).unwrap_or_else(|_| Value::String(value.into())),
-                None => typed_by_looks(value, Schema::of(setting, tool).property(key).kinds()),
-            };
-            arguments.insert(key.into(), value);
-            rest = after;
-        }
-        Some(arguments)
-    }
-}
-
-impl Entries {
-    /// The value with which the text begins. Where its end was forgotten, it ends where the next key begins.
-    fn value<'a>(&self, text: &'a str) -> Option<(&'a str, &'a str)> {
-        let rest = text.trim_start().strip_prefix(self.value.0)?;
-        let end = rest.find(self.value.1).unwrap_or(rest.len());
-        let heads = rest[..end].match_indices(self.key.0);
-        let is_head =
-            |at: usize| inside(&rest[at..], self.key).is_some_and(|(_, after)| self.is_value(after));
-        match heads.map(|(at, _)| at).find(|at| is_head(*at)) {
-            Some(next) => Some((&rest[..next], &rest[next..])),
-            None => Some((&rest[..end], rest[end..].strip_prefix(self.value.1).unwrap_or_default())),
-        }
-    }
-
-    fn is_value(&self, text: &str) -> bool {
-        text.trim_start().starts_with(self.value.0)
-    }
-}
-
-/// What lies between the delimiters with which the text begins, and what comes after them.
-fn inside<'a>(text: &'a str, delimiters: (&str, &str)) -> Option<(&'a str, &'a str)> {
-    text.trim_start().strip_prefix(delimiters.0)?.split_once(delimiters.1)
-}
+static ENTRIES: Shape =
+    Shape { call: Tag { name_ends: &["<tool_sep>", "\n", "<"], ..UNTAGGED }, options: OPTIONS, ..ENTRY };
+static IFM: Shape = Shape {
+    call: Tag { opens: &[], name_ends: &["\n", "<"], head_end: "", close: "</ifm|tool_call>" },
+    parameter: Tag {
+        opens: &["<ifm|arg_key>"],
+        name_ends: &["</ifm|arg_key>"],
+        head_end: "<ifm|arg_value>",
+        close: "</ifm|arg_value>",
+    },
+    value_from: &["<ifm|arg_value>"],
+    value_ends: &["</ifm|arg_value>"],
+    options: OPTIONS,
+};
+static INVOKES: Shape = Shape { options: TagOptions { silent_when_cut: false, ..OPTIONS }, ..INVOKE };
 
 #[cfg(test)]
 mod tests {

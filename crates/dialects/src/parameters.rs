@@ -11,7 +11,7 @@ use super::{
     given::Parameters,
     is_name, json,
     shape::{CDATA, Shape, Tag},
-    typed::Schema,
+    typed::{Schema, typed},
 };
 use serde_json::{Map, Value};
 
@@ -55,6 +55,9 @@ impl Reading {
 
     /// Whether a call begins here, after the block's `open`; it may be only mentioned. `None`: more must come.
     pub(super) fn begins(&self, open: &str, rest: &str, over: bool) -> Option<bool> {
+        if self.shape.options.is_certain {
+            return Some(true);
+        }
         let window = &rest[..rest.floor_char_boundary(LONGEST_NAME)];
         let text = window.trim_start();
         if text.is_empty() {
@@ -106,13 +109,17 @@ impl Reading {
         let before = said.len();
         let result = match bare.starts_with(['{', '[']) {
             true if close.is_empty() => Err(format!("{CUT_OFF} the end of a call")),
-            true => json::calls(bare).map(|calls| said.extend(calls.into_iter().map(Said::Call))),
+            true => json::calls(bare).map(|calls| {
+                let retyped = |call| if self.shape.options.by_looks { retyped(call, setting) } else { call };
+                said.extend(calls.into_iter().map(retyped).map(Said::Call));
+            }),
             false => Body {
                 reading: self,
                 open,
                 text,
                 at: 0,
                 no_more_ends: false,
+                nameless: false,
                 is_cut: close.is_empty(),
                 setting,
                 said,
@@ -131,6 +138,19 @@ impl Reading {
             }
         }
     }
+}
+
+/// A string where the schema wants something else is read as that.
+fn retyped(call: Call, setting: &Setting) -> Call {
+    let Ok(Value::Object(mut arguments)) = serde_json::from_str(&call.arguments) else { return call };
+    let schema = Schema::of(setting, &call.name);
+    for (key, value) in &mut arguments {
+        let kinds = schema.property(key).kinds();
+        if let (Value::String(text), true) = (&*value, kinds.are_known()) {
+            *value = typed(text, kinds);
+        }
+    }
+    Call { arguments: Value::Object(arguments).to_string(), ..call }
 }
 
 /// Where a block of calls ends, in a text that comes piece by piece. Each byte is looked at once.
@@ -205,6 +225,8 @@ struct Body<'a> {
     at: usize,
     /// Whether a value was found that has no end: none behind it has one.
     no_more_ends: bool,
+    /// Whether the latest name has no end.
+    nameless: bool,
     /// Whether the reply ended here.
     is_cut: bool,
     setting: &'a Setting,
@@ -257,6 +279,9 @@ impl<'a> Body<'a> {
                         call.add(parameter, value, attributes, self.said)?;
                         doubt = (!whole).then(|| format!("{CUT_OFF} the end of `{parameter}` of `{name}`"));
                     }
+                    None if self.nameless && !self.is_cut => {
+                        return Err(format!("an argument of `{name}` has no name"));
+                    }
                     // It has no value.
                     None if self.stops_again() => {}
                     None => return Err(format!("{CUT_OFF} the end of the call of `{name}`")),
@@ -279,7 +304,7 @@ impl<'a> Body<'a> {
                 }
             }
         };
-        if name.is_empty() {
+        if name.is_empty() || name.contains(char::is_whitespace) {
             return Err("a call has no name".into());
         }
         if !closed && !self.says_beginning(call.given, doubt.is_some()) {
@@ -345,20 +370,23 @@ impl<'a> Body<'a> {
         if options.cdata && value.contains(CDATA.0) {
             return None;
         }
-        if delimiter.is_empty() {
-            return value.find(call.close).map(|at| start + at);
-        }
         let counts_already = |open: &&&str| value_ends.contains(*open);
-        let next = parameter.opens.iter().filter(|open| !counts_already(open)).find_map(|open| {
-            let starts = value.match_indices(open).map(|(at, _)| at);
-            starts.into_iter().find(|at| self.is_head(&value[at + open.len()..]))
-        })?;
-        Some(start + value[..next].find(call.close).unwrap_or(next))
+        let next: Option<usize> =
+            parameter.opens.iter().filter(|open| !counts_already(open)).find_map(|open| {
+                let starts = value.match_indices(open).map(|(at, _)| at);
+                starts.into_iter().find(|at| self.is_head(&value[at + open.len()..]))
+            });
+        if next.is_none() && !delimiter.is_empty() {
+            return None;
+        }
+        let end = value[..next.unwrap_or(value.len())].find(call.close).or(next);
+        end.map(|end| start + end)
     }
 
     /// Whether a parameter's name stands here, and its head is whole.
     fn is_head(&self, text: &str) -> bool {
         let Tag { name_ends, head_end, .. } = self.reading.shape.parameter;
+        let text = &text[..text.floor_char_boundary(2 * LONGEST_NAME)];
         let named =
             name_ends.iter().filter_map(|end| text.split_once(end)).min_by_key(|(name, _)| name.len());
         named.is_some_and(|(name, rest)| is_name(name.trim()) && rest.trim_start().starts_with(head_end))
@@ -373,7 +401,8 @@ impl<'a> Body<'a> {
         if tag.head_end.is_empty() {
             return (name, Some(""));
         }
-        if which > tag.name_ends.len() {
+        self.nameless = which > tag.name_ends.len();
+        if self.nameless {
             return (name, None);
         }
         let mut from = at;

@@ -31,6 +31,10 @@ pub(super) struct Tag {
 pub(super) struct TagOptions {
     /// A line break after the tag and one before its end belong to the tags.
     pub(super) on_lines: bool,
+    /// A value that no schema describes is what it looks like, not a string.
+    pub(super) by_looks: bool,
+    /// What opens a block is never only mentioned.
+    pub(super) is_certain: bool,
     /// A string may stand in quotes.
     pub(super) quoted: bool,
     /// A value may stand in `<![CDATA[…]]>`.
@@ -49,6 +53,8 @@ impl TagOptions {
     /// Nothing special.
     pub(super) const PLAIN: Self = Self {
         on_lines: false,
+        by_looks: false,
+        is_certain: false,
         quoted: false,
         cdata: false,
         declared: false,

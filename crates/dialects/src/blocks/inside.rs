@@ -64,19 +64,16 @@ impl Inside {
         from: usize,
         (whole, forgetful): (bool, bool),
     ) -> Option<End> {
-        let ended = |(at, close): (usize, &'static str)| End {
-            body: at,
-            after: at + close.len(),
-            close,
-            cut: false,
-            broken: false,
-        };
-        if let Some(found) = self.scan.find(reading, buffer, &mut self.seen, whole) {
-            return Some(ended(found));
+        let cut = || whole.then_some(End::cut(buffer));
+        if !self.begins_or_not(buffer) || matches!(self.walk(buffer), Some(Step::More)) {
+            return cut();
         }
-        let forgotten = || self.scan.forgotten(reading, &buffer[from..]).filter(|_| forgetful);
-        let cut = End { body: buffer.len(), after: buffer.len(), close: "", cut: true, broken: false };
-        whole.then(|| forgotten().map_or(cut, |(at, close)| ended((from + at, close))))
+        if let Some((at, close)) = self.scan.find(reading, buffer, &mut self.seen, whole) {
+            return Some(End::at(at, close));
+        }
+        // Only once, for it reads the block again.
+        let forgotten = if whole && forgetful { self.scan.forgotten(reading, &buffer[from..]) } else { None };
+        forgotten.map(|(at, close)| End::at(from + at, close)).or_else(cut)
     }
 
     /// `None`: not yet.
@@ -87,50 +84,72 @@ impl Inside {
         buffer: &str,
         whole: bool,
     ) -> Option<End> {
-        let end = |body, after| End { body, after, close: "", cut: false, broken: false };
-        let cut = || whole.then_some(End { cut: true, ..end(buffer.len(), buffer.len()) });
-        if json == Json::First && self.before {
-            let rest = &buffer[self.seen..];
-            self.seen += rest.len() - rest.trim_start().len();
-            match buffer[self.seen..].chars().next() {
-                None => return cut(),
-                Some('{' | '[') => self.walk = Some(Walk::default()),
-                Some(_) => {}
-            }
-            self.before = false;
+        let cut = || whole.then_some(End::cut(buffer));
+        if json == Json::First && !self.begins_or_not(buffer) {
+            return cut();
         }
         loop {
-            if let Some(walk) = &mut self.walk {
-                let (stopped, broken) = match walk.go(buffer, self.seen) {
-                    Step::More => {
-                        self.seen = buffer.len();
-                        return cut();
-                    }
-                    Step::Done(stopped) => (stopped, false),
-                    Step::Wrong(stopped) => (stopped, true),
-                };
-                (self.walk, self.before, self.seen) = (None, false, stopped);
-                if json == Json::Last {
-                    return Some(End { broken, ..end(stopped, stopped) });
+            match self.walk(buffer) {
+                Some(Step::More) => return cut(),
+                Some(step) if json == Json::Last => {
+                    let broken = matches!(step, Step::Wrong(_));
+                    return Some(End { broken, ..End::at(self.seen, "") });
                 }
+                _ => {}
             }
-            let (at, length, act, delimiter) = match delimiters.find(buffer, self.seen, whole) {
-                Found::Delimiter { at, delimiter, means } => (at, delimiter.len(), means, delimiter),
+            let (at, delimiter, act) = match delimiters.find(buffer, self.seen, whole) {
+                Found::Delimiter { at, delimiter, means } => (at, delimiter, means),
                 Found::Open(at) => {
                     self.seen = at;
                     return cut();
                 }
             };
-            self.seen = at + length;
+            self.seen = at + delimiter.len();
             match act {
                 Act::Json if self.before => {
                     self.seen = at;
                     self.walk = Some(Walk::default());
                 }
-                Act::Close => return Some(End { close: delimiter, ..end(at, at + length) }),
-                Act::Stop => return Some(end(at, at)),
+                Act::Close => return Some(End::at(at, delimiter)),
+                Act::Stop => return Some(End::at(at, "")),
                 _ => {}
             }
         }
+    }
+
+    /// Whether it is known if the block begins with JSON.
+    fn begins_or_not(&mut self, buffer: &str) -> bool {
+        if self.before {
+            let rest = &buffer[self.seen..];
+            self.seen += rest.len() - rest.trim_start().len();
+            let first = buffer[self.seen..].chars().next();
+            self.walk = first.filter(|first| matches!(first, '{' | '[')).map(|_| Walk::default());
+            self.before = first.is_none();
+        }
+        !self.before
+    }
+
+    /// Goes on with the JSON that it stands in, if it does.
+    fn walk(&mut self, buffer: &str) -> Option<Step> {
+        let step = self.walk.as_mut()?.go(buffer, self.seen);
+        match step {
+            Step::More => self.seen = buffer.len(),
+            Step::Done(stopped) | Step::Wrong(stopped) => {
+                (self.walk, self.before, self.seen) = (None, false, stopped);
+            }
+        }
+        Some(step)
+    }
+}
+
+impl End {
+    /// Before this delimiter.
+    fn at(at: usize, close: &'static str) -> Self {
+        Self { body: at, after: at + close.len(), close, cut: false, broken: false }
+    }
+
+    /// With the reply.
+    fn cut(buffer: &str) -> Self {
+        Self { cut: true, ..Self::at(buffer.len(), "") }
     }
 }
