@@ -13,25 +13,65 @@ use super::{
     Dialect,
     blocks::{Block, CutDelimiter, Rules, Thought, reader},
     shape::{Shape, Tag, TagOptions},
+    writing::Writing,
 };
 
-pub(super) static GLM4_MOE: Dialect =
-    Dialect { name: "glm4_moe", models: &["glm-4.5", "glm-4.6"], reader: |setting| reader(&GLM, setting) };
+pub(super) static GLM4_MOE: Dialect = Dialect {
+    name: "glm4_moe",
+    models: &["glm-4.5", "glm-4.6"],
+    reader: |setting| reader(&GLM, setting),
+    signs: &[&["<arg_key>", "<arg_value>"]],
+    writing: Writing::elements(
+        ["<tool_call>", "\n", "</tool_call>"],
+        ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
+    ),
+    ..Dialect::BASE
+};
 
-pub(super) static GLM47: Dialect =
-    Dialect { name: "glm47", models: &["glm-4.7", "glm-5"], reader: |setting| reader(&GLM, setting) };
+pub(super) static GLM47: Dialect = Dialect {
+    name: "glm47",
+    models: &["glm-4.7", "glm-5"],
+    reader: |setting| reader(&GLM, setting),
+    writing: Writing::elements(
+        ["<tool_call>", "\n", "</tool_call>"],
+        ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
+    ),
+    ..Dialect::BASE
+};
 
-pub(super) static LING3: Dialect =
-    Dialect { name: "ling3", models: &["ling-3"], reader: |setting| reader(&LING, setting) };
+pub(super) static LING3: Dialect = Dialect {
+    name: "ling3",
+    models: &["ling-3"],
+    reader: |setting| reader(&LING, setting),
+    writing: Writing::elements(
+        ["<tool_call>", "\n", "</tool_call>"],
+        ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
+    ),
+    ..Dialect::BASE
+};
 
 pub(super) static POOLSIDE_V1: Dialect = Dialect {
     name: "poolside_v1",
     models: &["laguna", "poolside"],
     reader: |setting| reader(&LAGUNA, setting),
+    writing: Writing::elements(
+        ["<tool_call>", "\n", "</tool_call>"],
+        ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
+    ),
+    ..Dialect::BASE
 };
 
-pub(super) static HUNYUAN_A13B: Dialect =
-    Dialect { name: "hunyuan_a13b", models: &["hunyuan"], reader: |setting| reader(&HUNYUAN, setting) };
+pub(super) static HUNYUAN_A13B: Dialect = Dialect {
+    name: "hunyuan_a13b",
+    models: &["hunyuan"],
+    reader: |setting| reader(&HUNYUAN, setting),
+    signs: &[&["<tool_sep>", "<arg_key>"]],
+    writing: Writing::elements(
+        ["<tool_calls><tool_call>", "<tool_sep>", "</tool_call></tool_calls>"],
+        ["<arg_key>", "</arg_key><arg_value>", "</arg_value>"],
+    ),
+    ..Dialect::BASE
+};
 
 static GLM: Rules = Rules {
     blocks: &[Block::tagged("<tool_call>", &QUOTED, &["</tool_call>"])],

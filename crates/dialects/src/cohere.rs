@@ -6,22 +6,41 @@ use super::{
     CUT_OFF, Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Rules, Thought},
     bodies::{calls, json_or_beginning},
+    writing::{JsonCall, Writing},
 };
 
 pub(super) static COMMAND_R7B: Dialect = Dialect {
     name: "command_r7b",
     models: &["command-r7b", "command-a"],
     reader: |setting| blocks::reader(&ACTIONS, setting),
+    signs: &[&["<|START_ACTION|>"]],
+    writing: Writing::Json(JsonCall {
+        keys: ["tool_name", "parameters"],
+        id: Some("tool_call_id"),
+        ..JsonCall::between("<|START_ACTION|>[", "]<|END_ACTION|>")
+    }),
+    ..Dialect::BASE
 };
 pub(super) static COHERE2_MOE: Dialect = Dialect {
     name: "cohere2_moe",
     models: &["cohere2moe", "cohere2-moe"],
     reader: |setting| blocks::reader(&ACTIONS, setting),
+    writing: Writing::Json(JsonCall {
+        keys: ["tool_name", "parameters"],
+        id: Some("tool_call_id"),
+        ..JsonCall::between("<|START_ACTION|>[", "]<|END_ACTION|>")
+    }),
+    ..Dialect::BASE
 };
 pub(super) static COMMAND_R_PLUS: Dialect = Dialect {
     name: "command_r_plus",
     models: &["command-r"],
     reader: |setting| blocks::reader(&FENCES, setting),
+    writing: Writing::Json(JsonCall {
+        keys: ["tool_name", "parameters"],
+        ..JsonCall::between("Action: ```json\n[", "]\n```")
+    }),
+    ..Dialect::BASE
 };
 
 static ACTIONS: Rules = Rules {

@@ -5,22 +5,43 @@ use super::{
     Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Rules, Thought},
     bodies::mended,
+    writing::Writing,
 };
 
 pub(super) static DEEPSEEK_R1: Dialect = Dialect {
     name: "deepseek_r1",
     models: &["deepseek-r1"],
     reader: |setting| blocks::reader(&RULES, setting),
+    signs: &[&["<｜tool▁calls▁begin｜>", "```json"]],
+    writing: Writing::Named([
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>",
+        "\n```json\n",
+        "\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    ]),
+    ..Dialect::BASE
 };
 pub(super) static DEEPSEEK_V3: Dialect = Dialect {
     name: "deepseek_v3",
     models: &["deepseek-v3-", "deepseek-v3:", "deepseek-v2"],
     reader: |setting| blocks::reader(&UNTHINKING, setting),
+    writing: Writing::Named([
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>",
+        "\n```json\n",
+        "\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    ]),
+    ..Dialect::BASE
 };
 pub(super) static DEEPSEEK_V31: Dialect = Dialect {
     name: "deepseek_v31",
     models: &["deepseek-v3.1", "deepseek-v3_1"],
     reader: |setting| blocks::reader(&RULES, setting),
+    signs: &[&["<｜tool▁calls▁begin｜>"]],
+    writing: Writing::Named([
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>",
+        "<｜tool▁sep｜>",
+        "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    ]),
+    ..Dialect::BASE
 };
 
 const BEGIN: &str = "<｜tool▁call▁begin｜>";

@@ -15,16 +15,58 @@ use super::{
     Dialect,
     blocks::{Block, Rules, Thought, reader},
     shape::{Shape, Tag, TagOptions},
+    writing::{Attribute, Elements, Writing},
 };
 
-pub(super) static DEEPSEEK_V32: Dialect =
-    Dialect { name: "deepseek_v32", models: &["deepseek-v3.2"], reader: |setting| reader(&V32, setting) };
+pub(super) static DEEPSEEK_V32: Dialect = Dialect {
+    name: "deepseek_v32",
+    models: &["deepseek-v3.2"],
+    reader: |setting| reader(&V32, setting),
+    signs: &[&["<｜DSML｜"]],
+    writing: Writing::Elements(Elements {
+        call: [
+            "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"",
+            "\">\n",
+            "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        ],
+        argument: ["<｜DSML｜parameter name=\"", ">", "</｜DSML｜parameter>\n"],
+        attribute: Attribute::IsString,
+    }),
+    ..Dialect::BASE
+};
 
-pub(super) static DEEPSEEK_V4: Dialect =
-    Dialect { name: "deepseek_v4", models: &["deepseek-v4"], reader: |setting| reader(&V4, setting) };
+pub(super) static DEEPSEEK_V4: Dialect = Dialect {
+    name: "deepseek_v4",
+    models: &["deepseek-v4"],
+    reader: |setting| reader(&V4, setting),
+    writing: Writing::Elements(Elements {
+        call: [
+            "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"",
+            "\">\n",
+            "</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+        ],
+        argument: ["<｜DSML｜parameter name=\"", ">", "</｜DSML｜parameter>\n"],
+        attribute: Attribute::IsString,
+    }),
+    ..Dialect::BASE
+};
 
-pub(super) static DEEPSEEK_V41: Dialect =
-    Dialect { name: "deepseek_v41", models: &["deepseek-v4.1"], reader: |setting| reader(&V41, setting) };
+pub(super) static DEEPSEEK_V41: Dialect = Dialect {
+    name: "deepseek_v41",
+    models: &["deepseek-v4.1"],
+    reader: |setting| reader(&V41, setting),
+    signs: &[&["<｜DSML｜ "]],
+    writing: Writing::Elements(Elements {
+        call: [
+            "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"",
+            "\">\n",
+            "</｜DSML｜ invoke>\n</｜DSML｜ calls>",
+        ],
+        argument: ["<｜DSML｜ parameter name=\"", ">", "</｜DSML｜ parameter>\n"],
+        attribute: Attribute::IsString,
+    }),
+    ..Dialect::BASE
+};
 
 const NOISE: &[&str] = &["<｜end▁of▁sentence｜>"];
 

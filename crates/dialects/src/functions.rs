@@ -16,33 +16,75 @@ use super::{
     Dialect,
     blocks::{Block, Rules, THINK, Thought, reader},
     shape::{Shape, Tag, TagOptions},
+    writing::Writing,
 };
 
 pub(super) static QWEN3_CODER: Dialect = Dialect {
     name: "qwen3_coder",
     models: &["qwen3-coder", "qwen3_coder", "qwen3.5", "qwen3.6"],
     reader: |setting| reader(&CODER, setting),
+    signs: &[&["<tool_call>", "<function=", "<parameter="]],
+    writing: Writing::elements(
+        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
+        ["<parameter=", ">\n", "\n</parameter>\n"],
+    ),
+    ..Dialect::BASE
 };
 
 pub(super) static STEP3P5: Dialect = Dialect {
     name: "step3p5",
     models: &["step-3.5", "step3.5", "step3p5"],
     reader: |setting| reader(&ONCE, setting),
+    writing: Writing::elements(
+        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
+        ["<parameter=", ">\n", "\n</parameter>\n"],
+    ),
+    ..Dialect::BASE
 };
 
-pub(super) static NEMOTRON_V3: Dialect =
-    Dialect { name: "nemotron_v3", models: &["nemotron-3"], reader: |setting| reader(&NEMOTRON, setting) };
+pub(super) static NEMOTRON_V3: Dialect = Dialect {
+    name: "nemotron_v3",
+    models: &["nemotron-3"],
+    reader: |setting| reader(&NEMOTRON, setting),
+    writing: Writing::elements(
+        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
+        ["<parameter=", ">\n", "\n</parameter>\n"],
+    ),
+    ..Dialect::BASE
+};
 
-pub(super) static MIMO: Dialect =
-    Dialect { name: "mimo", models: &["mimo"], reader: |setting| reader(&AS_IT_IS, setting) };
+pub(super) static MIMO: Dialect = Dialect {
+    name: "mimo",
+    models: &["mimo"],
+    reader: |setting| reader(&AS_IT_IS, setting),
+    writing: Writing::elements(
+        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
+        ["<parameter=", ">", "</parameter>\n"],
+    ),
+    ..Dialect::BASE
+};
 
-pub(super) static SEED_OSS: Dialect =
-    Dialect { name: "seed_oss", models: &["seed-oss", "seed_oss"], reader: |setting| reader(&SEED, setting) };
+pub(super) static SEED_OSS: Dialect = Dialect {
+    name: "seed_oss",
+    models: &["seed-oss", "seed_oss"],
+    reader: |setting| reader(&SEED, setting),
+    signs: &[&["<seed:tool_call>"]],
+    writing: Writing::elements(
+        ["<seed:tool_call>\n<function=", ">\n", "</function>\n</seed:tool_call>"],
+        ["<parameter=", ">", "</parameter>\n"],
+    ),
+    ..Dialect::BASE
+};
 
 pub(super) static MINICPMV: Dialect = Dialect {
     name: "minicpmv",
     models: &["minicpm-v", "minicpm-o"],
     reader: |setting| reader(&MINICPM, setting),
+    writing: Writing::elements(
+        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
+        ["<parameter=", ">\n", "\n</parameter>\n"],
+    ),
+    ..Dialect::BASE
 };
 
 static CODER: Rules = QWEN;

@@ -8,17 +8,32 @@
 use super::{
     CUT_OFF, Dialect, Reader, Said, Setting,
     tokens::{self, Grammar, say},
+    writing::{ArgumentMap, Writing},
 };
+use serde_json::Value;
 
 mod call;
 
-pub(super) static GEMMA4: Dialect =
-    Dialect { name: "gemma4", models: &["gemma-4", "gemma4"], reader: |setting| reader(&FOUR, setting) };
+pub(super) static GEMMA4: Dialect = Dialect {
+    name: "gemma4",
+    models: &["gemma-4", "gemma4"],
+    reader: |setting| reader(&FOUR, setting),
+    signs: &[&["<|tool_call>call:"]],
+    writing: Writing::Own(|name, arguments| {
+        format!("<|tool_call>call:{name}{}<tool_call|>", gemma(arguments, "<|\"|>"))
+    }),
+    ..Dialect::BASE
+};
 
 pub(super) static FUNCTIONGEMMA: Dialect = Dialect {
     name: "functiongemma",
     models: &["functiongemma"],
     reader: |setting| reader(&FUNCTION, setting),
+    signs: &[&["<start_function_call>"]],
+    writing: Writing::Own(|name, arguments| {
+        format!("<start_function_call>call:{name}{}<end_function_call>", gemma(arguments, "<escape>"))
+    }),
+    ..Dialect::BASE
 };
 
 /// The delimiters of one Gemma.
@@ -199,6 +214,23 @@ impl Gemma {
                 said.push(Said::Problem(why));
             }
         }
+    }
+}
+
+fn gemma(arguments: &ArgumentMap, quote: &str) -> String {
+    let entry = |(key, value): (&String, &Value)| format!("{key}:{}", gemma_value(value, quote));
+    format!("{{{}}}", arguments.iter().map(entry).collect::<Vec<_>>().join(","))
+}
+
+fn gemma_value(value: &Value, quote: &str) -> String {
+    match value {
+        Value::String(text) => format!("{quote}{text}{quote}"),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| gemma_value(item, quote)).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Object(object) => gemma(object, quote),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }
 

@@ -7,27 +7,39 @@ use super::{
     blocks::{self, Block, Json, Rules, THINK, Thought},
     bodies::{json_or_beginning, json_or_problem, json_or_text},
     functions,
+    writing::Writing,
 };
 
 pub(super) static GRANITE: Dialect = Dialect {
     name: "granite",
     models: &["granite-3", "granite3"],
     reader: |setting| blocks::reader(&THREE, setting),
+    writing: Writing::json("<|tool_call|>[", "]"),
+    ..Dialect::BASE
 };
 pub(super) static GRANITE4: Dialect = Dialect {
     name: "granite4",
     models: &["granite-4", "granite4"],
     reader: |setting| blocks::reader(&FOUR, setting),
+    writing: Writing::json("<tool_call>\n", "\n</tool_call>"),
+    ..Dialect::BASE
 };
 pub(super) static GRANITE_20B_FC: Dialect = Dialect {
     name: "granite_20b_fc",
     models: &["granite-20b-functioncalling"],
     reader: |setting| blocks::reader(&TWENTY, setting),
+    writing: Writing::json("<function_call> ", ""),
+    ..Dialect::BASE
 };
 pub(super) static GRANITE_THINKING: Dialect = Dialect {
     name: "granite_thinking",
     models: &["granite-thinking", "granite-4-thinking"],
     reader: |setting| blocks::reader(&functions::GRANITE, setting),
+    writing: Writing::elements(
+        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
+        ["<parameter=", ">\n", "\n</parameter>\n"],
+    ),
+    ..Dialect::BASE
 };
 
 const NOTHING: Rules = Rules { noise: &["<|end_of_text|>"], ..Rules::NONE };

@@ -7,6 +7,7 @@
 use super::{
     CUT_OFF, Call, Dialect, Said, Setting,
     tokens::{self, Grammar, recipient, say},
+    writing::Writing,
 };
 use serde_json::Value;
 
@@ -20,6 +21,14 @@ pub(super) static HARMONY: Dialect = Dialect {
         };
         tokens::reader(SIGNS, Harmony { within, setting: setting.clone() })
     },
+    signs: &[&["<|channel|>", "<|message|>"]],
+    writing: Writing::Named([
+        "<|start|>assistant<|channel|>commentary to=functions.",
+        " <|constrain|>json<|message|>",
+        "<|call|>",
+    ]),
+    is_ambiguous: true,
+    ..Dialect::BASE
 };
 
 static SIGNS: &[&str] =

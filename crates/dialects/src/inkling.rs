@@ -7,6 +7,7 @@
 use super::{
     Call, Dialect, Said, Setting, json,
     tokens::{self, Grammar, say},
+    writing::{JsonCall, Writing},
 };
 
 pub(super) static INKLING: Dialect = Dialect {
@@ -19,6 +20,11 @@ pub(super) static INKLING: Dialect = Dialect {
         };
         tokens::reader(SIGNS, Inkling { within, setting: setting.clone() })
     },
+    writing: Writing::Json(JsonCall {
+        keys: ["name", "args"],
+        ..JsonCall::between("<|message_model|><|content_invoke_tool_json|>", "<|end_message|>")
+    }),
+    ..Dialect::BASE
 };
 
 const CALL: &str = "<|content_invoke_tool_json|>";

@@ -14,15 +14,47 @@ use super::{
     Dialect, Reader, Said, Setting,
     blocks::{Block, Rules, Thought, reader},
     shape::{Shape, Tag, TagOptions},
+    writing::Writing,
 };
 
-pub(super) static MINIMAX_M2: Dialect =
-    Dialect { name: "minimax_m2", models: &["minimax-m2"], reader: |setting| reader(&MINIMAX, setting) };
+pub(super) static MINIMAX_M2: Dialect = Dialect {
+    name: "minimax_m2",
+    models: &["minimax-m2"],
+    reader: |setting| reader(&MINIMAX, setting),
+    signs: &[&["<minimax:tool_call>"]],
+    writing: Writing::elements(
+        ["<minimax:tool_call>\n<invoke name=\"", "\">\n", "</invoke>\n</minimax:tool_call>"],
+        ["<parameter name=\"", "\">", "</parameter>\n"],
+    ),
+    ..Dialect::BASE
+};
 
-pub(super) static STEP3: Dialect =
-    Dialect { name: "step3", models: &["step3", "step-3"], reader: |setting| reader(&STEP, setting) };
+pub(super) static STEP3: Dialect = Dialect {
+    name: "step3",
+    models: &["step3", "step-3"],
+    reader: |setting| reader(&STEP, setting),
+    signs: &[&["<steptml:"]],
+    writing: Writing::elements(
+        [
+            "<｜tool_calls_begin｜><｜tool_call_begin｜><steptml:invoke name=\"",
+            "\">",
+            "</steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
+        ],
+        ["<steptml:parameter name=\"", "\">", "</steptml:parameter>"],
+    ),
+    ..Dialect::BASE
+};
 
-pub(super) static MINICPM5: Dialect = Dialect { name: "minicpm5", models: &["minicpm5"], reader: minicpm5 };
+pub(super) static MINICPM5: Dialect = Dialect {
+    name: "minicpm5",
+    models: &["minicpm5"],
+    reader: minicpm5,
+    writing: Writing::elements(
+        ["<function name=\"", "\">", "</function>"],
+        ["<param name=\"", "\">", "</param>"],
+    ),
+    ..Dialect::BASE
+};
 
 static MINIMAX: Rules = Rules {
     thoughts: &[Thought::think_until(&[

@@ -13,24 +13,48 @@ use super::{
     blocks::{self, Block, CutDelimiter, Rules, THINK, Thought},
     invokes::INVOKE,
     shape::{Shape, Tag, TagOptions},
+    writing::Writing,
 };
 
 pub(super) static SPARK25: Dialect = Dialect {
     name: "spark25",
     models: &["spark-2.5", "spark2.5"],
     reader: |setting| blocks::reader(&SPARK, setting),
+    writing: Writing::elements(
+        ["<tool_call>", "", "</tool_call>"],
+        ["<arg_key>", "</arg_key><arg_value>", "</arg_value>"],
+    ),
+    ..Dialect::BASE
 };
-pub(super) static HY_V3: Dialect =
-    Dialect { name: "hy_v3", models: &["hy3", "hy-v3"], reader: |setting| blocks::reader(&HUNYUAN, setting) };
+pub(super) static HY_V3: Dialect = Dialect {
+    name: "hy_v3",
+    models: &["hy3", "hy-v3"],
+    reader: |setting| blocks::reader(&HUNYUAN, setting),
+    writing: Writing::elements(
+        ["<tool_calls><tool_call>", "<tool_sep>", "</tool_call></tool_calls>"],
+        ["<arg_key>", "</arg_key><arg_value>", "</arg_value>"],
+    ),
+    ..Dialect::BASE
+};
 pub(super) static K2_HORIZON: Dialect = Dialect {
     name: "k2_horizon",
     models: &["k2-horizon"],
     reader: |setting| blocks::reader(&HORIZON, setting),
+    writing: Writing::elements(
+        ["<ifm|tool_calls><ifm|tool_call>", "", "</ifm|tool_call></ifm|tool_calls>"],
+        ["<ifm|arg_key>", "</ifm|arg_key><ifm|arg_value>", "</ifm|arg_value>"],
+    ),
+    ..Dialect::BASE
 };
 pub(super) static DOTS: Dialect = Dialect {
     name: "dots",
     models: &["dots.llm", "dots1"],
     reader: |setting| blocks::reader(&DOTTED, setting),
+    writing: Writing::elements(
+        ["<dots_function_call>\n<invoke name=\"", "\">\n", "</invoke>\n</dots_function_call>"],
+        ["<parameter name=\"", "\">", "</parameter>\n"],
+    ),
+    ..Dialect::BASE
 };
 
 static SPARK: Rules = Rules {

@@ -7,12 +7,20 @@ use super::{
     Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Json, Rules, Thought},
     bodies::mended,
+    writing::Writing,
 };
 
 pub(super) static KIMI_K2: Dialect = Dialect {
     name: "kimi_k2",
     models: &["kimi-k2", "kimi_k2"],
     reader: |setting| blocks::reader(&RULES, setting),
+    signs: &[&["<|tool_calls_section_begin|>"]],
+    writing: Writing::Named([
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.",
+        ":0<|tool_call_argument_begin|>",
+        "<|tool_call_end|><|tool_calls_section_end|>",
+    ]),
+    ..Dialect::BASE
 };
 
 const BEGIN: &str = "<|tool_call_begin|>";

@@ -11,10 +11,25 @@ use super::{
     Dialect,
     blocks::{Block, Rules, Thought, reader},
     shape::{Shape, Tag, TagOptions},
+    writing::{Attribute, Elements, Writing},
 };
 
-pub(super) static KIMI_K3: Dialect =
-    Dialect { name: "kimi_k3", models: &["kimi-k3"], reader: |setting| reader(&RULES, setting) };
+pub(super) static KIMI_K3: Dialect = Dialect {
+    name: "kimi_k3",
+    models: &["kimi-k3"],
+    reader: |setting| reader(&RULES, setting),
+    signs: &[&["<|open|>", "<|sep|>"]],
+    writing: Writing::Elements(Elements {
+        call: [
+            "<|open|>tools<|sep|><|open|>call tool=\"",
+            "\" index=\"1\"<|sep|>",
+            "<|close|>call<|sep|><|close|>tools<|sep|>",
+        ],
+        argument: ["<|open|>argument key=\"", "<|sep|>", "<|close|>argument<|sep|>"],
+        attribute: Attribute::Type,
+    }),
+    ..Dialect::BASE
+};
 
 static RULES: Rules = Rules {
     thoughts: &[Thought {

@@ -49,6 +49,7 @@ mod tokens;
 mod tool_use;
 mod typed;
 mod walk;
+mod writing;
 pub use by_delimiters::by_delimiters;
 pub use guess::guess;
 use haft_core::ToolSpec;
@@ -56,6 +57,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 pub use text_calls::{TextToolCalls, written};
 pub(crate) use typed::kind_of;
+pub use writing::{ArgumentMap, Attribute, Elements, JsonCall, Writing};
 
 /// One way to write calls and thoughts as text.
 pub struct Dialect {
@@ -63,11 +65,52 @@ pub struct Dialect {
     pub name: &'static str,
     /// Parts of the names of models that speak it, in lower case; for `auto`, see [`spoken_by`].
     pub models: &'static [&'static str],
+    /// Delimiters that tell it in a chat template or in a reply: in each of these lists, all that must stand there.
+    pub signs: &'static [&'static [&'static str]],
     /// A reader for one reply; see [`Dialect::listen`].
     pub reader: fn(&Setting) -> Box<dyn Reader>,
+    /// How it writes a call.
+    pub writing: Writing,
+    /// Whether what a call begins with may begin something else, so that a model cannot be held to it.
+    pub is_ambiguous: bool,
+    /// How it writes results.
+    pub results: Results,
+    /// Examples of calls of these tools, if their schemas do not tell how they are written.
+    pub examples: Option<Examples>,
+}
+
+/// Writes examples of calls of those tools of which it knows some.
+pub type Examples = fn(&[ToolSpec]) -> Option<String>;
+
+/// How the results of tools are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Results {
+    /// Each behind the name of its tool.
+    Named,
+    /// Each between `<tool_response>` and `</tool_response>`.
+    Tagged,
+    /// Numbered, in one list.
+    Numbered,
 }
 
 impl Dialect {
+    /// Text without calls: for a dialect to begin from.
+    pub const BASE: Self = Self {
+        name: "",
+        models: &[],
+        signs: &[],
+        reader: tagged::plain,
+        writing: Writing::Unknown,
+        is_ambiguous: false,
+        results: Results::Named,
+        examples: None,
+    };
+
+    /// Whether a call is JSON without any delimiter, which may stand anywhere in prose.
+    pub(crate) fn writes_bare_json(&self) -> bool {
+        matches!(self.writing, Writing::Json(JsonCall { around: ["", ""], .. }))
+    }
+
     /// Returns a reader for one reply that does what holds for every dialect, too: it finds calls in thoughts that were never
     /// closed, for instance.
     pub fn listen(&self, setting: &Setting) -> Box<dyn Reader> {
@@ -75,7 +118,8 @@ impl Dialect {
     }
 }
 
-/// All of them, by family. Where two are told by the same part of a model's name the first counts.
+/// All of them, nearly by family. Of two that are told by the same part of a model's name the first counts, and of two whose
+/// signs stand in a text.
 pub static DIALECTS: &[&Dialect] = &[
     &functions::NEMOTRON_V3,
     &functions::STEP3P5,
@@ -96,6 +140,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &arg_keys::HUNYUAN_A13B,
     &arg_keys::GLM47,
     &arg_keys::GLM4_MOE,
+    &tagged::JAMBA,
     &hermes::HERMES,
     &gemma::GEMMA4,
     &gemma::FUNCTIONGEMMA,
@@ -113,8 +158,8 @@ pub static DIALECTS: &[&Dialect] = &[
     &tool_use::TOOL_USE_XML,
     &kimi_k2::KIMI_K2,
     &mistral::MISTRAL,
-    &deepseek_r1::DEEPSEEK_V31,
     &deepseek_r1::DEEPSEEK_R1,
+    &deepseek_r1::DEEPSEEK_V31,
     &deepseek_r1::DEEPSEEK_V3,
     &granite::GRANITE_20B_FC,
     &granite::GRANITE_THINKING,
@@ -124,13 +169,11 @@ pub static DIALECTS: &[&Dialect] = &[
     &llama::FUNCTIONARY_V31,
     &llama::FUNCTIONARY_V32,
     &llama::FIREFUNCTION_V2,
-    &llama::LLAMA3_JSON,
     &llama::PHI4_MINI,
     &cohere::COMMAND_R7B,
     &cohere::COHERE2_MOE,
     &cohere::COMMAND_R_PLUS,
     &tagged::INTERNLM2,
-    &tagged::JAMBA,
     &tagged::APRIEL15,
     &tagged::APRIEL16,
     &tagged::NEMOTRON_V2,
@@ -144,6 +187,8 @@ pub static DIALECTS: &[&Dialect] = &[
     &keyed::K2_HORIZON,
     &keyed::DOTS,
     &plamo3::PLAMO3,
+    // Its signs are common words: others come first.
+    &llama::LLAMA3_JSON,
     &tagged::PLAIN,
 ];
 

@@ -13,6 +13,7 @@ use super::{
     bodies::read_or_text,
     json, pythonic,
     tokens::{self, Grammar, say},
+    writing::{ArgumentMap, Writing},
 };
 use serde_json::Value;
 
@@ -22,18 +23,30 @@ pub(super) static PYTHONIC: Dialect = Dialect {
     name: "pythonic",
     models: &["llama-3.2", "llama3.2", "toolace"],
     reader: |setting| prose::reader(setting),
+    writing: Writing::Own(|name, arguments| format!("[{}]", python_call(name, arguments))),
+    ..Dialect::BASE
 };
 
 pub(super) static LLAMA4_PYTHONIC: Dialect = Dialect {
     name: "llama4_pythonic",
     models: &["llama-4", "llama4"],
     reader: |setting| prose::reader(setting),
+    signs: &[&["<|python_start|>"]],
+    writing: Writing::Own(|name, arguments| {
+        format!("<|python_start|>[{}]<|python_end|>", python_call(name, arguments))
+    }),
+    ..Dialect::BASE
 };
 
 pub(super) static OLMO3: Dialect = Dialect {
     name: "olmo3",
     models: &["olmo-3", "olmo3"],
     reader: |setting| blocks::reader(&OLMO3_RULES, setting),
+    signs: &[&["<function_calls>"]],
+    writing: Writing::Own(|name, arguments| {
+        format!("<function_calls>{}</function_calls>", python_call(name, arguments))
+    }),
+    ..Dialect::BASE
 };
 
 static OLMO3_RULES: Rules = Rules {
@@ -57,6 +70,11 @@ pub(super) static LFM2: Dialect = Dialect {
         let within = if thinks { Within::Thought } else { Within::Text };
         tokens::reader(LFM2_SIGNS, Lfm2 { within, after_call: None, setting: setting.clone() })
     },
+    signs: &[&["<|tool_call_start|>"]],
+    writing: Writing::Own(|name, arguments| {
+        format!("<|tool_call_start|>[{}]<|tool_call_end|>", python_call(name, arguments))
+    }),
+    ..Dialect::BASE
 };
 
 static LFM2_SIGNS: &[&str] =
@@ -164,4 +182,28 @@ fn calls(body: &str) -> Result<Vec<Call>, String> {
 
 fn call(call: pythonic::Call) -> Call {
     Call::new(call.name, Value::Object(call.arguments))
+}
+
+fn python_call(name: &str, arguments: &ArgumentMap) -> String {
+    let argument = |(key, value): (&String, &Value)| format!("{key}={}", python(value));
+    format!("{name}({})", arguments.iter().map(argument).collect::<Vec<_>>().join(", "))
+}
+
+fn python(value: &Value) -> String {
+    match value {
+        Value::Null => "None".into(),
+        Value::Bool(true) => "True".into(),
+        Value::Bool(false) => "False".into(),
+        // JSON's strings and numbers are Python's.
+        Value::Number(_) | Value::String(_) => value.to_string(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(python).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(object) => {
+            let entry =
+                |(key, value): (&String, &Value)| format!("{}: {}", Value::from(key.as_str()), python(value));
+            format!("{{{}}}", object.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+    }
 }

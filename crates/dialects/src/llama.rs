@@ -6,6 +6,7 @@ use super::{
     Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Json, Rules, say},
     bodies::{bare, json_or_text, mended},
+    writing::{JsonCall, Writing},
 };
 use serde_json::{Deserializer, Map, Value, json};
 
@@ -13,23 +14,37 @@ pub(super) static LLAMA3_JSON: Dialect = Dialect {
     name: "llama3_json",
     models: &["llama-3", "llama3", "meta-llama-3"],
     reader: |setting| blocks::reader(&LLAMA, setting),
+    signs: &[&["<|python_tag|>"], &["\"name\": ", "\"parameters\": "]],
+    writing: Writing::Json(JsonCall { keys: ["name", "parameters"], ..JsonCall::between("", "") }),
+    ..Dialect::BASE
 };
-pub(super) static XLAM: Dialect =
-    Dialect { name: "xlam", models: &["xlam"], reader: |setting| blocks::reader(&LISTS, setting) };
+pub(super) static XLAM: Dialect = Dialect {
+    name: "xlam",
+    models: &["xlam"],
+    reader: |setting| blocks::reader(&LISTS, setting),
+    writing: Writing::json("[", "]"),
+    ..Dialect::BASE
+};
 pub(super) static PHI4_MINI: Dialect = Dialect {
     name: "phi4_mini",
     models: &["phi-4-mini", "phi4-mini"],
     reader: |setting| blocks::reader(&FUNCTOOLS, setting),
+    writing: Writing::json("functools[", "]"),
+    ..Dialect::BASE
 };
 pub(super) static FIREFUNCTION_V2: Dialect = Dialect {
     name: "firefunction_v2",
     models: &["firefunction"],
     reader: |setting| blocks::reader(&FUNCTOOLS, setting),
+    writing: Writing::json("functools[", "]"),
+    ..Dialect::BASE
 };
 pub(super) static FUNCTIONARY_V31: Dialect = Dialect {
     name: "functionary_v31",
     models: &["functionary-small-v3.1", "functionary-medium-v3.1"],
     reader: |setting| blocks::reader(&ELEMENTS, setting),
+    writing: Writing::Named(["<function=", ">", "</function>"]),
+    ..Dialect::BASE
 };
 pub(super) static FUNCTIONARY_V32: Dialect = Dialect {
     name: "functionary_v32",
@@ -42,6 +57,8 @@ pub(super) static FUNCTIONARY_V32: Dialect = Dialect {
         }
         reader
     },
+    writing: Writing::Named([">>>", "\n", ""]),
+    ..Dialect::BASE
 };
 
 const TO: &str = ">>>";

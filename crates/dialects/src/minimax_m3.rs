@@ -11,11 +11,18 @@ use super::{
     blocks::{Block, Json, Rules, Thought, reader},
     bodies::read_or_text,
     typed::{Schema, typed},
+    writing::{ArgumentMap, Writing, bare},
 };
 use serde_json::{Map, Value};
 
-pub(super) static MINIMAX_M3: Dialect =
-    Dialect { name: "minimax_m3", models: &["minimax-m3"], reader: |setting| reader(&RULES, setting) };
+pub(super) static MINIMAX_M3: Dialect = Dialect {
+    name: "minimax_m3",
+    models: &["minimax-m3"],
+    reader: |setting| reader(&RULES, setting),
+    signs: &[&["]<]minimax[>["]],
+    writing: Writing::Own(written),
+    ..Dialect::BASE
+};
 
 static RULES: Rules = Rules {
     thoughts: &[Thought::new("<mm:think>", &["</mm:think>"])],
@@ -174,6 +181,20 @@ impl Content<'_> {
         }
         object
     }
+}
+
+fn written(name: &str, arguments: &ArgumentMap) -> String {
+    let arguments: String = arguments.iter().map(|(key, value)| branch(key, value)).collect();
+    format!("{MARK}<tool_call>\n{MARK}<invoke name=\"{name}\">{arguments}{MARK}</invoke>\n{MARK}</tool_call>")
+}
+
+fn branch(key: &str, value: &Value) -> String {
+    let inner = match value {
+        Value::Object(object) => object.iter().map(|(key, value)| branch(key, value)).collect(),
+        Value::Array(items) => items.iter().map(|item| branch(ITEM, item)).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => bare(value),
+    };
+    format!("{MARK}<{key}>{inner}{MARK}</{key}>")
 }
 
 #[cfg(test)]

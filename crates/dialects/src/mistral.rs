@@ -6,6 +6,7 @@ use super::{
     CUT_OFF, Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Json, Rules, Thought, say},
     bodies::{calls, mended},
+    writing::Writing,
 };
 use serde_json::Value;
 
@@ -16,6 +17,9 @@ pub(super) static MISTRAL: Dialect = Dialect {
         let rules = if setting.variant == "pre_v11" { &LISTS } else { &NAMED };
         blocks::reader(rules, setting)
     },
+    signs: &[&["[TOOL_CALLS]"]],
+    writing: Writing::Named(["[TOOL_CALLS]", "[ARGS]", ""]),
+    ..Dialect::BASE
 };
 
 const CALLS: &str = "[TOOL_CALLS]";

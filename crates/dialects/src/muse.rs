@@ -11,16 +11,25 @@ use super::{
     Call, Dialect, Reader, Said, Setting,
     tokens::{self, Grammar, recipient, say},
     typed::{Schema, typed_by_looks},
+    writing::{ArgumentMap, Writing, bare},
 };
 use serde_json::{Map, Value};
 
-pub(super) static MUSE: Dialect =
-    Dialect { name: "muse", models: &["muse"], reader: |setting| reader(Kind::Muse, setting) };
+pub(super) static MUSE: Dialect = Dialect {
+    name: "muse",
+    models: &["muse"],
+    reader: |setting| reader(Kind::Muse, setting),
+    signs: &[&["<atem:function_calls>"]],
+    writing: Writing::Own(written),
+    ..Dialect::BASE
+};
 
 pub(super) static MUSE_GLIMMER: Dialect = Dialect {
     name: "muse_glimmer",
     models: &["muse-glimmer", "muse_glimmer"],
     reader: |setting| reader(Kind::Glimmer, setting),
+    writing: Writing::Own(written),
+    ..Dialect::BASE
 };
 
 const CALLS: &str = "<atem:function_calls>";
@@ -288,6 +297,17 @@ fn opened<'a>(text: &'a str, tag: &str) -> Result<(&'a str, &'a str), String> {
     named.ok_or_else(|| {
         format!("`{tag}…\">` should stand there: `{}`", text.chars().take(40).collect::<String>())
     })
+}
+
+fn written(name: &str, arguments: &ArgumentMap) -> String {
+    let parameter = |(key, value): (&String, &Value)| {
+        format!("<atem:parameter name=\"{key}\">{}</atem:parameter>\n", bare(value))
+    };
+    let parameters: String = arguments.iter().map(parameter).collect();
+    format!(
+        "<|start|>assistant to={name}<|message|><atem:function_calls>\n<atem:invoke \
+         name=\"{name}\">\n{parameters}</atem:invoke>\n</atem:function_calls><|eom|>"
+    )
 }
 
 #[cfg(test)]

@@ -9,12 +9,19 @@ use super::{
     CUT_OFF, Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, CutDelimiter, Rules, Thought},
     bodies::mended,
+    writing::Writing,
 };
 
 pub(super) static PLAMO3: Dialect = Dialect {
     name: "plamo3",
     models: &["plamo-3", "plamo3"],
     reader: |setting| blocks::reader(&RULES, setting),
+    writing: Writing::Named([
+        "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>",
+        "<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>",
+        "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>",
+    ]),
+    ..Dialect::BASE
 };
 
 const REQUEST: &str = "<|plamo:begin_tool_request:plamo|>";

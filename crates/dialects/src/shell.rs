@@ -13,14 +13,16 @@
 //! One line is one call; a quote may span lines, a `\` at the end of a line joins the next one to it, and so does a
 //! here-document (`<<EOF`).
 use super::{
-    Call, Dialect, Said, Setting,
+    Call, Dialect, Results, Said, Setting,
     fences::{self, Blocks},
     tokens::say,
+    writing::Writing,
 };
 use std::borrow::Cow;
 
 mod grammar;
 mod words;
+mod written;
 
 pub(super) use grammar::from_flags;
 
@@ -28,6 +30,10 @@ pub(super) static FENCED_SHELL: Dialect = Dialect {
     name: "fenced_shell",
     models: &["pedro"],
     reader: |setting| fences::reader(Shell(setting.clone())),
+    writing: Writing::Own(|name, arguments| format!("```bash\n{}\n```", written::line(name, arguments))),
+    results: Results::Numbered,
+    examples: Some(written::examples),
+    ..Dialect::BASE
 };
 
 struct Shell(Setting);

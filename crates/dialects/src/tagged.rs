@@ -10,10 +10,11 @@
 //! GigaChat 3        <|message_sep|>, two line ends, function call<|role_sep|> and {"name": …, "arguments": {…}}
 //! ```
 use super::{
-    CUT_OFF, Call, Dialect, Said, Setting,
+    CUT_OFF, Call, Dialect, Reader, Said, Setting,
     blocks::{self, Block, Body, Json, Rules, THINK, Thought},
     bodies::{json_or_beginning, json_or_text, mended},
     json::{self, Parsed},
+    writing::{JsonCall, Writing},
 };
 use serde_json::Value;
 
@@ -21,39 +22,81 @@ pub(super) static INTERNLM2: Dialect = Dialect {
     name: "internlm2",
     models: &["internlm2", "internlm3"],
     reader: |setting| blocks::reader(&PLUGIN, setting),
+    signs: &[&["<|action_start|>"]],
+    writing: Writing::Json(JsonCall {
+        keys: ["name", "parameters"],
+        ..JsonCall::between("<|action_start|><|plugin|>", "<|action_end|>")
+    }),
+    ..Dialect::BASE
 };
-pub(super) static JAMBA: Dialect =
-    Dialect { name: "jamba", models: &["jamba"], reader: |setting| blocks::reader(&TOOL_CALLS, setting) };
+pub(super) static JAMBA: Dialect = Dialect {
+    name: "jamba",
+    models: &["jamba"],
+    reader: |setting| blocks::reader(&TOOL_CALLS, setting),
+    signs: &[&["<tool_calls>"]],
+    writing: Writing::json("<tool_calls>[", "]</tool_calls>"),
+    ..Dialect::BASE
+};
 pub(super) static APRIEL15: Dialect = Dialect {
     name: "apriel15",
     models: &["apriel-1.5", "apriel-nemotron"],
     reader: |setting| blocks::reader(&APRIEL, setting),
+    writing: Writing::json("<tool_calls>[", "]</tool_calls>"),
+    ..Dialect::BASE
 };
-pub(super) static APRIEL16: Dialect =
-    Dialect { name: "apriel16", models: &["apriel-1.6"], reader: |setting| blocks::reader(&APRIEL, setting) };
+pub(super) static APRIEL16: Dialect = Dialect {
+    name: "apriel16",
+    models: &["apriel-1.6"],
+    reader: |setting| blocks::reader(&APRIEL, setting),
+    writing: Writing::json("<tool_calls>[", "]</tool_calls>"),
+    ..Dialect::BASE
+};
 pub(super) static NEMOTRON_V2: Dialect = Dialect {
     name: "nemotron_v2",
     models: &["nemotron-nano-v2", "nemotron-nano-9b-v2", "nemotron-nano-12b-v2"],
     reader: |setting| blocks::reader(&NEMOTRON, setting),
+    signs: &[&["<TOOLCALL>"]],
+    writing: Writing::json("<TOOLCALL>[", "]</TOOLCALL>"),
+    ..Dialect::BASE
 };
-pub(super) static APERTUS: Dialect =
-    Dialect { name: "apertus", models: &["apertus"], reader: |setting| blocks::reader(&PREFIXED, setting) };
+pub(super) static APERTUS: Dialect = Dialect {
+    name: "apertus",
+    models: &["apertus"],
+    reader: |setting| blocks::reader(&PREFIXED, setting),
+    signs: &[&["<|tools_prefix|>"]],
+    writing: Writing::Named(["<|tools_prefix|>[{\"", "\": ", "}]<|tools_suffix|>"]),
+    ..Dialect::BASE
+};
 pub(super) static ERNIE45: Dialect = Dialect {
     name: "ernie45",
     models: &["ernie-4.5", "ernie45"],
     reader: |setting| blocks::reader(&ERNIE, setting),
+    writing: Writing::json("<tool_call>\n", "\n</tool_call>"),
+    ..Dialect::BASE
 };
-pub(super) static REKA_EDGE: Dialect =
-    Dialect { name: "reka_edge", models: &["reka-edge"], reader: |setting| blocks::reader(&REKA, setting) };
-pub(super) static LONGCAT: Dialect =
-    Dialect { name: "longcat", models: &["longcat"], reader: |setting| blocks::reader(&CAT, setting) };
+pub(super) static REKA_EDGE: Dialect = Dialect {
+    name: "reka_edge",
+    models: &["reka-edge"],
+    reader: |setting| blocks::reader(&REKA, setting),
+    writing: Writing::json("<tool_call>\n", "\n</tool_call>"),
+    ..Dialect::BASE
+};
+pub(super) static LONGCAT: Dialect = Dialect {
+    name: "longcat",
+    models: &["longcat"],
+    reader: |setting| blocks::reader(&CAT, setting),
+    writing: Writing::json("<longcat_tool_call>", "</longcat_tool_call>"),
+    ..Dialect::BASE
+};
 pub(super) static GIGACHAT3: Dialect = Dialect {
     name: "gigachat3",
     models: &["gigachat3", "gigachat-3"],
     reader: |setting| blocks::reader(&GIGA, setting),
+    writing: Writing::json("<|message_sep|>\n\nfunction call<|role_sep|>\n", ""),
+    is_ambiguous: true,
+    ..Dialect::BASE
 };
-pub(super) static PLAIN: Dialect =
-    Dialect { name: "plain", models: &[], reader: |setting| blocks::reader(&NO_SIGNS, setting) };
+pub(super) static PLAIN: Dialect = Dialect { name: "plain", models: &[], reader: plain, ..Dialect::BASE };
 
 static PLUGIN: Rules = Rules {
     blocks: &[
@@ -116,6 +159,10 @@ static GIGA: Rules = Rules {
     ..Rules::NONE
 };
 static NO_SIGNS: Rules = Rules { thoughts: &[], ..Rules::NONE };
+
+pub(super) fn plain(setting: &Setting) -> Box<dyn Reader> {
+    blocks::reader(&NO_SIGNS, setting)
+}
 
 /// Arguments that are a text and no object are passed on: who runs the call refuses it.
 fn as_it_is(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {

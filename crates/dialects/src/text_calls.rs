@@ -22,7 +22,7 @@ const COMMON: &str = "hermes";
 
 /// A call as a model that speaks this dialect writes it; in hermes' way where a dialect has none.
 pub fn written(dialect: &Dialect, call: &Call) -> String {
-    voice::written(dialect.name, call)
+    dialect.writing.written(call)
 }
 
 /// A model that speaks a dialect.
@@ -256,7 +256,7 @@ impl Listener {
 #[cfg(test)]
 pub(crate) fn example_of(dialect: &Dialect) -> Option<String> {
     let call = haft_core::ToolCall::new("1", "read", serde_json::json!({"path": "a", "lines": 3}));
-    voice::knows(dialect).then(|| voice::call(dialect, &call))
+    (!matches!(dialect.writing, crate::Writing::Unknown)).then(|| voice::call(dialect, &call))
 }
 
 #[cfg(test)]

@@ -11,12 +11,13 @@
 //! [TOOL_CALLS][{"id": "1", "name": "read", "arguments": {"path": "a.txt"}}]
 //! ````
 use super::{
-    Call, Dialect, Reader, Said, Setting,
+    Call, Dialect, Reader, Results, Said, Setting,
     delimiters::{Delimiters, Found},
     fences::{self, Blocks},
     json::{self, JsonEnd, Parsed},
     shell,
     tokens::say,
+    writing::{JsonCall, Writing},
 };
 use serde_json::Value;
 
@@ -24,6 +25,13 @@ pub(super) static THOUGHTS_JSON: Dialect = Dialect {
     name: "thoughts_json",
     models: &[],
     reader: |setting| fences::reader(Objects { setting: setting.clone(), style: Style::Pedro, count: 0 }),
+    writing: Writing::Json(JsonCall {
+        keys: ["tool", "args"],
+        is_reply: true,
+        ..JsonCall::between("```json\n{\"tool_calls\": [", "]}\n```")
+    }),
+    results: Results::Numbered,
+    ..Dialect::BASE
 };
 
 pub(super) static ALFRED: Dialect = Dialect {
@@ -35,6 +43,8 @@ pub(super) static ALFRED: Dialect = Dialect {
         let delimiters = Delimiters::new([SENTINEL]);
         Box::new(Sentinel { inner, delimiters, find: setting.find_calls, held: String::new(), list: None })
     },
+    writing: Writing::Json(JsonCall { id: Some("id"), ..JsonCall::between("[TOOL_CALLS][", "]") }),
+    ..Dialect::BASE
 };
 
 #[derive(Clone, Copy, PartialEq)]

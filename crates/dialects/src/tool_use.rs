@@ -10,15 +10,23 @@
 //! </tool_use>
 //! ```
 use super::{
-    Call, Dialect, Setting,
+    Call, Dialect, Results, Setting,
     blocks::{self, Block, Json, Rules, Thought},
     bodies::read_or_text,
     typed::{Schema, typed_by_looks},
+    writing::{ArgumentMap, Writing, bare},
 };
 use serde_json::{Map, Value};
 
-pub(super) static TOOL_USE_XML: Dialect =
-    Dialect { name: "tool_use_xml", models: &[], reader: |setting| blocks::reader(&RULES, setting) };
+pub(super) static TOOL_USE_XML: Dialect = Dialect {
+    name: "tool_use_xml",
+    models: &[],
+    reader: |setting| blocks::reader(&RULES, setting),
+    signs: &[&["<tool_use>", "<tool>"]],
+    writing: Writing::Own(written),
+    results: Results::Numbered,
+    ..Dialect::BASE
+};
 
 static RULES: Rules = Rules {
     thoughts: &[Thought::new("<thinking>", &["</thinking>"])],
@@ -86,6 +94,13 @@ fn unescaped(text: &str) -> String {
     }
     let delimiters = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
     delimiters.iter().fold(text.to_owned(), |text, (name, delimiter)| text.replace(name, delimiter))
+}
+
+fn written(name: &str, arguments: &ArgumentMap) -> String {
+    let escaped = |value: &Value| bare(value).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let argument = |(key, value): (&String, &Value)| format!("    <{key}>{}</{key}>\n", escaped(value));
+    let arguments: String = arguments.iter().map(argument).collect();
+    format!("<tool_use>\n  <tool>{name}</tool>\n  <args>\n{arguments}  </args>\n</tool_use>")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use haft::{
 };
 
 /// A line `!NAME {JSON}` is a call; all else is prose.
-static BANG: Dialect = Dialect { name: "bang", models: &["bang-7b"], reader };
+static BANG: Dialect = Dialect { name: "bang", models: &["bang-7b"], reader, ..Dialect::BASE };
 
 fn reader(_: &Setting) -> Box<dyn Reader> {
     Box::new(Lines::default())

@@ -195,7 +195,7 @@ async fn what_is_written_is_read_again_however_it_is_cut() {
     let expected = calls.clone().map(Part::ToolCall).to_vec();
     // There is nothing to write where nothing is read.
     for dialect in DIALECTS.iter().filter(|dialect| dialect.name != "plain") {
-        assert!(voice::knows(dialect), "{}", dialect.name);
+        assert!(!matches!(dialect.writing, crate::Writing::Unknown), "{}", dialect.name);
         let text = calls.iter().map(|call| voice::call(dialect, call)).collect::<Vec<_>>().join("\n");
         for pieces in [None, Some(1)] {
             let (mut parts, stop) = heard(dialect, says(&text, pieces, None)).await;

@@ -31,7 +31,7 @@ impl Trial {
     pub(super) fn calls(self, setting: &Setting) -> Vec<Call> {
         let Some(dialect) = by_delimiters(&self.text) else { return Vec::new() };
         // Bare JSON may stand anywhere in prose: it counts where it is all that is said.
-        if dialect.name == "llama3_json" && !self.text.trim_start().starts_with(['{', '<']) {
+        if dialect.writes_bare_json() && !self.text.trim_start().starts_with(['{', '<']) {
             return Vec::new();
         }
         let (mut calls, mut prose) = (Vec::new(), String::new());
