@@ -130,7 +130,6 @@ pub(super) const ENTRY: Shape = Shape {
         head_end: "<arg_value>",
         close: "</arg_value>",
     },
-    value_from: &["<arg_value>"],
-    value_ends: &["</arg_value>"],
+    is_keyed: true,
     options: TagOptions::PLAIN,
 };

@@ -14,7 +14,7 @@
 use super::{
     Dialect,
     blocks::{Block, Rules, Thought, reader},
-    shape::{Shape, Tag, TagOptions},
+    shape::{Shape, Tag, named_tag},
     writing::{Attribute, Elements, Writing},
 };
 
@@ -122,51 +122,8 @@ const fn lone(open: &'static str) -> Block {
     )
 }
 
-static SHAPE: Shape = Shape {
-    call: Tag {
-        opens: &["<｜DSML｜invoke name=\"", "<｜DSML｜invokename=\""],
-        name_ends: &["\"", ">"],
-        head_end: ">",
-        close: "</｜DSML｜invoke>",
-    },
-    parameter: Tag {
-        opens: &["<｜DSML｜parameter name=\"", "<｜DSML｜parametername=\""],
-        name_ends: &["\"", ">"],
-        head_end: ">",
-        close: "</｜DSML｜parameter>",
-    },
-    value_from: &["<｜DSML｜parameter name=\"", "<｜DSML｜parametername=\""],
-    value_ends: &[
-        "</｜DSML｜parameter>",
-        "<｜DSML｜parameter name=\"",
-        "<｜DSML｜parametername=\"",
-        "</｜DSML｜invoke>",
-    ],
-    options: TagOptions::PLAIN,
-};
-
-static SPACED: Shape = Shape {
-    call: Tag {
-        opens: &["<｜DSML｜ invoke name=\"", "<｜DSML｜ invokename=\""],
-        name_ends: &["\"", ">"],
-        head_end: ">",
-        close: "</｜DSML｜ invoke>",
-    },
-    parameter: Tag {
-        opens: &["<｜DSML｜ parameter name=\"", "<｜DSML｜ parametername=\""],
-        name_ends: &["\"", ">"],
-        head_end: ">",
-        close: "</｜DSML｜ parameter>",
-    },
-    value_from: &["<｜DSML｜ parameter name=\"", "<｜DSML｜ parametername=\""],
-    value_ends: &[
-        "</｜DSML｜ parameter>",
-        "<｜DSML｜ parameter name=\"",
-        "<｜DSML｜ parametername=\"",
-        "</｜DSML｜ invoke>",
-    ],
-    options: TagOptions::PLAIN,
-};
+static SHAPE: Shape = Shape::new(named_tag!("｜DSML｜invoke"), named_tag!("｜DSML｜parameter"));
+static SPACED: Shape = Shape::new(named_tag!("｜DSML｜ invoke"), named_tag!("｜DSML｜ parameter"));
 
 #[cfg(test)]
 mod tests {

@@ -146,8 +146,7 @@ const fn shape(options: TagOptions) -> Shape {
             head_end: ">",
             close: "</parameter>",
         },
-        value_from: &["<parameter="],
-        value_ends: &["</parameter>", "<parameter=", "</function>"],
+        is_keyed: false,
         options,
     }
 }

@@ -13,7 +13,7 @@
 use super::{
     Dialect, Reader, Said, Setting,
     blocks::{Block, Rules, Thought, reader},
-    shape::{Shape, Tag, TagOptions},
+    shape::{Shape, Tag, TagOptions, named_tag},
     writing::Writing,
 };
 
@@ -83,56 +83,14 @@ static MINICPM: Rules = Rules {
     ..Rules::NONE
 };
 
-/// Models leave out the blank at times, or the quotes.
-const PARAMETER: &[&str] =
-    &["<parameter name=\"", "<parametername=\"", "<parameter name=", "<parametername="];
-const INVOKES: &[&str] = &["<invoke name=\"", "<invokename=\"", "<invoke name=", "<invokename="];
-
-pub(super) const INVOKE: Shape = Shape {
-    call: Tag { opens: INVOKES, name_ends: &["\"", ">"], head_end: ">", close: "</invoke>" },
-    parameter: Tag { opens: PARAMETER, name_ends: &["\"", ">"], head_end: ">", close: "</parameter>" },
-    value_from: PARAMETER,
-    value_ends: &["</parameter>", "<parameter name=", "<parametername=", "</invoke>"],
-    options: TagOptions::PLAIN,
-};
-
-const STEP_PARAMETER: &[&str] = &[
-    "<steptml:parameter name=\"",
-    "<steptml:parametername=\"",
-    "<steptml:parameter name=",
-    "<steptml:parametername=",
-];
-const STEP_INVOKES: &[&str] =
-    &["<steptml:invoke name=\"", "<steptml:invokename=\"", "<steptml:invoke name=", "<steptml:invokename="];
-
-static STEPTML: Shape = Shape {
-    call: Tag { opens: STEP_INVOKES, name_ends: &["\"", ">"], head_end: ">", close: "</steptml:invoke>" },
-    parameter: Tag {
-        opens: STEP_PARAMETER,
-        name_ends: &["\"", ">"],
-        head_end: ">",
-        close: "</steptml:parameter>",
-    },
-    value_from: STEP_PARAMETER,
-    value_ends: &[
-        "</steptml:parameter>",
-        "<steptml:parameter name=",
-        "<steptml:parametername=",
-        "</steptml:invoke>",
-    ],
-    options: TagOptions { leads: &["<｜tool_call_begin｜>"], ..TagOptions::PLAIN },
-};
-
-const PARAM: &[&str] = &["<param name=\"", "<paramname=\"", "<param name=", "<paramname="];
-const FUNCTIONS: &[&str] = &["<function name=\"", "<functionname=\"", "<function name=", "<functionname="];
-
-static FUNCTION: Shape = Shape {
-    call: Tag { opens: FUNCTIONS, name_ends: &["\"", ">"], head_end: ">", close: "</function>" },
-    parameter: Tag { opens: PARAM, name_ends: &["\"", ">"], head_end: ">", close: "</param>" },
-    value_from: PARAM,
-    value_ends: &["</param>", "<param name=", "<paramname=", "</function>"],
-    options: TagOptions { cdata: true, declared: true, ..TagOptions::PLAIN },
-};
+pub(super) const INVOKE: Shape = Shape::new(named_tag!("invoke"), named_tag!("parameter"));
+static STEPTML: Shape = Shape::new(named_tag!("steptml:invoke"), named_tag!("steptml:parameter"))
+    .with(TagOptions { leads: &["<｜tool_call_begin｜>"], ..TagOptions::PLAIN });
+static FUNCTION: Shape = Shape::new(named_tag!("function"), named_tag!("param")).with(TagOptions {
+    cdata: true,
+    declared: true,
+    ..TagOptions::PLAIN
+});
 
 fn minicpm5(setting: &Setting) -> Box<dyn Reader> {
     Box::new(Unmarked(reader(&MINICPM, setting)))

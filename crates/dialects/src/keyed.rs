@@ -95,11 +95,10 @@ static IFM: Shape = Shape {
         head_end: "<ifm|arg_value>",
         close: "</ifm|arg_value>",
     },
-    value_from: &["<ifm|arg_value>"],
-    value_ends: &["</ifm|arg_value>"],
+    is_keyed: true,
     options: OPTIONS,
 };
-static INVOKES: Shape = Shape { options: TagOptions { silent_when_cut: false, ..OPTIONS }, ..INVOKE };
+static INVOKES: Shape = INVOKE.with(TagOptions { silent_when_cut: false, ..OPTIONS });
 
 #[cfg(test)]
 mod tests {

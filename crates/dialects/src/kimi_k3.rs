@@ -75,7 +75,6 @@ static SHAPE: Shape = Shape {
         head_end: "<|sep|>",
         close: "<|close|>argument<|sep|>",
     },
-    value_from: &["<|open|>argument key=\""],
-    value_ends: &["<|close|>argument<|sep|>", "<|open|>argument key=\"", "<|close|>call<|sep|>"],
+    is_keyed: false,
     options: TagOptions { silent_when_cut: true, ..TagOptions::PLAIN },
 };

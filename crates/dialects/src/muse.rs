@@ -8,12 +8,13 @@
 //! </atem:function_calls><|eot|>
 //! ```
 use super::{
-    Call, Dialect, Reader, Said, Setting,
+    Dialect, Reader, Said, Setting,
+    parameters::Reading,
+    shape::{Shape, Tag, TagOptions, named_tag},
     tokens::{self, Grammar, recipient, say},
-    typed::{Schema, typed_by_looks},
     writing::{ArgumentMap, Writing, bare},
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub(super) static MUSE: Dialect = Dialect {
     name: "muse",
@@ -34,8 +35,9 @@ pub(super) static MUSE_GLIMMER: Dialect = Dialect {
 
 const CALLS: &str = "<atem:function_calls>";
 const CALLS_END: &str = "</atem:function_calls>";
-const INVOKE: &str = "<atem:invoke name=\"";
-const PARAMETER: &str = "<atem:parameter name=\"";
+static SHAPE: Shape = Shape::new(named_tag!("atem:invoke"), named_tag!("atem:parameter")).with(OPTIONS);
+static UNTYPED: Shape = SHAPE.with(TagOptions { ignores_schema: true, ..OPTIONS });
+const OPTIONS: TagOptions = TagOptions { by_looks: true, has_namespaces: true, ..TagOptions::PLAIN };
 static SIGNS: &[&str] = &["<|start|>", "<|message|>", "<|eom|>", "<|eot|>", CALLS, CALLS_END];
 
 /// A header is short. What is longer is text.
@@ -54,10 +56,15 @@ fn reader(kind: Kind, setting: &Setting) -> Box<dyn Reader> {
         Some(true) => Within::Thoughts,
         _ => Within::Header { raw: String::new(), at_start: true },
     };
-    tokens::reader(SIGNS, Muse { kind, within, setting: setting.clone() })
+    let shape = if kind == Kind::Muse { &SHAPE } else { &UNTYPED };
+    tokens::reader(
+        SIGNS,
+        Muse { calls: Reading::new(shape, &[CALLS_END]), kind, within, setting: setting.clone() },
+    )
 }
 
 struct Muse {
+    calls: Reading,
     kind: Kind,
     within: Within,
     setting: Setting,
@@ -231,72 +238,8 @@ impl Muse {
     /// What cannot be read stays text.
     fn close(&mut self, delimiter: &str, said: &mut Vec<Said>) {
         let Within::Calls(body) = std::mem::replace(&mut self.within, Within::Outside) else { return };
-        match self.calls(&body, !delimiter.is_empty()) {
-            Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
-            Err(why) => {
-                say(said, Said::Text, &format!("{CALLS}{body}{delimiter}"));
-                said.push(Said::Problem(why));
-            }
-        }
+        self.calls.read(CALLS, &body, delimiter, &self.setting, said);
     }
-
-    /// `closed`: the model wrote the end of the calls; what ends within them ends there at the latest.
-    fn calls(&self, body: &str, closed: bool) -> Result<Vec<Call>, String> {
-        let mut calls = Vec::new();
-        let mut rest = body.trim();
-        while !rest.is_empty() {
-            let (name, after) = opened(rest, INVOKE)?;
-            let (inner, after) = upto(after, "</atem:invoke>", INVOKE, closed)
-                .ok_or_else(|| format!("the call of `{name}` does not end with `</atem:invoke>`"))?;
-            calls.push(self.call(name, inner)?);
-            rest = after.trim();
-        }
-        match calls.is_empty() {
-            true => Err("it holds no call".into()),
-            false => Ok(calls),
-        }
-    }
-
-    fn call(&self, name: &str, inner: &str) -> Result<Call, String> {
-        let name = self.name(name);
-        let schema = match self.kind {
-            Kind::Muse => Schema::of(&self.setting, name),
-            Kind::Glimmer => Schema::ANYTHING,
-        };
-        let mut arguments = Map::new();
-        let mut rest = inner.trim();
-        while !rest.is_empty() {
-            let (key, after) = opened(rest, PARAMETER)?;
-            let (text, after) = upto(after, "</atem:parameter>", PARAMETER, true).unwrap_or((after, ""));
-            arguments.insert(key.to_owned(), typed_by_looks(text, schema.property(key).kinds()));
-            rest = after.trim();
-        }
-        Ok(Call::new(name, Value::Object(arguments)))
-    }
-
-    /// A tool may be called by its namespace and its name.
-    fn name<'a>(&self, name: &'a str) -> &'a str {
-        let short = name.split_once('.').map_or(name, |(_, short)| short);
-        let is_tool = |name: &str| self.setting.tool(name).is_some();
-        if !is_tool(name) && is_tool(short) { short } else { name }
-    }
-}
-
-/// What stands before `end`, and what behind it. Where that was forgotten, it ends before `next`, or with a text that is whole.
-fn upto<'a>(text: &'a str, end: &str, next: &str, is_whole: bool) -> Option<(&'a str, &'a str)> {
-    let next = text.find(next).unwrap_or(text.len());
-    match text[..next].find(end) {
-        Some(at) => Some((&text[..at], &text[at + end.len()..])),
-        None => (is_whole || next < text.len()).then(|| text.split_at(next)),
-    }
-}
-
-/// The name in a tag, and what comes behind the tag.
-fn opened<'a>(text: &'a str, tag: &str) -> Result<(&'a str, &'a str), String> {
-    let named = text.strip_prefix(tag).and_then(|rest| rest.split_once("\">"));
-    named.ok_or_else(|| {
-        format!("`{tag}…\">` should stand there: `{}`", text.chars().take(40).collect::<String>())
-    })
 }
 
 fn written(name: &str, arguments: &ArgumentMap) -> String {
@@ -312,7 +255,10 @@ fn written(name: &str, arguments: &ArgumentMap) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::read, *};
+    use super::{
+        super::{Call, read},
+        *,
+    };
 
     #[test]
     fn each_message_is_for_whom_it_says() {
@@ -332,7 +278,7 @@ mod tests {
                 "to=look<|message|><atem:function_calls><atem:invoke name=\"look\">",
                 vec![
                     text("<atem:function_calls><atem:invoke name=\"look\">"),
-                    Said::Problem("the call of `look` does not end with `</atem:invoke>`".into()),
+                    Said::Problem("the reply ended before the end of the call of `look`".into()),
                 ],
             ),
             ("to=look<|message|> just words<|eot|>", vec![text(" just words")]),

@@ -33,7 +33,8 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) fn new(shape: &'static Shape, until: &'static [&'static str]) -> Self {
-        let Shape { call, parameter, value_from, value_ends, options } = shape;
+        let Shape { call, parameter, options, .. } = shape;
+        let value_ends = shape.value_ends();
         let mut stops = [call.opens, parameter.opens].concat();
         stops.extend([call.close, parameter.close]);
         let head = |tag: &Tag| {
@@ -44,7 +45,7 @@ impl Reading {
         Self {
             shape,
             until,
-            outside: Delimiters::new([value_from, until].concat()),
+            outside: Delimiters::new([shape.value_from(), until].concat()),
             value: Delimiters::new(value_ends.iter().copied().chain(cdata)),
             cdata: Delimiters::new([CDATA.1]),
             call_head: head(call),
@@ -173,7 +174,7 @@ impl Scan {
         loop {
             let delimiters = if matches!(scan, Self::Outside) { &reading.outside } else { &reading.value };
             let Some((at, delimiter, _)) = delimiters.first(text, from) else { break };
-            let begins = reading.shape.value_from.contains(&delimiter);
+            let begins = reading.shape.value_from().contains(&delimiter);
             scan = if begins { Self::Value } else { Self::Outside };
             from = at + delimiter.len();
         }
@@ -208,9 +209,9 @@ impl Scan {
                 Self::Outside if reading.until.contains(&delimiter) => return Some((at, delimiter)),
                 Self::Outside | Self::Cdata => (Self::Value, after),
                 Self::Value if delimiter == CDATA.0 => (Self::Cdata, after),
-                Self::Value if delimiter == shape.value_ends[0] => (Self::Outside, after),
+                Self::Value if delimiter == shape.parameter.close => (Self::Outside, after),
                 // Another value begins; or what ends it counts outside.
-                Self::Value if shape.value_from.contains(&delimiter) => (Self::Value, after),
+                Self::Value if shape.value_from().contains(&delimiter) => (Self::Value, after),
                 Self::Value => (Self::Outside, at),
             };
         }
@@ -267,9 +268,11 @@ impl<'a> Body<'a> {
     fn call(&mut self) -> Result<(), String> {
         let shape = self.reading.shape;
         let (name, _) = self.head(&shape.call, &self.reading.call_head);
+        let name = if shape.options.has_namespaces { self.without_namespace(name) } else { name };
         let tool = self.setting.tool(name);
         let parameters = tool.map_or(&Value::Null, |tool| &tool.parameters);
-        let mut call = Parameters { shape, schema: Schema::new(parameters), found: Map::new(), given: 0 };
+        let schema = if shape.options.ignores_schema { Schema::ANYTHING } else { Schema::new(parameters) };
+        let mut call = Parameters { shape, schema, found: Map::new(), given: 0 };
         let mut start = self.at;
         let mut doubt = None;
         let closed = loop {
@@ -320,6 +323,12 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
+    fn without_namespace(&self, name: &'a str) -> &'a str {
+        let short = name.split_once('.').map_or(name, |(_, short)| short);
+        let is_tool = |name: &str| self.setting.tool(name).is_some();
+        if !is_tool(name) && is_tool(short) { short } else { name }
+    }
+
     /// Whether anything follows that counts between values.
     fn stops_again(&self) -> bool {
         !self.is_cut || self.reading.stops.first(self.text, self.at).is_some()
@@ -358,24 +367,24 @@ impl<'a> Body<'a> {
             Some(end) => (end, ""),
             None => (end, delimiter),
         };
-        let is_own = delimiter == self.reading.shape.value_ends[0];
+        let is_own = delimiter == self.reading.shape.parameter.close;
         self.at = if is_own { end + delimiter.len() } else { end };
         Some((name, &self.text[start..end], attributes, found.is_some() || !self.is_cut))
     }
 
     /// Where a value ends whose own end was forgotten, so that another parameter or the end of the call is within it.
     fn forgotten(&self, start: usize, end: usize, delimiter: &str) -> Option<usize> {
-        let Shape { call, parameter, value_ends, options, .. } = self.reading.shape;
+        let Shape { call, parameter, is_keyed, options } = self.reading.shape;
         let value = &self.text[start..end];
         if options.cdata && value.contains(CDATA.0) {
             return None;
         }
-        let counts_already = |open: &&&str| value_ends.contains(*open);
-        let next: Option<usize> =
-            parameter.opens.iter().filter(|open| !counts_already(open)).find_map(|open| {
-                let starts = value.match_indices(open).map(|(at, _)| at);
-                starts.into_iter().find(|at| self.is_head(&value[at + open.len()..]))
-            });
+        // Among elements the next one ends the value already.
+        let opens = if *is_keyed { parameter.opens } else { &[] };
+        let next: Option<usize> = opens.iter().find_map(|open| {
+            let starts = value.match_indices(open).map(|(at, _)| at);
+            starts.into_iter().find(|at| self.is_head(&value[at + open.len()..]))
+        });
         if next.is_none() && !delimiter.is_empty() {
             return None;
         }

@@ -1,20 +1,65 @@
-//! How calls are written as tags: data for the reader in `parameters`.
+//! [`Shape`]: how calls are written as tags, for the reader in `parameters`.
 
 /// How calls and parameters are written.
+#[derive(Clone, Copy)]
 pub(super) struct Shape {
     /// The call.
     pub(super) call: Tag,
     /// A parameter, with its value.
     pub(super) parameter: Tag,
-    /// After one of these stands a value (or the parameter's name, and then the value).
-    pub(super) value_from: &'static [&'static str],
-    /// What ends a value. The first of them belongs to it.
-    pub(super) value_ends: &'static [&'static str],
+    /// Whether the value has a tag of its own behind that of the key: the end of the parameter's head.
+    pub(super) is_keyed: bool,
     /// What is special.
     pub(super) options: TagOptions,
 }
 
+impl Shape {
+    /// With elements for the parameters, and nothing special.
+    pub(super) const fn new(call: Tag, parameter: Tag) -> Self {
+        Self { call, parameter, is_keyed: false, options: TagOptions::PLAIN }
+    }
+
+    /// With these options.
+    pub(super) const fn with(self, options: TagOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// After one of these stands a value (or the parameter's name, and then the value).
+    pub(super) fn value_from(&'static self) -> &'static [&'static str] {
+        if self.is_keyed { std::slice::from_ref(&self.parameter.head_end) } else { self.parameter.opens }
+    }
+
+    /// What ends a value. The first of them belongs to it.
+    pub(super) fn value_ends(&self) -> Vec<&'static str> {
+        let mut ends = vec![self.parameter.close];
+        if !self.is_keyed {
+            ends.extend(self.parameter.opens);
+            ends.push(self.call.close);
+        }
+        ends
+    }
+}
+
+/// A [`Tag`] of this name with an attribute `name`. Models leave out the blank at times, or the quotes.
+macro_rules! named_tag {
+    ($name:literal) => {
+        Tag {
+            opens: &[
+                concat!("<", $name, " name=\""),
+                concat!("<", $name, "name=\""),
+                concat!("<", $name, " name="),
+                concat!("<", $name, "name="),
+            ],
+            name_ends: &["\"", ">"],
+            head_end: ">",
+            close: concat!("</", $name, ">"),
+        }
+    };
+}
+pub(super) use named_tag;
+
 /// How something with a name is written: `open`, name, one of `name_ends`, perhaps attributes, `head_end`; …, `close`.
+#[derive(Clone, Copy)]
 pub(super) struct Tag {
     /// What it begins with; nothing: it begins where the block does.
     pub(super) opens: &'static [&'static str],
@@ -33,6 +78,10 @@ pub(super) struct TagOptions {
     pub(super) on_lines: bool,
     /// A value that no schema describes is what it looks like, not a string.
     pub(super) by_looks: bool,
+    /// A tool may be called by its namespace and its name.
+    pub(super) has_namespaces: bool,
+    /// A value is what it looks like, whatever the schema says.
+    pub(super) ignores_schema: bool,
     /// What opens a block is never only mentioned.
     pub(super) is_certain: bool,
     /// A string may stand in quotes.
@@ -54,6 +103,8 @@ impl TagOptions {
     pub(super) const PLAIN: Self = Self {
         on_lines: false,
         by_looks: false,
+        has_namespaces: false,
+        ignores_schema: false,
         is_certain: false,
         quoted: false,
         cdata: false,
