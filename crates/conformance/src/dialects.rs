@@ -83,7 +83,7 @@ fn result(said: Vec<Said>) -> Value {
                 let arguments = serde_json::from_str(&arguments).unwrap_or(Value::String(arguments));
                 calls.push(json!({"name": name, "arguments": arguments}));
             }
-            Said::Problem(_) => {}
+            Said::ThinkingEnd | Said::Problem(_) => {}
         }
     }
     json!({"content": content, "reasoning": reasoning, "tool_calls": calls})

@@ -171,7 +171,7 @@ impl Reader for Blocks {
         let in_block = !matches!(self.within, Within::Text | Within::Thoughts(_));
         let is_cut = is_cut && CutDelimiter::ProblemWithLetters.is_problem(rest);
         if is_cut || (self.rules.cut.is_problem(rest) && !in_block) {
-            said.push(Said::Problem(format!("the reply ends within a delimiter: {rest}")));
+            said.push(Said::problem(format!("the reply ends within a delimiter: {rest}")));
             self.at = self.buffer.len();
         }
         while self.step(true, said) {}
@@ -228,7 +228,7 @@ impl Blocks {
                 self.at = after;
                 if ended {
                     self.within = Within::Text;
-                    said.push(Said::Thinking(String::new()));
+                    said.push(Said::ThinkingEnd);
                 }
                 ended
             }
@@ -445,7 +445,7 @@ impl Blocks {
     fn leave_prose(&mut self, said: &mut Vec<Said>) {
         match &mut self.held {
             Some(held) if !self.leaks && self.setting.tools.is_empty() && held.ends_with("\n\n") => {
-                said.push(Said::Problem(format!("thoughts before the calls: `{}`", held.trim())));
+                said.push(Said::problem(format!("thoughts before the calls: `{}`", held.trim())));
                 self.held = None;
             }
             _ => self.release(Said::Text, said),
@@ -455,7 +455,7 @@ impl Blocks {
     fn tell_hushed(&mut self, said: &mut Vec<Said>) {
         let hushed = self.hushed.as_mut().map(std::mem::take).unwrap_or_default();
         if !hushed.trim().is_empty() {
-            said.push(Said::Problem(format!("this stands where only calls are expected: {}", hushed.trim())));
+            said.push(Said::problem(format!("this stands where only calls are expected: {}", hushed.trim())));
         }
     }
 }

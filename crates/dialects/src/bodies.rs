@@ -1,6 +1,6 @@
 //! What lies within a block of calls: JSON, whole or cut off, or names and values between delimiters.
 use super::{
-    CUT_OFF, Call, Said, Setting,
+    Call, Problem, Said, Setting,
     blocks::{Body, say},
     json,
 };
@@ -19,18 +19,18 @@ pub(super) fn read_or_text(body: &Body<'_>, read: Result<Vec<Call>, String>, sai
     match read {
         Ok(calls) => {
             said.extend(calls.into_iter().map(Said::Call));
-            let cut = || Said::Problem(format!("{CUT_OFF} the end of the calls"));
+            let cut = || Said::cut_off("the end of the calls");
             said.extend(body.cut.then(cut));
         }
         Err(why) => body.stays(why, said),
     }
 }
 
-fn body_calls(body: &Body<'_>) -> Result<Vec<Call>, String> {
+fn body_calls(body: &Body<'_>) -> Result<Vec<Call>, Problem> {
     match body.broken {
         true => Err("it is not valid JSON".into()),
-        false if body.cut => Err(format!("{CUT_OFF} the end of a call")),
-        false => calls(body.text),
+        false if body.cut => Err(Problem::cut_off("the end of a call")),
+        false => Ok(calls(body.text)?),
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) fn json_or_beginning(body: &Body<'_>, setting: &Setting, said: &mut V
         true => json_or_text(body, setting, said),
         false => {
             said.extend(begun.into_iter().map(Said::Call));
-            said.push(Said::Problem(format!("{CUT_OFF} the end of a call")));
+            said.push(Said::cut_off("the end of a call"));
         }
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn json_or_beginning(body: &Body<'_>, setting: &Setting, said: &mut V
 pub(super) fn json_or_problem(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     match body_calls(body) {
         Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
-        Err(why) if setting.tools.is_empty() => body.told(&why, said),
+        Err(why) if setting.tools.is_empty() => body.told(why, said),
         Err(why) => body.stays(why, said),
     }
 }

@@ -3,7 +3,7 @@
 //! `<|START_RESPONSE|>` (later `<|START_TEXT|>`) and its end. Command R+ writes `Action:` and a fence of JSON, in which the
 //! tool `directly_answer` means none.
 use super::{
-    CUT_OFF, Call, Dialect, Said, Setting,
+    Call, Dialect, Problem, Said, Setting,
     blocks::{self, Block, Body, Rules, Thought},
     bodies::{calls, json_or_beginning},
     writing::{JsonCall, Writing},
@@ -69,7 +69,7 @@ static FENCES: Rules = Rules {
 fn fenced(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     let is_real = |call: &Call| !matches!(call.name.as_str(), "directly_answer" | "directly-answer");
     match calls(body.text) {
-        _ if body.cut => body.stays(format!("{CUT_OFF} the end of a call"), said),
+        _ if body.cut => body.stays(Problem::cut_off("the end of a call"), said),
         Ok(calls) => said.extend(calls.into_iter().filter(is_real).map(Said::Call)),
         Err(why) => body.stays(why, said),
     }

@@ -84,7 +84,7 @@ impl<B: Blocks> Reader for Fences<B> {
         if let Within::Fence { raw, decided, .. } = std::mem::replace(&mut self.within, Within::Prose) {
             say(said, Said::Text, &raw);
             if decided {
-                said.push(Said::Problem("the block was cut off before its end".into()));
+                said.push(Said::problem("the block was cut off before its end"));
             }
         }
     }
@@ -261,7 +261,7 @@ impl<B: Blocks> Fences<B> {
             None => {
                 say(said, Said::Text, &text);
                 if !whole && decided {
-                    said.push(Said::Problem("the calls were cut off before their end".into()));
+                    said.push(Said::problem("the calls were cut off before their end"));
                 }
             }
         }

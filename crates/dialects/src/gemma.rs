@@ -6,7 +6,7 @@
 //! <start_function_call>call:look{path:<escape>a.txt<escape>}<end_function_call>
 //! ```
 use super::{
-    CUT_OFF, Dialect, Reader, Said, Setting,
+    Dialect, Problem, Reader, Said, Setting,
     tokens::{self, Grammar, say},
     writing::{ArgumentMap, Writing},
 };
@@ -160,7 +160,7 @@ impl Grammar for Gemma {
             self.leave(said);
         } else if let (Within::AfterCall(after), "<turn|>" | "<end_of_turn>") = (&self.within, delimiter) {
             if !after.trim().is_empty() {
-                said.push(Said::Problem(format!("text behind the calls: `{}`", after.trim())));
+                said.push(Said::problem(format!("text behind the calls: `{}`", after.trim())));
             }
             self.within = Within::Text;
         } else if self.keeps(delimiter) {
@@ -204,14 +204,14 @@ impl Gemma {
         }
         match call::read(&body, self.delimiters, !delimiter.is_empty(), &self.setting) {
             Ok((call, is_whole)) => {
-                let why = format!("{CUT_OFF} the end of the call of `{}`", call.name);
+                let why = Problem::cut_off(format!("the end of the call of `{}`", call.name));
                 said.push(Said::Call(call));
-                said.extend((!is_whole && delimiter.is_empty()).then_some(Said::Problem(why)));
+                said.extend((!is_whole && delimiter.is_empty()).then_some(Said::problem(why)));
                 self.within = Within::AfterCall(String::new());
             }
             Err(why) => {
                 say(said, Said::Text, &format!("{}{body}{delimiter}", self.delimiters.call));
-                said.push(Said::Problem(why));
+                said.push(Said::problem(why));
             }
         }
     }
@@ -261,17 +261,11 @@ mod tests {
             ),
             (
                 "<|tool_call>call:look{a:[<|\"|>x<|\"|>,{b:<|\"|>ü",
-                vec![
-                    look(r#"{"a":["x",{"b":"ü"}]}"#),
-                    Said::Problem("the reply ended before the end of the call of `look`".into()),
-                ],
+                vec![look(r#"{"a":["x",{"b":"ü"}]}"#), Said::cut_off("the end of the call of `look`")],
             ),
             ("<|tool_call>call:look{a,b:1}<tool_call|>", vec![look(r#"{"b":"1"}"#)]),
             ("<|tool_call><tool_call|>x", vec![text("x")]),
-            (
-                "<|tool_call>call:lo",
-                vec![text("<|tool_call>call:lo"), Said::Problem("it was cut off".into())],
-            ),
+            ("<|tool_call>call:lo", vec![text("<|tool_call>call:lo"), Said::problem("it was cut off")]),
         ];
         for (text, expected) in table {
             check(&GEMMA4, text, &expected);

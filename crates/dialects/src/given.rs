@@ -29,7 +29,7 @@ impl Parameters<'_> {
         // One parameter of this name holds them all.
         let wraps = WRAPPERS.contains(&name) && !schema.is_known();
         if options.declared && self.schema.lists_properties() && !schema.is_known() && !wraps {
-            said.push(Said::Problem(format!("there is no parameter `{name}`")));
+            said.push(Said::problem(format!("there is no parameter `{name}`")));
             return Ok(());
         }
         let value = value(options, text, attributes, schema.kinds());

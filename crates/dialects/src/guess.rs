@@ -1,5 +1,5 @@
 //! Which dialect a whole text is in, where nobody says: told by its delimiters, and by what each dialect reads in it.
-use super::{CUT_OFF, DIALECTS, Dialect, Said, Setting, by_delimiters, read};
+use super::{DIALECTS, Dialect, ProblemKind, Said, Setting, by_delimiters, read};
 use std::cmp::Reverse;
 
 /// The dialect whose delimiters stand in `text`, be it that its calls are broken; another one where that reads more calls of
@@ -32,7 +32,8 @@ impl Found {
     fn of(dialect: &Dialect, setting: &Setting, text: &str) -> Self {
         let mut found = Self { known: 0, calls: 0, problems: 0, is_cut_off: false, prose: 0 };
         for said in read(dialect, setting, [text]) {
-            found.is_cut_off |= matches!(&said, Said::Problem(why) if why.starts_with(CUT_OFF));
+            found.is_cut_off |=
+                matches!(&said, Said::Problem(problem) if problem.kind == ProblemKind::CutOff);
             match said {
                 Said::Call(call) if call.object().is_ok() => {
                     found.calls += 1;
@@ -40,7 +41,7 @@ impl Found {
                 }
                 Said::Call(_) | Said::Problem(_) => found.problems += 1,
                 Said::Text(text) => found.prose += text.trim().len(),
-                Said::Thinking(_) => {}
+                Said::Thinking(_) | Said::ThinkingEnd => {}
             }
         }
         found

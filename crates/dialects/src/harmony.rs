@@ -5,7 +5,7 @@
 //! <|constrain|>json<|message|>{"path":"a.txt"}<|call|>
 //! ```
 use super::{
-    CUT_OFF, Call, Dialect, Said, Setting,
+    Call, Dialect, Problem, Said, Setting,
     tokens::{self, Grammar, recipient, say},
     writing::Writing,
 };
@@ -192,12 +192,12 @@ impl Harmony {
         match std::mem::replace(&mut self.within, Within::Outside) {
             Within::Body(Body::Call { name, arguments }) => {
                 let is_blank = arguments.trim().is_empty();
-                let why = format!("{CUT_OFF} the arguments of `{name}`");
+                let why = Problem::cut_off(format!("the arguments of `{name}`"));
                 said.push(Said::Call(called(name, arguments.trim())));
-                said.extend((is_blank && delimiter.is_empty()).then_some(Said::Problem(why)));
+                said.extend((is_blank && delimiter.is_empty()).then_some(Said::problem(why)));
             }
             Within::Body(Body::Elsewhere { name }) if name != "assistant" => {
-                said.push(Said::Problem(format!("there is no tool `{name}` here")));
+                said.push(Said::problem(format!("there is no tool `{name}` here")));
             }
             Within::Body(Body::Thoughts) if !self.setting.split_thinking => say(said, Said::Text, delimiter),
             Within::Body(_) | Within::Outside => {}
@@ -251,7 +251,7 @@ mod tests {
             ),
             (
                 "<|channel|>commentary to=browser.open<|message|>{}<|call|>",
-                vec![Said::Problem("there is no tool `browser.open` here".into())],
+                vec![Said::problem("there is no tool `browser.open` here")],
             ),
             ("<|start|>assistant<|channel|>fin", vec![text("<|start|>assistant<|channel|>fin")]),
         ];

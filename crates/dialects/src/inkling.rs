@@ -143,7 +143,7 @@ fn finish(name: &str, body: &str, said: &mut Vec<Said>) {
         }
         Err(why) => {
             say(said, Said::Text, &format!("{name}{body}"));
-            said.push(Said::Problem(why));
+            said.push(Said::problem(why));
         }
     }
 }
@@ -168,9 +168,7 @@ mod tests {
                 "So.<|message_model|>look<|content_invoke_tool_json|>{\"na",
                 vec![
                     text("So.look{\"na"),
-                    Said::Problem(
-                        "it is not valid JSON: EOF while parsing a string at line 1 column 4".into(),
-                    ),
+                    Said::problem("it is not valid JSON: EOF while parsing a string at line 1 column 4"),
                 ],
             ),
         ];

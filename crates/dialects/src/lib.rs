@@ -219,9 +219,6 @@ pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_NAME && text.chars().all(is_part)
 }
 
-/// How a problem begins that is only that the reply ended too early.
-pub(crate) const CUT_OFF: &str = "the reply ended before";
-
 /// Names of a parameter that holds the others, where a tool has none of that name.
 pub(crate) const WRAPPERS: [&str; 6] = ["arguments", "parameters", "params", "args", "kwargs", "input"];
 
@@ -246,8 +243,8 @@ pub struct Setting {
     /// Whether a call of a tool that is not among `tools` is a [`Said::Problem`]; else it is a call like any other, and
     /// who runs it knows other names for its tools, or tells the model that there is none.
     pub only_known: bool,
-    /// Whether a call is said of which the reply has only the beginning; else it is a [`Said::Problem`]. Whoever hears
-    /// beginnings must know that the reply was cut off.
+    /// Whether a call is said of which the reply has only the beginning; else it is a [`Said::Problem`]. A
+    /// caller that takes beginnings must know that the reply was cut off.
     pub beginnings: bool,
 }
 
@@ -280,11 +277,68 @@ pub enum Said {
     Text(String),
     /// Thoughts.
     Thinking(String),
+    /// Thoughts are closed. A reader says so where it names what opens calls; [`read`] leaves it out.
+    ThinkingEnd,
     /// A call.
     Call(Call),
     /// Something that was meant as a call, and why it is none. Its text was said as [`Said::Text`], or stands here where
     /// the dialect has no text in that place: nothing is dropped.
-    Problem(String),
+    Problem(Problem),
+}
+
+/// What was meant as a call, and is none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// What kind of problem it is.
+    pub kind: ProblemKind,
+    /// Why it is none, for the model.
+    pub text: String,
+}
+
+/// What kind of problem there is with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// It cannot be read, or stands where there is no call.
+    Malformed,
+    /// The reply ended too early; of its call the beginning may be said before.
+    CutOff,
+    /// There is no tool of this name.
+    UnknownTool,
+}
+
+impl Problem {
+    /// The reply ended before this: the end of a call, for instance.
+    pub fn cut_off(what: impl std::fmt::Display) -> Self {
+        Self { kind: ProblemKind::CutOff, text: format!("the reply ended before {what}") }
+    }
+}
+
+impl From<String> for Problem {
+    fn from(text: String) -> Self {
+        Self { kind: ProblemKind::Malformed, text }
+    }
+}
+
+impl From<&str> for Problem {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Said {
+    pub(crate) fn problem(problem: impl Into<Problem>) -> Self {
+        Self::Problem(problem.into())
+    }
+
+    pub(crate) fn cut_off(what: impl std::fmt::Display) -> Self {
+        Self::Problem(Problem::cut_off(what))
+    }
 }
 
 /// A call that was read from text.
@@ -351,8 +405,8 @@ pub trait Reader: Send {
     fn push(&mut self, text: &str, said: &mut Vec<Said>);
     /// The reply is over: says the rest.
     fn end(&mut self, said: &mut Vec<Said>);
-    /// Returns what calls begin with, where thoughts may hold some. A reader that returns any says an empty
-    /// [`Said::Thinking`] where thoughts are closed.
+    /// Returns what calls begin with, where thoughts may hold some. A reader that returns any says [`Said::ThinkingEnd`] where
+    /// thoughts are closed.
     fn opens_calls(&self) -> Vec<&'static str> {
         Vec::new()
     }
@@ -368,6 +422,7 @@ pub fn read<'a>(
     let mut said = Vec::new();
     chunks.into_iter().for_each(|chunk| reader.push(chunk, &mut said));
     reader.end(&mut said);
+    said.retain(|said| *said != Said::ThinkingEnd);
     said.into_iter().map(|said| checked(setting, said)).fold(Vec::new(), joined)
 }
 
@@ -375,7 +430,8 @@ pub fn read<'a>(
 fn checked(setting: &Setting, said: Said) -> Said {
     match said {
         Said::Call(call) if setting.only_known && setting.tool(&call.name).is_none() => {
-            Said::Problem(format!("there is no tool `{}`, called with {}", call.name, call.arguments))
+            let text = format!("there is no tool `{}`, called with {}", call.name, call.arguments);
+            Said::Problem(Problem { kind: ProblemKind::UnknownTool, text })
         }
         said => said,
     }

@@ -8,7 +8,7 @@
 //! add(x=1)</function_calls>
 //! ```
 use super::{
-    CUT_OFF, Call, Dialect, Said, Setting,
+    Call, Dialect, Problem, Said, Setting,
     blocks::{self, Block, Json, Rules},
     bodies::read_or_text,
     json, pythonic,
@@ -53,7 +53,7 @@ static OLMO3_RULES: Rules = Rules {
     blocks: &[Block {
         json: Json::None,
         ..Block::new("<function_calls>", &["</function_calls>"], |body, _, said| match body.cut {
-            true => body.stays(format!("{CUT_OFF} the end of a call"), said),
+            true => body.stays(Problem::cut_off("the end of a call"), said),
             false => read_or_text(body, calls(body.text), said),
         })
     }],
@@ -113,7 +113,7 @@ impl Grammar for Lfm2 {
             (Within::Call(_), "<|tool_call_end|>") => self.close(delimiter, said),
             (Within::Thought, "</think>") => {
                 self.within = Within::Text;
-                said.push(Said::Thinking(String::new()));
+                said.push(Said::ThinkingEnd);
             }
             (Within::Text, "<think>") if split_thinking => self.within = Within::Thought,
             (Within::Text, "</think>") if split_thinking => {}
@@ -136,20 +136,20 @@ impl Lfm2 {
         let Within::Call(body) = std::mem::replace(&mut self.within, Within::Text) else { return };
         let before = self.after_call.take().unwrap_or_default();
         let calls = match delimiter.is_empty() {
-            true => Err(format!("{CUT_OFF} the end of a call")),
-            false => calls(&body),
+            true => Err(Problem::cut_off("the end of a call")),
+            false => calls(&body).map_err(Problem::from),
         };
         match calls {
             Ok(calls) => {
                 if !before.trim().is_empty() {
-                    said.push(Said::Problem(format!("text between calls: `{}`", before.trim())));
+                    said.push(Said::problem(format!("text between calls: `{}`", before.trim())));
                 }
                 said.extend(calls.into_iter().map(Said::Call));
                 self.after_call = Some(String::new());
             }
             Err(why) => {
                 say(said, Said::Text, &format!("{before}<|tool_call_start|>{body}{delimiter}"));
-                said.push(Said::Problem(why));
+                said.push(Said::problem(why));
             }
         }
     }

@@ -3,7 +3,7 @@
 //! `[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}`, the delimiter before each call. Thoughts lie between `[THINK]` and `[/THINK]`.
 //! After the calls a reply has no more text.
 use super::{
-    CUT_OFF, Call, Dialect, Said, Setting,
+    Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, Json, Rules, Thought, say},
     bodies::{calls, mended},
     writing::Writing,
@@ -57,7 +57,7 @@ fn named(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     let is_begun = body.cut && arguments == "{}";
     said.push(Said::Call(Call { id: id.into(), ..Call::new(name, arguments) }));
     if is_begun {
-        said.push(Said::Problem(format!("{CUT_OFF} the arguments of `{name}`")));
+        said.push(Said::cut_off(format!("the arguments of `{name}`")));
     }
 }
 
@@ -69,7 +69,7 @@ fn list(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
         _ if body.text.trim().is_empty() => return,
         _ if setting.variant == "pre_v11" => {
             say(said, Said::Text, body.text);
-            return said.push(Said::Problem("after `[TOOL_CALLS]` a list must come".into()));
+            return said.push(Said::problem("after `[TOOL_CALLS]` a list must come"));
         }
         _ if !setting.tools.is_empty() => return body.stays("the list of calls is not valid JSON", said),
         _ => return body.told("the list of calls is not valid JSON", said),
@@ -78,7 +78,7 @@ fn list(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
         let text = item.to_string();
         match calls(&text) {
             Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
-            Err(why) => said.push(Said::Problem(format!("{why}: {text}"))),
+            Err(why) => said.push(Said::problem(format!("{why}: {text}"))),
         }
     }
 }

@@ -220,7 +220,7 @@ impl Muse {
     fn leave(&mut self, said: &mut Vec<Said>) {
         self.go_on(said);
         if let Within::Thoughts = std::mem::replace(&mut self.within, Within::Outside) {
-            said.push(Said::Thinking(String::new()));
+            said.push(Said::ThinkingEnd);
         }
     }
 
@@ -278,7 +278,7 @@ mod tests {
                 "to=look<|message|><atem:function_calls><atem:invoke name=\"look\">",
                 vec![
                     text("<atem:function_calls><atem:invoke name=\"look\">"),
-                    Said::Problem("the reply ended before the end of the call of `look`".into()),
+                    Said::cut_off("the end of the call of `look`"),
                 ],
             ),
             ("to=look<|message|> just words<|eot|>", vec![text(" just words")]),

@@ -6,7 +6,7 @@
 mod tests;
 
 use super::{
-    CUT_OFF, Call, Said, Setting,
+    Call, Problem, Said, Setting,
     delimiters::{Delimiters, Found},
     given::Parameters,
     is_name, json,
@@ -109,8 +109,8 @@ impl Reading {
         let bare = text.trim();
         let before = said.len();
         let result = match bare.starts_with(['{', '[']) {
-            true if close.is_empty() => Err(format!("{CUT_OFF} the end of a call")),
-            true => json::calls(bare).map(|calls| {
+            true if close.is_empty() => Err(Problem::cut_off("the end of a call")),
+            true => json::calls(bare).map_err(Problem::from).map(|calls| {
                 let retyped = |call| if self.shape.options.by_looks { retyped(call, setting) } else { call };
                 said.extend(calls.into_iter().map(retyped).map(Said::Call));
             }),
@@ -128,14 +128,14 @@ impl Reading {
             .read(),
         };
         let none = said.len() == before && (close.is_empty() || !bare.is_empty());
-        let why = result.err().or_else(|| none.then(|| "there is no call in it".to_owned()));
+        let why = result.err().or_else(|| none.then(|| "there is no call in it".into()));
         let Some(why) = why else { return };
         said.truncate(before);
         match close.is_empty() && self.shape.options.silent_when_cut {
-            true => said.push(Said::Problem(format!("{why}: `{open}{body}`"))),
+            true => said.push(Said::problem(format!("{why}: `{open}{body}`"))),
             false => {
                 said.push(Said::Text(format!("{open}{body}{close}")));
-                said.push(Said::Problem(why));
+                said.push(Said::problem(why));
             }
         }
     }
@@ -235,7 +235,7 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    fn read(mut self) -> Result<(), String> {
+    fn read(mut self) -> Result<(), Problem> {
         if self.reading.shape.call.opens.is_empty() {
             return if self.text.trim().is_empty() { Ok(()) } else { self.untagged() };
         }
@@ -248,7 +248,7 @@ impl<'a> Body<'a> {
     }
 
     /// A call that begins where the block does; behind a value whose end was forgotten another block may begin.
-    fn untagged(&mut self) -> Result<(), String> {
+    fn untagged(&mut self) -> Result<(), Problem> {
         loop {
             self.call()?;
             let Some(next) = self.text[self.at..].trim_start().strip_prefix(self.open) else { return Ok(()) };
@@ -265,7 +265,7 @@ impl<'a> Body<'a> {
     }
 
     /// A call whose opening delimiter was read.
-    fn call(&mut self) -> Result<(), String> {
+    fn call(&mut self) -> Result<(), Problem> {
         let shape = self.reading.shape;
         let (name, _) = self.head(&shape.call, &self.reading.call_head);
         let name = if shape.options.has_namespaces { self.without_namespace(name) } else { name };
@@ -280,14 +280,15 @@ impl<'a> Body<'a> {
                 Some(delimiter) if shape.parameter.opens.contains(&delimiter) => match self.parameter() {
                     Some((parameter, value, attributes, whole)) => {
                         call.add(parameter, value, attributes, self.said)?;
-                        doubt = (!whole).then(|| format!("{CUT_OFF} the end of `{parameter}` of `{name}`"));
+                        doubt = (!whole)
+                            .then(|| Problem::cut_off(format!("the end of `{parameter}` of `{name}`")));
                     }
                     None if self.nameless && !self.is_cut => {
-                        return Err(format!("an argument of `{name}` has no name"));
+                        return Err(format!("an argument of `{name}` has no name").into());
                     }
                     // It has no value.
                     None if self.stops_again() => {}
-                    None => return Err(format!("{CUT_OFF} the end of the call of `{name}`")),
+                    None => return Err(Problem::cut_off(format!("the end of the call of `{name}`"))),
                 },
                 Some(delimiter) if shape.call.opens.contains(&delimiter) => {
                     let at = self.at;
@@ -315,14 +316,14 @@ impl<'a> Body<'a> {
             return Err("a call has no name".into());
         }
         if !closed && !self.says_beginning(call.given, doubt.is_some()) {
-            return Err(doubt.unwrap_or_else(|| format!("{CUT_OFF} the end of the call of `{name}`")));
+            return Err(doubt.unwrap_or_else(|| Problem::cut_off(format!("the end of the call of `{name}`"))));
         }
         let body = self.text[start..self.at].trim_end().trim_end_matches(shape.call.close);
         let arguments = call.arguments(body)?;
         self.said.push(Said::Call(Call::new(name, arguments)));
         if !closed {
-            let why = doubt.unwrap_or_else(|| format!("{CUT_OFF} the end of the call of `{name}`"));
-            self.said.push(Said::Problem(why));
+            let why = doubt.unwrap_or_else(|| Problem::cut_off(format!("the end of the call of `{name}`")));
+            self.said.push(Said::problem(why));
         }
         Ok(())
     }

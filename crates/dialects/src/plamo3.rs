@@ -6,7 +6,7 @@
 //! begin_tool_arguments <|plamo:constrain|>json<|plamo:msg|>{…} end_tool_arguments end_tool_request end_tool_requests
 //! ```
 use super::{
-    CUT_OFF, Call, Dialect, Said, Setting,
+    Call, Dialect, Said, Setting,
     blocks::{self, Block, Body, CutDelimiter, Rules, Thought},
     bodies::mended,
     writing::Writing,
@@ -56,11 +56,11 @@ fn call(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
         Ok(arguments) => arguments.to_string(),
         Err(_) if arguments.is_empty() => "{}".into(),
         Err(_) if body.cut => arguments.into(),
-        Err(error) => return body.told(&format!("the arguments are not valid JSON: {error}"), said),
+        Err(error) => return body.told(format!("the arguments are not valid JSON: {error}"), said),
     };
     said.push(Said::Call(Call::new(name, arguments)));
     if may_lack {
-        said.push(Said::Problem(format!("{CUT_OFF} the end of the arguments of `{name}`")));
+        said.push(Said::cut_off(format!("the end of the arguments of `{name}`")));
     }
 }
 

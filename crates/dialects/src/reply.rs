@@ -7,7 +7,7 @@ mod endings;
 mod unclosed;
 
 use super::{
-    CUT_OFF, Call, Reader, Said, Setting, WRAPPERS,
+    Call, ProblemKind, Reader, Said, Setting, WRAPPERS,
     typed::{self, Schema},
 };
 use endings::Endings;
@@ -67,12 +67,12 @@ impl Reader for Reply {
 impl Reply {
     fn hear(&mut self, read: Said, said: &mut Vec<Said>) {
         match read {
-            Said::Thinking(text) if !text.is_empty() => {
+            Said::Thinking(text) => {
                 self.endings.flush(said);
                 self.thoughts.push(&text, said);
             }
             // The thoughts are over: what was held of them was no call.
-            Said::Thinking(_) => self.thoughts.flush(said),
+            Said::ThinkingEnd => self.thoughts.flush(said),
             other => {
                 self.thoughts.flush(said);
                 self.say(other, said);
@@ -97,11 +97,11 @@ impl Reply {
 
 /// Leaves the problem alone of each call that was cut off.
 fn drop_beginnings(said: &mut Vec<Said>) {
-    let is_cut_off = |said: &Said| matches!(said, Said::Problem(why) if why.starts_with(CUT_OFF));
+    let is_cut_off =
+        |said: &Said| matches!(said, Said::Problem(problem) if problem.kind == ProblemKind::CutOff);
     for at in (1..said.len()).rev().filter(|at| *at > 0) {
         if let (Said::Call(call), true) = (&said[at - 1], is_cut_off(&said[at])) {
-            let told = format!("{CUT_OFF} the end of a call: `{}` with {}", call.name, call.arguments);
-            said[at] = Said::Problem(told);
+            said[at] = Said::cut_off(format!("the end of a call: `{}` with {}", call.name, call.arguments));
             said.remove(at - 1);
         }
     }

@@ -59,7 +59,7 @@ impl Blocks for Shell {
                 // What cannot be read stays text, and the model is told; what can be read is done.
                 Err(why) => {
                     say(&mut said, Said::Text, &format!("{}\n", command.raw));
-                    said.push(Said::Problem(format!("`{}`: {why}", command.raw)));
+                    said.push(Said::problem(format!("`{}`: {why}", command.raw)));
                 }
             }
         }
@@ -168,15 +168,15 @@ mod tests {
             "```bash\nfile\nls -l\nfile a.go\n```",
             &[
                 text("file\n"),
-                Said::Problem("`file`: `file` needs a path".into()),
+                Said::problem("`file`: `file` needs a path"),
                 text("ls -l\n"),
-                Said::Problem("`ls -l`: `ls` is not a tool".into()),
+                Said::problem("`ls -l`: `ls` is not a tool"),
                 called("file", json!({"path": "a.go"})),
             ],
         );
         check(
             "```bash\nfile a.go\n",
-            &[text("```bash\nfile a.go\n"), Said::Problem("the block was cut off before its end".into())],
+            &[text("```bash\nfile a.go\n"), Said::problem("the block was cut off before its end")],
         );
     }
 
@@ -205,10 +205,7 @@ mod tests {
                 called("file", json!({"path": "pkg/recurrence/generator.go"})),
             ),
             ("file 'my file.txt'", called("file", json!({"path": "my file.txt"}))),
-            (
-                "file a b",
-                Said::Problem("`file a b`: `file` takes one path; quote it if it has blanks".into()),
-            ),
+            ("file a b", Said::problem("`file a b`: `file` takes one path; quote it if it has blanks")),
         ]);
         let write = |action: &str, text: &str| {
             called("file", json!({"path": "a.md", "action": action, "content": text}))
@@ -221,7 +218,7 @@ mod tests {
             ("file write a.md <<'EOF'\n# `x`\n'\nEOF", write("write", "# `x`\n'\n")),
             ("file a.md --content x", called("file", json!({"path": "a.md", "content": "x"}))),
             ("file read", called("file", json!({"path": "read"}))),
-            ("file a.md --content", Said::Problem("`file a.md --content`: `--content` needs a value".into())),
+            ("file a.md --content", Said::problem("`file a.md --content`: `--content` needs a value")),
         ]);
     }
 
@@ -251,7 +248,7 @@ mod tests {
                 called("search", json!({"type": "files", "query": "go", "path": "pkg"})),
             ),
             ("search -t \"--flag\" pkg", called("search", json!({"query": "--flag", "path": "pkg"}))),
-            ("search", Said::Problem("`search`: `search` needs `-t PATTERN`".into())),
+            ("search", Said::problem("`search`: `search` needs `-t PATTERN`")),
         ]);
     }
 
@@ -308,15 +305,14 @@ mod tests {
             ),
             (
                 "code_edit -f a.go -r x -a y",
-                Said::Problem(
-                    "`code_edit -f a.go -r x -a y`: `-r` and `-a` do not go together; `-l START:END` is missing to replace"
-                        .into(),
+                Said::problem(
+                    "`code_edit -f a.go -r x -a y`: `-r` and `-a` do not go together; `-l START:END` is missing to replace",
                 ),
             ),
             (
                 "code_edit -l 1:x -r y",
-                Said::Problem(
-                    "`code_edit -l 1:x -r y`: `-f FILE` is missing; `-l` takes `START:END`, not `1:x`".into(),
+                Said::problem(
+                    "`code_edit -l 1:x -r y`: `-f FILE` is missing; `-l` takes `START:END`, not `1:x`",
                 ),
             ),
         ]);
@@ -354,8 +350,8 @@ mod tests {
             ("git --action status", called("git", json!({"action": "status"}))),
             (
                 "git -C x status",
-                Said::Problem(
-                    "`git -C x status`: `git` takes its command first, such as `git status`, not `-C`".into(),
+                Said::problem(
+                    "`git -C x status`: `git` takes its command first, such as `git status`, not `-C`",
                 ),
             ),
             ("bash go vet ./... | tail -3", called("bash", json!({"command": "go vet ./... | tail -3"}))),
@@ -367,7 +363,7 @@ mod tests {
             ("test ./pkg -run TestNew", called("test", json!({"path": "./pkg", "filter": "TestNew"}))),
             ("test", called("test", json!({}))),
             ("fetch http://a.b --limit 3", called("fetch", json!({"url": "http://a.b", "limit": 3}))),
-            ("fetch a b", Said::Problem("`fetch a b`: `fetch` takes no `b`".into())),
+            ("fetch a b", Said::problem("`fetch a b`: `fetch` takes no `b`")),
         ]);
     }
 }

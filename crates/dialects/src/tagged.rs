@@ -10,7 +10,7 @@
 //! GigaChat 3        <|message_sep|>, two line ends, function call<|role_sep|> and {"name": …, "arguments": {…}}
 //! ```
 use super::{
-    CUT_OFF, Call, Dialect, Reader, Said, Setting,
+    Call, Dialect, Reader, Said, Setting,
     blocks::{self, Block, Body, Json, Rules, THINK, Thought},
     bodies::{json_or_beginning, json_or_text, mended},
     json::{self, Parsed},
@@ -187,11 +187,11 @@ fn keyed(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     for item in items {
         match item.as_object().and_then(|call| call.iter().next()) {
             Some((name, arguments)) => said.push(Said::Call(Call::new(name, arguments))),
-            None => said.push(Said::Problem(format!("a call must be an object with one name: {item}"))),
+            None => said.push(Said::problem(format!("a call must be an object with one name: {item}"))),
         }
     }
     if body.cut {
-        said.push(Said::Problem(format!("{CUT_OFF} the end of the calls")));
+        said.push(Said::cut_off("the end of the calls"));
     }
 }
 

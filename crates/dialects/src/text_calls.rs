@@ -204,12 +204,14 @@ impl Listener {
             match now {
                 Said::Text(text) => deltas.push(Delta::Text(text)),
                 Said::Thinking(text) => deltas.push(Delta::Thinking(text)),
+                Said::ThinkingEnd => {}
                 Said::Call(call) => {
                     // A reader says a call whose end is missing, and then what is wrong with it.
                     let doubt = stop.and(said.next_if(|next| matches!(next, Said::Problem(_))));
                     self.call(call, stop, &mut deltas);
                     let is_told = stop.is_some_and(StopReason::is_cut_off);
                     if let Some(Said::Problem(problem)) = doubt.filter(|_| !is_told) {
+                        let problem = problem.text;
                         deltas.push(Delta::CallProblem { index: self.next - 1, problem });
                     }
                 }

@@ -92,7 +92,7 @@ impl Blocks for Objects {
             Err(error) if body.contains("\"tool_calls\"") => {
                 return Some(vec![
                     Said::Text(raw.into()),
-                    Said::Problem(format!("it is not valid JSON: {error}")),
+                    Said::problem(format!("it is not valid JSON: {error}")),
                 ]);
             }
             _ => return None,
@@ -108,7 +108,7 @@ impl Blocks for Objects {
                 say(&mut said, kind, thoughts.unwrap_or_default());
                 said.extend(calls.into_iter().map(Said::Call));
             }
-            Err(why) => said.extend([Said::Text(raw.into()), Said::Problem(why)]),
+            Err(why) => said.extend([Said::Text(raw.into()), Said::problem(why)]),
         }
         Some(said)
     }
@@ -223,7 +223,7 @@ impl Sentinel {
 fn finish(list: &str, said: &mut Vec<Said>) {
     match json::calls(list) {
         Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
-        Err(why) => said.push(Said::Problem(format!("{why}: `{SENTINEL}{list}`"))),
+        Err(why) => said.push(Said::problem(format!("{why}: `{SENTINEL}{list}`"))),
     }
 }
 

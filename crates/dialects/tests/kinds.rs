@@ -39,6 +39,7 @@ fn shown(said: &[Said]) -> String {
     let one = |said: &Said| match said {
         Said::Text(text) => text.clone(),
         Said::Thinking(text) => format!("~{text}~"),
+        Said::ThinkingEnd => String::new(),
         Said::Call(call) => format!("«{} {}»", call.name, call.arguments),
         Said::Problem(_) => "!".to_owned(),
     };

@@ -128,7 +128,7 @@ fn guessed(text: &str) -> (Option<&'static str>, Vec<String>) {
     let heard = read(dialect, &setting, [text]).into_iter().filter_map(|said| match said {
         Said::Call(call) => Some(call.object().map_or("!".to_owned(), |_| call.name)),
         Said::Problem(_) => Some("!".to_owned()),
-        Said::Text(_) | Said::Thinking(_) => None,
+        Said::Text(_) | Said::Thinking(_) | Said::ThinkingEnd => None,
     });
     (Some(dialect.name), heard.collect())
 }

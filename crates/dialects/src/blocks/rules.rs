@@ -1,6 +1,6 @@
 //! What makes a dialect with blocks: its delimiters, and what they mean.
 use super::say;
-use crate::{Said, Setting, shape::Shape};
+use crate::{Problem, Said, Setting, shape::Shape};
 
 /// The delimiters of a dialect. Of two that begin at the same place the longer one counts.
 pub(crate) struct Rules {
@@ -171,13 +171,15 @@ pub(crate) struct Body<'a> {
 
 impl Body<'_> {
     /// It stays text.
-    pub(crate) fn stays(&self, why: impl Into<String>, said: &mut Vec<Said>) {
+    pub(crate) fn stays(&self, why: impl Into<Problem>, said: &mut Vec<Said>) {
         say(said, Said::Text, &format!("{}{}{}", self.open, self.text, self.close));
         said.push(Said::Problem(why.into()));
     }
 
     /// It does not become text, but is told with the problem.
-    pub(crate) fn told(&self, why: &str, said: &mut Vec<Said>) {
-        said.push(Said::Problem(format!("{why}: {}{}{}", self.open, self.text, self.close)));
+    pub(crate) fn told(&self, why: impl Into<Problem>, said: &mut Vec<Said>) {
+        let Problem { kind, text } = why.into();
+        let text = format!("{text}: {}{}{}", self.open, self.text, self.close);
+        said.push(Said::Problem(Problem { kind, text }));
     }
 }

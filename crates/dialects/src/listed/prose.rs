@@ -231,10 +231,7 @@ mod tests {
             (
                 &LFM2,
                 "<|tool_call_start|>[look(a=",
-                vec![
-                    text("<|tool_call_start|>[look(a="),
-                    Said::Problem("the reply ended before the end of a call".into()),
-                ],
+                vec![text("<|tool_call_start|>[look(a="), Said::cut_off("the end of a call")],
             ),
             (
                 &OLMO3,
@@ -246,7 +243,7 @@ mod tests {
                 "<function_calls>look(1)</function_calls>",
                 vec![
                     text("<function_calls>look(1)</function_calls>"),
-                    Said::Problem("it cannot be read from here on: `1)`".into()),
+                    Said::problem("it cannot be read from here on: `1)`"),
                 ],
             ),
         ];

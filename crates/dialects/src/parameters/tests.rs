@@ -1,6 +1,6 @@
 //! What holds for every dialect that writes parameters as tags.
 use crate::{
-    Call, Said, Setting, dialect,
+    Call, Problem, ProblemKind, Said, Setting, dialect,
     testing::{self, text},
 };
 use haft_core::ToolSpec;
@@ -109,6 +109,9 @@ fn a_tool_that_was_not_offered_is_a_problem_where_that_is_asked() {
     setting.only_known = true;
     assert_eq!(
         said("glm47", &setting, reply),
-        [Said::Problem("there is no tool `g`, called with {}".into())]
+        [Said::Problem(Problem {
+            kind: ProblemKind::UnknownTool,
+            text: "there is no tool `g`, called with {}".into()
+        })]
     );
 }

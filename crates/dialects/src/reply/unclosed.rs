@@ -66,7 +66,7 @@ pub(super) fn calls(
     let is_good = |said: &Said| match said {
         Said::Call(call) => is_known(&call.name) && call.object().is_ok(),
         Said::Problem(_) => false,
-        Said::Text(_) | Said::Thinking(_) => true,
+        Said::Text(_) | Said::Thinking(_) | Said::ThinkingEnd => true,
     };
     let first = said.iter().position(|said| matches!(said, Said::Call(_)))?;
     // Who calls a tool that nobody knows, after words about how that is done, may be quoting.
@@ -79,6 +79,6 @@ pub(super) fn calls(
             *before = Said::Thinking(std::mem::take(text));
         }
     }
-    said.retain(|said| !matches!(said, Said::Text(text) | Said::Thinking(text) if text.is_empty()));
+    said.retain(|said| *said != Said::ThinkingEnd);
     Some(said)
 }

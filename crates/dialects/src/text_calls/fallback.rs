@@ -32,10 +32,8 @@ impl Fallback {
                     self.told += text.len();
                     certain.push(said);
                 }
-                Said::Thinking(_) if self.waiting.is_empty() => certain.push(said),
-                Said::Text(_) | Said::Thinking(_) | Said::Call(_) | Said::Problem(_) => {
-                    self.waiting.push(said)
-                }
+                Said::Thinking(_) | Said::ThinkingEnd if self.waiting.is_empty() => certain.push(said),
+                _ => self.waiting.push(said),
             }
         }
         certain

@@ -42,7 +42,7 @@ impl Trial {
                 // What is only quoted stands in a fence, or is talked about afterwards.
                 Said::Text(text) if !calls.is_empty() && !text.trim().is_empty() => return Vec::new(),
                 Said::Text(text) => prose.push_str(&text),
-                Said::Thinking(_) => {}
+                Said::Thinking(_) | Said::ThinkingEnd => {}
             }
         }
         if prose.matches("```").count() % 2 == 1 {

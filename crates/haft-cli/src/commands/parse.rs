@@ -81,7 +81,8 @@ fn account(dialect: Option<&Dialect>, said: Vec<Said>) -> Value {
         match said {
             Said::Text(text) => content += &text,
             Said::Thinking(text) => reasoning += &text,
-            Said::Problem(why) => problems.push(why),
+            Said::Problem(problem) => problems.push(problem.text),
+            Said::ThinkingEnd => {}
             Said::Call(call) => {
                 let arguments = call.object();
                 let Call { id, name, .. } = call;
