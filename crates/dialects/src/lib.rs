@@ -15,7 +15,6 @@ mod cohere;
 mod deepseek_r1;
 mod delimiters;
 mod dsml;
-mod fences;
 mod functions;
 mod gemma;
 mod given;
@@ -36,17 +35,15 @@ mod mistral;
 mod muse;
 mod parameters;
 mod plamo3;
+mod products;
 pub mod pythonic;
 mod reply;
 mod shape;
-mod shell;
 mod tagged;
 #[cfg(test)]
 mod testing;
 mod text_calls;
-mod thoughts;
 mod tokens;
-mod tool_use;
 mod typed;
 mod walk;
 mod writing;
@@ -152,10 +149,10 @@ pub static DIALECTS: &[&Dialect] = &[
     &listed::PYTHONIC,
     &muse::MUSE_GLIMMER,
     &muse::MUSE,
-    &shell::FENCED_SHELL,
-    &thoughts::THOUGHTS_JSON,
-    &thoughts::ALFRED,
-    &tool_use::TOOL_USE_XML,
+    &products::FENCED_SHELL,
+    &products::THOUGHTS_JSON,
+    &products::ALFRED,
+    &products::TOOL_USE_XML,
     &kimi_k2::KIMI_K2,
     &mistral::MISTRAL,
     &deepseek_r1::DEEPSEEK_R1,

@@ -1,5 +1,5 @@
 //! Dialects that live in Markdown: fenced blocks, and JSON objects that begin a line.
-use super::{Reader, Said, json::JsonEnd, reply::without_endings, tokens::say};
+use crate::{Reader, Said, json::JsonEnd, reply::without_endings, tokens::say};
 
 /// What the blocks of a dialect mean.
 pub(super) trait Blocks: Send {

@@ -11,17 +11,19 @@
 //! [TOOL_CALLS][{"id": "1", "name": "read", "arguments": {"path": "a.txt"}}]
 //! ````
 use super::{
+    fences::{self, Blocks},
+    shell,
+};
+use crate::{
     Call, Dialect, Reader, Results, Said, Setting,
     delimiters::{Delimiters, Found},
-    fences::{self, Blocks},
     json::{self, JsonEnd, Parsed},
-    shell,
     tokens::say,
     writing::{JsonCall, Writing},
 };
 use serde_json::Value;
 
-pub(super) static THOUGHTS_JSON: Dialect = Dialect {
+pub(crate) static THOUGHTS_JSON: Dialect = Dialect {
     name: "thoughts_json",
     models: &[],
     reader: |setting| fences::reader(Objects { setting: setting.clone(), style: Style::Pedro, count: 0 }),
@@ -34,7 +36,7 @@ pub(super) static THOUGHTS_JSON: Dialect = Dialect {
     ..Dialect::BASE
 };
 
-pub(super) static ALFRED: Dialect = Dialect {
+pub(crate) static ALFRED: Dialect = Dialect {
     name: "alfred",
     models: &[],
     reader: |setting| {
@@ -143,7 +145,7 @@ impl Objects {
 }
 
 /// What comes before a list of calls that is not shown.
-pub(super) const SENTINEL: &str = "[TOOL_CALLS]";
+pub(crate) const SENTINEL: &str = "[TOOL_CALLS]";
 
 /// Looks for [`SENTINEL`], and leaves the rest to another reader.
 struct Sentinel {

@@ -1,5 +1,5 @@
 //! The arguments of each tool, as the words of a command.
-use super::super::{
+use crate::{
     Call,
     typed::{Schema, typed_by_looks},
 };
@@ -35,7 +35,7 @@ pub(super) fn call(
 }
 
 /// Arguments that have flags for names (`{"-t": "New", "path": "pkg/"}`), with their own names.
-pub(in super::super) fn from_flags(tool: &str, arguments: Arguments) -> Result<Arguments, String> {
+pub(in crate::products) fn from_flags(tool: &str, arguments: Arguments) -> Result<Arguments, String> {
     if !arguments.keys().any(|name| name.starts_with('-')) {
         return Ok(arguments);
     }

@@ -12,12 +12,8 @@
 //!
 //! One line is one call; a quote may span lines, a `\` at the end of a line joins the next one to it, and so does a
 //! here-document (`<<EOF`).
-use super::{
-    Call, Dialect, Results, Said, Setting,
-    fences::{self, Blocks},
-    tokens::say,
-    writing::Writing,
-};
+use super::fences::{self, Blocks};
+use crate::{Call, Dialect, Results, Said, Setting, tokens::say, writing::Writing};
 use std::borrow::Cow;
 
 mod grammar;
@@ -26,7 +22,7 @@ mod written;
 
 pub(super) use grammar::from_flags;
 
-pub(super) static FENCED_SHELL: Dialect = Dialect {
+pub(crate) static FENCED_SHELL: Dialect = Dialect {
     name: "fenced_shell",
     models: &["pedro"],
     reader: |setting| fences::reader(Shell(setting.clone())),

@@ -9,7 +9,7 @@
 //!   </args>
 //! </tool_use>
 //! ```
-use super::{
+use crate::{
     Call, Dialect, Results, Setting,
     blocks::{self, Block, Json, Rules, Thought},
     bodies::read_or_text,
@@ -18,7 +18,7 @@ use super::{
 };
 use serde_json::{Map, Value};
 
-pub(super) static TOOL_USE_XML: Dialect = Dialect {
+pub(crate) static TOOL_USE_XML: Dialect = Dialect {
     name: "tool_use_xml",
     models: &[],
     reader: |setting| blocks::reader(&RULES, setting),
@@ -105,10 +105,8 @@ fn written(name: &str, arguments: &ArgumentMap) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{Said, read},
-        *,
-    };
+    use super::*;
+    use crate::{Said, read};
 
     // P-22, P-24, P-25
     #[test]
