@@ -5,8 +5,6 @@
 mod act;
 mod inside;
 mod rules;
-#[cfg(test)]
-pub(super) mod tests;
 
 pub(super) use rules::{Block, Body, CutDelimiter, Json, Rules, THINK, Thought};
 

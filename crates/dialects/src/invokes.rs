@@ -116,16 +116,3 @@ impl Reader for Unmarked {
         self.0.opens_calls()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::{Call, Said, Setting, dialect, read};
-
-    #[test]
-    fn marks_of_the_tokenizer_are_blanks() {
-        let text = "ĊIĠlook.<functionĠname=\"f\"><paramname=\"a\">x</param></function>";
-        let said = read(dialect("minicpm5").unwrap(), &Setting::default(), [text]);
-        let expected = [Said::Text("\nI look.".into()), Said::Call(Call::new("f", r#"{"a":"x"}"#))];
-        assert_eq!(said, expected);
-    }
-}

@@ -40,8 +40,6 @@ pub mod pythonic;
 mod reply;
 mod shape;
 mod tagged;
-#[cfg(test)]
-mod testing;
 mod text_calls;
 mod tokens;
 mod typed;

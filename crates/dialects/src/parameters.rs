@@ -2,9 +2,6 @@
 //! serves `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">…` and `f<arg_key>a</arg_key>…` alike.
 //!
 //! A value holds any text but what ends it, therefore delimiters do not count there ([`Scan`]).
-#[cfg(test)]
-mod tests;
-
 use super::{
     Call, Problem, Said, Setting,
     delimiters::{Delimiters, Found},

@@ -2,7 +2,7 @@
 //! panics, for what depends on where a text is cut, for words that get lost, and for texts that take more than their share
 //! of time. Fails at what it finds, with the seed and the shortest text.
 mod slow;
-#[path = "../../tests/texts/mod.rs"]
+#[path = "../../tests/it/texts/mod.rs"]
 mod texts;
 
 use fastrand::Rng;

@@ -1,5 +1,4 @@
 //! What models get wrong, kind by kind, in as many dialects as have it: each reply is read whole, and cut into characters.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use haft_core::ToolSpec;
 use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, read, written};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
-//! How each dialect with blocks is tested: whole and in pieces.
-use crate::{DIALECTS, Dialect, Said, Setting, dialect, read};
+//! [`check`]: what a dialect reads in texts, whole and in pieces.
 use haft_core::ToolSpec;
+use haft_dialects::{Call, Dialect, Problem, Said, Setting, dialect, read};
 use serde_json::json;
 
 /// What a dialect says to each text, whole and letter by letter: text as it is, thoughts in `~…~`, calls as
@@ -20,7 +20,7 @@ pub(crate) fn check_with(name: &str, setting: &Setting, table: &[(&str, &str)]) 
     }
 }
 
-fn in_pieces(dialect: &Dialect, setting: &Setting, text: &str, length: usize) -> Vec<Said> {
+pub(crate) fn in_pieces(dialect: &Dialect, setting: &Setting, text: &str, length: usize) -> Vec<Said> {
     let letters: Vec<char> = text.chars().collect();
     let pieces: Vec<String> = letters.chunks(length).map(|piece| piece.iter().collect()).collect();
     read(dialect, setting, pieces.iter().map(String::as_str))
@@ -42,17 +42,29 @@ fn tool() -> ToolSpec {
     ToolSpec { name: "look".into(), description: String::new(), parameters, examples: Default::default() }
 }
 
-/// Much of what may begin something and never does takes time in proportion, and none of it is lost.
-#[test]
-fn long_texts_without_an_end_are_read_once() {
-    let nasty =
-        ["<", "[", "{", "```", "{\"a\":", "[TOOL_CALLS]", "<|tool_call_begin|>", "<think>", "<tool_call>{"];
-    for dialect in DIALECTS {
-        for part in nasty {
-            let text = part.repeat(5_000 / part.len());
-            let whole = read(dialect, &Setting::default(), [text.as_str()]);
-            let pieces = in_pieces(dialect, &Setting::default(), &text, 1);
-            assert_eq!(pieces, whole, "{}: {part}", dialect.name);
-        }
-    }
+/// What `dialect` reads in `text`, which is the same whole and letter by letter.
+pub(crate) fn said(dialect: &Dialect, setting: &Setting, text: &str) -> Vec<Said> {
+    let whole = read(dialect, setting, [text]);
+    assert_eq!(in_pieces(dialect, setting, text, 1), whole, "{text}");
+    whole
+}
+
+pub(crate) fn named(name: &str) -> &'static Dialect {
+    dialect(name).unwrap()
+}
+
+pub(crate) fn text(text: &str) -> Said {
+    Said::Text(text.into())
+}
+
+pub(crate) fn a_call(name: &str, arguments: impl ToString) -> Call {
+    Call { id: String::new(), name: name.into(), arguments: arguments.to_string() }
+}
+
+pub(crate) fn problem(text: &str) -> Said {
+    Said::Problem(text.into())
+}
+
+pub(crate) fn cut_off(what: &str) -> Said {
+    Said::Problem(Problem::cut_off(what))
 }

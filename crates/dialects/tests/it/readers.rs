@@ -1,10 +1,8 @@
 //! What holds for every dialect, whatever the model writes.
-mod texts;
-
+use crate::texts::{self, cut, in_pieces};
 use haft_core::ToolSpec;
 use haft_dialects::{DIALECTS, Said, Setting, guess, read};
 use serde_json::json;
-use texts::{cut, in_pieces};
 
 // P-18, X-06
 #[test]
@@ -160,5 +158,20 @@ fn a_broken_call_is_a_problem_of_its_own_dialect() {
     for (text, dialect, heard) in table {
         let heard: Vec<String> = heard.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(guessed(text), (dialect, heard), "{text}");
+    }
+}
+
+/// Much of what may begin something and never does takes time in proportion, and none of it is lost.
+#[test]
+fn long_texts_without_an_end_are_read_once() {
+    let nasty =
+        ["<", "[", "{", "```", "{\"a\":", "[TOOL_CALLS]", "<|tool_call_begin|>", "<think>", "<tool_call>{"];
+    for dialect in DIALECTS {
+        for part in nasty {
+            let text = part.repeat(5_000 / part.len());
+            let whole = read(dialect, &Setting::default(), [text.as_str()]);
+            let pieces = crate::kit::in_pieces(dialect, &Setting::default(), &text, 1);
+            assert_eq!(pieces, whole, "{}: {part}", dialect.name);
+        }
     }
 }

@@ -1,9 +1,7 @@
 //! What holds for every dialect that writes parameters as tags.
-use crate::{
-    Call, Problem, ProblemKind, Said, Setting, dialect,
-    testing::{self, text},
-};
+use crate::kit::{self, a_call, text};
 use haft_core::ToolSpec;
+use haft_dialects::{Problem, ProblemKind, Said, Setting, dialect};
 use serde_json::{Value, json};
 
 fn setting(parameters: Value) -> Setting {
@@ -13,11 +11,11 @@ fn setting(parameters: Value) -> Setting {
 }
 
 fn said(name: &str, setting: &Setting, text: &str) -> Vec<Said> {
-    testing::said(dialect(name).unwrap(), setting, text)
+    kit::said(dialect(name).unwrap(), setting, text)
 }
 
 fn call(arguments: Value) -> Said {
-    Said::Call(Call::new("f", arguments))
+    Said::Call(a_call("f", arguments))
 }
 
 #[test]
@@ -105,7 +103,7 @@ fn a_call_that_was_cut_off_is_a_problem() {
 fn a_tool_that_was_not_offered_is_a_problem_where_that_is_asked() {
     let reply = "<tool_call>g</tool_call>";
     let mut setting = setting(json!({}));
-    assert_eq!(said("glm47", &setting, reply), [Said::Call(Call::new("g", "{}"))]);
+    assert_eq!(said("glm47", &setting, reply), [Said::Call(a_call("g", "{}"))]);
     setting.only_known = true;
     assert_eq!(
         said("glm47", &setting, reply),

@@ -1,0 +1,112 @@
+//! What is read in calls in objects with thoughts.
+use crate::kit::{a_call, named, said, text};
+use haft_dialects::{Call, Dialect, Said, Setting};
+
+fn check(dialect: &Dialect, text: &str, expected: &[Said]) {
+    assert_eq!(said(dialect, &Setting::default(), text), expected, "{text}");
+}
+
+fn called(id: &str, name: &str, arguments: &str) -> Said {
+    Said::Call(Call { id: id.into(), ..a_call(name, arguments) })
+}
+fn problem(why: &str) -> Said {
+    Said::Problem(why.into())
+}
+
+// P-21, P-23, P-24
+#[test]
+fn thoughts_and_calls_are_found_bare_and_fenced() {
+    let object = "{\n  \"thoughts\": \"hm\",\n  \"tool_calls\": [\n    {\"tool\": \"search\", \"args\": {\"-t\": \"New\", \
+                  \"path\": \"pkg/\"}},\n    {\"tool\": \"file\", \"args\": {\"path\": \"}\"}}\n  ]\n}";
+    let meant = [
+        Said::Thinking("hm".into()),
+        called("", "search", r#"{"query":"New","path":"pkg/"}"#),
+        called("", "file", r#"{"path":"}"}"#),
+    ];
+    check(named("thoughts_json"), object, &meant);
+    for (before, after) in [("So:\n```json\n", "\n```\nDone."), ("So:\n```\n", "\n```\nDone.")] {
+        let expected = [&[text("So:\n")], meant.as_slice(), &[text("Done.")]].concat();
+        check(named("thoughts_json"), &format!("{before}{object}{after}"), &expected);
+    }
+    let expected = [&[text("So:\n")], meant.as_slice(), &[text(" and\n{more}")]].concat();
+    check(named("thoughts_json"), &format!("So:\n{object} and\n{{more}}"), &expected);
+}
+
+#[test]
+fn other_objects_are_prose() {
+    for prose in [
+        "{\"a\": 1}",
+        "{\n{\n\"tool_calls\"",
+        "```json\n{\"a\": 1}\n```\n",
+        "see {\"tool_calls\": []}",
+        "{\"thoughts\": \"hm\"}",
+        "```rust\n{\"tool_calls\": []}\n```",
+    ] {
+        check(named("thoughts_json"), prose, &[text(prose)]);
+    }
+}
+
+// P-25, X-07
+#[test]
+fn an_object_that_was_meant_as_calls_is_reported() {
+    let broken = "{\"thoughts\": \"hm\", \"tool_calls\": [}";
+    check(
+        named("thoughts_json"),
+        broken,
+        &[text(broken), problem("the calls were cut off before their end")],
+    );
+    let nameless = "{\"tool_calls\": [{\"args\": {}}]}";
+    check(named("thoughts_json"), nameless, &[text(nameless), problem("it has no `name`")]);
+}
+
+// A-36, X-27
+#[test]
+fn the_list_behind_the_sentinel_is_not_shown() {
+    check(
+        named("alfred"),
+        "[TOOL_ I look.[TOOL_CALLS][{\"id\": \"a\", \"name\": \"read\", \"arguments\": {\"path\": \"]\"}}, \
+         {\"id\": \"b\", \"name\": \"ls\", \"arguments\": {}}] ok",
+        &[
+            text("[TOOL_ I look."),
+            called("a", "read", r#"{"path":"]"}"#),
+            called("b", "ls", "{}"),
+            text(" ok"),
+        ],
+    );
+    let broken = "[TOOL_CALLS][{\"id\": ";
+    check(
+        named("alfred"),
+        broken,
+        &[problem(
+            "it is not valid JSON: EOF while parsing a value at line 1 column 7: `[TOOL_CALLS][{\"id\": `",
+        )],
+    );
+}
+
+// A-43
+#[test]
+fn a_json_block_with_calls_is_the_fallback() {
+    check(
+        named("alfred"),
+        "First:\n```json\n{\"a\": 1}\n```\n```json\n{\"tool_calls\": [{\"function\": {\"name\": \"read\", \"arguments\": \
+         \"{\\\"path\\\": \\\"a\\\"}\"}}, {\"id\": \"x\", \"function\": {\"name\": \"ls\", \"arguments\": \"{}\"}}]}\n```\n",
+        &[
+            text("First:\n```json\n{\"a\": 1}\n```\n"),
+            called("call_0", "read", "{\"path\":\"a\"}"),
+            called("x", "ls", "{}"),
+        ],
+    );
+}
+
+// A-44
+#[test]
+fn a_broken_json_block_is_reported_and_kept() {
+    let broken = "```json\n{\"tool_calls\": [}\n```";
+    check(
+        named("alfred"),
+        broken,
+        &[text(broken), problem("it is not valid JSON: expected value at line 1 column 17")],
+    );
+    let keyless = "```json\n{\"tool_calls\": [{\"id\": \"x\"}]}\n```";
+    check(named("alfred"), keyless, &[text(keyless), problem("it has no `name`")]);
+}
