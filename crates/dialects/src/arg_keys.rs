@@ -11,7 +11,7 @@
 //! older one writes a JSON list there.
 use super::{
     Dialect,
-    blocks::{Block, CutDelimiter, Rules, Thought, reader},
+    blocks::{Block, CutDelimiter, Grammar, Thought, reader},
     shape::{Shape, Tag, TagOptions},
     writing::Writing,
 };
@@ -73,31 +73,31 @@ pub(super) static HUNYUAN_A13B: Dialect = Dialect {
     ..Dialect::BASE
 };
 
-static GLM: Rules = Rules {
+static GLM: Grammar = Grammar {
     blocks: &[Block::tagged("<tool_call>", &QUOTED, &["</tool_call>"])],
     noise: &["<|observation|>", "<|user|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
-static LING: Rules = Rules {
+static LING: Grammar = Grammar {
     thoughts: &[Thought::think_until(&["<tool_call>"])],
     blocks: &[Block::tagged("<tool_call>", &AS_IT_IS, &["</tool_call>"])],
     noise: &["<|role_end|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
-static LAGUNA: Rules = Rules {
+static LAGUNA: Grammar = Grammar {
     blocks: &[Block::tagged("<tool_call>", &CUT_SILENTLY, &["</tool_call>"])],
     cut: CutDelimiter::Problem,
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
-static HUNYUAN: Rules = Rules {
+static HUNYUAN: Grammar = Grammar {
     blocks: &[Block::tagged("<tool_calls>", &SEPARATED, &["</tool_calls>"])],
     noise: &["<answer>", "</answer>", "<|eos|>"],
     hush_after_blocks: true,
     cut: CutDelimiter::Problem,
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 /// The name stands where the block begins.

@@ -1,12 +1,12 @@
-//! Dialects with blocks: a delimiter begins a block, and its end is found outside of the JSON in it.
+//! [`reader`]: the engine that reads a reply by a [`Grammar`]: delimiters begin and end thoughts and blocks of calls.
 //!
-//! Unlike [`marked`](super::marked) the JSON is followed strictly, so that `{` alone may begin a block, delimiters within
-//! strings of the JSON do not count, and what stops being JSON is let go at once.
+//! JSON in a block is followed strictly, so that `{` alone may begin a block, delimiters within strings of the JSON do not
+//! count, and what stops being JSON is let go at once. Blocks with tags have a [`Shape`](super::shape::Shape).
 mod act;
+mod grammar;
 mod inside;
-mod rules;
 
-pub(super) use rules::{Block, Body, CutDelimiter, Json, Rules, THINK, Thought};
+pub(super) use grammar::{Block, Body, CutDelimiter, Grammar, Json, THINK, Thought};
 
 use super::{Reader, Said, Setting, delimiters::Found};
 use act::{Act, Leak};
@@ -16,13 +16,13 @@ use inside::{End, Inner, Inside, inner};
 type Delimiters = super::delimiters::Delimiters<Act>;
 
 /// A reader of a dialect with blocks.
-pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader> {
-    let delimiters = Delimiters::meaning(opening(rules, setting));
+pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Reader> {
+    let delimiters = Delimiters::meaning(opening(grammar, setting));
     let mut reader = Blocks {
-        rules,
+        grammar,
         setting: setting.clone(),
         delimiters,
-        inner: rules.blocks.iter().map(inner).collect(),
+        inner: grammar.blocks.iter().map(inner).collect(),
         within: Within::Text,
         buffer: String::new(),
         at: 0,
@@ -36,7 +36,7 @@ pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader
         has_thought: false,
         forgotten: 0,
         open: None,
-        is_fresh: rules.words_are_cut && setting.split_thinking,
+        is_fresh: grammar.words_are_cut && setting.split_thinking,
         read: Vec::new(),
     };
     reader.open = reader.opened_by_prompt();
@@ -45,18 +45,18 @@ pub(super) fn reader(rules: &'static Rules, setting: &Setting) -> Box<dyn Reader
     }
     // If it is unknown how the prompt ends, what comes before the calls may be thoughts, which are not for the user.
     let untold = setting.begins_thinking.is_none() && setting.prompt_end.is_empty();
-    let unsure = rules.thinks_by_default && untold && !setting.split_thinking && setting.find_calls;
+    let unsure = grammar.thinks_by_default && untold && !setting.split_thinking && setting.find_calls;
     reader.held = unsure.then(String::new);
     Box::new(reader)
 }
 
 /// The delimiters that count in the text.
-fn opening(rules: &Rules, setting: &Setting) -> Vec<(&'static str, Act)> {
+fn opening(grammar: &Grammar, setting: &Setting) -> Vec<(&'static str, Act)> {
     let mut delimiters: Vec<(&'static str, Act)> =
-        rules.noise.iter().map(|delimiter| (*delimiter, Act::Nothing)).collect();
+        grammar.noise.iter().map(|delimiter| (*delimiter, Act::Nothing)).collect();
     delimiters.extend([("<bos>", Act::Leak(Leak::First)), ("<eos>", Act::Leak(Leak::Any))]);
     if setting.split_thinking {
-        for (number, thought) in rules.thoughts.iter().enumerate() {
+        for (number, thought) in grammar.thoughts.iter().enumerate() {
             delimiters.push((thought.open, Act::Think(number)));
             // A thought that was never opened has ended.
             let orphans = thought.close.iter().filter(|_| !thought.first);
@@ -64,17 +64,18 @@ fn opening(rules: &Rules, setting: &Setting) -> Vec<(&'static str, Act)> {
         }
     }
     if setting.find_calls {
-        delimiters.extend(rules.frame.iter().map(|delimiter| (*delimiter, Act::Nothing)));
+        delimiters.extend(grammar.frame.iter().map(|delimiter| (*delimiter, Act::Nothing)));
         let hush = if setting.tools.is_empty() { Act::Hush } else { Act::Nothing };
-        delimiters.extend(rules.hush.iter().map(|delimiter| (*delimiter, hush)));
-        delimiters
-            .extend(rules.blocks.iter().enumerate().map(|(number, block)| (block.open, Act::Block(number))));
+        delimiters.extend(grammar.hush.iter().map(|delimiter| (*delimiter, hush)));
+        delimiters.extend(
+            grammar.blocks.iter().enumerate().map(|(number, block)| (block.open, Act::Block(number))),
+        );
     }
     delimiters
 }
 
 struct Blocks {
-    rules: &'static Rules,
+    grammar: &'static Grammar,
     setting: Setting,
     /// Those that count in the text.
     delimiters: Delimiters,
@@ -131,7 +132,7 @@ impl Reader for Blocks {
         if text.is_empty() {
             return;
         }
-        if let Some(thought) = self.open.take().map(|thought| &self.rules.thoughts[thought])
+        if let Some(thought) = self.open.take().map(|thought| &self.grammar.thoughts[thought])
             && thought.says_open
         {
             say(said, Said::Thinking, &format!("{}\n", thought.open));
@@ -153,13 +154,13 @@ impl Reader for Blocks {
             return Vec::new();
         }
         // A mere bracket may stand anywhere.
-        let mut blocks = self.rules.blocks;
+        let mut blocks = self.grammar.blocks;
         // Where the tools are unknown only the usual form of tags is taken for a call.
         if self.setting.tools.is_empty() && blocks.iter().all(|block| block.tags.is_some()) {
             blocks = &blocks[..blocks.len().min(1)];
         }
         let opens = blocks.iter().filter(|block| block.open.len() > 1).map(|block| block.open);
-        opens.chain(self.rules.frame.iter().chain(self.rules.hush).copied()).collect()
+        opens.chain(self.grammar.frame.iter().chain(self.grammar.hush).copied()).collect()
     }
 
     fn end(&mut self, said: &mut Vec<Said>) {
@@ -168,7 +169,7 @@ impl Reader for Blocks {
         let rest = &self.buffer[self.at..];
         let in_block = !matches!(self.within, Within::Text | Within::Thoughts(_));
         let is_cut = is_cut && CutDelimiter::ProblemWithLetters.is_problem(rest);
-        if is_cut || (self.rules.cut.is_problem(rest) && !in_block) {
+        if is_cut || (self.grammar.cut.is_problem(rest) && !in_block) {
             said.push(Said::problem(format!("the reply ends within a delimiter: {rest}")));
             self.at = self.buffer.len();
         }
@@ -180,7 +181,7 @@ impl Reader for Blocks {
 
 impl Blocks {
     fn opened_by_prompt(&self) -> Option<usize> {
-        if self.rules.thoughts.is_empty() || !self.setting.split_thinking {
+        if self.grammar.thoughts.is_empty() || !self.setting.split_thinking {
             return None;
         }
         let prompt = &self.setting.prompt_end;
@@ -190,12 +191,12 @@ impl Blocks {
         };
         match self.setting.begins_thinking {
             Some(begins) => begins.then_some(0),
-            None => self.rules.thoughts.iter().position(is_open),
+            None => self.grammar.thoughts.iter().position(is_open),
         }
     }
 
     fn is_piece(&self, fits: fn(&str, &str) -> bool) -> bool {
-        let words = self.rules.thoughts.iter().filter(|thought| thought.first).map(|thought| thought.open);
+        let words = self.grammar.thoughts.iter().filter(|thought| thought.first).map(|thought| thought.open);
         let is_open = matches!(self.within, Within::Thoughts(_));
         !is_open && words.into_iter().any(|open| self.buffer.len() < open.len() && fits(open, &self.buffer))
     }
@@ -238,7 +239,7 @@ impl Blocks {
                 let number = inside.number;
                 let end = match &self.inner[number] {
                     Inner::Json(delimiters) => {
-                        inside.end(self.rules.blocks[number].json, delimiters, &self.buffer, whole)
+                        inside.end(self.grammar.blocks[number].json, delimiters, &self.buffer, whole)
                     }
                     Inner::Tags(reading) => {
                         let forgetful = self.forgotten < MAX_FORGOTTEN;
@@ -259,7 +260,7 @@ impl Blocks {
 
     /// Whether the block of this number is one.
     fn in_opening(&mut self, block: usize, whole: bool, said: &mut Vec<Said>) -> bool {
-        let open = self.rules.blocks[block].open;
+        let open = self.grammar.blocks[block].open;
         let Inner::Tags(reading) = &self.inner[block] else { return self.begin_block(block, said) };
         let rest = &self.buffer[self.at..];
         let next = rest[..rest.floor_char_boundary(MAX_GAP)].trim_start();
@@ -291,7 +292,7 @@ impl Blocks {
     }
 
     fn after(&mut self, block: usize, whole: bool) -> bool {
-        let tail = self.rules.blocks[block].tail;
+        let tail = self.grammar.blocks[block].tail;
         let rest = &self.buffer[self.at..];
         let next = rest.trim_start();
         if let Some(delimiter) = tail.iter().find(|delimiter| next.starts_with(**delimiter)) {
@@ -307,7 +308,7 @@ impl Blocks {
         if self.between {
             let rest = &self.buffer[self.at..];
             let left =
-                rest.trim_start_matches(|c: char| c.is_whitespace() || self.rules.between.contains(&c));
+                rest.trim_start_matches(|c: char| c.is_whitespace() || self.grammar.between.contains(&c));
             self.at += rest.len() - left.len();
             self.between = left.is_empty();
         }
@@ -327,10 +328,10 @@ impl Blocks {
 
     fn act(&mut self, act: Act, length: usize, is_first: bool, said: &mut Vec<Said>) {
         match act {
-            Act::Think(_) if self.rules.thinks_once && self.has_thought => {
+            Act::Think(_) if self.grammar.thinks_once && self.has_thought => {
                 self.say_until(self.at + length, said);
             }
-            Act::Think(thought) if is_first || !self.rules.thoughts[thought].first => {
+            Act::Think(thought) if is_first || !self.grammar.thoughts[thought].first => {
                 self.at += length;
                 self.release(Said::Text, said);
                 self.think(thought);
@@ -340,13 +341,13 @@ impl Blocks {
                 self.release(Said::Thinking, said);
             }
             Act::Block(block) if !self.is_done => {
-                self.at += length - self.rules.blocks[block].kept;
+                self.at += length - self.grammar.blocks[block].kept;
                 self.within = Within::Opening(block);
             }
             Act::Leak(leak) if self.leaks || (leak == Leak::First && self.drained + self.at == 0) => {
                 // Nor did that server tell whether the prompt has opened the thoughts: only their end will.
                 let may_think =
-                    self.setting.split_thinking && self.rules.thoughts.iter().any(|thought| !thought.first);
+                    self.setting.split_thinking && self.grammar.thoughts.iter().any(|thought| !thought.first);
                 self.held =
                     (leak == Leak::First && !self.leaks && may_think).then(String::new).or(self.held.take());
                 self.leaks = true;
@@ -363,12 +364,12 @@ impl Blocks {
 
     fn think(&mut self, thought: usize) {
         self.has_thought = true;
-        let thought = &self.rules.thoughts[thought];
+        let thought = &self.grammar.thoughts[thought];
         let closing = thought.close.iter().map(|delimiter| (*delimiter, Act::Close));
         let breaks = thought.breaks.iter().map(|delimiter| (*delimiter, Act::Stop));
         // A call in thoughts that are never closed is found later: what it begins with stays.
-        let opens_call = |noise: &str| self.rules.blocks.iter().any(|block| block.open.starts_with(noise));
-        let noise = self.rules.noise.iter().filter(|noise| !opens_call(noise));
+        let opens_call = |noise: &str| self.grammar.blocks.iter().any(|block| block.open.starts_with(noise));
+        let noise = self.grammar.noise.iter().filter(|noise| !opens_call(noise));
         let noise = noise.map(|delimiter| (*delimiter, Act::Nothing));
         let leaks = [("<eos>", Act::Leak(Leak::Any))];
         let delimiters = closing.chain(breaks).chain(noise).chain(leaks).collect();
@@ -379,7 +380,7 @@ impl Blocks {
         let Within::Block(Inside { number, .. }) = std::mem::replace(&mut self.within, Within::Text) else {
             return;
         };
-        let block = &self.rules.blocks[number];
+        let block = &self.grammar.blocks[number];
         if !block.tail.is_empty() {
             self.within = Within::After(number);
         }
@@ -406,11 +407,11 @@ impl Blocks {
         }
         self.at = end.after;
         let holds_calls = read.iter().any(|said| matches!(said, Said::Call(_)));
-        self.is_done |= self.rules.once && holds_calls;
-        self.between = !self.rules.between.is_empty() && holds_calls;
+        self.is_done |= self.grammar.once && holds_calls;
+        self.between = !self.grammar.between.is_empty() && holds_calls;
         match read.iter().any(|said| matches!(said, Said::Text(_))) {
             true => self.begun = true,
-            false if self.rules.hush_after_blocks && self.setting.tools.is_empty() => {
+            false if self.grammar.hush_after_blocks && self.setting.tools.is_empty() => {
                 self.hushed.get_or_insert_default();
             }
             false => {}

@@ -1,4 +1,4 @@
-//! What lies within a block of calls: JSON, whole or cut off, or names and values between delimiters.
+//! [`json_or_text`] and others: read what lies within a block of calls.
 use super::{
     Call, Problem, Said, Setting,
     blocks::{Body, say},
@@ -46,7 +46,7 @@ pub(super) fn json_or_beginning(body: &Body<'_>, setting: &Setting, said: &mut V
     }
 }
 
-/// As [`json_or_text`], but where nobody knows the tools, what cannot be read is only told.
+/// As [`json_or_text`], but if the tools are unknown, what cannot be read is only told.
 pub(super) fn json_or_problem(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     match body_calls(body) {
         Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),

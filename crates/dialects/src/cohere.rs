@@ -4,7 +4,7 @@
 //! tool `directly_answer` means none.
 use super::{
     Call, Dialect, Problem, Said, Setting,
-    blocks::{self, Block, Body, Rules, Thought},
+    blocks::{self, Block, Body, Grammar, Thought},
     bodies::{calls, json_or_beginning},
     writing::{JsonCall, Writing},
 };
@@ -43,7 +43,7 @@ pub(super) static COMMAND_R_PLUS: Dialect = Dialect {
     ..Dialect::BASE
 };
 
-static ACTIONS: Rules = Rules {
+static ACTIONS: Grammar = Grammar {
     thoughts: &[Thought::new("<|START_THINKING|>", &["<|END_THINKING|>"])],
     blocks: &[Block::new("<|START_ACTION|>", &["<|END_ACTION|>"], json_or_beginning)],
     noise: &[
@@ -54,16 +54,16 @@ static ACTIONS: Rules = Rules {
         "<|CHATBOT_TOKEN|>",
         "<|END_OF_TURN_TOKEN|>",
     ],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
-static FENCES: Rules = Rules {
+static FENCES: Grammar = Grammar {
     thoughts: &[],
     blocks: &[
         Block::new("Action: ```json", &["```"], fenced),
         Block::new("Action:```json", &["```"], fenced),
     ],
     noise: &["<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 fn fenced(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {

@@ -3,7 +3,7 @@
 //! `<｜tool▁call▁end｜><｜tool▁calls▁end｜>`; that of V3.1 `<｜tool▁call▁begin｜>NAME<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`.
 use super::{
     Call, Dialect, Said, Setting,
-    blocks::{self, Block, Body, Rules, Thought},
+    blocks::{self, Block, Body, Grammar, Thought},
     bodies::mended,
     writing::Writing,
 };
@@ -11,7 +11,7 @@ use super::{
 pub(super) static DEEPSEEK_R1: Dialect = Dialect {
     name: "deepseek_r1",
     models: &["deepseek-r1"],
-    reader: |setting| blocks::reader(&RULES, setting),
+    reader: |setting| blocks::reader(&GRAMMAR, setting),
     signs: &[&["<｜tool▁calls▁begin｜>", "```json"]],
     writing: Writing::Named([
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>",
@@ -34,7 +34,7 @@ pub(super) static DEEPSEEK_V3: Dialect = Dialect {
 pub(super) static DEEPSEEK_V31: Dialect = Dialect {
     name: "deepseek_v31",
     models: &["deepseek-v3.1", "deepseek-v3_1"],
-    reader: |setting| blocks::reader(&RULES, setting),
+    reader: |setting| blocks::reader(&GRAMMAR, setting),
     signs: &[&["<｜tool▁calls▁begin｜>"]],
     writing: Writing::Named([
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>",
@@ -47,7 +47,7 @@ pub(super) static DEEPSEEK_V31: Dialect = Dialect {
 const BEGIN: &str = "<｜tool▁call▁begin｜>";
 const END: &str = "<｜tool▁calls▁end｜>";
 
-static RULES: Rules = Rules {
+static GRAMMAR: Grammar = Grammar {
     thoughts: &[blocks::THINK],
     blocks: &[Block { stop: &[BEGIN, END], ..Block::new(BEGIN, &["<｜tool▁call▁end｜>"], call) }],
     noise: &["<｜end▁of▁sentence｜>"],
@@ -61,16 +61,16 @@ static RULES: Rules = Rules {
         "<｜tool▁call▁end｜>",
         END,
     ],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 /// It thinks only where the prompt begins it, and does not close what was never opened.
-static UNTHINKING: Rules = Rules {
+static UNTHINKING: Grammar = Grammar {
     thoughts: &[Thought { first: true, ..blocks::THINK }],
-    blocks: RULES.blocks,
-    frame: RULES.frame,
-    noise: RULES.noise,
-    ..Rules::NONE
+    blocks: GRAMMAR.blocks,
+    frame: GRAMMAR.frame,
+    noise: GRAMMAR.noise,
+    ..Grammar::NONE
 };
 
 fn call(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {

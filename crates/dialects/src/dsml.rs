@@ -13,7 +13,7 @@
 //! From version 4 on the outer tag is `tool_calls`, from 4.1 on `calls`, with a blank after each `｜DSML｜`.
 use super::{
     Dialect,
-    blocks::{Block, Rules, Thought, reader},
+    blocks::{Block, Grammar, Thought, reader},
     shape::{Shape, Tag, named_tag},
     writing::{Attribute, Elements, Writing},
 };
@@ -70,17 +70,17 @@ pub(super) static DEEPSEEK_V41: Dialect = Dialect {
 
 const NOISE: &[&str] = &["<｜end▁of▁sentence｜>"];
 
-static V32: Rules = Rules {
+static V32: Grammar = Grammar {
     thoughts: &[Thought::think_until(&["<｜DSML｜function_calls>"])],
     blocks: &[
         Block::tagged("<｜DSML｜function_calls>", &SHAPE, &["</｜DSML｜function_calls>"]),
         lone("<｜DSML｜invoke name=\""),
     ],
     noise: NOISE,
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
-static V4: Rules = Rules {
+static V4: Grammar = Grammar {
     thoughts: &[Thought::think_until(&["<｜DSML｜tool_calls>"])],
     blocks: &[
         Block::tagged("<｜DSML｜tool_calls>", &SHAPE, &["</｜DSML｜tool_calls>"]),
@@ -93,10 +93,10 @@ static V4: Rules = Rules {
     hush_after_blocks: true,
     // The encoding script opens the thoughts, and parts whatever comes before calls from them by a blank line.
     thinks_by_default: true,
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
-static V41: Rules = Rules {
+static V41: Grammar = Grammar {
     thoughts: &[Thought::think_until(&["<｜DSML｜ calls>"])],
     blocks: &[
         Block::tagged("<｜DSML｜ calls>", &SPACED, &["</｜DSML｜ calls>"]),
@@ -109,7 +109,7 @@ static V41: Rules = Rules {
     ],
     noise: NOISE,
     hush_after_blocks: true,
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 /// A call without the outer tag.

@@ -14,7 +14,7 @@
 //! Small models forget `<tool_call>`, or an end of a parameter.
 use super::{
     Dialect,
-    blocks::{Block, Rules, THINK, Thought, reader},
+    blocks::{Block, Grammar, THINK, Thought, reader},
     shape::{Shape, Tag, TagOptions},
     writing::Writing,
 };
@@ -87,25 +87,25 @@ pub(super) static MINICPMV: Dialect = Dialect {
     ..Dialect::BASE
 };
 
-static CODER: Rules = QWEN;
-static ONCE: Rules = Rules { thinks_once: true, ..QWEN };
-static AS_IT_IS: Rules = Rules { blocks: &AS_IT_IS_CALLS, ..QWEN };
-static MINICPM: Rules = Rules { noise: &["<|im_end|>", "<reserved_12>", "<|reserved_13|>"], ..QWEN };
-static NEMOTRON: Rules = UNINTERRUPTED;
-const UNINTERRUPTED: Rules = Rules { thoughts: &[THINK], ..QWEN };
+static CODER: Grammar = QWEN;
+static ONCE: Grammar = Grammar { thinks_once: true, ..QWEN };
+static AS_IT_IS: Grammar = Grammar { blocks: &AS_IT_IS_CALLS, ..QWEN };
+static MINICPM: Grammar = Grammar { noise: &["<|im_end|>", "<reserved_12>", "<|reserved_13|>"], ..QWEN };
+static NEMOTRON: Grammar = UNINTERRUPTED;
+const UNINTERRUPTED: Grammar = Grammar { thoughts: &[THINK], ..QWEN };
 
 /// Granite's thinking models write the same.
-pub(super) static GRANITE: Rules = Rules { noise: &["<|end_of_text|>"], ..UNINTERRUPTED };
+pub(super) static GRANITE: Grammar = Grammar { noise: &["<|end_of_text|>"], ..UNINTERRUPTED };
 
 /// A mere `<tool_call>` in the thoughts is more often spoken about than meant.
-const QWEN: Rules = Rules {
+const QWEN: Grammar = Grammar {
     thoughts: &[Thought::think_until(&["<tool_call>\n<function=", "<tool_call><function="])],
     blocks: &ON_LINES_CALLS,
     noise: &["<|im_end|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
-static SEED: Rules = Rules {
+static SEED: Grammar = Grammar {
     thoughts: &[Thought {
         breaks: &["<seed:tool_call>\n<function=", "<seed:tool_call><function="],
         ..Thought::new("<seed:think>", &["</seed:think>"])
@@ -115,7 +115,7 @@ static SEED: Rules = Rules {
         Block::tagged_before("<function=", &SHAPE, &["</function>"], &["</seed:tool_call>"]),
     ],
     noise: &["<seed:eos>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 const ON_LINES_CALLS: [Block; 2] = calls(&SHAPE_ON_LINES);

@@ -7,7 +7,7 @@
 //! ```
 use super::{
     Dialect, Problem, Reader, Said, Setting,
-    tokens::{self, Grammar, say},
+    tokens::{self, Machine, say},
     writing::{ArgumentMap, Writing},
 };
 use serde_json::Value;
@@ -120,7 +120,7 @@ enum Within {
     },
 }
 
-impl Grammar for Gemma {
+impl Machine for Gemma {
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         match &mut self.within {
             Within::Text => say(said, Said::Text, text),
@@ -177,7 +177,7 @@ impl Grammar for Gemma {
 }
 
 impl Gemma {
-    /// Whether a delimiter that does nothing here is text. Those that end turns mean nothing to anybody.
+    /// Whether a delimiter that does nothing here is text. Those that end turns mean nothing.
     fn keeps(&self, delimiter: &str) -> bool {
         let Delimiters { thought, thought_end, call, call_end, quote, .. } = self.delimiters;
         let of_thoughts = [thought, thought_end].contains(&&delimiter);

@@ -1,4 +1,4 @@
-//! The parameters that a call was given, and what their values mean.
+//! [`Parameters`]: those that a call was given, and what their values mean.
 use super::{
     Said, WRAPPERS,
     shape::{CDATA, Shape, TagOptions},

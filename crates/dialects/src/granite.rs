@@ -4,7 +4,7 @@
 //! `<tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>`.
 use super::{
     Dialect,
-    blocks::{self, Block, Json, Rules, THINK, Thought},
+    blocks::{self, Block, Grammar, Json, THINK, Thought},
     bodies::{json_or_beginning, json_or_problem, json_or_text},
     functions,
     writing::Writing,
@@ -42,10 +42,10 @@ pub(super) static GRANITE_THINKING: Dialect = Dialect {
     ..Dialect::BASE
 };
 
-const NOTHING: Rules = Rules { noise: &["<|end_of_text|>"], ..Rules::NONE };
+const NOTHING: Grammar = Grammar { noise: &["<|end_of_text|>"], ..Grammar::NONE };
 const RESPONSE: &[&str] = &["Here is my response:", "Here's my response:"];
 
-static THREE: Rules = Rules {
+static THREE: Grammar = Grammar {
     thoughts: &[
         THINK,
         Thought { first: true, ..Thought::new("Here is my thought process:", RESPONSE) },
@@ -60,9 +60,9 @@ static THREE: Rules = Rules {
     words_are_cut: true,
     ..NOTHING
 };
-static FOUR: Rules =
-    Rules { blocks: &[Block::new("<tool_call>", &["</tool_call>"], json_or_text)], ..NOTHING };
-static TWENTY: Rules = Rules {
+static FOUR: Grammar =
+    Grammar { blocks: &[Block::new("<tool_call>", &["</tool_call>"], json_or_text)], ..NOTHING };
+static TWENTY: Grammar = Grammar {
     blocks: &[Block {
         json: Json::Last,
         stop: &["<function_call>"],

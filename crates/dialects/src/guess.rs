@@ -1,9 +1,9 @@
-//! Which dialect a whole text is in, where nobody says: told by its delimiters, and by what each dialect reads in it.
+//! [`guess`]: finds the dialect of a whole text by its delimiters, and by what each dialect reads in it.
 use super::{DIALECTS, Dialect, ProblemKind, Said, Setting, by_delimiters, read};
 use std::cmp::Reverse;
 
-/// The dialect whose delimiters stand in `text`, be it that its calls are broken; another one where that reads more calls of
-/// tools that there are; `None` where nobody reads a call.
+/// Returns the dialect whose delimiters stand in `text`, even if its calls are broken, or another one that reads more calls of
+/// known tools. Returns `None` if no dialect reads a call.
 pub fn guess(setting: &Setting, text: &str) -> Option<&'static Dialect> {
     // Of a call that is cut off a lenient reader makes a whole one.
     let setting = &Setting { beginnings: false, ..setting.clone() };

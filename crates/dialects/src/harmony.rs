@@ -1,4 +1,4 @@
-//! Harmony, the format of gpt-oss: each message has a header, with a channel and perhaps a recipient.
+//! [`HARMONY`], the format of gpt-oss: each message has a header, with a channel and perhaps a recipient.
 //!
 //! ```text
 //! <|channel|>analysis<|message|>I must look.<|end|><|start|>assistant<|channel|>commentary to=functions.look
@@ -6,7 +6,7 @@
 //! ```
 use super::{
     Call, Dialect, Problem, Said, Setting,
-    tokens::{self, Grammar, recipient, say},
+    tokens::{self, Machine, recipient, say},
     writing::Writing,
 };
 use serde_json::Value;
@@ -73,13 +73,13 @@ enum Body {
         name: String,
         arguments: String,
     },
-    /// For someone who is not here.
+    /// For a recipient that is not here.
     Elsewhere {
         name: String,
     },
 }
 
-impl Grammar for Harmony {
+impl Machine for Harmony {
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         match &mut self.within {
             Within::Outside | Within::Body(Body::Text) => say(said, Said::Text, text),

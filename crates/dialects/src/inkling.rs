@@ -6,7 +6,7 @@
 //! ```
 use super::{
     Call, Dialect, Said, Setting, json,
-    tokens::{self, Grammar, say},
+    tokens::{self, Machine, say},
     writing::{JsonCall, Writing},
 };
 
@@ -71,7 +71,7 @@ enum Within {
     },
 }
 
-impl Grammar for Inkling {
+impl Machine for Inkling {
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         match &mut self.within {
             Within::Text | Within::Raw => say(said, Said::Text, text),

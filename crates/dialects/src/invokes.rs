@@ -12,7 +12,7 @@
 //! `<![CDATA[…]]>` where the value has tags.
 use super::{
     Dialect, Reader, Said, Setting,
-    blocks::{Block, Rules, Thought, reader},
+    blocks::{Block, Grammar, Thought, reader},
     shape::{Shape, Tag, TagOptions, named_tag},
     writing::Writing,
 };
@@ -56,23 +56,23 @@ pub(super) static MINICPM5: Dialect = Dialect {
     ..Dialect::BASE
 };
 
-static MINIMAX: Rules = Rules {
+static MINIMAX: Grammar = Grammar {
     thoughts: &[Thought::think_until(&[
         "<minimax:tool_call>\n<invoke name=\"",
         "<minimax:tool_call><invoke name=\"",
     ])],
     blocks: &[Block::tagged("<minimax:tool_call>", &INVOKE, &["</minimax:tool_call>"])],
     noise: &["[e~["],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
-static STEP: Rules = Rules {
+static STEP: Grammar = Grammar {
     blocks: &[Block::tagged("<｜tool_calls_begin｜>", &STEPTML, &["<｜tool_calls_end｜>"])],
     noise: &["<|EOT|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
-static MINICPM: Rules = Rules {
+static MINICPM: Grammar = Grammar {
     blocks: &[
         Block::tagged("<function name=\"", &FUNCTION, &["</function>"]),
         Block::tagged("<functionname=\"", &FUNCTION, &["</function>"]),
@@ -80,7 +80,7 @@ static MINICPM: Rules = Rules {
         Block::tagged("<functionname=", &FUNCTION, &["</function>"]),
     ],
     noise: &["<|im_end|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 pub(super) const INVOKE: Shape = Shape::new(named_tag!("invoke"), named_tag!("parameter"));

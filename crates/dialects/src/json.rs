@@ -1,4 +1,4 @@
-//! Calls as JSON: `{"name": …, "arguments": {…}}`, under the names that models give these.
+//! [`calls`]: reads calls as JSON, `{"name": …, "arguments": {…}}`, under the names that models give these.
 use super::Call;
 use serde_json::{Map, Value};
 

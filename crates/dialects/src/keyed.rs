@@ -10,7 +10,7 @@
 use super::{
     Dialect,
     arg_keys::{ENTRY, UNTAGGED},
-    blocks::{self, Block, CutDelimiter, Rules, THINK, Thought},
+    blocks::{self, Block, CutDelimiter, Grammar, THINK, Thought},
     invokes::INVOKE,
     shape::{Shape, Tag, TagOptions},
     writing::Writing,
@@ -57,24 +57,24 @@ pub(super) static DOTS: Dialect = Dialect {
     ..Dialect::BASE
 };
 
-static SPARK: Rules = Rules {
+static SPARK: Grammar = Grammar {
     blocks: &[Block::tagged("<tool_call>", &ENTRIES, &["</tool_call>"])],
     noise: &["<|end|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
-static HUNYUAN: Rules =
-    Rules { blocks: SPARK.blocks, frame: &["<tool_calls>", "</tool_calls>"], ..Rules::NONE };
-static HORIZON: Rules = Rules {
+static HUNYUAN: Grammar =
+    Grammar { blocks: SPARK.blocks, frame: &["<tool_calls>", "</tool_calls>"], ..Grammar::NONE };
+static HORIZON: Grammar = Grammar {
     thoughts: &[Thought::new("<ifm|think>", &["</ifm|think>"])],
     blocks: &[Block::tagged("<ifm|tool_call>", &IFM, &["</ifm|tool_call>"])],
     frame: &["<ifm|tool_calls>", "</ifm|tool_calls>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
-static DOTTED: Rules = Rules {
+static DOTTED: Grammar = Grammar {
     thoughts: &[THINK],
     blocks: &[Block::tagged("<dots_function_call>", &INVOKES, &["</dots_function_call>"])],
     cut: CutDelimiter::ProblemWithLetters,
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 const OPTIONS: TagOptions = TagOptions {

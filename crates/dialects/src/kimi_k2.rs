@@ -5,7 +5,7 @@
 //! The models forget delimiters: a call may end where the next one or the section does, and thoughts where a call begins.
 use super::{
     Call, Dialect, Said, Setting,
-    blocks::{self, Block, Body, Json, Rules, Thought},
+    blocks::{self, Block, Body, Grammar, Json, Thought},
     bodies::mended,
     writing::Writing,
 };
@@ -13,7 +13,7 @@ use super::{
 pub(super) static KIMI_K2: Dialect = Dialect {
     name: "kimi_k2",
     models: &["kimi-k2", "kimi_k2"],
-    reader: |setting| blocks::reader(&RULES, setting),
+    reader: |setting| blocks::reader(&GRAMMAR, setting),
     signs: &[&["<|tool_calls_section_begin|>"]],
     writing: Writing::Named([
         "<|tool_calls_section_begin|><|tool_call_begin|>functions.",
@@ -28,7 +28,7 @@ const SECTION: &str = "<|tool_calls_section_begin|>";
 const SECTION_END: &str = "<|tool_calls_section_end|>";
 const ARGUMENTS: &str = "<|tool_call_argument_begin|>";
 
-static RULES: Rules = Rules {
+static GRAMMAR: Grammar = Grammar {
     thoughts: &[Thought { breaks: &[SECTION, BEGIN], ..blocks::THINK }],
     blocks: &[Block {
         stop: &[BEGIN, SECTION_END],
@@ -39,7 +39,7 @@ static RULES: Rules = Rules {
     frame: &["<|tool_call_end|>"],
     hush: &[SECTION, SECTION_END],
     hush_after_blocks: true,
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 fn call(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {

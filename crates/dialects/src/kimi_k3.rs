@@ -9,7 +9,7 @@
 //! ```
 use super::{
     Dialect,
-    blocks::{Block, Rules, Thought, reader},
+    blocks::{Block, Grammar, Thought, reader},
     shape::{Shape, Tag, TagOptions},
     writing::{Attribute, Elements, Writing},
 };
@@ -17,7 +17,7 @@ use super::{
 pub(super) static KIMI_K3: Dialect = Dialect {
     name: "kimi_k3",
     models: &["kimi-k3"],
-    reader: |setting| reader(&RULES, setting),
+    reader: |setting| reader(&GRAMMAR, setting),
     signs: &[&["<|open|>", "<|sep|>"]],
     writing: Writing::Elements(Elements {
         call: [
@@ -31,7 +31,7 @@ pub(super) static KIMI_K3: Dialect = Dialect {
     ..Dialect::BASE
 };
 
-static RULES: Rules = Rules {
+static GRAMMAR: Grammar = Grammar {
     thoughts: &[Thought {
         breaks: &[
             "<|open|>response<|sep|>",
@@ -56,7 +56,7 @@ static RULES: Rules = Rules {
         "<|close|>message<|sep|>",
         "<|end_of_msg|>",
     ],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 /// The models put blanks there at times.

@@ -1,11 +1,13 @@
-//! Dialects: calls and thoughts that a model writes as plain text, where its server has no words for them.
+//! [`Dialect`]: calls and thoughts that a model writes as plain text, where its server has no words for them.
 //!
 //! A [`Dialect`] is data: a name, the models that speak it, and how to read it. A [`Reader`] is fed text as it comes and
 //! says what it is: prose goes out as soon as it cannot be the beginning of a call. However the text is cut, the
 //! same is said; and each byte is looked at a bounded number of times.
 //!
-//! Most dialects are *marked* ([`marked`]): delimiters begin and end thoughts and calls, and what lies between is read by one of
-//! a few functions. To add one: a file here with a `static` of type [`Dialect`], and a line in [`DIALECTS`].
+//! Most dialects are a row: a [`Dialect`] with its names, what tells it, how it writes a call, and the grammar by which the
+//! engine in `blocks` reads it; what lies in a block is JSON, tags (`shape`), or read by a small function in the file of the
+//! family. A few are machines of their own on `tokens`. To add one: a `static` of type [`Dialect`] in the file of its family,
+//! and a line in [`DIALECTS`].
 
 mod arg_keys;
 mod blocks;

@@ -9,10 +9,10 @@
 //! ```
 use super::{
     Call, Dialect, Problem, Said, Setting,
-    blocks::{self, Block, Json, Rules},
+    blocks::{self, Block, Grammar, Json},
     bodies::read_or_text,
     json, pythonic,
-    tokens::{self, Grammar, say},
+    tokens::{self, Machine, say},
     writing::{ArgumentMap, Writing},
 };
 use serde_json::Value;
@@ -41,7 +41,7 @@ pub(super) static LLAMA4_PYTHONIC: Dialect = Dialect {
 pub(super) static OLMO3: Dialect = Dialect {
     name: "olmo3",
     models: &["olmo-3", "olmo3"],
-    reader: |setting| blocks::reader(&OLMO3_RULES, setting),
+    reader: |setting| blocks::reader(&OLMO3_GRAMMAR, setting),
     signs: &[&["<function_calls>"]],
     writing: Writing::Own(|name, arguments| {
         format!("<function_calls>{}</function_calls>", python_call(name, arguments))
@@ -49,7 +49,7 @@ pub(super) static OLMO3: Dialect = Dialect {
     ..Dialect::BASE
 };
 
-static OLMO3_RULES: Rules = Rules {
+static OLMO3_GRAMMAR: Grammar = Grammar {
     blocks: &[Block {
         json: Json::None,
         ..Block::new("<function_calls>", &["</function_calls>"], |body, _, said| match body.cut {
@@ -58,7 +58,7 @@ static OLMO3_RULES: Rules = Rules {
         })
     }],
     noise: &["<|im_end|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 pub(super) static LFM2: Dialect = Dialect {
@@ -93,7 +93,7 @@ enum Within {
     Call(String),
 }
 
-impl Grammar for Lfm2 {
+impl Machine for Lfm2 {
     fn opens_calls(&self) -> Vec<&'static str> {
         if self.setting.find_calls { vec!["<|tool_call_start|>"] } else { Vec::new() }
     }

@@ -4,7 +4,7 @@
 //! the arguments on the lines after it, with `>>>all` before text.
 use super::{
     Call, Dialect, Said, Setting,
-    blocks::{self, Block, Body, Json, Rules, say},
+    blocks::{self, Block, Body, Grammar, Json, say},
     bodies::{bare, json_or_text, mended},
     writing::{JsonCall, Writing},
 };
@@ -64,27 +64,27 @@ pub(super) static FUNCTIONARY_V32: Dialect = Dialect {
 const TO: &str = ">>>";
 const OBJECT: Block = Block { kept: 1, json: Json::Last, ..Block::new("{", &[], bare) };
 const LIST: Block = Block { open: "[", ..OBJECT };
-const LLAMAS: Rules = Rules { noise: &["<|eom_id|>", "<|eot_id|>"], ..Rules::NONE };
+const LLAMAS: Grammar = Grammar { noise: &["<|eom_id|>", "<|eot_id|>"], ..Grammar::NONE };
 
-static LLAMA: Rules =
-    Rules { blocks: &[OBJECT, LIST], frame: &["<|python_tag|>"], between: &[';', ','], ..LLAMAS };
-static LISTS: Rules = Rules {
+static LLAMA: Grammar =
+    Grammar { blocks: &[OBJECT, LIST], frame: &["<|python_tag|>"], between: &[';', ','], ..LLAMAS };
+static LISTS: Grammar = Grammar {
     blocks: &[OBJECT, LIST, Block::new("```json", &["```"], bare)],
     frame: &["[TOOL_CALLS]", "<tool_call>", "</tool_call>"],
     between: &[';', ','],
     ..LLAMAS
 };
-static FUNCTOOLS: Rules = Rules {
+static FUNCTOOLS: Grammar = Grammar {
     blocks: &[Block { open: "functools[", read: json_or_text, ..OBJECT }],
     noise: &["<|eot_id|>", "<|end|>", "<|tool_call|>", "<|/tool_call|>"],
     hush_after_blocks: true,
-    ..Rules::NONE
+    ..Grammar::NONE
 };
-static ELEMENTS: Rules = Rules {
+static ELEMENTS: Grammar = Grammar {
     blocks: &[Block::new("<function=", &["</function>"], element), code_block("<|python_tag|>")],
     ..LLAMAS
 };
-static LINES: Rules = Rules {
+static LINES: Grammar = Grammar {
     blocks: &[Block { json: Json::Some, stop: &[TO], ..Block::new(TO, &["<|eot_id|>"], lines) }],
     frame: &[">>>all\n"],
     ..LLAMAS

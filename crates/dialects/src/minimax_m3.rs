@@ -8,7 +8,7 @@
 //! ```
 use super::{
     Call, Dialect, Setting,
-    blocks::{Block, Json, Rules, Thought, reader},
+    blocks::{Block, Grammar, Json, Thought, reader},
     bodies::read_or_text,
     typed::{Schema, typed},
     writing::{ArgumentMap, Writing, bare},
@@ -18,13 +18,13 @@ use serde_json::{Map, Value};
 pub(super) static MINIMAX_M3: Dialect = Dialect {
     name: "minimax_m3",
     models: &["minimax-m3"],
-    reader: |setting| reader(&RULES, setting),
+    reader: |setting| reader(&GRAMMAR, setting),
     signs: &[&["]<]minimax[>["]],
     writing: Writing::Own(written),
     ..Dialect::BASE
 };
 
-static RULES: Rules = Rules {
+static GRAMMAR: Grammar = Grammar {
     thoughts: &[Thought::new("<mm:think>", &["</mm:think>"])],
     blocks: &[Block {
         json: Json::None,
@@ -33,7 +33,7 @@ static RULES: Rules = Rules {
         })
     }],
     noise: &["[e~["],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 const MARK: &str = "]<]minimax[>[";

@@ -4,7 +4,7 @@
 //! After the calls a reply has no more text.
 use super::{
     Call, Dialect, Said, Setting,
-    blocks::{self, Block, Body, Json, Rules, Thought, say},
+    blocks::{self, Block, Body, Grammar, Json, Thought, say},
     bodies::{calls, mended},
     writing::Writing,
 };
@@ -14,8 +14,8 @@ pub(super) static MISTRAL: Dialect = Dialect {
     name: "mistral",
     models: &["mistral", "mixtral", "ministral", "magistral", "devstral", "codestral", "pixtral", "voxtral"],
     reader: |setting| {
-        let rules = if setting.variant == "pre_v11" { &LISTS } else { &NAMED };
-        blocks::reader(rules, setting)
+        let grammar = if setting.variant == "pre_v11" { &LISTS } else { &NAMED };
+        blocks::reader(grammar, setting)
     },
     signs: &[&["[TOOL_CALLS]"]],
     writing: Writing::Named(["[TOOL_CALLS]", "[ARGS]", ""]),
@@ -25,11 +25,11 @@ pub(super) static MISTRAL: Dialect = Dialect {
 const CALLS: &str = "[TOOL_CALLS]";
 const THOUGHTS: &[Thought] = &[Thought::new("[THINK]", &["[/THINK]"]), blocks::THINK];
 
-static NAMED: Rules = rules(&[Block { inner: &["[CALL_ID]", "[ARGS]"], ..block(named) }], false);
-static LISTS: Rules = rules(&[block(list)], true);
+static NAMED: Grammar = grammar(&[Block { inner: &["[CALL_ID]", "[ARGS]"], ..block(named) }], false);
+static LISTS: Grammar = grammar(&[block(list)], true);
 
-const fn rules(blocks: &'static [Block], once: bool) -> Rules {
-    Rules { thoughts: THOUGHTS, blocks, noise: &["</s>"], hush_after_blocks: true, once, ..Rules::NONE }
+const fn grammar(blocks: &'static [Block], once: bool) -> Grammar {
+    Grammar { thoughts: THOUGHTS, blocks, noise: &["</s>"], hush_after_blocks: true, once, ..Grammar::NONE }
 }
 
 const fn block(read: fn(&Body<'_>, &Setting, &mut Vec<Said>)) -> Block {

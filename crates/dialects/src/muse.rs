@@ -1,4 +1,4 @@
-//! Muse and Muse Glimmer: each message goes to someone, and calls are XML of their own.
+//! [`MUSE`] and [`MUSE_GLIMMER`]: each message has a recipient, and calls are XML of their own.
 //!
 //! ```text
 //!  to=self<|message|>I must look.<|eom|><|start|>assistant to=look<|message|><atem:function_calls>
@@ -11,7 +11,7 @@ use super::{
     Dialect, Reader, Said, Setting,
     parameters::Reading,
     shape::{Shape, Tag, TagOptions, named_tag},
-    tokens::{self, Grammar, recipient, say},
+    tokens::{self, Machine, recipient, say},
     writing::{ArgumentMap, Writing, bare},
 };
 use serde_json::Value;
@@ -45,9 +45,9 @@ const LONGEST_HEADER: usize = 1_000;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// Strings stay strings where the schema says so; a message to nobody is a thought.
+    /// Strings stay strings where the schema says so; a message without a recipient is a thought.
     Muse,
-    /// Whatever is JSON is JSON; a message to nobody is text.
+    /// A value that is JSON is JSON; a message without a recipient is text.
     Glimmer,
 }
 
@@ -78,7 +78,7 @@ enum Within {
     },
     Text,
     Thoughts,
-    /// For someone who is not here: the harness itself.
+    /// For a recipient that is not here: the harness itself.
     Hidden,
     /// Right behind `<|message|>`: blanks may stand before calls. Then it goes on with this.
     Opened {
@@ -91,7 +91,7 @@ enum Within {
     Outside,
 }
 
-impl Grammar for Muse {
+impl Machine for Muse {
     fn opens_calls(&self) -> Vec<&'static str> {
         if self.setting.find_calls { vec![CALLS] } else { Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Calls written as tags: one for the call, one for each parameter. A [`Shape`] says how they look, so that one reader
+//! [`Reading`]: reads calls written as tags: one for the call, one for each parameter. A [`Shape`] says how they look, so that one reader
 //! serves `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">…` and `f<arg_key>a</arg_key>…` alike.
 //!
 //! A value holds any text but what ends it, therefore delimiters do not count there ([`Scan`]).
@@ -215,6 +215,16 @@ impl Scan {
     }
 }
 
+/// How a call ends.
+struct End {
+    /// Where its parameters began.
+    start: usize,
+    /// Whether it has an end.
+    closed: bool,
+    /// What is missing of its last parameter.
+    doubt: Option<Problem>,
+}
+
 /// Reads what stands in a block.
 struct Body<'a> {
     reading: &'a Reading,
@@ -270,9 +280,33 @@ impl<'a> Body<'a> {
         let parameters = tool.map_or(&Value::Null, |tool| &tool.parameters);
         let schema = if shape.options.ignores_schema { Schema::ANYTHING } else { Schema::new(parameters) };
         let mut call = Parameters { shape, schema, found: Map::new(), given: 0 };
+        let End { start, closed, doubt } = self.given(name, &mut call)?;
+        if name.is_empty() && !closed {
+            // Hardly more than its beginning came: the calls before it count.
+            return Ok(());
+        }
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            return Err("a call has no name".into());
+        }
+        if !closed && !self.says_beginning(call.given, doubt.is_some()) {
+            return Err(doubt.unwrap_or_else(|| Problem::cut_off(format!("the end of the call of `{name}`"))));
+        }
+        let body = self.text[start..self.at].trim_end().trim_end_matches(shape.call.close);
+        let arguments = call.arguments(body)?;
+        self.said.push(Said::Call(Call::new(name, arguments)));
+        if !closed {
+            let why = doubt.unwrap_or_else(|| Problem::cut_off(format!("the end of the call of `{name}`")));
+            self.said.push(Said::problem(why));
+        }
+        Ok(())
+    }
+
+    /// Takes in what the call is given, to its end.
+    fn given(&mut self, name: &str, call: &mut Parameters<'_>) -> Result<End, Problem> {
+        let shape = self.reading.shape;
         let mut start = self.at;
         let mut doubt = None;
-        let closed = loop {
+        loop {
             match self.next() {
                 Some(delimiter) if shape.parameter.opens.contains(&delimiter) => match self.parameter() {
                     Some((parameter, value, attributes, whole)) => {
@@ -295,34 +329,18 @@ impl<'a> Body<'a> {
                         continue;
                     }
                     self.at = at - delimiter.len();
-                    break true;
+                    return Ok(End { start, closed: true, doubt });
                 }
-                Some(delimiter) if delimiter == shape.call.close => break true,
+                Some(delimiter) if delimiter == shape.call.close => {
+                    return Ok(End { start, closed: true, doubt });
+                }
                 Some(_) => {}
                 None => {
                     self.at = self.text.len();
-                    break !self.is_cut;
+                    return Ok(End { start, closed: !self.is_cut, doubt });
                 }
             }
-        };
-        if name.is_empty() && !closed {
-            // Hardly more than its beginning came: the calls before it count.
-            return Ok(());
         }
-        if name.is_empty() || name.contains(char::is_whitespace) {
-            return Err("a call has no name".into());
-        }
-        if !closed && !self.says_beginning(call.given, doubt.is_some()) {
-            return Err(doubt.unwrap_or_else(|| Problem::cut_off(format!("the end of the call of `{name}`"))));
-        }
-        let body = self.text[start..self.at].trim_end().trim_end_matches(shape.call.close);
-        let arguments = call.arguments(body)?;
-        self.said.push(Said::Call(Call::new(name, arguments)));
-        if !closed {
-            let why = doubt.unwrap_or_else(|| Problem::cut_off(format!("the end of the call of `{name}`")));
-            self.said.push(Said::problem(why));
-        }
-        Ok(())
     }
 
     fn without_namespace(&self, name: &'a str) -> &'a str {

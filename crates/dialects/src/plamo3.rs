@@ -7,7 +7,7 @@
 //! ```
 use super::{
     Call, Dialect, Said, Setting,
-    blocks::{self, Block, Body, CutDelimiter, Rules, Thought},
+    blocks::{self, Block, Body, CutDelimiter, Grammar, Thought},
     bodies::mended,
     writing::Writing,
 };
@@ -15,7 +15,7 @@ use super::{
 pub(super) static PLAMO3: Dialect = Dialect {
     name: "plamo3",
     models: &["plamo-3", "plamo3"],
-    reader: |setting| blocks::reader(&RULES, setting),
+    reader: |setting| blocks::reader(&GRAMMAR, setting),
     writing: Writing::Named([
         "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>",
         "<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>",
@@ -29,7 +29,7 @@ const END: &str = "<|plamo:end_tool_requests:plamo|>";
 const NAME: &str = "<|plamo:begin_tool_name:plamo|>";
 const NAME_END: &str = "<|plamo:end_tool_name:plamo|>";
 
-static RULES: Rules = Rules {
+static GRAMMAR: Grammar = Grammar {
     thoughts: &[Thought::new("<|plamo:begin_think:plamo|>", &["<|plamo:end_think:plamo|>"])],
     blocks: &[Block {
         stop: &[REQUEST, END],
@@ -38,7 +38,7 @@ static RULES: Rules = Rules {
     noise: &["<|plamo:tag|>", "<|plamo:eos|>"],
     frame: &["<|plamo:begin_tool_requests:plamo|>", END],
     cut: CutDelimiter::ProblemWithLetters,
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 fn call(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {

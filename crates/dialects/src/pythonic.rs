@@ -1,4 +1,4 @@
-//! Calls as a list of Python calls: `[look(path='a.txt'), add(x=1, y=-2.5)]`.
+//! [`read`]: reads calls as a list of Python calls, `[look(path='a.txt'), add(x=1, y=-2.5)]`.
 //!
 //! ```text
 //! calls    = "[" [ call ("," call)* [","] ] "]"

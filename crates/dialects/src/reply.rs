@@ -1,4 +1,4 @@
-//! What holds for a reply in any dialect, around the reader of that dialect:
+//! [`reader`]: applies to a reply in any dialect, around the reader of that dialect:
 //!
 //! - A call in thoughts that were never closed is meant, where it is whole and calls a tool that there is.
 //! - What ends a reply for the server is not text.
@@ -135,7 +135,7 @@ fn inner(call: &Call, setting: &Setting) -> Option<Map<String, Value>> {
         if !schema.is_known() {
             return None;
         }
-        // Where it was read nobody knew what it is.
+        // Where it was read, its type was unknown.
         if let Value::String(text) = value
             && schema.kinds().are_known()
         {

@@ -11,7 +11,7 @@
 //! ```
 use super::{
     Call, Dialect, Reader, Said, Setting,
-    blocks::{self, Block, Body, Json, Rules, THINK, Thought},
+    blocks::{self, Block, Body, Grammar, Json, THINK, Thought},
     bodies::{json_or_beginning, json_or_text, mended},
     json::{self, Parsed},
     writing::{JsonCall, Writing},
@@ -98,17 +98,17 @@ pub(super) static GIGACHAT3: Dialect = Dialect {
 };
 pub(super) static PLAIN: Dialect = Dialect { name: "plain", models: &[], reader: plain, ..Dialect::BASE };
 
-static PLUGIN: Rules = Rules {
+static PLUGIN: Grammar = Grammar {
     blocks: &[
         Block::new("<|action_start|><|plugin|>", &["<|action_end|>"], json_or_text),
         Block::new("<|action_start|> <|plugin|>", &["<|action_end|>"], json_or_text),
     ],
     noise: &["<|im_end|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
-static TOOL_CALLS: Rules =
-    Rules { blocks: &[Block::new("<tool_calls>", &["</tool_calls>"], json_or_text)], ..Rules::NONE };
-static APRIEL: Rules = Rules {
+static TOOL_CALLS: Grammar =
+    Grammar { blocks: &[Block::new("<tool_calls>", &["</tool_calls>"], json_or_text)], ..Grammar::NONE };
+static APRIEL: Grammar = Grammar {
     thoughts: &[
         Thought {
             first: true,
@@ -119,46 +119,46 @@ static APRIEL: Rules = Rules {
     ],
     blocks: TOOL_CALLS.blocks,
     noise: &["[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]", "<|end|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
-static NEMOTRON: Rules = Rules {
+static NEMOTRON: Grammar = Grammar {
     blocks: &[Block::new("<TOOLCALL>", &["</TOOLCALL>"], json_or_text)],
     noise: &["<SPECIAL_12>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
-static PREFIXED: Rules = Rules {
+static PREFIXED: Grammar = Grammar {
     thoughts: &[Thought::new("<|inner_prefix|>", &["<|inner_suffix|>"])],
     blocks: &[Block::new("<|tools_prefix|>", &["<|tools_suffix|>"], keyed)],
     noise: &["<|assistant_end|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
-static ERNIE: Rules = Rules {
+static ERNIE: Grammar = Grammar {
     blocks: &[Block::new("<tool_call>", &["</tool_call>"], json_or_text)],
     noise: &["<response>", "</response>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
-static REKA: Rules = Rules {
+static REKA: Grammar = Grammar {
     blocks: &[Block::new("<tool_call>", &["</tool_call>"], json_or_beginning)],
     noise: &["<sep>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
-static CAT: Rules = Rules {
+static CAT: Grammar = Grammar {
     thoughts: &[Thought::new("<longcat_think>", &["</longcat_think>"])],
     blocks: &[Block::new("<longcat_tool_call>", &["</longcat_tool_call>"], as_it_is)],
     noise: &["</longcat_s>"],
     hush_after_blocks: true,
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 const GIGA_CALL: Block = Block {
     json: Json::Last,
     ..Block::new("<|message_sep|>\n\nfunction call<|role_sep|>", &[], json_or_beginning)
 };
-static GIGA: Rules = Rules {
+static GIGA: Grammar = Grammar {
     blocks: &[GIGA_CALL, Block { open: "<|function_call|>", ..GIGA_CALL }],
     noise: &["<|message_sep|>"],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
-static NO_SIGNS: Rules = Rules { thoughts: &[], ..Rules::NONE };
+static NO_SIGNS: Grammar = Grammar { thoughts: &[], ..Grammar::NONE };
 
 pub(super) fn plain(setting: &Setting) -> Box<dyn Reader> {
     blocks::reader(&NO_SIGNS, setting)

@@ -1,8 +1,8 @@
-//! Tools for a model whose server knows none: a provider around a provider, with calls written as text.
+//! [`TextToolCalls`]: tools for a model whose server knows none, as a provider around a provider.
 //!
 //! To the model everything is text: the system prompt tells the tools and how to call them ([`voice`]), calls and results
-//! stand in the history as its dialect writes them. What it answers goes through the dialect's reader. Who can hold the
-//! model to the form of a call is told it with the request ([`haft_core::CallForm`]).
+//! stand in the history as its dialect writes them. What it answers goes through the dialect's reader. A server that
+//! can hold the model to the form of a call gets it with the request ([`haft_core::CallForm`]).
 use crate::{Call, DIALECTS, Dialect, Said, Setting, dialect, spoken_by};
 use fallback::Fallback;
 use futures::{StreamExt, stream::BoxStream};
@@ -17,7 +17,7 @@ mod voice;
 
 /// The name of a call that cannot be read, for it has none.
 const UNREADABLE: &str = "unreadable_call";
-/// What most models have seen: the dialect of those of whom nothing is known.
+/// What most models have seen: the dialect of unknown models.
 const COMMON: &str = "hermes";
 
 /// A call as a model that speaks this dialect writes it; in hermes' way where a dialect has none.
@@ -70,7 +70,7 @@ impl TextToolCalls {
         Self { is_fallback: true, ..Self::listening(inner, dialect).unheld() }
     }
 
-    /// Nobody holds the model to the form of its calls.
+    /// The model is not held to the form of its calls.
     pub fn unheld(self) -> Self {
         Self { is_held: false, ..self }
     }

@@ -1,11 +1,11 @@
-//! Dialects of tokens: delimiters from a vocabulary of their own stand between texts, and a [`Grammar`] says what they mean.
+//! [`reader`]: tells delimiters from the text between them; a [`Machine`] says what they mean.
 use super::{
     Reader, Said,
     delimiters::{Delimiters, Found},
 };
 
 /// What the delimiters and texts of a dialect mean.
-pub(super) trait Grammar: Send {
+pub(super) trait Machine: Send {
     /// More text; in how many pieces it comes means nothing.
     fn text(&mut self, text: &str, said: &mut Vec<Said>);
     /// A delimiter.
@@ -21,22 +21,22 @@ pub(super) trait Grammar: Send {
 /// A reader that tells delimiters from text.
 pub(super) fn reader(
     delimiters: &'static [&'static str],
-    grammar: impl Grammar + 'static,
+    machine: impl Machine + 'static,
 ) -> Box<dyn Reader> {
     let delimiters = Delimiters::new(delimiters.iter().copied());
-    Box::new(Tokens { delimiters, grammar, held: String::new() })
+    Box::new(Tokens { delimiters, machine, held: String::new() })
 }
 
 struct Tokens<G> {
     delimiters: Delimiters,
-    grammar: G,
+    machine: G,
     /// What may be the beginning of a delimiter.
     held: String,
 }
 
-impl<G: Grammar> Reader for Tokens<G> {
+impl<G: Machine> Reader for Tokens<G> {
     fn opens_calls(&self) -> Vec<&'static str> {
-        self.grammar.opens_calls()
+        self.machine.opens_calls()
     }
 
     fn push(&mut self, text: &str, said: &mut Vec<Said>) {
@@ -47,7 +47,7 @@ impl<G: Grammar> Reader for Tokens<G> {
             match self.delimiters.find(&buffer, from, false) {
                 Found::Delimiter { at, delimiter, .. } => {
                     self.text(&buffer[from..at], said);
-                    self.grammar.delimiter(delimiter, said);
+                    self.machine.delimiter(delimiter, said);
                     from = at + delimiter.len();
                 }
                 Found::Open(at) => {
@@ -61,14 +61,14 @@ impl<G: Grammar> Reader for Tokens<G> {
     fn end(&mut self, said: &mut Vec<Said>) {
         let held = std::mem::take(&mut self.held);
         self.text(&held, said);
-        self.grammar.end(said);
+        self.machine.end(said);
     }
 }
 
-impl<G: Grammar> Tokens<G> {
+impl<G: Machine> Tokens<G> {
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         if !text.is_empty() {
-            self.grammar.text(text, said);
+            self.machine.text(text, said);
         }
     }
 }

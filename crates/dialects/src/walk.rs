@@ -1,4 +1,4 @@
-//! Follows a JSON value that comes piece by piece, and says at once where it ends or stops being one.
+//! [`Walk`]: follows a JSON value that comes piece by piece, and says at once where it ends or stops being one.
 
 /// More lists within lists than this are not read; `serde_json` stops soon after.
 const DEEPEST: usize = 120;

@@ -1,8 +1,8 @@
-//! Where a block ends: at a delimiter outside of its JSON, or with the JSON itself.
+//! [`Inside`]: finds where a block ends: at a delimiter outside of its JSON, or with the JSON itself.
 use super::{
     Delimiters,
     act::Act,
-    rules::{Block, Json},
+    grammar::{Block, Json},
 };
 use crate::{
     delimiters::Found,

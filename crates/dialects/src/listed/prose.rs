@@ -3,7 +3,7 @@ use super::{
     super::{
         Reader, Said, Setting,
         pythonic::{self, Beginning},
-        tokens::{self, Grammar, say},
+        tokens::{self, Machine, say},
     },
     call,
 };
@@ -48,11 +48,11 @@ struct Lists {
     next_look: usize,
     /// How many bytes from here on were read loosely, and are no list.
     tried: usize,
-    /// Whether a list that comes now is meant as one, whoever is called: nothing was said before it.
+    /// Whether a list that comes now is meant as one, even if it calls no known tool: nothing was said before it.
     expected: bool,
 }
 
-impl Grammar for Lists {
+impl Machine for Lists {
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         if !self.setting.find_calls {
             return say(said, Said::Text, text);

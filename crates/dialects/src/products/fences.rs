@@ -1,4 +1,4 @@
-//! Dialects that live in Markdown: fenced blocks, and JSON objects that begin a line.
+//! [`reader`]: reads dialects that live in Markdown: fenced blocks, and JSON objects that begin a line.
 use crate::{Reader, Said, json::JsonEnd, reply::without_endings, tokens::say};
 
 /// What the blocks of a dialect mean.

@@ -11,7 +11,7 @@
 //! ```
 use crate::{
     Call, Dialect, Results, Setting,
-    blocks::{self, Block, Json, Rules, Thought},
+    blocks::{self, Block, Grammar, Json, Thought},
     bodies::read_or_text,
     typed::{Schema, typed_by_looks},
     writing::{ArgumentMap, Writing, bare},
@@ -28,7 +28,7 @@ pub(crate) static TOOL_USE_XML: Dialect = Dialect {
     ..Dialect::BASE
 };
 
-static RULES: Rules = Rules {
+static RULES: Grammar = Grammar {
     thoughts: &[Thought::new("<thinking>", &["</thinking>"])],
     blocks: &[Block {
         json: Json::None,
@@ -36,7 +36,7 @@ static RULES: Rules = Rules {
             read_or_text(body, calls(body.text, setting), said);
         })
     }],
-    ..Rules::NONE
+    ..Grammar::NONE
 };
 
 fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {

@@ -1,4 +1,5 @@
-//! Calls in thoughts that were never closed: what may be one is held back until the thoughts or the reply end.
+//! [`Unclosed`]: finds calls in thoughts that were never closed. What may be one is held back until the thoughts or the reply
+//! end.
 use super::super::{Reader, Said, Setting, delimiters::Delimiters};
 
 /// Thoughts as they come.
@@ -69,7 +70,7 @@ pub(super) fn calls(
         Said::Text(_) | Said::Thinking(_) | Said::ThinkingEnd => true,
     };
     let first = said.iter().position(|said| matches!(said, Said::Call(_)))?;
-    // Who calls a tool that nobody knows, after words about how that is done, may be quoting.
+    // A model that calls an unknown tool after words about how that is done may be quoting.
     let is_meant = first == 0 || !setting.tools.is_empty();
     if !is_meant || !said.iter().all(is_good) {
         return None;

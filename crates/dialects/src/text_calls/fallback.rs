@@ -1,4 +1,4 @@
-//! Calls in the text of a reply that may still bring native ones, which come first.
+//! [`Fallback`]: holds calls in the text of a reply that may still bring native ones, which come first.
 use crate::{Said, products::SENTINEL};
 
 /// From the first call in the text on, everything waits for the end of the reply.

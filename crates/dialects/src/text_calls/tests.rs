@@ -222,13 +222,13 @@ fn a_models_name_says_which_dialect_it_speaks() {
         ("LFM2-8B-A1B", Some("lfm2")),
         ("muse-glimmer-30b", Some("muse_glimmer")),
         ("muse-70b", Some("muse")),
-        ("nobody-1b", None),
+        ("unknown-1b", None),
     ];
     for (model, expected) in table {
         assert_eq!(name(model), expected, "{model}");
     }
     let spoken = TextToolCalls::auto(Arc::new(Scripted::new([])));
-    assert_eq!(spoken.dialect("nobody-1b").name, "hermes");
+    assert_eq!(spoken.dialect("unknown-1b").name, "hermes");
     assert_eq!(spoken.dialect("olmo-3-7b").name, "olmo3");
 }
 

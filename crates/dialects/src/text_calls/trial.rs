@@ -1,8 +1,8 @@
-//! A reply of a model of which nobody knows what it speaks: if it has calls in another dialect, they count.
+//! [`Trial`]: keeps the reply of a model whose dialect is unknown. If it has calls in another dialect, they count.
 use crate::{Call, Dialect, Said, Setting, by_delimiters};
 use std::sync::{Arc, OnceLock};
 
-/// Longer replies are not looked at: a call of that length was meant for nobody.
+/// Longer replies are not looked at: a call of that length was not meant.
 const LONGEST: usize = 1 << 20;
 
 /// Keeps a reply until its end.

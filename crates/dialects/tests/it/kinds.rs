@@ -110,7 +110,7 @@ fn a_call_in_thoughts_that_end_is_thought() {
         let call = written(dialect, &call("look", json!({"n": 1})));
         let text = format!("<think>Perhaps {call} hm</think>No.");
         assert_eq!(shown(&said(dialect, &setting(), &text)), format!("~Perhaps {call} hm~No."), "{name}");
-        // Nor is one that nobody offers.
+        // Nor is one that is not offered.
         let unknown = Setting { tools: vec![tool("other", json!({}))].into(), ..Setting::default() };
         let text = format!("<think>Perhaps {call}");
         assert_eq!(shown(&said(dialect, &unknown, &text)), format!("~Perhaps {call}~"), "{name}");

@@ -8,7 +8,7 @@ fn each_message_is_for_whom_it_says() {
     let call = |arguments: &str| Said::Call(a_call("look", arguments));
     let table = [
         ("to the < point", vec![text("to the < point")]),
-        ("to=nobody", vec![text("to=nobody")]),
+        ("to=none", vec![text("to=none")]),
         (" to=user<|message|>A <|b <atem:function_calls>", vec![text("A <|b <atem:function_calls>")]),
         (
             " to=self<|message|>hm<|eom|><|start|>assistant to=look<|message|>\n<atem:function_calls>\n<atem:invoke \

@@ -131,7 +131,7 @@ fn guessed(text: &str) -> (Option<&'static str>, Vec<String>) {
     (Some(dialect.name), heard.collect())
 }
 
-// P-18, P-25: nobody invents a call from one that is broken.
+// P-18, P-25: no dialect makes a call of one that is broken.
 #[test]
 fn a_broken_call_is_a_problem_of_its_own_dialect() {
     let table: [(&str, Option<&str>, &[&str]); 19] = [

@@ -1,9 +1,9 @@
-//! What makes a dialect with blocks: its delimiters, and what they mean.
+//! [`Grammar`]: what makes a dialect with delimiters.
 use super::say;
 use crate::{Problem, Said, Setting, shape::Shape};
 
-/// The delimiters of a dialect. Of two that begin at the same place the longer one counts.
-pub(crate) struct Rules {
+/// How a dialect is read: its delimiters, and what they mean. Of two that begin at the same place the longer one counts.
+pub(crate) struct Grammar {
     pub(crate) thoughts: &'static [Thought],
     pub(crate) blocks: &'static [Block],
     /// Delimiters that mean nothing, and are left out of the text.
@@ -30,7 +30,7 @@ pub(crate) struct Rules {
     pub(crate) words_are_cut: bool,
 }
 
-impl Rules {
+impl Grammar {
     /// `<think>` and nothing else: for a dialect to begin from.
     pub(crate) const NONE: Self = Self {
         thoughts: &[THINK],
