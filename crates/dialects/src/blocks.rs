@@ -33,6 +33,7 @@ pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Re
         between: false,
         hushed: None,
         held: None,
+        is_behind_call: false,
         has_thought: false,
         forgotten: 0,
         open: None,
@@ -98,6 +99,8 @@ struct Blocks {
     hushed: Option<String>,
     /// Text that may turn out to be thoughts.
     held: Option<String>,
+    /// Whether what is held back stands behind a call.
+    is_behind_call: bool,
     /// Whether thoughts were opened.
     has_thought: bool,
     /// How many blocks ended where the end of a value was forgotten.
@@ -409,6 +412,10 @@ impl Blocks {
         let holds_calls = read.iter().any(|said| matches!(said, Said::Call(_)));
         self.is_done |= self.grammar.once && holds_calls;
         self.between = !self.grammar.between.is_empty() && holds_calls;
+        self.is_behind_call = self.grammar.has_only_calls_between && holds_calls;
+        if self.is_behind_call {
+            self.held.get_or_insert_default();
+        }
         match read.iter().any(|said| matches!(said, Said::Text(_))) {
             true => self.begun = true,
             false if self.grammar.hush_after_blocks && self.setting.tools.is_empty() => {
@@ -443,6 +450,13 @@ impl Blocks {
     /// Calls begin.
     fn leave_prose(&mut self, said: &mut Vec<Said>) {
         match &mut self.held {
+            Some(held) if self.is_behind_call => {
+                let between = std::mem::take(held);
+                if !between.trim().is_empty() {
+                    said.push(Said::problem(format!("text between calls: `{}`", between.trim())));
+                }
+                self.held = None;
+            }
             Some(held) if !self.leaks && self.setting.tools.is_empty() && held.ends_with("\n\n") => {
                 said.push(Said::problem(format!("thoughts before the calls: `{}`", held.trim())));
                 self.held = None;

@@ -9,10 +9,9 @@
 //! ```
 use super::{
     Call, Dialect, Problem, Said, Setting,
-    blocks::{self, Block, Grammar, Json},
+    blocks::{self, Block, Body, Grammar, Json},
     bodies::read_or_text,
     json, pythonic,
-    tokens::{self, Machine, say},
     writing::{ArgumentMap, Writing},
 };
 use serde_json::Value;
@@ -50,13 +49,7 @@ pub(super) static OLMO3: Dialect = Dialect {
 };
 
 static OLMO3_GRAMMAR: Grammar = Grammar {
-    blocks: &[Block {
-        json: Json::None,
-        ..Block::new("<function_calls>", &["</function_calls>"], |body, _, said| match body.cut {
-            true => body.stays(Problem::cut_off("the end of a call"), said),
-            false => read_or_text(body, calls(body.text), said),
-        })
-    }],
+    blocks: &[Block { json: Json::None, ..Block::new("<function_calls>", &["</function_calls>"], whole) }],
     noise: &["<|im_end|>"],
     ..Grammar::NONE
 };
@@ -64,12 +57,7 @@ static OLMO3_GRAMMAR: Grammar = Grammar {
 pub(super) static LFM2: Dialect = Dialect {
     name: "lfm2",
     models: &["lfm2", "lfm-2"],
-    reader: |setting| {
-        let open = || tokens::is_open(&setting.prompt_end, "<think>", "</think>");
-        let thinks = setting.split_thinking && setting.begins_thinking.unwrap_or_else(open);
-        let within = if thinks { Within::Thought } else { Within::Text };
-        tokens::reader(LFM2_SIGNS, Lfm2 { within, after_call: None, setting: setting.clone() })
-    },
+    reader: |setting| blocks::reader(&LFM2_GRAMMAR, setting),
     signs: &[&["<|tool_call_start|>"]],
     writing: Writing::Own(|name, arguments| {
         format!("<|tool_call_start|>[{}]<|tool_call_end|>", python_call(name, arguments))
@@ -77,81 +65,20 @@ pub(super) static LFM2: Dialect = Dialect {
     ..Dialect::BASE
 };
 
-static LFM2_SIGNS: &[&str] =
-    &["<think>", "</think>", "<|tool_call_start|>", "<|tool_call_end|>", "<|im_end|>"];
+static LFM2_GRAMMAR: Grammar = Grammar {
+    blocks: &[Block { json: Json::None, ..Block::new("<|tool_call_start|>", &["<|tool_call_end|>"], whole) }],
+    noise: &["<|im_end|>"],
+    frame: &["<|tool_call_end|>"],
+    // As with the parser that SGLang has for this model.
+    has_only_calls_between: true,
+    ..Grammar::NONE
+};
 
-struct Lfm2 {
-    within: Within,
-    /// The text after the latest call: between two calls it is none, as with the parser that SGLang has for this model.
-    after_call: Option<String>,
-    setting: Setting,
-}
-
-enum Within {
-    Text,
-    Thought,
-    Call(String),
-}
-
-impl Machine for Lfm2 {
-    fn opens_calls(&self) -> Vec<&'static str> {
-        if self.setting.find_calls { vec!["<|tool_call_start|>"] } else { Vec::new() }
-    }
-
-    fn text(&mut self, text: &str, said: &mut Vec<Said>) {
-        match (&mut self.within, &mut self.after_call) {
-            (Within::Text, Some(after)) => after.push_str(text),
-            (Within::Text, None) => say(said, Said::Text, text),
-            (Within::Thought, _) => say(said, Said::Thinking, text),
-            (Within::Call(body), _) => body.push_str(text),
-        }
-    }
-
-    fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
-        let Setting { split_thinking, find_calls, .. } = self.setting;
-        match (&self.within, delimiter) {
-            (Within::Call(_), "<|tool_call_end|>") => self.close(delimiter, said),
-            (Within::Thought, "</think>") => {
-                self.within = Within::Text;
-                said.push(Said::ThinkingEnd);
-            }
-            (Within::Text, "<think>") if split_thinking => self.within = Within::Thought,
-            (Within::Text, "</think>") if split_thinking => {}
-            (Within::Text, "<|tool_call_start|>") if find_calls => self.within = Within::Call(String::new()),
-            (Within::Text, "<|tool_call_end|>") if find_calls => {}
-            (Within::Text | Within::Thought, "<|im_end|>") => {}
-            _ => self.text(delimiter, said),
-        }
-    }
-
-    fn end(&mut self, said: &mut Vec<Said>) {
-        self.close("", said);
-        say(said, Said::Text, &self.after_call.take().unwrap_or_default());
-    }
-}
-
-impl Lfm2 {
-    /// What cannot be read stays text.
-    fn close(&mut self, delimiter: &str, said: &mut Vec<Said>) {
-        let Within::Call(body) = std::mem::replace(&mut self.within, Within::Text) else { return };
-        let before = self.after_call.take().unwrap_or_default();
-        let calls = match delimiter.is_empty() {
-            true => Err(Problem::cut_off("the end of a call")),
-            false => calls(&body).map_err(Problem::from),
-        };
-        match calls {
-            Ok(calls) => {
-                if !before.trim().is_empty() {
-                    said.push(Said::problem(format!("text between calls: `{}`", before.trim())));
-                }
-                said.extend(calls.into_iter().map(Said::Call));
-                self.after_call = Some(String::new());
-            }
-            Err(why) => {
-                say(said, Said::Text, &format!("{before}<|tool_call_start|>{body}{delimiter}"));
-                said.push(Said::problem(why));
-            }
-        }
+/// Of calls that were cut off none is read.
+fn whole(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
+    match body.cut {
+        true => body.stays(Problem::cut_off("the end of a call"), said),
+        false => read_or_text(body, calls(body.text), said),
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Grammar {
     pub(crate) once: bool,
     /// Letters between blocks that mean nothing.
     pub(crate) between: &'static [char],
+    /// Whether text between two calls is a problem; behind the last one it is text.
+    pub(crate) has_only_calls_between: bool,
     /// Whether a reply opens its thoughts no more than once.
     pub(crate) thinks_once: bool,
     /// Whether the prompt has opened the thoughts unless it was told not to, and calls end them; a blank line stands between.
@@ -41,6 +43,7 @@ impl Grammar {
         hush_after_blocks: false,
         once: false,
         between: &[],
+        has_only_calls_between: false,
         thinks_once: false,
         thinks_by_default: false,
         cut: CutDelimiter::Text,
