@@ -12,7 +12,7 @@
 use super::{
     Dialect,
     blocks::{Block, CutDelimiter, Grammar, Thought, reader},
-    shape::{Shape, Tag, TagOptions},
+    tags::{Shape, Tag, TagOptions},
     writing::Writing,
 };
 

@@ -14,7 +14,7 @@
 use super::{
     Dialect,
     blocks::{Block, Grammar, Thought, reader},
-    shape::{Shape, Tag, named_tag},
+    tags::{Shape, Tag, named_tag},
     writing::{Attribute, Elements, Writing},
 };
 

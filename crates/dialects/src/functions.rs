@@ -15,7 +15,7 @@
 use super::{
     Dialect,
     blocks::{Block, Grammar, THINK, Thought, reader},
-    shape::{Shape, Tag, TagOptions},
+    tags::{Shape, Tag, TagOptions},
     writing::Writing,
 };
 

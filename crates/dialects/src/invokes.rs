@@ -13,7 +13,7 @@
 use super::{
     Dialect, Reader, Said, Setting,
     blocks::{Block, Grammar, Thought, reader},
-    shape::{Shape, Tag, TagOptions, named_tag},
+    tags::{Shape, Tag, TagOptions, named_tag},
     writing::Writing,
 };
 

@@ -12,7 +12,7 @@ use super::{
     arg_keys::{ENTRY, UNTAGGED},
     blocks::{self, Block, CutDelimiter, Grammar, THINK, Thought},
     invokes::INVOKE,
-    shape::{Shape, Tag, TagOptions},
+    tags::{Shape, Tag, TagOptions},
     writing::Writing,
 };
 

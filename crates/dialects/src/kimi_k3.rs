@@ -10,7 +10,7 @@
 use super::{
     Dialect,
     blocks::{Block, Grammar, Thought, reader},
-    shape::{Shape, Tag, TagOptions},
+    tags::{Shape, Tag, TagOptions},
     writing::{Attribute, Elements, Writing},
 };
 

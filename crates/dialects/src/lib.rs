@@ -5,7 +5,7 @@
 //! same is said; and each byte is looked at a bounded number of times.
 //!
 //! Most dialects are a row: a [`Dialect`] with its names, what tells it, how it writes a call, and the grammar by which the
-//! engine in `blocks` reads it; what lies in a block is JSON, tags (`shape`), or read by a small function in the file of the
+//! engine in `blocks` reads it; what lies in a block is JSON, tags (`tags`), or read by a small function in the file of the
 //! family. A few are machines of their own on `tokens`. To add one: a `static` of type [`Dialect`] in the file of its family,
 //! and a line in [`DIALECTS`].
 
@@ -19,7 +19,6 @@ mod delimiters;
 mod dsml;
 mod functions;
 mod gemma;
-mod given;
 mod granite;
 mod guess;
 mod harmony;
@@ -35,13 +34,12 @@ mod llama;
 mod minimax_m3;
 mod mistral;
 mod muse;
-mod parameters;
 mod plamo3;
 mod products;
 pub mod pythonic;
 mod reply;
-mod shape;
 mod tagged;
+mod tags;
 mod text_calls;
 mod tokens;
 mod typed;

@@ -9,8 +9,7 @@
 //! ```
 use super::{
     Dialect, Reader, Said, Setting,
-    parameters::Reading,
-    shape::{Shape, Tag, TagOptions, named_tag},
+    tags::{Reading, Shape, Tag, TagOptions, named_tag},
     tokens::{self, Machine, recipient, say},
     writing::{ArgumentMap, Writing, bare},
 };

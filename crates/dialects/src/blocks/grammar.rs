@@ -1,6 +1,6 @@
 //! [`Grammar`]: what makes a dialect with delimiters.
 use super::say;
-use crate::{Problem, Said, Setting, shape::Shape};
+use crate::{Problem, Said, Setting, tags::Shape};
 
 /// How a dialect is read: its delimiters, and what they mean. Of two that begin at the same place the longer one counts.
 pub(crate) struct Grammar {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     delimiters::Found,
-    parameters::{Reading, Scan},
+    tags::{Reading, Scan},
     walk::{Step, Walk},
 };
 

@@ -1,16 +1,21 @@
-//! [`Reading`]: reads calls written as tags: one for the call, one for each parameter. A [`Shape`] says how they look, so that one reader
-//! serves `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">…` and `f<arg_key>a</arg_key>…` alike.
+//! [`Reading`]: reads calls written as tags: one for the call, one for each parameter. A [`Shape`] says how they look, so that
+//! one reader serves `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">…` and `f<arg_key>a</arg_key>…`.
 //!
 //! A value holds any text but what ends it, therefore delimiters do not count there ([`Scan`]).
+mod parameters;
+mod shape;
+
+pub(crate) use shape::{Shape, Tag, TagOptions, named_tag};
+
 use super::{
     Call, Problem, Said, Setting,
     delimiters::{Delimiters, Found},
-    given::Parameters,
     is_name, json,
-    shape::{CDATA, Shape, Tag},
     typed::{Schema, typed},
 };
+use parameters::Parameters;
 use serde_json::{Map, Value};
+use shape::CDATA;
 
 /// A name is no longer than this, in bytes, with the blanks before it.
 const LONGEST_NAME: usize = 256;

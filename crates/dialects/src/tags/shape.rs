@@ -1,36 +1,36 @@
-//! [`Shape`]: how calls are written as tags, for the reader in `parameters`.
+//! [`Shape`]: how calls are written as tags, for the reader in `tags`.
 
 /// How calls and parameters are written.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// The call.
-    pub(super) call: Tag,
+    pub(crate) call: Tag,
     /// A parameter, with its value.
-    pub(super) parameter: Tag,
+    pub(crate) parameter: Tag,
     /// Whether the value has a tag of its own behind that of the key: the end of the parameter's head.
-    pub(super) is_keyed: bool,
+    pub(crate) is_keyed: bool,
     /// What is special.
-    pub(super) options: TagOptions,
+    pub(crate) options: TagOptions,
 }
 
 impl Shape {
     /// With elements for the parameters, and nothing special.
-    pub(super) const fn new(call: Tag, parameter: Tag) -> Self {
+    pub(crate) const fn new(call: Tag, parameter: Tag) -> Self {
         Self { call, parameter, is_keyed: false, options: TagOptions::PLAIN }
     }
 
     /// With these options.
-    pub(super) const fn with(self, options: TagOptions) -> Self {
+    pub(crate) const fn with(self, options: TagOptions) -> Self {
         Self { options, ..self }
     }
 
     /// After one of these stands a value (or the parameter's name, and then the value).
-    pub(super) fn value_from(&'static self) -> &'static [&'static str] {
+    pub(crate) fn value_from(&'static self) -> &'static [&'static str] {
         if self.is_keyed { std::slice::from_ref(&self.parameter.head_end) } else { self.parameter.opens }
     }
 
     /// What ends a value. The first of them belongs to it.
-    pub(super) fn value_ends(&self) -> Vec<&'static str> {
+    pub(crate) fn value_ends(&self) -> Vec<&'static str> {
         let mut ends = vec![self.parameter.close];
         if !self.is_keyed {
             ends.extend(self.parameter.opens);
@@ -56,51 +56,51 @@ macro_rules! named_tag {
         }
     };
 }
-pub(super) use named_tag;
+pub(crate) use named_tag;
 
 /// How something with a name is written: `open`, name, one of `name_ends`, perhaps attributes, `head_end`; …, `close`.
 #[derive(Clone, Copy)]
-pub(super) struct Tag {
+pub(crate) struct Tag {
     /// What it begins with; nothing: it begins where the block does.
-    pub(super) opens: &'static [&'static str],
+    pub(crate) opens: &'static [&'static str],
     /// What ends the name.
-    pub(super) name_ends: &'static [&'static str],
+    pub(crate) name_ends: &'static [&'static str],
     /// What ends its head; empty: the name does.
-    pub(super) head_end: &'static str,
+    pub(crate) head_end: &'static str,
     /// What ends it.
-    pub(super) close: &'static str,
+    pub(crate) close: &'static str,
 }
 
 /// What sets one dialect apart from another of the same shape.
 #[derive(Clone, Copy)]
-pub(super) struct TagOptions {
+pub(crate) struct TagOptions {
     /// A line break after the tag and one before its end belong to the tags.
-    pub(super) on_lines: bool,
+    pub(crate) on_lines: bool,
     /// A value that no schema describes is what it looks like, not a string.
-    pub(super) by_looks: bool,
+    pub(crate) by_looks: bool,
     /// A tool may be called by its namespace and its name.
-    pub(super) has_namespaces: bool,
+    pub(crate) has_namespaces: bool,
     /// A value is what it looks like, whatever the schema says.
-    pub(super) ignores_schema: bool,
+    pub(crate) ignores_schema: bool,
     /// What opens a block is never only mentioned.
-    pub(super) is_certain: bool,
+    pub(crate) is_certain: bool,
     /// A string may stand in quotes.
-    pub(super) quoted: bool,
+    pub(crate) quoted: bool,
     /// A value may stand in `<![CDATA[…]]>`.
-    pub(super) cdata: bool,
+    pub(crate) cdata: bool,
     /// Parameters count only if the schema lists them, and once.
-    pub(super) declared: bool,
+    pub(crate) declared: bool,
     /// A call that was cut off is not said as text.
-    pub(super) silent_when_cut: bool,
+    pub(crate) silent_when_cut: bool,
     /// Of a call that was cut off the beginning is said, where that is asked.
-    pub(super) says_beginnings: bool,
+    pub(crate) says_beginnings: bool,
     /// What may stand between the beginning of a block and the first call.
-    pub(super) leads: &'static [&'static str],
+    pub(crate) leads: &'static [&'static str],
 }
 
 impl TagOptions {
     /// Nothing special.
-    pub(super) const PLAIN: Self = Self {
+    pub(crate) const PLAIN: Self = Self {
         on_lines: false,
         by_looks: false,
         has_namespaces: false,
@@ -116,4 +116,4 @@ impl TagOptions {
 }
 
 /// What stands around text in which tags are no tags.
-pub(super) const CDATA: (&str, &str) = ("<![CDATA[", "]]>");
+pub(crate) const CDATA: (&str, &str) = ("<![CDATA[", "]]>");

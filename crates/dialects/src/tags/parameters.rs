@@ -1,7 +1,7 @@
 //! [`Parameters`]: those that a call was given, and what their values mean.
-use super::{
+use super::shape::{CDATA, Shape, TagOptions};
+use crate::{
     Said, WRAPPERS,
-    shape::{CDATA, Shape, TagOptions},
     typed::{self, Kinds, Schema},
 };
 use serde_json::{Map, Value};
