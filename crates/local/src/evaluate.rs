@@ -12,7 +12,7 @@ use std::{num::NonZeroU32, path::PathBuf};
 /// Tokens evaluated at once. Between two batches it is checked whether anyone still waits for the reply.
 const BATCH: usize = 128;
 /// A static beginning shorter than this is evaluated faster than it is worth a file.
-const LEAST_SAVED: usize = 64;
+const MIN_SAVED_TOKENS: usize = 64;
 /// The one conversation of the context.
 const SEQUENCE: i32 = 0;
 
@@ -21,7 +21,7 @@ const SEQUENCE: i32 = 0;
 pub(crate) enum Fault {
     /// The prompt, in tokens, and what the context holds.
     TooLong { needed: usize, room: usize },
-    /// Nobody waits for the reply any more.
+    /// The stream of the reply was dropped.
     Cancelled,
     /// llama.cpp's words.
     Engine(String),
@@ -115,7 +115,7 @@ impl<'model> Evaluator<'model> {
 
     fn state_file(&self, prompt: &[LlamaToken], fixed: usize) -> Option<PathBuf> {
         let (folder, fingerprint) = self.cache.as_ref()?;
-        (fixed >= LEAST_SAVED).then(|| folder.join(state::name(fingerprint, &prompt[..fixed])))
+        (fixed >= MIN_SAVED_TOKENS).then(|| folder.join(state::name(fingerprint, &prompt[..fixed])))
     }
 
     /// Cuts back to the longest common beginning. The last token is always read again, for its likelihoods.

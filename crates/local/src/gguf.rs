@@ -29,9 +29,9 @@ pub struct Header {
 }
 
 /// No field name or text of a header is longer (a tokenizer's template has some 10 kB).
-const LONGEST_TEXT: u64 = 16 << 20;
+const MAX_TEXT_BYTES: u64 = 16 << 20;
 /// A header that claims more of anything is broken.
-const MOST_ENTRIES: u64 = 1 << 24;
+const MAX_ENTRIES: u64 = 1 << 24;
 
 /// Reads the header and checks that the file is as long as it says.
 pub fn read_header(path: &Path) -> Result<Header, LocalError> {
@@ -145,7 +145,7 @@ impl Reader {
 
     fn text(&mut self) -> io::Result<String> {
         let length = self.number(8)?;
-        if length > LONGEST_TEXT {
+        if length > MAX_TEXT_BYTES {
             return Err(broken(format!("a text of {length} bytes at byte {}", self.at)));
         }
         let mut bytes = vec![0; length as usize];
@@ -155,7 +155,7 @@ impl Reader {
 
     fn count(&mut self, what: &str) -> io::Result<u64> {
         let count = self.number(8)?;
-        if count > MOST_ENTRIES {
+        if count > MAX_ENTRIES {
             return Err(broken(format!("it claims to have {count} {what}")));
         }
         Ok(count)

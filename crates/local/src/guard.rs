@@ -1,16 +1,16 @@
 //! A stop for models that say the same thing for ever.
 
 /// Repetitions that are one too many.
-const MOST_TIMES: usize = 4;
+const MAX_REPEATS: usize = 4;
 /// Tokens that the repetitions must fill, so that a ruled line or a table is no offense.
-const LEAST_TOKENS: usize = 48;
+const MIN_TOKENS: usize = 48;
 /// The longest phrase that is looked for, in tokens.
-const LONGEST_PHRASE: usize = 64;
+const MAX_PHRASE: usize = 64;
 
 /// Whether `tokens` end with the same phrase again and again.
 pub(crate) fn is_looping<T: PartialEq>(tokens: &[T]) -> bool {
-    (1..=LONGEST_PHRASE).any(|phrase| {
-        let span = (phrase * MOST_TIMES).max(LEAST_TOKENS);
+    (1..=MAX_PHRASE).any(|phrase| {
+        let span = (phrase * MAX_REPEATS).max(MIN_TOKENS);
         let Some(start) = tokens.len().checked_sub(span + phrase) else { return false };
         let end = &tokens[start..];
         end[..span].iter().eq(&end[phrase..])

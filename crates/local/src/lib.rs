@@ -2,8 +2,8 @@
 //!
 //! A request becomes one text by the model's own chat template. The model continues it token by token, and what
 //! it writes comes out as deltas. Where it calls a tool, a grammar made from the tool's JSON Schema leaves it no
-//! way to write a malformed call. Models below about a billion parameters are talked to in *small mode*: one-line
-//! actions and worked examples instead of a list of tools.
+//! way to write a malformed call. Models below about a billion parameters get *small mode*: worked examples
+//! in place of a list of tools.
 //!
 //! Read in this order: `prompt` (what the model is told), `small` and `tagged` (how its reply is read),
 //! `reply` (the loop), `evaluate` (llama.cpp), `worker` (the thread), and
@@ -111,7 +111,7 @@ impl LocalModel {
         wanted.min(self.header.context_tokens.unwrap_or(u64::MAX)).max(1)
     }
 
-    /// Whether it is talked to in one-line actions.
+    /// Whether the model gets worked examples in place of a list of tools (*small mode*).
     pub fn is_small(&self) -> bool {
         worker::is_small(&self.header, &self.settings)
     }

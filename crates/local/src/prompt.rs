@@ -2,7 +2,7 @@
 use crate::{
     listen::Listen,
     plain::Plain,
-    small::{self, in_form::InForm, reader::LineReader},
+    small::{self, reply::OneReply},
     tagged::{Syntax, TagReader},
     template::{Conversation, Template},
 };
@@ -12,14 +12,14 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// What tells a model of a call's form when its template does not.
-const SPOKEN: &str = "You may call functions. To call one, write a JSON object with its name and arguments \
+const CALL_INSTRUCTIONS: &str = "You may call functions. To call one, write a JSON object with its name and arguments \
 between <tool_call> and </tool_call>:\n<tool_call>\n{\"name\": \"NAME\", \"arguments\": {}}\n</tool_call>\n\
 The result comes between <tool_response> and </tool_response>. The functions:";
 
 /// How a model is talked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// One-line actions and worked examples.
+    /// Worked examples.
     Small,
     /// The template has a place for tools, and calls have this form.
     Native(Syntax),
@@ -59,7 +59,7 @@ impl Dialect {
         defuse: &dyn Fn(String) -> String,
     ) -> Result<Prompt, Error> {
         match self {
-            // Without tools there is nothing to hold to lines, if the template says where an answer ends.
+            // Without tools no example is needed, if the template says where an answer ends.
             Self::Small if request.tools.is_empty() && template.is_own() => {
                 large_prompt(self, request, template, defuse)
             }
@@ -70,11 +70,14 @@ impl Dialect {
 }
 
 fn small_prompt(request: &Request, defuse: &dyn Fn(String) -> String) -> Prompt {
-    let plan = small::plan(request);
-    let listener: Box<dyn Listen> = match &request.form {
-        Some(form) => Box::new(InForm::new(form.behind.clone())),
-        None => Box::new(LineReader::new(request.tools.clone(), plan.wish)),
+    let own = || Arc::new(form_of(Syntax::Tagged, &request.tools));
+    let form = request.form.clone().unwrap_or_else(own);
+    let plan = small::plan(request, &form);
+    let reader: Box<dyn Listen> = match &request.form {
+        Some(form) => Box::new(Plain::new(form.sign())),
+        None => Box::new(TagReader::new(Syntax::Tagged, false)),
     };
+    let listener = Box::new(OneReply::new(&form, reader));
     Prompt { text: defuse(plan.text), fixed: 0, grammar: Some(plan.grammar), call_grammar: None, listener }
 }
 
@@ -133,7 +136,7 @@ fn conversation(dialect: Dialect, request: &Request, messages: &[Arc<Message>]) 
 
 fn told(tools: &[ToolSpec]) -> String {
     let lines: Vec<String> = tools.iter().map(|tool| spaced(&tool.definition())).collect();
-    format!("{SPOKEN}\n{}", lines.join("\n"))
+    format!("{CALL_INSTRUCTIONS}\n{}", lines.join("\n"))
 }
 
 /// A message as OpenAI's chat format has it, which is what templates are written for.

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// How often [`Progress`] is told.
-const TICK: Duration = Duration::from_millis(200);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How far a download is.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,7 +204,7 @@ fn run(mut command: Command, name: &str, tick: &mut dyn FnMut()) -> Result<(), S
     let words = thread::spawn(move || stderr.map(end_of).unwrap_or_default());
     while child.try_wait().map_err(|error| error.to_string())?.is_none() {
         tick();
-        thread::sleep(TICK);
+        thread::sleep(PROGRESS_INTERVAL);
     }
     tick();
     let status = child.wait().map_err(|error| error.to_string())?;

@@ -26,7 +26,7 @@ pub(crate) struct Speaker<'model> {
     pub(crate) control: Vec<String>,
 }
 
-/// A small model without its grammar would be no use, and nobody would know why.
+/// An error in place of unconstrained replies: without its grammar, a small model is of no use.
 const REFUSED: &str =
     "llama.cpp refuses the grammar made from these tools; without `grammar` it goes on unbound";
 

@@ -29,7 +29,7 @@ use std::{
 };
 
 /// Models below this many parameters cannot follow a list of tools.
-const SMALL: u64 = 1_000_000_000;
+const SMALL_MODEL_PARAMETERS: u64 = 1_000_000_000;
 
 /// A request and where its reply goes.
 struct Job {
@@ -40,7 +40,7 @@ struct Job {
 /// The thread, waiting for requests. It ends when this is dropped.
 pub(crate) struct Worker {
     jobs: Option<mpsc::Sender<Job>>,
-    /// Nobody waits for the model any more: one that is being loaded need not be.
+    /// Set on drop, so that a model that is being loaded is given up.
     given_up: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -131,7 +131,7 @@ fn backend() -> Result<&'static LlamaBackend, String> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     let started = BACKEND.get_or_init(|| {
         let mut backend = LlamaBackend::init().map_err(|error| error.to_string())?;
-        // Standard error belongs to whoever embeds this; what matters of it comes back as errors.
+        // Standard error belongs to the program; what matters of the log comes back as errors.
         backend.void_logs();
         Ok(backend)
     });
@@ -175,10 +175,10 @@ fn speaker<'model>(
     Ok(Speaker { model, evaluator, template, dialect, settings: settings.clone(), control })
 }
 
-/// Whether the model is talked to in one-line actions.
+/// Whether the model gets worked examples in place of a list of tools.
 pub(crate) fn is_small(header: &Header, settings: &Settings) -> bool {
     let source = settings.template.as_deref().or(header.template.as_deref());
-    let is_tiny = header.parameters < SMALL && !header.split;
+    let is_tiny = header.parameters < SMALL_MODEL_PARAMETERS && !header.split;
     settings.small.unwrap_or(is_tiny || !source.is_some_and(template::has_tools))
 }
 
@@ -210,7 +210,7 @@ mod tests {
         choose::{Chooser, Sampling},
         four_tools, models,
         prompt::form_of,
-        small::grammar::{Answer, Offer, reply_grammar},
+        small::grammar::{Offer, reply_grammar},
         tagged::Syntax,
     };
     use haft_core::{ArgumentForm, CallForm, ToolSpec};
@@ -254,16 +254,15 @@ mod tests {
             arguments: ArgumentForm::Elements { key, value, end },
             ..form_of(Syntax::Tagged, &tools)
         };
-        let results = ["{\"a\": [1, \"ü\\n\"]} x-y ^]\\ done.".to_owned()];
+        let tagged = form_of(Syntax::Tagged, &tools);
         let grammars = [
-            reply_grammar(None, &bare, &Answer::Free, ""),
-            reply_grammar(None, &bare, &Answer::Free, wish),
-            reply_grammar(None, &full, &Answer::None, ""),
-            reply_grammar(None, &full, &Answer::None, wish),
-            reply_grammar(None, &full, &Answer::From(&results, tools[0].examples.iter().collect()), wish),
-            reply_grammar(Some(&form_of(Syntax::Tagged, &tools)), &full, &Answer::Free, wish),
-            reply_grammar(Some(&elements), &full, &Answer::Free, wish),
-            reply_grammar(None, &[], &Answer::Free, wish),
+            reply_grammar(&tagged, &bare, true, ""),
+            reply_grammar(&tagged, &bare, true, wish),
+            reply_grammar(&tagged, &full, false, ""),
+            reply_grammar(&tagged, &full, false, wish),
+            reply_grammar(&form_of(Syntax::Bare, &tools), &full, true, wish),
+            reply_grammar(&elements, &full, true, wish),
+            reply_grammar(&tagged, &[], true, wish),
             form_of(Syntax::Tagged, &tools).call_grammar(),
             form_of(Syntax::Bare, &tools).call_grammar(),
             form_of(Syntax::Tagged, &tools).reply_grammar(),

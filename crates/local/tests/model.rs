@@ -124,7 +124,7 @@ fn drawn_tokens_make_no_malformed_call() {
     let mut called = 0;
     for (place, wish) in wishes.iter().enumerate() {
         for seed in 0..10 {
-            let mut request = request(&[user(wish)], tools.clone(), 40);
+            let mut request = request(&[user(wish)], tools.clone(), 120);
             request.options =
                 json!({"temperature": 1.5, "seed": seed * 7 + place}).as_object().unwrap().clone();
             let (parts, stop, _) = ask(&model, request).unwrap();

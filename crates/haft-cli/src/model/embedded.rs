@@ -35,7 +35,7 @@ fn speaking(model: Arc<LocalModel>, name: &str, speech: Speech<'_>) -> Result<Ar
     let own = model.header().template.as_deref().and_then(by_delimiters);
     let is_small = model.is_small();
     let dialect = match speech.dialect.filter(|_| !speech.is_fallback) {
-        // One-line actions, and the dialects that it reads itself, need no other reader.
+        // Small mode and the dialects that it reads itself need no other reader.
         None => own.filter(|own| !is_small && !NATIVE.contains(&own.name)),
         Some("auto") => spoken_by(name).or(own),
         Some(dialect) => Some(known(dialect)?),

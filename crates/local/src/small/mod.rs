@@ -1,193 +1,115 @@
-//! Small mode: tools for models so small that they only follow what they have just seen.
+//! Small mode ([`plan`]): worked examples in place of a list of tools, for models that imitate what they have just read.
 //!
-//! A model of a hundred million parameters cannot read a list of tools, but it can imitate. So it is shown the
-//! four worked examples that are nearest to the request (see [`nearest`]), as plain text to go on with, and it answers
-//! with one line (see [`line`]). The tools bring the examples; a few that need no tool are added here. What it may say
-//! next is imposed through a grammar (see [`grammar`]): a first call is made as the shown examples make theirs, with
-//! names and texts of the request (see [`slots`]); after a tool's result comes the answer, in words of the result (see
-//! [`answer`]), or the next step, if the request asks for several (see [`steps`]).
-//!
-//! Where the request says in which form calls are written ([`haft_core::CallForm`]), the examples and the reply have that
-//! form in place of a line.
+//! A model of a hundred million parameters cannot follow a list of tools. So it gets the four worked examples that
+//! are nearest to the request (see [`nearest`]) as plain text to continue. A grammar (see [`grammar`]) limits the reply
+//! to a call that a shown tool accepts, or to an answer of one line. A request of several steps is done one step
+//! at a time (see [`steps`]).
 //!
 //! The system prompt of the request and the model's chat template are not used. Measured on our tasks with
 //! SmolLM2 135M (2026-11-21): the same examples as turns of its chat template gave 66 % right first calls on
 //! requests near to an example, as plain text 85 %.
-mod answer;
 pub(crate) mod grammar;
-pub(crate) mod in_form;
-pub(crate) mod line;
 mod nearest;
-pub(crate) mod reader;
-pub(crate) mod slots;
+pub(crate) mod reply;
 mod steps;
-mod talk;
-mod told;
+mod transcript;
 mod words;
 
-use grammar::{Answer, Offer};
-use haft_core::{Example, Message, Request, ToolSpec, text_of};
-use line::FINAL;
+use grammar::{Offer, reply_grammar};
+use haft_core::{CallForm, Example, Request, ToolSpec};
 use nearest::{Candidate, nearest};
-use std::sync::Arc;
-use told::{asked, finished, heard, reason, resulted, shown, told};
+use std::sync::LazyLock;
+use transcript::{Transcript, shown, transcript};
 
 /// Worked examples in one prompt. Each costs half a second of one core for each request (SmolLM2 135M, 2026-11-22).
 const SHOWN_EXAMPLES: usize = 4;
-/// What a small model is given for one reply.
+
+/// Requests that need no tool, with their answers.
+const TALK: [(&str, &str); 8] = [
+    ("Hello!", "Hello! What can I do for you?"),
+    ("What is the capital of Peru?", "The capital of Peru is Lima."),
+    ("Who wrote Hamlet?", "William Shakespeare wrote Hamlet."),
+    ("What is the opposite of hot?", "The opposite of hot is cold."),
+    ("When did the Titanic sink?", "The Titanic sank in 1912."),
+    ("How many legs does a spider have?", "A spider has eight legs."),
+    ("Tell me the chemical symbol of gold.", "The chemical symbol of gold is Au."),
+    ("Thank you.", "You are welcome."),
+];
+
+/// The input of a small model for one reply.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// The text that it continues.
+    /// The text that the model continues.
     pub(crate) text: String,
-    /// What the reply may be.
+    /// GBNF of the reply.
     pub(crate) grammar: String,
-    /// What the person asked for in this turn.
-    pub(crate) wish: String,
 }
 
-/// Turns a request into examples and a conversation of lines. Of a turn that asks for several steps each is a request of
-/// its own; the next one comes when the one before has its result.
-pub(crate) fn plan(request: &Request) -> Plan {
-    let (turn, form) = (Turn::of(&request.messages), request.form.as_deref());
-    let steps = steps::steps(&turn.wish);
-    let at = turn.calls.min(steps.len().saturating_sub(1));
-    let wish = steps.get(at).cloned().unwrap_or_else(|| turn.wish.clone());
-    let chosen = chosen(&wish, &request.tools);
-    let mut text: String = chosen.iter().map(|example| shown(*example, form)).collect();
-    let (before, now) = request.messages.split_at(turn.begins);
-    let mut told_before = String::new();
-    for message in before {
-        if let Message::User { parts } = message.as_ref() {
-            told_before = text_of(parts);
-        }
-        text.push_str(&told(message, request, &told_before));
-    }
-    let (told_now, results) = told_steps(now, &steps, request);
-    text.push_str(&told_now);
-    let failed = failed(now);
-    let may_call = turn.calls < steps.len().max(1) && failed.is_none();
-    let offers = if may_call { offers(&chosen, &request.tools, &wish) } else { Vec::new() };
-    let answer = match (&failed, may_call, chosen.iter().any(|(tool, _)| tool.is_none())) {
-        (Some(why), ..) => Answer::Failed(why),
-        (None, true, false) => Answer::None,
-        (None, true, true) => Answer::Free,
-        (None, false, _) => Answer::From(&results, chosen.iter().map(|(_, example)| *example).collect()),
-    };
-    let grammar = grammar::reply_grammar(form, &offers, &answer, &wish);
-    Plan { text, grammar, wish }
+/// Turns a request into worked examples, the conversation, and a grammar of the reply. Calls have this `form`.
+pub(crate) fn plan(request: &Request, form: &CallForm) -> Plan {
+    let Transcript { text: conversation, step, may_call } = transcript(request, form);
+    let chosen = chosen(&step, &request.tools);
+    let examples: String = chosen.iter().map(|example| shown(*example, form)).collect();
+    let offers = if may_call { offers(&chosen, &request.tools, &step) } else { Vec::new() };
+    // Nothing in the prompt calls a tool without examples, so the model would never do so by itself.
+    let must_call = offers.iter().all(|offer| offer.shown.is_empty())
+        && offers.iter().any(|offer| is_named(offer.tool, &step));
+    let may_answer = !must_call && chosen.iter().any(|(tool, _)| tool.is_none());
+    Plan { text: examples + &conversation, grammar: reply_grammar(form, &offers, may_answer, &step) }
 }
 
-/// Why the last call of this turn failed, if it did: a small model tells the success that its examples have.
-fn failed(messages: &[Arc<Message>]) -> Option<String> {
-    match messages.last()?.as_ref() {
-        Message::Tool { result, .. } if !result.went_well() => reason(result),
-        _ => None,
-    }
-}
-
-/// The messages of this turn with a step of the request before each call; and the results of the last step.
-fn told_steps(messages: &[Arc<Message>], steps: &[String], request: &Request) -> (String, Vec<String>) {
-    let (mut text, mut results, mut at) = (String::new(), Vec::new(), 0);
-    let step = |at: usize| steps.get(at.min(steps.len().saturating_sub(1))).map_or("", String::as_str);
-    for message in messages {
-        match message.as_ref() {
-            Message::User { .. } => text.push_str(&asked(step(0))),
-            Message::Tool { name, result, .. } => {
-                let result = heard(name, result, &request.tools, step(at));
-                at += 1;
-                if at < steps.len() {
-                    text.push_str(&finished(&result, step(at)));
-                } else {
-                    text.push_str(&resulted(&result));
-                    results.push(result);
-                }
-            }
-            Message::Assistant { .. } => text.push_str(&told(message, request, step(at))),
-        }
-    }
-    (text, results)
-}
-
-/// What has happened since a person last spoke.
-struct Turn {
-    wish: String,
-    /// The place of the message that it begins with.
-    begins: usize,
-    /// How many calls it has made.
-    calls: usize,
-}
-
-impl Turn {
-    fn of(messages: &[Arc<Message>]) -> Self {
-        let mut turn = Self { wish: String::new(), begins: 0, calls: 0 };
-        for (begins, message) in messages.iter().enumerate() {
-            match message.as_ref() {
-                Message::User { parts } => turn = Self { wish: text_of(parts), begins, calls: 0 },
-                Message::Assistant { parts } => {
-                    turn.calls += parts.iter().filter(|part| part.as_call().is_some()).count();
-                }
-                Message::Tool { .. } => {}
-            }
-        }
-        turn
-    }
-}
-
-/// A worked example: the tool that it calls, if any, and what was said.
+/// A worked example and the tool that it calls, if any.
 type Shown<'a> = (Option<&'a ToolSpec>, &'a Example);
 
-/// The nearest examples, the nearest last.
+/// The examples nearest to `wish`, the nearest last.
 fn chosen<'a>(wish: &str, tools: &'a [ToolSpec]) -> Vec<Shown<'a>> {
+    static EXAMPLES: LazyLock<Vec<Example>> = LazyLock::new(|| {
+        TALK.iter()
+            .map(|(request, answer)| Example::new(request, serde_json::Value::Null, "", answer))
+            .collect()
+    });
     let calls = tools.iter().flat_map(|tool| tool.examples.iter().map(move |example| (Some(tool), example)));
-    // Nothing can be fetched where no address is named.
-    let has_address = |text: &str| words::alike(text).iter().any(|word| word == words::ADDRESS);
-    let can_follow = has_address(wish);
-    let calls = calls.filter(|(_, example)| can_follow || !has_address(&example.request));
-    let all: Vec<Shown<'_>> = calls.chain(talk::examples().iter().map(|example| (None, example))).collect();
-    // What an example asks in the same words needs no tool either.
-    let words = words::alike(wish);
-    let is_same = |(tool, example): &&Shown<'_>| tool.is_none() && words::alike(&example.request) == words;
-    if let Some(same) = all.iter().find(is_same) {
-        return vec![*same];
-    }
-    let candidates: Vec<Candidate<'_>> = all.iter().map(candidate).collect();
+    let all: Vec<Shown<'_>> = calls.chain(EXAMPLES.iter().map(|example| (None, example))).collect();
+    let kind = |(tool, example): &Shown<'_>| {
+        tool.map_or_else(String::new, |tool| format!("{} {}", tool.name, grammar::command_shape(example)))
+    };
+    let candidates: Vec<Candidate<'_>> =
+        all.iter().map(|shown| Candidate { text: &shown.1.request, kind: kind(shown) }).collect();
     nearest(wish, &candidates, SHOWN_EXAMPLES).into_iter().map(|place| all[place]).collect()
 }
 
-/// The tools that the examples call, and those without examples that the request names.
+/// The tools of the `chosen` examples; all tools if none has examples, otherwise also those that `wish` names.
 fn offers<'a>(chosen: &[Shown<'a>], tools: &'a [ToolSpec], wish: &str) -> Vec<Offer<'a>> {
-    let shown = |tool: &ToolSpec| {
+    let has_examples = tools.iter().any(|tool| !tool.examples.is_empty());
+    let offer = |tool: &'a ToolSpec| {
         let calls = chosen.iter().filter(|(called, _)| called.is_some_and(|called| called.name == tool.name));
-        calls.map(|(_, example)| *example).collect()
+        let shown: Vec<&Example> = calls.map(|(_, example)| *example).collect();
+        let is_offered =
+            !shown.is_empty() || tool.examples.is_empty() && (!has_examples || is_named(tool, wish));
+        is_offered.then_some(Offer { tool, shown })
     };
-    let offers = tools.iter().map(|tool| Offer { tool, shown: shown(tool) });
-    let (shown_how, wish) = (tools.iter().any(|tool| !tool.examples.is_empty()), wish.to_lowercase());
-    let fits = |offer: &Offer<'_>| match offer.tool.examples.is_empty() {
-        true => !shown_how || offer.tool.name.split('_').any(|word| wish.contains(word)),
-        false => !offer.shown.is_empty(),
-    };
-    offers.filter(fits).collect()
+    tools.iter().filter_map(offer).collect()
 }
 
-/// Examples are of one kind where they call the same tool, and make the same command.
-fn candidate<'a>((tool, example): &Shown<'a>) -> Candidate<'a> {
-    let name = tool.map_or(FINAL, |tool| tool.name.as_str());
-    Candidate { text: &example.request, kind: format!("{name} {}", slots::shape(example)) }
+fn is_named(tool: &ToolSpec, wish: &str) -> bool {
+    tool.name.split('_').any(|word| wish.to_lowercase().contains(word))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::four_tools;
-    use haft_core::{CallId, Part, ToolCall, ToolResult};
+    use crate::{four_tools, prompt::form_of, tagged::Syntax};
+    use haft_core::{CallId, Message, Part, ToolCall, ToolResult};
     use serde_json::json;
+    use std::sync::Arc;
 
-    fn request(messages: Vec<Message>) -> Request {
+    fn plan_of(messages: Vec<Message>) -> Plan {
         // Two examples of each of two tools are all that a prompt can show.
         let tools = four_tools().into_iter().filter(|tool| ["read", "edit"].contains(&tool.name.as_str()));
         let few = |tool: ToolSpec| ToolSpec { examples: tool.examples[..2].to_vec().into(), ..tool };
         let messages = messages.into_iter().map(Arc::new).collect();
-        Request { messages, tools: tools.map(few).collect(), ..Request::default() }
+        let request = Request { messages, tools: tools.map(few).collect(), ..Request::default() };
+        plan(&request, &form_of(Syntax::Tagged, &request.tools))
     }
 
     fn user(text: &str) -> Message {
@@ -206,38 +128,27 @@ mod tests {
     #[test]
     fn the_prompt_is_four_examples_and_the_conversation() {
         let [call, result] = read("a.txt", "     1\tkey: 5\n     2\tdoor: 7");
-        let plan = plan(&request(vec![user("Read a.txt and tell me\nthe door."), call, result]));
-        let expected = "\
-Request: Give me the name of the longest river in Africa.
-Action: final The longest river in Africa is the Nile.
-
-Request: Tell me the chemical symbol of gold.
-Action: final The chemical symbol of gold is Au.
-
-Request: Read plan.md and tell me the name of the hotel.
-Action: read plan.md
-Result: Hotel: Green Lake
-Action: final The name of the hotel is Green Lake.
-
+        let text = plan_of(vec![user("Read a.txt and tell me\nthe door."), call, result]).text;
+        let nearest = "\
 Request: Read diary.txt and tell me the door number.
-Action: read diary.txt
+Reply: <tool_call>
+{\"name\": \"read\", \"arguments\": {\"path\": \"diary.txt\"}}
+</tool_call>
 Result: The door number is 318.
-Action: final The door number is 318.
+Reply: The door number is 318.
 
 Request: Read a.txt and tell me the door.
-Action: read a.txt
+Reply: <tool_call>
+{\"name\": \"read\", \"arguments\": {\"path\": \"a.txt\"}}
+</tool_call>
 Result: door: 7
-Action:";
-        assert_eq!(plan.text, expected);
+Reply:";
+        assert!(text.ends_with(nearest), "{text}");
+        assert_eq!(text.matches("Request: ").count(), SHOWN_EXAMPLES + 1, "{text}");
     }
 
     #[test]
     fn after_a_result_comes_the_answer_or_the_next_step() {
-        let offers = |wish: &str, calls: usize| {
-            let done = (0..calls).flat_map(|place| read(&format!("{place}.txt"), "x"));
-            let plan = plan(&request([user(wish)].into_iter().chain(done).collect()));
-            plan.grammar.lines().next().is_some_and(|root| root.contains("\"read \""))
-        };
         let table = [
             ("Read a.txt.", 0, true),
             ("Read a.txt.", 1, false),
@@ -246,7 +157,9 @@ Action:";
             ("Read a.txt, then b.txt, then c.txt.", 2, true),
         ];
         for (wish, calls, expected) in table {
-            assert_eq!(offers(wish, calls), expected, "{wish} after {calls}");
+            let done = (0..calls).flat_map(|place| read(&format!("{place}.txt"), "x"));
+            let plan = plan_of([user(wish)].into_iter().chain(done).collect());
+            assert_eq!(plan.grammar.contains("read"), expected, "{wish} after {calls}");
         }
     }
 }
