@@ -189,7 +189,7 @@ fn provider_error(fault: Fault) -> ProviderError {
             ProviderError::ContextTooLong { message: format!("{needed} tokens where the context has {room}") }
         }
         Fault::Engine(message) => rejected(message),
-        Fault::Cancelled => rejected("nobody waits for the reply".into()),
+        Fault::Cancelled => rejected("the reply was cancelled".into()),
     }
 }
 
