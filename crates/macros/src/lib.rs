@@ -36,7 +36,7 @@ use syn::parse_quote;
 /// Beside the function stands a type of its name; `search {}` implements `Tool`, and `search::tool()` gives it as
 /// a registry holds it. A function that is not `async` holds up its session while it runs.
 ///
-/// The tool states no effects, so nobody is asked before it runs. `#[tool(reads = "path")]` and
+/// The tool states no effects, so it runs without approval. `#[tool(reads = "path")]` and
 /// `#[tool(writes = "path")]` name parameters whose values are paths that it reads or writes; reach those files
 /// through `ToolContext::path`. `#[tool(crate = path)]` says where `haft_core` is found under another name.
 #[proc_macro_attribute]

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 /// The only version of the wire that there is.
 pub(crate) const VERSION: &str = "2023-06-01";
-/// Where nobody said how long a reply may be: the wire demands a number.
+/// Used if the request has no limit of its own: the wire demands a number.
 const MAX_OUTPUT: u32 = 8_192;
 /// Marks a signature that is not the proof of a thought but the thought itself, encrypted by the vendor.
 const REDACTED: &str = "redacted_thinking:";

@@ -14,7 +14,7 @@ const WORD: &str = "call";
 /// Who speaks in such a session, as people write models.
 pub const MODEL: &str = "script/direct";
 
-/// `arguments` as somebody gave them; whether they are JSON is for the checks to say.
+/// `arguments` are passed on as they are; the checks of the call find out whether they are JSON.
 pub fn prompt(tool: &str, arguments: &str) -> Command {
     let parts = vec![Part::text(format!("{WORD} {tool} {arguments}"))];
     Command::Prompt { parts, channel: None }

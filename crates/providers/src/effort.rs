@@ -41,7 +41,7 @@ impl Effort {
         Self::ALL.into_iter().find(|effort| effort.name() == name)
     }
 
-    /// Tokens for thoughts, where a model takes a number. With [`ROOM`] they fit what every such model may write.
+    /// Tokens for thoughts, where a model takes a number. With [`ANSWER_TOKENS`] they fit what every such model may write.
     fn budget(self) -> u32 {
         match self {
             Self::Low => 2_048,
@@ -52,7 +52,7 @@ impl Effort {
 }
 
 /// Tokens for the answer besides the thoughts.
-const ROOM: u32 = 8_192;
+const ANSWER_TOKENS: u32 = 8_192;
 
 /// Whether the effort of `model` can be set. A server on this machine is taken at its word: it refuses what its model
 /// cannot do.
@@ -98,7 +98,7 @@ pub(crate) fn ask(request: &mut Request, effort: Effort, quirks: &Quirks) {
                 request.options.shift_remove(name);
             }
             // Thoughts count as output.
-            request.max_output = request.max_output.max(effort.budget() + ROOM);
+            request.max_output = request.max_output.max(effort.budget() + ANSWER_TOKENS);
         }
     }
 }

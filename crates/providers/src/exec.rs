@@ -22,7 +22,7 @@ const PROMPT: &str = "{prompt}";
 /// Stands for the model's name in an argument.
 const MODEL: &str = "{model}";
 /// A command may load a model before it says anything.
-const PATIENCE: Duration = Duration::from_secs(600);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
 /// A model on this machine may be slow: four hours, as for its servers.
 const REPLY: Duration = Duration::from_secs(14_400);
 
@@ -57,7 +57,7 @@ impl Exec {
             arguments,
             folder: None,
             environment: Vec::new(),
-            patience: PATIENCE,
+            patience: COMMAND_TIMEOUT,
             repeating: Timeouts::default().repeating,
             reply: REPLY,
         }
@@ -124,7 +124,7 @@ impl Provider for Exec {
     }
 }
 
-/// P-17: a guess, for nobody counts here.
+/// P-17: an estimate, since a command reports no usage.
 fn usage(prompt: &str, said: &str) -> Usage {
     let tokens = |text| clip::tokens(text) as u64;
     Usage { input: tokens(prompt), output: tokens(said), ..Usage::default() }

@@ -9,7 +9,7 @@ const KEPT_WORDS: usize = 1_000;
 
 /// How vendors say that the conversation is too long, in lower case.
 /// Collected from their documentation and from recorded answers, 2026-11.
-const TOO_LONG: &[&str] = &[
+const TOO_LONG_WORDS: &[&str] = &[
     "context_length_exceeded",              // OpenAI, Groq, vLLM (code)
     "exceed_context_size",                  // llama.cpp (type)
     "available context size",               // llama.cpp
@@ -31,11 +31,11 @@ const TOO_LONG: &[&str] = &[
 ];
 
 /// How vendors say that they have too much to do, in lower case.
-const BUSY: &[&str] =
+const OVERLOAD_WORDS: &[&str] =
     &["overloaded", "rate_limit", "rate limit", "too many requests", "capacity", "unavailable", "busy"];
 
 /// Accounts without money: waiting does not help.
-const UNPAID: &[&str] =
+const BILLING_WORDS: &[&str] =
     &["insufficient_quota", "insufficient balance", "credit balance is too low", "insufficient credits"];
 
 /// An error as a vendor words it, from a body or from the middle of a stream.
@@ -108,10 +108,10 @@ impl Complaint {
     fn kind(&self) -> Kind {
         let said = format!("{} {}", self.code, self.message).to_lowercase();
         let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
-        if self.status == 402 || says(UNPAID) {
+        if self.status == 402 || says(BILLING_WORDS) {
             return Kind::Rejected(Some(Hint::Pay));
         }
-        if !matches!(self.status, 401 | 403 | 429) && (self.status == 413 || says(TOO_LONG)) {
+        if !matches!(self.status, 401 | 403 | 429) && (self.status == 413 || says(TOO_LONG_WORDS)) {
             return Kind::TooLong;
         }
         // Groq's model wrote a call that Groq could not read; asked again, it writes another.
@@ -130,7 +130,7 @@ impl Complaint {
             // An error in the middle of a stream has no status, only a code.
             0 if says(&["authentication_error", "permission_error", "invalid_api_key"]) => Kind::Auth,
             0 if says(&["invalid_request", "not_found_error"]) => Kind::Rejected(None),
-            _ if says(BUSY) => Kind::Busy,
+            _ if says(OVERLOAD_WORDS) => Kind::Busy,
             _ => Kind::Internal,
         }
     }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// On this machine an answer takes a few milliseconds; one that loads a model meanwhile may be slow.
-const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// A longer list is not read, in bytes.
-const MOST: usize = 4 << 20;
+const MAX_LIST_BYTES: usize = 4 << 20;
 /// So many models are asked what they can do, the largest first.
-const ASKED: usize = 8;
+const MAX_ASKED_MODELS: usize = 8;
 
 /// A model that a server has installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,9 @@ pub async fn best_model(
         let list = read(&endpoint, "/models", None).await?;
         Ok(newest(list["data"].as_array().or(list.as_array()).map_or(&[], Vec::as_slice)))
     };
-    timeout(ANSWER, asked).await.unwrap_or_else(|_| Err(endpoint.broken("no list of models within 10 s")))
+    timeout(ANSWER_TIMEOUT, asked)
+        .await
+        .unwrap_or_else(|_| Err(endpoint.broken("no list of models within 10 s")))
 }
 
 async fn largest(endpoint: &Endpoint, rows: &[Value]) -> Option<Installed> {
@@ -55,7 +57,7 @@ async fn largest(endpoint: &Endpoint, rows: &[Value]) -> Option<Installed> {
     sized.sort_by(|(size, name), (other_size, other)| other_size.cmp(size).then_with(|| name.cmp(other)));
     let count = sized.len();
     let mut talks = None;
-    for (_, name) in sized.into_iter().take(ASKED) {
+    for (_, name) in sized.into_iter().take(MAX_ASKED_MODELS) {
         let about = read(&above(endpoint), "/api/show", Some(json!({"model": name}))).await;
         let about = about.unwrap_or_default();
         let can = |what: &str| {
@@ -99,7 +101,7 @@ async fn read(endpoint: &Endpoint, path: &str, body: Option<Value>) -> Result<Va
         Some(body) => http::post(endpoint, path, body.to_string().into_bytes()).await?,
         None => http::get(endpoint, path).await?,
     };
-    let (body, error) = http::gather(http::accept(endpoint, answer).await?.bytes, MOST).await;
+    let (body, error) = http::gather(http::accept(endpoint, answer).await?.bytes, MAX_LIST_BYTES).await;
     if let Some(error) = error {
         return Err(error);
     }

@@ -6,18 +6,18 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// A list of names is short; who needs longer for it is not there.
-const LIST: Duration = Duration::from_secs(10);
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 /// On loopback an answer takes a few milliseconds.
-const LISTENING: Duration = Duration::from_millis(200);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(200);
 /// A server that loads a model may be slow to say how; then a usual window is assumed.
-const SAYING: Duration = Duration::from_millis(500);
+const WINDOW_TIMEOUT: Duration = Duration::from_millis(500);
 /// The longest known list (OpenRouter, 2026-11) has 600 kB.
-const MAX_LIST: usize = 8 << 20;
+const MAX_LIST_BYTES: usize = 8 << 20;
 
 /// The names of the models that `vendor` offers, sorted.
 pub async fn list_models(vendor: &Vendor, connection: &Connection) -> Result<Vec<String>, ProviderError> {
     let endpoint = Endpoint::new(vendor, connection);
-    let listed = timeout(LIST, list(&endpoint)).await;
+    let listed = timeout(LIST_TIMEOUT, list(&endpoint)).await;
     listed.unwrap_or_else(|_| Err(endpoint.broken("no list of models within 10 s")))
 }
 
@@ -26,7 +26,7 @@ pub async fn list_models(vendor: &Vendor, connection: &Connection) -> Result<Vec
 ///
 /// # Errors
 ///
-/// [`ProviderError::Auth`] where the key was refused; any other where nobody knows.
+/// [`ProviderError::Auth`] if the key was refused; any other error if that is unknown.
 pub async fn check_key(vendor: &Vendor, connection: &Connection) -> Result<(), ProviderError> {
     let endpoint = Endpoint::new(vendor, connection);
     let asked = async {
@@ -35,7 +35,7 @@ pub async fn check_key(vendor: &Vendor, connection: &Connection) -> Result<(), P
             None => list(&endpoint).await.map(|_| ()),
         }
     };
-    timeout(LIST, asked).await.unwrap_or_else(|_| Err(endpoint.broken("no answer within 10 s")))
+    timeout(LIST_TIMEOUT, asked).await.unwrap_or_else(|_| Err(endpoint.broken("no answer within 10 s")))
 }
 
 /// How much `model` takes in, in tokens, as a server on this machine was started; none where it does not say so within
@@ -52,7 +52,7 @@ pub async fn served_window(vendor: &Vendor, connection: &Connection, model: &str
             }
         }
     };
-    timeout(SAYING, asked).await.ok().flatten()
+    timeout(WINDOW_TIMEOUT, asked).await.ok().flatten()
 }
 
 /// The same server without the version in its address.
@@ -70,7 +70,7 @@ fn window_of(list: &Value, model: &str) -> Option<u64> {
 
 async fn document(endpoint: &Endpoint, path: &str) -> Option<Value> {
     let answer = http::accept(endpoint, http::get(endpoint, path).await.ok()?).await.ok()?;
-    let (body, error) = http::gather(answer.bytes, MAX_LIST).await;
+    let (body, error) = http::gather(answer.bytes, MAX_LIST_BYTES).await;
     error.is_none().then(|| json::parse(&String::from_utf8_lossy(&body))).flatten()
 }
 
@@ -86,7 +86,7 @@ pub async fn is_listening(base_url: &str) -> bool {
         start: None,
         quirks: Default::default(),
     };
-    matches!(timeout(LISTENING, list(&endpoint)).await, Ok(Ok(_)))
+    matches!(timeout(CONNECT_TIMEOUT, list(&endpoint)).await, Ok(Ok(_)))
 }
 
 async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
@@ -96,7 +96,7 @@ async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
         Wire::Gemini => "/models?pageSize=1000",
     };
     let answer = http::accept(endpoint, http::get(endpoint, path).await?).await?;
-    let (body, error) = http::gather(answer.bytes, MAX_LIST).await;
+    let (body, error) = http::gather(answer.bytes, MAX_LIST_BYTES).await;
     if let Some(error) = error {
         return Err(error);
     }

@@ -11,7 +11,7 @@ use std::{
 use tokio::time::{Instant, timeout_at};
 
 /// After the model has stopped, its usage may follow; a server that keeps the line open has nothing else to say.
-const AFTERTHOUGHT: Duration = Duration::from_secs(2);
+const USAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Whether a server was given up because it said nothing: from then on it is waited for as long as for a model that
 /// thinks in silence. Shared by all requests to it.
@@ -74,7 +74,7 @@ impl Patience {
 
     /// The model has said all; only its usage may follow.
     pub(crate) fn let_finish(&mut self) {
-        self.deadline = self.deadline.min(Instant::now() + AFTERTHOUGHT);
+        self.deadline = self.deadline.min(Instant::now() + USAGE_TIMEOUT);
     }
 
     /// Counted from the last thing that the model said: a server cannot buy time with empty words.

@@ -11,7 +11,7 @@ const MAX_REQUESTS: u32 = 8;
 const MAX_REFUSED: u32 = 5;
 /// Where the server took the request and said nothing in time: each request may have been paid for.
 const MAX_TIMED_OUT: u32 = 3;
-/// Where nobody knows the host. A resolver may be down for a moment; a name that is misspelt stays so.
+/// If the host name cannot be resolved. A resolver may be down for a moment; a misspelled name stays unknown.
 const MAX_UNKNOWN: u32 = 2;
 /// At most so much waiting for one reply.
 const MAX_WAITING: Duration = Duration::from_secs(60);

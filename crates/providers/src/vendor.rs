@@ -51,7 +51,7 @@ pub struct Vendor {
     /// The environment variable that customarily holds another base URL.
     #[serde(default)]
     pub base_url_variable: Option<String>,
-    /// Taken where the key is set and nobody names a model.
+    /// Used if the key is set and no model is named.
     #[serde(default)]
     pub default_model: Option<String>,
     /// The command that starts it, where it runs on this machine.
@@ -116,7 +116,7 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), count);
         assert_eq!(vendor("moonshot").unwrap().name, "kimi");
-        assert!(vendor("nobody").is_none());
+        assert!(vendor("unknown").is_none());
         assert!(crate::WIRES.iter().all(|wire| wire.speaker().is_some()));
     }
 

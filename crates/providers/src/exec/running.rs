@@ -16,11 +16,11 @@ use tokio::{
 };
 
 /// Once the command has ended, what is left in its pipe comes at once; who holds the pipe open has left the group.
-const AFTERTHOUGHT: Duration = Duration::from_secs(1);
+const PIPE_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// So much of its standard error is kept while it runs, in bytes.
-const KEPT_ERRORS: usize = 16 << 10;
+const MAX_STDERR_BYTES: usize = 16 << 10;
 /// So much of its standard error is told when it fails: the end, where the reason stands.
-const TOLD_ERRORS: Clip = Clip { lines: 20, bytes: 1_000, keep: Keep::Tail };
+const SHOWN_STDERR: Clip = Clip { lines: 20, bytes: 1_000, keep: Keep::Tail };
 
 /// A running command. Dropping it ends the command and its children.
 pub(super) struct Running {
@@ -96,7 +96,7 @@ impl Running {
             self.end(exec, ended)?;
         }
         self.feeding.abort_all();
-        let errors = timeout_at(Instant::now() + AFTERTHOUGHT, self.errors.join_next()).await;
+        let errors = timeout_at(Instant::now() + PIPE_DRAIN_TIMEOUT, self.errors.join_next()).await;
         let errors = errors.ok().flatten().and_then(Result::ok).unwrap_or_default();
         match self.ended {
             Some(status) if !status.success() => Err(failed(exec, status, &errors)),
@@ -109,7 +109,7 @@ impl Running {
         self.ended = Some(status);
         // Children that it left behind would keep the pipe open: they are ended with this question.
         let _it_has_ended = self.process.ended();
-        self.deadline = Instant::now() + AFTERTHOUGHT;
+        self.deadline = Instant::now() + PIPE_DRAIN_TIMEOUT;
         Ok(())
     }
 }
@@ -123,7 +123,7 @@ async fn end_of(mut stderr: impl AsyncRead + Unpin) -> Vec<u8> {
     let (mut kept, mut buffer) = (Vec::new(), vec![0; 4 << 10]);
     while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
         kept.extend_from_slice(&buffer[..count]);
-        kept.drain(..kept.len().saturating_sub(KEPT_ERRORS));
+        kept.drain(..kept.len().saturating_sub(MAX_STDERR_BYTES));
     }
     kept
 }
@@ -156,7 +156,7 @@ fn failed(exec: &Exec, status: ExitStatus, errors: &[u8]) -> ProviderError {
         (None, signal) => format!("signal {}", signal.unwrap_or_default()),
     };
     let words = Clean::default().push(errors);
-    let words = TOLD_ERRORS.split(&words);
+    let words = SHOWN_STDERR.split(&words);
     let words = if words.tail.is_empty() { words.head } else { words.tail };
     let dot = if words.is_empty() { "" } else { ": " };
     let message = format!("`{}` ended with {how}{dot}{words}", exec.program.display());

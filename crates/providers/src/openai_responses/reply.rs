@@ -31,7 +31,7 @@ pub(crate) struct ResponsesReply {
     base: usize,
     last: usize,
     has_calls: bool,
-    /// Its last event says that it works on something that nobody sees.
+    /// Its last event reports work that produces no visible output.
     is_at_work: bool,
     status: Option<String>,
     /// Why the reply is incomplete, in the vendor's word.
