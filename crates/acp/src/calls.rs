@@ -14,13 +14,13 @@ use haft_present::safe;
 use serde_json::{Value, json};
 
 /// Of a running call's output the last so many bytes are shown.
-const TAIL: usize = 4_000;
+const MAX_OUTPUT_BYTES: usize = 4_000;
 
 /// Of a result so many bytes are shown; the model and the journal have all of it.
-const SHOWN: usize = 16_000;
+const MAX_RESULT_BYTES: usize = 16_000;
 
 /// A content or a value of more bytes than this is not sent.
-const LARGEST: usize = 1 << 20;
+const MAX_SENT_BYTES: usize = 1 << 20;
 
 /// A call as the editor knows it.
 pub(super) struct Call {
@@ -71,7 +71,7 @@ impl Call {
     /// It says something.
     pub(super) fn says(&mut self, chunk: &str) {
         self.output += &safe::text(chunk);
-        let surplus = self.output.len().saturating_sub(TAIL);
+        let surplus = self.output.len().saturating_sub(MAX_OUTPUT_BYTES);
         self.output.drain(..self.output.ceil_char_boundary(surplus));
         self.has_news = true;
     }
@@ -115,12 +115,14 @@ impl Call {
     /// What people see of a result. Beside a diff they need no words, unless something went wrong.
     fn words(&self, result: &ToolResult) -> Option<String> {
         match (&result.error, &result.shown) {
-            (Some(failure), _) => Some(safe::text(clip::head(&failure.message, SHOWN)).into_owned()),
+            (Some(failure), _) => {
+                Some(safe::text(clip::head(&failure.message, MAX_RESULT_BYTES)).into_owned())
+            }
             (None, Shown::Message(words)) => Some(safe::text(words).into_owned()),
             (None, Shown::Nothing) => None,
             (None, _) if !self.diffs.is_empty() => None,
-            (None, Shown::Text(words)) => Some(safe::text(clip::head(words, SHOWN)).into_owned()),
-            (None, Shown::Preview) => Some(fenced(clip::head(&result.content, SHOWN))),
+            (None, Shown::Text(words)) => Some(safe::text(clip::head(words, MAX_RESULT_BYTES)).into_owned()),
+            (None, Shown::Preview) => Some(fenced(clip::head(&result.content, MAX_RESULT_BYTES))),
         }
     }
 }
@@ -142,7 +144,7 @@ pub(super) fn fenced_as_is(words: &str) -> String {
 }
 
 fn is_sent(value: &Value) -> bool {
-    value.to_string().len() <= LARGEST
+    value.to_string().len() <= MAX_SENT_BYTES
 }
 
 /// What the model reads, and the same as fields where there are any.
@@ -160,7 +162,7 @@ pub(super) fn diffs(session: &Session, folder: &Folder, changes: &[Change]) -> V
     let content = |state: &Option<FileState>| match state {
         None => Some(None),
         Some(state) => {
-            let bytes = session.content(&state.hash).ok().filter(|bytes| bytes.len() <= LARGEST)?;
+            let bytes = session.content(&state.hash).ok().filter(|bytes| bytes.len() <= MAX_SENT_BYTES)?;
             String::from_utf8(bytes).ok().map(Some)
         }
     };

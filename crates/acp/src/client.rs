@@ -26,7 +26,7 @@ pub(super) enum Picked {
     /// Nothing: the turn is to stop.
     Cancelled,
     /// The editor cannot ask.
-    Nobody,
+    NoAnswer,
 }
 
 /// Why the editor did not show a file.
@@ -49,7 +49,7 @@ impl Editor {
         self.flow.sent();
         let told = SessionNotification::new(session.to_owned(), update);
         if self.connection.send_notification(told).is_err() {
-            // It has left: what is not sent waits for nobody.
+            // The editor has left, so nothing waits to be written.
             self.flow.is_written();
         }
     }
@@ -63,7 +63,7 @@ impl Editor {
                     Picked::Option(chosen.option_id.to_string())
                 }
                 Ok(_) => Picked::Cancelled,
-                Err(_cannot_ask) => Picked::Nobody,
+                Err(_cannot_ask) => Picked::NoAnswer,
             }
         })
     }

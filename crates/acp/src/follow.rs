@@ -151,7 +151,7 @@ impl Follower {
         self.ask(call, Asked::Approval, fields, options);
     }
 
-    /// A question without choices cannot be asked this way: nobody answers it.
+    /// A question without choices cannot be asked over ACP, and stays unanswered.
     fn question(&mut self, call: &CallId, question: &Question) {
         if question.choices.is_empty() {
             let _it_is_closed = self.open.session.send(Command::Reply { call: call.clone(), answer: None });
@@ -207,7 +207,7 @@ fn answer(picked: &Picked) -> Answer {
         Picked::Option(id) if id == "once" => Answer::Once,
         Picked::Option(id) if id == "always" => Answer::Always,
         Picked::Option(_) | Picked::Cancelled => Answer::No,
-        Picked::Nobody => Answer::Nobody,
+        Picked::NoAnswer => Answer::Nobody,
     }
 }
 

@@ -74,7 +74,7 @@ fn kind(name: &str, arguments: &Value, effects: &[Effect], tools: &Registry) -> 
 }
 
 /// A title longer than this, in characters, is cut.
-const WIDTH: usize = 120;
+const MAX_TITLE_LENGTH: usize = 120;
 
 /// `read src/a.rs`, or the command that is run.
 fn title(name: &str, arguments: &Value) -> String {
@@ -86,8 +86,8 @@ fn title(name: &str, arguments: &Value) -> String {
         true => format!("`{line}`"),
         false => format!("{} {line}", safe::visible_line(name)),
     };
-    let more = if text.chars().count() > WIDTH { "…" } else { "" };
-    let text: String = text.chars().take(WIDTH).collect();
+    let more = if text.chars().count() > MAX_TITLE_LENGTH { "…" } else { "" };
+    let text: String = text.chars().take(MAX_TITLE_LENGTH).collect();
     format!("{text}{more}")
 }
 

@@ -2,7 +2,7 @@
 //! over its standard streams.
 //!
 //! A conversation of the editor is a session; its workspace is the folder that the editor names, with an engine of its
-//! own. What happens in the session is told as updates, whoever began it; what needs a person is asked through the
+//! own. All events of the session are sent as updates, whichever client caused them; what needs a person is asked through the
 //! editor. Files are read as the editor shows them and written through it, where it offers that (`editor`).
 //!
 //! It uses `haft-engine` for sessions, `haft-present` for the words of what happens, and the protocol's own library, which

@@ -18,8 +18,8 @@ use anyhow::Context;
 use std::{future::Future, io::ErrorKind, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Talks over these streams until `input` ends, nobody reads `output` any more, or `stop` is ready. Every session is stopped then, and
-/// nothing of it is alive. `is_taken` says whether the editor has read all that was written to `output`.
+/// Serves over these streams until `input` ends, the reader of `output` is gone, or `stop` is ready. Then it stops every session
+/// with all its processes. `is_taken` says whether the editor has read all that was written to `output`.
 pub async fn over_streams(
     input: impl AsyncRead + Send,
     output: impl AsyncWrite + Send,
@@ -37,7 +37,7 @@ pub async fn over_streams(
     let served = tokio::select! {
         served = &mut serving => served,
         carried = &mut carrying => {
-            // Who follows a session is a part of it, and has nobody to tell.
+            // The followers belong to `serving`, and have no editor left to write to.
             drop(serving);
             host.end().await;
             return match carried {

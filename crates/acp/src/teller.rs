@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
 
 /// One piece of text is at most so many bytes.
-const PIECE: usize = 16_000;
+const MAX_TEXT_BYTES: usize = 16_000;
 
 /// What was told of a session so far.
 pub(super) struct Teller {
@@ -69,7 +69,7 @@ impl Stream {
                 false => gap = "\n\n",
             }
         }
-        let piece = clip::head(&self.heard[self.shown..], PIECE);
+        let piece = clip::head(&self.heard[self.shown..], MAX_TEXT_BYTES);
         self.shown += piece.len();
         Some(format!("{gap}{}", safe::text(piece)))
     }

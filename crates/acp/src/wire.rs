@@ -15,17 +15,17 @@ use tokio::{
     sync::Notify,
 };
 
-/// So many updates may wait; each has at most some ten thousand bytes of text that nobody recorded.
-const ROOM: usize = 64;
+/// Maximum updates that wait to be written; each has at most some ten thousand bytes of unrecorded text.
+const MAX_WAITING_UPDATES: usize = 64;
 
 /// A message longer than this, in bytes, is passed over: a prompt with some pictures has a tenth of it.
-const LONGEST: u64 = 32 << 20;
+const MAX_MESSAGE_BYTES: u64 = 32 << 20;
 
 /// So long an answer waits until what was written before it is read.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// So many bytes of memory are kept from one message to the next.
-const KEPT: usize = 1 << 20;
+const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
 /// How many updates wait to be written. An editor that reads slowly must not fill our memory.
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub(super) struct Flow {
 impl Flow {
     /// Whether one more may be sent.
     pub(super) fn has_room(&self) -> bool {
-        self.waiting.load(SeqCst) < ROOM
+        self.waiting.load(SeqCst) < MAX_WAITING_UPDATES
     }
 
     /// Waits until one more may be sent.
@@ -89,13 +89,13 @@ async fn read(input: impl AsyncRead, heard: UnboundedSender<TransportFrame>) -> 
     let mut line = Vec::new();
     loop {
         line.clear();
-        line.shrink_to(KEPT);
+        line.shrink_to(KEPT_BUFFER_BYTES);
         // The end of the line counts as well.
-        let bytes = (&mut input).take(LONGEST + 1).read_until(b'\n', &mut line).await?;
+        let bytes = (&mut input).take(MAX_MESSAGE_BYTES + 1).read_until(b'\n', &mut line).await?;
         if bytes == 0 {
             return Ok(());
         }
-        let frame = if bytes as u64 > LONGEST && line.last() != Some(&b'\n') {
+        let frame = if bytes as u64 > MAX_MESSAGE_BYTES && line.last() != Some(&b'\n') {
             line = Vec::new();
             pass_over(&mut input).await?;
             too_long()
@@ -124,9 +124,9 @@ async fn pass_over(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
     }
 }
 
-/// What stands for a message that was passed over. Whose answer it would be nobody knows.
+/// Stands for a message that was passed over. The request that it answers is unknown.
 fn too_long() -> TransportFrame {
-    let message = format!("a message of more than {} MB was passed over", LONGEST >> 20);
+    let message = format!("a message of more than {} MB was passed over", MAX_MESSAGE_BYTES >> 20);
     TransportFrame::Malformed { raw: String::new(), error: worded(Error::invalid_request(), message) }
 }
 
@@ -157,7 +157,7 @@ async fn write(
 /// once: so an answer is not written before those were read. An editor that reads nothing is not waited for.
 async fn taken(is_taken: fn() -> bool) {
     let begun = Instant::now();
-    while !is_taken() && begun.elapsed() < PATIENCE {
+    while !is_taken() && begun.elapsed() < DRAIN_TIMEOUT {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }

@@ -15,10 +15,10 @@ use std::{
 use tokio::runtime::Handle;
 
 /// How long the editor may take for one file. It may ask its person first.
-const PATIENCE: Duration = Duration::from_secs(30);
+const EDITOR_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Longer files, in bytes, are none that somebody edits by hand.
-const LARGEST: u64 = 4 << 20;
+/// Maximum bytes of a file that is read through the editor; longer ones are not edited by hand.
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// What an editor has of a file.
 pub(super) enum Buffer {
@@ -26,8 +26,7 @@ pub(super) enum Buffer {
     Saved,
     /// This text, in the form of the one on disk, which differs.
     Unsaved(String),
-    /// Nobody knows: something else than a text lies there, or this editor does not show such files. It is not to write
-    /// it.
+    /// Unknown: it is not a text, or the editor does not show such files. The editor must not write it.
     Unknown,
 }
 
@@ -90,8 +89,8 @@ impl Buffers {
     }
 
     fn wait<T, E: From<String>>(&self, answer: impl Future<Output = Result<T, E>>) -> Result<T, E> {
-        let waited = Handle::current().block_on(async { tokio::time::timeout(PATIENCE, answer).await });
-        let late = |_| Err(format!("it did not answer within {} s", PATIENCE.as_secs()).into());
+        let waited = Handle::current().block_on(async { tokio::time::timeout(EDITOR_TIMEOUT, answer).await });
+        let late = |_| Err(format!("it did not answer within {} s", EDITOR_TIMEOUT.as_secs()).into());
         waited.unwrap_or_else(late)
     }
 }
@@ -99,7 +98,7 @@ impl Buffers {
 /// The text of a regular file of a reasonable size; that of one which is not there is empty.
 fn text(file: &Path) -> Option<String> {
     match fs::symlink_metadata(file) {
-        Ok(found) if !found.is_file() || found.len() > LARGEST => None,
+        Ok(found) if !found.is_file() || found.len() > MAX_FILE_BYTES => None,
         Ok(_) => fs::read(file).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)).ok(),
         Err(error) => (error.kind() == io::ErrorKind::NotFound).then(String::new),
     }

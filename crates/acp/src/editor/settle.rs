@@ -51,7 +51,7 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// None where the editor has no part in it: no text, not in the workspace, or behind a link that somebody put there.
+    /// `None` if the editor takes no part: not a text, outside the workspace, or behind a link that was put there since.
     fn of(stage: &'a EditorStage, workspace: &'a Path, change: &'a Change) -> Option<Self> {
         let workspace_is = stage.inner.resolve(workspace, Path::new(""));
         let file = workspace_is.join(&change.path);

@@ -81,7 +81,7 @@ fn written(effect: &Effect) -> Option<&PathBuf> {
     }
 }
 
-/// What a person typed and did not save is not replaced by somebody who has not seen it.
+/// Refuses to replace unsaved text that the call has not seen.
 fn may_write(stage: &EditorStage, file: &Path, text: &str, effects: &[Effect]) -> io::Result<()> {
     let refused =
         |why: &str| Err(io::Error::other(format!("`{}` is not saved in the editor, {why}", file.display())));
@@ -106,7 +106,7 @@ fn over(
     for effect in effects {
         moved.push(match effect {
             Effect::Write(file) if file.starts_with(workspace) => {
-                let copy = scratch.place(OVER, workspace, file);
+                let copy = scratch.place(OVERLAY_FOLDER, workspace, file);
                 match unsaved.get(file) {
                     Some(text) => put(&copy, text, file)?,
                     None => copy_in(stage, workspace, file, &copy)?,
@@ -116,11 +116,11 @@ fn over(
             other => other.clone(),
         });
     }
-    stage.inner.open(&scratch.folder.join(OVER), &moved)
+    stage.inner.open(&scratch.folder.join(OVERLAY_FOLDER), &moved)
 }
 
 /// Where the files lie that are written.
-const OVER: &str = "over";
+const OVERLAY_FOLDER: &str = "over";
 
 /// `text` with the mode of `file`, where that is there.
 fn put(copy: &Path, text: &str, file: &Path) -> io::Result<()> {
@@ -166,7 +166,7 @@ impl View for EditorView {
             return copy.clone();
         }
         match self.written.contains(&file) {
-            true => self.inner.locate(&self.scratch.place(OVER, &self.workspace, &file)),
+            true => self.inner.locate(&self.scratch.place(OVERLAY_FOLDER, &self.workspace, &file)),
             false if self.written.is_empty() => self.inner.locate(path),
             false => self.workspace.join(inside),
         }
@@ -219,7 +219,7 @@ impl Scratch {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
         let scratch = Self { folder: folder.canonicalize()? };
-        fs::create_dir(scratch.folder.join(OVER))?;
+        fs::create_dir(scratch.folder.join(OVERLAY_FOLDER))?;
         Ok(scratch)
     }
 
