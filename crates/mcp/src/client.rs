@@ -1,7 +1,7 @@
 //! Tools of MCP servers: programs and services of other people (MCP: Model Context Protocol), over the official SDK.
 //!
 //! Servers are data ([`McpServer`]). None is started before a session's first round asks for tools; one that dies is
-//! started again with the next call. What its tools do nobody knows: each is a command to the policy, unless the person
+//! started again with the next call. The effects of its tools are unknown: each is a command to the policy, unless the person
 //! trusts what the server says of them. A server is told where the workspace lies and nothing else of the conversation.
 
 mod calls;

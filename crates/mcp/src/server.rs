@@ -2,7 +2,7 @@
 //!
 //! A call is a turn in a session of its own, so it is journaled and can be undone like any other. What happens is told
 //! as progress, a cancelled call is interrupted, and what needs a person is asked through the client (elicitation);
-//! where the client cannot ask, nobody is there and the policy's question is answered with no.
+//! if the client cannot ask, the policy's question is answered with no.
 
 mod agent;
 mod client;

@@ -35,7 +35,7 @@ pub(crate) struct Call {
     sign: Notify,
     /// So many questions are with the person.
     questions: AtomicUsize,
-    /// Nobody waits for its answer any more.
+    /// Cancelled when the caller no longer waits for the answer.
     ended: CancellationToken,
 }
 

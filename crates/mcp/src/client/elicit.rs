@@ -4,7 +4,7 @@ use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
 
 /// A field that is answered with something else so often is taken for a no.
-const TRIES: usize = 3;
+const MAX_TRIES: usize = 3;
 
 /// Asks `person` each field. An empty answer takes what the server proposes.
 pub(super) async fn answer(server: &str, request: ElicitRequestParams, person: &dyn Person) -> ElicitResult {
@@ -61,7 +61,7 @@ fn fields(schema: &Value) -> Vec<Field<'_>> {
 impl Field<'_> {
     /// `None`: left out. The server's own proposal stands where the person says nothing.
     async fn ask(&self, asks: &str, person: &dyn Person) -> Result<Option<Value>, ElicitationAction> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             let question = Question { text: self.question(asks), choices: self.titles() };
             let said = person.ask(question).await.ok_or(ElicitationAction::Cancel)?;
             let said = said.trim();

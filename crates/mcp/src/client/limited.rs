@@ -1,7 +1,7 @@
-//! What a server says over its standard output, up to a message that nobody would read.
+//! Limits the length of a message on a server's standard output.
 //!
-//! The SDK throws such a message away and goes on waiting for it; whoever called would wait with it. Here the connection
-//! ends instead, so that the call does, too.
+//! The SDK drops a longer message and keeps waiting for it, and so would the caller. Here the connection ends instead,
+//! so that the call ends, too.
 use std::{
     io,
     pin::Pin,

@@ -78,9 +78,9 @@ struct Running {
 }
 
 /// How long a program that was given up may take to say why.
-const LAST_WORD: Duration = Duration::from_millis(200);
+const LAST_WORDS_TIMEOUT: Duration = Duration::from_millis(200);
 /// Of standard error so many bytes are kept.
-const LAST_WORDS: usize = 1_000;
+const MAX_LAST_WORDS_BYTES: usize = 1_000;
 
 impl Link {
     /// Starts and greets the server, in the way that is tried first and then, where it does not understand, in the
@@ -122,7 +122,7 @@ impl Link {
                 let greeted = greet(client, input, mode, limit).await;
                 if greeted.is_err() {
                     // It may have ended with a word that is still on its way.
-                    let _it_goes_on = timeout(LAST_WORD, program.reader.join_next()).await;
+                    let _it_goes_on = timeout(LAST_WORDS_TIMEOUT, program.reader.join_next()).await;
                 }
                 let service = greeted.map_err(|failure| failure.told(&program.last_words()))?;
                 (service, Some(program))
@@ -267,7 +267,7 @@ async fn listen(mut errors: impl AsyncRead + Unpin, words: Arc<Mutex<String>>) {
     while let Ok(count @ 1..) = errors.read(&mut buffer).await {
         let Ok(mut words) = words.lock() else { return };
         words.push_str(&String::from_utf8_lossy(&buffer[..count]));
-        let start = words.ceil_char_boundary(words.len().saturating_sub(LAST_WORDS));
+        let start = words.ceil_char_boundary(words.len().saturating_sub(MAX_LAST_WORDS_BYTES));
         words.drain(..start);
     }
 }

@@ -33,15 +33,15 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
 }
 
 /// Bytes of structured content that are kept beside the text: like the text of a result.
-const MOST_DETAILS: usize = 50_000;
+const MAX_DETAILS: usize = 50_000;
 
 /// What is too long is told by its beginning: half an object is none.
 fn clipped(details: Value) -> Value {
     let text = details.to_string();
-    if text.len() <= MOST_DETAILS {
+    if text.len() <= MAX_DETAILS {
         return details;
     }
-    json!({"clipped_bytes": text.len(), "head": clip::head(&text, MOST_DETAILS)})
+    json!({"clipped_bytes": text.len(), "head": clip::head(&text, MAX_DETAILS)})
 }
 
 enum Reported {
@@ -93,7 +93,7 @@ mod tests {
         let answer = json!({"content": [], "structuredContent": {"rows": "ä".repeat(40_000)}});
         let output = output(serde_json::from_value(answer).unwrap()).unwrap();
         assert_eq!(output.details["clipped_bytes"], 80_011);
-        assert!(output.details.to_string().len() < MOST_DETAILS + 100);
+        assert!(output.details.to_string().len() < MAX_DETAILS + 100);
         assert!(output.for_model.len() > 80_000, "the engine clips what the model reads");
     }
 

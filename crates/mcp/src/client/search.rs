@@ -16,12 +16,12 @@ struct Args {
     limit: Option<usize>,
 }
 
-const NAME: &str = "tool_search";
-const LIMIT: usize = 5;
-const MOST: usize = 20;
+const TOOL_NAME: &str = "tool_search";
+const DEFAULT_RESULTS: usize = 5;
+const MAX_RESULTS: usize = 20;
 
 /// A schema can be as long as it likes; the whole answer cannot.
-const LONGEST: Clip = Clip { lines: 2_000, bytes: 30_000, keep: Keep::Head };
+const MAX_ANSWER: Clip = Clip { lines: 2_000, bytes: 30_000, keep: Keep::Head };
 
 pub(super) struct ToolSearch {
     spec: ToolSpec,
@@ -34,7 +34,7 @@ impl ToolSearch {
         let mut servers: BTreeMap<&str, usize> = BTreeMap::new();
         tools.iter().for_each(|tool| *servers.entry(tool.server()).or_default() += 1);
         let servers: Vec<_> = servers.iter().map(|(name, count)| format!("{name} ({count})")).collect();
-        let mut spec = ToolSpec::of::<Args>(NAME);
+        let mut spec = ToolSpec::of::<Args>(TOOL_NAME);
         spec.description += &format!(" There are tools of: {}.", servers.join(", "));
         Self { spec, tools, found }
     }
@@ -44,7 +44,7 @@ impl ToolSearch {
         let scored = self.tools.iter().map(|tool| (score(tool.spec(), &words), tool));
         let mut scored: Vec<_> = scored.filter(|(score, _)| *score > 0).collect();
         scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        let limit = args.limit.unwrap_or(LIMIT).clamp(1, MOST);
+        let limit = args.limit.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS);
         scored.into_iter().map(|(_, tool)| tool).take(limit).collect()
     }
 }
@@ -82,7 +82,7 @@ impl AnyTool for ToolSearch {
             let names: Vec<String> = found.iter().map(|tool| tool.spec().name.clone()).collect();
             self.found.add(&ctx.session, &names);
             let told: Vec<String> = found.iter().map(|tool| tell(tool.spec())).collect();
-            let text = LONGEST.apply(&told.join("\n\n"), "search for fewer");
+            let text = MAX_ANSWER.apply(&told.join("\n\n"), "search for fewer");
             Ok(ToolOutput::text(text).details(json!({"tools": names})).show(names.join(", ")))
         })
     }

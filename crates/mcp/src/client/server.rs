@@ -1,4 +1,4 @@
-//! A server: started when somebody needs it, and again where it died.
+//! [`Server`]: one MCP server, started when a call first needs it, and again after it died.
 use super::{
     calls::{Calls, Client},
     limited::LONGEST,
@@ -210,7 +210,7 @@ impl Server {
             roots: (!self.settings.has_own_folders(&self.workspace, &self.environment)).then(Roots::new),
         };
         let opened = Link::open(&self.settings, &self.workspace, &self.environment, client).await?;
-        // Whoever starts again may have other tools.
+        // A restarted server may have other tools.
         self.changes.fetch_add(1, Ordering::Relaxed);
         Ok(link.insert(Arc::new(opened)).clone())
     }

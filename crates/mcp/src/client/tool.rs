@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::{path::Path, sync::Arc};
 
 /// Vendors take names of at most so many letters, digits, `_` and `-`.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
 /// A tool of a server.
 pub(super) struct RemoteTool {
@@ -49,8 +49,8 @@ impl AnyTool for RemoteTool {
         &self.spec
     }
 
-    /// What it does nobody knows, so it is a command. It carries a print of the definition: a tool that is described
-    /// anew is another one, and what a person has allowed does not hold for it (faults D44).
+    /// Its effects are unknown, so it is a command. The command carries a fingerprint of the definition: a tool with a changed
+    /// description needs a new permission (faults D44).
     fn effects(&self, _: &Value, _: &Path) -> Result<Vec<Effect>, ToolError> {
         Ok(self.effects.clone())
     }
@@ -80,14 +80,14 @@ fn command(server: &str, tool: &Tool) -> String {
 /// `mcp__SERVER__TOOL`, made to fit and different from all others.
 fn name(server: &str, tool: &str, is_free: impl Fn(&str) -> bool) -> String {
     let whole = format!("mcp__{}__{}", clean(server), clean(tool));
-    let fitting = match whole.len() > LONGEST_NAME {
-        true => format!("{}_{}", &whole[..LONGEST_NAME - 9], &hash(whole.as_bytes())[..8]),
+    let fitting = match whole.len() > MAX_NAME_LENGTH {
+        true => format!("{}_{}", &whole[..MAX_NAME_LENGTH - 9], &hash(whole.as_bytes())[..8]),
         false => whole,
     };
     if is_free(&fitting) {
         return fitting;
     }
-    let short = &fitting[..fitting.len().min(LONGEST_NAME - 5)];
+    let short = &fitting[..fitting.len().min(MAX_NAME_LENGTH - 5)];
     let mut numbered = (2..).map(|number| format!("{short}_{number}"));
     numbered.find(|name| is_free(name)).expect("some number is free")
 }
@@ -131,7 +131,7 @@ mod tests {
         for (server, tool, taken, expected) in table {
             let name = name(server, tool, |name| name != taken);
             assert_eq!(name, expected);
-            assert!(name.len() <= LONGEST_NAME);
+            assert!(name.len() <= MAX_NAME_LENGTH);
         }
     }
 

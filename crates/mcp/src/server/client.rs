@@ -1,4 +1,4 @@
-//! Whoever made a call over MCP: hears how it goes, answers questions, changes its mind.
+//! [`Client`]: the other end of a call over MCP. It gets progress, answers questions, and may cancel.
 use rmcp::{
     RoleServer,
     model::{ElicitRequestParams, ElicitationAction, ElicitationSchema, ProgressNotificationParam},
@@ -40,7 +40,7 @@ impl Client {
     /// Lets the client ask its person for one text, one of `choices` where there are any.
     pub async fn ask(&self, message: String, choices: &[&str]) -> Answered {
         if !self.context.peer.supported_elicitation_modes().contains(&ElicitationMode::Form) {
-            return Answered::Nobody;
+            return Answered::NoAnswer;
         }
         let mut field = json!({"type": "string", "title": "Answer"});
         if !choices.is_empty() {
@@ -54,9 +54,9 @@ impl Client {
             Ok(result) => match (result.action, result.content) {
                 (ElicitationAction::Accept, Some(content)) => read(&content),
                 (ElicitationAction::Decline, _) => Answered::No,
-                _ => Answered::Nobody,
+                _ => Answered::NoAnswer,
             },
-            Err(_cannot_ask) => Answered::Nobody,
+            Err(_cannot_ask) => Answered::NoAnswer,
         }
     }
 }
@@ -68,8 +68,8 @@ pub enum Answered {
     With(String),
     /// The person does not want to say.
     No,
-    /// There is nobody, or the client does not ask.
-    Nobody,
+    /// The client cannot ask, or got no answer.
+    NoAnswer,
 }
 
 fn read(content: &Value) -> Answered {

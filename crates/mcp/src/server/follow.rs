@@ -1,4 +1,4 @@
-//! A turn for somebody at the other end of MCP: what happens is told, what needs a person is asked.
+//! Runs a turn for an MCP client: reports progress, and asks the person through the client.
 use super::client::{Answered, Client};
 use futures::StreamExt;
 use haft_core::{Answer, Command, Entry, Event, Fact, Question, Update};
@@ -66,14 +66,14 @@ async fn approve(session: &Session, fact: &Fact, client: &Client) -> Answer {
     let asked = client.ask(question, &["yes", "always", "no"]);
     let answered = tokio::select! {
         biased;
-        () = client.cancelled().cancelled() => Answered::Nobody,
+        () = client.cancelled().cancelled() => Answered::NoAnswer,
         answered = asked => answered,
     };
     match answered {
         Answered::With(word) if word == "yes" => Answer::Once,
         Answered::With(word) if word == "always" => Answer::Always,
         Answered::With(_) | Answered::No => Answer::No,
-        Answered::Nobody => Answer::Nobody,
+        Answered::NoAnswer => Answer::Nobody,
     }
 }
 
@@ -87,12 +87,12 @@ async fn reply(question: &Question, client: &Client) -> Option<String> {
         () = client.cancelled().cancelled() => None,
         answered = asked => match answered {
             Answered::With(text) => Some(text),
-            Answered::No | Answered::Nobody => None,
+            Answered::No | Answered::NoAnswer => None,
         },
     }
 }
 
-/// A session that nobody waits for stops.
+/// Interrupts the session when its caller no longer waits.
 struct InterruptOnDrop<'a>(&'a Session);
 
 impl Drop for InterruptOnDrop<'_> {

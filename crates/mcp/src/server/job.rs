@@ -30,7 +30,7 @@ pub struct Begun {
     pub order: Order,
     /// All tools of the engine.
     pub tools: Registry,
-    /// A file that stops the job once somebody makes it.
+    /// A file that stops the job as soon as it exists.
     pub stop: PathBuf,
     /// Called with what it came to; once that is done nothing of it is alive.
     pub end: Box<dyn FnOnce(Conclusion) -> BoxFuture<'static, ()> + Send>,

@@ -53,7 +53,7 @@ pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
 }
 
 /// Serves Streamable HTTP at `/mcp` until `stop` is ready, to those who send `token` as `Authorization: Bearer`; without
-/// one, to whoever reaches it. Pages of other hosts in a person's browser are refused by `Host` and `Origin`.
+/// one, to every client that reaches it. Pages of other hosts in a person's browser are refused by `Host` and `Origin`.
 pub async fn over_http(
     server: impl ServerHandler + Clone,
     listener: TcpListener,
@@ -79,7 +79,7 @@ pub async fn over_http(
     let stopped = async move {
         stop.await;
         ct.cancel();
-        tokio::time::sleep(FAREWELL).await;
+        tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
     };
     tokio::select! {
         served = serving.into_future() => served.context("cannot serve"),
@@ -87,8 +87,8 @@ pub async fn over_http(
     }
 }
 
-/// How long those who are connected may take to go once it stops: somebody who has sent half a request never does.
-const FAREWELL: Duration = Duration::from_secs(3);
+/// Time for open connections to end after the server stops. A client that has sent half a request never ends by itself.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A session that is ended by `DELETE` has ended by the time of the answer, and one that is not there cannot be: the SDK
 /// says of both that it has accepted the request.
