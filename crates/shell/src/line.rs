@@ -46,11 +46,11 @@ pub struct Line {
 }
 
 /// No system starts a shell with a longer command line (`MAX_ARG_STRLEN`, execve(2)).
-const LONGEST: usize = 128 << 10;
+const MAX_LINE_BYTES: usize = 128 << 10;
 /// Who needs longer to be understood was written to keep a parser busy.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PARSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The parser calls itself for what a line opens and does not close. A shorter line fits any stack.
-const SHORT: usize = 2 << 10;
+const SHALLOW_LINE_BYTES: usize = 2 << 10;
 const STACK_FOR_EACH_BYTE: usize = 256;
 
 impl Line {
@@ -62,8 +62,8 @@ impl Line {
             Some(Self { deeds: collect(&tree, line), is_whole })
         };
         let found = match line.len() {
-            0..=SHORT => read(),
-            length @ ..=LONGEST => thread::scope(|scope| {
+            0..=SHALLOW_LINE_BYTES => read(),
+            length @ ..=MAX_LINE_BYTES => thread::scope(|scope| {
                 let stack = (1 << 20) + length * STACK_FOR_EACH_BYTE;
                 let started = thread::Builder::new().stack_size(stack).spawn_scoped(scope, read).ok();
                 started.and_then(|work| work.join().ok()).flatten()
@@ -87,7 +87,7 @@ fn parse(line: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     let began = Instant::now();
-    let mut go_on = |_: &_| match began.elapsed() < PATIENCE {
+    let mut go_on = |_: &_| match began.elapsed() < PARSE_TIMEOUT {
         true => ControlFlow::Continue(()),
         false => ControlFlow::Break(()),
     };

@@ -10,10 +10,10 @@ use crate::{
 use std::collections::VecDeque;
 
 /// Lines in lines in lines … are read so far.
-const DEPTH: usize = 5;
+const MAX_DEPTH: usize = 5;
 /// More commands, or more words behind a program that runs another, are not told apart.
-const MOST: usize = 20_000;
-const MOST_WORDS: usize = 256;
+const MAX_RUNS: usize = 20_000;
+const MAX_WORDS: usize = 256;
 
 /// A simple command. A word that a shell replaces may be anything.
 #[derive(Clone, Debug)]
@@ -89,8 +89,8 @@ impl Runs {
         let mut lines = VecDeque::from([(line.to_owned(), 0)]);
         while let Some((line, depth)) = lines.pop_front() {
             let read = Line::read(&line);
-            runs.is_whole &= read.is_whole && depth < DEPTH && runs.commands.len() < MOST;
-            if depth >= DEPTH || runs.commands.len() >= MOST {
+            runs.is_whole &= read.is_whole && depth < MAX_DEPTH && runs.commands.len() < MAX_RUNS;
+            if depth >= MAX_DEPTH || runs.commands.len() >= MAX_RUNS {
                 break;
             }
             for deed in read.deeds {
@@ -145,10 +145,10 @@ impl Runs {
                 Some(program) => program.is_literal,
                 None => !appends || !words[1..].iter().any(is_wrapper),
             };
-        self.is_whole &= words.len() <= MOST_WORDS && is_given;
+        self.is_whole &= words.len() <= MAX_WORDS && is_given;
         // Any word may begin the command that is run, whatever the options before it mean.
         let begins = |place: &usize| words[*place].is_literal && !words[*place].text.starts_with('-');
-        let places: Vec<usize> = (1..words.len().min(MOST_WORDS)).filter(begins).collect();
+        let places: Vec<usize> = (1..words.len().min(MAX_WORDS)).filter(begins).collect();
         let mut lines = self.add(words.clone(), appends);
         let program = words.len() - unwrapped(&words).len();
         for place in places {
@@ -232,8 +232,8 @@ impl Runs {
     fn take_found(&mut self, arguments: &[Word], lines: &mut Vec<String>) {
         let runs = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
         let begins = (0..arguments.len()).filter(|place| runs.contains(&arguments[*place].text.as_str()));
-        for place in begins.take(MOST_WORDS).collect::<Vec<_>>() {
-            let run = arguments[place + 1..].iter().take(MOST_WORDS);
+        for place in begins.take(MAX_WORDS).collect::<Vec<_>>() {
+            let run = arguments[place + 1..].iter().take(MAX_WORDS);
             let run = run.take_while(|word| !matches!(word.text.as_str(), ";" | "+"));
             let run: Vec<Word> = run.map(|word| replaced(word.clone(), Some("{}"))).collect();
             lines.extend(self.take(run));
