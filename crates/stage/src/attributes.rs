@@ -49,7 +49,7 @@ pub(crate) fn set(file: &File, attributes: &Attributes) -> io::Result<()> {
 pub(crate) fn carry_over(old: &File, new: &File, recorded: Option<&Attributes>) -> io::Result<()> {
     keep_owner(old, new)?;
     for name in names(|list| flistxattr(old, list))? {
-        if SPENT.contains(&&*name) || recorded.is_some() && is_recorded(&name) {
+        if CONTENT_ATTRIBUTES.contains(&&*name) || recorded.is_some() && is_recorded(&name) {
             continue;
         }
         let Some(value) = value(old, &name)? else { continue };
@@ -62,10 +62,10 @@ pub(crate) fn carry_over(old: &File, new: &File, recorded: Option<&Attributes>) 
 }
 
 /// They speak of the old content: the rights of a program, and its signatures.
-const SPENT: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
+const CONTENT_ATTRIBUTES: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
 
 /// Whether the owner of a file sets it, and it is lost where it cannot be set. Others are the system's: it may set them
-/// itself, or let nobody do so; or those of overlayfs.
+/// itself, or forbid that; or they belong to overlayfs.
 fn is_recorded(name: &str) -> bool {
     name.starts_with("user.") && !name.starts_with("user.overlay.") || name.starts_with("system.posix_acl_")
 }
@@ -87,7 +87,7 @@ fn recorded(
 ) -> Option<Attributes> {
     let names = names.ok()?.into_iter().filter(|name| is_recorded(name));
     let values = names.map(|name| match grown(|value| get(&name, value)) {
-        // Somebody has just removed it.
+        // It has just been removed by another process.
         Err(Errno::NODATA) => Ok(None),
         value => value.map(|value| Some((name, hex::encode(value)))),
     });

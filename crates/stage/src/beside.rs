@@ -1,5 +1,5 @@
-//! The names that a change takes beside its file while it is made: the same each time, so that what a killed process
-//! left is found again.
+//! The temporary [`names`] beside a file while a change to it is made: the same each time, so that the next process finds what
+//! a killed one left.
 use crate::{
     blobs::Blobs,
     place::{Place, State},
@@ -14,7 +14,7 @@ use std::{
 };
 
 /// More processes than this do not make the same change at the same time.
-const MOST: usize = 100;
+const MAX_NAMES: usize = 100;
 
 /// Names for a change, in the order in which they are taken.
 pub(crate) fn names(change: &Change) -> impl Iterator<Item = OsString> {
@@ -25,7 +25,7 @@ pub(crate) fn names(change: &Change) -> impl Iterator<Item = OsString> {
     let states = [state(&change.before), state(&change.after)].join("\n");
     let parts = change.path.as_os_str().as_bytes().chain(&b"\0"[..]).chain(states.as_bytes());
     let Hash(hash) = Hash::of(parts).expect("memory can be read");
-    (0..MOST).map(move |number| {
+    (0..MAX_NAMES).map(move |number| {
         let more = if number == 0 { String::new() } else { format!("-{number}") };
         format!(".haft-{}{more}", &hash[..16]).into()
     })
@@ -44,7 +44,7 @@ pub(crate) fn create(change: &Change, place: &Place) -> io::Result<(OsString, Fi
             created => created?,
         };
         let is_ours = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        // Whoever tidies up may have come between.
+        // Another process may have removed it between these calls.
         if is_ours && place.inode_of(&name) == Some(file.metadata()?.ino()) {
             return Ok((name, file));
         }
@@ -77,8 +77,8 @@ pub(crate) fn tidy(blobs: &Blobs, change: &Change, place: &Place) {
     }
 }
 
-/// Whether nobody holds it, and it is what was there before or the beginning of what is to come. Anything else may be
-/// somebody's.
+/// Whether it is unlocked, and is the old content or a beginning of the new one. Anything else may be a file of the
+/// user.
 fn is_left_over(blobs: &Blobs, change: &Change, place: &Place, name: &OsStr) -> io::Result<bool> {
     let (State::Known(found), file) = place.look_at(name)? else { return Ok(false) };
     let Some(file) = file else {

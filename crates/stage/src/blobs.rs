@@ -14,7 +14,7 @@ use std::{
 use tempfile::NamedTempFile;
 
 /// So many are open at the same time.
-const TOGETHER: usize = 64;
+const MAX_OPEN: usize = 64;
 
 /// A folder of contents.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl Blobs {
 
     /// Keeps the contents of these files, whose states are known, synced. Nothing is written of what is kept already.
     pub(crate) fn keep(&self, files: &[(&Path, &FileState)], stop: &Stop) -> io::Result<()> {
-        files.chunks(TOGETHER).try_for_each(|files| self.keep_some(files, stop))
+        files.chunks(MAX_OPEN).try_for_each(|files| self.keep_some(files, stop))
     }
 
     fn keep_some(&self, files: &[(&Path, &FileState)], stop: &Stop) -> io::Result<()> {

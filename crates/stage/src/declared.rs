@@ -17,7 +17,7 @@ use std::{
 use tempfile::TempDir;
 
 /// Bytes of a file that is copied at most. No tool edits a larger one, and what is replaced is kept.
-const LARGEST: u64 = 64 << 20;
+const MAX_COPIED_BYTES: u64 = 64 << 20;
 
 /// See the table at [`crate::Declared`].
 pub(crate) fn how(effects: &[Effect]) -> How {
@@ -152,7 +152,7 @@ impl View for Copies {
     fn changes(&self) -> io::Result<Vec<Change>> {
         let (mut changes, mut contents) = (Vec::new(), Vec::new());
         for copy in &self.copies {
-            // Those of a copy are nobody's.
+            // The attributes of the private copy are not the file's.
             let after = self.after(copy)?.map(|after| after.with_attributes(None));
             let path = copy.real.strip_prefix(&self.workspace).unwrap_or(&copy.real).to_owned();
             let change = Change::between(path, copy.before.clone(), after);
@@ -190,7 +190,7 @@ fn copy_in(real: &Path, private: &Path, pristine: &Path) -> io::Result<Option<Fi
         Opened::Link(_) | Opened::Folder(_) | Opened::Other => return Err(not_a_file(real)),
     };
     let bytes = file.metadata()?.len();
-    if bytes > LARGEST {
+    if bytes > MAX_COPIED_BYTES {
         return Err(too_large(bytes));
     }
     let mut copy = File::create_new(pristine)?;
@@ -201,7 +201,7 @@ fn copy_in(real: &Path, private: &Path, pristine: &Path) -> io::Result<Option<Fi
     Ok(state.map(|state| state.with_attributes(attributes::of(&file))))
 }
 
-/// What lies at a path where nobody but the call writes, links not followed.
+/// The state of a path that only the call writes to, links not followed.
 pub(crate) fn private_state(path: &Path) -> io::Result<State> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -222,7 +222,7 @@ fn too_large(bytes: u64) -> io::Error {
     let why = format!(
         "it has {:.1} MB, and files of more than {} MB are not copied; change it with a command",
         megabytes(bytes),
-        LARGEST >> 20
+        MAX_COPIED_BYTES >> 20
     );
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }

@@ -11,12 +11,12 @@ use std::{
 };
 
 /// Files are put in place in a moment: who holds the lock for longer has been stopped.
-const PATIENCE: Duration = Duration::from_millis(200);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(200);
 
-const PAUSE: Duration = Duration::from_millis(2);
+const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// A folder of lock files, one for each workspace. None: nobody waits for anybody, and only what the file system does
-/// in one step is safe.
+/// A folder of lock files, one for each workspace. `None`: processes do not wait for each other, and only what the file system
+/// does in one step is safe.
 #[derive(Clone, Default)]
 pub(crate) struct Locks(Option<PathBuf>);
 
@@ -25,19 +25,19 @@ impl Locks {
         Self(Some(folder))
     }
 
-    /// The lock lasts as long as the returned file is kept. An error of kind `WouldBlock` says that somebody has it;
-    /// where no lock can be made, there is none.
+    /// The lock lasts as long as the returned file is kept. An error of kind `WouldBlock` says that another process holds it;
+    /// `None` if no lock can be made.
     pub(crate) fn take(&self, workspace: &Path) -> io::Result<Option<File>> {
         let Some(file) = self.0.as_ref().and_then(|folder| open(folder, workspace).ok()) else {
             return Ok(None);
         };
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + LOCK_TIMEOUT;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(file)),
                 Err(TryLockError::Error(_)) => return Ok(None),
                 Err(TryLockError::WouldBlock) if Instant::now() >= end => return Err(is_held(workspace)),
-                Err(TryLockError::WouldBlock) => sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => sleep(RETRY_INTERVAL),
             }
         }
     }

@@ -258,7 +258,7 @@ impl View for OverlayView {
         match others.first() {
             None => Ok(changes),
             Some(path) => Err(io::Error::other(format!(
-                "`{}` was changed by somebody else while the command ran, so nothing that the command did was kept",
+                "`{}` was changed by another process while the command ran, so nothing that the command did was kept",
                 path.display()
             ))),
         }

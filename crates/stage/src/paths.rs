@@ -6,7 +6,7 @@ use std::{
 };
 
 /// As many as Linux follows (path_resolution(7)).
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// `path` (relative to `workspace`, or absolute) with every link followed as far as it exists, `.` and `..`
 /// removed. Never fails: what cannot be looked at is taken as it is written.
@@ -24,7 +24,7 @@ pub(crate) fn resolve(workspace: &Path, path: &Path) -> PathBuf {
                 resolved.push(name);
                 let Ok(target) = fs::read_link(&resolved) else { continue };
                 links += 1;
-                if links <= MOST_LINKS {
+                if links <= MAX_LINKS {
                     resolved.pop();
                     ahead.extend(steps(&target));
                 }

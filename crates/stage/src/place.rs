@@ -87,21 +87,21 @@ pub(crate) enum Lookup {
 /// Folders that were made on the way to a file, each in the one above it and with its number. Dropped, those go again
 /// that are empty, unless the file is there.
 #[derive(Default)]
-pub(crate) struct Made {
+pub(crate) struct CreatedDirs {
     folders: Vec<(OwnedFd, OsString, u64)>,
     pub(crate) is_used: bool,
 }
 
-impl Made {
+impl CreatedDirs {
     pub(crate) fn is_empty(&self) -> bool {
         self.folders.is_empty()
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedDirs {
     fn drop(&mut self) {
         for (above, name, inode) in self.folders.iter().rev().filter(|_| !self.is_used) {
-            // Somebody may have put a folder of theirs in its place.
+            // Another process may have put its own folder in this place.
             let found = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW);
             if found.is_ok_and(|found| found.st_ino == *inode) {
                 let _others_use_it = rustix::fs::unlinkat(above, name, AtFlags::REMOVEDIR);
@@ -123,7 +123,7 @@ impl Place {
     }
 
     /// The same, with the folders that are missing; those that were made are put into `made`.
-    pub(crate) fn make(path: &Path, made: &mut Made) -> io::Result<Self> {
+    pub(crate) fn make(path: &Path, made: &mut CreatedDirs) -> io::Result<Self> {
         let (above, name) = parts(path)?;
         let folder = make_folder(above, made)?;
         Ok(Self { folder, above: above.to_owned(), name: name.to_owned() })
@@ -333,12 +333,12 @@ fn step_by_step(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     rustix::fs::openat(&folder, *last, flags | OFlags::NOFOLLOW, Mode::empty())
 }
 
-fn make_folder(path: &Path, made: &mut Made) -> io::Result<OwnedFd> {
+fn make_folder(path: &Path, made: &mut CreatedDirs) -> io::Result<OwnedFd> {
     match (open_folder(path), path.parent(), path.file_name()) {
         (Err(Errno::NOENT), Some(above), Some(name)) => {
             let above = make_folder(above, made)?;
             let is_new = match rustix::fs::mkdirat(&above, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
-                // Somebody else needs it, too.
+                // Another process has made it at the same time.
                 Err(Errno::EXIST) => false,
                 is_made => is_made.map(|()| true)?,
             };

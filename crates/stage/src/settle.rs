@@ -5,7 +5,7 @@ use crate::{
     beside,
     blobs::Blobs,
     lock::Locks,
-    place::{Lookup, Made, Place, State},
+    place::{CreatedDirs, Lookup, Place, State},
     step::Step,
     sync::{sync_one, sync_systems},
 };
@@ -27,7 +27,7 @@ pub(crate) struct Settling<'a> {
 }
 
 /// So many files are prepared before the first of them is put in place: each keeps a folder open.
-const TOGETHER: usize = 64;
+const MAX_PREPARED: usize = 64;
 
 impl Settling<'_> {
     /// See [`haft_core::Stage::settle`]. The error names the file at which it stopped.
@@ -61,7 +61,7 @@ impl Settling<'_> {
             left.extend(self.not_gone(&[removed, gone].concat())?);
             return Ok(left);
         }
-        for batch in removed.chunks(TOGETHER) {
+        for batch in removed.chunks(MAX_PREPARED) {
             left.extend(self.batch(batch)?);
         }
         left.extend(self.remove_folders(gone)?);
@@ -71,14 +71,14 @@ impl Settling<'_> {
     /// Files that are there afterwards: all of them, or after an error none.
     fn write(&self, changes: &[&Change]) -> io::Result<Vec<PathBuf>> {
         let mut left = Vec::new();
-        for (number, batch) in changes.chunks(TOGETHER).enumerate() {
+        for (number, batch) in changes.chunks(MAX_PREPARED).enumerate() {
             match self.batch(batch) {
                 Ok(more) => left.extend(more),
                 Err(error) => {
                     let back: Vec<Change> =
-                        changes[..number * TOGETHER].iter().map(|change| change.inverse()).collect();
-                    for batch in back.iter().collect::<Vec<_>>().chunks(TOGETHER) {
-                        // What cannot be taken back is seen by whoever compares.
+                        changes[..number * MAX_PREPARED].iter().map(|change| change.inverse()).collect();
+                    for batch in back.iter().collect::<Vec<_>>().chunks(MAX_PREPARED) {
+                        // A change that cannot be taken back shows in the next comparison.
                         let _best_effort = self.batch(batch);
                     }
                     return Err(error);
@@ -93,9 +93,9 @@ impl Settling<'_> {
         let (mut steps, mut left) = (Vec::new(), Vec::new());
         for change in changes {
             match self.look(change).map_err(|error| named(change, error))? {
-                Looked::Settled => {}
-                Looked::Left => left.push(change.path.clone()),
-                Looked::Ready(step) => steps.push(step),
+                Plan::Settled => {}
+                Plan::Left => left.push(change.path.clone()),
+                Plan::Ready(step) => steps.push(step),
             }
         }
         if steps.is_empty() {
@@ -111,10 +111,10 @@ impl Settling<'_> {
     }
 
     /// Looks at the file, and prepares what is to be done.
-    fn look<'a>(&self, change: &'a Change) -> io::Result<Looked<'a>> {
+    fn look<'a>(&self, change: &'a Change) -> io::Result<Plan<'a>> {
         let path = self.workspace.join(&change.path);
         let place = match Place::find(&path)? {
-            Lookup::Blocked => return Ok(Looked::Left),
+            Lookup::Blocked => return Ok(Plan::Left),
             Lookup::Open(place) => Some(place),
             Lookup::Missing => None,
         };
@@ -123,14 +123,14 @@ impl Settling<'_> {
             if let (Some(place), true) = (&place, change.before != change.after) {
                 beside::tidy(self.blobs, change, place);
             }
-            return Ok(Looked::Settled);
+            return Ok(Plan::Settled);
         }
         if !now.is(&change.before) {
-            return Ok(Looked::Left);
+            return Ok(Plan::Left);
         }
-        let mut made = Made::default();
+        let mut made = CreatedDirs::default();
         let place = place.map_or_else(|| Place::make(&path, &mut made), Ok)?;
-        Step::prepare(self.blobs, change, place, made, old.as_ref()).map(Looked::Ready)
+        Step::prepare(self.blobs, change, place, made, old.as_ref()).map(Plan::Ready)
     }
 
     fn not_gone(&self, changes: &[&Change]) -> io::Result<Vec<PathBuf>> {
@@ -151,7 +151,7 @@ impl Settling<'_> {
     }
 }
 
-enum Looked<'a> {
+enum Plan<'a> {
     /// It is as the change leaves it.
     Settled,
     /// It is neither as before nor as after.
@@ -182,7 +182,7 @@ fn commit(steps: &mut [Step<'_>]) -> io::Result<Vec<PathBuf>> {
             Ok(false) => left.push(steps[place].change.path.clone()),
             Err(error) => {
                 for done in steps[..=place].iter_mut().rev() {
-                    // What cannot be taken back is seen by whoever compares.
+                    // A change that cannot be taken back shows in the next comparison.
                     let _best_effort = done.take_back();
                 }
                 return Err(named(steps[place].change, error));

@@ -15,7 +15,7 @@ use std::{
 };
 
 /// A call that used up its time with its command gets this much for comparing.
-const LEAST_TIME: Duration = Duration::from_secs(10);
+const MIN_COMPARE_TIME: Duration = Duration::from_secs(10);
 
 /// Ends long reading early: when it is set, or when the time of a call is over.
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl Stop {
     /// Fails once it is set, and after the deadline.
     pub(crate) fn check(&self) -> io::Result<()> {
         let is_late = |deadline: &Instant| {
-            let least = *self.began.get_or_init(Instant::now) + LEAST_TIME;
+            let least = *self.began.get_or_init(Instant::now) + MIN_COMPARE_TIME;
             Instant::now() > least.max(*deadline)
         };
         if self.is_set.load(Relaxed) || self.deadline.get().is_some_and(is_late) {

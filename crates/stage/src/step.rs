@@ -3,7 +3,7 @@
 use crate::{
     attributes, beside,
     blobs::Blobs,
-    place::{Made, Place, State},
+    place::{CreatedDirs, Place, State},
     sparse,
 };
 use haft_core::{Change, FileKind, FileState};
@@ -24,7 +24,7 @@ pub(crate) struct Step<'a> {
     place: Place,
     /// A name of our own beside the file.
     beside: OsString,
-    holds: Holds,
+    holds: TempState,
     /// What is to be put in place, where it is a file.
     content: Option<File>,
     /// The number of what is to be put in place.
@@ -32,24 +32,24 @@ pub(crate) struct Step<'a> {
     /// The file as it was looked at.
     old: Option<Stat>,
     /// Folders that were made for it.
-    made: Made,
+    made: CreatedDirs,
     is_done: bool,
 }
 
 /// What lies under the name beside the file.
 #[derive(Clone, Copy, PartialEq)]
-enum Holds {
+enum TempState {
     Nothing,
-    /// What is to be put in place; or what somebody has replaced since.
+    /// The new content; or, once that is in place, content of another process that it replaced.
     Ours,
     /// What was taken away, and is recorded.
     Before,
-    /// Something of somebody else's that could not be put back.
+    /// Content of another process that could not be put back.
     Theirs,
 }
 
-/// In a row, somebody may replace a file while we put theirs back; nobody does so for ever.
-const TRIES: usize = 1_000;
+/// Another process may replace a file again and again while its content is put back, but not for ever.
+const MAX_TRIES: usize = 1_000;
 
 impl<'a> Step<'a> {
     /// Writes what is to come beside the file. `old`: the file as it is, whose owner and attributes are kept.
@@ -57,7 +57,7 @@ impl<'a> Step<'a> {
         blobs: &Blobs,
         change: &'a Change,
         place: Place,
-        made: Made,
+        made: CreatedDirs,
         old: Option<&File>,
     ) -> io::Result<Self> {
         let mut step = Self::empty(blobs, change, place, made)?;
@@ -68,17 +68,17 @@ impl<'a> Step<'a> {
         Ok(step)
     }
 
-    fn empty(blobs: &Blobs, change: &'a Change, place: Place, made: Made) -> io::Result<Self> {
+    fn empty(blobs: &Blobs, change: &'a Change, place: Place, made: CreatedDirs) -> io::Result<Self> {
         let (beside, holds, content) = match &change.after {
             Some(link) if link.kind() == FileKind::Link => {
                 let target = blobs.content(&link.hash)?;
-                (beside::create_link(change, &place, &target)?, Holds::Ours, None)
+                (beside::create_link(change, &place, &target)?, TempState::Ours, None)
             }
             Some(_) => {
                 let (name, file) = beside::create(change, &place)?;
-                (name, Holds::Ours, Some(file))
+                (name, TempState::Ours, Some(file))
             }
-            None => (beside::free(change, &place)?, Holds::Nothing, None),
+            None => (beside::free(change, &place)?, TempState::Nothing, None),
         };
         let own = change.after.as_ref().and_then(|_| place.inode_of(&beside));
         Ok(Self { change, place, beside, holds, content, own, old: None, made, is_done: false })
@@ -108,7 +108,7 @@ impl<'a> Step<'a> {
         !self.made.is_empty()
     }
 
-    /// Where its usual name was taken, somebody may have been killed over the same change.
+    /// If its usual name was taken, another process may have been killed during the same change.
     pub(crate) fn tidy(&self, blobs: &Blobs) {
         if self.is_done && beside::names(self.change).next().as_ref() != Some(&self.beside) {
             beside::tidy(blobs, self.change, &self.place);
@@ -137,8 +137,8 @@ impl<'a> Step<'a> {
             return Ok(());
         }
         match (self.holds, &self.change.after) {
-            (Holds::Before, Some(_)) => self.exchange_back(),
-            (Holds::Before, None) => self.put_back(),
+            (TempState::Before, Some(_)) => self.exchange_back(),
+            (TempState::Before, None) => self.put_back(),
             (_, Some(_)) if self.change.before.is_none() => self.withdraw(),
             // Written over in one step, on a file system that knows no other.
             _ => {
@@ -149,12 +149,12 @@ impl<'a> Step<'a> {
     }
 
     fn exchange(&mut self) -> io::Result<bool> {
-        // It is looked at once more afterwards. Whoever has changed it long ago need not see ours even for a moment.
+        // It is looked at once more afterwards. A content that was changed long before is not replaced even for a moment.
         if !self.is_untouched() && !self.is_before(&self.place.name)? {
             return Ok(false);
         }
         match self.place.rename(&self.beside, &self.place.name, RenameFlags::EXCHANGE) {
-            Ok(()) => self.holds = Holds::Before,
+            Ok(()) => self.holds = TempState::Before,
             Err(Errno::NOENT) => return Ok(false),
             Err(error) if is_unknown(error) => return self.write_over(),
             Err(error) => return Err(error.into()),
@@ -166,22 +166,22 @@ impl<'a> Step<'a> {
         is_before
     }
 
-    /// Until what comes out is what was put in: whatever somebody put there meanwhile is there afterwards.
+    /// Repeats until what comes out is what was put in, so that content which another process put there meanwhile stays.
     fn exchange_back(&mut self) -> io::Result<()> {
         let mut put_in = self.own;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             let next = self.place.inode_of(&self.beside);
             match self.place.rename(&self.beside, &self.place.name, RenameFlags::EXCHANGE) {
                 Err(Errno::NOENT) => return self.put_back(),
                 exchanged => exchanged?,
             }
             if self.place.inode_of(&self.beside) == put_in {
-                self.holds = Holds::Ours;
+                self.holds = TempState::Ours;
                 return Ok(());
             }
             put_in = next;
         }
-        self.holds = Holds::Theirs;
+        self.holds = TempState::Theirs;
         Err(self.kept_aside())
     }
 
@@ -190,14 +190,14 @@ impl<'a> Step<'a> {
             return Ok(false);
         }
         self.place.rename_over(&self.beside, &self.place.name)?;
-        self.holds = Holds::Nothing;
+        self.holds = TempState::Nothing;
         Ok(true)
     }
 
     fn create(&mut self) -> io::Result<bool> {
         let created = self.put_where_nothing_is()?;
         if created {
-            self.holds = Holds::Nothing;
+            self.holds = TempState::Nothing;
         }
         Ok(created)
     }
@@ -252,19 +252,19 @@ impl<'a> Step<'a> {
             Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(error.into()),
             Ok(()) => {
-                self.holds = Holds::Before;
+                self.holds = TempState::Before;
                 Ok(true)
             }
         }
     }
 
-    /// A file that was made goes again; one that somebody put in its place stays.
+    /// A file that was made goes again; one that another process put in its place stays.
     fn withdraw(&mut self) -> io::Result<()> {
         if !self.take_away()? {
             return Ok(());
         }
         if self.place.inode_of(&self.beside) == self.own {
-            self.holds = Holds::Ours;
+            self.holds = TempState::Ours;
             return Ok(());
         }
         self.put_back()
@@ -272,7 +272,7 @@ impl<'a> Step<'a> {
 
     fn put_back(&mut self) -> io::Result<()> {
         let is_back = self.put_where_nothing_is();
-        self.holds = if matches!(is_back, Ok(true)) { Holds::Nothing } else { Holds::Theirs };
+        self.holds = if matches!(is_back, Ok(true)) { TempState::Nothing } else { TempState::Theirs };
         if is_back? { Ok(()) } else { Err(self.kept_aside()) }
     }
 
@@ -291,7 +291,7 @@ impl<'a> Step<'a> {
     fn kept_aside(&self) -> io::Error {
         let beside = self.place.above.join(&self.beside);
         io::Error::other(format!(
-            "somebody replaced it again and again; one state is in `{}`",
+            "another process replaced it again and again; one state is in `{}`",
             beside.display()
         ))
     }
@@ -299,7 +299,7 @@ impl<'a> Step<'a> {
 
 impl Drop for Step<'_> {
     fn drop(&mut self) {
-        if matches!(self.holds, Holds::Ours | Holds::Before) {
+        if matches!(self.holds, TempState::Ours | TempState::Before) {
             let _already_gone = self.place.unlink(&self.beside);
         }
         self.made.is_used = self.is_done;

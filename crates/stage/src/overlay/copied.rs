@@ -16,7 +16,7 @@ use std::{
 };
 
 /// Where files share their blocks with what they are copied from, only their number counts.
-const MOST: Weight = Weight { entries: 20_000, bytes: 64 << 20 };
+const MAX_COPIED: Weight = Weight { entries: 20_000, bytes: 64 << 20 };
 
 /// What was copied, by path.
 #[derive(Default)]
@@ -29,7 +29,7 @@ pub(super) struct Copied {
     weight: Weight,
 }
 
-/// What nobody sets who writes to a file.
+/// Flags that a write to a file does not set.
 #[derive(PartialEq, Eq)]
 struct Mark {
     number: u64,
@@ -67,7 +67,7 @@ impl Copied {
             match self.entry(from, &child) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
-                // Somebody else has removed it meanwhile.
+                // Another process has removed it since.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             }
@@ -97,8 +97,8 @@ impl Copied {
         } else {
             return Ok(());
         }
-        if self.weight.entries > MOST.entries || self.weight.bytes > MOST.bytes {
-            let (files, megabytes) = (MOST.entries, MOST.bytes >> 20);
+        if self.weight.entries > MAX_COPIED.entries || self.weight.bytes > MAX_COPIED.bytes {
+            let (files, megabytes) = (MAX_COPIED.entries, MAX_COPIED.bytes >> 20);
             let why = format!(
                 "it would have to be copied for each command, and has more than {files} files or {megabytes} MB"
             );
@@ -129,7 +129,7 @@ impl Copied {
 
     fn prune_below(&self, root: &Path, path: &Path) -> io::Result<()> {
         let here = root.join(path);
-        // A command may have made it so that nobody may look into it.
+        // A command may have made it unreadable.
         let mode = fs::symlink_metadata(&here)?.permissions().mode();
         fs::set_permissions(&here, fs::Permissions::from_mode(mode | 0o700))?;
         for name in ["user.overlay.opaque", "user.overlay.redirect"] {

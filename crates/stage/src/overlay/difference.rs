@@ -33,7 +33,7 @@ pub(super) struct Difference<'a> {
     /// Where the contents lie that the changes name.
     pub(super) contents: Vec<(PathBuf, FileState)>,
     named: HashSet<Hash>,
-    /// What is moved as it is, and not kept for an undo: see [`KEPT`].
+    /// What is moved as it is, and not kept for an undo: see [`MAX_IGNORED`].
     pub(super) bulk: Bulk,
     pub(super) moves: Moves,
     root: PathBuf,
@@ -49,11 +49,11 @@ pub(super) struct Difference<'a> {
 }
 
 /// What git ignores is kept for an undo up to this; more of it is what a build leaves, and a build makes it again.
-const KEPT: Weight = Weight { entries: 500, bytes: 8 << 20 };
+const MAX_IGNORED: Weight = Weight { entries: 500, bytes: 8 << 20 };
 
 /// More than this of other files is not recorded. A command can make a file of any length in a moment, and hashing takes a
 /// second for each gigabyte.
-const MOST: Weight = Weight { entries: 200_000, bytes: 8 << 30 };
+const MAX_RECORDED: Weight = Weight { entries: 200_000, bytes: 8 << 30 };
 
 impl<'a> Difference<'a> {
     /// `opened`: when the command began.
@@ -103,7 +103,7 @@ impl<'a> Difference<'a> {
             all.entries += entries;
             all.bytes += bytes;
         }
-        if all.entries > KEPT.entries || all.bytes > KEPT.bytes {
+        if all.entries > MAX_IGNORED.entries || all.bytes > MAX_IGNORED.bytes {
             (self.bulk, self.moves) = Listing::of(self, upper, put_off)?;
             return Ok(());
         }
@@ -223,7 +223,7 @@ impl<'a> Difference<'a> {
         }
     }
 
-    /// What lies at `path` now, and what is below it is removed; `None` where somebody else has changed any of that since
+    /// What lies at `path` now, and what is below it is removed; `None` if another process has changed any of that since
     /// the command began.
     fn before(&mut self, path: &Path, found: Option<Metadata>) -> io::Result<Option<Option<FileState>>> {
         let Some(found) = found else { return Ok(Some(None)) };
@@ -267,12 +267,12 @@ impl<'a> Difference<'a> {
             return Ok(FileState::link(Hash::of(target.as_os_str().as_bytes())?));
         }
         self.compared += found.len();
-        if self.compared > MOST.bytes {
+        if self.compared > MAX_RECORDED.bytes {
             let why = format!(
                 "with `{}` the command changed files of {} GB, and more than {} GB are not recorded; nothing of it was kept",
                 path.display(),
                 self.compared >> 30,
-                MOST.bytes >> 30
+                MAX_RECORDED.bytes >> 30
             );
             return Err(io::Error::other(why));
         }
@@ -295,8 +295,11 @@ impl<'a> Difference<'a> {
         let states = before.into_iter().chain(lies.zip(change.after.clone()));
         self.contents.extend(states.filter(|(_, state)| self.named.insert(state.hash.clone())));
         self.changes.push(change);
-        if self.changes.len() as u64 > MOST.entries {
-            let why = format!("the command changed more than {} files; nothing of it was kept", MOST.entries);
+        if self.changes.len() as u64 > MAX_RECORDED.entries {
+            let why = format!(
+                "the command changed more than {} files; nothing of it was kept",
+                MAX_RECORDED.entries
+            );
             return Err(io::Error::other(why));
         }
         Ok(())

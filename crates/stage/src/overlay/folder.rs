@@ -116,7 +116,7 @@ fn remove_left_over(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
         let path = entry.path();
-        // Somebody may be making it at this moment.
+        // Another process may be making it at this moment.
         let age = entry.metadata().and_then(|found| found.modified()).map(|made| made.elapsed());
         if !matches!(age, Ok(Ok(age)) if age > YOUNG) {
             continue;
@@ -130,7 +130,7 @@ fn remove_left_over(folder: &Path) {
     }
 }
 
-/// A command may leave folders that nobody may look into, and overlayfs does.
+/// A command may leave folders without permissions, and overlayfs does.
 fn remove(folder: &Path) -> io::Result<()> {
     fs::remove_dir_all(folder).or_else(|_| {
         open_up(folder)?;

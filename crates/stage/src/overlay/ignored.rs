@@ -1,4 +1,4 @@
-//! Which files git ignores: what builds leave, by nearly everybody's habit.
+//! Which files git ignores: usually what builds leave.
 use haft_core::is_gits_own;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::{

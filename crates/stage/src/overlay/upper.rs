@@ -110,7 +110,7 @@ fn while_open<T>(folder: &Path, read: impl FnOnce() -> io::Result<T>) -> io::Res
     value
 }
 
-/// An attribute of overlayfs: root has them where nobody else can set them.
+/// An attribute of overlayfs: `trusted.*` for root, which no other user can set, otherwise `user.*`.
 fn attribute(folder: &Path, name: &str) -> io::Result<Option<Vec<u8>>> {
     let space = if is_root_of_machine() { "trusted" } else { "user" };
     let mut value = vec![0; 4096];

@@ -1,7 +1,7 @@
 //! Folders that are made, removed, or get other permissions.
 use super::{Settling, named};
 use crate::{
-    place::{Lookup, Made, OWNER, Place, State},
+    place::{CreatedDirs, Lookup, OWNER, Place, State},
     sync::sync_systems,
 };
 use haft_core::{Change, FileKind, FileState};
@@ -75,7 +75,7 @@ impl Settling<'_> {
             Lookup::Blocked => return Ok(Done::Left),
             Lookup::Missing if only_compares => return Ok(Done::Left),
             Lookup::Missing => {
-                let mut above = Made::default();
+                let mut above = CreatedDirs::default();
                 above.is_used = true;
                 Place::make(&path, &mut above)?
             }

@@ -38,7 +38,7 @@ impl Ground {
     fn step<'a>(&self, change: &'a Change) -> Step<'a> {
         let Lookup::Open(place) = Place::find(&self.file).unwrap() else { panic!("there is no folder") };
         let (_, old) = place.look().unwrap();
-        Step::prepare(&self.blobs, change, place, Made::default(), old.as_ref()).unwrap()
+        Step::prepare(&self.blobs, change, place, CreatedDirs::default(), old.as_ref()).unwrap()
     }
 
     /// The file's text, and how many files there are.

@@ -230,7 +230,7 @@ async fn what_somebody_else_changes_meanwhile_is_not_written_over() {
     run("echo new >mine; echo new >theirs", &place.workspace, Some(&*view)).await;
     place.put("theirs", "somebody else's\n");
     let told = view.changes().unwrap_err().to_string();
-    assert!(told.starts_with("`theirs` was changed by somebody else while the command ran"), "{told}");
+    assert!(told.starts_with("`theirs` was changed by another process while the command ran"), "{told}");
 }
 
 #[tokio::test]

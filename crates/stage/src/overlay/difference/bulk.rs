@@ -86,7 +86,7 @@ pub(in crate::overlay) type PutOff = (PathBuf, Seen, Option<Metadata>);
 
 impl<'a, 'b> Listing<'a, 'b> {
     /// What has to be recorded all the same is added to `difference`: Git's own files, and programs that run with the rights
-    /// of somebody else.
+    /// of another user.
     pub(in crate::overlay) fn of(
         difference: &'a mut Difference<'b>,
         upper: &'a Path,
@@ -386,10 +386,10 @@ fn copy_file(lies: &Path, found: &Metadata, place: &Place, beside: &OsStr) -> io
 }
 
 /// Names that are tried beside a file.
-const MOST_NAMES: usize = 100;
+const MAX_NAMES: usize = 100;
 
 fn free_name(place: &Place) -> io::Result<OsString> {
-    let mut names = (0..MOST_NAMES).map(|number| OsString::from(format!(".haft-moved-{number}")));
+    let mut names = (0..MAX_NAMES).map(|number| OsString::from(format!(".haft-moved-{number}")));
     let free = names.find(|name| place.stat(name).is_none());
     free.ok_or_else(|| io::Error::new(io::ErrorKind::AlreadyExists, "all names beside it are taken"))
 }
