@@ -18,11 +18,11 @@ use tokio_postgres::{
 use tokio_util::{sync::CancellationToken, sync::DropGuard, task::TaskTracker};
 
 /// So long a server may take to let in, and to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// So long a person waits for a server that went.
 pub(crate) const SHORT: Duration = Duration::from_secs(5);
 /// Between two tries, at first and at most.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// Notices that a slow listener may fall behind.
 const NOTICES: usize = 1024;
 
@@ -46,7 +46,7 @@ struct Inner {
     _stops: DropGuard,
 }
 
-/// What somebody told all who listen. One of no channel says that some may have been missed.
+/// A notification of PostgreSQL. One without a channel says that some may have been missed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notice {
     /// `haft_jobs`, `haft_commands` or `haft_entries`.
@@ -90,7 +90,7 @@ impl Database {
         place(&self.0.config)
     }
 
-    /// Carries out a statement once. Where the connection breaks meanwhile, nobody knows whether it was.
+    /// Executes a statement once. If the connection breaks meanwhile, it is unknown whether the statement was executed.
     pub(crate) async fn query(
         &self,
         action: &'static str,
@@ -104,7 +104,7 @@ impl Database {
             answered.map_err(|error| FleetError::of(action, &self.place(), &error))
         };
         // To wait for others who wait for a server that says nothing is counted as well.
-        let answered = tokio::time::timeout(PATIENCE, asking).await;
+        let answered = tokio::time::timeout(REQUEST_TIMEOUT, asking).await;
         answered.unwrap_or_else(|_| {
             // Whatever this connection waits for, the next one need not.
             let mut held = self.held();
@@ -118,11 +118,11 @@ impl Database {
     }
 
     fn no_answer(&self) -> FleetError {
-        let why = format!("no answer within {} s", PATIENCE.as_secs());
+        let why = format!("no answer within {} s", REQUEST_TIMEOUT.as_secs());
         FleetError::Unreachable { place: self.place(), why }
     }
 
-    /// Again and again while nobody answers, until `end`: only for what may be done twice.
+    /// Repeats a statement until the server answers, at most until `end`. Only for statements that may be executed twice.
     pub(crate) async fn query_until(
         &self,
         end: impl Fn() -> bool,
@@ -130,13 +130,13 @@ impl Database {
         statement: &str,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, FleetError> {
-        let mut pause = PAUSE.0;
+        let mut pause = RETRY_DELAYS.0;
         loop {
             match self.query(action, statement, parameters).await {
                 Err(error) if error.is_passing() && !end() => {
                     tracing::debug!(%error, "tried again");
                     tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(PAUSE.1);
+                    pause = (pause * 2).min(RETRY_DELAYS.1);
                 }
                 answered => return answered,
             }
@@ -186,14 +186,14 @@ impl Database {
     }
 
     async fn dial(&self) -> Result<(Client, Connection), FleetError> {
-        let dialled = tokio::time::timeout(PATIENCE, self.0.config.connect(self.0.tls.clone())).await;
+        let dialled = tokio::time::timeout(REQUEST_TIMEOUT, self.0.config.connect(self.0.tls.clone())).await;
         dialled
             .map_err(|_| self.no_answer())?
             .map_err(|error| FleetError::of("let anybody in", &self.place(), &error))
     }
 
-    /// What is told from here on. While the connection is away nothing is heard, so that whoever listens looks by itself
-    /// now and then. The first who listens begins it, and it goes on for as long as there is this database.
+    /// The notifications from here on. Those sent while the connection is down are lost, so a receiver polls as well. The
+    /// first call starts the listener, which runs as long as this database exists.
     pub(crate) fn notices(&self) -> broadcast::Receiver<Notice> {
         let heard = self.0.notices.subscribe();
         if !self.0.is_listening.swap(true, Ordering::Relaxed) {
@@ -202,7 +202,7 @@ impl Database {
                 while let Some(inner) = own.upgrade() {
                     let hearing = Self(inner).hear();
                     tokio::select! {
-                        _broke = hearing => tokio::time::sleep(PAUSE.1).await,
+                        _broke = hearing => tokio::time::sleep(RETRY_DELAYS.1).await,
                         () = stop.cancelled() => return,
                     }
                 }
@@ -211,7 +211,7 @@ impl Database {
         heard
     }
 
-    /// What is recorded from here on, as news without words: whoever hears some looks.
+    /// Signals whenever something was recorded from here on; the receiver then reads what it was.
     pub fn news(&self) -> News {
         News(self.notices())
     }
@@ -224,7 +224,7 @@ impl Database {
         let listen = async {
             let channels = "LISTEN haft_jobs; LISTEN haft_commands; LISTEN haft_entries";
             if client.batch_execute(channels).await.is_ok() {
-                // What was told before this connection stood, nobody heard.
+                // Notifications sent before this connection was made are lost.
                 let _nobody_listens = notices.send(Notice::default());
             }
         };
@@ -290,13 +290,13 @@ fn config(address: &str) -> Result<Config, FleetError> {
     if config.get_hosts().is_empty() {
         return Err(FleetError::Address("it names no host".to_owned()));
     }
-    // A password must not go over a network in the clear because somebody said nothing.
+    // A password must not go over a network in the clear because `sslmode` was left out.
     if !read.contains("sslmode=") {
         let mode = if config.get_hosts().iter().all(is_here) { SslMode::Disable } else { SslMode::Require };
         config.ssl_mode(mode);
     }
-    config.application_name("haft").connect_timeout(PATIENCE / 2);
-    config.tcp_user_timeout(PATIENCE).keepalives_idle(PATIENCE);
+    config.application_name("haft").connect_timeout(REQUEST_TIMEOUT / 2);
+    config.tcp_user_timeout(REQUEST_TIMEOUT).keepalives_idle(REQUEST_TIMEOUT);
     Ok(config)
 }
 

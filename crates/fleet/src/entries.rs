@@ -1,4 +1,4 @@
-//! What is kept of journals, read for the next attempt or for somebody who watches.
+//! Reads stored journal entries and contents, for the next attempt and for clients that follow a job.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
@@ -16,7 +16,7 @@ use std::{
 use tokio_postgres::types::Type;
 
 /// Contents that are fetched at a time.
-const AT_ONCE: i64 = 32;
+const CONTENTS_PER_FETCH: i64 = 32;
 
 /// The lines of a job's own session from the place `from` on, as they are kept.
 pub async fn entries_since(
@@ -80,7 +80,7 @@ pub async fn restore(
                 SHORT,
                 "read contents",
                 statement,
-                &[(&id.0, Type::TEXT), (&after, Type::TEXT), (&AT_ONCE, Type::INT8)],
+                &[(&id.0, Type::TEXT), (&after, Type::TEXT), (&CONTENTS_PER_FETCH, Type::INT8)],
             )
             .await?;
         let Some(last) = rows.last() else { return Ok(()) };
@@ -97,7 +97,7 @@ fn write_journal(folder: &Path, text: &str) -> io::Result<()> {
     file?.write_all(text.as_bytes())
 }
 
-/// Under the name that it is kept by: whoever wrote it has looked that it is its hash.
+/// Stored under its hash, which the writer has checked.
 fn write_content(blobs: &Path, hash: &str, bytes: &[u8]) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(blobs)?;
     File::create_new(blobs.join(hash))?.write_all(bytes)

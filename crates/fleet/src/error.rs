@@ -8,15 +8,15 @@ pub enum FleetError {
     /// The address of the database says nothing that can be used.
     #[error("cannot read the address of the fleet's database: {0}")]
     Address(String),
-    /// Nobody answers, or not any more; it may come back.
+    /// The server does not answer; it may come back.
     #[error("cannot reach PostgreSQL at {place}: {why}")]
     Unreachable {
         /// Host and port.
         place: String,
-        /// In the words of whoever refused.
+        /// The reason, in the words of the system or the server.
         why: String,
     },
-    /// PostgreSQL answers, and lets nobody in with these words.
+    /// PostgreSQL answers, and refuses these credentials.
     #[error("PostgreSQL at {place} refuses the connection: {why}")]
     Refused {
         /// Host and port.
@@ -35,7 +35,7 @@ pub enum FleetError {
     /// The tables are not those of this program.
     #[error("{0}")]
     Schema(String),
-    /// The attempt is over: somebody else may have the job.
+    /// The attempt is over: another worker may have the job.
     #[error("the lease of the job `{0}` is lost: another worker may have it")]
     Lost(String),
     /// There is no such thing, or it is not as it must be.

@@ -1,7 +1,7 @@
 //! The files of a job: a bare mirror of its repository per worker, a repository per attempt that borrows the mirror's
 //! objects, refs for what came of it.
 //!
-//! An attempt pushes to `refs/haft/ID/TOKEN` alone, which nobody else does. The branch `haft/ID` is moved when the job is
+//! An attempt pushes to `refs/haft/ID/TOKEN` alone, to which no other attempt pushes. The branch `haft/ID` is moved when the job is
 //! settled, and only to the commit that the database names: so a worker that lost its lease moves nothing that counts.
 use crate::{error::FleetError, queue::Branch, writer::Carry};
 use futures::{FutureExt, future::BoxFuture};
@@ -81,7 +81,7 @@ impl Repository {
             return Ok(known);
         }
         let _one_at_a_time = self.lock()?;
-        // Somebody else may have fetched it meanwhile.
+        // Another attempt may have fetched it meanwhile.
         if let Some(known) = known() {
             return Ok(known);
         }
@@ -142,14 +142,14 @@ impl Repository {
         self.move_branch(of, None)
     }
 
-    /// Moves the branch of a job, where it stands as the database says or not at all: somebody else who was paused in the
-    /// middle of this may come later. Doing it twice is doing it once.
+    /// Moves the branch of a job, only if it stands where the database says: another worker that was paused here may
+    /// continue later. Idempotent.
     fn move_branch(&self, of: &Branch, tree: Option<&Path>) -> Result<(), FleetError> {
         let Branch { job, head, stands, .. } = of;
         let to = format!("refs/heads/{}", branch(job));
         let expected = format!("--force-with-lease={to}:{}", stands.as_deref().unwrap_or_default());
         self.push(tree, &[&expected, "--", &self.url, &format!("{head}:{to}")]).or_else(|refused| {
-            // It may have been moved by somebody who died before saying so.
+            // It may have been moved by a worker that died before recording that.
             let stands = run(Some(&self.mirror), ["ls-remote", "--quiet", "--", &self.url, &to])?;
             if stands.split_whitespace().next() == Some(head) { Ok(()) } else { Err(refused) }
         })

@@ -12,7 +12,7 @@ use haft_core::{
 use std::time::SystemTime;
 use tokio_postgres::{Row, types::Type};
 
-/// A job that somebody gives.
+/// A job to enqueue.
 #[derive(Clone, Debug)]
 pub struct NewJob {
     /// Its name, which is that of its session.
@@ -82,8 +82,8 @@ fn first_line(new: &NewJob) -> String {
     line::of_entry(&Entry { seq: Seq(0), parent: None, at, fact })
 }
 
-/// Ends a job of `owner` (none: of anybody) that nobody works on, and tells the worker of one that somebody does. Gives
-/// how it stood; none where there is no such job.
+/// Ends a job of `owner` (`None`: of any owner) that no worker has, and notifies the worker of a running one. Returns
+/// the former status; `None` if there is no such job.
 pub async fn cancel(
     database: &Database,
     id: &str,

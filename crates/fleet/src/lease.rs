@@ -1,7 +1,7 @@
 //! How long a worker has a job, as far as the worker itself can know.
 //!
 //! PostgreSQL decides, by its own clock. What is said here is only ever stricter: a lease counts from the moment in which
-//! its renewal was *sent*, by a clock that nobody sets.
+//! its renewal was *sent*, by a monotonic clock.
 use haft_core::SessionId;
 use std::{
     collections::HashMap,
@@ -48,7 +48,7 @@ impl Lease {
         *last = sent.max(*last);
     }
 
-    /// PostgreSQL says that somebody else may have the job.
+    /// PostgreSQL says that another worker may have the job.
     pub fn lose(&self) {
         self.lost.cancel();
     }

@@ -10,9 +10,9 @@ use tokio_postgres::types::Type;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Owner(pub String);
 
-/// Makes an owner, or gives one another token; with no token nobody comes in by this name.
+/// Creates an owner, or changes the token of one. Without a token, no client can sign in with this name.
 ///
-/// Fails where the name is none: letters, digits, `-` and `_`, at most 64.
+/// Fails if the name is invalid: letters, digits, `-` and `_`, at most 64.
 pub async fn add_owner(database: &Database, owner: &Owner, token: Option<&str>) -> Result<(), FleetError> {
     let Owner(name) = owner;
     let is_name = (1..=64).contains(&name.len())

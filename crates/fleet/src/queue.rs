@@ -29,7 +29,7 @@ pub struct Claimed {
     pub head: Option<(String, i64)>,
     /// Who gave it.
     pub owner: Owner,
-    /// Somebody wants it to stop.
+    /// Whether it was cancelled.
     pub is_cancelled: bool,
 }
 
@@ -75,8 +75,8 @@ fn claimed(row: &Row) -> Claimed {
     }
 }
 
-/// The commit of the work tree that an attempt has made: whoever takes the job up begins there, whatever the repository
-/// calls HEAD by then.
+/// The commit of the work tree that an attempt has made: the next attempt begins there, whatever HEAD of the repository
+/// is by then.
 pub(crate) async fn begin_at(database: &Database, lease: &Lease, commit: &str) -> Result<(), FleetError> {
     let statement = "UPDATE jobs SET base = $3 WHERE id = $1 AND token = $2 AND status = 'running' \
          AND leased_until > clock_timestamp() AND head IS NULL RETURNING 1";
@@ -93,9 +93,9 @@ pub(crate) async fn begin_at(database: &Database, lease: &Lease, commit: &str) -
 pub struct Heard {
     /// The worker is to take no more jobs.
     pub is_draining: bool,
-    /// Jobs of the worker that somebody wants to stop.
+    /// Jobs of the worker that were cancelled.
     pub cancelled: Vec<String>,
-    /// Jobs of the worker to which somebody has sent a command.
+    /// Jobs of the worker for which commands wait.
     pub commanded: Vec<String>,
 }
 
@@ -149,7 +149,7 @@ pub async fn sweep(database: &Database) -> Result<(i64, i64), FleetError> {
     Ok((rows[0].get(0), rows[0].get(1)))
 }
 
-/// The worker cannot go on with it: after a pause somebody tries again, or, where it was tried too often, nobody.
+/// Puts a job back that the worker cannot continue. It is tried again after a pause, unless it was tried too often.
 /// `counts`: whether it was a try; a worker that ends in order has not failed.
 pub async fn put_back(database: &Database, lease: &Lease, why: &str, counts: bool) -> Result<(), FleetError> {
     let statement = "WITH back AS (UPDATE jobs SET token = token + 1, worker = NULL, leased_until = NULL, \
@@ -239,7 +239,7 @@ pub(crate) struct Branch {
     /// The commit at which it should stand, and the token of who carried it.
     pub(crate) head: String,
     pub(crate) token: i64,
-    /// The commit at which a worker put it before: nobody moves it from elsewhere.
+    /// The commit to which a worker moved it before. It is moved from there only.
     pub(crate) stands: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use haft_core::{Change, Changed, Entry, Stage, active_path};
 use std::{fs, path::Path, sync::Arc};
 
 /// Does in `tree`, which begins where the job's branch stands, what calls of earlier attempts have settled. What git
-/// keeps of itself came with the branch. Nobody has worked in `tree` yet, and nobody else does.
+/// keeps of itself came with the branch. `tree` must be unused so far, and used by this attempt only.
 ///
 /// Fails where a content is gone, or a file cannot be written.
 pub fn redo(stage: &dyn Stage, tree: &Path, entries: &[Arc<Entry>]) -> Result<(), FleetError> {
@@ -19,7 +19,7 @@ pub fn redo(stage: &dyn Stage, tree: &Path, entries: &[Arc<Entry>]) -> Result<()
         return Ok(());
     }
     let odd = stage.settle(tree, &changes).map_err(failed)?;
-    // Commands that nobody recorded had changed these, too: what is known of them is what the last call left.
+    // Unrecorded commands had changed these, too; only what the last call left is known.
     let anew: Vec<Change> = changes
         .into_iter()
         .filter(|change| odd.contains(&change.path))

@@ -9,7 +9,7 @@ const MIGRATIONS: [(&str, &str); 3] = [
 ];
 
 /// Of the lock that one migrating process holds.
-const LOCK: i64 = 0x6861_6674;
+const MIGRATION_LOCK_ID: i64 = 0x6861_6674;
 
 /// What a migration came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub async fn migrate(address: &str) -> Result<Migrated, FleetError> {
         return Err(newer(from, newest));
     }
     for (number, (name, statements)) in (1..).zip(MIGRATIONS) {
-        // Somebody else may have made it while this one waited for the lock.
+        // Another process may have made it while this one waited for the lock.
         let step = format!(
             "DO $haft$ BEGIN IF NOT EXISTS (SELECT FROM migrations WHERE version = {number}) THEN\n{statements}\n\
              INSERT INTO migrations (version, name) VALUES ({number}, '{name}'); END IF; END $haft$"
@@ -49,13 +49,13 @@ pub async fn migrate(address: &str) -> Result<Migrated, FleetError> {
 
 fn in_turn(statements: &str) -> String {
     // Statements that are sent as one are one transaction.
-    format!("SELECT pg_advisory_xact_lock({LOCK});\n{statements}")
+    format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK_ID});\n{statements}")
 }
 
 impl Database {
     /// Reads the address, connects, and looks whether the tables are those of this program.
     ///
-    /// Fails where the address is none, where nobody lets in, and where the tables are older or newer.
+    /// Fails if the address is invalid, if the server refuses the connection, and if the tables are older or newer.
     pub async fn open(address: &str) -> Result<Self, FleetError> {
         let database = Self::connect(address).await?;
         check(&database).await?;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Jobs that wait for people beside those at work: each has its work tree on the disk of the worker.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// Where slots come from, for a worker or a server. All clones are one.
 #[derive(Clone)]
@@ -15,7 +15,7 @@ pub struct Slots {
 impl Slots {
     /// Room for this many jobs at work.
     pub fn new(jobs: usize) -> Self {
-        Self { work: Arc::new(Semaphore::new(jobs)), waiting: Arc::new(Semaphore::new(MOST_WAITING)) }
+        Self { work: Arc::new(Semaphore::new(jobs)), waiting: Arc::new(Semaphore::new(MAX_WAITING)) }
     }
 
     /// Waits until there is one. None are refused: nothing closes them.

@@ -7,9 +7,9 @@ use crate::{
 use tokio_postgres::types::Type;
 
 /// Jobs that are listed.
-const MOST: i64 = 20;
+const MAX_LISTED_JOBS: i64 = 20;
 /// A worker that was not heard of for so long is not shown, in seconds.
-const FORGOTTEN: f64 = 86_400.0;
+const WORKER_EXPIRY_SECONDS: f64 = 86_400.0;
 
 /// A fleet at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,7 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
         "SELECT instance, name, version, extract(epoch FROM clock_timestamp() - seen)::float8, is_draining, \
            (SELECT count(*) FROM jobs WHERE worker = instance AND status = 'running') FROM workers \
          WHERE seen > clock_timestamp() - $1 * interval '1 second' ORDER BY name, instance",
-        &[(&FORGOTTEN, Type::FLOAT8)],
+        &[(&WORKER_EXPIRY_SECONDS, Type::FLOAT8)],
     )
     .await?;
     let oldest = ask(
@@ -60,7 +60,7 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
         &[],
     )
     .await?;
-    let dead = JobsWanted { statuses: vec!["dead".to_owned()], after: None, most: MOST };
+    let dead = JobsWanted { statuses: vec!["dead".to_owned()], after: None, most: MAX_LISTED_JOBS };
     Ok(Status {
         counts: counts.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect(),
         workers: workers

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::{TlsConnector, client};
 
-/// Makes a connection private, with whoever proves to be the host.
+/// Encrypts a connection, after the server has proved that it is the host.
 #[derive(Clone)]
 pub(crate) struct Tls(TlsConnector);
 

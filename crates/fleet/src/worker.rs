@@ -26,9 +26,9 @@ use tokio_postgres::types::Type;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// A job that waits for its time, or whose notice was missed, is found so soon.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// A worker that ends waits so long for what it can still say.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What a worker is.
 #[derive(Clone)]
@@ -135,7 +135,7 @@ pub async fn work(
     over.cancel();
     tasks.close();
     tasks.wait().await;
-    let _it_is_forgotten_later = tokio::time::timeout(FAREWELL, worker.say_farewell()).await;
+    let _it_is_forgotten_later = tokio::time::timeout(SHUTDOWN_TIMEOUT, worker.say_farewell()).await;
     worked
 }
 
@@ -183,7 +183,7 @@ impl Worker {
                     }
                 }
             };
-            let rest = tokio::time::timeout(LOOK, told);
+            let rest = tokio::time::timeout(POLL_INTERVAL, told);
             if self.unless_over(rest).await.is_none() {
                 break Ok(());
             }
@@ -227,7 +227,7 @@ impl Worker {
                 }
                 Err(error) => {
                     self.note(Asks::Leases, &error);
-                    tokio::time::sleep(LOOK.min(third / 4)).await;
+                    tokio::time::sleep(POLL_INTERVAL.min(third / 4)).await;
                 }
             }
         }

@@ -23,9 +23,9 @@ use tokio_postgres::types::Type;
 use tokio_util::task::TaskTracker;
 
 /// Lines that are written at once.
-const AT_ONCE: usize = 1000;
+const MAX_LINES_PER_WRITE: usize = 1000;
 /// Bytes of lines that are written at once, if more than one.
-const BYTES_AT_ONCE: usize = 4 << 20;
+const MAX_BYTES_PER_WRITE: usize = 4 << 20;
 
 /// Carries the commits of an attempt to where the next one finds them.
 pub trait Carry: Send + Sync {
@@ -156,7 +156,7 @@ impl Task {
                         group.add((&session, seq), &line, &self.moved, session == self.lease.job);
                     }
                 }
-                let has_room = group.lines.len() < AT_ONCE && bytes < BYTES_AT_ONCE;
+                let has_room = group.lines.len() < MAX_LINES_PER_WRITE && bytes < MAX_BYTES_PER_WRITE;
                 next = if has_room { from.try_recv().ok() } else { None };
             }
             if self.failure.get().is_none()

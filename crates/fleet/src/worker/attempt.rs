@@ -53,7 +53,7 @@ impl Attempts {
 /// Removes the folders of attempts whose process is gone: nothing of them counts.
 pub(super) fn clear(folder: &Path) {
     for attempt in fs::read_dir(folder.join("attempts")).into_iter().flatten().flatten() {
-        let is_unseen = attempt.file_name().as_encoded_bytes().starts_with(UNSEEN.as_bytes());
+        let is_unseen = attempt.file_name().as_encoded_bytes().starts_with(HIDDEN_PREFIX.as_bytes());
         let is_held = File::open(attempt.path().join("lock")).is_ok_and(|file| file.try_lock().is_err());
         if !is_held && !is_unseen {
             let _next_time = fs::remove_dir_all(attempt.path());
@@ -62,7 +62,7 @@ pub(super) fn clear(folder: &Path) {
 }
 
 /// How the name of a folder begins that is being made.
-const UNSEEN: &str = ".";
+const HIDDEN_PREFIX: &str = ".";
 
 /// The folder of an attempt, gone when it is dropped; held, so that no other worker of this machine removes it.
 struct Place {
@@ -76,7 +76,7 @@ impl Place {
         fs::create_dir_all(&above)?;
         let folder = above.canonicalize()?.join(format!("{}-{}", job.id, job.token));
         // It is held before others see it.
-        let unseen = folder.with_file_name(format!("{UNSEEN}{}-{}", job.id, job.token));
+        let unseen = folder.with_file_name(format!("{HIDDEN_PREFIX}{}-{}", job.id, job.token));
         fs::create_dir(&unseen)?;
         let held = File::create(unseen.join("lock"))?;
         held.lock()?;
@@ -227,7 +227,7 @@ impl Worker {
         files: Option<&Attempt>,
         ended: Ended,
     ) -> Result<(), FleetError> {
-        // What could not be recorded has not happened: whoever has the job by now decides.
+        // What could not be recorded has not happened: the worker that has the job by now decides.
         if let Err(error) = writer.sync().await {
             (self.settings.note)(format!("the job `{}` is left: {error}", job.id));
             return if lease.lasts() {
