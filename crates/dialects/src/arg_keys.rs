@@ -21,10 +21,7 @@ pub(super) static GLM4_MOE: Dialect = Dialect {
     models: &["glm-4.5", "glm-4.6"],
     reader: |setting| reader(&GLM, setting),
     signs: &[&["<arg_key>", "<arg_value>"]],
-    writing: Writing::elements(
-        ["<tool_call>", "\n", "</tool_call>"],
-        ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
-    ),
+    writing: WRITING,
     ..Dialect::BASE
 };
 
@@ -32,10 +29,7 @@ pub(super) static GLM47: Dialect = Dialect {
     name: "glm47",
     models: &["glm-4.7", "glm-5"],
     reader: |setting| reader(&GLM, setting),
-    writing: Writing::elements(
-        ["<tool_call>", "\n", "</tool_call>"],
-        ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
-    ),
+    writing: WRITING,
     ..Dialect::BASE
 };
 
@@ -43,10 +37,7 @@ pub(super) static LING3: Dialect = Dialect {
     name: "ling3",
     models: &["ling-3"],
     reader: |setting| reader(&LING, setting),
-    writing: Writing::elements(
-        ["<tool_call>", "\n", "</tool_call>"],
-        ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
-    ),
+    writing: WRITING,
     ..Dialect::BASE
 };
 
@@ -54,10 +45,7 @@ pub(super) static POOLSIDE_V1: Dialect = Dialect {
     name: "poolside_v1",
     models: &["laguna", "poolside"],
     reader: |setting| reader(&LAGUNA, setting),
-    writing: Writing::elements(
-        ["<tool_call>", "\n", "</tool_call>"],
-        ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
-    ),
+    writing: WRITING,
     ..Dialect::BASE
 };
 
@@ -72,6 +60,12 @@ pub(super) static HUNYUAN_A13B: Dialect = Dialect {
     ),
     ..Dialect::BASE
 };
+
+/// With a line for each part.
+const WRITING: Writing = Writing::elements(
+    ["<tool_call>", "\n", "</tool_call>"],
+    ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
+);
 
 static GLM: Grammar = Grammar {
     blocks: &[Block::tagged("<tool_call>", &QUOTED, &["</tool_call>"])],

@@ -14,22 +14,14 @@ pub(super) static COMMAND_R7B: Dialect = Dialect {
     models: &["command-r7b", "command-a"],
     reader: |setting| blocks::reader(&ACTIONS, setting),
     signs: &[&["<|START_ACTION|>"]],
-    writing: Writing::Json(JsonCall {
-        keys: ["tool_name", "parameters"],
-        id: Some("tool_call_id"),
-        ..JsonCall::between("<|START_ACTION|>[", "]<|END_ACTION|>")
-    }),
+    writing: WRITING,
     ..Dialect::BASE
 };
 pub(super) static COHERE2_MOE: Dialect = Dialect {
     name: "cohere2_moe",
     models: &["cohere2moe", "cohere2-moe"],
     reader: |setting| blocks::reader(&ACTIONS, setting),
-    writing: Writing::Json(JsonCall {
-        keys: ["tool_name", "parameters"],
-        id: Some("tool_call_id"),
-        ..JsonCall::between("<|START_ACTION|>[", "]<|END_ACTION|>")
-    }),
+    writing: WRITING,
     ..Dialect::BASE
 };
 pub(super) static COMMAND_R_PLUS: Dialect = Dialect {
@@ -42,6 +34,13 @@ pub(super) static COMMAND_R_PLUS: Dialect = Dialect {
     }),
     ..Dialect::BASE
 };
+
+/// A list of calls with ids.
+const WRITING: Writing = Writing::Json(JsonCall {
+    keys: ["tool_name", "parameters"],
+    id: Some("tool_call_id"),
+    ..JsonCall::between("<|START_ACTION|>[", "]<|END_ACTION|>")
+});
 
 static ACTIONS: Grammar = Grammar {
     thoughts: &[Thought::new("<|START_THINKING|>", &["<|END_THINKING|>"])],

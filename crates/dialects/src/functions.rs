@@ -24,10 +24,7 @@ pub(super) static QWEN3_CODER: Dialect = Dialect {
     models: &["qwen3-coder", "qwen3_coder", "qwen3.5", "qwen3.6"],
     reader: |setting| reader(&CODER, setting),
     signs: &[&["<tool_call>", "<function=", "<parameter="]],
-    writing: Writing::elements(
-        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
-        ["<parameter=", ">\n", "\n</parameter>\n"],
-    ),
+    writing: WRITING,
     ..Dialect::BASE
 };
 
@@ -35,10 +32,7 @@ pub(super) static STEP3P5: Dialect = Dialect {
     name: "step3p5",
     models: &["step-3.5", "step3.5", "step3p5"],
     reader: |setting| reader(&ONCE, setting),
-    writing: Writing::elements(
-        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
-        ["<parameter=", ">\n", "\n</parameter>\n"],
-    ),
+    writing: WRITING,
     ..Dialect::BASE
 };
 
@@ -46,10 +40,7 @@ pub(super) static NEMOTRON_V3: Dialect = Dialect {
     name: "nemotron_v3",
     models: &["nemotron-3"],
     reader: |setting| reader(&NEMOTRON, setting),
-    writing: Writing::elements(
-        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
-        ["<parameter=", ">\n", "\n</parameter>\n"],
-    ),
+    writing: WRITING,
     ..Dialect::BASE
 };
 
@@ -80,12 +71,15 @@ pub(super) static MINICPMV: Dialect = Dialect {
     name: "minicpmv",
     models: &["minicpm-v", "minicpm-o"],
     reader: |setting| reader(&MINICPM, setting),
-    writing: Writing::elements(
-        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
-        ["<parameter=", ">\n", "\n</parameter>\n"],
-    ),
+    writing: WRITING,
     ..Dialect::BASE
 };
+
+/// With the value on lines of its own.
+pub(super) const WRITING: Writing = Writing::elements(
+    ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
+    ["<parameter=", ">\n", "\n</parameter>\n"],
+);
 
 static CODER: Grammar = QWEN;
 static ONCE: Grammar = Grammar { thinks_once: true, ..QWEN };

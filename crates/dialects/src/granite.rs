@@ -35,10 +35,7 @@ pub(super) static GRANITE_THINKING: Dialect = Dialect {
     name: "granite_thinking",
     models: &["granite-thinking", "granite-4-thinking"],
     reader: |setting| blocks::reader(&functions::GRANITE, setting),
-    writing: Writing::elements(
-        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
-        ["<parameter=", ">\n", "\n</parameter>\n"],
-    ),
+    writing: functions::WRITING,
     ..Dialect::BASE
 };
 
