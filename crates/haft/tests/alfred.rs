@@ -1,4 +1,6 @@
 //! The examples and tests of Alfred's document as a program that uses the library has them, in their order.
+//!
+//! A binary of its own: it lists all tools that are declared in its program.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use haft::{Profile, prelude::*, providers::Scripted};
 use serde_json::{Value, json};

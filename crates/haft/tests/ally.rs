@@ -1,5 +1,7 @@
 //! The examples of Code Ally's document as a program that uses the library has them: a tool of one's own, the events of
 //! its calls, and what a session remembers of a turn.
+//!
+//! A binary of its own: it lists all tools that are declared in its program.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use haft::{Activity, ActivityType, Profile, prelude::*, providers::Scripted};
 use serde_json::{Value, json};

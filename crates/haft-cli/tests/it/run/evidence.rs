@@ -1,5 +1,5 @@
 //! `--evidence`: a turn that changed files and says that all is well, in whatever words, needs a run of tests that succeeded
-//! after the last change. `crates/haft/tests/claims.rs` has many phrases.
+//! after the last change. `crates/haft/tests/it/claims.rs` has many phrases.
 
 use crate::kit::{Place, Ran};
 use serde_json::{Value, json};

@@ -1,6 +1,5 @@
 //! Replies of a turn that changed a file and ran no test, with evidence wanted: `claims/success.txt` has those that say that
 //! all is well, `claims/harmless.txt` those that do not.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use haft::{prelude::*, providers::Scripted};
 use serde_json::json;
 
