@@ -2,10 +2,12 @@
 use crate::kit::{Place, calls, content, in_a_word, prompt, says, scripted, tell};
 use futures::StreamExt;
 use haft_core::{
-    Answer, Command, Event, Fact, Message, Mode, Part, Policy, Rule, Ruling, Seq, Transcript, Update,
+    Answer, Command, Effect, Event, Fact, Message, Mode, Part, Policy, Rule, Ruling, Seq, Tool, ToolContext,
+    ToolError, ToolOutput, Transcript, Update,
 };
 use haft_engine::{Engine, Home, Profile, Unread};
 use serde_json::json;
+use std::{path::Path, time::Duration};
 
 fn bash(command: &str) -> String {
     calls(&[("bash", json!({"command": command}))])
@@ -97,26 +99,54 @@ async fn errors_are_results_and_the_loop_goes_on() {
     assert!(content(&session, "read-1").contains("`path` is required"));
 }
 
+/// A call that is told to wait ends after one that is not.
+#[derive(Default)]
+struct Relay(tokio::sync::Notify);
+
+/// Waits for another call, or lets it go on.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Leg {
+    /// Whether it waits.
+    waits: bool,
+}
+
+impl Tool for Relay {
+    const NAME: &'static str = "relay";
+    type Args = Leg;
+    fn effects(&self, _: &Leg, workspace: &Path) -> Vec<Effect> {
+        vec![Effect::Read(workspace.to_owned())]
+    }
+    async fn run(&self, leg: Leg, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        if !leg.waits {
+            self.0.notify_one();
+            return Ok(ToolOutput::text("let go"));
+        }
+        let waited = tokio::time::timeout(Duration::from_secs(20), self.0.notified()).await;
+        Ok(ToolOutput::text(if waited.is_ok() { "went on" } else { "the other call did not run meanwhile" }))
+    }
+}
+
 // A-94, O-07, O-36, O-38
 // neighbors that only read run together, and results are filed in call order (trap 2)
 #[tokio::test]
 async fn results_are_filed_in_call_order() {
     let place = Place::new();
-    place.write("a", "text a");
-    place.write("b", "text b");
-    let script = calls(&[("read", json!({"path": "a"})), ("read", json!({"path": "b"}))]) + &says("done");
-    let session = place.session(&script);
+    let legs = [("relay", json!({"waits": true})), ("relay", json!({"waits": false}))];
+    let mut setup = place.setup(scripted(&(calls(&legs) + &says("done"))));
+    setup.tools = haft_core::Registry::default().with(Relay::default());
+    let session = Engine::new(setup).create("haft").unwrap();
     tell(&session, prompt("go"), 1, None).await;
     let transcript = Transcript::replay(&session.entries());
-    let results: Vec<String> = transcript
+    let results: Vec<(String, String)> = transcript
         .messages()
         .iter()
         .filter_map(|message| match message.as_ref() {
-            Message::Tool { call, .. } => Some(call.0.clone()),
+            Message::Tool { call, result, .. } => Some((call.0.clone(), result.content.clone())),
             _ => None,
         })
         .collect();
-    assert_eq!(results, ["read-0", "read-1"]);
+    let expected = [("relay-0", "went on"), ("relay-1", "let go")];
+    assert_eq!(results, expected.map(|(call, content)| (call.to_owned(), content.to_owned())));
 }
 
 // A-34, C-31, C-04, C-27, C-28, C-29, C-63, trap 1: live output comes between the start and the end of its call
