@@ -4,7 +4,6 @@
 //! kind of stage, [`Declared`]: it follows the files that a call's effects name, and what confined commands do.
 
 mod attributes;
-mod beside;
 mod blobs;
 mod declared;
 mod lock;
@@ -15,6 +14,7 @@ mod settle;
 mod sparse;
 mod step;
 mod sync;
+mod temp_names;
 
 use blobs::Blobs;
 use haft_core::{Change, Effect, Hash, How, Stage, View};

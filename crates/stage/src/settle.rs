@@ -2,12 +2,12 @@
 mod folders;
 
 use crate::{
-    beside,
     blobs::Blobs,
     lock::Locks,
     place::{CreatedDirs, Lookup, Place, State},
     step::Step,
     sync::{sync_one, sync_systems},
+    temp_names,
 };
 use folders::{makes_folder, removes_folder};
 use haft_core::Change;
@@ -121,7 +121,7 @@ impl Settling<'_> {
         let (now, old) = place.as_ref().map_or(Ok((State::Absent, None)), Place::look)?;
         if now.is(&change.after) {
             if let (Some(place), true) = (&place, change.before != change.after) {
-                beside::tidy(self.blobs, change, place);
+                temp_names::tidy(self.blobs, change, place);
             }
             return Ok(Plan::Settled);
         }

@@ -1,10 +1,10 @@
 //! One file or link on its way from `before` to `after`: prepared beside it, put in place in one step, and taken back where
 //! that step met something else than `before`.
 use crate::{
-    attributes, beside,
+    attributes,
     blobs::Blobs,
     place::{CreatedDirs, Place, State},
-    sparse,
+    sparse, temp_names,
 };
 use haft_core::{Change, FileKind, FileState};
 use rustix::{
@@ -72,13 +72,13 @@ impl<'a> Step<'a> {
         let (beside, holds, content) = match &change.after {
             Some(link) if link.kind() == FileKind::Link => {
                 let target = blobs.content(&link.hash)?;
-                (beside::create_link(change, &place, &target)?, TempState::Ours, None)
+                (temp_names::create_link(change, &place, &target)?, TempState::Ours, None)
             }
             Some(_) => {
-                let (name, file) = beside::create(change, &place)?;
+                let (name, file) = temp_names::create(change, &place)?;
                 (name, TempState::Ours, Some(file))
             }
-            None => (beside::free(change, &place)?, TempState::Nothing, None),
+            None => (temp_names::free(change, &place)?, TempState::Nothing, None),
         };
         let own = change.after.as_ref().and_then(|_| place.inode_of(&beside));
         Ok(Self { change, place, beside, holds, content, own, old: None, made, is_done: false })
@@ -110,8 +110,8 @@ impl<'a> Step<'a> {
 
     /// If its usual name was taken, another process may have been killed during the same change.
     pub(crate) fn tidy(&self, blobs: &Blobs) {
-        if self.is_done && beside::names(self.change).next().as_ref() != Some(&self.beside) {
-            beside::tidy(blobs, self.change, &self.place);
+        if self.is_done && temp_names::names(self.change).next().as_ref() != Some(&self.beside) {
+            temp_names::tidy(blobs, self.change, &self.place);
         }
     }
 
