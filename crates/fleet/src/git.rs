@@ -3,7 +3,7 @@
 //!
 //! An attempt pushes to `refs/haft/ID/TOKEN` alone, to which no other attempt pushes. The branch `haft/ID` is moved when the job is
 //! settled, and only to the commit that the database names: so a worker that lost its lease moves nothing that counts.
-use crate::{error::FleetError, queue::Branch, writer::Carry};
+use crate::{error::FleetError, queue::Branch, writer::CommitUploader};
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::SessionId;
 use std::{
@@ -236,7 +236,7 @@ impl Attempt {
     }
 }
 
-impl Carry for Attempt {
+impl CommitUploader for Attempt {
     fn carry(&self) -> BoxFuture<'_, Result<Option<String>, FleetError>> {
         let own = self.clone();
         async move {

@@ -12,7 +12,7 @@
 //! | `requests` | what clients may send again |
 //! | `queue`, `lease` | who has a job, and until when |
 //! | `entries`, `writer` | journals: read for the next attempt, written by this one |
-//! | `git`, `redo` | the work tree of an attempt |
+//! | `git`, `replay_changes` | the work tree of an attempt |
 //! | `slot` | room for one job at work, which one that waits for a person leaves |
 //! | `worker` | claims, works, renews, settles |
 //! | `status` | what there is |
@@ -25,7 +25,7 @@ mod lease;
 mod owners;
 mod places;
 mod queue;
-mod redo;
+mod replay_changes;
 mod requests;
 mod schema;
 mod slot;
@@ -43,10 +43,10 @@ pub use lease::{Lease, Leases};
 pub use owners::{Owner, add_owner, owner_of};
 pub use places::{Moved, work_place};
 pub use queue::{Claimed, Heard, Settled, claim, put_back, renew, settle, sweep};
-pub use redo::redo;
+pub use replay_changes::replay_changes;
 pub use requests::{Request, RequestAnswer, answer_request, begin_request};
 pub use schema::{Migrated, migrate};
 pub use slot::{Slot, Slots};
 pub use status::{Status, WorkerLine, drain, status};
 pub use worker::{Begun, Ended, Settings, Work, work};
-pub use writer::{Carry, Writer};
+pub use writer::{CommitUploader, Writer};

@@ -7,7 +7,7 @@ use std::{fs, path::Path, sync::Arc};
 /// keeps of itself came with the branch. `tree` must be unused so far, and used by this attempt only.
 ///
 /// Fails where a content is gone, or a file cannot be written.
-pub fn redo(stage: &dyn Stage, tree: &Path, entries: &[Arc<Entry>]) -> Result<(), FleetError> {
+pub fn replay_changes(stage: &dyn Stage, tree: &Path, entries: &[Arc<Entry>]) -> Result<(), FleetError> {
     let path = active_path(entries);
     let mut changes = Changed::of(path.iter().map(|entry| &entry.fact)).whole();
     changes.retain(|change| !change.path.is_absolute() && !change.path.starts_with(".git"));

@@ -28,7 +28,7 @@ const MAX_LINES_PER_WRITE: usize = 1000;
 const MAX_BYTES_PER_WRITE: usize = 4 << 20;
 
 /// Carries the commits of an attempt to where the next one finds them.
-pub trait Carry: Send + Sync {
+pub trait CommitUploader: Send + Sync {
     /// The last commit, where it is another one than the last time; on return it can be fetched.
     fn carry(&self) -> BoxFuture<'_, Result<Option<String>, FleetError>>;
 }
@@ -53,7 +53,7 @@ impl Writer {
         lease: Arc<Lease>,
         moved: Moved,
         blobs: PathBuf,
-        carry: Option<Arc<dyn Carry>>,
+        carry: Option<Arc<dyn CommitUploader>>,
         tasks: &TaskTracker,
     ) -> Self {
         let ((to, from), failure) = (mpsc::unbounded_channel(), Arc::new(OnceLock::new()));
@@ -122,7 +122,7 @@ struct Task {
     lease: Arc<Lease>,
     moved: Moved,
     blobs: PathBuf,
-    carry: Option<Arc<dyn Carry>>,
+    carry: Option<Arc<dyn CommitUploader>>,
     /// Contents that stand there already.
     known: HashSet<String>,
     failure: Arc<OnceLock<String>>,

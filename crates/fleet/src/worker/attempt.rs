@@ -8,7 +8,7 @@ use crate::{
     places::Moved,
     queue::{self, Claimed, Settled},
     slot::Slot,
-    writer::{Carry, Writer},
+    writer::{CommitUploader, Writer},
 };
 use haft_core::{Command, Conclusion};
 use haft_engine::Home;
@@ -25,9 +25,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// How those that go on here are told of what people want.
 #[derive(Default)]
-pub(crate) struct Attempts(Mutex<HashMap<String, Ears>>);
+pub(crate) struct Attempts(Mutex<HashMap<String, AttemptChannels>>);
 
-struct Ears {
+struct AttemptChannels {
     cancelled: CancellationToken,
     commands: mpsc::UnboundedSender<Command>,
 }
@@ -45,7 +45,7 @@ impl Attempts {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Ears>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, AttemptChannels>> {
         self.0.lock().expect("no code panics while it holds the attempts")
     }
 }
@@ -153,13 +153,13 @@ impl Worker {
         let moved = Moved::new(&job.id, &place.folder);
         restore(&self.database, &job.id, &home, &moved).await?;
         let tasks = TaskTracker::new();
-        let carry = checked_out.clone().map(|attempt| Arc::new(attempt) as Arc<dyn Carry>);
+        let carry = checked_out.clone().map(|attempt| Arc::new(attempt) as Arc<dyn CommitUploader>);
         let blobs = home.folder(&job.id).join("blobs");
         let writer = Writer::new(self.database.clone(), lease.clone(), moved, blobs, carry, &tasks);
         let (to, heard) = mpsc::unbounded_channel();
         let (hand_on, commands) = mpsc::unbounded_channel();
         let (cancelled, leave) = (CancellationToken::new(), self.stop.child_token());
-        let ears = Ears { cancelled: cancelled.clone(), commands: to };
+        let ears = AttemptChannels { cancelled: cancelled.clone(), commands: to };
         self.attempts.lock().insert(job.id.0.clone(), ears);
         if job.is_cancelled {
             cancelled.cancel();

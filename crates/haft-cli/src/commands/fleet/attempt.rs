@@ -52,7 +52,7 @@ async fn attempt(context: &CliContext, turn: TurnArgs, begun: Begun) -> Result<E
     let mut redone = Ok(());
     let taken = taken_up(context, &home, &job.id.0, turn, |setup| {
         let stage = (setup.stages)(&setup.home.contents(&job.id));
-        redone = fleet::redo(&*stage, &setup.workspace, &entries);
+        redone = fleet::replay_changes(&*stage, &setup.workspace, &entries);
         setup.replicas = Some(writer.replicas());
     });
     let Job { agent, order, assembled, session, .. } = taken.await?;
