@@ -1,4 +1,4 @@
-//! Who may talk to the bot: nobody but those the owner names, and those who send the code the owner was shown.
+//! Access control of the bot: it answers the people whom its owner names, and those who send the pairing [`Code`].
 use super::updates::Person;
 use std::{
     collections::HashMap,
@@ -6,16 +6,16 @@ use std::{
 };
 
 /// A code is good for so long.
-const EXPIRES: Duration = Duration::from_secs(600);
+const CODE_LIFETIME: Duration = Duration::from_secs(600);
 /// So many wrong codes end it.
-const TRIES: u32 = 5;
+const MAX_TRIES: u32 = 5;
 /// A stranger is told so often at most.
 const REFUSED_EVERY: Duration = Duration::from_secs(60);
 /// So many strangers are remembered; more are told nothing.
 const STRANGERS: usize = 1_000;
 /// Without what is easily taken for something else.
-const LETTERS: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
-const LENGTH: usize = 8;
+const CODE_ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
+const CODE_LENGTH: usize = 8;
 
 /// A code that lets one person in.
 pub(super) struct Code {
@@ -25,11 +25,11 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// By chance that nobody can guess; nothing where the system has none to give.
+    /// Creates a random code; `None` if the system has no random numbers.
     pub(super) fn new(now: Instant) -> Option<Self> {
-        let mut bytes = [0; LENGTH];
+        let mut bytes = [0; CODE_LENGTH];
         rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;
-        let text = bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect();
+        let text = bytes.iter().map(|byte| char::from(CODE_ALPHABET[usize::from(byte % 32)])).collect();
         Some(Self { text, made_at: now, wrong: 0 })
     }
 
@@ -39,7 +39,7 @@ impl Code {
     }
 }
 
-/// What becomes of somebody who is not on the list.
+/// The reaction to a person who is not on the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stranger {
     /// Sent the code: is let in, and the code is used up.
@@ -48,7 +48,7 @@ pub(super) enum Stranger {
     Refused,
     /// Is told nothing.
     Ignored,
-    /// Sent the last wrong code: nobody is let in any more. Is told that this is private.
+    /// Sent the last wrong code, which ends pairing. The bot answers that it is private.
     CodeEnded,
 }
 
@@ -66,7 +66,7 @@ impl Admission {
 
     /// A stranger says something in a private chat.
     pub(super) fn judge(&mut self, who: &Person, text: &str, now: Instant) -> Stranger {
-        if self.code.as_ref().is_some_and(|code| now.duration_since(code.made_at) > EXPIRES) {
+        if self.code.as_ref().is_some_and(|code| now.duration_since(code.made_at) > CODE_LIFETIME) {
             self.code = None;
         }
         let ended = match (&mut self.code, offered(text)) {
@@ -76,7 +76,7 @@ impl Admission {
             }
             (Some(code), Some(_)) => {
                 code.wrong += 1;
-                code.wrong >= TRIES
+                code.wrong >= MAX_TRIES
             }
             _ => false,
         };
@@ -105,7 +105,7 @@ fn offered(text: &str) -> Option<String> {
         None => text,
     };
     let word: String = word.chars().filter(|c| *c != '-').collect();
-    let is_one = word.len() == LENGTH && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_one = word.len() == CODE_LENGTH && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let is_tried = is_one || (text.starts_with("/start") && !word.is_empty());
     is_tried.then(|| word.to_ascii_uppercase())
 }
@@ -138,7 +138,7 @@ mod tests {
             &[(1, "/start abcd-2345", 0, LetIn)],
             &[(1, "ABCD2345", 11, Refused)],
             &[(1, "x", 0, Refused), (1, "x", 0, Ignored), (2, "x", 0, Refused), (1, "x", 2, Refused)],
-            // Five wrong ones, whoever sends them; words are none.
+            // Five wrong codes, from any person; words do not count.
             &[
                 (1, "WRONG234", 0, Refused),
                 (2, "WRONG234", 0, Refused),
@@ -166,7 +166,9 @@ mod tests {
     #[test]
     fn codes_are_made_of_letters_that_are_not_mistaken() {
         let code = Code::new(Instant::now()).unwrap();
-        assert!(code.text().len() == LENGTH && code.text().bytes().all(|byte| LETTERS.contains(&byte)));
+        assert!(
+            code.text().len() == CODE_LENGTH && code.text().bytes().all(|byte| CODE_ALPHABET.contains(&byte))
+        );
         assert_ne!(code.text(), Code::new(Instant::now()).unwrap().text());
     }
 }

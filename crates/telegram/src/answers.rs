@@ -11,7 +11,7 @@ use haft_engine::Session;
 use std::{mem, sync::Arc};
 
 impl Chat {
-    /// Somebody who may has pressed a button.
+    /// An authorized person has pressed a button.
     pub(super) async fn pressed(&mut self, press: Press) {
         let Some(button) = Button::read(&press.data) else { return self.over(press) };
         match button {
@@ -79,7 +79,7 @@ impl Chat {
         self.outbox.set_asking(true);
     }
 
-    /// The questions of `call`, or all, lose their buttons and say how they ended, whoever answered them.
+    /// The questions of `call`, or all, lose their buttons and show how they ended, on whichever client they were answered.
     pub(super) fn end_asks(&mut self, call: Option<&CallId>, how: &str) {
         let (over, open) =
             mem::take(&mut self.asks).into_iter().partition(|ask| call.is_none_or(|call| ask.call == *call));

@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use std::{fmt, time::Duration};
 
 /// So long Telegram is given for anything but waiting for updates.
-const PATIENCE: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// So long Telegram holds a request for updates that are not there yet.
-const HELD: Duration = Duration::from_secs(25);
+const POLL_TIMEOUT: Duration = Duration::from_secs(25);
 /// No answer is longer: a hundred updates have a few hundred kilobytes.
 const MAX_ANSWER: usize = 16 << 20;
 /// Waited for where Telegram says "too many requests" and not how long.
 const USUAL_WAIT: Duration = Duration::from_secs(3);
 
-/// Nobody waits longer at a time, whatever is asked.
-const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+/// Maximum of one wait, whatever Telegram asks for.
+const MAX_WAIT: Duration = Duration::from_secs(3_600);
 /// So an answer begins that is none of the Bot API.
 const NO_ANSWER: &str = "no answer of the Bot API";
 
@@ -87,7 +87,7 @@ impl Refusal {
         matches!(self, Self::Refused { description, .. } if description.to_lowercase().contains(words))
     }
 
-    /// Whether it was Telegram that refused, and nobody in between.
+    /// Whether Telegram itself refused, not a server in between.
     pub(super) fn is_of_telegram(&self) -> bool {
         !matches!(self, Self::Refused { description, .. } if description.starts_with(NO_ANSWER))
     }
@@ -122,16 +122,16 @@ impl Api {
 
     /// The result of `method`.
     pub(super) async fn call(&self, method: &str, parameters: &Value) -> Result<Value, Refusal> {
-        self.ask(self.json(method, parameters), PATIENCE).await
+        self.ask(self.json(method, parameters), REQUEST_TIMEOUT).await
     }
 
     /// What came since `offset`; waits a while where there is nothing.
     pub(super) async fn updates(&self, offset: i64) -> Result<Vec<Value>, Refusal> {
         let parameters = json!({
-            "offset": offset, "timeout": HELD.as_secs(), "limit": 100,
+            "offset": offset, "timeout": POLL_TIMEOUT.as_secs(), "limit": 100,
             "allowed_updates": ["message", "edited_message", "callback_query"],
         });
-        match self.ask(self.json("getUpdates", &parameters), HELD + CONNECT).await? {
+        match self.ask(self.json("getUpdates", &parameters), POLL_TIMEOUT + CONNECT).await? {
             Value::Array(updates) => Ok(updates),
             _ => Err(Refusal::Unreachable("the list of updates is none".into())),
         }
@@ -146,20 +146,20 @@ impl Api {
         // Telegram reads names as they are.
         let form = Form::new().percent_encode_noop().text("chat_id", chat.to_string());
         let form = form.part(file.field.to_owned(), part);
-        self.ask(self.client.post(self.address(method)).multipart(form), PATIENCE * 5).await
+        self.ask(self.client.post(self.address(method)).multipart(form), REQUEST_TIMEOUT * 5).await
     }
 
-    /// A file that somebody sent, by the path that `getFile` told; at most `limit` bytes.
+    /// Downloads a file by the path that `getFile` returned; at most `limit` bytes.
     pub(super) async fn file(&self, path: &str, limit: usize) -> Result<Vec<u8>, Refusal> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
         if path.starts_with('/') || path.contains("..") || !path.bytes().all(fits) {
             return Err(refused(400, "its path is none that can be asked for"));
         }
         let request = self.client.get(format!("{}/file/bot{}/{path}", self.url, self.token.0)).send();
-        let response = self.in_time(PATIENCE, request).await?;
+        let response = self.in_time(REQUEST_TIMEOUT, request).await?;
         match response.status().as_u16() {
             200 => self
-                .in_time(PATIENCE * 5, gather(response, limit))
+                .in_time(REQUEST_TIMEOUT * 5, gather(response, limit))
                 .await?
                 .ok_or_else(|| refused(400, &format!("it has more than {} MB", limit >> 20))),
             code @ 500.. => Err(Refusal::Unreachable(format!("Telegram answers {code}"))),
@@ -197,7 +197,7 @@ impl Api {
         }
     }
 
-    /// Whoever stands in for Telegram may repeat the address.
+    /// A server in place of Telegram may repeat the address, which holds the token.
     fn cleaned(&self, refusal: Refusal) -> Refusal {
         let clean = |text: String| text.replace(&self.token.0, "…");
         match refusal {
@@ -226,14 +226,14 @@ fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
     let description = answer.get("description").and_then(Value::as_str).unwrap_or("no reason is given");
     let wait = answer.get("parameters").and_then(|more| more.get("retry_after")).and_then(Value::as_u64);
     match (code, wait) {
-        (_, Some(seconds)) => Err(Refusal::Wait(Duration::from_secs(seconds).min(LONGEST_WAIT))),
+        (_, Some(seconds)) => Err(Refusal::Wait(Duration::from_secs(seconds).min(MAX_WAIT))),
         (429, None) => Err(Refusal::Wait(USUAL_WAIT)),
         (500.., None) => Err(Refusal::Unreachable(format!("Telegram answers {code}: {description}"))),
         (_, None) => Err(refused(code, description)),
     }
 }
 
-/// Somebody else answered: where they say that it is the asker's fault, the same again helps nothing.
+/// Another server answered. If it blames the request, a retry does not help.
 fn no_answer(status: u16, bytes: usize) -> Refusal {
     let why = format!("{NO_ANSWER}, but {status} and {bytes} bytes");
     match status {
@@ -288,7 +288,7 @@ mod tests {
             (
                 429,
                 r#"{"ok":false,"parameters":{"retry_after":18446744073709551615}}"#,
-                Err(Refusal::Wait(LONGEST_WAIT)),
+                Err(Refusal::Wait(MAX_WAIT)),
             ),
             (413, "<html>", refused(413, "no answer of the Bot API, but 413 and 6 bytes")),
             (429, "<html>", Err(Refusal::Wait(USUAL_WAIT))),

@@ -8,7 +8,7 @@ use haft_engine::Session;
 use haft_present::{diff, proposal::Proposal, safe};
 
 /// Of a question so many characters are shown; what is longer comes as a file as well.
-const SHOWN: usize = 2_600;
+const MAX_SHOWN_CHARACTERS: usize = 2_600;
 /// Of how a question ended.
 const ENDED: usize = 800;
 /// Of a button.
@@ -104,7 +104,7 @@ pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approv
     let end = format!("{}\n{}", proposal.always_line(), proposal.reason);
     let mut text = Rich::default().with("Allow this?", &[Style::Bold]);
     let brief = proposal.brief(&diff);
-    let is_whole = brief.is_whole && brief.text.chars().count() <= SHOWN;
+    let is_whole = brief.is_whole && brief.text.chars().count() <= MAX_SHOWN_CHARACTERS;
     match is_whole {
         true => {
             let head = if changes.is_empty() { proposal.head() } else { String::new() };
@@ -118,7 +118,8 @@ pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approv
         }
         false => {
             text.block(
-                Rich::default().with(clipped(&brief.text, SHOWN).trim_end(), &[Style::Pre(None)]),
+                Rich::default()
+                    .with(clipped(&brief.text, MAX_SHOWN_CHARACTERS).trim_end(), &[Style::Pre(None)]),
                 "\n",
             );
             text.block(Rich::plain_text(&format!("{end}\nThe file above has all of it.")), "\n");
@@ -146,14 +147,14 @@ pub(super) fn question(
     question: &Question,
 ) -> (Ask, Option<InlineKeyboardMarkup>, Option<Document>) {
     let whole = format!("{}{}", question.text, choices(question));
-    let mut text = Rich::default().with(&clipped(&whole, SHOWN), &[Style::Bold]);
+    let mut text = Rich::default().with(&clipped(&whole, MAX_SHOWN_CHARACTERS), &[Style::Bold]);
     let way =
         if question.choices.is_empty() { "Write your answer." } else { "Choose, or write your answer." };
     text.push(&format!("\n{way}"), &[Style::Italic]);
     let rows = question.choices.iter().enumerate();
     let rows: Vec<_> =
         rows.map(|(place, choice)| vec![(choice.clone(), Button::Choice(id, place))]).collect();
-    let document = (whole.chars().count() > SHOWN).then(|| Document {
+    let document = (whole.chars().count() > MAX_SHOWN_CHARACTERS).then(|| Document {
         name: format!("question-{id}.txt"),
         text: safe::text(&whole).into_owned(),
         keys_without: keyboard(Vec::new()),

@@ -20,11 +20,11 @@ use tokio::{
 };
 
 /// "typing" is seen for five seconds (Bot API, `sendChatAction`).
-const TYPING: Duration = Duration::from_secs(4);
+const TYPING_INTERVAL: Duration = Duration::from_secs(4);
 /// A prompt does not wait longer for "typing".
-const TYPED: Duration = Duration::from_secs(1);
+const TYPING_TIMEOUT: Duration = Duration::from_secs(1);
 /// That edited messages are not read is told so often at most.
-const EDITED_EVERY: Duration = Duration::from_secs(60);
+const EDIT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What reaches a chat.
 pub(super) enum Mail {
@@ -77,7 +77,7 @@ impl Chat {
         Self { id, bot, outbox, open, asks, waiting, sent, preparing, album, edited_at, is_closing }
     }
 
-    /// Until nobody has anything to say any more, and all is told.
+    /// Runs until no more messages come and all are sent.
     pub(super) async fn live(mut self, mut inbox: mpsc::UnboundedReceiver<Mail>) {
         let writer = self.bot.writer(self.id, self.outbox.clone());
         let typing = typing(self.bot.clone(), self.outbox.clone(), self.id);
@@ -163,7 +163,7 @@ impl Chat {
     }
 
     fn edited(&mut self) {
-        if self.edited_at.is_none_or(|at| at.elapsed() > EDITED_EVERY) {
+        if self.edited_at.is_none_or(|at| at.elapsed() > EDIT_INTERVAL) {
             self.edited_at = Some(Instant::now());
             self.outbox.say("What is edited is not read again: please send it anew.");
         }
@@ -325,7 +325,7 @@ async fn due(album: &Option<(Vec<Message>, Instant)>) {
 /// Shows that something is going on, again and again.
 async fn typing(bot: Arc<Bot>, outbox: Arc<Outbox>, chat: i64) {
     loop {
-        sleep(TYPING).await;
+        sleep(TYPING_INTERVAL).await;
         if outbox.is_at_it() {
             bot.type_in(chat).await;
         }
@@ -333,9 +333,9 @@ async fn typing(bot: Arc<Bot>, outbox: Arc<Outbox>, chat: i64) {
 }
 
 impl Bot {
-    /// Best effort: whoever stands in for Telegram may not know it.
+    /// Best effort: a server in place of Telegram may not know it.
     pub(super) async fn type_in(&self, chat: i64) {
         let parameters = json!({"chat_id": chat, "action": "typing"});
-        let _best_effort = timeout(TYPED, self.api.call("sendChatAction", &parameters)).await;
+        let _best_effort = timeout(TYPING_TIMEOUT, self.api.call("sendChatAction", &parameters)).await;
     }
 }

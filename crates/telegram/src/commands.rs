@@ -10,7 +10,7 @@ use haft_core::{Command, Fact, JobStatus, Usage, undo};
 use haft_engine::Summary;
 use haft_present::safe;
 
-/// The commands, as Telegram shows them while somebody types.
+/// The commands, as Telegram shows them while a person types.
 pub(super) const COMMANDS: [(&str, &str); 13] = [
     ("help", "show the commands"),
     ("new", "begin a new conversation"),

@@ -22,9 +22,9 @@ const MAX_IN: usize = 20 << 20;
 /// What a bot can send (Bot API, "Sending files").
 const MAX_OUT: u64 = 50 << 20;
 /// Of a file's name so many characters are told.
-const NAME: usize = 100;
+const MAX_NAME_LENGTH: usize = 100;
 /// A download that fails for want of a connection is tried again after so long.
-const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(8)];
+const RETRY_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(8)];
 
 /// What messages say to the model.
 #[derive(Debug, Default, PartialEq)]
@@ -86,7 +86,7 @@ async fn fetched(api: &Api, file: &File, message: i64, folder: &Path) -> Result<
 }
 
 async fn downloaded(api: &Api, id: &str) -> Result<Vec<u8>, Refusal> {
-    let mut pauses = AGAIN.into_iter();
+    let mut pauses = RETRY_DELAYS.into_iter();
     loop {
         let asked = async {
             let told = api.call("getFile", &json!({"file_id": id})).await?;
@@ -142,7 +142,8 @@ fn called(file: &File) -> String {
         return if file.is_photo { "a picture".into() } else { "a file without a name".into() };
     };
     let odd = |c: char| c.is_control() || "/\\`<>\"".contains(c);
-    let name: String = safe::text(name).chars().map(|c| if odd(c) { '_' } else { c }).take(NAME).collect();
+    let name: String =
+        safe::text(name).chars().map(|c| if odd(c) { '_' } else { c }).take(MAX_NAME_LENGTH).collect();
     format!("the file \"{name}\"")
 }
 
@@ -199,7 +200,7 @@ mod tests {
             called(&file("../../`rm`\n\u{202e}x")),
             "the file \".._.._ rm__x\"".replace(' ', "_").replace("the_file_", "the file ")
         );
-        assert_eq!(called(&file(&"x".repeat(200))).len(), "the file \"\"".len() + NAME);
+        assert_eq!(called(&file(&"x".repeat(200))).len(), "the file \"\"".len() + MAX_NAME_LENGTH);
     }
 
     // D55

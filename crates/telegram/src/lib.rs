@@ -1,6 +1,6 @@
 //! A bot on Telegram: each chat is a conversation with a session of its own.
 //!
-//! [`run`] asks Telegram what there is (long polling), lets nobody in whom the owner did not name (`admission`,
+//! [`run`] asks Telegram what there is (long polling), answers only people whom the owner allows (`admission`,
 //! `reception`), and gives each chat what is meant for it (`chat`). Who writes into a chat is its `writer`, from what lies
 //! in the `outbox`. What must outlive the process is in the `store`: an update is marked as handled, and what it says
 //! kept, before anything comes of it, and how far a session's journal was told, so that a restart tells the rest.
@@ -55,12 +55,12 @@ use types::BotCommand;
 use updates::Person;
 
 /// Telegram takes no more than about one message a second in a chat, and twenty a minute in a group (its FAQ for bots).
-const PACE: Duration = Duration::from_secs(1);
-const PACE_IN_GROUPS: Duration = Duration::from_secs(3);
+const MESSAGE_INTERVAL: Duration = Duration::from_secs(1);
+const GROUP_MESSAGE_INTERVAL: Duration = Duration::from_secs(3);
 /// Where there are so many engines for other models, those that no chat uses go.
-const ENGINES: usize = 4;
+const MAX_ENGINES: usize = 4;
 /// What is left to tell at the end gets this time; the rest is told at the next start.
-const FAREWELL: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens an engine like the usual one that asks another model, `VENDOR/MODEL`; an error says why it cannot.
 pub type Engines = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Engine, String>> + Send + Sync>;
@@ -75,7 +75,7 @@ pub struct Options {
     pub token: Token,
     /// Who may talk, by Telegram's number.
     pub allowed: Vec<i64>,
-    /// Let one more in with a code, also where somebody may talk already.
+    /// Let one more person in with a code, even if others are allowed already.
     pub pair: bool,
     /// Where the bot keeps what it must not forget; outside of every workspace.
     pub folder: PathBuf,
@@ -87,7 +87,7 @@ pub struct Options {
     pub expand: Expand,
     /// Names of such lines, and what they are for.
     pub prompts: Vec<(String, String)>,
-    /// For whoever runs the bot.
+    /// Messages for the person who runs the bot.
     pub notes: Notes,
 }
 
@@ -98,7 +98,7 @@ pub enum Trouble {
     Address(String),
     /// Telegram does not know the token; its own words.
     Token(String),
-    /// Somebody else asks for the same bot's updates; Telegram's words.
+    /// Another process asks for the same bot's updates; Telegram's words.
     Conflict(String),
     /// Another process on this machine is this bot.
     Taken,
@@ -187,7 +187,7 @@ pub async fn run(engine: Engine, options: Options, stop: impl Future<Output = ()
         }
         while going.next().await.is_some() {}
     };
-    let _what_is_left_is_told_next_time = tokio::join!(bot.shut_down(), timeout(FAREWELL, farewell));
+    let _what_is_left_is_told_next_time = tokio::join!(bot.shut_down(), timeout(SHUTDOWN_TIMEOUT, farewell));
     ended
 }
 
@@ -298,7 +298,7 @@ impl Bot {
             return Ok(engine.clone());
         }
         let engine = (self.options.engines)(spec.to_owned()).await?;
-        if engines.len() >= ENGINES {
+        if engines.len() >= MAX_ENGINES {
             let is_named = |chat: &ChatState, spec: &String| {
                 chat.model.as_ref() == Some(spec) || chat.wish.as_ref() == Some(spec)
             };
@@ -336,7 +336,7 @@ impl Bot {
 
     fn writer(&self, chat: i64, outbox: Arc<Outbox>) -> MessageWriter {
         let edits = &self.engine.setup().profile.chat.edits;
-        let pace = if self.store.chat(chat).is_group { PACE_IN_GROUPS } else { PACE };
+        let pace = if self.store.chat(chat).is_group { GROUP_MESSAGE_INTERVAL } else { MESSAGE_INTERVAL };
         let limit = edits.limit.unwrap_or(LIMIT).clamp(100, LIMIT);
         let rules = Rules { pace, more_than: edits.more_than, limit };
         MessageWriter::new(
@@ -369,7 +369,7 @@ impl Bot {
         let _the_bot_ends = self.tasks.send(task.boxed());
     }
 
-    /// What whoever pressed a button reads.
+    /// Shows a notice to the person who pressed a button.
     fn notice(&self, press: &str, text: &str) {
         let text: String = text.chars().take(180).collect();
         self.try_to("answerCallbackQuery", json!({"callback_query_id": press, "text": text}));

@@ -14,12 +14,12 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// Where Telegram does not answer, it is asked again after 1, 2, 4 … seconds, and at most so many.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 
 /// A file that fails goes out so often again: it is large, and what comes behind it waits.
-const TRIES: u32 = 3;
+const MAX_FILE_TRIES: u32 = 3;
 
-/// Says something to whoever runs the bot.
+/// Prints a message for the person who runs the bot.
 pub type Notes = Arc<dyn Fn(String) + Send + Sync>;
 
 /// The one who writes into a chat.
@@ -126,7 +126,7 @@ impl MessageWriter {
         told
     }
 
-    /// The message that grew gets its last text; where somebody deleted it, it comes anew.
+    /// The message that grew gets its last text; if it was deleted, it is sent anew.
     async fn end(&mut self, message: i64, text: &Rich) -> Result<(), Refusal> {
         match self.edit(message, text).await {
             Err(refusal) if is_gone(&refusal) => self.say(text, &Value::Null).await.map(drop),
@@ -191,7 +191,7 @@ impl MessageWriter {
         Ok(())
     }
 
-    /// Nobody allows what they could not see: where the file does not go out, there is only a no.
+    /// A person must not allow what they could not see: if the file cannot be sent, the only choice is to refuse.
     async fn ask_with(
         &mut self,
         ask: u64,
@@ -246,7 +246,7 @@ impl MessageWriter {
             let again = Upload { field: file.field, name: file.name, mime: file.mime, bytes: file.bytes };
             match self.api.send(method, self.chat, again).await {
                 Err(Refusal::Wait(time)) => self.rest(time).await,
-                Err(Refusal::Unreachable(why)) if tries < TRIES => {
+                Err(Refusal::Unreachable(why)) if tries < MAX_FILE_TRIES => {
                     tries += 1;
                     let pause = self.next_pause(&why);
                     self.rest(pause).await;
@@ -325,11 +325,11 @@ impl MessageWriter {
             (self.notes)(format!("Telegram takes nothing for chat {}: {why}; trying on", self.chat));
         }
         self.troubles = (self.troubles + 1).min(7);
-        Duration::from_secs(1 << (self.troubles - 1)).min(LONGEST_PAUSE)
+        Duration::from_secs(1 << (self.troubles - 1)).min(MAX_RETRY_DELAY)
     }
 
     fn pause(&self, time: Duration) {
-        if time > LONGEST_PAUSE {
+        if time > MAX_RETRY_DELAY {
             let seconds = time.as_secs();
             (self.notes)(format!("Telegram takes nothing for chat {} before {seconds} s", self.chat));
         }

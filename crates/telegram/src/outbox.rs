@@ -24,7 +24,7 @@ pub(super) enum Job {
     Ask { ask: u64, text: Rich, keyboard: Option<InlineKeyboardMarkup>, document: Option<Document> },
     /// A question has been answered, and this is how it reads then.
     Answered { ask: u64, text: Rich },
-    /// Buttons that nobody can use any more.
+    /// Removes buttons that are no longer valid.
     Unbutton { message: i64 },
     /// A file of the workspace.
     File { name: String, bytes: Vec<u8> },
@@ -116,7 +116,7 @@ impl Outbox {
         self.lock().paused_until = Some(until);
     }
 
-    /// Whether somebody would see that the bot is at it: not while it waits for them, or has to keep quiet.
+    /// Whether to show that the bot is busy: not while it waits for a person, or must not send.
     pub(super) fn is_at_it(&self) -> bool {
         let outbox = self.lock();
         let is_paused = outbox.paused_until.is_some_and(|until| until > Instant::now());

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The parts of an album come one by one, shortly after each other.
-const ALBUM: Duration = Duration::from_millis(1_200);
+const ALBUM_DELAY: Duration = Duration::from_millis(1_200);
 
 impl Chat {
     /// A message comes: a command, a part of an album, an answer, or words for the model.
@@ -23,7 +23,7 @@ impl Chat {
         if message.album.is_some() {
             let mut album = self.album.take().map(|(album, _)| album).unwrap_or_default();
             album.push(message);
-            self.album = Some((album, Instant::now() + ALBUM));
+            self.album = Some((album, Instant::now() + ALBUM_DELAY));
             return;
         }
         if !message.is_forwarded

@@ -18,13 +18,13 @@ use std::{
 use tokio::{sync::mpsc, time::sleep};
 
 /// Who answers at once that there is nothing is not asked again before this.
-const QUIET: Duration = Duration::from_millis(300);
-/// Where somebody else asks for the bot's updates, so often is looked whether they have stopped.
+const POLL_PAUSE: Duration = Duration::from_millis(300);
+/// Number of retries while another process asks for the bot's updates.
 const CONFLICTS: u32 = 4;
 
 /// What an update comes to.
 enum Incoming {
-    /// Words of somebody who may talk, to the bot.
+    /// A message of an authorized person to the bot.
     Heard(Box<Message>),
     Other(Update),
     Odd,
@@ -58,8 +58,8 @@ impl Chats {
                         (outage, 0)
                     };
                     let is_quiet = !self.handle(updates)?;
-                    if is_quiet && asked_at.elapsed() < QUIET {
-                        sleep(QUIET).await;
+                    if is_quiet && asked_at.elapsed() < POLL_PAUSE {
+                        sleep(POLL_PAUSE).await;
                     }
                 }
                 Err(Refusal::Refused { code: 409, description }) if conflicts + 1 >= CONFLICTS => {
@@ -73,8 +73,8 @@ impl Chats {
         }
     }
 
-    /// The chats of before that somebody is in who may talk. The others are forgotten, and so is what was said by
-    /// those who may no longer.
+    /// The stored chats with an authorized person in them. The others are forgotten, and so are messages of
+    /// people who are no longer authorized.
     fn left_by_those_who_may(&self) -> Result<BTreeMap<i64, ChatState>, Trouble> {
         let (bot, store) = (&self.bot, &self.bot.store);
         let mut chats = store.read(|state| state.chats.clone());

@@ -12,7 +12,7 @@ use std::{mem, sync::Arc};
 /// A session that exists.
 struct Found {
     session: Session,
-    /// Somebody has it open: what it asks is still to be answered.
+    /// Whether another process has it open: its questions can still be answered.
     goes_on: bool,
 }
 
@@ -95,7 +95,7 @@ impl Chat {
         Ok(self.follow(Found { session, goes_on: false }, Seq(0)))
     }
 
-    /// What was asked before somebody took the session up here is over; where it goes on, it is still asked.
+    /// Questions from before the session was resumed here are over; if the session was open, they still stand.
     fn follow(&mut self, Found { session, goes_on }: Found, from: Seq) -> Session {
         let entries = session.entries();
         let fresh = entries.last().map_or(0, |last| last.seq.0 + 1);
@@ -118,7 +118,7 @@ impl Chat {
         asked.iter().for_each(|entry| self.ask_of(&session, &entry.fact));
     }
 
-    /// Leaves the session; what goes on in it is stopped where nobody else is there to see it.
+    /// Leaves the session; a running turn is stopped unless another client follows it.
     pub(super) fn leave(&mut self) {
         let is_ours = self.open.as_ref().is_some_and(|open| !open.session.is_joined());
         if is_ours && self.outbox.is_running() && !self.is_followed_elsewhere() {

@@ -14,14 +14,14 @@ use std::{
 };
 
 /// So many updates that were handled are remembered one by one.
-const REMEMBERED: usize = 500;
+const MAX_REMEMBERED: usize = 500;
 /// After this time without any update Telegram begins to count anew (Bot API, `update_id`), in milliseconds.
 const NEW_COUNT: u64 = 6 * 24 * 3_600 * 1_000;
 
 /// No update has a larger number; Telegram's are far below.
-const LARGEST: i64 = 1 << 52;
+const MAX_UPDATE_ID: i64 = 1 << 52;
 /// Telegram counts by ones, or begins anew somewhere below this: what lies further ahead is none of its updates.
-const LEAP: i64 = 1 << 32;
+const MAX_UPDATE_GAP: i64 = 1 << 32;
 
 /// Everything that is kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ pub(super) struct ChatState {
     pub(super) message: Option<i64>,
     /// How many messages of a text that is told stand in the chat.
     pub(super) sent: usize,
-    /// Messages with buttons that nobody has pressed.
+    /// Messages with buttons that were not pressed yet.
     pub(super) asked: Vec<i64>,
     /// What was said and no session has recorded yet.
     pub(super) unsent: Vec<Message>,
@@ -76,7 +76,7 @@ pub(super) struct ChatState {
 }
 
 impl ChatState {
-    /// Somebody who may has said this, and no session has it yet.
+    /// Keeps a message of an authorized person until a session has it.
     pub(super) fn hear(&mut self, message: &Message) {
         self.is_group = !message.is_private;
         self.people.extend(message.from.as_ref().map(|from| from.id));
@@ -91,16 +91,17 @@ impl State {
         if self.last.is_some_and(|last| update < last) && counts_anew {
             (self.last, self.handled) = (None, BTreeSet::new());
         }
-        let is_odd = self.last.is_some_and(|last| update > last.saturating_add(LEAP) && !counts_anew);
-        if is_odd || !(0..=LARGEST).contains(&update) {
+        let is_odd =
+            self.last.is_some_and(|last| update > last.saturating_add(MAX_UPDATE_GAP) && !counts_anew);
+        if is_odd || !(0..=MAX_UPDATE_ID).contains(&update) {
             return false;
         }
         let is_too_old =
-            self.handled.len() >= REMEMBERED && self.handled.first().is_some_and(|first| update < *first);
+            self.handled.len() >= MAX_REMEMBERED && self.handled.first().is_some_and(|first| update < *first);
         if is_too_old || !self.handled.insert(update) {
             return false;
         }
-        while self.handled.len() > REMEMBERED {
+        while self.handled.len() > MAX_REMEMBERED {
             self.handled.pop_first();
         }
         (self.last, self.at) = (self.last.max(Some(update)), now);
@@ -114,7 +115,7 @@ impl State {
 
     /// What updates are asked for from; all that there are where Telegram may have begun to count anew.
     fn offset(&self, now: u64) -> i64 {
-        match self.last.filter(|last| (0..=LARGEST).contains(last)) {
+        match self.last.filter(|last| (0..=MAX_UPDATE_ID).contains(last)) {
             Some(last) if !self.counts_anew(now) => last + 1,
             _ => 0,
         }
@@ -269,11 +270,13 @@ mod tests {
         for first in [None, Some(7)] {
             let mut state = State::default();
             first.into_iter().for_each(|first| assert!(state.is_new(first, 1)));
-            assert!([i64::MAX, i64::MIN, -1, LARGEST + 1].iter().all(|odd| !state.is_new(*odd, 2)));
+            assert!([i64::MAX, i64::MIN, -1, MAX_UPDATE_ID + 1].iter().all(|odd| !state.is_new(*odd, 2)));
             assert_eq!((state.last, state.offset(2)), (first, first.map_or(0, |first| first + 1)));
         }
         let mut state = State::default();
-        assert!(state.is_new(7, 1) && !state.is_new(8 + LEAP, 1) && state.is_new(7 + LEAP, 1));
+        assert!(
+            state.is_new(7, 1) && !state.is_new(8 + MAX_UPDATE_GAP, 1) && state.is_new(7 + MAX_UPDATE_GAP, 1)
+        );
         // As an earlier version may have kept it.
         state.last = Some(i64::MAX);
         assert_eq!(state.offset(2), 0);

@@ -110,7 +110,7 @@ impl TurnRenderer {
             }
             Fact::ToolEnded { call, name, result, .. } => self.ended(&call.0, name, result),
             Fact::TurnEnded { outcome, rounds, .. } => self.turn_ended(*outcome, *rounds),
-            // Whoever chooses a mode in a chat is answered there.
+            // The chat in which a mode is chosen gets its own answer.
             Fact::ModeSet { .. } | Fact::Evicted { .. } | Fact::Unsettled { .. } => {}
             fact => notes::of(fact).iter().for_each(|note| self.note(note)),
         }

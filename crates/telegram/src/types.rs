@@ -15,7 +15,7 @@ pub(super) struct InlineKeyboardButton {
     pub(super) callback_data: String,
 }
 
-/// A command that Telegram offers while somebody types `/`.
+/// A command that Telegram offers after `/`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct BotCommand {
     /// 1 to 32 lower-case letters, digits and underscores.
@@ -24,7 +24,7 @@ pub(super) struct BotCommand {
     pub(super) description: String,
 }
 
-/// A file that somebody sent.
+/// A file that a person sent.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Document {
     pub(super) file_id: String,

@@ -36,7 +36,7 @@ pub(super) struct Message {
     pub(super) other: Option<&'static str>,
     /// The album that it is a part of.
     pub(super) album: Option<String>,
-    /// Somebody else said it first.
+    /// Whether it is a forwarded message.
     pub(super) is_forwarded: bool,
     /// The message that it answers, and who sent that.
     pub(super) answers: Option<(i64, Option<i64>)>,
