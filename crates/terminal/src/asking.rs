@@ -1,4 +1,4 @@
-//! One question to the person at the terminal, withdrawn when nobody needs the answer any more.
+//! One question to the person at the terminal, withdrawn when its answer is no longer needed.
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -10,8 +10,8 @@ use std::{
 };
 
 /// How soon the thread of a withdrawn question ends.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+const NO_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// A question that is open; dropping it withdraws it.
 #[derive(Debug)]
@@ -79,10 +79,10 @@ struct Lines<'a, S> {
 impl<S: Read + AsFd> Read for Lines<'_, S> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
-            is_ready(&self.source, LOOK)?;
+            is_ready(&self.source, POLL_INTERVAL)?;
             let read = self.withdrawn.now(|is| match *is {
                 true => Ok(Some(0)),
-                false if is_ready(&self.source, NOW)? => self.source.read(bytes).map(Some),
+                false if is_ready(&self.source, NO_WAIT)? => self.source.read(bytes).map(Some),
                 false => Ok(None),
             })?;
             if let Some(read) = read {

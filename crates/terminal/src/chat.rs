@@ -26,7 +26,7 @@ pub async fn run(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let chat = &options.chat;
-    // Whoever reads objects reads nothing else.
+    // With JSON output, standard output carries objects only.
     let is_text = options.output == Output::Text;
     let prompt = chat.prompt.clone().unwrap_or_else(|| "> ".into());
     let prompt = if is_text { prompt } else { String::new() };
@@ -44,13 +44,13 @@ pub async fn run(
         writeln!(stderr(), "{left}")?;
     }
     match talked {
-        // The terminal is gone, and so whoever could read why.
+        // The terminal is gone, so the reason is not printed.
         Err(_) if talk.interrupts.has_hung_up() => Ok(Exit::Interrupted),
         talked => talked.map(|()| Exit::Success),
     }
 }
 
-/// For whoever leaves a conversation in which something was said.
+/// Printed at the end of a conversation that is not empty.
 pub(crate) fn how_to_resume(session: &Session) -> Option<String> {
     let is_prompt = |entry: &Arc<Entry>| matches!(entry.fact, Fact::Prompted { .. });
     let began = session.entries().iter().any(is_prompt);

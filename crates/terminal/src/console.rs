@@ -83,7 +83,7 @@ pub const ORDERS: [(&str, &str, &str); 24] = [
     ("quit", "", "quit; the session is kept"),
 ];
 
-/// The order that `line` is; nothing where it is a prompt, or a command that somebody else knows.
+/// The order that `line` is; `None` if it is a prompt, or a command of another kind.
 pub fn order(line: &str) -> Option<Order> {
     let (name, argument) =
         line.trim().strip_prefix('/').map(|rest| rest.split_once(' ').unwrap_or((rest, "")))?;
@@ -144,7 +144,7 @@ pub(crate) fn typed(command: &str) -> Command {
     Command::TypedCall { name: "bash".into(), arguments }
 }
 
-/// For a `/NAME` that nobody knows: the nearest that there is.
+/// The nearest known command to an unknown `/NAME`.
 pub fn near(line: &str) -> Option<&'static str> {
     let name = line.trim().strip_prefix('/')?.split(' ').next()?;
     nearest(name, &ORDERS.map(|(name, ..)| name))

@@ -1,4 +1,4 @@
-//! Diffs for somebody who reads line by line: in colors on a terminal, else as plain text.
+//! Prints diffs line by line: in colors on a terminal, otherwise as plain text.
 use crate::paint::{
     diff::{DiffPainter, Room},
     look::Look,
@@ -22,7 +22,7 @@ pub(crate) struct Shown {
     pub(crate) is_cut: bool,
 }
 
-/// Columns where nobody knows how many there are.
+/// Columns if the width of the terminal is unknown.
 const COLUMNS: usize = 80;
 
 impl Diffs {

@@ -13,7 +13,7 @@ pub enum Exit {
     Usage = 2,
     /// Stopped by a limit.
     Limit = 3,
-    /// An effect needed an approval that nobody could give.
+    /// An effect needed an approval, and no person could be asked.
     Refused = 4,
     /// The reply claims what the journal does not show.
     Unproven = 5,

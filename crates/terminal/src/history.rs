@@ -7,9 +7,9 @@ use std::{
 };
 
 /// Of a longer file only the end is read.
-const READ: u64 = 256 << 10;
+const MAX_READ_BYTES: u64 = 256 << 10;
 /// What is longer was pasted, and is not typed again.
-const LONG: usize = 10_000;
+const MAX_ENTRY_LENGTH: usize = 10_000;
 
 /// The last entries, the oldest first; none where there is no file.
 pub fn load(path: &Path) -> Vec<String> {
@@ -20,7 +20,7 @@ pub fn load(path: &Path) -> Vec<String> {
 fn end_of(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(READ)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_READ_BYTES)))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -28,7 +28,7 @@ fn end_of(path: &Path) -> io::Result<String> {
 
 /// Adds an entry; the file is readable for its owner only.
 pub fn append(path: &Path, text: &str) -> io::Result<()> {
-    if text.len() > LONG {
+    if text.len() > MAX_ENTRY_LENGTH {
         return Ok(());
     }
     path.parent().map_or(Ok(()), haft_sandbox::own_folder)?;
@@ -48,7 +48,7 @@ mod tests {
         for text in ["one", "two\nlines", "\"three\""] {
             append(&path, text).unwrap();
         }
-        append(&path, &"x".repeat(LONG + 1)).unwrap();
+        append(&path, &"x".repeat(MAX_ENTRY_LENGTH + 1)).unwrap();
         assert_eq!(load(&path), ["one", "two\nlines", "\"three\""]);
     }
 }

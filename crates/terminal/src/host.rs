@@ -48,7 +48,7 @@ pub type Open = Arc<dyn Fn(Wish) -> BoxFuture<'static, Result<Opened, String>> +
 /// See [`Host::expand`].
 pub type Expand = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
-/// A session that somebody wants.
+/// A request for a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
     /// An old one by its name; else a new one.
@@ -78,7 +78,7 @@ pub struct Opened {
     pub engine: Engine,
     /// Ready for commands.
     pub session: Session,
-    /// How hard the model thinks, where somebody chose that and the model takes it.
+    /// The reasoning effort, if one was chosen and the model takes it.
     pub effort: Option<String>,
     /// To tell the person: how the model was chosen, what of a journal was damaged.
     pub notices: Vec<String>,

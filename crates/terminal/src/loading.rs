@@ -1,11 +1,11 @@
-//! How far the model in this process is loaded, for whoever draws.
+//! How far the embedded model is loaded, for the progress bar.
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// In percent; whoever loads nothing has loaded all.
+/// In percent; 100 if no model is loading.
 static LOADED: AtomicU8 = AtomicU8::new(100);
 
 /// Signs that a bar is long.
-const LENGTH: usize = 20;
+const BAR_LENGTH: usize = 20;
 
 /// Tells how much of a model is loaded, from 0 to 1.
 pub fn tell(part: f32) {
@@ -20,8 +20,8 @@ pub(crate) fn bar() -> Option<String> {
 
 /// `[#####               ]  25 %`
 fn drawn(percent: usize) -> String {
-    let signs = percent * LENGTH / 100;
-    format!("[{}{}] {percent:>3} %", "#".repeat(signs), " ".repeat(LENGTH - signs))
+    let signs = percent * BAR_LENGTH / 100;
+    format!("[{}{}] {percent:>3} %", "#".repeat(signs), " ".repeat(BAR_LENGTH - signs))
 }
 
 #[cfg(test)]

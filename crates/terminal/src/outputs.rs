@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Of a longer file the end is shown, in bytes: laid out for a page it takes many times as much memory.
-const MOST: u64 = 8 << 20;
+const MAX_SHOWN_BYTES: u64 = 8 << 20;
 
 /// All that the command of `result` printed, where the result holds less, and how it ended; none where nothing was kept in
 /// the `folder` of the session.
@@ -18,10 +18,10 @@ pub(crate) fn whole(result: &ToolResult, folder: &Path) -> Option<String> {
     let folder = folder.canonicalize().ok()?;
     let path = path.canonicalize().ok().filter(|path| path.starts_with(folder))?;
     let mut file = File::open(&path).ok()?;
-    let left_out = file.metadata().ok()?.len().saturating_sub(MOST);
+    let left_out = file.metadata().ok()?.len().saturating_sub(MAX_SHOWN_BYTES);
     file.seek(SeekFrom::Start(left_out)).ok()?;
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_SHOWN_BYTES).read_to_end(&mut bytes).ok()?;
     let printed = String::from_utf8_lossy(&bytes);
     let note = (left_out > 0).then(|| format!("… {left_out} earlier bytes are in `{}`\n", path.display()));
     let end = result.content.lines().last().filter(|line| line.starts_with("[exit code: "));

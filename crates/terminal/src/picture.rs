@@ -4,7 +4,7 @@ use haft_core::Image;
 use std::path::Path;
 
 /// No vendor takes more (Anthropic 5 MB, Gemini 20 MB, OpenAI 50 MB; 2026-11).
-const LARGEST: u64 = 50 << 20;
+const MAX_PICTURE_BYTES: u64 = 50 << 20;
 
 /// Reads it; the error says why that cannot be done.
 pub fn read(path: &Path) -> Result<Image, String> {
@@ -20,8 +20,8 @@ pub fn read(path: &Path) -> Result<Image, String> {
     if !found.is_file() {
         return Err(failed("it is not a regular file".into()));
     }
-    if found.len() > LARGEST {
-        return Err(failed(format!("it has more than {} MB", LARGEST >> 20)));
+    if found.len() > MAX_PICTURE_BYTES {
+        return Err(failed(format!("it has more than {} MB", MAX_PICTURE_BYTES >> 20)));
     }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
     Ok(Image { mime: mime.into(), data: STANDARD.encode(bytes) })

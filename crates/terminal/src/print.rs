@@ -132,7 +132,7 @@ impl PromptHistory {
     }
 }
 
-/// After how many rounds a person is asked whether the turn goes on; none where nobody is.
+/// After how many rounds a person is asked whether the turn goes on; `None` if no person is asked.
 fn can_go_on(session: &Session, report: Option<&TurnReport>, options: &Options) -> Option<u32> {
     let is_over = report?.outcome == Some(Outcome::RoundLimit);
     let is_asked = options.can_ask && options.output == Output::Text;
@@ -238,7 +238,7 @@ struct Goal {
     note: Option<String>,
     /// A turn asked something, and goes on.
     has_asked: bool,
-    /// What was shown that nobody here has asked for.
+    /// Entries of turns that other clients began, shown here.
     others: Vec<Arc<Entry>>,
     /// What stood in the journal at the beginning goes up to here.
     now: Seq,

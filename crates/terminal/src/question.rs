@@ -16,7 +16,7 @@ pub(crate) fn ask(session: &Session, call: &CallId, question: &Question) -> Aski
     )
 }
 
-/// A number picks one of the choices, anything else stands for itself. The end of the input is nobody.
+/// A number picks one of the choices, anything else stands for itself. The end of the input is no answer.
 fn read_answer(question: &Question, input: &mut dyn BufRead, output: &mut dyn Write) -> Option<String> {
     let mut text = format!("{}\n", safe::text(&question.text));
     for (place, choice) in question.choices.iter().enumerate() {

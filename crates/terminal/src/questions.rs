@@ -30,7 +30,7 @@ impl Questions {
     /// is gone asks no more.
     pub fn hear(&mut self, session: &Session, event: &Event, can_ask: bool) {
         let Event::Recorded(entry) = event else { return };
-        // Somebody may sit where a joined session is open.
+        // In a joined session, the process that has it open may have a person to ask.
         let may_refuse = !session.is_joined();
         match &entry.fact {
             Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if can_ask && !session.may_allow() => {
@@ -51,7 +51,7 @@ impl Questions {
         self.ask_first(session);
     }
 
-    /// Whether somebody is waited for.
+    /// Whether a question waits for a person.
     pub fn is_open(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -78,7 +78,7 @@ fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking> {
     }
 }
 
-/// Whoever hears late of a question may find its answer in the journal.
+/// A question that arrives late may have its answer in the journal already.
 fn is_over(session: &Session, asked: &Entry) -> bool {
     let entries = session.entries();
     let since = entries.partition_point(|entry| entry.seq <= asked.seq);

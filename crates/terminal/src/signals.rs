@@ -14,7 +14,7 @@ use tokio::{
 pub struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
-    /// Nothing where whoever started the program wants it to outlive the terminal.
+    /// `None` if the program was started to outlive the terminal.
     hangup: Option<Signal>,
     has_hung_up: bool,
     is_terminated: bool,
@@ -30,7 +30,7 @@ impl Interrupts {
         Ok(Self { interrupt, terminate, hangup, has_hung_up: false, is_terminated: false, file: None })
     }
 
-    /// A file that somebody else makes interrupts as well; it is removed then.
+    /// A file made by another process interrupts as well; it is removed then.
     pub fn or_file(self, file: PathBuf) -> Self {
         Self { file: Some(file), ..self }
     }
@@ -49,7 +49,7 @@ impl Interrupts {
         }
     }
 
-    /// Whether one of those so far said that the terminal is gone: nobody reads what is written there.
+    /// Whether one of those so far said that the terminal is gone, so that output is not read.
     pub fn has_hung_up(&self) -> bool {
         self.has_hung_up
     }
@@ -97,7 +97,7 @@ pub type Interrupted = futures::future::BoxFuture<'static, ()>;
 fn ignores_hangup() -> bool {
     match std::fs::read_to_string("/proc/self/status") {
         Ok(status) => is_ignored(&status),
-        // Elsewhere nobody tells; `nohup` leaves neither stream on the terminal.
+        // Other systems do not tell; `nohup` leaves neither stream on the terminal.
         Err(_) => !io::stdout().is_terminal() && !io::stderr().is_terminal(),
     }
 }

@@ -45,11 +45,11 @@ use terminal::Terminal;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Between two frames (60 a second).
-const FRAME: Duration = Duration::from_millis(16);
+const FRAME_INTERVAL: Duration = Duration::from_millis(16);
 /// Between two pictures of the spinner.
-const SPIN: Duration = Duration::from_millis(100);
+const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
 /// Events taken in before keys are looked at again.
-const AT_ONCE: usize = 256;
+const MAX_EVENTS_PER_PASS: usize = 256;
 /// To its own screen and back (private mode 1049).
 const OTHER_SCREEN: (&str, &str) = ("\x1b[?1049h", "\x1b[?1049l");
 
@@ -71,7 +71,7 @@ pub async fn run(
     let mut shown = Shown::new(Screen::new(stdout(), size));
     let exit = talk(&mut app, &mut shown, &terminal, interrupts).await;
     let _the_terminal_may_be_gone = shown.leave(&mut app);
-    // Before what takes its time, so that nobody sits at a dead screen.
+    // Before the slow steps, so that the screen is not dead meanwhile.
     drop(terminal);
     if let Some(left) = app.session.as_ref().and_then(how_to_resume) {
         let _the_terminal_may_be_gone = writeln!(stderr(), "{left}");
@@ -89,7 +89,7 @@ async fn talk(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let mut keys = EventStream::new();
-    // Also where whoever started this program ignores it: without a terminal there is nobody to talk to.
+    // Also if the parent process ignores it: without a terminal there is no person to talk to.
     let mut hangup = signal(SignalKind::hangup())?;
     while !app.is_leaving {
         if app.host.pictures == Pictures::Asked && !app.pictures.is_empty() {
@@ -138,7 +138,7 @@ async fn talk(
 /// This event, and those that are there already.
 fn apply(app: &mut App, event: Event) {
     app.event(&event);
-    for _ in 0..AT_ONCE {
+    for _ in 0..MAX_EVENTS_PER_PASS {
         match app.events.next().now_or_never() {
             Some(Some(event)) => app.event(&event),
             Some(None) => return app.closed(),
@@ -176,10 +176,10 @@ impl Shown {
 
     fn changed(&mut self) {
         self.is_changed = true;
-        self.due = self.drawn + FRAME;
+        self.due = self.drawn + FRAME_INTERVAL;
     }
 
-    /// While nothing happens and nothing moves, nobody wakes up.
+    /// The process does not wake up while nothing happens and nothing moves.
     fn is_due(&self, app: &App) -> bool {
         self.is_changed || app.is_moving()
     }
@@ -187,7 +187,7 @@ impl Shown {
     fn draw(&mut self, app: &mut App) -> std::io::Result<()> {
         self.fit(app)?;
         self.drawn = Instant::now();
-        (self.is_changed, self.due) = (false, self.drawn + SPIN);
+        (self.is_changed, self.due) = (false, self.drawn + SPINNER_INTERVAL);
         if !app.raw.is_empty() {
             self.screen.raw(&std::mem::take(&mut app.raw))?;
         }
@@ -195,8 +195,8 @@ impl Shown {
         if let Some(page) = &app.page {
             return self.screen.fill(&page.rows((app.columns, app.rows), &app.look));
         }
-        let spins =
-            (app.busy_since().map_or(0, |since| since.elapsed().as_millis()) / SPIN.as_millis()) as usize;
+        let spins = (app.busy_since().map_or(0, |since| since.elapsed().as_millis())
+            / SPINNER_INTERVAL.as_millis()) as usize;
         let (live, cursor) = app.picture(spins);
         let above = self.with_pictures(app)?;
         self.screen.draw(&above, live, cursor)
@@ -236,7 +236,7 @@ impl Shown {
         }
     }
 
-    /// The terminal was given back, from a page, too, and somebody else wrote on it.
+    /// The terminal was given back, from a page, too, and another program wrote on it.
     fn lost(&mut self) {
         self.is_page = false;
         self.screen.lost();

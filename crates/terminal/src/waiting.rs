@@ -1,4 +1,4 @@
-//! Whoever runs one prompt hears the end of what it left at work, before everything ends with the process.
+//! Waits, after a single prompt, for the commands that it left running, before they end with the process.
 use haft_core::{Entry, Fact, Outcome, Running, Seq};
 use haft_engine::{Session, TurnReport};
 use haft_present::{cursor::next, safe};
@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Where the turn has no limit of time: what takes longer is more often a server than a build.
-const LONGEST: Duration = Duration::from_secs(60);
+const DEFAULT_WAIT_LIMIT: Duration = Duration::from_secs(60);
 
 /// Of one prompt.
 pub(crate) struct Waiting {
@@ -30,7 +30,7 @@ impl Waiting {
         let is_at_work = !Running::of(&entries).is_empty() || is_told_of_an_end(&entries);
         let is_waited_for = report.outcome == Some(Outcome::Finished) && !session.is_joined();
         let left = self.most.map(|most| most.saturating_sub(self.began.elapsed()));
-        (is_at_work && is_waited_for).then(|| left.unwrap_or(LONGEST))
+        (is_at_work && is_waited_for).then(|| left.unwrap_or(DEFAULT_WAIT_LIMIT))
     }
 
     /// What came of the prompt, with the turns that ends of work opened.

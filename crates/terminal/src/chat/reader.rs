@@ -105,7 +105,7 @@ impl Reader {
     }
 }
 
-/// How the terminal was before lines were read from it: whoever leaves in the middle of a line has to put it back.
+/// The state of the terminal before lines were read from it, restored on an exit in the middle of a line.
 pub(super) struct Before(Option<Termios>);
 
 impl Before {

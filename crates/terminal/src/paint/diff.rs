@@ -96,7 +96,7 @@ impl DiffPainter<'_> {
         self.below(files, files.iter().map(|_| None), room)
     }
 
-    /// The text of [`files`](Self::files) for somebody who reads line by line.
+    /// The text of [`files`](Self::files) as lines of text.
     pub(crate) fn text(&self, files: &[FileDiff], room: Room) -> String {
         let mut text = String::new();
         for line in self.files(files, room) {

@@ -13,7 +13,7 @@ use two_face::theme::EmbeddedLazyThemeSet;
 use two_face::theme::EmbeddedThemeName as Code;
 
 /// Longer code than this stays plain: it would hold up the screen.
-const MAX: usize = 200_000;
+const MAX_CODE_BYTES: usize = 200_000;
 
 /// Loaded when the first code is shown: it takes some milliseconds and megabytes.
 fn syntaxes() -> &'static SyntaxSet {
@@ -39,7 +39,9 @@ pub(crate) fn highlight_in(
     look: &Look,
 ) -> Vec<Vec<Span<'static>>> {
     let plain = || code.lines().map(|line| vec![Span::raw(line.to_owned())]).collect();
-    let Some(theme) = theme.filter(|_| !language.is_empty() && code.len() <= MAX) else { return plain() };
+    let Some(theme) = theme.filter(|_| !language.is_empty() && code.len() <= MAX_CODE_BYTES) else {
+        return plain();
+    };
     let Some(syntax) = syntax(language) else { return plain() };
     let highlighter = Highlighter::new(themes().get(theme));
     let mut state = (ParseState::new(syntax), HighlightState::new(&highlighter, ScopeStack::new()));

@@ -117,7 +117,7 @@ impl Look {
     }
 
     /// What a line looks like that was added or removed, and the ground of the part that differs in it; none where there
-    /// are too few colors. The text has a color of its own, since nobody knows for sure what the terminal's is.
+    /// are too few colors. The text has a color of its own, since the terminal's own is not known for sure.
     pub(crate) fn grounds(&self, is_added: bool) -> Option<(Style, Color)> {
         if self.is_plain() || self.depth < Depth::Many {
             return None;
@@ -184,7 +184,7 @@ impl Look {
         self.colored(Color::Red, 0xe06c75, 0xc0392b)
     }
 
-    /// Somebody is asked.
+    /// A question waits for an answer.
     pub(crate) fn warn(&self) -> Style {
         self.colored(Color::Yellow, 0xe5c07b, 0x9a6700)
     }

@@ -20,11 +20,11 @@ pub enum Pictures {
 }
 
 /// Columns and rows that a picture takes at most.
-const LARGEST: (usize, usize) = (60, 20);
+const MAX_CELLS: (usize, usize) = (60, 20);
 /// A cell of a terminal is about so many pixels wide and high.
-const CELL: (usize, usize) = (10, 20);
+const CELL_PIXELS: (usize, usize) = (10, 20);
 /// Of one escape sequence of kitty, in bytes.
-const PIECE: usize = 4096;
+const MAX_SEQUENCE_BYTES: usize = 4096;
 
 impl Pictures {
     /// By the variables `TERM` and `TERM_PROGRAM`. Inside of `tmux` or `screen` only sixels pass through, and only some
@@ -44,7 +44,7 @@ impl Pictures {
     /// By the answer of a terminal to the question for its attributes (DA1): 4 stands for sixels.
     pub(crate) fn of_attributes(answer: &str, cell: Option<(usize, usize)>) -> Self {
         match answer.split(';').skip(1).any(|attribute| attribute == "4") {
-            true => Self::Sixel(cell.unwrap_or(CELL)),
+            true => Self::Sixel(cell.unwrap_or(CELL_PIXELS)),
             false => Self::None,
         }
     }
@@ -70,8 +70,8 @@ impl Pictures {
 
 /// In pieces, as the protocol wants it; `q=2` keeps the terminal from answering.
 fn kitty(data: &str, columns: usize, rows: usize) -> String {
-    let pieces = data.as_bytes().chunks(PIECE).map(String::from_utf8_lossy);
-    let last = data.len().div_ceil(PIECE).saturating_sub(1);
+    let pieces = data.as_bytes().chunks(MAX_SEQUENCE_BYTES).map(String::from_utf8_lossy);
+    let last = data.len().div_ceil(MAX_SEQUENCE_BYTES).saturating_sub(1);
     let sequence = pieces.enumerate().map(|(place, piece)| {
         let more = u8::from(place < last);
         match place {
@@ -84,12 +84,12 @@ fn kitty(data: &str, columns: usize, rows: usize) -> String {
 
 /// How many columns and rows it takes: its own size where that is known and fits.
 fn cells(bytes: &[u8], columns: usize) -> (usize, usize) {
-    let most = columns.saturating_sub(4).clamp(1, LARGEST.0);
+    let most = columns.saturating_sub(4).clamp(1, MAX_CELLS.0);
     let Some((wide, high)) = png_size(bytes) else { return (most.min(40), 12) };
-    let columns = (wide / CELL.0).clamp(1, most);
-    let rows = (high * columns * CELL.0 / wide.max(1) / CELL.1).max(1);
-    match rows > LARGEST.1 {
-        true => ((columns * LARGEST.1 / rows).max(1), LARGEST.1),
+    let columns = (wide / CELL_PIXELS.0).clamp(1, most);
+    let rows = (high * columns * CELL_PIXELS.0 / wide.max(1) / CELL_PIXELS.1).max(1);
+    match rows > MAX_CELLS.1 {
+        true => ((columns * MAX_CELLS.1 / rows).max(1), MAX_CELLS.1),
         false => (columns, rows),
     }
 }

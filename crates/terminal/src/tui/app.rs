@@ -315,7 +315,7 @@ impl App {
             self.send(Command::Reply { call, answer });
         }
         if self.draft.is_some() {
-            // Whoever gives no answer has no use for its beginning.
+            // A beginning without an answer is of no use.
             self.input.clear();
         }
         self.put_draft_aside();

@@ -24,9 +24,9 @@ use ratatui::text::{Line, Span};
 
 const ANSWERS: usize = 3;
 /// Columns from which an answer has room for a second key.
-const WIDE: usize = 60;
+const WIDE_COLUMNS: usize = 60;
 /// Rows from which a blank line may stand above what asks.
-const ROOMY: usize = 16;
+const ROOMY_ROWS: usize = 16;
 /// Rows of a diff that shows both sides of a change: its head, two lines, and how many more there are.
 const DIFF: usize = 4;
 /// A line that is removed, and one that is added.
@@ -36,7 +36,7 @@ const INSTEAD: &str = "what to do instead? Enter refuses, Esc goes back";
 impl App {
     /// What asks, below `lines`, with the cursor where something is typed.
     pub(super) fn approval_picture(&mut self, mut lines: Vec<Line<'static>>, fact: &Fact) -> Picture {
-        if self.rows < ROOMY {
+        if self.rows < ROOMY_ROWS {
             lines.retain(|line| line.width() > 0);
         }
         let (typed, cursor) = match self.answering.is_refusing {
@@ -100,7 +100,7 @@ impl App {
         if let Some(why) = &proposal.why {
             lines.extend(self.part(Span::raw("  "), vec![Span::styled(why.clone(), look.dim())], most));
         }
-        let yes = if self.may_accept_edits() && self.columns >= WIDE {
+        let yes = if self.may_accept_edits() && self.columns >= WIDE_COLUMNS {
             "y; Shift+Tab: and all further edits"
         } else {
             "y"
@@ -203,7 +203,7 @@ impl App {
                 self.mode(Mode::AcceptEdits.name());
                 self.answer(Answer::Once);
             }
-            // Somebody begins to write, so that the next letter is no answer, either.
+            // The person begins to write, so the next character is not an answer, either.
             KeyCode::Char(_) => {
                 self.type_in(key);
                 self.hint = Some(PAUSE_FIRST.into());
@@ -254,7 +254,7 @@ impl App {
         }
     }
 
-    /// Whoever was writing something else goes on with it.
+    /// Restores the text that was being written before.
     pub(super) fn stop_refusing(&mut self) {
         if std::mem::take(&mut self.answering.is_refusing)
             && let Some(draft) = self.draft.take()

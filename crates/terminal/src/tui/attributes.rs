@@ -8,18 +8,18 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Write, stdin, stdout};
 
 /// The question for the primary attributes (DA1), which every terminal since the VT100 answers.
-const ASK: &str = "\x1b[c";
+const ATTRIBUTES_REQUEST: &str = "\x1b[c";
 /// How its answer begins; it ends with a `c`.
-const ANSWER: &str = "\x1b[?";
+const ATTRIBUTES_PREFIX: &str = "\x1b[?";
 /// For a terminal far away.
-const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const ANSWER_TIMEOUT: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// Asks the terminal how it shows pictures. Nobody else may read keys meanwhile; what is typed until the answer comes is
+/// Asks the terminal how it shows pictures. Nothing else may read keys meanwhile; what is typed until the answer comes is
 /// lost, so it is asked once, and only when there is a picture.
 pub(super) fn pictures() -> io::Result<Pictures> {
-    // Whoever read keys until now has them, and has stopped.
+    // The reader of keys has stopped.
     event::poll(std::time::Duration::ZERO)?;
-    stdout().write_all(ASK.as_bytes())?;
+    stdout().write_all(ATTRIBUTES_REQUEST.as_bytes())?;
     stdout().flush()?;
     let cell = window_size().ok().and_then(cell);
     Ok(answered()?.map_or(Pictures::None, |answer| Pictures::of_attributes(&answer, cell)))
@@ -36,11 +36,11 @@ fn answered() -> io::Result<Option<String>> {
     let (stdin, mut read) = (stdin(), Vec::new());
     loop {
         let said = String::from_utf8_lossy(&read);
-        let answer = said.rsplit_once(ANSWER).and_then(|(_, rest)| rest.split_once('c'));
+        let answer = said.rsplit_once(ATTRIBUTES_PREFIX).and_then(|(_, rest)| rest.split_once('c'));
         if let Some((answer, _)) = answer {
             return Ok(Some(answer.to_owned()));
         }
-        if poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&PATIENCE))? == 0 {
+        if poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&ANSWER_TIMEOUT))? == 0 {
             return Ok(None);
         }
         let mut bytes = [0; 256];

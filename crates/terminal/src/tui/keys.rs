@@ -23,7 +23,7 @@ pub(super) const KEYS: [(&str, &str); 13] = [
 ];
 
 /// Keys that follow each other faster belong to a word.
-const PAUSE: Duration = Duration::from_secs(1);
+const TYPING_PAUSE: Duration = Duration::from_secs(1);
 pub(super) const PAUSE_FIRST: &str = "a call asks; pause, then answer with y, a or n";
 /// Two presses within this time belong together.
 const TWICE: Duration = Duration::from_secs(2);
@@ -74,7 +74,7 @@ impl App {
         }
     }
 
-    /// Whoever is in the middle of a word does not mean the question that has just appeared.
+    /// A key in the middle of a word does not answer the question that has just appeared.
     fn is_typing(&mut self) -> bool {
         let now = Instant::now();
         let is_typing = !self.input.is_empty() && is_in_a_word(self.typed, now);
@@ -208,7 +208,7 @@ impl App {
 }
 
 fn is_in_a_word(last: Option<Instant>, now: Instant) -> bool {
-    last.is_some_and(|last| now.duration_since(last) < PAUSE)
+    last.is_some_and(|last| now.duration_since(last) < TYPING_PAUSE)
 }
 
 #[cfg(test)]
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_key_that_follows_soon_belongs_to_the_word() {
         let now = Instant::now();
-        let table = [(None, false), (Some(PAUSE / 2), true), (Some(PAUSE), false)];
+        let table = [(None, false), (Some(TYPING_PAUSE / 2), true), (Some(TYPING_PAUSE), false)];
         for (since, expected) in table {
             let last = since.and_then(|since| now.checked_sub(since));
             assert_eq!(is_in_a_word(last, now), expected, "{since:?}");

@@ -12,8 +12,8 @@ use ratatui::text::{Line, Span};
 use std::io::{self, Stdout, stdout};
 
 /// Rows beside the list: the title, what is typed, the notes below and one for the shell's own line.
-const BESIDE: usize = 6;
-/// So many characters of a hidden line leave a mark: its length is nobody's business.
+const ROWS_AROUND_LIST: usize = 6;
+/// Maximum marks for a hidden line, so that its length stays hidden.
 const MARKS: usize = 8;
 
 /// Lets the person choose one of `lines`, each a label and what is said about it, with a `note` below them. Returns its
@@ -139,7 +139,7 @@ impl Question for Menu<'_> {
             Span::raw(self.typed.clone()),
         ])];
         let column = lines[0].width().min(columns.saturating_sub(1));
-        lines.extend(self.list.rows(columns, rows.saturating_sub(BESIDE), &self.look));
+        lines.extend(self.list.rows(columns, rows.saturating_sub(ROWS_AROUND_LIST), &self.look));
         lines.extend(self.note.map(|note| Line::styled(note.to_owned(), self.look.dim())));
         let keys = "↑ ↓ choose · letters search · Enter takes it · Esc leaves";
         lines.push(Line::styled(keys, self.look.dim()));

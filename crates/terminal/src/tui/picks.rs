@@ -33,7 +33,7 @@ impl App {
         self.pick = Some(Pick { title, head, list, typed: String::new(), what, effort: None });
     }
 
-    /// Asks whether a turn that has used up its rounds goes on. Whoever is in the middle of something else finds the note
+    /// Asks whether a turn that has used up its rounds goes on. A person in the middle of something else finds the note
     /// above, and `/continue`.
     pub(super) fn ask_to_go_on(&mut self) {
         let is_free = self.pick.is_none() && self.page.is_none() && self.input.is_empty();

@@ -95,7 +95,7 @@ impl App {
         self.send(Command::Prompt { parts, channel: None });
     }
 
-    /// What would be carried out after the turn only, when nobody thinks of it any more.
+    /// Commands that would be carried out only after the turn, when the person has forgotten them.
     pub(super) fn must_wait(&mut self) -> bool {
         let is_busy = self.busy_since().is_some();
         if is_busy {

@@ -1,7 +1,7 @@
 //! The lower end of the terminal: finished lines go above it and belong to the terminal's own scrollback, a few live
 //! lines stay and are redrawn where they changed.
 //!
-//! The cursor only moves relative to where it is, so nobody has to ask the terminal where that is.
+//! The cursor moves only relative to its position, so the terminal need not be asked for that.
 use super::{ansi::paint, wrap::one_row};
 use haft_present::safe;
 use ratatui::{
@@ -92,7 +92,7 @@ impl<Out: Write> Screen<Out> {
         self.is_stale = true;
     }
 
-    /// A line as it can stand in one row: nothing in it moves the cursor, whoever wrote it.
+    /// A line as it can stand in one row: nothing in it moves the cursor.
     fn fitting(&self, line: &Line<'_>) -> Line<'static> {
         let harmless = |span: &Span<'_>| {
             let text = safe::text(&span.content).replace('\t', "    ").replace('\n', " ");
@@ -102,7 +102,7 @@ impl<Out: Write> Screen<Out> {
         one_row(line.spans.iter().map(harmless).collect(), self.columns).style(ground)
     }
 
-    /// Somebody else wrote below what was drawn: it is drawn anew from where the cursor stands.
+    /// Another program wrote below the drawing, which is drawn anew from where the cursor stands.
     pub(super) fn lost(&mut self) {
         self.shown.clear();
         (self.row, self.column, self.is_stale, self.up) = (0, 0, true, None);

@@ -17,8 +17,8 @@ use tokio::sync::Notify;
 pub(super) struct Terminal(());
 
 impl Terminal {
-    /// Keys come one by one and unseen from here on. A panic gives the terminal back before it says its words; whoever
-    /// catches it, such as the call of a tool, goes on, and then it is [taken again](Self::given_back).
+    /// Keys come one by one and unseen from here on. A panic gives the terminal back before its message is printed. Where the
+    /// panic is caught, as in the call of a tool, the terminal is [taken again](Self::given_back).
     pub(super) fn take() -> io::Result<Self> {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -38,7 +38,7 @@ impl Terminal {
     }
 
     /// Waits until a panic has given the terminal back and the program went on all the same; on return it is taken again,
-    /// and nobody knows what stands on it.
+    /// and its content is unknown.
     pub(super) async fn given_back(&self) -> io::Result<()> {
         GIVEN_BACK.notified().await;
         self.enter()
