@@ -1,7 +1,7 @@
 //! Connections: how many there may be, and how long one may stand still.
 //!
 //! Who has not shown the token yet is a stranger. There is room for so many; where one more comes, the stranger who came
-//! first goes, so that whoever holds connections open keeps nobody else out.
+//! first goes, so that a client that holds connections open does not keep others out.
 use std::{
     collections::VecDeque,
     io,
@@ -21,11 +21,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// Strangers that are connected at the same time.
-const MOST_STRANGERS: usize = 1_024;
+const MAX_STRANGERS: usize = 1_024;
 /// Those who have shown the token.
-const MOST_KNOWN: usize = 4_096;
+const MAX_KNOWN: usize = 4_096;
 /// A reader that takes nothing for so long is given up; events are followed from any place on.
-const STALLED: Duration = Duration::from_secs(30);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The connections of a server.
 #[derive(Default)]
@@ -46,9 +46,9 @@ struct Inner {
 }
 
 impl Connections {
-    /// Takes somebody in; none where there are too many who have shown the token.
+    /// Admits a connection; `None` if too many authorized ones are open.
     pub(crate) fn admit(&self) -> Option<Peer> {
-        if self.known.load(Ordering::Relaxed) >= MOST_KNOWN {
+        if self.known.load(Ordering::Relaxed) >= MAX_KNOWN {
             return None;
         }
         let inner =
@@ -56,7 +56,7 @@ impl Connections {
         let peer = Peer(Arc::new(inner));
         let mut strangers = self.lock();
         strangers.retain(Peer::is_stranger);
-        if strangers.len() >= MOST_STRANGERS
+        if strangers.len() >= MAX_STRANGERS
             && let Some(first) = strangers.pop_front()
         {
             first.0.leave.cancel();
@@ -92,7 +92,7 @@ impl Peer {
         !is_known && !self.0.leave.is_cancelled()
     }
 
-    /// Until somebody else needs the place.
+    /// Ends when another connection needs the place.
     pub(crate) async fn must_leave(&self) {
         self.0.leave.cancelled().await;
     }
@@ -123,7 +123,7 @@ impl Patient {
             self.stalled = None;
             return done;
         }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(STALLED)));
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(WRITE_TIMEOUT)));
         ready!(stalled.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

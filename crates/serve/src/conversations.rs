@@ -9,7 +9,7 @@ use std::{
 pub(crate) type Key = [u8; 32];
 
 /// Conversations that are remembered; of the others a new session is told what was said.
-const MOST: usize = 10_000;
+const MAX_CONVERSATIONS: usize = 10_000;
 
 /// All that were held lately.
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl Conversations {
         if known.by_key.insert(key, (session, end)).is_none() {
             known.order.push_back(key);
         }
-        if known.order.len() > MOST
+        if known.order.len() > MAX_CONVERSATIONS
             && let Some(oldest) = known.order.pop_front()
         {
             known.by_key.remove(&oldest);

@@ -20,7 +20,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Before a job is tried again that cannot be taken up: a process that was forked for a command holds every journal that
 /// is open, until its program begins.
-const PAUSES: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(500), Duration::from_secs(5)];
+const RETRY_DELAYS: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(500), Duration::from_secs(5)];
 
 /// Who works on jobs. All clones are one.
 #[derive(Clone)]
@@ -126,7 +127,7 @@ impl Crew {
         }
     }
 
-    /// Jobs that nobody works on, the oldest first.
+    /// Jobs without a worker, the oldest first.
     fn left(&self) -> Vec<SessionId> {
         let hub = &self.0.hub;
         let is_left = |(id, standing): &(SessionId, Standing)| {
@@ -139,7 +140,7 @@ impl Crew {
 
     async fn take(&self, id: &SessionId) -> Result<Begun, Problem> {
         let jobs = &self.0.hub.settings().jobs;
-        for pause in PAUSES {
+        for pause in RETRY_DELAYS {
             match jobs.take(id.clone()).await {
                 Err(_) => sleep(pause).await,
                 begun => return begun,

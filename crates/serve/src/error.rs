@@ -60,7 +60,7 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
-    /// What is asked for lies where nobody answers at the moment.
+    /// A server behind this one does not answer at the moment.
     pub(crate) fn away(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message).suggest("send the request again")
     }

@@ -110,7 +110,7 @@ impl Figures {
         this
     }
 
-    /// For figures that somebody else keeps.
+    /// For figures that are kept elsewhere.
     pub(crate) fn registry(&mut self) -> &mut Registry {
         &mut self.registry
     }

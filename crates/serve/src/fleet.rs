@@ -57,7 +57,7 @@ struct Context {
 )]
 struct Description;
 
-/// The routes. Nobody has looked yet at who asks.
+/// The routes, without authorization.
 pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: CancellationToken) -> Router {
     let routes = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(router::health))
@@ -90,7 +90,7 @@ impl From<FleetError> for ApiError {
     }
 }
 
-/// What was sent and never answered may have been done: whoever sends it again unseen does it twice.
+/// A request without an answer may have been carried out: repeating it blindly would do it twice.
 fn unsure(error: FleetError) -> ApiError {
     let is_passing = error.is_passing();
     let answer = ApiError::from(error);

@@ -85,7 +85,7 @@ impl Message {
 }
 
 /// Sessions that one stream follows.
-const MOST_FOLLOWED: usize = 64;
+const MAX_FOLLOWED: usize = 64;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -107,8 +107,8 @@ impl Followed {
         };
         let all = self.follow.split(',').filter(|text| !text.is_empty());
         let all: Option<Vec<_>> = all.map(one).collect();
-        all.filter(|all| all.len() <= MOST_FOLLOWED).ok_or_else(|| {
-            ApiError::wrong(format!("`follow` is not a list of at most {MOST_FOLLOWED} sessions"))
+        all.filter(|all| all.len() <= MAX_FOLLOWED).ok_or_else(|| {
+            ApiError::wrong(format!("`follow` is not a list of at most {MAX_FOLLOWED} sessions"))
                 .suggest("write `ID:FROM`, with commas between, and the first entry wanted of each as `FROM`")
         })
     }

@@ -48,17 +48,17 @@ pub(crate) struct Gate {
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
-    /// Whoever has the server's own token.
+    /// A client with the server's own token.
     Admin,
     /// An owner of jobs.
     Owner(Owner),
 }
 
-/// Why somebody is not let in.
+/// Why a request is refused.
 enum Refusal {
     /// By another name, as a page does that has made its own name lead here.
     Host,
-    /// From the page of somebody else.
+    /// From a page of another origin.
     Page,
     /// Without the token.
     Token,
@@ -68,7 +68,7 @@ enum Refusal {
     Often,
     /// With a content that needs no permission of ours to be sent from a foreign page.
     Content,
-    /// With a token that nobody can look for: why.
+    /// With a token that cannot be looked up: why.
     Away(String),
 }
 
@@ -97,7 +97,7 @@ impl Gate {
         }
     }
 
-    /// Gives the owner who asks; none where it is somebody with the server's own token, or where none is needed.
+    /// Gives the owner who asks; `None` for the server's own token, or if no token is needed.
     fn check(
         &self,
         request: &Request,
@@ -190,7 +190,7 @@ pub(crate) async fn keep(State(gate): State<Arc<Gate>>, mut request: Request, ne
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// What holds nothing of anybody: the page, which asks for the token itself, and whether somebody is at home.
+/// Routes without private data: the page, which asks for the token itself, and the health check.
 fn is_open(path: &str) -> bool {
     path == "/healthz" || page::is_part(path)
 }
@@ -199,7 +199,7 @@ fn is_read(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// Somebody clicked on a link to the page.
+/// Whether the request is a click on a link to the page.
 fn is_followed_link(headers: &HeaderMap) -> bool {
     headers.get(ORIGIN).is_none() && headers.get(SEC_FETCH_MODE).is_some_and(|mode| mode == "navigate")
 }

@@ -1,7 +1,7 @@
 //! The sessions that are open, and the way to those that lie on disk.
 //!
 //! A session is open while something goes on in it, and for a while after. Then it is closed, and costs nothing but its
-//! file. The next command opens it: opening is replaying. Whoever only follows opens nothing.
+//! file. The next command opens it: opening is replaying. Following does not open a session.
 mod engines;
 mod held;
 mod named;
@@ -30,11 +30,11 @@ use tokio::sync::{Notify, broadcast};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// News that a slow listener may fall behind; it looks at the whole then.
-const NEWS: usize = 1_024;
+const EVENT_CAPACITY: usize = 1_024;
 /// How soon it is noticed that a session has closed.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Sessions that are open at the same time, whatever goes on in them.
-const MOST_OPEN: usize = 8_192;
+const MAX_OPEN: usize = 8_192;
 
 /// All sessions that are served. All clones are one.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ struct Inner {
     news: broadcast::Sender<News>,
     tasks: TaskTracker,
     stop: CancellationToken,
-    /// Somebody has a session open that may be idle one day.
+    /// A session is open that may become idle.
     opened: Notify,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct News {
 enum Kind {
     /// Here and now: nothing goes on in it yet.
     Fresh,
-    /// By somebody else, who closes it.
+    /// By another part of the program, which closes it.
     Lent,
     /// Before: something may go on in it.
     Running,
@@ -87,7 +87,7 @@ impl Hub {
             settings,
             figures,
             open: Opened::default(),
-            news: broadcast::channel(NEWS).0,
+            news: broadcast::channel(EVENT_CAPACITY).0,
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             opened: Notify::new(),
@@ -210,7 +210,7 @@ impl Hub {
         Ok(self.hold(session, kind))
     }
 
-    /// What happens in a session from `from` on, where somebody has it open; nobody opens it for that.
+    /// The events of a session from `from` on, if it is open; it is not opened for that.
     pub(crate) async fn events(&self, known: &Known, from: Seq) -> Option<BoxStream<'static, Event>> {
         if let Some(session) = self.live(&known.id) {
             return Some(session.events(from).boxed());
@@ -238,7 +238,7 @@ impl Hub {
         }
     }
 
-    /// Serves a session that somebody else has opened and will close.
+    /// Serves a session that another part of the program has opened and will close.
     pub(crate) fn adopt(&self, session: Session) {
         self.hold(session, Kind::Lent);
     }
@@ -249,13 +249,13 @@ impl Hub {
     }
 
     fn make_room(&self) -> Answer<()> {
-        if self.0.open.len() < MOST_OPEN || self.0.open.close_oldest() {
+        if self.0.open.len() < MAX_OPEN || self.0.open.close_oldest() {
             return Ok(());
         }
         Err(ApiError::new(
             axum::http::StatusCode::SERVICE_UNAVAILABLE,
             "overloaded",
-            format!("{MOST_OPEN} sessions are at work"),
+            format!("{MAX_OPEN} sessions are at work"),
         )
         .suggest("wait until some of them have ended"))
     }
@@ -309,7 +309,7 @@ impl Hub {
         self.tell(&id);
     }
 
-    /// Tells whoever listens how it stands.
+    /// Sends the status to the listeners.
     pub(crate) fn tell(&self, id: &SessionId) {
         let state = self.home().exact(&id.0).map(|id| self.state(&id));
         let _nobody_listens = self.0.news.send(News { session: id.clone(), state });
@@ -330,13 +330,13 @@ impl Hub {
     pub(crate) async fn closed(&self, id: &SessionId) {
         let gone = async {
             while self.engines().with(id).is_some() || self.home().is_open(id) {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
         let _somebody_else_has_it = tokio::time::timeout(held::FAREWELL, gone).await;
     }
 
-    /// Closes sessions that nobody needs, for ever. While none is open no clock runs.
+    /// Closes idle sessions, for ever. While none is open no clock runs.
     pub(crate) async fn close_idle(&self) {
         let idle = self.settings().idle;
         loop {
@@ -347,7 +347,7 @@ impl Hub {
                     let closed = self.0.open.close_due(idle) + self.engines().close_unused(idle).await;
                     if closed > 0 {
                         // Their tasks end first.
-                        tokio::time::sleep(LOOK).await;
+                        tokio::time::sleep(POLL_INTERVAL).await;
                         give_memory_back();
                     }
                 }

@@ -41,7 +41,7 @@ const FILES: [File; 15] = files! {
     "/asking.js" "text/javascript; charset=utf-8" "asking.js",
 };
 
-/// Nothing is loaded but from here (the policy `worker` of the page names the one script of its worker), pictures may stand in the page itself, and nobody shows the page in one of theirs.
+/// Nothing is loaded but from here (the policy `worker` of the page names the one script of its worker), pictures may stand in the page itself, and no other page may embed this one.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types worker";

@@ -32,7 +32,7 @@ pub struct Settings {
     pub token: String,
     /// Names under which clients reach the server, beside those of this machine.
     pub hosts: Vec<String>,
-    /// A session that nobody needs for so long is closed; the next command opens it.
+    /// A session that is idle for so long is closed; the next command opens it.
     pub idle: Duration,
     /// Hears what a person should know.
     pub note: Arc<dyn Fn(String) + Send + Sync>,
@@ -82,9 +82,9 @@ pub trait Jobs: Send + Sync {
         description: String,
         folder: PathBuf,
     ) -> BoxFuture<'static, Result<SessionId, Problem>>;
-    /// Takes up a job that nobody works on.
+    /// Resumes a job without a worker.
     fn take(&self, id: SessionId) -> BoxFuture<'static, Result<Begun, Problem>>;
-    /// Ends a job that nobody here works on: at once, or by telling the process that does.
+    /// Ends a job that this process does not work on: at once, or by notifying the process that does.
     fn cancel(&self, id: SessionId) -> BoxFuture<'static, Result<(), Problem>>;
 }
 
@@ -96,9 +96,9 @@ pub struct Begun {
     pub agent: Agent,
     /// What is to be done.
     pub order: Order,
-    /// Its engine, which nobody else uses.
+    /// Its engine, which it does not share.
     pub engine: Engine,
-    /// A file that stops the job once somebody makes it.
+    /// A file that stops the job as soon as it exists.
     pub stop: PathBuf,
     /// Called with what it came to; once that is done nothing of it is alive.
     pub end: Box<dyn FnOnce(Conclusion) -> BoxFuture<'static, ()> + Send>,

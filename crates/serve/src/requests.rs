@@ -33,13 +33,13 @@ pub(crate) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Says that an answer is one that was given before.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// Characters of a key.
-const LONGEST: usize = 255;
+const MAX_KEY_LENGTH: usize = 255;
 /// So long a key is kept.
 pub(crate) const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Pieces of a stream that wait for a client which reads slowly.
-const AHEAD: usize = 64;
+const STREAM_BUFFER_PIECES: usize = 64;
 /// How long requests with a key may take to keep their answers once the server stops.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What a handler knows of the key of its request.
 #[derive(Clone, Debug)]
@@ -135,7 +135,7 @@ impl Requests {
     /// Waits until those that were begun have kept their answers, but not for ever.
     pub(crate) async fn close(&self) {
         self.0.tasks.close();
-        let _a_repeat_looks_what_was_done = tokio::time::timeout(FAREWELL, self.0.tasks.wait()).await;
+        let _a_repeat_looks_what_was_done = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.0.tasks.wait()).await;
     }
 
     /// Does the request, also where its client leaves meanwhile, and keeps the answer.
@@ -150,7 +150,7 @@ impl Requests {
                 let _it_has_left = to.send(kept.map(respond));
                 return;
             }
-            let (piece, mut pieces) = mpsc::channel::<Bytes>(AHEAD);
+            let (piece, mut pieces) = mpsc::channel::<Bytes>(STREAM_BUFFER_PIECES);
             let told = stream::poll_fn(move |context| pieces.poll_recv(context)).map(Ok::<_, Infallible>);
             let begun = answer_of(&head, b"");
             let _it_has_left = to.send(Ok(Response::from_parts(head, Body::from_stream(told))));
@@ -212,10 +212,11 @@ fn again(RequestAnswer { status, kind, body }: RequestAnswer) -> Response {
 fn name(headers: &HeaderMap) -> Answer<String> {
     let mut keys = headers.get_all(KEY).iter();
     let key = keys.next().map(|key| key.as_bytes().trim_ascii()).unwrap_or_default();
-    let is_right = (1..=LONGEST).contains(&key.len()) && key.iter().all(|byte| (b' '..=b'~').contains(byte));
+    let is_right =
+        (1..=MAX_KEY_LENGTH).contains(&key.len()) && key.iter().all(|byte| (b' '..=b'~').contains(byte));
     if !is_right || keys.next().is_some() {
         return Err(ApiError::wrong(format!(
-            "an `Idempotency-Key` is one header of 1 to {LONGEST} visible ASCII characters"
+            "an `Idempotency-Key` is one header of 1 to {MAX_KEY_LENGTH} visible ASCII characters"
         ))
         .suggest("send a random one, such as a UUID, and the same one only to send the request again"));
     }

@@ -50,7 +50,7 @@ impl Modify for Token {
     }
 }
 
-/// All routes. Nobody has looked yet at who asks.
+/// All routes, without authorization.
 pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests) -> Router {
     let routes = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(health))

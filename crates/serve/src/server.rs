@@ -28,17 +28,17 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// How long the head of a request may take, and how long a connection may say nothing between two.
 const HEAD: Duration = Duration::from_secs(15);
 /// Headers of a request.
-const MOST_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 /// Bytes of its head, and what is read ahead of a body.
-const LONGEST_HEAD: usize = 32 << 10;
+const MAX_HEAD_BYTES: usize = 32 << 10;
 /// How long those who are connected may take to go once it stops.
-const FAREWELL: Duration = Duration::from_secs(3);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Before the next one is let in where the system could not give a connection.
-const BREATH: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// Open files that are asked for: each open session takes two, each client one.
 const FILES: u64 = 65_536;
 
-/// A server that listens, and serves nobody yet.
+/// A server that listens, but does not accept connections yet.
 pub struct Listening(TcpListener);
 
 impl Listening {
@@ -94,7 +94,7 @@ pub async fn serve(
 pub struct FleetSettings {
     /// Whose jobs.
     pub fleet: Fleet,
-    /// What whoever may see all of them sends as `Authorization: Bearer`.
+    /// The token for all sessions, sent as `Authorization: Bearer`.
     pub token: String,
     /// Names under which clients reach the server, beside those of this machine.
     pub hosts: Vec<String>,
@@ -156,7 +156,7 @@ impl Doors {
                 Err(error) => {
                     tracing::warn!(%error, "a client could not be let in");
                     self.connections.make_room();
-                    tokio::time::sleep(BREATH).await;
+                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 }
             }
         }
@@ -180,7 +180,7 @@ impl Doors {
     async fn close(self) {
         self.closing.cancel();
         self.open.close();
-        let _the_rest_is_cut_off = tokio::time::timeout(FAREWELL, self.open.wait()).await;
+        let _the_rest_is_cut_off = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.open.wait()).await;
     }
 }
 
@@ -190,8 +190,8 @@ async fn talk(stream: TcpStream, router: Router, peer: Peer, closing: Cancellati
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
-        .max_headers(MOST_HEADERS)
-        .max_buf_size(LONGEST_HEAD)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(Patient::new(stream)), TowerToHyperService::new(service));
     let mut connection = std::pin::pin!(connection);
     tokio::select! {

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 /// Bytes of a body: a long prompt with a few pictures.
 pub(crate) const LONGEST: usize = 24 << 20;
 /// How long a body may take to arrive.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A body of JSON. None at all is the same as `{}`.
 pub(crate) struct Body<T>(pub(crate) T);
@@ -47,7 +47,7 @@ pub(crate) async fn whole(request: Request) -> Answer<Bytes> {
     if named.is_some_and(|length| length > LONGEST) {
         return Err(too_long());
     }
-    match timeout(PATIENCE, to_bytes(request.into_body(), LONGEST)).await {
+    match timeout(ARRIVAL_TIMEOUT, to_bytes(request.into_body(), LONGEST)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         // The only limit that there is, or the client has gone.
         Ok(Err(_)) => Err(too_long()),
@@ -85,7 +85,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     }
 }
 
-/// Does what waits for files where it holds nobody up.
+/// Runs blocking file access on a thread of its own.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 /// Rows of one answer, where the client names no number.
-const SOME: usize = 50;
-const MOST: usize = 500;
+const DEFAULT_ROWS: usize = 50;
+const MAX_ROWS: usize = 500;
 
 /// How many rows one answer has, of what a client asked for.
 pub(crate) fn limit(wanted: Option<usize>) -> usize {
-    wanted.unwrap_or(SOME).clamp(1, MOST)
+    wanted.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS)
 }
 
 /// The first `limit` of these, and where those behind begin.

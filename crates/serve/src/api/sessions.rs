@@ -148,7 +148,7 @@ pub(crate) fn made_as(key: Option<Keyed>) -> SessionId {
     key.map_or_else(new_session_id, |key| key.id)
 }
 
-/// Who works where a client may have named somebody.
+/// The agent to use, which the client may have named.
 pub(crate) fn agent_of(hub: &Hub, named: Option<String>) -> String {
     named.unwrap_or_else(|| hub.settings().agent.clone())
 }

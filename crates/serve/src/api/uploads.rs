@@ -19,11 +19,11 @@ use std::{
 use utoipa::ToSchema;
 
 /// Pictures that wait at the same time; the oldest go first.
-const MOST: usize = 64;
+const MAX_UPLOADS: usize = 64;
 /// Bytes of a picture: what models take, with room to spare.
-const LONGEST: usize = 8 << 20;
+const MAX_PICTURE_BYTES: usize = 8 << 20;
 /// Bytes of all of them, as they are kept.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_TOTAL_BYTES: usize = 64 << 20;
 
 /// Pictures by their names, the oldest first.
 #[derive(Default)]
@@ -60,7 +60,7 @@ impl Uploads {
         waiting.all.push_back((id.clone(), image));
         let bytes =
             |all: &VecDeque<(String, Image)>| all.iter().map(|(_, image)| image.data.len()).sum::<usize>();
-        while waiting.all.len() > MOST || bytes(&waiting.all) > MOST_BYTES {
+        while waiting.all.len() > MAX_UPLOADS || bytes(&waiting.all) > MAX_TOTAL_BYTES {
             waiting.all.pop_front();
         }
         id
@@ -102,11 +102,11 @@ pub(crate) async fn upload(
 ) -> Answer<(StatusCode, Json<Uploaded>)> {
     let named = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).map(str::to_owned);
     let bytes = whole(request).await?;
-    if bytes.len() > LONGEST {
+    if bytes.len() > MAX_PICTURE_BYTES {
         return Err(ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too_large",
-            format!("the picture has more than {LONGEST} bytes"),
+            format!("the picture has more than {MAX_PICTURE_BYTES} bytes"),
         ));
     }
     let mime = kind(&bytes)

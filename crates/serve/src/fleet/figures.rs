@@ -1,4 +1,4 @@
-//! What `/metrics` tells of a fleet, looked at whenever somebody asks.
+//! The fleet's part of `/metrics`, read from the database on each request.
 use super::Context;
 use crate::{error::ApiError, figures::Figures, gate::Asker, router::nothing_here};
 use axum::{
@@ -17,17 +17,17 @@ use std::{
     time::Duration,
 };
 
-/// Whoever collects figures waits for ten seconds, if nobody has told it otherwise.
-const PATIENCE: Duration = Duration::from_secs(4);
+/// Prometheus waits for ten seconds by default.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(4);
 /// A worker that was not heard of for so long, in seconds, is not counted.
-const SILENT: f64 = 60.0;
+const WORKER_EXPIRY_SECONDS: f64 = 60.0;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Stands {
     status: String,
 }
 
-/// Figures of a fleet, as they were when somebody asked last.
+/// Figures of a fleet, as of the last request.
 #[derive(Default)]
 struct Counts {
     jobs: Family<Stands, Gauge>,
@@ -62,10 +62,10 @@ impl FleetFigures {
         Self { own: Arc::new(own), counts }
     }
 
-    /// While nobody answers, nothing is told of jobs.
+    /// While the database does not answer, the figures of jobs are left out.
     async fn look(&self, database: &Database) {
         let Counts { jobs, workers, oldest, is_reached } = &self.counts;
-        let status = tokio::time::timeout(PATIENCE, haft_fleet::status(database)).await;
+        let status = tokio::time::timeout(QUERY_TIMEOUT, haft_fleet::status(database)).await;
         let status = status.ok().and_then(Result::ok);
         is_reached.set(i64::from(status.is_some()));
         jobs.clear();
@@ -75,7 +75,8 @@ impl FleetFigures {
             let stands = Stands { status: word.to_owned() };
             jobs.get_or_create(&stands).set(counts.map(|(_, _, count)| count).sum());
         }
-        workers.set(status.workers.iter().filter(|worker| worker.seen < SILENT).count() as i64);
+        workers
+            .set(status.workers.iter().filter(|worker| worker.seen < WORKER_EXPIRY_SECONDS).count() as i64);
         oldest.set(status.oldest_waits.unwrap_or_default());
     }
 }

@@ -26,7 +26,7 @@ use std::{collections::HashMap, io, sync::Arc};
 use utoipa::{IntoParams, ToSchema};
 
 /// Entries that are read at a time.
-const AT_ONCE: i64 = 500;
+const ENTRIES_PER_READ: i64 = 500;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -61,8 +61,8 @@ fn follow(context: &Context, id: String, next: u64) -> impl Stream<Item = Messag
     stream! {
         let mut news = fleet.database.news();
         loop {
-            let lines = haft_fleet::entries_since(&fleet.database, &id, next, AT_ONCE).await.unwrap_or_default();
-            let is_more = lines.len() as i64 == AT_ONCE;
+            let lines = haft_fleet::entries_since(&fleet.database, &id, next, ENTRIES_PER_READ).await.unwrap_or_default();
+            let is_more = lines.len() as i64 == ENTRIES_PER_READ;
             for (seq, line) in lines {
                 next = seq + 1;
                 yield Message::Line { seq: u64::try_from(seq).ok(), line };

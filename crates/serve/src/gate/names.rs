@@ -23,7 +23,7 @@ impl Names {
         is_host && target.authority().is_none_or(|authority| is_ours(authority.as_str()))
     }
 
-    /// Whether the origin is the page that this server gave to whoever calls it `host`. A proxy in front of it may have
+    /// Whether the origin is the page that this server delivered under the name `host`. A proxy in front of it may have
     /// changed that name: those that the person named count, too.
     pub(super) fn is_own_origin(&self, origin: &HeaderValue, host: Option<&HeaderValue>) -> bool {
         let authority = origin

@@ -9,10 +9,10 @@ use std::{
 };
 
 /// So long a token is known without asking again: so long, too, one lets in that was replaced.
-const KNOWN: Duration = Duration::from_secs(10);
+const TOKEN_CACHE_TIME: Duration = Duration::from_secs(10);
 /// Unknown tokens that are looked for at once, and how many come back a second.
-const LOOKS: f64 = 100.0;
-const LOOKS_A_SECOND: f64 = 20.0;
+const LOOKUP_BURST: f64 = 100.0;
+const LOOKUPS_PER_SECOND: f64 = 20.0;
 
 /// Who has which token.
 pub(super) struct Owners {
@@ -23,16 +23,20 @@ pub(super) struct Owners {
 
 impl Owners {
     pub(super) fn new(database: Database) -> Self {
-        Self { database, known: Mutex::default(), looks: Mutex::new(Bucket::full(LOOKS, LOOKS_A_SECOND)) }
+        Self {
+            database,
+            known: Mutex::default(),
+            looks: Mutex::new(Bucket::full(LOOKUP_BURST, LOOKUPS_PER_SECOND)),
+        }
     }
 
-    /// Whose token it is, if anybody's. Fails where nobody can say.
+    /// The owner of the token, if any. Fails if it cannot be looked up.
     pub(super) async fn find(&self, given: &[u8]) -> Result<Option<Owner>, Refusal> {
         let Some(token) = std::str::from_utf8(given).ok().filter(|token| !token.is_empty()) else {
             return Ok(None);
         };
         let hash: [u8; 32] = Sha256::digest(given).into();
-        let fresh = |since: &Instant| since.elapsed() < KNOWN;
+        let fresh = |since: &Instant| since.elapsed() < TOKEN_CACHE_TIME;
         if let Some((owner, _)) = self.lock().get(&hash).filter(|(_, since)| fresh(since)) {
             return Ok(Some(owner.clone()));
         }

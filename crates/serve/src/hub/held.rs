@@ -1,4 +1,4 @@
-//! The sessions that are held open, and since when nobody has needed them.
+//! The open sessions, and since when each has been idle.
 use super::now::{Now, State};
 use haft_core::{Seq, SessionId};
 use haft_engine::Session;
@@ -23,7 +23,7 @@ pub(super) struct Held {
     /// All before this is folded in `now`.
     next: Seq,
     used: Instant,
-    /// Somebody else closes it.
+    /// Another part of the program closes it.
     is_pinned: bool,
 }
 
@@ -119,7 +119,7 @@ impl Opened {
         is_free
     }
 
-    /// Closes the one that nobody has needed for longest; says whether there was one.
+    /// Closes the session that has been idle longest; returns whether there was one.
     pub(super) fn close_oldest(&self) -> bool {
         let mut all = self.lock();
         let closable = all.iter_mut().filter_map(|(id, held)| held.is_closable().then_some((held.used, id)));

@@ -12,7 +12,7 @@ pub(crate) enum State {
     Working,
     /// A person is asked.
     Asking,
-    /// Nothing happens until somebody speaks.
+    /// Nothing happens until the next command.
     Idle,
     /// Another process has it open.
     Elsewhere,

@@ -23,7 +23,7 @@ impl Attended {
         Self { session, turn: Some(turn), waits }
     }
 
-    /// The next event. Where nobody is to be waited for, what asks a person is told that nobody is there.
+    /// The next event. If no person is to be waited for, questions are answered with the fact that none can be asked.
     pub(super) async fn next(&mut self) -> Option<Event> {
         use futures::StreamExt;
         let event = self.turn.as_mut()?.next().await?;

@@ -20,9 +20,9 @@ use std::{
 };
 
 /// How soon it is noticed that the first request of a key is answered.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How often files are removed that are too old.
-const SWEEP: Duration = Duration::from_secs(60 * 60);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// All keys.
 pub(super) struct Files {
@@ -73,7 +73,7 @@ impl Files {
             let path = path.clone();
             match blocking(move || take(&path).map_err(not_kept)).await? {
                 Some(taken) => break taken,
-                None => tokio::time::sleep(LOOK).await,
+                None => tokio::time::sleep(POLL_INTERVAL).await,
             }
         };
         match (&taken.begun, taken.answer.take()) {
@@ -92,7 +92,7 @@ impl Files {
 
     fn sweep(&self) {
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-        if swept.is_none_or(|last| last.elapsed() > SWEEP) {
+        if swept.is_none_or(|last| last.elapsed() > SWEEP_INTERVAL) {
             *swept = Some(Instant::now());
             let folder = self.folder.clone();
             tokio::task::spawn_blocking(move || remove_old(&folder));
