@@ -18,7 +18,7 @@ pub(crate) struct FoundAgent {
 }
 
 /// All agents by name. A person's file takes the place of a built-in agent, a project's only stands beside them: it
-/// comes with the repository, and nobody vouches for it.
+/// comes with the repository, and is not trusted.
 pub(crate) fn known(places: &Places, workspace: &Path) -> Result<Vec<FoundAgent>, Failure> {
     let mut all: Vec<FoundAgent> = Vec::new();
     for known in read_folder(&places.user_file.with_file_name("agents"), None)? {

@@ -163,7 +163,7 @@ pub(crate) fn knowledge(places: &Places, workspace: &Path, quiet: bool) -> Knowl
     Knowledge { notes, skills, skill_tool: SKILL.into(), readable }
 }
 
-/// A limit on money that nobody can hold is none.
+/// Refuses a limit on money if the price of the model is unknown.
 fn priced(model: &Model, profile: &Profile) -> Result<(), Failure> {
     match (profile.limits.budget.usd, model.price) {
         (Some(_), None) => Err(Failure::usage(format!("cannot limit the cost: the price of `{}` is not known", model.spec))

@@ -1,6 +1,6 @@
 //! Configuration: flags over `HAFT_*` variables over the project's file over the person's file over the profile.
 //!
-//! The project's own file comes with the repository, which nobody vouches for: it can narrow what the person allows,
+//! The project's own file comes with the repository, which is not trusted: it can narrow what the person allows,
 //! never widen it, and never choose who is asked or what is started.
 #[cfg(test)]
 mod documentation;
@@ -306,7 +306,7 @@ pub(crate) fn project_file(workspace: &Path) -> PathBuf {
     workspace.join(".haft").join("config.toml")
 }
 
-/// What nobody should lose by accident: keys, and the files through which a repository starts programs.
+/// What must not be lost by accident: keys, and the files through which a repository starts programs.
 fn own_rules(places: &Places) -> Rules {
     let secret =
         |folder: &str| places.person.as_ref().map(|home| format!("read:{}/**", home.join(folder).display()));

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     let _it_is_no_linux = hide_keys();
     let _it_is_no_linux = haft::sandbox::keep_memory_private();
     haft::sandbox::supervise_by(own_program(), environment.get(VARIABLE).map(str::to_owned));
-    // Where it cannot be done, nobody answers from another process.
+    // If that fails, other processes cannot answer questions.
     let _it_is_no_linux = haft::sandbox::adopt_orphans();
     let cli = match args::parse() {
         Ok(cli) => cli,
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
         haft::sandbox::tidied_up().await;
         ended
     });
-    // A thread may still wait for a key that nobody will press.
+    // A thread may still wait for a key.
     runtime.shutdown_background();
     haft::sandbox::dismiss_supervisor();
     match ended {

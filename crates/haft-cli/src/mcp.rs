@@ -23,13 +23,13 @@ use std::{
 const START: u64 = 60;
 const CALL: u64 = 300;
 
-/// One that somebody else than the configuration names, with the times that it would have there.
+/// A server that the configuration does not name, with the times that it would have there.
 pub(crate) fn given(name: String, transport: Transport) -> McpServer {
     let (start_timeout, call_timeout) = (Duration::from_secs(START), Duration::from_secs(CALL));
     McpServer { name, transport, tools: None, trust_hints: false, start_timeout, call_timeout }
 }
 
-/// Where nobody knows a model's window.
+/// Used if the window of the model is unknown.
 const WINDOW: u64 = 128_000;
 
 /// The servers that may be used, as a source of tools; none where there is none. Starts nothing. Where the tools would
@@ -69,11 +69,11 @@ pub(crate) async fn try_all(
     for server in servers(config, &context.environment)? {
         let (name, notes) = (server.name.clone(), Arc::new(Mutex::new(None)));
         let heard = notes.clone();
-        let note = move |note| *heard.lock().expect("nobody panics while it holds a note") = Some(note);
+        let note = move |note| *heard.lock().expect("no code panics while it holds a note") = Some(note);
         let mcp = mcp(vec![server], workspace, environment.clone(), WINDOW / 4, Arc::new(note));
         let tools = mcp.tools(&SessionId("doctor".into())).await;
         let tools = tools.all().map(|registered| registered.told().name.clone()).collect();
-        let failed = notes.lock().expect("nobody panics while it holds a note").take();
+        let failed = notes.lock().expect("no code panics while it holds a note").take();
         found.push((name, failed.map_or(Ok(tools), Err)));
     }
     Ok(found)

@@ -1,4 +1,4 @@
-//! From `VENDOR/MODEL` to somebody who answers.
+//! Opens the provider that `VENDOR/MODEL` names.
 use crate::{
     CliContext,
     config::{Config, KeySource, holder},
@@ -28,7 +28,7 @@ pub(crate) use offer::{Offer, files, servers};
 pub(crate) struct Chosen {
     /// Ready to be asked.
     pub(crate) model: Model,
-    /// How it was chosen where nobody chose it, and what of the settings does not reach it. For standard error.
+    /// How it was chosen if no setting names it, and what of the settings does not reach it. For standard error.
     pub(crate) notices: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Speech<'a> {
     pub(crate) dialect: Option<&'a str>,
     /// The model calls natively, and in the dialect only where it does not.
     pub(crate) is_fallback: bool,
-    /// Nobody holds the model to a form.
+    /// Calls are not constrained by a grammar.
     pub(crate) is_free: bool,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Speech<'a> {
 }
 
 /// The model that a flag, a variable or the configuration names, else that of the first vendor whose key is there. A
-/// server on this machine that nobody named is offered and never taken: anybody who may open a port can stand there.
+/// server on this machine that no setting names is offered and never taken: anybody who may open a port can stand there.
 pub(crate) async fn choose(
     context: &CliContext,
     config: &Config,
@@ -86,7 +86,7 @@ pub(crate) fn has_effort(spec: &str) -> bool {
     known.is_some_and(|(vendor, name)| takes_effort(vendor, name))
 }
 
-/// Whether somebody named a model, or a key stands for one.
+/// Whether a setting names a model, or a key stands for one.
 pub(crate) fn is_chosen(context: &CliContext, config: &Config) -> bool {
     config.said().model.is_some() || of_a_key(context, config).is_some()
 }
@@ -149,7 +149,7 @@ pub(crate) async fn can_list(context: &CliContext, config: &Config, vendor: &Ven
     }
 }
 
-/// Connects to nobody yet, but checks all that can be checked here.
+/// Makes no connection yet, but checks all that can be checked here.
 pub(crate) fn open(
     context: &CliContext,
     config: &Config,

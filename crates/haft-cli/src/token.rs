@@ -13,7 +13,7 @@ pub(crate) const MCP: &str = "mcp-token";
 /// That of `haft serve`.
 pub(crate) const SERVE: &str = "serve-token";
 
-/// Nobody guesses so many random bytes.
+/// Random bytes of a token, enough that it cannot be guessed.
 const BYTES: usize = 32;
 
 /// A token.
@@ -50,7 +50,7 @@ fn is_whole(token: &str) -> bool {
     token.len() == 2 * BYTES && token.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// What nobody guesses.
+/// Creates a token that cannot be guessed.
 pub(crate) fn random() -> io::Result<String> {
     let mut random = [0; BYTES];
     File::open("/dev/urandom")?.read_exact(&mut random)?;

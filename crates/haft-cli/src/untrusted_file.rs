@@ -3,7 +3,7 @@ use haft::sandbox::read_regular;
 use std::{io, path::Path};
 
 /// A larger file is not read, in bytes.
-const MOST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Tells a person what was left out, and why.
 pub(crate) type Warn<'a> = &'a dyn Fn(String);
@@ -30,8 +30,8 @@ pub(crate) fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes(&real)?).into_owned())
 }
 
-/// What a person or a project wrote: a regular file of a size that somebody may have written. Everything of that kind is
+/// What a person or a project wrote: a regular file of a size that a person may have written. Everything of that kind is
 /// read here; whatever else lies in its place is told, and holds nobody up.
 pub(crate) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    read_regular(path, MOST)
+    read_regular(path, MAX_FILE_BYTES)
 }

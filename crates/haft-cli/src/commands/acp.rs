@@ -20,7 +20,7 @@ use haft::{
 use std::sync::Arc;
 use tokio::io::{stdin, stdout};
 
-/// Serves until the editor leaves or somebody interrupts.
+/// Serves until the editor leaves or a signal interrupts.
 pub(crate) async fn acp(context: &CliContext, args: &AcpArgs) -> Result<Exit, Failure> {
     let (own, turn, up_to, models) =
         (context.clone(), args.work.turn(), args.up_to, ModelsInCommon::default());

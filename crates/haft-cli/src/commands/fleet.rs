@@ -88,7 +88,7 @@ pub(crate) fn new_job(
     (kind, description): (String, String),
     owner: Owner,
 ) -> Result<NewJob, Failure> {
-    // Of agents that a repository brings along nobody here knows.
+    // Agents of the repository are unknown here.
     let agent = assemble::agent(context, Path::new("/nonexistent"), &kind)?;
     let branch = agent.work_tree.then(|| format!("haft/{id}"));
     let job_type = agent.job.clone().unwrap_or_else(|| kind.clone());

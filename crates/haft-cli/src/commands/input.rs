@@ -14,16 +14,16 @@ use std::{
 /// More than any model takes: about a million tokens.
 pub(super) const MAX: usize = 4 << 20;
 
-/// A pipe that nobody writes to may stay open for ever: without a word within this time the turn begins without it, unless
+/// A pipe may stay open for ever without input: if none comes within this time, the turn begins without it, unless
 /// another command of a pipeline is at work.
-const PATIENCE: Duration = Duration::from_secs(3);
+const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// All of standard input.
 pub(super) fn whole() -> Result<String, Failure> {
     text(read(Vec::new())?)
 }
 
-/// What is piped in, if anything is. Nothing of a terminal, and nothing where nobody writes.
+/// What is piped in, if anything is. `None` for a terminal, and if nothing is written.
 pub(super) fn piped(quiet: bool) -> Result<Option<String>, Failure> {
     if stdin().is_terminal() {
         return Ok(None);
@@ -50,7 +50,7 @@ pub(crate) fn has_come() -> bool {
 }
 
 fn is_written() -> bool {
-    is_there(Some(PATIENCE)) || writer::is_in_a_pipeline() && is_there(None)
+    is_there(Some(FIRST_BYTE_TIMEOUT)) || writer::is_in_a_pipeline() && is_there(None)
 }
 
 /// Waits until something can be read, or nothing more will come; not longer than `patience`.

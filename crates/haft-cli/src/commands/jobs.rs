@@ -64,7 +64,7 @@ fn refuse_options(turn: &TurnArgs) -> Result<(), Failure> {
     }
 }
 
-/// A job that somebody wants done.
+/// A request for a job.
 pub(super) struct Wanted {
     pub(super) kind: String,
     pub(super) description: String,
@@ -270,7 +270,7 @@ fn tell(conclusion: &Conclusion) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What was made for the job goes, unless somebody wants to look at it (P-47). The journal stays.
+/// Removes what was made for the job, unless it is to be kept (P-47). The journal stays.
 fn tidy(folder: &Path, assembled: &Assembled, order: &Order, conclusion: &Conclusion) {
     let _was_never_made = fs::remove_file(folder.join(CANCEL));
     WorkTree::bring_back(order, &assembled.engine.setup().workspace);
@@ -292,7 +292,7 @@ fn exit_of(conclusion: &Conclusion, outcome: Option<Outcome>) -> Exit {
     }
 }
 
-/// In the folder of a session: somebody wants its job to stop.
+/// A file in the folder of a session: its job is to stop.
 const CANCEL: &str = "cancel";
 
 async fn cancel(context: &CliContext, home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
@@ -302,7 +302,7 @@ async fn cancel(context: &CliContext, home: &Home, id: &str, json: bool) -> Resu
     told(&stop(context, home, id).await?.0, "is told to stop", json)
 }
 
-/// A job that runs elsewhere is told to stop; one that nobody works on is over at once.
+/// A job that runs elsewhere is told to stop; one without a worker ends at once.
 async fn stop(context: &CliContext, home: &Home, id: &str) -> Result<SessionId, Failure> {
     let (id, standing) = list::find(home, id)?;
     if standing.status.is_over() {

@@ -20,7 +20,7 @@ use serde_json::json;
 use std::io::{IsTerminal, Read, Write, stderr, stdin, stdout};
 
 /// No key is as long, in bytes.
-const MOST: u64 = 16 << 10;
+const MAX_KEY_BYTES: u64 = 16 << 10;
 
 /// `haft login …`
 pub(crate) async fn login(context: &CliContext, args: &LoginArgs) -> Result<Exit, Failure> {
@@ -138,7 +138,7 @@ async fn typed(context: &CliContext, vendor: &Vendor, escape: Escape) -> Result<
         }
     } else {
         let mut text = String::new();
-        stdin().take(MOST).read_to_string(&mut text)?;
+        stdin().take(MAX_KEY_BYTES).read_to_string(&mut text)?;
         text
     };
     let key = key.trim();
@@ -261,7 +261,7 @@ async fn chosen(
     Ok(place.map(|place| vendors[place]))
 }
 
-/// Whether somebody sits there who can be asked.
+/// Whether a person can be asked.
 pub(crate) fn is_terminal() -> bool {
     stdin().is_terminal() && stdout().is_terminal()
 }

@@ -24,7 +24,7 @@ use std::{
     sync::Arc,
 };
 
-/// Serves until the client leaves or somebody interrupts.
+/// Serves until the client leaves or a signal interrupts.
 pub(crate) async fn mcp(context: &CliContext, args: &McpArgs) -> Result<Exit, Failure> {
     let turn = turn(args);
     let (mut engines, mut offers): (Vec<Engine>, Vec<Arc<dyn Offer>>) = Default::default();

@@ -110,7 +110,7 @@ pub(super) async fn opened(
         .damage()
         .iter()
         .map(|line| format!("{}: {line}", session.journal().path().display()));
-    // Who is asked is up to whoever has the session open.
+    // The process that has the session open decides who is asked.
     let mut notices = if session.is_joined() { vec![JOINED.to_owned()] } else { notices.clone() };
     if let Some(name) = engine.setup().home.name(session.id()) {
         notices.insert(0, format!("going on with `{}`", haft::present::safe::name(&name)));

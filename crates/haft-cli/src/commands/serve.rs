@@ -28,7 +28,7 @@ use std::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-/// Serves until somebody interrupts.
+/// Serves until a signal interrupts.
 pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit, Failure> {
     let turn = TurnArgs { cwd: args.cwd.clone(), ..args.work.turn() };
     let models = ModelsInCommon::default();
@@ -107,7 +107,7 @@ pub(super) fn greet(
     let mut lines: Vec<String> = notices.to_vec();
     lines.push(format!("listening on http://{address}"));
     if is_new || args.show_token {
-        // What stands behind `#` is sent to nobody.
+        // Browsers do not send the part after `#`.
         lines.push(format!("open http://{address}/#token={token}"));
         lines.push(format!("programs send `Authorization: Bearer {token}`"));
     } else {
@@ -120,7 +120,7 @@ pub(super) fn greet(
         );
     }
     for line in lines.iter().filter(|_| !args.work.quiet) {
-        // A server goes on where nobody reads what it says of itself.
+        // A server keeps running if its standard error is closed.
         let _nobody_reads = writeln!(stderr(), "note: {line}");
     }
     Ok(())

@@ -60,7 +60,7 @@ pub(crate) async fn chat(context: &CliContext, turn: &TurnArgs) -> Result<Exit, 
     Ok(line_mode::run(host, opened, &options, &mut interrupts).await?)
 }
 
-/// Whoever sits at a terminal may widen what runs unasked, as far as the project allows.
+/// The person at a terminal may widen what runs without approval, as far as the project allows.
 async fn open(spec: SessionSpec<'_>, turn: &TurnArgs, quiet: bool) -> Result<Opened, Failure> {
     let most = spec.config.most();
     let config = spec.config.clone();

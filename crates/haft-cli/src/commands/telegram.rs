@@ -24,7 +24,7 @@ const API_URL: &str = "https://api.telegram.org";
 /// Where the token stands, unless the person's file names another variable.
 const TOKEN: &str = "TELEGRAM_BOT_TOKEN";
 
-/// Talks until somebody interrupts.
+/// Runs until a signal interrupts.
 pub(crate) async fn telegram(context: &CliContext, args: &TelegramArgs) -> Result<Exit, Failure> {
     let turn = turn(args);
     let spec = SessionSpec::of(context, &turn)?;
@@ -46,7 +46,7 @@ pub(crate) async fn telegram(context: &CliContext, args: &TelegramArgs) -> Resul
         engines: engines(context, &turn),
         prompts: known.iter().map(|known| (known.name.clone(), known.header.description.clone())).collect(),
         expand: Arc::new(move |line| expand(&known, line)),
-        // Without these lines nobody could be let in, or would know why nothing happens.
+        // These lines are required: they hold the pairing code, and the reasons of failures.
         notes: notes(false),
     };
     let mut interrupts = Interrupts::listen()?;

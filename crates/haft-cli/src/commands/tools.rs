@@ -67,7 +67,7 @@ fn schema(tools: &Registry, name: Option<&str>) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The whole path of a call: a session, with somebody who makes this one call in place of a model.
+/// Runs one call the whole way: in a session, with a provider that makes this call in place of a model.
 async fn run(context: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     let CallArgs { name, arguments, permission, profile, cwd } = call;
     let settings = Settings { permission, profile, ..Settings::default() };

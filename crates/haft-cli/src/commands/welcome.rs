@@ -1,4 +1,4 @@
-//! The first start: whoever sits at a terminal and has no model chooses one, and the choice is kept.
+//! The first start: a person at a terminal without a model chooses one, and the choice is saved.
 use super::{
     interruptible::interruptible,
     login::{self, Entered, Escape},
@@ -27,14 +27,14 @@ enum Way {
     Download(models::Demo),
 }
 
-/// `spec` as it is where there is a model or nobody can be asked; else with the model that the person chooses. Nothing
+/// `spec` as it is if there is a model or no person can be asked; otherwise with the model that the person chooses. Nothing
 /// where the person leaves.
 pub(super) async fn with_model<'a>(
     context: &'a CliContext,
     turn: &'a TurnArgs,
     spec: SessionSpec<'a>,
 ) -> Result<Option<SessionSpec<'a>>, Failure> {
-    // A script that wants events or one object is not asked, even where somebody started it on a terminal.
+    // A script that wants events or one object is not asked, even if it was started on a terminal.
     let can_ask = has_screen(context, turn) && turn.output == Form::Text && !turn.json;
     if model::is_chosen(context, &spec.config) || !can_ask {
         return Ok(Some(spec));

@@ -129,7 +129,7 @@ pub(crate) struct CommandsFile {
     pub(crate) memory: Option<u32>,
 }
 
-/// Fails: hooks start programs, and nobody vouches for a repository.
+/// Fails: hooks start programs, and a repository is not trusted.
 pub(super) fn no_hooks<'de, D: serde::Deserializer<'de>>(_: D) -> Result<(), D::Error> {
     Err(serde::de::Error::custom("a project may not have hooks; they stand in the person's own file only"))
 }

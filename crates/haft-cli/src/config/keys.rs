@@ -65,7 +65,7 @@ impl KeptKeys {
         self.0.get(&holder(vendor).name).map(String::as_str)
     }
 
-    /// It appears whole, and nobody else can read it.
+    /// The file appears whole, and other users cannot read it.
     fn write(&self, path: &Path) -> io::Result<()> {
         if self.0.is_empty() {
             return std::fs::remove_file(path);

@@ -25,9 +25,9 @@ pub(crate) struct Setting {
     /// Whether the project's file may narrow it.
     #[cfg_attr(not(test), expect(dead_code, reason = "only the documentation tells it"))]
     pub(crate) is_narrowed: bool,
-    /// Whether the profile decides where nobody says anything.
+    /// Whether the profile decides if the setting is not set.
     pub(super) is_of_profile: bool,
-    /// What holds where nobody says anything.
+    /// The default.
     pub(crate) otherwise: &'static str,
     pub(super) argument: fn(Arg) -> Arg,
 }

@@ -26,13 +26,13 @@ pub(crate) struct TimeoutsFile {
 }
 
 /// A longer time is a slip of the hand.
-const DAY: u64 = 86_400;
+const MAX_SECONDS: u64 = 86_400;
 
 fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     let seconds = u64::deserialize(from)?;
-    match (1..=DAY).contains(&seconds) {
+    match (1..=MAX_SECONDS).contains(&seconds) {
         true => Ok(Some(seconds)),
-        false => Err(D::Error::custom(format!("expected seconds from 1 to {DAY}, found {seconds}"))),
+        false => Err(D::Error::custom(format!("expected seconds from 1 to {MAX_SECONDS}, found {seconds}"))),
     }
 }
 
@@ -48,7 +48,7 @@ impl TimeoutsFile {
         }
     }
 
-    /// The times in force, where `usual` are those that nobody set.
+    /// The times in force, where `usual` are the defaults.
     pub(crate) fn in_place_of(self, usual: Timeouts) -> Timeouts {
         let or = |seconds: Option<u64>, usual| seconds.map_or(usual, Duration::from_secs);
         let first_byte = or(self.first_byte, usual.first_byte);

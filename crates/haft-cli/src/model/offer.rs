@@ -1,4 +1,4 @@
-//! What there is where nobody chose a model: servers on this machine that answer, and files for this process.
+//! What can be offered if no model is chosen: servers on this machine that answer, and files for this process.
 use super::{base_url, connection};
 use crate::{CliContext, config::Config, failure::Failure};
 use futures::future::join_all;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// On loopback an answer takes a few milliseconds.
-const ANSWER: Duration = Duration::from_millis(500);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A server on this machine that answers.
 pub(crate) struct Offer {
@@ -30,7 +30,7 @@ async fn answering(context: &CliContext, config: &Config, vendor: &'static Vendo
     let base_url = base_url(context, config, vendor, None);
     let address = base_url.unwrap_or_else(|| vendor.base_url.clone());
     let connection = Connection { base_url: Some(address.clone()), ..Connection::default() };
-    let best = timeout(ANSWER, best_model(vendor, &connection)).await.ok()?.ok()??;
+    let best = timeout(ANSWER_TIMEOUT, best_model(vendor, &connection)).await.ok()?.ok()??;
     Some(Offer { vendor, address, spec: format!("{}/{}", vendor.name, best.name) })
 }
 

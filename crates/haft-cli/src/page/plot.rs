@@ -1,4 +1,4 @@
-//! Tokens and money over the rounds of a session, drawn. Whoever does not see it reads the same numbers in a table.
+//! Tokens and money over the rounds of a session, drawn. A table has the same numbers for people who do not see it.
 use super::text::{dollars, escaped, grouped};
 use haft::kernel::{Entry, Fact, Price, Usage};
 use std::sync::Arc;

@@ -134,7 +134,7 @@ impl Report {
     }
 }
 
-/// Nobody can time a task better, and a short number is the same after it was written and read.
+/// Tasks cannot be timed more precisely, and a short number is the same after it was written and read.
 fn to_the_millisecond(seconds: f64) -> f64 {
     (seconds * 1_000.0).round() / 1_000.0
 }

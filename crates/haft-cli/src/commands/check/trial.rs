@@ -39,7 +39,7 @@ pub(super) async fn attempt(setup: Setup, task: &Task, workspace: &Path) -> Resu
     Ok(outcome)
 }
 
-/// Nobody is there to approve or to answer.
+/// No person can approve or answer.
 async fn watch(mut turn: Turn) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     while let Some(event) = turn.next().await {

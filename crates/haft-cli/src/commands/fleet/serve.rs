@@ -14,7 +14,7 @@ use haft::{
 };
 use std::sync::Arc;
 
-/// Serves until somebody interrupts. No model is needed here: workers have theirs.
+/// Serves until a signal interrupts. No model is needed here: workers have theirs.
 pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit, Failure> {
     let url = address(context, &FleetUrl { fleet: args.fleet.clone() })?;
     let (database, admin) = (Database::open(&url).await?, Owner(ADMIN.to_owned()));

@@ -14,7 +14,7 @@ use haft::{
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-/// Works until somebody interrupts, or until the worker is drained.
+/// Works until a signal interrupts, or until the worker is drained.
 pub(crate) async fn worker(context: &CliContext, args: &WorkerArgs) -> Result<Exit, Failure> {
     let (turn, address) = (args.work.turn(), address(context, &args.fleet)?);
     // What is wrong with the model, the configuration or the options shows before a job is taken.

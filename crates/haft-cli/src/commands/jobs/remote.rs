@@ -47,7 +47,7 @@ impl Jobs for JobsOfServer {
     }
 }
 
-/// As a session that nobody works on.
+/// Enqueues it as a session without a worker.
 async fn put_down(
     context: CliContext,
     id: SessionId,

@@ -98,7 +98,7 @@ pub(super) fn add(home: &Home, plan: &Plan) -> Result<String, Failure> {
 /// The plan whose time came first; it is put down again for its next time. Whoever takes it begins it, whoever else
 /// looks at the plans meanwhile.
 pub(super) fn take_due(home: &Home, now: Timestamp) -> Result<Option<Plan>, Failure> {
-    // Nobody waits for a lock where there is nothing to do.
+    // No lock is taken if there is nothing to do.
     if next(home)?.is_none_or(|next| next > now) {
         return Ok(None);
     }
@@ -165,7 +165,7 @@ fn all(home: &Home) -> Result<Vec<(PathBuf, Plan)>, Failure> {
     plans.filter_map(Result::transpose).collect()
 }
 
-/// Nothing where somebody has dropped it meanwhile.
+/// `None` if it was dropped meanwhile.
 fn read(file: &Path) -> Result<Option<Plan>, Failure> {
     let failed = |why: String| {
         Failure::failed(format!("cannot read the plan `{}`: {why}", file.display()))

@@ -1,4 +1,4 @@
-//! Working on jobs that nobody waits for: those that were put down, and those that lost their process.
+//! Works on enqueued jobs, and on those that lost their process.
 use super::{
     Prepared, Wanted, begin, discard, prepare, retry,
     schedule::{self, Plan, Rhythm},
@@ -19,7 +19,7 @@ use std::{
 };
 
 /// How soon a job that another process put down is noticed.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A pending job, or a plan for many.
 pub(super) async fn add(
@@ -50,7 +50,7 @@ pub(super) async fn add(
     Ok(Exit::Success)
 }
 
-/// As a session that nobody works on; gives its name.
+/// Enqueues it as a session without a worker; returns its ID.
 async fn put_down(context: &CliContext, order: &Order, folder: &Path) -> Result<String, Failure> {
     let engine = assemble::bare_engine(context, folder, assemble::NOBODY)?;
     Ok(engine.create_job(order.clone(), None).await?.id().to_string())
@@ -101,24 +101,25 @@ enum Rest {
     Interrupted,
 }
 
-/// Until the next plan is due, or somebody may have put a job down.
+/// Waits until the next plan is due, or a job may have been enqueued.
 async fn rest(home: &Home, interrupts: &mut Interrupts) -> Result<Rest, Failure> {
     let due = schedule::next(home)?.map(|next| next.duration_since(Timestamp::now()));
-    let wait = due.and_then(|due| Duration::try_from(due).ok()).map_or(LOOK, |due| due.min(LOOK));
+    let wait =
+        due.and_then(|due| Duration::try_from(due).ok()).map_or(POLL_INTERVAL, |due| due.min(POLL_INTERVAL));
     tokio::select! {
         () = tokio::time::sleep(wait) => Ok(Rest::Over),
         () = interrupts.next() => Ok(Rest::Interrupted),
     }
 }
 
-/// The oldest job that nobody has begun, or whoever did is gone.
+/// The oldest job that was not begun, or whose process is gone.
 fn left(home: &Home, tried: &HashSet<SessionId>, settled: &mut HashMap<SessionId, u64>) -> Option<SessionId> {
     let jobs = home.changed_jobs(settled);
     let mut left = jobs.into_iter().rev().filter(|(id, job)| !tried.contains(id) && is_left(home, id, job));
     left.next().map(|(id, _)| id)
 }
 
-/// A job that somebody cancelled is not a reason to stop; a signal that reached both is.
+/// A cancelled job is not a reason to stop; a signal that reached both is.
 async fn is_told_to_stop(interrupts: &mut Interrupts) -> bool {
     tokio::time::timeout(Duration::from_millis(200), interrupts.next()).await.is_ok()
 }

@@ -44,7 +44,7 @@ pub(in crate::commands) async fn taken_up(
     let agent = assemble::agent(context, &order.origin, &order.kind)?;
     let assembled = SessionSpec::of(context, &turn)?.engine_with(adjust).await?;
     let session = assembled.engine.resume(&id.0, &order.kind)?;
-    // Of somebody who wanted it to stop before.
+    // The mark of an earlier cancellation.
     let _was_never_made = fs::remove_file(home.folder(&id).join(CANCEL));
     keep(&session, &turn)?;
     Ok(Job { agent, order, turn, assembled, session })

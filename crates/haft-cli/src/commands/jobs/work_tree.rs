@@ -102,7 +102,7 @@ fn discard(origin: &Path, tree: &Path, branch: &str) {
     quietly(&["branch".as_ref(), "--quiet".as_ref(), "-D".as_ref(), branch.as_ref()]);
 }
 
-/// Its own files would be changed in place, which nobody who reads of work trees expects.
+/// Its own files would be changed in place, which the word work tree does not suggest.
 fn no_repository(origin: &Path) -> Failure {
     let place = origin.display();
     if git(origin).arg("--version").output().is_err() {

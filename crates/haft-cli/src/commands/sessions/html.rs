@@ -31,7 +31,7 @@ pub(crate) fn page(context: &CliContext, home: &Home, id: &str) -> Result<String
     Ok(page.html())
 }
 
-/// A configuration that cannot be read keeps nobody from reading a session.
+/// A session can be read even if the configuration cannot.
 fn price(context: &CliContext, workspace: &Path, model: &str) -> Option<Price> {
     let config = context.config(workspace, &Settings::default()).ok()?;
     model::card_of(&config, model).price

@@ -13,9 +13,9 @@ use std::{
 };
 
 /// Characters around what was found.
-const AROUND: usize = 40;
+const CONTEXT_CHARACTERS: usize = 40;
 
-/// The sessions, newest first, in which somebody said `text`, in whatever case, and where they did first.
+/// The sessions, newest first, in which `text` occurs (case-insensitive), each with its first occurrence.
 pub(super) fn search(home: &Home, text: &str, json: bool) -> Result<Exit, Failure> {
     let wanted = text.to_lowercase();
     let mut table = Table::of_ids(["SESSION", "LAST USED", "SAID"]);
@@ -41,7 +41,8 @@ fn found(entry: &Arc<Entry>, wanted: &str) -> Option<(u64, String)> {
     // A letter may have another length in the other case: the place is counted in characters.
     let lower = said.to_lowercase();
     let place = lower[..lower.find(wanted)?].chars().count();
-    let (from, length) = (place.saturating_sub(AROUND), wanted.chars().count() + 2 * AROUND);
+    let (from, length) =
+        (place.saturating_sub(CONTEXT_CHARACTERS), wanted.chars().count() + 2 * CONTEXT_CHARACTERS);
     let around: String = said.chars().skip(from).take(length).collect();
     Some((entry.seq.0, around.split_whitespace().collect::<Vec<_>>().join(" ")))
 }

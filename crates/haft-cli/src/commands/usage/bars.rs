@@ -13,13 +13,13 @@ pub(super) struct Bars {
 }
 
 /// A bar has at least so many columns, or is left out.
-const SHORTEST: usize = 8;
+const MIN_BAR_WIDTH: usize = 8;
 /// A longer one says no more.
-const LONGEST: usize = 60;
+const MAX_BAR_WIDTH: usize = 60;
 /// ` 123.4M  $1234.56`
 const NUMBERS: usize = 18;
 /// Longer names are cut at their beginning: paths differ at their end.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME_WIDTH: usize = 40;
 
 /// How wide the terminal is: as the person says, as it says, or as most are.
 pub(super) fn columns(said: Option<&str>) -> usize {
@@ -32,15 +32,15 @@ impl Bars {
     /// A list under its title: a name, a bar as long as its tokens, the tokens and the money.
     pub(super) fn print(&self, title: &str, rows: &[Row]) -> io::Result<()> {
         let most = rows.iter().map(|row| row.tokens).max().unwrap_or_default();
-        let room = self.columns.saturating_sub(NUMBERS + SHORTEST + 2).clamp(8, LONGEST_NAME);
+        let room = self.columns.saturating_sub(NUMBERS + MIN_BAR_WIDTH + 2).clamp(8, MAX_NAME_WIDTH);
         let names: Vec<String> = rows.iter().map(|row| end_of(&safe::name(&row.key), room)).collect();
         let widest = names.iter().map(|name| name.width()).max().unwrap_or_default();
-        let length = self.columns.saturating_sub(widest + NUMBERS + 2).min(LONGEST);
+        let length = self.columns.saturating_sub(widest + NUMBERS + 2).min(MAX_BAR_WIDTH);
         let mut stdout = stdout().lock();
         writeln!(stdout, "{}", self.bold(title))?;
         for (row, name) in rows.iter().zip(names) {
             let pad = " ".repeat(widest - name.width());
-            let bar = if length < SHORTEST { String::new() } else { self.bar(row, most, length) };
+            let bar = if length < MIN_BAR_WIDTH { String::new() } else { self.bar(row, most, length) };
             let tokens = if row.requests == 0 { String::new() } else { short(row.tokens) };
             let line = format!("{name}{pad} {bar} {tokens:>7} {:>9}", money(row));
             writeln!(stdout, "{}", line.trim_end())?;

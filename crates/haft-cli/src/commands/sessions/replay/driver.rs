@@ -139,7 +139,7 @@ impl Driver {
         self.recording.call(reply, call).filter(|_| reply < self.handed_over)
     }
 
-    /// What was denied is denied again. Files in the copy are nobody's; what else ran then and would be asked for is for
+    /// What was denied is denied again. Files in the copy may be changed; what else ran then and would be asked for is for
     /// the person to allow.
     fn approval(&mut self, call: &CallId, reason: &str, effects: &[Effect]) -> Answer {
         let allowed = self.allows_all || effects.iter().all(|effect| self.is_of_copy(effect));

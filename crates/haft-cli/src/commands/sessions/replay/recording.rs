@@ -9,7 +9,7 @@ use std::{path::PathBuf, sync::Arc};
 pub(super) struct Recording {
     /// What people said.
     pub(super) inputs: Vec<Input>,
-    /// Each with why it ended. A call that somebody made in place of the model takes the place of one.
+    /// Each with why it ended. A call that was made in place of the model counts as one.
     pub(super) replies: Vec<(Vec<Part>, StopReason)>,
     /// In the order in which they were made.
     pub(super) calls: Vec<RecordedCall>,

@@ -21,7 +21,7 @@ pub(super) struct Verdict {
     pub(super) calls: usize,
     /// The first call that gave something else.
     pub(super) difference: Option<Difference>,
-    /// A call that nobody could allow: where its recorded result stands, its name, and why it was asked for.
+    /// A call that could not be allowed: where its recorded result stands, its name, and why it was asked for.
     pub(super) refused: Option<(Option<Seq>, String, String)>,
     /// How the last turn of another model ended.
     pub(super) outcome: Option<Outcome>,
