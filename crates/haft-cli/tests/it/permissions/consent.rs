@@ -22,13 +22,6 @@ fn bash(command: &str, folder: &str) -> Value {
     call("bash", json!({"command": command, "working_dir": folder}))
 }
 
-/// The person's own configuration.
-fn configure(place: &Place, text: &str) {
-    let folder = place.path().join("person/.config/haft");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("config.toml"), text).unwrap();
-}
-
 /// One turn in which the model makes these calls, one in each round.
 fn turn(place: &Place, options: &[&str], calls: &[Value]) -> Ran {
     let script: Vec<Value> = calls.iter().cloned().chain([json!({"say": "done"})]).collect();
@@ -78,7 +71,7 @@ fn a_rule_about_a_command_holds_in_its_folder() {
         for (rule, expected) in rules.into_iter().zip(expected) {
             let place = Place::unconfined();
             makefiles(&place);
-            configure(&place, &format!("[rules]\nallow = [\"{rule}\"]\n"));
+            place.configure(&format!("[rules]\nallow = [\"{rule}\"]\n"));
             let ran = turn(&place, &[], &[bash("sh run.sh", folder)]);
             assert_eq!(ends(&ran), [expected], "{rule} in {folder:?}: {ran:?}");
             assert_eq!(ran.code, if expected == allowed { 0 } else { 4 }, "{rule} in {folder:?}");
@@ -94,7 +87,7 @@ fn a_rule_that_denies_a_command_holds_in_every_folder() {
     for folder in ["", "sub", "../elsewhere", "link"] {
         let place = Place::new();
         makefiles(&place);
-        configure(&place, "[rules]\ndeny = [\"execute:sh *\"]\n");
+        place.configure("[rules]\ndeny = [\"execute:sh *\"]\n");
         let ran = turn(&place, &["--permission", "full"], &[bash("sh run.sh", folder)]);
         assert_eq!(ends(&ran), ["permission_error"], "{folder:?}");
         assert!(read(&ran)[0].contains("is denied by the rule `execute:sh *`"), "{:?}", read(&ran));
@@ -116,7 +109,7 @@ fn tests_run_by_a_rule_in_the_folder_that_it_means() {
         for folder in ["", "sub", "../elsewhere"] {
             fs::write(place.work().join(folder).join("test_a.py"), "def test_a(): pass\n").unwrap();
         }
-        configure(&place, &format!("[rules]\nallow = [\"{rule}\"]\n"));
+        place.configure(&format!("[rules]\nallow = [\"{rule}\"]\n"));
         let ran = turn(&place, &[], &[call("test", json!({"path": path, "framework": "pytest"}))]);
         let is_permitted = ends(&ran) != ["permission_error"];
         assert_eq!(is_permitted, expected == "ok", "{rule} for {path}: {:?}", read(&ran));
@@ -177,7 +170,7 @@ fn below(folder: &Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn a_denied_call_touches_nothing_before_the_verdict() {
     let place = Place::new();
-    configure(&place, "[rules]\ndeny = [\"write:**/kept\", \"read:**/secret\"]\n");
+    place.configure("[rules]\ndeny = [\"write:**/kept\", \"read:**/secret\"]\n");
     for name in ["kept", "secret"] {
         fs::create_dir(place.work().join(name)).unwrap();
     }
@@ -253,7 +246,7 @@ fn what_may_not_be_read_is_not_read_by_looking_around() {
         with_secret(&place);
         symlink("deep", place.work().join("linked")).unwrap();
         symlink("deep/.env", place.work().join("to_env")).unwrap();
-        configure(&place, &format!("[rules]\n{ruling} = [\"read:**/.env\", \"read:private\"]\n"));
+        place.configure(&format!("[rules]\n{ruling} = [\"read:**/.env\", \"read:private\"]\n"));
         let git = |action: &str, revision: Value, paths: Value| {
             call("git", json!({"action": action, "ref": revision, "paths": paths}))
         };
@@ -304,7 +297,7 @@ fn a_blob_that_no_path_names_is_not_shown_where_something_may_not_be_read() {
     with_secret(&place);
     let id = Command::new("git").args(["rev-parse", "HEAD:.env"]).current_dir(place.work()).output().unwrap();
     let id = String::from_utf8(id.stdout).unwrap().trim().to_owned();
-    configure(&place, "[rules]\ndeny = [\"read:**/.env\"]\n");
+    place.configure("[rules]\ndeny = [\"read:**/.env\"]\n");
     let show = |revision: &str| call("git", json!({"action": "show", "ref": revision}));
     let calls =
         [show(&id), show(&format!("{id}^{{blob}}")), show(":.env"), show("HEAD:a.txt"), show("HEAD:deep")];
@@ -470,7 +463,7 @@ fn nobody_answers_for_the_person_whom_a_command_has_started() {
         let orders = format!("echo \"$PWD/../home/sessions\"/* | tr -d '\\n' >{ORDERS}");
         let here = "until test -e intruder.here; do sleep 0.01; done";
         place.write("attack.sh", format!("{orders}\n{command}\n{here}\n"));
-        configure(&place, "[rules]\nallow = [\"execute:sh attack.sh\"]\n");
+        place.configure("[rules]\nallow = [\"execute:sh attack.sh\"]\n");
         place.script(
             "model.jsonl",
             &[bash("sh attack.sh", ""), bash("touch owned", ""), json!({"say": "Then not."})],
