@@ -7,6 +7,8 @@
 //!
 //! It uses `haft-engine` for sessions, `haft-present` for the words of what happens, and the protocol's own library, which
 //! is named in `sdk` and `serve` only. Begin with [`over_streams`] and [`Settings`], then `host` and `teller`.
+//!
+//! How it works inside: `README.md` of this crate.
 
 mod calls;
 mod client;

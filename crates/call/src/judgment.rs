@@ -11,7 +11,7 @@ use crate::{
 };
 use haft_core::{
     Access, Answer, Bulk, Change, Confinement, Effect, Execution, Host, How, Network, Reach, Readable,
-    ToolCall, Verdict,
+    ToolCall, ToolError, Verdict,
 };
 use haft_sandbox::Programs;
 use std::sync::Arc;
@@ -170,6 +170,14 @@ pub(crate) fn readable(scope: &CallScope, effects: &[Effect]) -> Readable {
 }
 
 impl CallRun<'_> {
+    /// The policy denies the call, or would ask about it where no person can be asked.
+    pub(crate) fn refused(&self, reason: String) -> ToolError {
+        if self.round.scope.interactions.is_unattended() {
+            return denied(format!("`{}` may not run here: {reason}", self.call.name));
+        }
+        denied(reason)
+    }
+
     /// Asks a person before the call runs.
     pub(crate) async fn ask_to_run(
         &self,
@@ -211,7 +219,7 @@ impl CallRun<'_> {
         let (permission, workspace) = (&scope.permission, &scope.workspace);
         match permission.judge_changes(changes, &bulk.paths, how, workspace) {
             Verdict::Allow => Ok(()),
-            Verdict::Deny { reason } => Err(denied(reason).into()),
+            Verdict::Deny { reason } => Err(self.refused(reason).into()),
             Verdict::Ask { reason } => {
                 let bulk = match permission.judge_changes(&[], &bulk.paths, how, workspace) {
                     Verdict::Allow => Vec::new(),
@@ -228,6 +236,9 @@ impl CallRun<'_> {
 
     async fn ask(&self, request: ApprovalRequest) -> Result<(), Stopped> {
         let scope = self.round.scope;
+        if scope.interactions.is_unattended() {
+            return Err(self.refused(request.reason).into());
+        }
         let is_open = |effect: &&Effect| {
             scope.permission.judge(std::slice::from_ref(*effect), &scope.workspace) == Verdict::Allow
         };

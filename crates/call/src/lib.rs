@@ -16,6 +16,8 @@
 //!
 //! It is a crate of its own so that nothing else can start a tool: who wants a call to happen needs a scope, and
 //! everything that a scope promises (the policy, the private view, the journal) holds for all of them.
+//!
+//! How it works inside: `README.md` of this crate.
 
 mod ancestors;
 mod approvals;

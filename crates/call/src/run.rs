@@ -83,7 +83,7 @@ impl CallRun<'_> {
         let judgment = Judgment::of(scope, &checked.effects);
         let verdict = judgment.verdict(scope, &self.call);
         if let Verdict::Deny { reason } = verdict {
-            return Err(denied(reason).into());
+            return Err(self.refused(reason).into());
         }
         scope.reads.check(&checked.effects, scope.rules.unread).await?;
         let reading = match scope.rules.redundancy {

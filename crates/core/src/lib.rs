@@ -4,6 +4,8 @@
 //! the crate's root. Where to begin: [`message`] and [`transcript`] (a conversation), [`mod@tool`] (what a tool is),
 //! [`event`] (what is recorded and what people may ask for), [`policy`] (who may do what), [`change`] (private views and
 //! settling), [`provider`] (models).
+//!
+//! How it works inside: `README.md` of this crate.
 
 pub mod address;
 pub mod budget;

@@ -8,6 +8,8 @@
 //! engine in `blocks` reads it; what lies in a block is JSON, tags (`tags`), or read by a small function in the file of the
 //! family. A few are machines of their own on `tokens`. To add one: a `static` of type [`Dialect`] in the file of its family,
 //! and a line in [`DIALECTS`].
+//!
+//! How it works inside: `README.md` of this crate.
 
 mod arg_keys;
 mod blocks;

@@ -15,6 +15,8 @@
 //!
 //! Front-ends need four words of it: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`]. It knows no
 //! tool, no provider and no front-end by name. Where to begin: [`Engine::create`], then `turn.rs`.
+//!
+//! How it works inside: `README.md` of this crate.
 
 mod engine;
 mod jobs;

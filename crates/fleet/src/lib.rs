@@ -16,6 +16,8 @@
 //! | `slot` | room for one job at work, which one that waits for a person leaves |
 //! | `worker` | claims, works, renews, settles |
 //! | `status` | what there is |
+//!
+//! How it works inside: `README.md` of this crate.
 mod database;
 mod entries;
 mod error;

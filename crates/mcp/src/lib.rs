@@ -6,6 +6,8 @@
 //! [`server`] lets other programs use Haft: agents, jobs and tools of ours are tools to them. Each call is a turn in a session
 //! of its own. It uses `haft-engine` for sessions and `haft-present` for what a question shows. Begin with
 //! [`server::HaftServer`] and [`server::Offer`].
+//!
+//! How it works inside: `README.md` of this crate.
 
 pub mod client;
 pub mod server;

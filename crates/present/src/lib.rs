@@ -8,6 +8,8 @@
 //! [`context`] what fills the window, and [`mod@age`] how long ago something was.
 //!
 //! It uses `haft-core` for facts and events and `haft-engine` for sessions, and does no IO of its own.
+//!
+//! How it works inside: `README.md` of this crate.
 
 pub mod age;
 pub mod call_order;

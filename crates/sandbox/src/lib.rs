@@ -8,6 +8,8 @@
 //! A process that is killed ends nothing any more. Three things see to what it had started: the system kills its
 //! children, a supervisor ([`supervise_by`]) whoever is below them, and whoever goes on with its work calls
 //! [`end_left_over`] first.
+//!
+//! How it works inside: `README.md` of this crate.
 
 mod appears;
 mod begin;

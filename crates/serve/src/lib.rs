@@ -20,6 +20,8 @@
 //!
 //! It uses `haft-engine` for sessions and jobs, and `haft-present` for the words and diffs that people see. Begin with
 //! [`serve`] and [`Settings`].
+//!
+//! How it works inside: `README.md` of this crate.
 
 mod api;
 mod connection;

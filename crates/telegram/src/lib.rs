@@ -7,6 +7,8 @@
 //!
 //! It uses `haft-engine` for sessions, `haft-present` for the words of what happens, and `haft-http` to reach Telegram.
 //! Begin with [`run`], then `chat` and `turn_renderer`.
+//!
+//! How it works inside: `README.md` of this crate.
 mod admission;
 mod answers;
 mod api;
