@@ -6,7 +6,6 @@ mod compact;
 mod digest;
 pub(crate) mod evidence;
 mod hooks;
-mod live_reply;
 pub(crate) mod recover;
 mod room;
 mod spent;

@@ -311,9 +311,9 @@ mod tests {
         let mut reader = TagReader::new(syntax, false);
         let mut reply = Reply::default();
         for piece in pieces {
-            reader.hear(piece).deltas.into_iter().for_each(|delta| reply.push(delta));
+            reader.hear(piece).deltas.into_iter().for_each(|delta| drop(reply.push(delta)));
         }
-        reader.end(true).0.into_iter().for_each(|delta| reply.push(delta));
+        reader.end(true).0.into_iter().for_each(|delta| drop(reply.push(delta)));
         reply.into_parts()
     }
 

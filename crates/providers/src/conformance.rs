@@ -95,7 +95,7 @@ fn thought(part: &Part) -> Option<&str> {
 
 fn folded(deltas: Vec<Delta>) -> Reply {
     let mut reply = Reply::default();
-    deltas.into_iter().for_each(|delta| reply.push(delta));
+    deltas.into_iter().for_each(|delta| drop(reply.push(delta)));
     reply
 }
 

@@ -1,5 +1,5 @@
-//! Deltas folded into one reply.
-use crate::{CallId, Delta, Part, StopReason, ToolCall, Usage};
+//! [`Reply`]: folds the deltas of a model into one reply, and says what a person sees of each.
+use crate::{CallId, Delta, Part, StopReason, ToolCall, Update, Usage};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 
@@ -16,7 +16,7 @@ const KEPT_OF_UNREADABLE: usize = 2_000;
 /// Nesting beyond this is refused by `serde_json` too; named here because the message says it.
 const MAX_DEPTH: usize = 128;
 
-/// A reply under construction; tracks tool calls while their arguments stream in (O-08, O-13 to O-17).
+/// A reply under construction. Tracks tool calls while their arguments stream in.
 #[derive(Debug, Default)]
 pub struct Reply {
     said: Vec<Part>,
@@ -24,6 +24,8 @@ pub struct Reply {
     /// Of calls, also what was not kept.
     call_bytes: usize,
     calls: BTreeMap<usize, OpenCall>,
+    /// Under these the calls are shown while they stream.
+    shown: HashSet<CallId>,
     usage: Usage,
     stop: Option<StopReason>,
 }
@@ -35,26 +37,43 @@ struct OpenCall {
     json: String,
     too_large: bool,
     problem: Option<String>,
+    /// The id under which it is shown.
+    shown: CallId,
+    end: ObjectEnd,
+    has_ended: bool,
 }
 
 impl Reply {
-    /// Takes in one more piece.
-    pub fn push(&mut self, delta: Delta) {
+    /// Adds one more delta, and returns what a person sees of it.
+    pub fn push(&mut self, delta: Delta) -> Vec<Update> {
         match delta {
-            Delta::Text(text) => self.say(text),
-            Delta::Thinking(text) => self.think(text),
+            Delta::Text(text) => return self.say(text).into_iter().collect(),
+            Delta::Thinking(text) => return self.think(text).into_iter().collect(),
             Delta::Signature(signature) => self.sign(signature),
-            Delta::CallStart { index, id, name } => self.start_call(index, id, name),
-            Delta::CallArguments { index, json } => self.add_arguments(index, &json),
+            Delta::CallStart { index, id, name } => {
+                return self.start_call(index, id, name).into_iter().collect();
+            }
+            Delta::CallArguments { index, json } => return self.add_arguments(index, json),
             Delta::CallProblem { index, problem } => {
                 if let Some(open) = self.calls.get_mut(&index) {
                     open.problem = Some(problem);
                 }
             }
             Delta::Usage(usage) => self.usage = usage,
-            Delta::Retrying { .. } => *self = Self::default(),
-            Delta::Stop(stop) => self.stop = Some(stop),
+            Delta::Retrying { reason, after, .. } => {
+                *self = Self::default();
+                return vec![Update::Retrying { reason, after_ms: after.as_millis() as u64 }];
+            }
+            Delta::Stop(stop) => return self.end(stop),
         }
+        Vec::new()
+    }
+
+    /// The reply has ended, and with it its calls. Calls in a reply that was aborted are discarded.
+    fn end(&mut self, stop: StopReason) -> Vec<Update> {
+        self.stop = Some(stop);
+        let open = self.calls.values_mut().filter(|call| !call.has_ended && !stop.is_endless());
+        open.map(OpenCall::end).collect()
     }
 
     /// Returns the tokens, as far as the provider told them.
@@ -101,26 +120,28 @@ impl Reply {
         self.said
     }
 
-    fn say(&mut self, text: String) {
+    fn say(&mut self, text: String) -> Option<Update> {
         if text.is_empty() {
-            return;
+            return None;
         }
         self.said_bytes += text.len();
         match self.said.last_mut() {
             Some(Part::Text { text: said }) => said.push_str(&text),
-            _ => self.said.push(Part::Text { text }),
+            _ => self.said.push(Part::Text { text: text.clone() }),
         }
+        Some(Update::Text { text })
     }
 
-    fn think(&mut self, text: String) {
+    fn think(&mut self, text: String) -> Option<Update> {
         if text.is_empty() {
-            return;
+            return None;
         }
         self.said_bytes += text.len();
         match self.said.last_mut() {
             Some(Part::Thinking { text: thought, signature: None }) => thought.push_str(&text),
-            _ => self.said.push(Part::Thinking { text, signature: None }),
+            _ => self.said.push(Part::Thinking { text: text.clone(), signature: None }),
         }
+        Some(Update::Thinking { text })
     }
 
     fn sign(&mut self, proof: String) {
@@ -131,35 +152,95 @@ impl Reply {
     }
 
     /// A second start at the same index completes the first one: some servers repeat the name in each piece.
-    fn start_call(&mut self, index: usize, id: CallId, name: String) {
+    fn start_call(&mut self, index: usize, id: CallId, name: String) -> Option<Update> {
         self.call_bytes += CALL + id.0.len() + name.len();
-        let open = self.calls.entry(index).or_insert_with(|| OpenCall {
-            id: CallId(String::new()),
-            name: String::new(),
-            json: String::new(),
-            too_large: false,
-            problem: None,
-        });
-        if open.id.0.is_empty() {
-            open.id = id;
+        if let Some(open) = self.calls.get_mut(&index) {
+            if open.id.0.is_empty() {
+                open.id = id;
+            }
+            if open.name.is_empty() {
+                open.name = name;
+            }
+            return None;
         }
-        if open.name.is_empty() {
-            open.name = name;
-        }
+        let shown = unique(id.clone(), self.calls.len(), &self.shown);
+        self.shown.insert(shown.clone());
+        let update = Update::ToolCall { call: shown.clone(), name: name.clone() };
+        self.calls.insert(
+            index,
+            OpenCall {
+                id,
+                name,
+                json: String::new(),
+                too_large: false,
+                problem: None,
+                shown,
+                end: ObjectEnd::default(),
+                has_ended: false,
+            },
+        );
+        Some(update)
     }
 
-    fn add_arguments(&mut self, index: usize, json: &str) {
-        let Some(open) = self.calls.get_mut(&index) else { return };
+    fn add_arguments(&mut self, index: usize, json: String) -> Vec<Update> {
+        let Some(open) = self.calls.get_mut(&index).filter(|_| !json.is_empty()) else { return Vec::new() };
         self.call_bytes += json.len();
         open.too_large |= open.json.len() + json.len() > MAX_ARGUMENTS;
         if !open.too_large {
-            open.json.push_str(json);
+            open.json.push_str(&json);
         }
+        let is_whole = !open.has_ended && open.end.is_in(&json);
+        let delta = Update::ToolArguments { call: open.shown.clone(), delta: json };
+        std::iter::once(delta).chain(is_whole.then(|| open.end())).collect()
     }
 }
 
-/// The vendor's id where it is good, else one made from the call's place in the reply.
-pub fn unique(id: CallId, place: usize, taken: &HashSet<CallId>) -> CallId {
+impl OpenCall {
+    /// Ends the call on the screen, with the arguments as they are recorded.
+    fn end(&mut self) -> Update {
+        self.has_ended = true;
+        let read = match &self.problem {
+            Some(problem) => Err(problem.clone()),
+            None => read_arguments(&self.json, self.too_large, false),
+        };
+        let call = made(self.shown.clone(), String::new(), &self.json, read);
+        Update::ToolCallEnd { call: call.id, arguments: call.arguments }
+    }
+}
+
+/// Finds where a JSON object ends that comes in pieces.
+#[derive(Debug, Default)]
+struct ObjectEnd {
+    depth: usize,
+    in_text: bool,
+    is_escaped: bool,
+}
+
+impl ObjectEnd {
+    /// Whether the object ends in `piece`.
+    fn is_in(&mut self, piece: &str) -> bool {
+        let before = self.depth > 0;
+        let mut ends = false;
+        for byte in piece.bytes() {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' if self.in_text => self.is_escaped = true,
+                b'"' => self.in_text = !self.in_text,
+                _ if self.in_text => {}
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    ends = self.depth == 0;
+                }
+                _ => {}
+            }
+        }
+        ends && self.depth == 0 && (before || piece.trim_start().starts_with('{'))
+    }
+}
+
+/// The provider's id if it is good, otherwise one made from the call's place in the reply.
+fn unique(id: CallId, place: usize, taken: &HashSet<CallId>) -> CallId {
     if !id.0.trim().is_empty() && !taken.contains(&id) {
         return id;
     }
@@ -251,7 +332,7 @@ mod tests {
     }
     fn parts(deltas: Vec<Delta>) -> Vec<Part> {
         let mut reply = Reply::default();
-        deltas.into_iter().for_each(|delta| reply.push(delta));
+        deltas.into_iter().for_each(|delta| drop(reply.push(delta)));
         reply.into_parts()
     }
     fn calls(deltas: Vec<Delta>) -> Vec<(String, String, Value, bool)> {
@@ -396,5 +477,71 @@ mod tests {
             reply.push(delta);
         }
         assert_eq!(reply.into_spoken_parts(), [Part::text("so")]);
+    }
+
+    fn shown(deltas: Vec<Delta>) -> Vec<String> {
+        let mut reply = Reply::default();
+        let updates = deltas.into_iter().flat_map(|delta| reply.push(delta));
+        let shown = updates.map(|update| match update {
+            Update::ToolCall { call, .. } => format!("start {call}"),
+            Update::ToolArguments { call, delta } => format!("{call} {delta}"),
+            Update::ToolCallEnd { call, arguments } => format!("end {call} {arguments}"),
+            other => format!("{other:?}"),
+        });
+        shown.collect()
+    }
+
+    // O-05
+    #[test]
+    fn a_call_ends_where_its_arguments_do() {
+        let stop = || Delta::Stop(StopReason::ToolUse);
+        let table = [
+            (vec![start(0, "a", "read"), stop()], vec!["start a", "end a {}"]),
+            (
+                vec![
+                    start(0, "a", "read"),
+                    arguments(0, r#"{"x":"}"#),
+                    arguments(0, r#"\"{"}"#),
+                    start(1, "", "read"),
+                    stop(),
+                ],
+                vec![
+                    "start a",
+                    r#"a {"x":"}"#,
+                    r#"a \"{"}"#,
+                    r#"end a {"x":"}\"{"}"#,
+                    "start call_1",
+                    "end call_1 {}",
+                ],
+            ),
+            (
+                vec![
+                    start(0, "a", "read"),
+                    start(1, "b", "read"),
+                    arguments(0, "{"),
+                    arguments(1, "{}"),
+                    arguments(0, "}"),
+                    stop(),
+                ],
+                vec!["start a", "start b", "a {", "b {}", "end b {}", "a }", "end a {}"],
+            ),
+            (
+                vec![start(0, "a", "read"), arguments(0, "{oops"), stop()],
+                vec!["start a", "a {oops", "end a \"{oops\""],
+            ),
+            (
+                vec![start(0, "a", "read"), start(0, "a", "read"), arguments(0, ""), stop()],
+                vec!["start a", "end a {}"],
+            ),
+            (
+                vec![start(0, "a", "read"), arguments(0, "{"), Delta::Stop(StopReason::Endless)],
+                vec!["start a", "a {"],
+            ),
+        ];
+        for (deltas, expected) in table {
+            assert_eq!(shown(deltas), expected);
+        }
+        let problem = Delta::CallProblem { index: 0, problem: "it has no name".into() };
+        assert_eq!(shown(vec![start(0, "a", "read"), problem, stop()])[1], format!("end a {}", json!("")));
     }
 }

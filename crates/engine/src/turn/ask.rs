@@ -1,5 +1,4 @@
 //! One request to the model: the window that it fills, what is set aside for it, what comes back, and what it cost.
-use super::live_reply::LiveReply;
 use crate::{
     journal::JournalError,
     session::{
@@ -52,14 +51,7 @@ pub(crate) async fn ask_once(
         request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
     }
     let mut reply = Reply::default();
-    let mut live = LiveReply::default();
-    let show = |log: &Log, delta: &Delta| {
-        let updates = live.updates(delta);
-        let is_seen = !updates.is_empty();
-        updates.into_iter().for_each(|update| log.journal.live(update));
-        is_seen
-    };
-    let heard = hear(log, session, request, &mut reply, (&mut reserved, cancel), show).await?;
+    let heard = read_stream(log, session, request, &mut reply, (&mut reserved, cancel), true).await?;
     let usage = reply.usage();
     let fact = match heard {
         StreamEnd::Reached(reached) => return Ok(Err(NoReply::Reached(reached))),
@@ -100,14 +92,14 @@ fn wanted(max_output: u32) -> u64 {
     u64::from(if max_output == 0 { UNLIMITED_REPLY } else { max_output })
 }
 
-/// Listens to one reply, and tells `on_delta` of each piece. What was given up on the way is recorded with its cost.
-pub(crate) async fn hear(
+/// Reads one reply to its end. `is_shown`: each delta goes out live. Records the cost of attempts that were given up on the way.
+pub(crate) async fn read_stream(
     log: &mut Log,
     session: &SessionContext,
     request: Request,
     reply: &mut Reply,
     (reserved, cancel): (&mut Reserved, &CancellationToken),
-    mut on_delta: impl FnMut(&Log, &Delta) -> bool,
+    is_shown: bool,
 ) -> Result<StreamEnd, JournalError> {
     let mut deltas = session.model.provider.stream(request);
     loop {
@@ -121,20 +113,26 @@ pub(crate) async fn hear(
             Some(Err(error)) => return Ok(StreamEnd::Failed(error)),
             None => return Ok(StreamEnd::Failed(ended_early(&session.model.spec))),
         };
-        if on_delta(log, &delta) {
-            // Whoever watches gets a turn: a reply that is there at once would overrun them.
+        let is_last = matches!(delta, Delta::Stop(_));
+        let retried = match &delta {
+            Delta::Retrying { reason, charged, .. } => {
+                Some((std::mem::take(reply), *charged, reason.clone()))
+            }
+            _ => None,
+        };
+        let updates = reply.push(delta);
+        if is_shown && !updates.is_empty() {
+            updates.into_iter().for_each(|update| log.journal.live(update));
+            // Clients that watch get a turn: a reply that is there at once would overrun them.
             tokio::task::coop::consume_budget().await;
         }
-        if let Delta::Retrying { reason, charged, .. } = &delta {
-            let (charged, reason) = (*charged, reason.clone());
-            given_up(log, reserved, std::mem::take(reply), charged, &reason)?;
+        if let Some((abandoned, charged, reason)) = retried {
+            given_up(log, reserved, abandoned, charged, &reason)?;
             if let Err(reached) = reserved.fits_again(&session.limits.budget) {
                 return Ok(StreamEnd::Reached(reached));
             }
         }
-        let stop = matches!(delta, Delta::Stop(_));
-        reply.push(delta);
-        if stop {
+        if is_last {
             return Ok(StreamEnd::Whole);
         }
         if reply.is_too_large() {

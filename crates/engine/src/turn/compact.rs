@@ -79,7 +79,7 @@ async fn ask(
     let Ok(mut reserved) = reserved else { return Ok(None) };
     request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
     let mut reply = Reply::default();
-    let heard = ask::hear(log, session, request, &mut reply, (&mut reserved, cancel), |_, _| false).await?;
+    let heard = ask::read_stream(log, session, request, &mut reply, (&mut reserved, cancel), false).await?;
     match heard {
         StreamEnd::Whole if !reply.stop().is_endless() => {}
         StreamEnd::Failed(error) => {
