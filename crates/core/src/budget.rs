@@ -1,4 +1,4 @@
-//! What work may cost, and what it has cost: model calls, tokens, money, time.
+//! [`Budget`] and [`Spending`]: what work may cost, and what it has cost: model calls, tokens, money, time.
 use crate::Usage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -174,7 +174,7 @@ impl std::ops::AddAssign for Spending {
 }
 
 /// A reply shorter than this is not worth its prompt.
-const SHORTEST_REPLY: u64 = 256;
+const MIN_REPLY_TOKENS: u64 = 256;
 
 impl Budget {
     /// Returns how many tokens a reply may have to a prompt of `prompt` tokens, `wanted` at most, where `spent` is gone
@@ -186,7 +186,7 @@ impl Budget {
         prompt: u64,
         wanted: u64,
     ) -> Result<u64, Reached> {
-        self.between(spent, price, prompt, SHORTEST_REPLY.min(wanted)..=wanted)
+        self.between(spent, price, prompt, MIN_REPLY_TOKENS.min(wanted)..=wanted)
     }
 
     /// Fails where there is no room for a reply of `reply` tokens to such a prompt.

@@ -1,4 +1,4 @@
-//! How calls stand in a model's text, told to the provider: who can hold the model to it, does.
+//! [`CallForm`]: how calls are written in a model's text. A provider that can constrain the model's output enforces it.
 pub mod grammar;
 
 use crate::{

@@ -1,4 +1,4 @@
-//! What is said: messages, replies as they stream in, the transcript that is folded from facts, and what of it fits a
+//! Conversations: messages, replies as they stream in, the transcript that is folded from facts, and what of it fits a
 //! model's context window.
 mod call_tracker;
 pub mod clip;

@@ -1,4 +1,4 @@
-//! What happened: the entries of a journal, the changes they record, and what is folded from them.
+//! Facts: the entries of a journal, the changes that they record, and what is folded from them.
 mod active_path;
 pub(crate) mod activity;
 mod asking;

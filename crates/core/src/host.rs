@@ -1,4 +1,4 @@
-//! Hosts as people and programs name them: one way to read them, for lists and for what is asked of a proxy.
+//! [`Host`]: a host as people and programs name it, parsed the same way for lists and for requests to a proxy.
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -20,10 +20,10 @@ enum Name {
 }
 
 /// The ports of HTTPS and HTTP.
-const WEB: [u16; 2] = [443, 80];
+const WEB_PORTS: [u16; 2] = [443, 80];
 
-/// Bytes of a name, and of one label, at most (RFC 1035).
-const LONGEST: [usize; 2] = [253, 63];
+/// Maximum bytes of a name, and of one label (RFC 1035).
+const MAX_NAME_BYTES: [usize; 2] = [253, 63];
 
 impl Host {
     /// Reads `example.org`, `example.org:8443`, `192.0.2.1` or `[2001:db8::1]:443`.
@@ -46,8 +46,8 @@ impl Host {
 
     /// Whether this host was allowed by `allowed`: the same one, at the port that it names, else at one of the web's.
     pub fn is_within(&self, allowed: &Self) -> bool {
-        let port = self.port.unwrap_or(WEB[0]);
-        self.name == allowed.name && allowed.port.map_or(WEB.contains(&port), |allowed| allowed == port)
+        let port = self.port.unwrap_or(WEB_PORTS[0]);
+        self.name == allowed.name && allowed.port.map_or(WEB_PORTS.contains(&port), |allowed| allowed == port)
     }
 
     /// The same at `port`, where none was named.
@@ -90,7 +90,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// Name and port; nothing where it cannot be told which is which.
+/// Name and port; `None` if it is unclear which is which.
 fn split(text: &str) -> Option<(&str, Option<&str>)> {
     if let Some(rest) = text.strip_prefix('[') {
         let (_, behind) = rest.split_once(']')?;
@@ -128,12 +128,12 @@ impl Name {
         }
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         let is_label = |label: &str| {
-            (1..=LONGEST[1]).contains(&label.len())
+            (1..=MAX_NAME_BYTES[1]).contains(&label.len())
                 && label.bytes().all(is_letter)
                 && !label.starts_with('-')
                 && !label.ends_with('-')
         };
-        if name.len() > LONGEST[0] || !name.split('.').all(is_label) {
+        if name.len() > MAX_NAME_BYTES[0] || !name.split('.').all(is_label) {
             return Err("it is no name of a host");
         }
         // Resolvers read `127.1`, `0x7f.1` and `2130706433` as addresses.

@@ -1,4 +1,4 @@
-//! JSON as text, the way models have read it in training.
+//! [`Spaced`]: writes JSON as text, the way models have read it in training.
 use serde::Serialize;
 use serde_json::{Value, ser::Formatter};
 use std::io;

@@ -1,4 +1,4 @@
-//! The words and the rules: what a conversation is, what a tool promises, what happens next.
+//! The vocabulary and the rules: what a conversation is, what a tool promises, what happens next.
 //!
 //! Nothing here reads a file, opens a socket, looks at a clock or starts a task. Every module has one public path, below
 //! the crate's root. Where to begin: [`message`] and [`transcript`] (a conversation), [`mod@tool`] (what a tool is),

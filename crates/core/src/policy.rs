@@ -1,4 +1,4 @@
-//! Who may do what: rules over effects, and a mode for what no rule settles.
+//! [`Policy`]: rules over effects, and a [`Mode`] for what no rule settles.
 mod commands;
 mod git;
 mod readable;
@@ -269,7 +269,7 @@ impl PartialEq for Ground<'_> {
     }
 }
 
-const UNREAD: &str = ", which holds for what cannot be read as plain commands; write them out";
+const UNREADABLE_NOTE: &str = ", which holds for what cannot be read as plain commands; write them out";
 
 impl Ground<'_> {
     fn verdict(self, effects: &[&Effect]) -> Verdict {
@@ -295,8 +295,8 @@ impl Ground<'_> {
             }
             Self::Unread(rule) => match Self::Rule(rule).verdict(effects) {
                 Verdict::Allow => Verdict::Allow,
-                Verdict::Ask { reason } => Verdict::Ask { reason: reason + UNREAD },
-                Verdict::Deny { reason } => Verdict::Deny { reason: reason + UNREAD },
+                Verdict::Ask { reason } => Verdict::Ask { reason: reason + UNREADABLE_NOTE },
+                Verdict::Deny { reason } => Verdict::Deny { reason: reason + UNREADABLE_NOTE },
             },
             Self::Rule(Rule { ruling, text, .. }) => match ruling {
                 Ruling::Allow => Verdict::Allow,
@@ -312,11 +312,12 @@ impl Ground<'_> {
 }
 
 /// More effects than this are counted in a reason; the question names them all.
-const NAMED: usize = 4;
+const MAX_NAMED_EFFECTS: usize = 4;
 
 fn named(effects: &[&Effect]) -> String {
-    let names: Vec<String> = effects.iter().take(NAMED).map(|effect| format!("`{effect}`")).collect();
-    match (names.split_last(), effects.len().saturating_sub(NAMED)) {
+    let names: Vec<String> =
+        effects.iter().take(MAX_NAMED_EFFECTS).map(|effect| format!("`{effect}`")).collect();
+    match (names.split_last(), effects.len().saturating_sub(MAX_NAMED_EFFECTS)) {
         (Some((last, [])), 0) => last.clone(),
         (Some((last, before)), 0) => format!("{} and {last}", before.join(", ")),
         (_, more) => format!("{} and {more} more", names.join(", ")),

@@ -1,6 +1,6 @@
-//! For the code that `#[tool]` writes; nothing of it is a promise.
+//! Support for the code that `#[tool]` generates; not a public interface.
 //!
-//! What a function returns is told from its type by *autoref specialisation*: method lookup tries `&&Returned<T>`
+//! What a function returns is found from its type by *autoref specialisation*: method lookup tries `&&Returned<T>`
 //! before `&Returned<T>` before `Returned<T>`, so the most special rule stands on the most references.
 
 pub use futures::future::BoxFuture;
@@ -52,7 +52,7 @@ impl<T> FromToolError for &&Returned<Result<T, ToolError>> {
     }
 }
 
-/// First step, second rule: an error is told as it displays itself.
+/// First step, second rule: an error is worded as it displays itself.
 pub trait FromResult {
     /// Inside the `Result`.
     type Value;
@@ -106,7 +106,7 @@ impl<T: AsRef<str>> AsText for &Returned<T> {
     }
 }
 
-/// Second step, last rule: anything else is JSON, indented by two.
+/// Second step, last rule: anything else is JSON, indented by two.
 pub trait AsJson {
     /// What the tool hands back.
     fn output(&self) -> Result<ToolOutput, ToolError>;

@@ -1,4 +1,4 @@
-//! What a model provider promises: one method.
+//! [`Provider`]: the contract of a model provider, one method.
 use crate::{CallForm, CallId, Message, StopReason, ToolSpec, Usage};
 use futures::stream::BoxStream;
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
     }
 }
 
-/// All that a model is told. Cheap to clone: what is long is shared.
+/// All that a model reads. Cheap to clone: what is long is shared.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The model's name as its vendor spells it.
@@ -30,7 +30,7 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// What the model may call; empty for nothing.
     pub tools: Arc<[ToolSpec]>,
-    /// At most so many tokens in the reply.
+    /// Maximum tokens of the reply.
     pub max_output: u32,
     /// Where the model writes its calls as text: how. A provider that can hold it to that, does; another one need not look.
     pub form: Option<Arc<CallForm>>,

@@ -1,7 +1,8 @@
-//! Which addresses belong to the public internet.
+//! [`is_public`]: says which addresses belong to the public internet.
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether anybody may reach it: not this machine, not the network behind it, not a group of machines.
+/// Whether it is reachable from the whole internet: not this machine, not the network behind it, not a group of
+/// machines.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -12,8 +13,8 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Whether it is at least another machine, be it one of a private network: neither this one, nor what only its neighbors
-/// reach, where machines in a cloud learn their keys.
+/// Whether it is at least another machine, possibly one of a private network: neither this one, nor what only its
+/// neighbors reach, where machines in a cloud learn their keys.
 pub fn is_elsewhere(address: IpAddr) -> bool {
     let is_here = |address: Ipv4Addr| {
         let [first, ..] = address.octets();

@@ -1,4 +1,4 @@
-//! Texts that name files of a folder, told of another folder.
+//! [`relocated`]: rewrites the paths in a text from one folder to another.
 
 /// Returns `text` with the folder `to` in place of `from`. A path ends where no letter of a name follows, and begins where
 /// none stands before it: `/work` is not in `/works`, nor in `/other/work`. The folder of all folders stays as it is, since

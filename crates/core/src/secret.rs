@@ -1,4 +1,4 @@
-//! Secrets: told apart from other values by their name and their looks, and kept out of what others read.
+//! [`Secrets`]: values that are secret by their name or their looks, hidden from logs, models and child processes.
 //!
 //! A *secret* here is what lets its holder in somewhere: a key, a password, a token, and what leads to one, such as the
 //! socket of an agent that holds keys.
@@ -8,14 +8,14 @@ mod looks;
 mod names;
 
 /// What stands in place of a secret.
-const HIDDEN: &str = "[key]";
+const PLACEHOLDER: &str = "[key]";
 
 /// Shorter values are not searched for: they stand in many texts that are not secrets.
-const SHORTEST: usize = 8;
+const MIN_SECRET_BYTES: usize = 8;
 
 /// A value that is only taken for a secret because of its variable's name must look like one to be searched for: a
 /// password may be `development`, and every word of it would be hidden.
-const SHORTEST_GUESS: usize = 16;
+const MIN_GUESSED_BYTES: usize = 16;
 
 /// Whether a variable holds a secret, by its name or by its value.
 pub fn is_secret(name: &str, value: &str) -> bool {
@@ -28,7 +28,7 @@ pub fn without_credentials(url: &str) -> Option<String> {
     Some(format!("{}{}", &url[..start], &url[end..]))
 }
 
-/// Values that must not be shown, whoever prints them. They cannot be printed by accident.
+/// Values that must not be shown, in any output. They cannot be printed by accident.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets(Arc<[String]>);
 
@@ -36,7 +36,7 @@ impl Secrets {
     /// `known` are secrets for sure; of `guessed` those are taken that look like one.
     pub fn new(known: impl IntoIterator<Item = String>, guessed: impl IntoIterator<Item = String>) -> Self {
         let known = known.into_iter().map(|value| value.trim().to_owned());
-        let known = known.filter(|value| value.len() >= SHORTEST);
+        let known = known.filter(|value| value.len() >= MIN_SECRET_BYTES);
         let guessed = guessed.into_iter().map(|value| value.trim().to_owned());
         let mut values: Vec<String> = known.chain(guessed.filter(|value| is_unlike_words(value))).collect();
         // The longest first: a part of it may be a secret, too.
@@ -45,7 +45,7 @@ impl Secrets {
         Self(values.into())
     }
 
-    /// Whether there is none.
+    /// Whether there are no secrets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -64,7 +64,7 @@ impl Secrets {
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut hidden = Cow::Borrowed(text);
         for secret in self.0.iter().filter(|secret| text.contains(secret.as_str())) {
-            hidden = hidden.replace(secret, HIDDEN).into();
+            hidden = hidden.replace(secret, PLACEHOLDER).into();
         }
         hidden
     }
@@ -78,7 +78,7 @@ impl fmt::Debug for Secrets {
 
 /// Long, with letters and digits, without spaces and no path.
 fn is_unlike_words(value: &str) -> bool {
-    value.len() >= SHORTEST_GUESS
+    value.len() >= MIN_GUESSED_BYTES
         && value.bytes().all(|byte| byte.is_ascii_graphic())
         && value.bytes().any(|byte| byte.is_ascii_digit())
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())

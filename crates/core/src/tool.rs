@@ -1,4 +1,4 @@
-//! What a tool promises.
+//! [`Tool`]: the contract of a tool. [`ToolContext`]: what a call gets.
 pub mod access;
 pub mod alias;
 pub mod background;
@@ -46,14 +46,14 @@ pub trait Tool: Send + Sync + 'static {
     /// The arguments. Its doc comment is the description that the model reads, and the doc comments of its
     /// fields are those of the parameters: short, imperative, with the unit.
     ///
-    /// What a model may give without being told of it: a field with `#[schemars(extend("x-hidden" = true))]`, and
+    /// What a model may give though it is not advertised: a field with `#[schemars(extend("x-hidden" = true))]`, and
     /// another schema of a field with `#[schemars(extend("x-accepts" = {…}))]`.
     type Args: DeserializeOwned + JsonSchema + Send;
     /// What other systems call this tool and its parameters.
     const ALIASES: Aliases = Aliases::NONE;
-    /// Whether a terminal shows nothing that moves while a call runs (C-10).
+    /// Whether a terminal shows nothing that moves while a call runs.
     const SUPPRESS_ANIMATION: bool = false;
-    /// Whether a call has a limit of time of its own, or waits for somebody. Where it has not, [`crate::Limits::call_seconds`]
+    /// Whether a call has a time limit of its own, or waits for a person. If not, [`crate::Limits::call_seconds`]
     /// holds.
     const ENDS_ITSELF: bool = false;
 
@@ -85,7 +85,7 @@ pub struct ToolContext {
     pub agent: String,
     /// The call itself.
     pub call: CallId,
-    /// Where the conversation takes place, e.g. a Telegram chat (T-04).
+    /// Where the conversation takes place, e.g. a Telegram chat.
     pub channel: Option<crate::Channel>,
     /// The call's own view of the workspace, and the folder in which commands start.
     pub workspace: PathBuf,
@@ -95,7 +95,7 @@ pub struct ToolContext {
     pub access: Access,
     /// What lies below the folders that the call may read, and may be read as well.
     pub readable: Arc<crate::Readable>,
-    /// Folder of the session for what is too long to be told. It may not be there yet; reading in it needs no
+    /// Folder of the session for what is too long for a result. It may not be there yet; reading in it needs no
     /// approval.
     pub artifacts: PathBuf,
     /// Work that outlives the call.
@@ -108,12 +108,12 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Called through [`ToolContext::progress`].
     pub on_progress: Arc<dyn Fn(String) + Send + Sync>,
-    /// Knows where files lie for this call.
+    /// Finds the files of this call.
     pub view: Arc<dyn View>,
 }
 
 impl ToolContext {
-    /// Shows `chunk` to whoever watches (C-28, C-62). Not recorded, not sent to the model.
+    /// Shows `chunk` to clients that watch. Not recorded, not sent to the model.
     pub fn progress(&self, chunk: impl Into<String>) {
         (self.on_progress)(chunk.into());
     }
@@ -157,14 +157,14 @@ impl Example {
     }
 }
 
-/// Worked examples, made when somebody first looks: large models never do.
+/// Worked examples, made on first use: large models never need them.
 #[derive(Clone)]
 pub struct Examples(Arc<LazyExamples>);
 
 type LazyExamples = LazyLock<Vec<Example>, Box<dyn FnOnce() -> Vec<Example> + Send>>;
 
 impl Examples {
-    /// Those that `make` gives, called once at most.
+    /// Those that `make` returns. It is called at most once.
     pub fn when_needed(make: impl FnOnce() -> Vec<Example> + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(make))))
     }
@@ -208,7 +208,7 @@ impl ToolSpec {
         Self { name: name.into(), description, parameters: told, examples: Examples::default() }
     }
 
-    /// Returns `{"type":"function","function":{name,description,parameters}}` (A-18, T-07).
+    /// Returns `{"type":"function","function":{name,description,parameters}}`.
     pub fn definition(&self) -> Value {
         serde_json::json!({"type": "function", "function": {
             "name": self.name, "description": self.description, "parameters": self.parameters,
@@ -220,7 +220,7 @@ impl ToolSpec {
 pub trait AnyTool: Send + Sync {
     /// Returns how the tool presents itself. Constant while the tool is registered.
     fn spec(&self) -> &ToolSpec;
-    /// Returns the JSON Schema that arguments are held against. It may allow more than the model is told of.
+    /// Returns the JSON Schema that arguments are held against. It may allow more than the model is shown.
     fn accepts(&self) -> Value {
         self.spec().parameters.clone()
     }

@@ -1,4 +1,4 @@
-//! Grammars that make a malformed call impossible: JSON Schemas as GBNF.
+//! [`Rules`]: writes JSON Schemas as GBNF grammars, which make a malformed call impossible.
 //!
 //! GBNF is llama.cpp's notation for grammars: `name ::= "text" other-rule [a-z]*`. The ones made here leave no
 //! choice where none is needed: one space after `:` and `,` as Python writes JSON, no other free space (small
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
 /// JSON of any shape, and the pieces that other rules are made of.
-const PIECES: &str = r#"
+const COMMON_RULES: &str = r#"
 value ::= object | array | string | number | "true" | "false" | "null"
 object ::= "{" (string ": " value (", " string ": " value)*)? "}"
 array ::= "[" (value (", " value)*)? "]"
@@ -19,9 +19,9 @@ number ::= integer ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,3})?
 "#;
 
 /// A longer `maxLength` is not imposed: each allowed character costs the grammar a rule.
-const LONGEST_COUNTED: u64 = 500;
+const MAX_COUNTED_LENGTH: u64 = 500;
 /// Schemas nested deeper than this are held to JSON only.
-const DEEPEST: usize = 12;
+const MAX_SCHEMA_DEPTH: usize = 12;
 
 /// Grammars under construction: named rules, and a limit on strings that have none of their own.
 pub struct Rules {
@@ -49,7 +49,7 @@ impl Rules {
 
     /// The whole grammar, beginning at `root`.
     pub fn into_grammar(self, root: &str) -> String {
-        format!("root ::= {root}\n{}{}", self.text, PIECES.trim_start())
+        format!("root ::= {root}\n{}{}", self.text, COMMON_RULES.trim_start())
     }
 
     /// An expression for the arguments of a call: an object, whatever the schema says.
@@ -93,7 +93,7 @@ impl Rules {
     }
 
     fn nested(&mut self, schema: &Value, depth: usize) -> String {
-        if depth > DEEPEST {
+        if depth > MAX_SCHEMA_DEPTH {
             return "value".into();
         }
         if let Some(Value::String(rule)) = schema.get(RULE) {
@@ -141,8 +141,8 @@ impl Rules {
 
     fn string(&mut self, schema: &Value) -> String {
         let most = schema.get("maxLength").and_then(Value::as_u64).or(self.longest_string);
-        let least = schema.get("minLength").and_then(Value::as_u64).unwrap_or(0).min(LONGEST_COUNTED);
-        match most.filter(|most| *most <= LONGEST_COUNTED) {
+        let least = schema.get("minLength").and_then(Value::as_u64).unwrap_or(0).min(MAX_COUNTED_LENGTH);
+        match most.filter(|most| *most <= MAX_COUNTED_LENGTH) {
             Some(most) => self.add(&format!(r#""\"" char{{{},{most}}} "\"""#, least.min(most))),
             None if least > 0 => self.add(&format!(r#""\"" char{{{least},}} "\"""#)),
             None => "string".into(),
@@ -265,7 +265,7 @@ mod tests {
         let mut rules = Rules::new(Some(20));
         let root = rules.schema(&schema);
         let whole = rules.into_grammar(&root);
-        whole.strip_suffix(PIECES.trim_start()).expect("the pieces come last").trim_end().to_owned()
+        whole.strip_suffix(COMMON_RULES.trim_start()).expect("the pieces come last").trim_end().to_owned()
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Calls put together by their ids while a model streams them.
+//! [`CallTracker`]: assembles calls by their ids while a model streams them.
 use crate::{ToolCall, reply::MAX_ARGUMENTS};
 use indexmap::IndexMap;
 
-/// Puts calls together while a model streams them, for programs that read a stream of their own (O-08, O-13 to O-17).
+/// Puts calls together while a model streams them, for programs that read a stream of their own.
 /// [`crate::Reply`] does the same for the pieces that a [`crate::Provider`] gives.
 ///
 /// ```
@@ -16,7 +16,7 @@ use indexmap::IndexMap;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct CallTracker {
-    /// Names and arguments, in the order in which the calls began (X-33).
+    /// Names and arguments, in the order in which the calls began.
     pending: IndexMap<String, (String, String)>,
 }
 

@@ -1,8 +1,8 @@
-//! Long text cut to head and tail, with a note of what is missing.
+//! [`Clip`]: cuts long text to head and tail, with a note of what is missing.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How long a text may be, and which end matters.
+/// How long a text may be, and which end matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clip {
@@ -27,7 +27,7 @@ pub enum Keep {
 }
 
 impl Default for Clip {
-    /// 2,000 lines or 50,000 bytes, head and tail.
+    /// 2,000 lines or 50,000 bytes, head and tail.
     fn default() -> Self {
         Self { lines: 2_000, bytes: 50_000, keep: Keep::Both }
     }
@@ -46,9 +46,9 @@ pub struct Clipped<'a> {
     pub missing_lines: usize,
 }
 
-/// About how many tokens a text takes (C-43, P-17): four letters of English or code make one, and so does each
-/// character of scripts that no vocabulary knows well. On this project's own sources it is 1 % below o200k in all, and
-/// within a fifth for each file (2026-11-22).
+/// About how many tokens a text takes: four letters of English or code make one, and so does each character of scripts
+/// that vocabularies cover badly. On this project's own sources it is 1 % below o200k in all, and within a fifth for
+/// each file (2026-11-22).
 pub fn tokens(text: &str) -> usize {
     if text.is_ascii() {
         return text.len().div_ceil(4);

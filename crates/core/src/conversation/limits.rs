@@ -1,19 +1,19 @@
-//! When a turn ends that does not end by itself.
+//! [`Limits`]: when the engine ends a turn that does not end by itself.
 use crate::Budget;
 use serde::{Deserialize, Serialize};
 
-/// When a turn ends that does not end by itself.
+/// When a turn ends that does not end by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Model calls per turn; none or 0 for no limit.
     pub max_rounds: Option<u32>,
-    /// The same for a turn of a job: nobody sits there who could let it go on.
+    /// The same for a turn of a job, which no person can let go on.
     pub job_rounds: Option<u32>,
     /// What happens then.
     pub on_cap: OnCap,
-    /// So many rounds with the same calls and the same results, or so many times the same few rounds in turn, end the
-    /// turn; where the results change, ten times as many. The model is warned after half of them.
+    /// This many rounds with the same calls and the same results, or repetitions of the same few rounds in turn, end
+    /// the turn; if the results change, ten times as many. The model is warned after half of them.
     pub max_repeats: usize,
     /// Seconds that a call may take, whichever tool it is of; 0 for no limit. Approvals do not count. Commands and tests
     /// have limits of their own, and who waits for a person or another agent is not stopped.
@@ -30,7 +30,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 200 rounds, 1,000 in a job; 6 repeats, so that an identical call ends a turn before the 8th and two alternating
+    /// 200 rounds, 1,000 in a job; 6 repeats, so that an identical call ends a turn before the 8th and two alternating
     /// ones before the 16th; ten minutes for a call.
     fn default() -> Self {
         Self {
@@ -51,31 +51,31 @@ fn go_on() -> String {
     "Continue with next steps.".into()
 }
 
-/// What happens at the cap on rounds. The outcome is [`crate::Outcome::RoundLimit`] in any case.
+/// What happens at the cap on rounds. The outcome is [`crate::Outcome::RoundLimit`] in any case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnCap {
     /// The turn ends.
     #[default]
     Stop,
-    /// This text becomes the last reply.
+    /// This text becomes the last reply.
     Apologize(String),
 }
 
-/// When the agent has finished.
+/// When the agent has finished.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
     /// When a reply holds no calls.
     #[default]
     NoCalls,
-    /// When a reply without calls holds the phrase, in any case, or after so many replies in a row without calls.
+    /// When a reply without calls holds the phrase, in any case, or after this many replies in a row without calls.
     PhraseOrIdle {
         /// E.g. "task complete".
         phrase: String,
         /// Replies without calls, in a row.
         idle_rounds: u32,
-        /// What the model is told after such a reply, where it is asked once more (P-37).
+        /// What the model reads after such a reply, if it is asked once more.
         #[serde(default = "go_on")]
         go_on: String,
     },

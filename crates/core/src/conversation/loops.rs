@@ -1,13 +1,14 @@
-//! Rounds that bring nothing new: the same calls with the same results, alone or in turn with a few others (O-41).
+//! `Loops`: finds rounds that bring nothing new: the same calls with the same results, alone or in turn with a few
+//! others.
 use crate::{ToolCall, ToolResult};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Periods in which a loop is looked for: the same round, two alternating ones, three in turn.
-const PERIODS: std::ops::RangeInclusive<usize> = 1..=3;
+const LOOP_PERIODS: std::ops::RangeInclusive<usize> = 1..=3;
 
-/// So many rounds whose results change count as one whose results are the same: whoever waits for something asks again
-/// and again, and whoever asks for the time without end is stopped as well.
-const CHANGING: usize = 10;
+/// This many rounds with changing results count as one with the same results: a model that waits for something may ask
+/// again and again, and one that asks for the time forever is stopped, too.
+const CHANGING_ROUNDS: usize = 10;
 
 /// The rounds of a turn, one number for the calls of each and one for their results.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +49,7 @@ impl Loops {
         let same = self.longest(|later, earlier| {
             later.calls == earlier.calls && later.results.is_none_or(|own| earlier.results == Some(own))
         });
-        same.max(self.longest(|later, earlier| later.calls == earlier.calls) / CHANGING)
+        same.max(self.longest(|later, earlier| later.calls == earlier.calls) / CHANGING_ROUNDS)
     }
 
     fn longest(&self, is_same: impl Fn(Round, Round) -> bool) -> usize {
@@ -58,7 +59,7 @@ impl Loops {
                 (period..rounds.len()).rev().take_while(|at| is_same(rounds[*at], rounds[at - period]));
             if rounds.len() < period { 0 } else { 1 + again.count() / period }
         };
-        PERIODS.map(cycles).max().unwrap_or_default()
+        LOOP_PERIODS.map(cycles).max().unwrap_or_default()
     }
 }
 

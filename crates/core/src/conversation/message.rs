@@ -1,4 +1,4 @@
-//! A conversation as a model sees it.
+//! [`Message`]: one message of a conversation as a model sees it.
 use crate::ToolResult;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -103,7 +103,7 @@ pub struct ToolCall {
     pub id: CallId,
     /// As the model wrote it; the registry may know the tool under another name too.
     pub name: String,
-    /// A JSON object. What the model wrote, as a JSON string, where `problem` says why it is none.
+    /// A JSON object. If `problem` is set, the raw text as a JSON string.
     pub arguments: Value,
     /// Why this call cannot be run as it came: cut off, not JSON, too large. The model reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Which files are pictures that a model can be shown.
+//! [`media_type`]: says which files are pictures that a model can be shown.
 
 /// The largest picture that every vendor takes, in bytes.
 pub const LARGEST: u64 = 5 * 1024 * 1024;

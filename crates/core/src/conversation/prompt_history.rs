@@ -1,15 +1,16 @@
-//! What the model is told, and how many tokens it takes: the messages of a transcript, with what gave way in them.
+//! [`PromptHistory`]: the messages that the model reads, with what was evicted from them, and how many tokens they
+//! take.
 use crate::{Clip, Evicted, Keep, Message, Part, Usage, text_of, tokens};
 use std::sync::Arc;
 
-/// A server that counts less than this part of the estimate has not counted. Less than the whole is no wonder: what tells
-/// of tools may be shorter than their definitions.
-const CREDIBLE: f64 = 0.1;
+/// A server that counts less than this part of the estimate has not counted. Less than the whole is no wonder: a server
+/// may describe tools in fewer tokens than their definitions.
+const MIN_CREDIBLE_RATIO: f64 = 0.1;
 /// No tokenizer makes more tokens of a text than this, for one that is estimated.
-const WORST: f64 = 4.0;
+const MAX_TOKEN_RATIO: f64 = 4.0;
 
 /// The beginning of a summary, up to the number of replies that it stands for.
-const HEADING: &str = "[The conversation so far in a summary, in place of ";
+const SUMMARY_HEADING: &str = "[The conversation so far in a summary, in place of ";
 
 /// The messages, and what is known of their size.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +19,7 @@ pub(crate) struct PromptHistory {
     /// The sum of the estimates of `messages`.
     estimated: u64,
     measured: Option<Measured>,
-    /// The first prompt, and the last one with its place; a place that a summary has taken is none.
+    /// The first prompt, and the last one with its place; without a place if a summary has replaced it.
     first: Option<Arc<Message>>,
     last: Option<(Arc<Message>, Option<usize>)>,
     /// Replies that summaries stand for.
@@ -68,7 +69,7 @@ impl PromptHistory {
 
     /// How many tokens the server counts for one that is estimated, at least one.
     pub(crate) fn scale(&self, fixed: u64) -> f64 {
-        self.counted(fixed).map_or(1.0, |(_, scale)| scale.clamp(1.0, WORST))
+        self.counted(fixed).map_or(1.0, |(_, scale)| scale.clamp(1.0, MAX_TOKEN_RATIO))
     }
 
     pub(crate) fn size(&self, fixed: u64) -> u64 {
@@ -83,7 +84,7 @@ impl PromptHistory {
     fn counted(&self, fixed: u64) -> Option<(Measured, f64)> {
         let measured = self.measured?;
         let scale = measured.tokens as f64 / (fixed + measured.estimated).max(1) as f64;
-        (scale >= CREDIBLE).then_some((measured, scale))
+        (scale >= MIN_CREDIBLE_RATIO).then_some((measured, scale))
     }
 
     pub(crate) fn evict(&mut self, results: &[Evicted]) {
@@ -122,7 +123,7 @@ impl PromptHistory {
         let mut parts: Vec<Part> = self.first.iter().flat_map(pinned).collect();
         let left_out = self.replies_left_out;
         parts.push(Part::text(format!(
-            "\n\n{HEADING}{left_out} replies of yours and the results of their calls]\n\n{summary}"
+            "\n\n{SUMMARY_HEADING}{left_out} replies of yours and the results of their calls]\n\n{summary}"
         )));
         let is_first =
             |prompt: &Arc<Message>| self.first.as_ref().is_some_and(|first| Arc::ptr_eq(first, prompt));
@@ -147,6 +148,6 @@ fn pinned(message: &Arc<Message>, bytes: usize) -> Vec<Part> {
 
 /// How many replies of the model the summary in this text stands for, if there is one.
 pub fn replies_left_out(text: &str) -> Option<usize> {
-    let (_, rest) = text.split_once(HEADING)?;
+    let (_, rest) = text.split_once(SUMMARY_HEADING)?;
     rest.split(' ').next()?.parse().ok()
 }

@@ -8,11 +8,11 @@ pub const MAX_TEXT: usize = 8 << 20;
 /// A reply with more than this in all, calls included, has lost its way, too.
 pub const MAX_REPLY: usize = 32 << 20;
 /// What a call counts beside its name and its arguments: what it takes in memory.
-const CALL: usize = 256;
-/// Arguments beyond this are not kept; the model is told to write in parts.
+const CALL_BYTES: usize = 256;
+/// Arguments beyond this are not kept; an error asks the model to write in parts.
 pub const MAX_ARGUMENTS: usize = 8 << 20;
-/// So much of unreadable arguments is kept, for the model and the log.
-const KEPT_OF_UNREADABLE: usize = 2_000;
+/// At most this many bytes of unreadable arguments are kept, for the model and the log.
+const MAX_UNREADABLE_BYTES: usize = 2_000;
 /// Nesting beyond this is refused by `serde_json` too; named here because the message says it.
 const MAX_DEPTH: usize = 128;
 
@@ -76,7 +76,7 @@ impl Reply {
         open.map(OpenCall::end).collect()
     }
 
-    /// Returns the tokens, as far as the provider told them.
+    /// Returns the tokens, as far as the provider reported them.
     pub fn usage(&self) -> Usage {
         self.usage
     }
@@ -96,12 +96,12 @@ impl Reply {
         self.said_bytes > MAX_TEXT || self.said_bytes + self.call_bytes > MAX_REPLY
     }
 
-    /// Returns whether a call of it is larger than a call may be: the model can be told so.
+    /// Returns whether a call of it is larger than a call may be: an error for the model can say so.
     pub fn has_large_call(&self) -> bool {
         self.calls.values().any(|open| open.too_large)
     }
 
-    /// Returns the whole reply: what was said, then the calls in the order of their indices.
+    /// Returns the whole reply: what was said, then the calls in the order of their indices.
     /// Each call has an id of its own, and arguments that are an object or a `problem` that says why not.
     pub fn into_parts(self) -> Vec<Part> {
         let cut_off = self.stop.is_some_and(StopReason::is_cut_off);
@@ -153,7 +153,7 @@ impl Reply {
 
     /// A second start at the same index completes the first one: some servers repeat the name in each piece.
     fn start_call(&mut self, index: usize, id: CallId, name: String) -> Option<Update> {
-        self.call_bytes += CALL + id.0.len() + name.len();
+        self.call_bytes += CALL_BYTES + id.0.len() + name.len();
         if let Some(open) = self.calls.get_mut(&index) {
             if open.id.0.is_empty() {
                 open.id = id;
@@ -258,14 +258,14 @@ fn made(id: CallId, name: String, json: &str, read: Result<Value, String>) -> To
     match read {
         Ok(arguments) => ToolCall { id, name, arguments, problem: None },
         Err(problem) => {
-            let arguments = Value::String(crate::clip::head(json, KEPT_OF_UNREADABLE).to_owned());
+            let arguments = Value::String(crate::clip::head(json, MAX_UNREADABLE_BYTES).to_owned());
             ToolCall { id, name, arguments, problem: Some(problem) }
         }
     }
 }
 
 impl ToolCall {
-    /// Reads the arguments from JSON text (O-18, O-19). Where that is no object, the call has a `problem`, and what it is
+    /// Reads the arguments from JSON text. Where that is no object, the call has a `problem`, and what it is
     /// run by answers with it.
     pub fn parse(id: impl Into<String>, name: impl Into<String>, arguments: &str) -> Self {
         let read = read_arguments(arguments, arguments.len() > MAX_ARGUMENTS, false);
@@ -273,7 +273,7 @@ impl ToolCall {
     }
 }
 
-/// A JSON object, or why it is none. No arguments at all are an empty object.
+/// A JSON object, or why it is invalid. No arguments at all are an empty object.
 fn read_arguments(json: &str, too_large: bool, cut_off: bool) -> Result<Value, String> {
     if too_large {
         return Err(format!(

@@ -1,18 +1,18 @@
-//! About how many tokens things take in a request.
+//! Estimates how many tokens messages, tools and results take in a request.
 use crate::{Clip, Keep, Message, Part, ToolResult, ToolSpec, clip};
 
 /// What a message costs beyond its texts: its role and the marks around it.
-const PER_MESSAGE: u64 = 6;
+const MESSAGE_TOKENS: u64 = 6;
 /// What a tool's definition takes in a request beside its texts.
-const PER_TOOL: u64 = 12;
+const TOOL_TOKENS: u64 = 12;
 /// A picture of a thousand pixels square (docs.anthropic.com, "Vision", 2025-10: width × height / 750).
-const PER_IMAGE: u64 = 1_400;
+const IMAGE_TOKENS: u64 = 1_400;
 /// The line that says how much is left out of a text.
-const MARK: u64 = 20;
+const OMISSION_TOKENS: u64 = 20;
 
 /// About how many tokens a message takes in a request.
 pub fn of_message(message: &Message) -> u64 {
-    PER_MESSAGE
+    MESSAGE_TOKENS
         + match message {
             Message::User { parts } | Message::Assistant { parts } => parts.iter().map(of_part).sum(),
             Message::Tool { result, .. } => of_result(result),
@@ -27,7 +27,7 @@ pub fn of_text(text: &str) -> u64 {
 /// About how many tokens the definitions of tools take in a request.
 pub fn of_tools(specs: &[ToolSpec]) -> u64 {
     let of_one =
-        |spec: &ToolSpec| PER_TOOL + of_text(&spec.description) + of_text(&spec.parameters.to_string());
+        |spec: &ToolSpec| TOOL_TOKENS + of_text(&spec.description) + of_text(&spec.parameters.to_string());
     specs.iter().map(of_one).sum()
 }
 
@@ -37,7 +37,7 @@ pub fn fit(text: &str, tokens: u64, hint: &str) -> String {
     let mut bytes = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
     loop {
         let fitted = Clip { lines: usize::MAX, bytes, keep: Keep::Both }.apply(text, hint);
-        let taken = of_text(&fitted).saturating_sub(of_text(hint) + MARK);
+        let taken = of_text(&fitted).saturating_sub(of_text(hint) + OMISSION_TOKENS);
         if taken <= tokens || bytes == 0 {
             return fitted;
         }
@@ -51,13 +51,13 @@ fn of_part(part: &Part) -> u64 {
         Part::Thinking { text, signature } => {
             of_text(text) + signature.as_deref().map(of_text).unwrap_or_default()
         }
-        Part::Image(_) => PER_IMAGE,
-        Part::ToolCall(call) => PER_MESSAGE + of_text(&call.name) + of_text(&call.arguments.to_string()),
+        Part::Image(_) => IMAGE_TOKENS,
+        Part::ToolCall(call) => MESSAGE_TOKENS + of_text(&call.name) + of_text(&call.arguments.to_string()),
     }
 }
 
 pub(crate) fn of_result(result: &ToolResult) -> u64 {
-    of_text(&result.content) + PER_IMAGE * result.images.len() as u64
+    of_text(&result.content) + IMAGE_TOKENS * result.images.len() as u64
 }
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
     fn a_text_is_cut_to_so_many_tokens() {
         for (letter, tokens) in [("a", 100), ("字", 100), ("я", 50), ("a", 0), ("\u{1f600}", 9)] {
             let fitted = fit(&letter.repeat(9_000), tokens, "see `x`");
-            assert!(of_text(&fitted) <= tokens + MARK + of_text("see `x`"), "{letter}: {fitted}");
+            assert!(of_text(&fitted) <= tokens + OMISSION_TOKENS + of_text("see `x`"), "{letter}: {fitted}");
         }
         assert_eq!(fit("short", 2, ""), "short");
     }

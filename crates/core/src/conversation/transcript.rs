@@ -1,4 +1,4 @@
-//! Facts folded into a conversation, and the one decision: what happens next.
+//! [`Transcript`]: folds facts into a conversation and decides the next [`Step`].
 use super::{loops::Loops, prompt_history::PromptHistory};
 use crate::{
     Answer, CallId, Channel, Completion, Entry, Fact, JobId, Limits, Message, Outcome, Part, StopReason,
@@ -91,7 +91,7 @@ impl Transcript {
                 self.user(vec![Part::text(text)]);
                 self.turn.is_reminded = true;
             }
-            // It counts as idle still: nobody has said anything new.
+            // It counts as idle still: the person has said nothing new.
             Fact::Nudged { text } => {
                 self.close_calls();
                 self.history.push(Message::User { parts: vec![Part::text(text)] });
@@ -123,7 +123,7 @@ impl Transcript {
         }
     }
 
-    /// What the model is told. Each is shared, so taking them along costs nothing.
+    /// What the model reads. Each is shared, so taking them along costs nothing.
     pub fn messages(&self) -> &[Arc<Message>] {
         self.history.messages()
     }
@@ -144,7 +144,7 @@ impl Transcript {
         self.history.is_compacted()
     }
 
-    /// Whether the last message is a reply, so that the model has to be told something before it speaks again.
+    /// Whether the last message is a reply, so that the model needs a new message before it replies again.
     pub fn ends_with_reply(&self) -> bool {
         matches!(self.messages().last().map(AsRef::as_ref), Some(Message::Assistant { .. }))
     }
@@ -164,7 +164,7 @@ impl Transcript {
         self.channel.as_ref()
     }
 
-    /// Whether the model was told in this turn that nothing shows what it claims.
+    /// Whether this turn has a reminder that nothing shows what the model claims.
     pub fn is_reminded(&self) -> bool {
         self.turn.is_reminded
     }
@@ -360,7 +360,7 @@ mod tests {
         let round = |id: &str| [said(vec![call(id)]), ended(id)];
         let many =
             |n: usize| [prompt()].into_iter().chain((0..n).flat_map(|i| round(&i.to_string()))).collect();
-        let nobody = Fact::ApprovalAnswered { call: CallId("a".into()), answer: Answer::Nobody };
+        let refused = Fact::ApprovalAnswered { call: CallId("a".into()), answer: Answer::Nobody };
         let table: Vec<(&str, Vec<Fact>, &str)> = vec![
             ("a fresh session waits", vec![], "Finished"),
             ("a prompt asks the model", vec![prompt()], "ask"),
@@ -395,8 +395,8 @@ mod tests {
             ),
             ("steering does not", [many(9), vec![prompt()], round("9").to_vec()].concat(), "RoundLimit"),
             (
-                "what nobody could approve is told at the end",
-                vec![prompt(), said(vec![call("a")]), nobody, ended("a"), said(vec![Part::text("sorry")])],
+                "the model can say what no person could approve",
+                vec![prompt(), said(vec![call("a")]), refused, ended("a"), said(vec![Part::text("sorry")])],
                 "Refused",
             ),
         ];

@@ -1,7 +1,8 @@
-//! What fits a model's context window: how many tokens a conversation takes, and what gives way when it is full.
+//! [`Window`] and [`Room`]: how many tokens of a context window a conversation takes, and what is evicted when it is
+//! full.
 //!
 //! A conversation is cut in big steps, down to about half: each cut changes what a request begins with, and a vendor's
-//! cache knows requests by their beginning.
+//! cache finds requests by their beginning.
 use crate::{
     Message, ToolResult, Transcript,
     tokens::{of_message, of_result},
@@ -9,13 +10,13 @@ use crate::{
 use std::sync::Arc;
 
 /// A result that takes less is not worth a note that says where it lies.
-const SMALL: u64 = 120;
+const MIN_EVICTED_TOKENS: u64 = 120;
 /// How much a model can take in, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Request and reply together.
     pub tokens: u64,
-    /// The reply alone, at most.
+    /// Maximum tokens of the reply alone.
     pub reply: u64,
     /// What each request begins with: system prompt and tools.
     pub fixed: u64,
@@ -40,7 +41,7 @@ pub enum Room {
 pub struct Cut {
     /// Its place in [`Transcript::messages`].
     pub message: usize,
-    /// So many tokens of it stay; 0 where a line that names it is enough.
+    /// Tokens of it that stay; 0 if a line that names it is enough.
     pub keep: u64,
 }
 
@@ -70,7 +71,7 @@ impl Window {
         (self.limit() / 8).min(4_000)
     }
 
-    /// So many bytes of a pinned prompt stay word for word.
+    /// Bytes of a pinned prompt that stay word for word.
     pub fn pinned_bytes(&self) -> usize {
         usize::try_from(self.limit() / 8 * 3).unwrap_or(usize::MAX)
     }
@@ -81,7 +82,8 @@ impl Window {
 /// has spoken.
 pub fn room(transcript: &Transcript, window: &Window) -> Room {
     let size = transcript.size(window.fixed);
-    // Where not even tools and system prompt fit, nothing that gives way helps: the server has the word.
+    // If not even the tools and the system prompt fit, evicting messages cannot help; send the request and let the
+    // server decide.
     if size <= window.full() || window.fixed >= window.full() {
         return Room::Fits;
     }
@@ -141,7 +143,7 @@ fn old_results(transcript: &Transcript, window: &Window, size: u64) -> (Vec<Cut>
         if left <= window.target() {
             break;
         }
-        let gain = of_result(result).saturating_sub(SMALL);
+        let gain = of_result(result).saturating_sub(MIN_EVICTED_TOKENS);
         if gain > 0 {
             cuts.push(Cut { message, keep: 0 });
             left = left.saturating_sub((gain as f64 * scale) as u64);
@@ -150,7 +152,7 @@ fn old_results(transcript: &Transcript, window: &Window, size: u64) -> (Vec<Cut>
     (cuts, left)
 }
 
-/// Results that nobody has read yet and that do not fit beside the rest: each keeps its share of the room.
+/// Results that the model has not read yet and that do not fit beside the rest: each keeps its share of the room.
 fn new_results(transcript: &Transcript, window: &Window, size: u64) -> Vec<Cut> {
     let unread = unread_from(transcript)..transcript.messages().len();
     let sizes: Vec<(usize, u64)> =
@@ -159,8 +161,8 @@ fn new_results(transcript: &Transcript, window: &Window, size: u64) -> Vec<Cut> 
     let all: u64 = sizes.iter().map(|(_, tokens)| (*tokens as f64 * scale) as u64).sum();
     let room = window.full().saturating_sub(size.saturating_sub(all));
     let share = (room as f64 / scale) as u64 / sizes.len().max(1) as u64;
-    let keep = share.saturating_sub(SMALL);
-    let large = sizes.into_iter().filter(|(_, tokens)| *tokens > keep + SMALL);
+    let keep = share.saturating_sub(MIN_EVICTED_TOKENS);
+    let large = sizes.into_iter().filter(|(_, tokens)| *tokens > keep + MIN_EVICTED_TOKENS);
     large.map(|(message, _)| Cut { message, keep }).collect()
 }
 

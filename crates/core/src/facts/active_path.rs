@@ -1,4 +1,4 @@
-//! The entries that count: an undo leaves others behind.
+//! [`active_path`]: selects the entries that count, without those that an undo left behind.
 use crate::{Entry, Seq};
 use std::sync::Arc;
 

@@ -1,20 +1,20 @@
-//! Calls as activities, in the words of Code Ally's document (C-26): one `{"type", "data"}` each.
+//! [`Activity`]: calls in the words of Code Ally's document, one `{"type", "data"}` each.
 use crate::{CallId, Event, Fact, Part, ToolCall, ToolResult, Update};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// What kind of activity it is (C-26).
+/// What kind of activity it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityType {
-    /// A call begins: `toolName`, `call`, `arguments` (C-27).
+    /// A call begins: `toolName`, `call`, `arguments`.
     ToolCallStart,
-    /// It printed something: `toolName`, `call`, `chunk` (C-28).
+    /// It printed something: `toolName`, `call`, `chunk`.
     ToolOutputChunk,
-    /// It has ended: `toolName`, `call`, `success`, `result` (C-29). Each call that begins ends once.
+    /// It has ended: `toolName`, `call`, `success`, `result`. Each call that begins ends once.
     ToolCallEnd,
-    /// It failed: `toolName`, `call`, `message`, `error_type`, `suggestion` (C-30). Its end follows.
+    /// It failed: `toolName`, `call`, `message`, `error_type`, `suggestion`. Its end follows.
     Error,
 }
 

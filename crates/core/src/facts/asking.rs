@@ -1,4 +1,4 @@
-//! The calls that wait for a person.
+//! [`Asking`]: the calls that wait for a person.
 use crate::{CallId, Fact};
 
 /// The calls of a session that wait for a person, folded from its facts.

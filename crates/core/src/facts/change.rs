@@ -1,4 +1,4 @@
-//! What a call did to files, and how it is settled.
+//! [`Change`]: what a call did to a file. [`View`]: how a call sees files, and how its changes are settled.
 use crate::{Confinement, Effect};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -48,7 +48,7 @@ pub struct FileState {
     /// Of a file its permission bits, e.g. `0o644`. Else as stat(2) tells it: `0o120777` for a link, `0o040755` for a
     /// folder.
     pub mode: u32,
-    /// `None`: nothing was recorded of them, and whoever settles a change leaves them as they are.
+    /// `None`: they were not recorded, and settling a change leaves them as they are.
     pub attributes: Option<Attributes>,
 }
 
@@ -68,27 +68,27 @@ pub enum FileKind {
 }
 
 /// The bits of a mode that tell what it is of, as stat(2) has them.
-const KIND: u32 = 0o170_000;
-const LINK: u32 = 0o120_000;
-const FOLDER: u32 = 0o040_000;
+const KIND_BITS: u32 = 0o170_000;
+const LINK_BITS: u32 = 0o120_000;
+const FOLDER_BITS: u32 = 0o040_000;
 /// Setuid and setgid.
-const SET_ID: u32 = 0o6_000;
+const SET_ID_BITS: u32 = 0o6_000;
 
 impl FileState {
     /// A regular file with this content.
     pub fn file(hash: Hash, permissions: u32) -> Self {
-        Self { hash, mode: permissions & !KIND, attributes: None }
+        Self { hash, mode: permissions & !KIND_BITS, attributes: None }
     }
 
     /// A link; `hash` is that of where it leads. Its permissions mean nothing, and are always the same.
     pub fn link(hash: Hash) -> Self {
-        Self { hash, mode: LINK | 0o777, attributes: None }
+        Self { hash, mode: LINK_BITS | 0o777, attributes: None }
     }
 
     /// A folder.
     pub fn folder(permissions: u32) -> Self {
         let hash = Hash::of(io::empty()).expect("nothing can be read");
-        Self { hash, mode: FOLDER | permissions & !KIND, attributes: None }
+        Self { hash, mode: FOLDER_BITS | permissions & !KIND_BITS, attributes: None }
     }
 
     /// The same with these attributes.
@@ -104,16 +104,16 @@ impl FileState {
 
     /// What it is.
     pub fn kind(&self) -> FileKind {
-        match self.mode & KIND {
-            LINK => FileKind::Link,
-            FOLDER => FileKind::Folder,
+        match self.mode & KIND_BITS {
+            LINK_BITS => FileKind::Link,
+            FOLDER_BITS => FileKind::Folder,
             _ => FileKind::File,
         }
     }
 
     /// Its permission bits.
     pub fn permissions(&self) -> u32 {
-        self.mode & !KIND
+        self.mode & !KIND_BITS
     }
 }
 
@@ -136,7 +136,7 @@ pub enum Print {
     /// By the content itself.
     Hash(Hash),
     /// By what the system says of the file, where it is too long to be read for that: its number, and when its content
-    /// and anything of it were last changed, in nanoseconds since 1970-01-01 UTC. Nobody can set the last one.
+    /// and anything of it were last changed, in nanoseconds since 1970-01-01 UTC. Programs cannot set the last one.
     Stamp {
         /// Of its file system.
         inode: u64,
@@ -205,7 +205,7 @@ impl Change {
     /// Returns whether it leaves a file that runs with the rights of its owner or group (setuid, setgid) and did not before.
     pub fn gives_rights(&self) -> bool {
         let bits = |state: &Option<FileState>| match state {
-            Some(state) if state.kind() == FileKind::File => state.mode & SET_ID,
+            Some(state) if state.kind() == FileKind::File => state.mode & SET_ID_BITS,
             _ => 0,
         };
         let differs =
@@ -239,13 +239,13 @@ struct ChangeRecord {
     after_attributes: Option<Attributes>,
 }
 
-/// What a file gets whose mode nobody recorded.
-const PLAIN: u32 = 0o644;
+/// The mode of a file for which none was recorded.
+const DEFAULT_MODE: u32 = 0o644;
 
 impl From<ChangeRecord> for Change {
     fn from(wire: ChangeRecord) -> Self {
         let state = |hash: Option<Hash>, mode: Option<u32>, attributes| {
-            hash.map(|hash| FileState { hash, mode: mode.unwrap_or(PLAIN), attributes })
+            hash.map(|hash| FileState { hash, mode: mode.unwrap_or(DEFAULT_MODE), attributes })
         };
         Self {
             path: wire.path,
@@ -399,8 +399,8 @@ pub trait View: Send + Sync {
     /// here on, synced.
     fn changes(&self) -> io::Result<Vec<Change>>;
 
-    /// The same, but for the files that somebody else changed since the view was opened: these are given besides, and
-    /// left alone. [`View::changes`] fails where there are such files.
+    /// The same, but without the files that were changed elsewhere since the view was opened: these are returned as the
+    /// second value and not modified. [`View::changes`] fails if there are such files.
     fn changes_of_its_own(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
         Ok((self.changes()?, Vec::new()))
     }

@@ -1,4 +1,4 @@
-//! What calls have really done to files, folded from facts.
+//! [`Changed`]: what calls have really done to files, folded from facts.
 use crate::{CallId, Change, Fact};
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What happens, and what people may ask for.
+//! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
     BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Forked, How, JobId, Left, Mode, Order, Part,
     Question, Resource, Seq, SessionId, StopReason, ToolCall, ToolResult, Update, Usage,
@@ -63,7 +63,7 @@ pub enum Fact {
         /// What it is to do, where the session is a job.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<Order>,
-        /// Whose entries it begins with.
+        /// The session whose entries it begins with.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forked_from: Option<Forked>,
     },
@@ -92,7 +92,7 @@ pub enum Fact {
     /// A request was given up and sent again, or came to nothing: what it cost all the same, by the server's count or by
     /// estimate.
     Retried { reason: String, usage: Usage },
-    /// A call that somebody made in place of the model. Opens a turn that has no other round.
+    /// A call that a person or a program made in place of the model. Opens a turn that has no other round.
     Called {
         #[serde(flatten)]
         made: ToolCall,
@@ -121,7 +121,7 @@ pub enum Fact {
         #[serde(flatten)]
         question: Question,
     },
-    /// What the person said; nothing where nobody could be asked.
+    /// What the person said; `None` if no person could be asked.
     QuestionAnswered { call: CallId, answer: Option<String> },
     /// On disk before the tool begins.
     ToolStarted {
@@ -129,7 +129,7 @@ pub enum Fact {
         name: String,
         arguments: Value,
         how: How,
-        /// Whether more can have happened than is recorded of files: it could reach somebody over the network.
+        /// Whether more can have happened than is recorded of files: it had access to a network.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         outside: bool,
         /// The files that its effects name for reading, as it is about to find them.
@@ -150,11 +150,11 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unkept: Vec<PathBuf>,
     },
-    /// A session below does something to files for `call`: on disk here, too, before it is real. `untracked` stands
-    /// for a command that begins, of which nobody records more.
+    /// A session below does something to files for `call`: on disk here, too, before it is real. `untracked` stands for
+    /// a command that begins and whose changes are not recorded.
     ChangedBelow { call: CallId, session: SessionId, changes: Vec<Change>, how: How },
-    /// Of what a call had staged, these files were left as they were: somebody had changed them meanwhile, or they
-    /// cannot be written.
+    /// Of what a call had staged, these files were left as they were: they had been changed elsewhere meanwhile, or
+    /// they cannot be written.
     Unsettled { call: CallId, paths: Vec<PathBuf> },
     /// Each call of a reply has exactly one of these, also one that never started.
     ToolEnded {
@@ -185,7 +185,7 @@ pub enum Fact {
     Compacted {
         summary: String,
         kept: usize,
-        /// Of a prompt that is kept word for word at most so much.
+        /// Maximum bytes of a prompt that is kept word for word.
         pinned_bytes: usize,
         by: Summarizer,
         /// About how many tokens a request took, and takes now.
@@ -214,7 +214,7 @@ pub enum Fact {
     Interrupted,
     /// An unfinished turn was taken up again.
     Continued,
-    /// Nothing more happens until somebody speaks. `usage` and `cost_usd` are those of the turn, with what was
+    /// Nothing more happens until the next prompt. `usage` and `cost_usd` are those of the turn, with what was
     /// delegated in it; no cost where a price is unknown.
     TurnEnded { outcome: Outcome, rounds: u32, usage: Usage, cost_usd: Option<f64> },
     /// The job that this session is has come to its end.
@@ -223,9 +223,9 @@ pub enum Fact {
     Rewound {
         way: Direction,
         changes: Vec<Change>,
-        /// Left alone, since somebody changed them meanwhile.
+        /// Left alone, since they were changed elsewhere meanwhile.
         conflicts: Vec<PathBuf>,
-        /// Calls on the way whose changes nobody recorded.
+        /// Calls on the way whose changes were not recorded.
         untracked: Vec<CallId>,
     },
 }
@@ -272,7 +272,7 @@ pub struct Evicted {
 pub enum Summarizer {
     /// The model that the conversation is with.
     Model,
-    /// Nobody could be asked: prompts, changed files and the last results, by rule.
+    /// No model could be asked: prompts, changed files and the last results, by rule.
     Digest,
 }
 
@@ -296,7 +296,7 @@ pub enum Answer {
     Always,
     /// No.
     No,
-    /// There is nobody who could be asked.
+    /// No person can be asked.
     Nobody,
 }
 
@@ -316,7 +316,7 @@ pub enum Outcome {
     Budget,
     /// The same calls again and again, or a reply that was ended because it did not end by itself.
     Repeating,
-    /// By itself, but an effect needed an approval that nobody could give; or a hook denied the prompt.
+    /// By itself, but an effect needed an approval that no person could give; or a hook denied the prompt.
     Refused,
     /// The reply claims what the journal does not show.
     Unproven,
@@ -354,7 +354,7 @@ pub enum Command {
     Reply {
         /// The call.
         call: CallId,
-        /// What the person said; `None` where there is nobody.
+        /// What the person said; `None` if there is no person.
         answer: Option<String>,
     },
     /// Make this call in place of the model; the turn has this one round.

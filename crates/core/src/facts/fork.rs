@@ -1,4 +1,4 @@
-//! A session that begins like another one: which entries it takes over.
+//! [`up_to`]: which entries a fork, a session that begins like another one, takes over.
 use crate::{Entry, Fact, Seq, Transcript, active_path};
 use std::{fmt, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! A job that is a session of its own: what it is to do, and what it came to.
+//! [`Order`] and [`Conclusion`]: a job that is a session of its own: its task, and its result.
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, path::PathBuf};
@@ -8,7 +8,7 @@ use std::{fmt, path::PathBuf};
 pub struct Order {
     /// Which agent does it: `builder`, `debugger`, …
     pub kind: String,
-    /// What such a job is called: `build`, `debug`, …; empty where nobody said.
+    /// What such a job is called: `build`, `debug`, …; empty if unknown.
     #[serde(default, rename = "type", skip_serializing_if = "String::is_empty")]
     pub job_type: String,
     /// In a person's words.
@@ -21,7 +21,7 @@ pub struct Order {
     /// Where that branch began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,
-    /// What is made while it runs stays when it has ended.
+    /// Keep temporary files after the job ends.
     #[serde(default)]
     pub debug: bool,
 }
@@ -39,15 +39,15 @@ pub struct Start {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobStatus {
-    /// Nobody has begun.
+    /// Not started.
     Pending,
-    /// Somebody works on it.
+    /// A session works on it.
     Running,
     /// A person must answer, or the process that worked on it is gone: it can be taken up.
     Waiting,
     /// Done, and there is evidence.
     Completed,
-    /// Not done, for a reason that is told.
+    /// Not done, for a reason that is given.
     Failed,
     /// A person stopped it.
     Cancelled,
@@ -87,7 +87,7 @@ pub struct Conclusion {
     pub status: JobStatus,
     /// Why, in a person's words.
     pub reason: String,
-    /// What the calls gave that prove it; empty where there is none.
+    /// The results of the calls that prove it; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Value>,
 }

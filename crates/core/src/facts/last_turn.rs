@@ -1,4 +1,4 @@
-//! How the last turn of a session stands, and whether the session can go on with it.
+//! [`LastTurn`]: how the last turn of a session ended, and whether the session can go on with it.
 use crate::{Command, Entry, Fact, Outcome, Part, StopReason, active_path};
 use std::sync::Arc;
 
@@ -50,10 +50,10 @@ impl LastTurn {
 }
 
 /// What a model reads whose reply was cut off.
-const GO_ON: &str = "Your reply was cut off. Go on where it stopped.";
+const CONTINUE_PROMPT: &str = "Your reply was cut off. Go on where it stopped.";
 
-/// Returns what takes up the last turn of a session with these entries. Where half a reply was recorded, it stands, and asking
-/// for the same again would give nothing new: the model is told to go on.
+/// Returns what takes up the last turn of a session with these entries. Where half a reply was recorded, it stands, and
+/// asking for the same again would give nothing new: the prompt asks the model to continue.
 pub fn go_on(entries: &[Arc<Entry>]) -> Command {
     let path = active_path(entries);
     let last = path.iter().rev().map(|entry| &entry.fact).find(|fact| {
@@ -64,7 +64,7 @@ pub fn go_on(entries: &[Arc<Entry>]) -> Command {
     });
     match last {
         Some(Fact::Replied { stop: StopReason::Interrupted, .. }) => {
-            Command::Prompt { parts: vec![Part::text(GO_ON)], channel: None }
+            Command::Prompt { parts: vec![Part::text(CONTINUE_PROMPT)], channel: None }
         }
         _ => Command::Continue,
     }
@@ -199,7 +199,7 @@ mod tests {
                 true,
             ),
             (
-                "out of rounds that nobody asks about",
+                "out of rounds without a question",
                 vec![prompted(), ended(Outcome::RoundLimit)],
                 LastTurn::Ended(Outcome::RoundLimit),
                 true,

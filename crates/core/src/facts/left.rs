@@ -1,4 +1,4 @@
-//! What is left to do where a turn is ended before its time, as far as its own facts tell.
+//! [`Left`]: what is left to do if a turn is ended early, as far as its own facts show.
 use serde::{Deserialize, Serialize};
 
 /// What is left to do.

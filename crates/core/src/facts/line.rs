@@ -1,5 +1,5 @@
-//! An event as a line of JSON: `{"seq":N|null,"at":MS,"type":TYPE,…}`. What is recorded has a place in the journal, a
-//! live update has none.
+//! An [`Event`] as a line of JSON: `{"seq":N|null,"at":MS,"type":TYPE,…}`. A fact has a place in the journal, a live
+//! update has none.
 use crate::{Entry, Event, Seq, Update};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Names of sessions, and places in them.
+//! [`SessionId`] and [`Seq`]: names of sessions, and places in their journals.
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -2,8 +2,8 @@
 use crate::{Entry, Fact, Left, Part, ToolResult, clip, text_of};
 use std::sync::Arc;
 
-/// Of the last words so much is told, in bytes.
-const LAST_WORDS: usize = 400;
+/// Maximum bytes of the last words that are repeated.
+const MAX_LAST_WORDS_BYTES: usize = 400;
 
 impl Left {
     /// By the last list of steps that a result holds, and the last reply of the conversation `path`.
@@ -37,7 +37,7 @@ fn last_of(parts: &[Part]) -> String {
     let calls = parts.iter().filter_map(Part::as_call);
     let calls: Vec<String> = calls.map(|call| format!("`{}` {}", call.name, call.arguments)).collect();
     let last = if said.is_empty() { calls.join(", ") } else { said.to_owned() };
-    let head = clip::head(&last, LAST_WORDS);
+    let head = clip::head(&last, MAX_LAST_WORDS_BYTES);
     if head.len() < last.len() { format!("{head} …") } else { last }
 }
 

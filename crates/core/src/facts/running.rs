@@ -1,4 +1,4 @@
-//! Work that outlived its call, folded from a journal.
+//! [`Running`]: background work that outlived its call, folded from a journal.
 use crate::{CallId, Entry, Fact, How, JobId};
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! How a job stands, folded from its journal.
+//! [`Standing`]: the status of a job, folded from its journal.
 use crate::{Asking, Conclusion, Entry, Fact, JobStatus, Order, active_path};
 use std::sync::Arc;
 

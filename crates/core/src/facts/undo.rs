@@ -1,4 +1,4 @@
-//! What to put back: read off the journal, without touching anything.
+//! [`Plan`]: what an undo puts back, read off the journal without touching files.
 use crate::{CallId, Change, Changed, Direction, Entry, Fact, How, Seq, active_path, changed};
 use std::{cmp::Reverse, collections::HashMap, ops::Range, path::PathBuf, sync::Arc};
 
@@ -7,7 +7,7 @@ use std::{cmp::Reverse, collections::HashMap, ops::Range, path::PathBuf, sync::A
 pub struct Plan {
     /// To settle, in this order.
     pub changes: Vec<Change>,
-    /// Calls on the way whose changes nobody recorded.
+    /// Calls on the way whose changes were not recorded.
     pub untracked: Vec<CallId>,
 }
 
@@ -32,7 +32,7 @@ pub fn before_last_turn(entries: &[Arc<Entry>]) -> Option<Seq> {
     place.checked_sub(1).map(|before| path[before].seq)
 }
 
-/// The entry before the last `count` calls that changed files, be it by sessions below.
+/// The entry before the last `count` calls that changed files, including calls of child sessions.
 pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
     let path = active_path(entries);
     let (mut reply, mut begun) = (0, HashMap::new());
@@ -62,8 +62,8 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
     place.checked_sub(1).map(|before| path[before].seq)
 }
 
-/// The last undo that was not taken back: the changes that repeat what it undid, and the entry where the
-/// conversation then goes on. `None` if there is none, or if somebody spoke since.
+/// The last undo that was not taken back: the changes that repeat what it undid, and the entry where the conversation
+/// then goes on. `None` if there is none, or if there was a prompt since.
 pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
     for entry in active_path(entries).into_iter().rev() {
         match &entry.fact {

@@ -1,4 +1,4 @@
-//! What is seen live and never recorded.
+//! [`Update`]: what is shown live and never recorded.
 use crate::CallId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub enum Update {
     ToolArguments { call: CallId, delta: String },
     /// It is written to its end. `arguments` are as they will be recorded: a text where they cannot be read.
     ToolCallEnd { call: CallId, arguments: Value },
-    /// A running call says something (C-26 `tool_output_chunk`).
+    /// A running call says something.
     ToolOutput { call: CallId, chunk: String },
     /// The beginning of the conversation is being summarized.
     Summarizing,

@@ -1,4 +1,4 @@
-//! What people said in the middle of a turn, and nobody has taken up.
+//! [`waiting_prompts`]: prompts that arrived in the middle of a turn and that no turn has taken up.
 use crate::{Entry, Fact};
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
-//! The commands of a shell's line, each as its words, without running or guessing anything.
+//! [`commands`]: splits a shell line into commands, each as its words, without running or guessing anything.
 
 /// Joins and redirects commands, and nothing else.
-const BETWEEN: [char; 4] = [';', '&', '|', '\n'];
+const OPERATOR_CHARS: [char; 4] = [';', '&', '|', '\n'];
 
 /// The commands of `line`, quotes taken off their words; none where it holds what only a shell can tell: a
 /// substitution, a group, a text that follows, a quote that is never closed, a file before the command.
@@ -26,7 +26,7 @@ pub(super) fn commands(line: &str) -> Option<Vec<String>> {
             }
             '&' if letters.peek() == Some(&'>') => words.extend(word.take()),
             '#' if word.is_none() => while letters.next_if(|next| *next != '\n').is_some() {},
-            letter if BETWEEN.contains(&letter) => {
+            letter if OPERATOR_CHARS.contains(&letter) => {
                 words.extend(word.take());
                 all.push(std::mem::take(&mut words));
             }
@@ -44,7 +44,7 @@ pub(super) fn commands(line: &str) -> Option<Vec<String>> {
 pub(super) fn joined(line: &str) -> Option<Vec<&str>> {
     let moves =
         |command: &&str| ["cd", "pushd", "popd"].contains(&command.split_whitespace().next().unwrap_or(""));
-    let commands = line.split(BETWEEN).map(str::trim).filter(|command| !command.is_empty());
+    let commands = line.split(OPERATOR_CHARS).map(str::trim).filter(|command| !command.is_empty());
     Some(commands.collect::<Vec<_>>()).filter(|all| all.len() > 1 && !all.iter().any(moves))
 }
 

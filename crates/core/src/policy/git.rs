@@ -1,4 +1,4 @@
-//! Which files belong to git itself: whoever writes them decides what the person's next `git` command runs.
+//! Which files belong to git itself: a program that writes them decides what the person's next `git` command runs.
 use crate::{Change, FileKind};
 use std::path::{Component, Path};
 
@@ -19,7 +19,7 @@ pub fn is_gits_own(path: &Path) -> bool {
 
 /// What `git` keeps in a repository's own folder and never runs: contents, names of commits, and where it stands. Not its
 /// configuration, hooks, attributes, nor the list of a rebase, which may name commands.
-const DATA: [&str; 17] = [
+const DATA_NAMES: [&str; 17] = [
     "objects",
     "refs",
     "logs",
@@ -43,7 +43,10 @@ const DATA: [&str; 17] = [
 pub fn is_data(change: &Change) -> bool {
     let mut states = [&change.before, &change.after].into_iter().flatten();
     states.all(|state| state.kind() != FileKind::Link)
-        && change.path.strip_prefix(".git").is_ok_and(|rest| DATA.iter().any(|name| rest.starts_with(name)))
+        && change
+            .path
+            .strip_prefix(".git")
+            .is_ok_and(|rest| DATA_NAMES.iter().any(|name| rest.starts_with(name)))
 }
 
 /// Whether a pattern speaks of git's own files by name.
@@ -52,7 +55,7 @@ pub(super) fn names_git(pattern: &str) -> bool {
 }
 
 /// As file systems take it that ignore case (NTFS, APFS), invisible characters (HFS+), or dots and blanks at the end
-/// (NTFS, which also knows the short name `GIT~1`). Git checks out nothing under these names either (`core.protectHFS`,
+/// (NTFS, which also has the short name `GIT~1`). Git checks out nothing under these names either (`core.protectHFS`,
 /// `core.protectNTFS`).
 fn is_git(name: &str) -> bool {
     let name = name.trim_end_matches(['.', ' ']);

@@ -1,4 +1,4 @@
-//! What may be read below a folder that may be read: rules hold for each file that a search comes across.
+//! [`Readable`]: what may be read below a folder that may be read. Rules apply to each file that a search finds.
 use super::{Policy, Rule, Ruling};
 use crate::Effect;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ impl Readable {
         Self { rules: rules.cloned().collect(), workspace: workspace.to_owned(), own }
     }
 
-    /// Whether every file may be read, so that nobody needs to ask.
+    /// Whether every file may be read, so that no question is needed.
     pub fn is_everything(&self) -> bool {
         self.rules.iter().all(|rule| rule.ruling == Ruling::Allow)
     }

@@ -1,4 +1,4 @@
-//! Rules over effects: how they are written, and what they match.
+//! [`Rule`]: a rule over effects: how it is written, and what it matches.
 use super::{commands::commands, git, normal};
 use crate::{Effect, Execution};
 use globset::{Glob, GlobBuilder, GlobMatcher};
@@ -245,7 +245,7 @@ impl Rule {
         matches!(self.pattern, Pattern::Read(_))
     }
 
-    /// Whoever may not read a folder may not read what lies in it either.
+    /// A rule that denies a folder denies its contents, too.
     fn matches_path(&self, glob: &PathGlob, path: &Path, workspace: &Path) -> bool {
         let absolute = normal(&workspace.join(path));
         let is_match = |path: &Path| {

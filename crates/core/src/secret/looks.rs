@@ -1,8 +1,8 @@
-//! Secrets by their looks, whatever they are called.
+//! Recognizes secrets by their looks, whatever the name of their variable.
 
 /// How the keys of well-known services begin, and how long one is at least. From their documentation, and from what
 /// GitHub's secret scanning lists, 2026-11.
-const BEGINNINGS: [(&str, usize); 36] = [
+const KEY_PREFIXES: [(&str, usize); 36] = [
     ("AGE-SECRET-KEY-", 30), // age
     ("AIza", 35),            // Google
     ("EAAA", 60),            // Meta, Square
@@ -42,14 +42,14 @@ const BEGINNINGS: [(&str, usize); 36] = [
 ];
 
 /// No key is shorter.
-const SHORTEST: usize = 15;
+const MIN_KEY_BYTES: usize = 15;
 
-/// Addresses that let in whoever knows them.
-const ADDRESSES: [&str; 3] =
+/// Addresses that grant access by themselves.
+const SECRET_URLS: [&str; 3] =
     ["hooks.slack.com/services/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"];
 
 /// `password=…`, as in connection strings and in queries.
-const ASSIGNED: [&str; 11] = [
+const ASSIGNMENT_NAMES: [&str; 11] = [
     "password",
     "passwd",
     "pwd",
@@ -66,7 +66,7 @@ const ASSIGNED: [&str; 11] = [
 /// Whether some part of `value` looks like a secret.
 pub(super) fn is_secret(value: &str) -> bool {
     let is_private_key = || value.contains("-----BEGIN") && value.contains("PRIVATE KEY");
-    let is_address = || ADDRESSES.iter().any(|address| value.contains(address));
+    let is_address = || SECRET_URLS.iter().any(|address| value.contains(address));
     is_private_key()
         || is_address()
         || has_password(value)
@@ -110,7 +110,7 @@ fn is_of_word(letter: char) -> bool {
 
 fn is_key(word: &str) -> bool {
     let is_long = |(begin, least): &(&str, usize)| word.starts_with(begin) && word.len() >= *least;
-    word.len() >= SHORTEST && (BEGINNINGS.iter().any(is_long) || is_amazon(word) || is_web_token(word))
+    word.len() >= MIN_KEY_BYTES && (KEY_PREFIXES.iter().any(is_long) || is_amazon(word) || is_web_token(word))
 }
 
 /// The id of an access key.
@@ -147,6 +147,6 @@ fn assigns(lower: &str) -> bool {
             let before = lower[..sign].strip_suffix(*name).map(|before| before.chars().next_back());
             before.is_some_and(|letter| letter.is_none_or(|letter| !letter.is_alphanumeric()))
         };
-        value.len() >= 4 && ASSIGNED.iter().any(ends)
+        value.len() >= 4 && ASSIGNMENT_NAMES.iter().any(ends)
     })
 }

@@ -1,7 +1,7 @@
-//! Secrets by the names of their variables.
+//! Recognizes secrets by the names of their variables.
 
-/// What leads to secrets without being one: whoever has it can use the keys of an agent.
-const HANDLES: [&str; 9] = [
+/// What leads to secrets without being one: with its value a program can use the keys of an agent.
+const HANDLE_NAMES: [&str; 9] = [
     "GIT_ASKPASS",
     "GNOME_KEYRING_CONTROL",
     "GPG_AGENT_INFO",
@@ -14,7 +14,7 @@ const HANDLES: [&str; 9] = [
 ];
 
 /// Words that make a name that of a secret wherever they stand.
-const ANYWHERE: [&str; 12] = [
+const SECRET_WORDS: [&str; 12] = [
     "APIKEYS",
     "BEARER",
     "COOKIE",
@@ -30,29 +30,29 @@ const ANYWHERE: [&str; 12] = [
 ];
 
 /// Ends of such words: `PGPASSWORD`, `NPMTOKEN`.
-const ENDS: [&str; 8] =
+const SECRET_SUFFIXES: [&str; 8] =
     ["APIKEY", "PASSPHRASE", "PASSPHRASES", "PASSWD", "PASSWORD", "PASSWORDS", "SECRET", "TOKEN"];
 
 /// Words that mean a secret, but for what comes behind.
-const MOSTLY: [&str; 7] = ["AUTH", "KEY", "KEYS", "PASS", "PAT", "PWD", "TOKENS"];
+const USUALLY_SECRET_WORDS: [&str; 7] = ["AUTH", "KEY", "KEYS", "PASS", "PAT", "PWD", "TOKENS"];
 
 /// `SSH_KEY_PATH` is not a key.
-const ABOUT: [&str; 12] =
+const NOT_SECRET_SUFFIXES: [&str; 12] =
     ["COUNT", "DIR", "FILE", "FORMAT", "ID", "LENGTH", "METHOD", "MODE", "NAME", "PATH", "SIZE", "TYPE"];
 
 /// By a name of its own, or by one of the words of which it is made.
 pub(super) fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    if HANDLES.contains(&name.as_str()) {
+    if HANDLE_NAMES.contains(&name.as_str()) {
         return true;
     }
     let words: Vec<&str> = name.split(|letter: char| !letter.is_alphanumeric()).collect();
     let is_only_word = words.iter().filter(|word| !word.is_empty()).count() == 1;
     words.iter().enumerate().any(|(place, word)| {
-        ANYWHERE.contains(word)
-            || ENDS.iter().any(|end| word.ends_with(end))
-            || (MOSTLY.contains(word)
-                && !words.get(place + 1).is_some_and(|next| ABOUT.contains(next))
+        SECRET_WORDS.contains(word)
+            || SECRET_SUFFIXES.iter().any(|end| word.ends_with(end))
+            || (USUALLY_SECRET_WORDS.contains(word)
+                && !words.get(place + 1).is_some_and(|next| NOT_SECRET_SUFFIXES.contains(next))
                 && !is_harmless(word, is_only_word, value))
     })
 }

@@ -1,4 +1,4 @@
-//! What of a person's environment the processes of tools get.
+//! [`Access`]: what of a person's environment the processes of tools get.
 use crate::{Confinement, Network, Secrets, secret};
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use std::sync::Arc;
 pub struct Access {
     /// The whole environment of a process: names and values, without secrets.
     pub environment: Arc<[(String, String)]>,
-    /// What a push to a server gets besides, since it cannot do without: the agent that holds the person's keys, a proxy
+    /// What a push to a server gets additionally, since it needs it: the agent that holds the person's keys, a proxy
     /// with a password.
     pub reach: Arc<[(String, String)]>,
-    /// What must not be shown, whoever prints it.
+    /// What must not be shown in any output.
     pub secrets: Secrets,
     /// What confined processes get of the network.
     pub network: Network,
@@ -46,10 +46,10 @@ pub struct AccessRules {
 }
 
 /// Proxies, in small letters: commands need them, with or without a password.
-const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "ftp_proxy"];
+const PROXY_VARIABLES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "ftp_proxy"];
 
 /// How a person's `git` reaches servers.
-const REACH: [&str; 6] =
+const GIT_VARIABLES: [&str; 6] =
     ["GIT_ASKPASS", "KRB5CCNAME", "SSH_AGENT_PID", "SSH_ASKPASS", "SSH_AUTH_SOCK", "VSCODE_GIT_IPC_HANDLE"];
 
 /// What a variable is to commands.
@@ -79,7 +79,7 @@ impl AccessRules {
                     if secret::is_secret(name, value) {
                         guessed.extend([Some(value.to_owned()), password(value)].into_iter().flatten());
                     }
-                    let is_asked_for = REACH.contains(&name) && !is_named(name, &self.hide);
+                    let is_asked_for = GIT_VARIABLES.contains(&name) && !is_named(name, &self.hide);
                     reach.extend(is_asked_for.then_some(whole));
                 }
             }
@@ -119,7 +119,7 @@ impl AccessRules {
 }
 
 fn is_proxy(name: &str) -> bool {
-    PROXIES.contains(&name.to_ascii_lowercase().as_str())
+    PROXY_VARIABLES.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// The password of an address.

@@ -1,6 +1,6 @@
-//! Other names: what systems call the same tool, or the same parameter.
+//! [`Aliases`]: other names of a tool or its parameters, as other systems call them.
 //!
-//! A model is told one name of each. What it learned elsewhere is understood all the same.
+//! A model is shown one name of each. What it learned elsewhere is understood all the same.
 use serde_json::{Map, Value};
 
 /// Other names of a tool and of its parameters.

@@ -1,4 +1,4 @@
-//! Work that outlives its call.
+//! [`Jobs`]: work that outlives its call.
 use crate::{CallId, ToolError, ToolOutput, View};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -74,11 +74,11 @@ pub struct JobState {
     pub title: String,
     /// Whether it still runs.
     pub running: bool,
-    /// What it printed that nobody has read yet.
+    /// What it printed and no call has read yet.
     pub output: JobOutput,
 }
 
-/// What a job prints, until somebody reads it. All clones are one output.
+/// What a job prints, until a call reads it. All clones are one output.
 #[derive(Clone, Debug, Default)]
 pub struct JobOutput(Arc<Mutex<Unread>>);
 
@@ -87,26 +87,26 @@ pub struct JobOutput(Arc<Mutex<Unread>>);
 pub struct Unread {
     /// The newest part of it.
     pub text: String,
-    /// Bytes before that part, which nobody kept.
+    /// Bytes before that part, which were dropped.
     pub missing: usize,
 }
 
-/// So many bytes wait to be read; of more, the newest are kept.
-const MOST: usize = 50_000;
+/// Maximum unread bytes; of more, the newest are kept.
+const MAX_UNREAD_BYTES: usize = 50_000;
 
 impl JobOutput {
     /// Adds what was printed.
     pub fn push(&self, chunk: &str) {
         let mut unread = self.lock();
         unread.text.push_str(chunk);
-        if unread.text.len() > 2 * MOST {
-            let cut = unread.text.ceil_char_boundary(unread.text.len() - MOST);
+        if unread.text.len() > 2 * MAX_UNREAD_BYTES {
+            let cut = unread.text.ceil_char_boundary(unread.text.len() - MAX_UNREAD_BYTES);
             unread.text.drain(..cut);
             unread.missing += cut;
         }
     }
 
-    /// Takes out what nobody has read yet.
+    /// Takes out what was not read yet.
     pub fn take(&self) -> Unread {
         std::mem::take(&mut *self.lock())
     }
@@ -127,9 +127,13 @@ mod tests {
         output.clone().push("two");
         assert_eq!(output.take(), Unread { text: "one two".into(), missing: 0 });
         assert_eq!(output.take(), Unread::default());
-        output.push(&"ü".repeat(MOST));
+        output.push(&"ü".repeat(MAX_UNREAD_BYTES));
         output.push("end");
         let Unread { text, missing } = output.take();
-        assert!(text.ends_with("üend") && text.len() <= MOST && missing + text.len() == 2 * MOST + 3);
+        assert!(
+            text.ends_with("üend")
+                && text.len() <= MAX_UNREAD_BYTES
+                && missing + text.len() == 2 * MAX_UNREAD_BYTES + 3
+        );
     }
 }

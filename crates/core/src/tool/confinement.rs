@@ -1,4 +1,4 @@
-//! What a process of a call sees and reaches, as data: whoever starts processes makes it so.
+//! [`Confinement`]: what a process of a call sees and reaches, as data that `haft-sandbox` enforces.
 use crate::Reach;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -101,7 +101,7 @@ pub enum Found {
 pub struct Overlay {
     /// What is changed, as overlayfs of Linux keeps it. The folder exists.
     pub upper: PathBuf,
-    /// Where to make folders for what overlayfs needs besides, on the same file system; see [`Overlay::work_of`].
+    /// Where to make the folders that overlayfs needs additionally, on the same file system; see [`Overlay::work_of`].
     pub work: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! What a call would touch.
+//! [`Effect`]: what a call would touch.
 #[cfg(doc)]
 use crate::Access;
 use serde::{Deserialize, Serialize};

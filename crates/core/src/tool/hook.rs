@@ -1,11 +1,12 @@
-//! Hooks: what a person has look at a session's work. They may stop it or add to what the model reads, never allow more.
+//! [`Hooks`]: checks that a person adds to a session. They may stop work or add to what the model reads, never allow
+//! more.
 use crate::{Outcome, SessionId, ToolCall, ToolResult};
 use futures::future::BoxFuture;
 
-/// Who is told of what happens, and may object.
+/// Hears what happens in a session, and may object.
 ///
 /// The engine asks at each [`Moment`] and records what is said with the fact it belongs to, so that a session that is
-/// opened again asks nobody a second time. A hook that cannot be asked answers for itself: one that guards says
+/// opened again does not ask twice. A hook that cannot be asked answers for itself: one that guards says
 /// [`Hooked::deny`].
 pub trait Hooks: Send + Sync {
     /// Returns what the hooks say to `moment` in `session`. Dropped when the turn is interrupted.
@@ -20,7 +21,7 @@ pub enum Moment<'a> {
         /// The call.
         call: &'a ToolCall,
     },
-    /// A call that was checked has come to its end, be it that it was denied. Only context is heard.
+    /// A checked call ended or was denied. [`Hooked::deny`] is ignored here.
     AfterCall {
         /// The call.
         call: &'a ToolCall,
@@ -55,7 +56,7 @@ impl Hooked {
     }
 }
 
-/// Nobody is asked.
+/// Asks no hook.
 pub struct NoHooks;
 
 impl Hooks for NoHooks {

@@ -1,4 +1,4 @@
-//! What confined commands get of the network, as data.
+//! [`Network`]: what confined commands get of the network, as data.
 use crate::Host;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Network {
-    /// Nothing, and nobody is asked.
+    /// Nothing, without a question.
     Off,
     /// Nothing, unless a call asks for it and may have it.
     #[default]
@@ -44,7 +44,7 @@ impl Network {
             (Self::Hosts(own), Self::Hosts(limit)) => {
                 Self::Hosts(own.into_iter().filter(|host| limit.contains(host)).collect())
             }
-            // What a list gives without a question nobody has allowed who allowed no list.
+            // A list allows hosts without a question; a parent without a list has not allowed that.
             (_, Self::Off | Self::Hosts(_)) => Self::Off,
         }
     }
@@ -59,7 +59,7 @@ impl Network {
         }
     }
 
-    /// Why a command may not have `host` (or, without one, all of the network), whoever is asked.
+    /// Why a command may not have `host` (or, without one, all of the network).
     pub fn refusal(&self, host: Option<&str>) -> Option<String> {
         match (self, host) {
             (Self::Ask | Self::On, _) => None,
@@ -103,7 +103,7 @@ pub enum Reach {
     /// A loopback of its own.
     #[default]
     Nothing,
-    /// These hosts besides, through a proxy of ours.
+    /// These hosts additionally, through Haft's proxy.
     Hosts(Vec<Host>),
     /// The network of this machine.
     Everything,

@@ -1,4 +1,4 @@
-//! The person that a call may ask something.
+//! [`Person`]: the person whom a call may ask something.
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +12,13 @@ pub struct Question {
     pub choices: Vec<String>,
 }
 
-/// Whoever sits at the other end of the conversation.
+/// The person at the other end of the conversation.
 pub trait Person: Send + Sync {
-    /// Asks and waits. `None`: there is nobody who could answer.
+    /// Asks and waits. `None`: no person can answer.
     fn ask(&self, question: Question) -> BoxFuture<'_, Option<String>>;
 }
 
-/// Nobody is there.
+/// A conversation without a person: every question goes unanswered.
 pub struct Nobody;
 
 impl Person for Nobody {

@@ -1,4 +1,4 @@
-//! How a profile presents a tool to a model: under names of its own.
+//! How a profile presents a tool to a model under names of its own: see [`Presentation`].
 use crate::{Example, Examples, ToolSpec};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -38,7 +38,7 @@ impl Presentation {
         told
     }
 
-    /// An example with the names that are told; what is not told is left out.
+    /// An example with the names that the model is shown; parameters that it is not shown are left out.
     fn example(&self, mut example: Example, told: &Value) -> Example {
         let given = std::mem::take(&mut example.arguments);
         let named = self.parameters.iter().filter_map(|(own, name)| {
@@ -52,7 +52,7 @@ impl Presentation {
 
     fn parameters_of(&self, own: &Value, accepted: &Value) -> Value {
         let property = |name: &str| own["properties"].get(name).or_else(|| accepted["properties"].get(name));
-        // What a model is told under another name it is told in full: `file_paths` is a list.
+        // What a model is shown under another name it is shown in full: `file_paths` is a list.
         let told = |own_name: &str, name: &str| match (self.schemas.get(name), own_name == name) {
             (Some(schema), _) => described(property(own_name)?, Some(schema)),
             (None, true) => property(own_name).cloned(),
@@ -66,13 +66,13 @@ impl Presentation {
         serde_json::json!({"type": "object", "properties": properties, "required": required})
     }
 
-    /// The tool's own name for a parameter that the model was told under this one.
+    /// The tool's own name for a parameter that the model was shown under this one.
     pub(crate) fn own_name(&self, told: &str) -> Option<&str> {
         self.parameters.iter().find(|(_, name)| *name == told).map(|(own, _)| own.as_str())
     }
 }
 
-/// The accepted schema, with the description of the one that is told.
+/// The accepted schema, with the description of the one that is shown.
 fn described(told: &Value, accepted: Option<&Value>) -> Option<Value> {
     let mut schema = accepted.unwrap_or(told).clone();
     if let (Some(object), Some(description)) = (schema.as_object_mut(), told.get("description")) {

@@ -1,4 +1,4 @@
-//! Tools by name.
+//! [`Registry`]: the tools of a session, by name.
 use crate::{
     AnyTool, Presentation, Tool, ToolError, ToolErrorKind, ToolSpec, Validation,
     schema::{self, Problem, Schema},
@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// The tools an agent may call, in the order in which they were registered. Cheap to clone.
+/// The tools an agent may call, in the order in which they were registered. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: IndexMap<String, Registered>,
@@ -24,10 +24,10 @@ pub struct Registered {
     pub tool: Arc<dyn AnyTool>,
     /// Made when it is first called: most tools never are.
     schema: Arc<OnceLock<Schema>>,
-    /// The same for the types that models were told.
+    /// The same for the types that models were shown.
     told_types: Arc<OnceLock<Schema>>,
     offer: Offer,
-    /// What models are told, where that is not what the tool says.
+    /// What models are shown, if that is not what the tool says.
     told: Option<Arc<ToolSpec>>,
     presentation: Arc<Presentation>,
 }
@@ -35,17 +35,17 @@ pub struct Registered {
 /// Who may call a tool.
 #[derive(Clone, Copy, PartialEq)]
 enum Offer {
-    /// Models are told of it.
+    /// Models are shown it.
     Told,
-    /// Models are not told of it, but may know it from elsewhere.
+    /// Models are not shown it, but may call it all the same.
     Known,
-    /// Nobody: as if there were no such tool.
+    /// Not callable: as if there were no such tool.
     Off,
 }
 
 impl Registered {
-    /// The arguments by their own names, coerced where `validation` allows it; or an error that lists every
-    /// problem (C-19 to C-24).
+    /// The arguments by their own names, coerced where `validation` allows it; or an error that lists every
+    /// problem.
     pub fn check(&self, arguments: &Value, validation: Validation) -> Result<Value, ToolError> {
         let named = self.tool.aliases().rename(self.own_names(arguments), self.schema().parameters());
         if validation == Validation::Strict {
@@ -54,7 +54,8 @@ impl Registered {
         self.schema().check(self.told(), &named, validation)
     }
 
-    /// What is called as models were told must be of the type that they were told, though the tool takes others (C-21).
+    /// Arguments under the names that models were shown must have the type that they were shown, though the tool takes
+    /// others.
     fn check_types(&self, arguments: &Value, named: &Value) -> Result<(), ToolError> {
         let schema = self.told_types.get_or_init(|| {
             let properties = self.told().parameters.get("properties").cloned().unwrap_or_default();
@@ -64,7 +65,7 @@ impl Registered {
         if problems.is_empty() || !arguments.is_object() {
             return Ok(());
         }
-        // All problems at once; those of the same parameters were told.
+        // All problems at once; those of the same parameters are in already.
         let own = |problem: &Problem| {
             let name = problem.path.first().and_then(Value::as_str).unwrap_or_default();
             self.presentation.own_name(name).unwrap_or(name).to_owned()
@@ -77,7 +78,7 @@ impl Registered {
         Err(schema::refused(self.told(), &problems))
     }
 
-    /// What models are told of the tool.
+    /// What models are shown of the tool.
     pub fn told(&self) -> &ToolSpec {
         self.told.as_deref().unwrap_or_else(|| self.tool.spec())
     }
@@ -91,7 +92,7 @@ impl Registered {
         Renames::new(parameters.map(|(own, told)| (own.as_str(), told.as_str())))
     }
 
-    /// The tool's own names of parameters that it takes and models were not told.
+    /// The tool's own names of parameters that it takes and models were not shown.
     fn untold(&self) -> Vec<&str> {
         let told = &self.told().parameters["properties"];
         let name = |own: &str| self.presentation.parameters.get(own).map_or(own.to_owned(), String::clone);
@@ -103,7 +104,7 @@ impl Registered {
             .collect()
     }
 
-    /// What models are told, where other tools have these names.
+    /// What models are shown, if other tools have these names.
     fn in_names(&self, tools: &Renames<'_>) -> ToolSpec {
         let mut told = self.told().clone();
         for renames in [&self.renames(), tools] {
@@ -132,8 +133,7 @@ pub struct Declared {
 inventory::collect!(Declared);
 
 impl Registry {
-    /// Returns every tool that `#[tool]` declared anywhere in this program, by file, and in a file from top to bottom
-    ///
+    /// Returns every tool that `#[tool]` declared anywhere in this program, by file, and in a file from top to bottom.
     pub fn declared() -> Self {
         let mut declared: Vec<&Declared> = inventory::iter::<Declared>.into_iter().collect();
         declared.sort_by_key(|declared| declared.place);
@@ -152,7 +152,7 @@ impl Registry {
         self.with_any(Arc::new(erase(tool)))
     }
 
-    /// Adds a tool of unknown type. A later tool replaces an earlier one of the same name (A-15, T-23).
+    /// Adds a tool of unknown type. A later tool replaces an earlier one of the same name.
     pub fn with_any(mut self, tool: Arc<dyn AnyTool>) -> Self {
         self.register(tool);
         self
@@ -166,7 +166,7 @@ impl Registry {
         self.tools.insert(registered.tool.spec().name.clone(), registered);
     }
 
-    /// Removes every tool.
+    /// Removes every tool.
     pub fn clear(&mut self) {
         self.tools.clear();
     }
@@ -183,7 +183,7 @@ impl Registry {
     }
 
     /// Adds the tools of `other` behind its own. A name that is there already keeps its tool: what comes from outside
-    /// shadows nothing (faults D44).
+    /// shadows nothing.
     pub fn joined(mut self, other: &Self) -> Self {
         for (name, registered) in &other.tools {
             self.tools.entry(name.clone()).or_insert_with(|| registered.clone());
@@ -203,7 +203,7 @@ impl Registry {
         self.offering_or(names, Offer::Known)
     }
 
-    /// As [`Registry::offering`], but the others answer to nobody until an agent's definition names them.
+    /// As [`Registry::offering`], but the others cannot be called until an agent's definition names them.
     pub fn offering_only<S: AsRef<str>>(self, names: &[S]) -> Self {
         self.offering_or(names, Offer::Off)
     }
@@ -227,8 +227,8 @@ impl Registry {
         self
     }
 
-    /// Returns the tool of this name; else of this name in another case or with blanks around it (faults A61); else the
-    /// one that is called so elsewhere.
+    /// Returns the tool of this name; else of this name in another case or with blanks around it; else the
+    /// one that is called so elsewhere.
     pub fn get(&self, name: &str) -> Option<&Registered> {
         self.any(name).filter(|registered| registered.offer != Offer::Off)
     }
@@ -255,8 +255,8 @@ impl Registry {
         })
     }
 
-    /// Returns `error` of a call of the tool `name`, with the names that models were told (C-22). What a hint says of
-    /// parameters that they were not told is left out.
+    /// Returns `error` of a call of the tool `name`, with the names that models were shown. What a hint says of
+    /// parameters that they were not shown is left out.
     pub fn in_told_names(&self, name: &str, error: ToolError) -> ToolError {
         let called = self.get(name);
         let parameters = called.map(Registered::renames).unwrap_or_default();
@@ -275,30 +275,30 @@ impl Registry {
         )
     }
 
-    /// Returns the names of the offered tools, in the order of registration (T-32).
+    /// Returns the names of the offered tools, in the order of registration.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.offered().map(|told| told.name.as_str())
     }
 
-    /// Returns how the offered tools present themselves (A-18, T-31).
+    /// Returns how the offered tools present themselves.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         let tools = self.renames();
         let offered = self.tools.values().filter(|registered| registered.offer == Offer::Told);
         offered.map(|registered| registered.in_names(&tools)).collect()
     }
 
-    /// Returns the same as models get them: `{"type":"function","function":{name,description,parameters}}` (T-30).
+    /// Returns the same as models get them: `{"type":"function","function":{name,description,parameters}}`.
     pub fn definitions(&self) -> Vec<Value> {
         self.offered().map(ToolSpec::definition).collect()
     }
 
-    /// Returns one line for each offered tool: "- `name` - description" (T-34).
+    /// Returns one line for each offered tool: "- `name` - description".
     pub fn summaries(&self) -> Vec<String> {
         let line = |spec: &ToolSpec| format!("- `{}` - {}", spec.name, spec.description);
         self.offered().map(line).collect()
     }
 
-    /// Returns every tool that can be called, whether models are told of it or not.
+    /// Returns every tool that can be called, whether models are shown it or not.
     pub fn all(&self) -> impl Iterator<Item = &Registered> {
         self.tools.values()
     }
@@ -308,12 +308,12 @@ impl Registry {
         offered.map(Registered::told)
     }
 
-    /// Returns how many are offered (T-33).
+    /// Returns how many are offered.
     pub fn len(&self) -> usize {
         self.offered().count()
     }
 
-    /// Returns whether none is offered (A-28, T-53).
+    /// Returns whether none is offered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -413,7 +413,7 @@ mod tests {
             let checked = look.check(&given, Validation::Coerce).map_err(|error| error.message);
             assert_eq!(checked, expected.map_err(str::to_owned), "{given}");
         }
-        // As models were told, in a strict profile; a hint names nothing that they were not.
+        // As models were shown, in a strict profile; a hint names nothing that they were not.
         let strict = |given| look.check(&given, Validation::Strict).map_err(|error| error.message);
         let refused =
             "cannot call `look`: `path` must be a string, not an array; there is no parameter `agan`";

@@ -1,4 +1,4 @@
-//! Names in texts: what a model was told, in place of what a tool calls it itself.
+//! [`Renames`]: puts the names that a model was shown into texts, in place of a tool's own.
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use std::borrow::Cow;
 pub(crate) struct Renames<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Renames<'a> {
-    /// `pairs`: a tool's own name of something, and the one that the model was told.
+    /// `pairs`: a tool's own name of something, and the one that the model was shown.
     pub(crate) fn new(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         Self(pairs.filter(|(own, told)| own != told).collect())
     }
 
-    /// `text` with the names that the model was told. Paths such as `` `files[0].name` `` begin with a name.
+    /// `text` with the names that the model was shown. Paths such as `` `files[0].name` `` begin with a name.
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.0.is_empty() || !text.contains('`') {
             return Cow::Borrowed(text);

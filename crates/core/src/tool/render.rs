@@ -1,4 +1,4 @@
-//! How a result is worded for the model: one outcome, several accents.
+//! [`Render`]: how a result is worded for the model: one outcome, several accents.
 use super::result::is_red;
 use crate::{Failure, Shown, TOTAL_LINES, ToolCall, ToolError, ToolOutput, ToolResult};
 use indexmap::IndexMap;
@@ -13,7 +13,7 @@ pub struct Render {
     pub result: Wording,
     /// Of errors.
     pub error: ErrorWording,
-    /// Other names of named fields; an empty one leaves the field out.
+    /// Other names of named fields; an empty one leaves the field out.
     pub fields: IndexMap<String, String>,
     /// Titles of results, by tool; else what people see, or the tool's name.
     pub titles: IndexMap<String, String>,
@@ -39,12 +39,12 @@ pub enum Wording {
     /// The tool's own text.
     #[default]
     Text,
-    /// The named fields as JSON, indented by two, where they say all of the result; else the tool's own text.
+    /// The named fields as JSON, indented by two, where they say all of the result; else the tool's own text.
     Fields,
     /// `{"success":true,"error":"",…}` with the named fields beside it, and `content` where they do not say all; an error as
-    /// `{"success":false,"error":…,"error_type":…,"suggestion":…}` (C-49, C-54, C-55).
+    /// `{"success":false,"error":…,"error_type":…,"suggestion":…}`.
     Success,
-    /// `{"title":…,"output":…}` (O-28).
+    /// `{"title":…,"output":…}`.
     Titled,
 }
 
@@ -55,11 +55,11 @@ pub enum ErrorWording {
     /// `error: MESSAGE`.
     #[default]
     Plain,
-    /// `Error: MESSAGE`, `Tool 'NAME' not found` for an unknown one.
+    /// `Error: MESSAGE`, `Tool 'NAME' not found` for an unknown one.
     Prefixed,
-    /// `my_tool(param1="value"): MESSAGE` (C-56), in which names stand without backticks: `param1 is required` (C-53).
+    /// `my_tool(param1="value"): MESSAGE`, in which names stand without backticks: `param1 is required`.
     Call,
-    /// `MESSAGE` alone (T-19), and `hint: HINT` on a line of its own.
+    /// `MESSAGE` alone, and `hint: HINT` on a line of its own.
     Bare,
 }
 
@@ -126,7 +126,7 @@ impl Render {
         ToolResult { content, error: Some(error), details, ..ToolResult::default() }
     }
 
-    /// What to do next, with the call that would have been right: as a call where the accent is one of calls (C-48).
+    /// What to do next, with the call that would have been right: as a call where the accent is one of calls.
     fn hint(&self, error: &ToolError) -> Option<String> {
         let example = error.example.as_deref().map(|(name, arguments)| match self.error {
             ErrorWording::Plain | ErrorWording::Bare | ErrorWording::Prefixed => {
@@ -161,7 +161,7 @@ impl Render {
     }
 }
 
-/// A command that ended badly is no success (C-40), nor is a run of tests: its first line says what it came to.
+/// A command that ended badly is no success, nor is a run of tests: its first line says what it came to.
 fn success(details: &Value, text: &str) -> Value {
     match details.get("exit_code").and_then(Value::as_i64) {
         None if is_red(details) => json!({"success": false, "error": text.lines().next()}),
@@ -185,7 +185,7 @@ fn flat(mut outcome: Value, details: &Value, text: Option<String>) -> String {
     outcome.to_string()
 }
 
-/// `read(path="a.txt", limit=5)` (C-06, C-56).
+/// `read(path="a.txt", limit=5)`.
 fn written(name: &str, arguments: &Value) -> String {
     let arguments = arguments.as_object().into_iter().flatten();
     let shown = arguments.map(|(parameter, value)| {

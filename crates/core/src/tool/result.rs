@@ -1,4 +1,4 @@
-//! What a tool hands back, and what is recorded of it.
+//! [`ToolOutput`] and [`ToolResult`]: what a tool returns, and what is recorded of it.
 use crate::{Image, JobId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::fmt;
 /// What a tool hands back when it worked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
-    /// What the model reads (T-10).
+    /// What the model reads.
     pub for_model: String,
     /// Pictures for a model that can see.
     pub images: Vec<Image>,
@@ -21,8 +21,8 @@ pub struct ToolOutput {
     pub job: Option<JobId>,
 }
 
-/// Field in the details of a result: how many lines the command printed, where the result holds fewer. For front-ends; no
-/// model is told of it.
+/// Field in the details of a result: how many lines the command printed, where the result holds fewer. For front-ends;
+/// models do not see it.
 pub const TOTAL_LINES: &str = "total_lines";
 /// Field in the details of a result: the file with all that the command printed, where the result holds less.
 pub const OUTPUT_FILE: &str = "output_file";
@@ -31,40 +31,40 @@ pub const OUTPUT_FILE: &str = "output_file";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
-    /// A few lines of what the model reads (C-51).
+    /// A few lines of what the model reads.
     #[default]
     Preview,
-    /// This text instead (T-11).
+    /// This text instead.
     Text(String),
-    /// Nothing (T-12).
+    /// Nothing.
     Nothing,
-    /// This text, whole and in any case: it was written for the person (T-04).
+    /// This text, whole and in any case: it was written for the person.
     Message(String),
 }
 
 impl ToolOutput {
-    /// Returns a result that the model reads and people see a preview of (T-16).
+    /// Returns a result that the model reads and people see a preview of.
     pub fn text(for_model: impl Into<String>) -> Self {
         Self { for_model: for_model.into(), ..Self::default() }
     }
 
-    /// Returns a value as JSON, indented by two.
+    /// Returns a value as JSON, indented by two.
     pub fn json(value: &Value) -> Self {
         Self::text(format!("{value:#}")).fields(value.clone())
     }
 
-    /// Shows people this text (T-11).
+    /// Shows people this text.
     pub fn show(self, text: impl Into<String>) -> Self {
         Self { shown: Shown::Text(text.into()), ..self }
     }
 
-    /// Returns a text that the model and people read alike (T-20).
+    /// Returns a text that the model and people read alike.
     pub fn for_both(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { shown: Shown::Text(text.clone()), ..Self::text(text) }
     }
 
-    /// Shows people nothing (T-17).
+    /// Shows people nothing.
     pub fn silent(self) -> Self {
         Self { shown: Shown::Nothing, ..self }
     }
@@ -79,7 +79,7 @@ impl ToolOutput {
         Self { details: fields, is_in_details: true, ..self }
     }
 
-    /// Returns a result that says that the work goes on under this id (T-18).
+    /// Returns a result that says that the work goes on under this id.
     pub fn running(job: JobId) -> Self {
         Self::text(format!("Started as job {job}. Its end will be reported.")).going_on(job)
     }
@@ -107,12 +107,12 @@ pub struct ToolError {
     pub details: Value,
     /// Whether `details` say all that the message does. Profiles that answer in JSON leave the text out then.
     pub is_in_details: bool,
-    /// For the log only (T-15).
+    /// For the log only.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// The five error types of C-57 to C-61.
+/// What kind of error it is, and so who can act on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToolErrorKind {
     /// The call itself is wrong: unknown tool, wrong or missing parameters.
@@ -171,7 +171,7 @@ impl ToolError {
         Self { details: fields, is_in_details: true, ..self }
     }
 
-    /// Keeps the cause for the log (T-21).
+    /// Keeps the cause for the log.
     pub fn caused_by(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { source: Some(source.into()), ..self }
     }

@@ -1,4 +1,4 @@
-//! Arguments checked against a tool's JSON Schema: every problem at once, with an example call.
+//! [`Schema`]: checks arguments against a tool's JSON Schema: every problem at once, with an example call.
 use crate::{ToolError, ToolErrorKind, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub(crate) use describe::{Described, describe};
 pub use example::example;
 pub use explain::nearest;
 
-/// How arguments are held against their schema.
+/// How arguments are held against their schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validation {

@@ -1,4 +1,4 @@
-//! Instructions for a kind of task, which an agent reads when it has such a task.
+//! [`Skill`]: instructions for a kind of task, which an agent reads when it has such a task.
 use std::path::PathBuf;
 
 /// A folder with a file `SKILL.md`, as it was read.

@@ -1,9 +1,9 @@
-//! Tools that come and go while sessions are open, e.g. those of other programs.
+//! [`ToolSource`]: tools that come and go while sessions are open, for example those of other programs.
 use crate::{Registry, SessionId};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 
-/// Where tools come from that nobody knows when the program starts.
+/// A source of tools that are unknown when the program starts.
 pub trait ToolSource: Send + Sync {
     /// Returns the tools that there are for `session` at the moment. Asked for before each round, so it answers at once
     /// where nothing happened, and with the same [`Arc`]: then a request begins as the one before it, byte for byte,

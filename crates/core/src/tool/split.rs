@@ -1,20 +1,20 @@
-//! A result in the form that keeps apart who reads what.
+//! [`SplitResult`]: a result with separate parts for the model and the person.
 use crate::{Shown, ToolResult};
 use serde::Serialize;
 
 /// A result by who reads it, as JSON `{for_llm, for_user, silent, is_error, async}`. Made from a [`ToolResult`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SplitResult {
-    /// What the model reads; of an error that has no text for it, the error's message (T-10, T-45).
+    /// What the model reads; of an error that has no text for it, the error's message.
     pub for_llm: String,
-    /// What people read in its place; none where they see a preview of `for_llm`, or nothing (T-11).
+    /// What people read in its place; none where they see a preview of `for_llm`, or nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_user: Option<String>,
-    /// Whether people see nothing (T-12).
+    /// Whether people see nothing.
     pub silent: bool,
-    /// Whether the call failed, or the tests did that it ran (T-13).
+    /// Whether the call failed, or the tests did that it ran.
     pub is_error: bool,
-    /// Whether the work goes on, and its end will be reported (T-14).
+    /// Whether the work goes on, and its end will be reported.
     #[serde(rename = "async")]
     pub is_async: bool,
 }

@@ -1,11 +1,11 @@
-//! Work that another agent does in a session of its own.
+//! [`Subagents`]: work that another agent does in a session of its own.
 use crate::{ToolError, ToolErrorKind, ToolOutput};
 use futures::future::BoxFuture;
 
 /// Who does a part of the work for a call.
 pub trait Subagents: Send + Sync {
-    /// Lets the agent called `agent`, or one like the caller, do `task` from its beginning to its end. It knows nothing
-    /// but the task. What it does is told to `progress`; what came of it is its last answer. Dropped, it is
+    /// Lets the agent called `agent`, or one like the caller, do `task` from its beginning to its end. It is given
+    /// nothing but the task. What it does is reported to `progress`; what came of it is its last answer. Dropped, it is
     /// interrupted.
     fn run(
         &self,
@@ -15,7 +15,7 @@ pub trait Subagents: Send + Sync {
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 
-/// There is nobody to delegate to.
+/// No agent to delegate to: every task is refused.
 pub struct Alone;
 
 impl Subagents for Alone {

@@ -1,4 +1,4 @@
-//! What fits, what gives way, and what stays as it was.
+//! Tests of [`Window`]: what fits, what is evicted, and what stays as it was.
 use super::*;
 use crate::{CallId, Evicted, Fact, StopReason, Summarizer, ToolCall, Usage, text_of};
 use crate::{Part, replies_left_out, tokens::fit};
@@ -22,7 +22,7 @@ fn folded(facts: &[Fact]) -> Transcript {
     facts.iter().for_each(|fact| transcript.apply(fact));
     transcript
 }
-/// So many tokens of text.
+/// Text of `tokens` tokens.
 fn text(tokens: usize) -> String {
     "abc ".repeat(tokens)
 }
@@ -34,7 +34,7 @@ fn compacted(kept: usize) -> Fact {
     Fact::Compacted { summary, kept, pinned_bytes: 3_000, by, before: 0, after: 0, usage: Usage::default() }
 }
 
-/// A round with one call and a result of so many tokens.
+/// A round with one call and a result of `tokens` tokens.
 fn round(tokens: usize) -> Vec<Fact> {
     vec![replied("ok", 1, Usage::default()), ended(0, text(tokens))]
 }

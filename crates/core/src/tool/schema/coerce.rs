@@ -1,4 +1,4 @@
-//! Arguments as small models write them, put right where it is unambiguous.
+//! [`coerce`]: corrects arguments as small models write them, if the correction is unambiguous.
 use serde_json::{Map, Value};
 
 /// Puts right what is unambiguous; what it cannot read stays as it is, for the check to report.

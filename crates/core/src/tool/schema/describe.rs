@@ -1,4 +1,4 @@
-//! The schema of a tool's parameters from the type of its arguments.
+//! [`describe`]: derives the schema of a tool's parameters from the type of its arguments.
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 pub(crate) struct Described {
     /// Its doc comment.
     pub(crate) description: String,
-    /// The parameters that a model is told of.
+    /// The parameters that a model is shown.
     pub(crate) told: Value,
     /// Those that it may give. Nothing beside them: what is misspelt would be lost in silence.
     pub(crate) accepted: Value,
 }
 
-/// Description and parameters of `A`: no references, no `$schema`, and `Option<T>` as the schema of `T`.
+/// Description and parameters of `A`: no references, no `$schema`, and `Option<T>` as the schema of `T`.
 pub(crate) fn describe<A: JsonSchema>() -> Described {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -34,17 +34,17 @@ pub(crate) fn describe<A: JsonSchema>() -> Described {
     Described { description, told, accepted }
 }
 
-/// A property with this mark is accepted, but no model is told of it.
-const HIDDEN: &str = "x-hidden";
+/// A property with this mark is accepted, but not shown to models.
+const HIDDEN_KEY: &str = "x-hidden";
 /// The schema that is accepted in place of the one around it.
-const ACCEPTS: &str = "x-accepts";
+const ACCEPTS_KEY: &str = "x-accepts";
 
-/// Leaves out what models are not told of, and what they know: a number of lines is not negative.
+/// Leaves out what models are not shown, and what goes without saying: a number of lines is not negative.
 fn conceal(schema: &mut Value) {
     each_property(schema, |properties| {
-        properties.retain(|_, property| property.get(HIDDEN).is_none());
+        properties.retain(|_, property| property.get(HIDDEN_KEY).is_none());
         for property in properties.values_mut().filter_map(Value::as_object_mut) {
-            property.shift_remove(ACCEPTS);
+            property.shift_remove(ACCEPTS_KEY);
             if property.get("minimum").is_some_and(|least| *least == 0) {
                 property.shift_remove("minimum");
             }
@@ -52,13 +52,13 @@ fn conceal(schema: &mut Value) {
     });
 }
 
-/// Puts what is accepted in place of what models are told.
+/// Puts what is accepted in place of what models are shown.
 fn reveal(schema: &mut Value) {
     each_property(schema, |properties| {
         for property in properties.values_mut() {
             let Some(object) = property.as_object_mut() else { continue };
-            object.shift_remove(HIDDEN);
-            if let Some(accepted) = object.shift_remove(ACCEPTS) {
+            object.shift_remove(HIDDEN_KEY);
+            if let Some(accepted) = object.shift_remove(ACCEPTS_KEY) {
                 *property = accepted;
             }
         }

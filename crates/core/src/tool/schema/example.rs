@@ -1,4 +1,4 @@
-//! A call that passes, for a model to imitate.
+//! [`example`]: makes a call that passes, for a model to imitate.
 use crate::ToolSpec;
 use serde_json::{Value, json};
 

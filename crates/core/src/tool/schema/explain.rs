@@ -1,4 +1,4 @@
-//! What is wrong with arguments, in words that a model can act on.
+//! [`problems`]: says what is wrong with arguments, in words that a model can act on.
 use super::Problem;
 use crate::reply::kind_of;
 use boon::{ErrorKind as Kind, InstanceLocation, InstanceToken, Type, Types, ValidationError};
@@ -155,7 +155,7 @@ mod tests {
             (json!({"old": 1}), vec!["there is no parameter `old`"]),
             (json!({"nam": "x"}), vec!["there is no parameter `nam`; did you mean `name`?"]),
             (json!({"kind": "folder"}), vec!["`kind` must be \"file\""]),
-            // A pattern that the library cannot read is left to whoever offers the tool.
+            // A pattern that the library cannot read is left to the tool.
             (
                 json!({"name": "_a", "at": ["x"]}),
                 vec![

@@ -1,4 +1,4 @@
-//! Schemas of everyday shapes: seen to be valid without the schema of schemas, which takes longer to compile than a call.
+//! [`is_plain`]: recognizes common schemas as valid without the metaschema, which takes longer to compile than a call.
 use serde_json::Value;
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The library that checks values against JSON Schema (draft 2020-12 where a schema names none).
+//! [`Validator`]: checks values against JSON Schema (draft 2020-12 if a schema names none).
 use super::plain::is_plain;
 use boon::{CompileError, Compiler, Draft, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::Value;
@@ -11,10 +11,10 @@ pub(super) struct Validator {
 }
 
 /// Where the schema itself lies, for references inside it.
-const BASE: &str = "json-schema:///arguments";
+const BASE_URI: &str = "json-schema:///arguments";
 
 /// The same for a schema that is seen to be valid: the library holds no schema of this host against the schema of schemas.
-const PLAIN: &str = "https://json-schema.org/arguments";
+const PLAIN_URI: &str = "https://json-schema.org/arguments";
 
 impl Validator {
     /// Fails where `schema` is not a valid schema, or refers to one that is not among `known`.
@@ -25,8 +25,8 @@ impl Validator {
                 Ok(validator) => return Ok(validator),
                 Err(error) => error,
             };
-            // Patterns of ECMA 262 know more than those of the library: look-ahead, for one. Whoever offers the tool
-            // checks them itself.
+            // ECMA 262 patterns can do more than the library's, for example look-ahead. The tool checks such patterns
+            // itself.
             let is_forgotten =
                 unreadable_pattern(&error).is_some_and(|regex| forget_pattern(&mut schema, &regex));
             if !is_forgotten {
@@ -39,7 +39,7 @@ impl Validator {
         let mut compiler = Compiler::new();
         compiler.set_default_draft(Draft::V2020_12);
         compiler.use_loader(Box::new(KnownSchemas(known)));
-        let base = if is_plain(&schema) { PLAIN } else { BASE };
+        let base = if is_plain(&schema) { PLAIN_URI } else { BASE_URI };
         compiler.add_resource(base, schema)?;
         let mut schemas = Schemas::new();
         let root = compiler.compile(base, &mut schemas)?;
