@@ -1,4 +1,4 @@
-//! How long ago something was.
+//! [`age`]: says how long ago something was.
 use std::time::SystemTime;
 
 /// How long ago `then` was, in one unit: `now`, `5 min`, `3 h`, `2 d`. In milliseconds since 1970-01-01 UTC.

@@ -1,8 +1,8 @@
-//! What is told of calls in the order in which a reply makes them, in whatever order they end.
+//! [`CallOrder`]: puts the lines about calls in the order in which a reply makes them, in whatever order they end.
 use haft_core::{CallId, ToolCall};
 use std::collections::VecDeque;
 
-/// The calls of the last reply that were not told yet, the first one first.
+/// The calls of the last reply that were not shown yet, the first one first.
 #[derive(Debug)]
 pub struct CallOrder<T>(VecDeque<(CallId, Option<T>)>);
 
@@ -20,7 +20,7 @@ impl<T> CallOrder<T> {
         rest
     }
 
-    /// A call has ended. Returns what can be told now: nothing as long as an earlier one runs.
+    /// A call has ended. Returns what can be shown now: nothing as long as an earlier one runs.
     pub fn ended(&mut self, call: &CallId, told: T) -> Vec<T> {
         match self.0.iter_mut().find(|(id, told)| id == call && told.is_none()) {
             None => return vec![told],

@@ -1,4 +1,4 @@
-//! What fills the model's window.
+//! [`Filling`]: what fills the model's window.
 use haft_core::{Entry, Message, Transcript, tokens};
 use haft_engine::{PrefixSize, Setup};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct Filling {
     /// What each part takes, in the order of a request.
     pub parts: [(&'static str, u64); 5],
-    /// How much the model takes in, where somebody knows.
+    /// The model's window, in tokens; `None` if unknown.
     pub window: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! From where to follow a session.
+//! [`next`]: says from where to follow a session.
 use haft_core::Seq;
 use haft_engine::Session;
 

@@ -1,11 +1,11 @@
-//! What changes would do to files, as people read it.
+//! [`of_changes`]: shows what changes would do to files, as text for people.
 use crate::safe;
 use haft_core::{Attributes, Change, ChangeKind, FileKind, FileState, policy::is_git_data};
 use haft_engine::Recorded;
 use similar::TextDiff;
 
 /// A diff of more lines than this is cut.
-const MAX_LINES: usize = 200;
+const MAX_DIFF_LINES: usize = 200;
 
 /// A unified diff of all `changes`, with contents from the session's blobs.
 pub fn of_changes(session: &dyn Recorded, changes: &[Change]) -> String {
@@ -45,7 +45,7 @@ fn git_line(what: String) -> String {
     format!("~ .git ({what})\n")
 }
 
-/// Whether something is gone afterwards, be it that a file stands where a folder was.
+/// Whether something is gone afterwards, for example because a file replaces a folder.
 fn takes_away(change: &Change) -> bool {
     let kind = |state: &Option<FileState>| state.as_ref().map(FileState::kind);
     change.kind() == ChangeKind::Deleted
@@ -95,8 +95,8 @@ fn whole(session: &dyn Recorded, change: &Change) -> String {
     properties + &safe::visible_lines(&unified)
 }
 
-/// What changes besides the content of something that is there afterwards: its permission bits, where there was nothing
-/// before those that others may not have, and its attributes.
+/// What changes, apart from the content, of something that is there afterwards: its permission bits, where there was
+/// nothing before those that others may not have, and its attributes.
 pub(crate) fn properties(change: &Change) -> Option<String> {
     let after = change.after.as_ref()?;
     let mode = match change.before.as_ref().map(FileState::permissions) {
@@ -142,7 +142,7 @@ fn content(session: &dyn Recorded, state: &Option<FileState>) -> Option<String> 
 
 fn clipped(diff: &str) -> String {
     let mut lines = diff.split_inclusive('\n');
-    let shown: String = lines.by_ref().take(MAX_LINES).collect();
+    let shown: String = lines.by_ref().take(MAX_DIFF_LINES).collect();
     match lines.count() {
         0 => shown,
         more => format!("{shown}… {more} more lines\n"),

@@ -1,4 +1,4 @@
-//! What a change does to one file, line by line, for whoever draws it.
+//! [`FileDiff`]: what a change does to one file, line by line, for a front-end that draws it itself.
 use crate::{
     diff::{self, Shown},
     safe,
@@ -8,7 +8,7 @@ use haft_engine::Recorded;
 use similar::{ChangeTag, InlineChange, TextDiff};
 
 /// Lines around a change that are shown with it.
-const AROUND: usize = 3;
+const CONTEXT_LINES: usize = 3;
 
 /// What a change does to one file. Nothing in its texts is hidden: see [`safe::visible_lines`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub fn hunks(before: &str, after: &str) -> Vec<Vec<DiffLine>> {
     let lines = |ops: &Vec<similar::DiffOp>| {
         ops.iter().flat_map(|op| diff.iter_inline_changes(op)).flat_map(|change| line(&change)).collect()
     };
-    diff.grouped_ops(AROUND).iter().map(lines).collect()
+    diff.grouped_ops(CONTEXT_LINES).iter().map(lines).collect()
 }
 
 /// The line, and a word about a line break that its file lacks.

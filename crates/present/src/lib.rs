@@ -1,11 +1,12 @@
 //! What the front-ends share: how a session looks to a person, without a word about where it is shown.
 //!
-//! Begin with [`view`], which folds events into blocks that are finished and what still goes on. [`words`] prints the same
-//! events as plain text, [`lines`] as JSON. The other modules make the pieces: [`pieces`] cuts a reply where its Markdown
-//! blocks end, [`diff`] shows changes as text, [`file_diff`] has them line by line for whoever draws them, [`proposal`] says
-//! what a call that asks would do, [`notes`] what is told beside replies and calls, [`outcome`] what came of a call in a few words, and [`safe`] makes text harmless for a
-//! terminal. [`unattended`] answers where there is nobody to ask, [`cursor`] says from where to follow a session,
-//! [`context`] what fills the window, and [`mod@age`] how long ago something was.
+//! Begin with [`view`], which folds events into blocks that are finished and what still goes on. [`words`] prints the
+//! same events as plain text, [`lines`] as JSON. The other modules make the pieces: [`pieces`] cuts a reply where its
+//! Markdown blocks end, [`diff`] shows changes as text, [`file_diff`] has them line by line for a front-end that draws
+//! them itself, [`proposal`] says what a call that asks would do, [`notes`] what is shown beside replies and calls,
+//! [`outcome`] what came of a call in a few words, and [`safe`] makes text harmless for a terminal. [`unattended`]
+//! answers if there is no person to ask, [`cursor`] says from where to follow a session, [`context`] what fills the
+//! window, and [`mod@age`] how long ago something was.
 //!
 //! It uses `haft-core` for facts and events and `haft-engine` for sessions, and does no IO of its own.
 //!

@@ -1,4 +1,5 @@
-//! Events as lines of JSON: what `--output stream-json` prints, and what a journal holds.
+//! [`event`] and [`entry`]: write events as lines of JSON: what `--output stream-json` prints, and what a journal
+//! holds.
 use crate::safe;
 use haft_core::{Entry, Event, line};
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! What is told of a fact beside replies and calls, in one line.
+//! [`of`]: shows a fact in one line, beside replies and calls.
 use crate::safe;
 use haft_core::{Change, ChangeKind, Fact, Outcome, StopReason};
 

@@ -1,4 +1,4 @@
-//! What came of a call in a few words, and the list of steps that a result is.
+//! [`verdict`]: shows the outcome of a call in a few words. [`Plan`]: the list of steps in a result.
 use haft_core::ToolResult;
 use serde_json::Value;
 
@@ -99,8 +99,8 @@ pub(crate) fn stopped(result: &ToolResult) -> Option<String> {
     }
 }
 
-/// Lines at the end of an output in which a test runner tells its counts.
-const LAST: usize = 15;
+/// Lines at the end of an output in which a test runner prints its counts.
+const COUNTED_LINES: usize = 15;
 
 /// How many tests failed and passed, by the last line that says so: `2 failed`, in whatever words around it.
 fn counted(output: &str) -> Option<(u64, u64)> {
@@ -109,7 +109,7 @@ fn counted(output: &str) -> Option<(u64, u64)> {
             line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
         words.windows(2).find(|pair| pair[1] == word).and_then(|pair| pair[0].parse().ok())
     };
-    let mut lines = output.lines().rev().take(LAST);
+    let mut lines = output.lines().rev().take(COUNTED_LINES);
     lines.find_map(|line| Some((before(line, "failed")?, before(line, "passed").unwrap_or_default())))
 }
 

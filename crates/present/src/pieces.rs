@@ -1,10 +1,10 @@
-//! A reply cut into parts that can be read by themselves, while it streams.
+//! [`Pieces`]: cuts a reply into parts that can be read by themselves, while it streams.
 //!
 //! A part ends where a Markdown block ends: what has been handed out never looks different later. A block that does
 //! not end in time is cut at a line, and a fence of code is opened again.
 
 /// Lines after which a block is cut that has not ended.
-const LONG: usize = 40;
+const MAX_BLOCK_LINES: usize = 40;
 
 /// A part of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Pieces {
             let (start, end) = (self.looked_at, self.looked_at + length + 1);
             self.look_at(start, end);
             self.looked_at = end;
-            if self.lines >= LONG && !self.is_table(start, end) {
+            if self.lines >= MAX_BLOCK_LINES && !self.is_table(start, end) {
                 pieces.push(self.cut_in_a_block());
             }
         }
@@ -103,7 +103,7 @@ impl Pieces {
     fn is_table(&self, start: usize, end: usize) -> bool {
         self.fence.is_none()
             && self.pending[start..end].trim_start().starts_with('|')
-            && self.lines < 10 * LONG
+            && self.lines < 10 * MAX_BLOCK_LINES
     }
 
     fn cut_in_a_block(&mut self) -> Piece {

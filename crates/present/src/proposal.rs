@@ -1,4 +1,4 @@
-//! What a call that asks would do: all that a person must see before they allow it.
+//! [`Proposal`]: shows what a call that asks would do, with all that a person must see before they allow it.
 pub mod sentence;
 
 use crate::safe;
@@ -51,16 +51,16 @@ pub struct Brief {
 }
 
 /// A reason is a summary: what it is about stands above it, whole.
-const REASON: usize = 400;
+const MAX_REASON_CHARS: usize = 400;
 
 /// A longer argument is counted beside a diff that does not show it, in bytes.
-const BESIDE_A_DIFF: usize = 400;
+const MAX_BYTES_BESIDE_DIFF: usize = 400;
 /// The argument that is what runs, under its usual name.
-const COMMAND: &str = "command";
+const COMMAND_ARGUMENT: &str = "command";
 /// Of a longer value the two ends are shown at first, in bytes: it would push everything else out of sight.
-const LONG: usize = 8_000;
+const MAX_VALUE_BYTES: usize = 8_000;
 /// A longer one is not looked for in a diff.
-const LOOKED_FOR: usize = 64 << 10;
+const MAX_SEARCHED_BYTES: usize = 64 << 10;
 
 impl Proposal {
     /// Of a fact that asks for an approval; nothing of another one.
@@ -131,7 +131,7 @@ impl Proposal {
     pub fn brief_head(&self) -> Brief {
         let effects = self.effects.iter().map(|(what, value)| line(what, &ends(value)));
         let text = std::iter::once(format!("{} would\n", self.tool)).chain(effects).collect();
-        Brief { text, is_whole: self.effects.iter().all(|(_, value)| value.len() <= LONG) }
+        Brief { text, is_whole: self.effects.iter().all(|(_, value)| value.len() <= MAX_VALUE_BYTES) }
     }
 
     /// What it is called with that `diff` does not show.
@@ -142,7 +142,9 @@ impl Proposal {
     /// The same; of what is long the two ends are shown, and with a diff it is only counted, unless it is a command.
     pub fn called_with(&self, diff: &str) -> Brief {
         let is_counted = |argument: &Argument| {
-            self.has_changes && argument.name != COMMAND && argument.shown.len() > BESIDE_A_DIFF
+            self.has_changes
+                && argument.name != COMMAND_ARGUMENT
+                && argument.shown.len() > MAX_BYTES_BESIDE_DIFF
         };
         let lines = self.unseen_in(diff).map(|argument| match is_counted(argument) {
             true => {
@@ -151,7 +153,7 @@ impl Proposal {
             }
             false => line(&argument.name, &ends(&argument.shown)),
         });
-        let is_whole = |argument: &Argument| !is_counted(argument) && argument.shown.len() <= LONG;
+        let is_whole = |argument: &Argument| !is_counted(argument) && argument.shown.len() <= MAX_VALUE_BYTES;
         Brief { text: titled(lines.collect()), is_whole: self.unseen_in(diff).all(is_whole) }
     }
 
@@ -199,7 +201,7 @@ impl Argument {
     }
 
     fn is_seen_in(&self, diff: &str) -> bool {
-        let text = self.text.as_deref().filter(|text| text.len() <= LOOKED_FOR);
+        let text = self.text.as_deref().filter(|text| text.len() <= MAX_SEARCHED_BYTES);
         text.is_some_and(|text| text.lines().all(|line| diff.contains(&safe::visible_lines(line))))
     }
 }
@@ -210,11 +212,11 @@ fn titled(arguments: String) -> String {
 
 /// The beginning and the end of what is long.
 fn ends(value: &str) -> String {
-    if value.len() <= LONG {
+    if value.len() <= MAX_VALUE_BYTES {
         return value.to_owned();
     }
-    let head = value.floor_char_boundary(LONG * 3 / 4);
-    let tail = value.ceil_char_boundary(value.len() - LONG / 4);
+    let head = value.floor_char_boundary(MAX_VALUE_BYTES * 3 / 4);
+    let tail = value.ceil_char_boundary(value.len() - MAX_VALUE_BYTES / 4);
     let left_out = value[head..tail].chars().count();
     format!("{}\n… {left_out} characters are left out here …\n{}", &value[..head], &value[tail..])
 }
@@ -317,7 +319,7 @@ fn shown(value: &Value) -> String {
 }
 
 fn clipped(reason: &str) -> String {
-    match reason.char_indices().nth(REASON) {
+    match reason.char_indices().nth(MAX_REASON_CHARS) {
         Some((at, _)) => format!("{}…", &reason[..at]),
         None => reason.to_owned(),
     }
@@ -475,7 +477,7 @@ mod tests {
         assert!(proposal.whole("").contains(&"x".repeat(20_000)));
     }
 
-    // Beside a diff what it shows needs not be there twice, unless somebody wants all of it.
+    // What a diff shows is not repeated beside it, unless the person wants all of it.
     #[test]
     fn long_arguments_are_counted_beside_a_diff() {
         let made = ToolCall::new("1", "write", json!({"path": "a.txt", "content": "x".repeat(500)}));

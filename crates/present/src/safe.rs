@@ -1,7 +1,7 @@
-//! Text of models and tools made harmless for a terminal.
+//! [`text`] and [`visible`]: make text of models and tools harmless for a terminal.
 //!
-//! What is told loses what would do harm ([`text`]). What a person is asked about keeps everything, and shows it: see
-//! [`visible`]. So does a [`name`], by which a person tells one thing from another.
+//! Text that is only shown loses what would do harm ([`text`]). What a person is asked about keeps everything, and
+//! shows it: see [`visible`]. So does a [`name`], by which a person tells one thing from another.
 use std::{borrow::Cow, iter::Peekable, str::Chars};
 
 /// Without what moves the cursor, sets the title, fills the clipboard or turns the reading direction: control
@@ -71,7 +71,7 @@ fn is_harmful(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}')
 }
 
-/// Text in which nothing is hidden, for somebody who decides by it: whatever is not seen, or moves what is seen, stands
+/// Text in which nothing is hidden, for a person who decides by it: whatever is not seen, or moves what is seen, stands
 /// there as an escape. A line break is `\n` and a new line; blank lines stand behind each other on one, so that they
 /// push nothing off the screen.
 pub fn visible(text: &str) -> String {
@@ -102,7 +102,7 @@ pub fn visible_lines(text: &str) -> String {
 }
 
 /// Longer runs of blanks are counted: they would push what comes behind them out of sight.
-const BLANKS: usize = 80;
+const MAX_BLANKS: usize = 80;
 
 fn escape(text: &str, keeps_layout: bool) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -123,7 +123,7 @@ fn following_blanks(letters: &mut Peekable<Chars<'_>>) -> usize {
 }
 
 fn blanks(number: usize) -> String {
-    if number > BLANKS { format!("[{number} blanks]") } else { " ".repeat(number) }
+    if number > MAX_BLANKS { format!("[{number} blanks]") } else { " ".repeat(number) }
 }
 
 /// Characters that show nothing, turn the reading direction, or look like a blank without being one.

@@ -1,14 +1,14 @@
-//! Answers in place of a person who is not there.
+//! [`refuse`] and [`reply`]: answer in place of a person who is not there.
 use haft_core::{Answer, CallId, Command, Effect, Fact, Mode, Policy, Rule, Ruling, Verdict};
 use haft_engine::Session;
 use std::path::Path;
 
-/// Answers a question for an approval: nobody can give it.
+/// Refuses an approval, since no person can give it.
 pub fn refuse(session: &Session, call: &CallId) {
     let _session_is_closed = session.send(Command::Answer { call: call.clone(), answer: Answer::Nobody });
 }
 
-/// Answers a question of a tool: nobody can say anything.
+/// Answers a tool's question with nothing, since no person can answer.
 pub fn reply(session: &Session, call: &CallId) {
     let _session_is_closed = session.send(Command::Reply { call: call.clone(), answer: None });
 }

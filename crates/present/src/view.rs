@@ -1,4 +1,4 @@
-//! Events folded into what a person sees: blocks that are finished, and what still goes on.
+//! [`View`]: folds events into what a person sees: blocks that are finished, and what still goes on.
 mod activity;
 mod asking;
 mod block;
@@ -48,7 +48,7 @@ pub struct View {
     pub usage: Usage,
     /// Of this turn, as far as it has come.
     pub turn: Usage,
-    /// Of all turns so far in US dollars; none as long as nobody knows.
+    /// Of all turns so far, in US dollars; `None` if unknown.
     pub cost_usd: Option<f64>,
     /// Tokens of the last request and its reply.
     pub context: u64,
@@ -58,12 +58,12 @@ pub struct View {
     pub thinking: String,
     /// Why the model is asked again.
     pub retry: Option<String>,
-    /// The steps of this turn, as the model has told them last.
+    /// The steps of this turn, as the model listed them last.
     pub plan: Option<Plan>,
     pieces: Pieces,
-    /// Calls of a turn that was cut off: how they ended is told when the session goes on.
+    /// Calls of a turn that was cut off: how they ended is shown when the session goes on.
     cut_off: Vec<Call>,
-    /// What runs unasked, where somebody chose it.
+    /// What runs unasked, if a person or a program chose it.
     pub mode: Option<Mode>,
     /// Commands run unconfined that were to be confined.
     pub is_unconfined: bool,
@@ -72,7 +72,7 @@ pub struct View {
     calling: Option<String>,
     /// Since then the beginning of the conversation is being summarized.
     pub summarizing_since: Option<Instant>,
-    /// How a person sees what a preview leaves out, as words behind the count of its lines.
+    /// Hint appended to "… 12 more lines", for example " (Ctrl+O)".
     pub how: &'static str,
     opened_at: u64,
     /// Since when a person is asked, and for how long one was in this turn, in milliseconds.

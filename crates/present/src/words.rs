@@ -1,4 +1,4 @@
-//! Events as text: the reply on one stream, everything else on another.
+//! [`Words`]: prints events as text: the reply on one stream, everything else on another.
 use crate::{
     call_order::CallOrder,
     diff, notes,
@@ -16,7 +16,7 @@ use std::{
     io::{self, Write},
 };
 
-/// How much is told beside the reply.
+/// How much is shown beside the reply.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
     /// Nothing but the reply and errors.
@@ -27,10 +27,10 @@ pub struct Style {
     pub thinking: bool,
 }
 
-/// Lines of a result that people see where nobody chose how many (C-51).
+/// Lines of a result that people see by default.
 pub const PREVIEW_LINES: usize = 3;
 /// A line longer than this is cut in previews.
-const PREVIEW_WIDTH: usize = 160;
+const MAX_PREVIEW_CHARS: usize = 160;
 
 /// Prints events as they come.
 pub struct Words<Out, Err> {
@@ -248,9 +248,9 @@ pub fn summary(arguments: &Value) -> String {
     short(&safe::text(&arguments_in_brief(arguments)))
 }
 
-/// What people see of a result: at most so many `lines`, or all of them uncut with `usize::MAX`, of the tool's own words
-/// (C-51, C-67); of a command the last ones, where the verdict stands. `how` stands behind the count of lines that are left
-/// out: a way to see them.
+/// What people see of a result: at most `lines` lines, or all of them uncut with `usize::MAX`. Of a tool these are its
+/// first lines; of a command the last ones, where the verdict stands. `how` stands behind the count of lines that are
+/// left out: a way to see them.
 pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     if let Some(Plan(steps)) = Plan::of(result) {
         return steps.iter().map(|step| short(&step.line())).collect();
@@ -294,7 +294,7 @@ fn s(number: usize) -> &'static str {
 }
 
 fn short(line: &str) -> String {
-    match line.char_indices().nth(PREVIEW_WIDTH) {
+    match line.char_indices().nth(MAX_PREVIEW_CHARS) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line.to_owned(),
     }

@@ -1,13 +1,13 @@
-//! The question whether a call may do what it wants, as a sentence, and the answers to it.
+//! [`Sentence`]: the question whether a call may do what it wants, and the answers to it.
 use super::remote;
 use crate::safe;
 use haft_core::{Change, ChangeKind, Effect, Execution};
 use std::path::Path;
 
 /// A longer command stands above the question, and not in it.
-const LONG: usize = 100;
-/// More than so many things are counted.
-const NAMED: usize = 3;
+const MAX_COMMAND_CHARS: usize = 100;
+/// Things named in a question; more are counted.
+const MAX_NAMED_THINGS: usize = 3;
 
 /// The three answers. The second one says what it covers, from [`Sentence::always`].
 pub const YES: &str = "Yes";
@@ -61,7 +61,7 @@ fn of_files(changes: &[Change]) -> String {
     let first = changes.first().map_or("edit", verb);
     let verb = if changes.iter().all(|change| verb(change) == first) { first } else { "change" };
     let names: Vec<_> = changes.iter().map(|change| path(&change.path)).collect();
-    match names.len() > NAMED {
+    match names.len() > MAX_NAMED_THINGS {
         true => format!("{verb} {} files", names.len()),
         false => format!("{verb} {}", joined(&names)),
     }
@@ -70,7 +70,7 @@ fn of_files(changes: &[Change]) -> String {
 /// What the effects are, and whether nothing of them is left out.
 fn what(effects: &[Effect], workspace: &Path) -> (String, bool) {
     let named: Vec<Option<String>> = effects.iter().map(|effect| named(effect, workspace)).collect();
-    let is_whole = named.len() <= NAMED && named.iter().all(Option::is_some);
+    let is_whole = named.len() <= MAX_NAMED_THINGS && named.iter().all(Option::is_some);
     let words: Vec<String> = named.into_iter().flatten().collect();
     match (is_whole && !words.is_empty(), effects.len()) {
         (true, _) => (joined(&words), true),
@@ -113,7 +113,7 @@ fn again(effects: &[Effect], workspace: &Path, more: &str) -> Vec<String> {
     });
     let files = |what: &str, paths: Vec<String>| match paths.len() {
         0 => None,
-        1..=NAMED => Some(format!("{what} {}", joined(&paths))),
+        1..=MAX_NAMED_THINGS => Some(format!("{what} {}", joined(&paths))),
         many => Some(format!("{what} these {many} files")),
     };
     run.into_iter().chain(files("edits of", written)).chain(files("reading", read)).chain(targets).collect()
@@ -126,7 +126,7 @@ fn execution(effect: &Effect) -> Option<&Execution> {
 /// Nothing where it is too long for a sentence.
 fn command(run: &Execution) -> Option<String> {
     let shown = safe::visible(&run.command);
-    let fits = shown.chars().count() <= LONG && !shown.contains('\n');
+    let fits = shown.chars().count() <= MAX_COMMAND_CHARS && !shown.contains('\n');
     fits.then(|| format!("`{shown}`{}", place(run)))
 }
 

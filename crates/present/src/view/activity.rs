@@ -1,4 +1,4 @@
-//! What goes on in a session at a moment.
+//! [`Activity`]: what goes on in a session at a moment.
 
 /// What goes on at this moment.
 #[derive(Clone, Debug, PartialEq, Eq)]

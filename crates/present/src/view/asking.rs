@@ -1,4 +1,4 @@
-//! Who is asked, and what they answer.
+//! [`View::asking`]: tracks the questions to a person, and their answers.
 use super::{Asked, Block, View};
 use crate::{notes, safe};
 use haft_core::{Answer, CallId, Fact};

@@ -1,4 +1,4 @@
-//! What a person sees of a session, piece by piece.
+//! [`Block`]: one piece of what a person sees of a session.
 use crate::{outcome::Plan, pieces::Piece, safe, words};
 use haft_core::{CallId, Change, Direction, Fact, Image, Outcome, Question, ToolCall, Usage};
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
@@ -78,11 +78,11 @@ pub struct Call {
     pub changes: Vec<Change>,
     /// What it asked to do to files.
     pub(super) proposed: Vec<Change>,
-    /// What of that nobody allowed.
+    /// Those of them that were not allowed.
     pub refused: Vec<Change>,
     /// Whether sessions below did that.
     pub is_delegated: bool,
-    /// What people see of its result (C-51).
+    /// What people see of its result.
     pub preview: Vec<String>,
     /// What went wrong in it, in numbers.
     pub verdict: Option<String>,
@@ -113,7 +113,7 @@ pub enum CallState {
     Failed,
 }
 
-/// Somebody is asked.
+/// A question to the person.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
     /// May this call do what it wants?
@@ -142,7 +142,7 @@ impl Asked {
 }
 
 /// Lines of output that are kept of a running call.
-const TAIL: usize = 5;
+const LIVE_LINES: usize = 5;
 
 impl Call {
     pub(super) fn waiting(made: &ToolCall) -> Self {
@@ -194,14 +194,14 @@ impl Call {
             open += &line;
         }
         self.output.push_back(open);
-        let spare = self.output.len().saturating_sub(TAIL + 1);
+        let spare = self.output.len().saturating_sub(LIVE_LINES + 1);
         self.output.drain(..spare);
     }
 
     /// The last whole lines that it said.
     pub fn tail(&self) -> impl Iterator<Item = &str> {
         let lines = self.output.iter().filter(|line| !line.is_empty()).map(String::as_str);
-        lines.collect::<Vec<_>>().into_iter().rev().take(TAIL).rev()
+        lines.collect::<Vec<_>>().into_iter().rev().take(LIVE_LINES).rev()
     }
 }
 

@@ -1,4 +1,5 @@
-//! What a session was told, what it took, and what going back or forward moved.
+//! [`prompts`], [`usage`] and [`moved`]: the history of a session: its prompts, what it used, and what undo and redo
+//! moved.
 use crate::safe;
 use futures::StreamExt;
 use haft_core::{Change, Command, Direction, Entry, Event, Fact, Seq, Usage, changed, text_of};
