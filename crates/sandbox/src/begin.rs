@@ -1,10 +1,10 @@
-//! A new process, from its first moment to its program.
+//! [`Beginning`]: starts a process and takes it up to its program.
 //!
-//! One that is not confined has the memory of this one until then, as after vfork(2), since a copy of it takes longer than
-//! all else that a command needs. A confined one has a copy. Either has a stack of its own, does one system call after the
-//! other, allocates nothing and takes no lock, and no handler of a signal runs in it.
+//! A process that is not confined shares the memory of this one until then, as after vfork(2), since copying it takes
+//! longer than everything else that a command needs. A confined process has a copy. Both have a stack of their own,
+//! make one system call after the other, allocate nothing and take no lock, and no signal handler runs in them.
 use crate::{
-    clone::{AS_VFORK, STACK, Stack, Teller, start},
+    clone::{AS_VFORK, STACK_SIZE, Stack, Teller, start},
     confine::Plan,
     launch::Launch,
     signals,
@@ -23,23 +23,23 @@ use std::{
     sync::atomic::AtomicI32,
 };
 
-/// What a process needs for its beginning.
+/// What a process needs to start.
 pub(crate) struct Beginning {
     pub(crate) launch: Launch,
-    /// What it sees and reaches, where that is not all.
+    /// What the process sees and reaches; `None` if it is not confined.
     pub(crate) plan: Option<Plan>,
     /// Its standard input, output and error.
     pub(crate) streams: [OwnedFd; 3],
-    /// What it is known by, see [`crate::marks`].
+    /// What marks the process as ours, see [`crate::marks`].
     pub(crate) number: Option<Rlimit>,
-    /// The process with which it ends; else it ends with nobody.
+    /// The process with which it ends; `None` if its end is not tied to another process.
     pub(crate) ends_with: Option<Pid>,
 }
 
 /// A process whose program runs.
 pub(crate) struct Begun {
     pub(crate) pid: Pid,
-    /// Of a confined command: `pid` waits for it, and tells here how it ended.
+    /// Of a confined command: `pid` waits for the command and records here how it ended.
     pub(crate) told: Option<Told>,
 }
 
@@ -47,10 +47,10 @@ impl Beginning {
     /// Returns once the program runs; an error says why it does not.
     pub(crate) fn begin(&self) -> io::Result<Begun> {
         if self.plan.is_none() {
-            let pid = self.begin_on(&mut Stack::<STACK>::uninit(), AS_VFORK, &AtomicI32::new(0))?;
+            let pid = self.begin_on(&mut Stack::<STACK_SIZE>::uninit(), AS_VFORK, &AtomicI32::new(0))?;
             return Ok(Begun { pid, told: None });
         }
-        // Where it could not begin, it is not given back: who was killed meanwhile may have left others that still use it.
+        // On failure it is not given back: a process killed meanwhile may have left others that still use it.
         let mut told = ManuallyDrop::new(Told::new()?);
         let (stack, ended) = told.parts();
         // With a copy of our memory: what shares it with a process that the command sees could be changed through that one,
@@ -59,7 +59,7 @@ impl Beginning {
         Ok(Begun { pid, told: Some(ManuallyDrop::into_inner(told)) })
     }
 
-    /// All that the new process is given is there until its program runs, or it has ended.
+    /// Everything that the new process is given stays alive until its program runs or the process has ended.
     fn begin_on<const BYTES: usize>(
         &self,
         stack: &mut Stack<BYTES>,
@@ -76,7 +76,7 @@ impl Beginning {
         let mut number = [0; size_of::<c_int>()];
         // Not with a call that looks at `errno`, which the new processes may set meanwhile.
         match retry_on_intr(|| read(&unable, &mut number))? {
-            // A program has begun: nobody can say any more why it has not.
+            // A program has begun, so no process is left that could report why it has not.
             0 => Ok(pid),
             _ => {
                 let _it_has_ended = retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()));
@@ -85,7 +85,7 @@ impl Beginning {
         }
     }
 
-    /// In the new process. Returns where something fails.
+    /// Runs in the new process. Returns only on failure.
     fn go_on(&self, teller: Teller, ended: &AtomicI32) -> io::Result<Infallible> {
         signals::forget_handlers();
         for (number, stream) in self.streams.iter().enumerate() {
@@ -108,7 +108,7 @@ impl Beginning {
     }
 }
 
-/// What the new process is given.
+/// What the new process is given to start.
 struct First<'a> {
     beginning: &'a Beginning,
     teller: Teller,
@@ -132,7 +132,8 @@ fn become_stream(file: RawFd, number: c_int) -> io::Result<()> {
     }
 }
 
-/// Whatever was open in whoever started this process is not for the program: it gets the three standard streams.
+/// Keeps descriptors of this process, and of the process that started it, from the program: it gets only the three
+/// standard streams.
 #[expect(unsafe_code, reason = "close_range(2) has no safe form that does no more than mark")]
 fn keep_files() {
     // SAFETY: marks descriptors to be closed when the program begins; all of this process stay open until then. An older
@@ -140,7 +141,7 @@ fn keep_files() {
     unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
-/// Asks the system to kill this process when `parent` ends, which may have ended before that.
+/// Asks the system to kill this process when `parent` ends, which may already have ended.
 fn end_with(parent: Option<Pid>) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     match rustix::process::getppid() == parent {

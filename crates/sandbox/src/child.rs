@@ -1,4 +1,4 @@
-//! A process of ours, and its three streams.
+//! [`Child`]: a process that this one started, and its three streams.
 use crate::{begin::Begun, told::Told};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
 use std::{
@@ -14,21 +14,21 @@ use tokio::{
     time::sleep,
 };
 
-/// Where the system does not tell when a process ends, it is asked so often.
-const MOMENT: Duration = Duration::from_millis(10);
+/// How often the system is asked whether a process has ended, if it cannot report that by itself.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A process that this one has started. Dropped before it has ended, it is killed.
+/// A process that this one has started. Killed on drop if it has not ended.
 #[derive(Debug)]
 pub(crate) struct Child {
     pid: Pid,
     ended: Option<ExitStatus>,
     /// Of a confined command, until it has ended.
     told: Option<Told>,
-    /// Whether all that came of it ended before.
+    /// Whether all processes that came of it ended before.
     is_last: bool,
-    /// Can be read once the process has ended. Not every system has them.
+    /// Becomes readable once the process has ended. Not every system offers it.
     end: Option<AsyncFd<OwnedFd>>,
-    /// What it reads, where it does.
+    /// Its standard input, if it has one.
     pub(crate) stdin: Option<ChildStdin>,
     pub(crate) stdout: Option<ChildStdout>,
     pub(crate) stderr: Option<ChildStderr>,
@@ -42,7 +42,7 @@ pub(crate) struct Streams {
 }
 
 impl Child {
-    /// A process for which nobody else waits. Needs a runtime of tokio.
+    /// A process that no other part of the program waits for. Needs a tokio runtime.
     pub(crate) fn new(Begun { pid, told }: Begun, streams: Streams) -> io::Result<Self> {
         // From here on a failure kills it.
         let mut child = Self {
@@ -75,7 +75,7 @@ impl Child {
             }
             match &self.end {
                 Some(end) => end.readable().await?.clear_ready(),
-                None => sleep(MOMENT).await,
+                None => sleep(POLL_INTERVAL).await,
             }
         }
     }
@@ -101,7 +101,8 @@ impl Child {
                 self.is_last = true;
                 told.status().unwrap_or(own)
             }
-            // Who waited for the command was killed; those below it may still use what they share for a moment.
+            // The process that waited for the command was killed; those below it may still use what they share for a
+            // moment.
             told => {
                 mem::forget(told);
                 own
@@ -129,10 +130,10 @@ impl Drop for Child {
     }
 }
 
-/// Processes that were killed and whose end nobody has taken yet.
+/// Killed processes that have not been waited for yet.
 static KILLED: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-/// The next one that is killed takes the end of those before.
+/// Waits for the killed processes whenever another one is killed.
 fn take_killed(killed: &mut Vec<Pid>) {
     for pid in mem::take(killed) {
         if let Ok(None) = waitpid(Some(pid), WaitOptions::NOHANG) {

@@ -1,4 +1,4 @@
-//! A process that begins with a function, on a stack of its own.
+//! [`start`]: starts a process that begins with a function, on a stack of its own.
 use rustix::process::Pid;
 use std::{
     convert::Infallible,
@@ -11,7 +11,7 @@ use std::{
 /// As vfork(2): the new process has our memory, and we wait until its program begins.
 pub(crate) const AS_VFORK: c_int = libc::CLONE_VM | libc::CLONE_VFORK;
 
-/// Says why a program could not begin, in the processes before it.
+/// Reports why a program could not begin, from one of the processes before it.
 #[derive(Clone, Copy)]
 pub(crate) struct Teller(RawFd);
 
@@ -34,13 +34,13 @@ impl Teller {
     }
 }
 
-/// Where a process with the memory of another one keeps what it works with.
+/// The stack of a process that shares the memory of another one.
 pub(crate) type Stack<const BYTES: usize> = MaybeUninit<[u8; BYTES]>;
 
-/// So many bytes are enough for a process that starts no other one.
-pub(crate) const STACK: usize = 64 << 10;
+/// Size in bytes; enough for a process that starts no other one.
+pub(crate) const STACK_SIZE: usize = 64 << 10;
 
-/// What a process does from its first moment on, with what it is given. It never returns.
+/// What a process does from its first moment on. It never returns.
 pub(crate) type FirstMoment = extern "C" fn(*mut c_void) -> c_int;
 
 /// A process that begins with `first` on `stack`, made as `flags` of clone(2) say. Where they share the memory, `stack` and

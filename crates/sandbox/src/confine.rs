@@ -1,8 +1,8 @@
-//! Confined processes: they see and reach what a [`Confinement`] says.
+//! [`Plan`]: confines a process so that it sees and reaches only what a [`Confinement`] says.
 //!
-//! All that takes memory is made before the process, as a [`Plan`]: the names of files, the filter of system calls. Then
-//! the new process does one system call after the other, so that a program with threads can start confined ones, and
-//! no program of ours has to be started in between.
+//! Everything that allocates memory is made before the process starts, as a [`Plan`]: the names of files, the filter of
+//! system calls. The new process then makes one system call after the other, so that a program with threads can start
+//! confined processes without a helper program in between.
 mod calls;
 mod filter;
 mod hidden;
@@ -27,25 +27,25 @@ pub use scope::scopes_sockets;
 use std::{
     convert::Infallible, ffi::CString, io, os::unix::ffi::OsStrExt, path::Path, sync::atomic::AtomicI32,
 };
-use step::{MOST, Slots, Step};
+use step::{MAX_SLOTS, Slots, Step};
 pub use table::has_mounts_below;
 
 /// What a new process has to do to be confined.
 pub(crate) struct Plan {
     namespaces: libc::c_int,
-    /// Of a user that is not root: who it is in a user namespace of its own.
+    /// Which user the process is in a user namespace of its own; `None` for root.
     identity: Option<Identity>,
     steps: Vec<Step>,
-    /// Where it may reach hosts through us: makes what we listen on.
+    /// Creates the socket on which the proxy listens, if the process may reach hosts through it.
     listening: Option<listener::Sender>,
     limits: ProcessLimits,
     filter: &'static filter::Filter,
-    /// Where the process starts. Its folder was chosen before that became another one.
+    /// Where the process starts. The folder was chosen before the file system was replaced.
     folder: CString,
 }
 
 impl Plan {
-    /// And where the process may reach hosts through us, what we are to listen on.
+    /// Also returns the end that receives the proxy's listening socket, if the process may reach hosts.
     pub(crate) fn new(confinement: &Confinement, folder: &Path) -> io::Result<(Self, Option<Receiver>)> {
         let is_root = is_root_of_machine();
         let own = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
@@ -65,8 +65,8 @@ impl Plan {
         Ok((plan, receiver))
     }
 
-    /// Runs the program of `launch`, confined, in a process below this one, which has just begun and has one thread; and
-    /// tells how that one ended. Returns where it could not begin. Allocates nothing.
+    /// Runs the program of `launch`, confined, in a process below this one, which has just begun and has one thread,
+    /// and records how that process ended. Returns only if it could not start. Allocates nothing.
     pub(crate) fn run(&self, launch: &Launch, teller: Teller, ended: &AtomicI32) -> io::Result<Infallible> {
         step::done(rights::unshare(self.namespaces))?;
         if let Some(identity) = &self.identity {
@@ -81,9 +81,9 @@ impl Plan {
         init::run(self, launch, teller, ended)
     }
 
-    /// Confines this process, which is in new namespaces already.
+    /// Confines this process, which is already in new namespaces.
     fn confine(&self) -> io::Result<()> {
-        let mut slots: Slots = [-1; MOST];
+        let mut slots: Slots = [-1; MAX_SLOTS];
         self.steps.iter().try_for_each(|step| step.run(&mut slots))?;
         step::enter_folder(&self.folder)?;
         rights::give_up(&self.limits)?;

@@ -1,4 +1,4 @@
-//! A command and all its children, to be ended together.
+//! [`Group`]: a command and all its children, which end together.
 use crate::{
     child::Child,
     confine::Plan,
@@ -27,16 +27,16 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// After the request to end, a command may tidy up for so long.
+/// How long a command may tidy up after the request to end.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// So often it is looked whether anybody is left: nobody tells when a group is empty.
-const MOMENT: Duration = Duration::from_millis(10);
+/// How often the group is checked for members: the system does not report when a group is empty.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A process, its group, and whoever left it.
+/// A process, its group, and the processes that left it.
 ///
-/// Dropped, they are asked to end, and killed when the grace is over: `git` that is killed at once leaves its lock
-/// behind. The runtime waits meanwhile; without one, or where it ends before, they are killed at once.
+/// On drop they are asked to end, and killed when the grace is over: `git` that is killed at once leaves its lock
+/// behind. The tokio runtime waits meanwhile; without a runtime, or if it ends before, they are killed at once.
 #[derive(Debug)]
 pub(crate) struct Group {
     members: Option<Members>,
@@ -44,8 +44,8 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Starts `command` with the environment that it names, as [`spawn`] does, confined as `plan` says, with a word of its
-    /// own behind those that its variable has. `takes_input`: whether it is written to.
+    /// Starts `command` with the environment that it names, as [`spawn`] does, confined as `plan` says, and adds a word
+    /// of its own to the words of its variable. `takes_input`: whether it gets a standard input.
     pub(crate) fn start(mut command: Command, plan: Option<Plan>, takes_input: bool) -> io::Result<Self> {
         let start = new_start();
         let mut given = command.get_envs().filter(|(name, _)| *name == VARIABLE);
@@ -62,7 +62,7 @@ impl Group {
         Ok(Self { members: Some(members), proxy: None })
     }
 
-    /// The same, with its way to hosts, which somebody must serve.
+    /// The same, with a proxy to hosts, which the caller must serve.
     pub(crate) fn with_proxy(mut self, proxy: Proxy) -> Self {
         self.proxy = Some(proxy);
         self
@@ -77,7 +77,7 @@ impl Group {
         &mut self.members().child
     }
 
-    /// Both its streams. Their pipes are held open until the members are gone: who tidies up may print.
+    /// Both its streams. Their pipes are held open until the members are gone: a process that tidies up may print.
     pub(crate) fn streams(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         let Members { child, pipes, .. } = self.members();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -104,7 +104,7 @@ impl Group {
         members.tidy_up().await;
     }
 
-    /// Ends all members, and those who left.
+    /// Kills all members, and the processes that left the group.
     pub(crate) async fn kill(mut self) {
         if let Some(members) = self.members.take() {
             members.kill().await;
@@ -131,22 +131,22 @@ impl Drop for Group {
     }
 }
 
-/// Waits until every command that was cancelled in this process has tidied up, which takes the grace at most: whoever
-/// ends the process before kills it at once.
+/// Waits until every command that was cancelled in this process has tidied up, at most for the grace. If the process
+/// ends before, the commands are killed at once.
 pub async fn tidied_up() {
     while !is_tidy() {
-        sleep(MOMENT).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
-/// Whether no command that was cancelled in this process still has time to tidy up.
+/// Whether no cancelled command of this process is still tidying up.
 pub fn is_tidy() -> bool {
     TIDYING.load(Relaxed) == 0
 }
 
 static TIDYING: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts as long as it is kept.
+/// Counts as one command that tidies up until it is dropped.
 struct Tidying;
 
 impl Tidying {
@@ -162,7 +162,7 @@ impl Drop for Tidying {
     }
 }
 
-/// Dropping them kills them all, at once.
+/// Kills all members on drop.
 #[derive(Debug)]
 struct Members {
     child: Child,
@@ -170,14 +170,14 @@ struct Members {
     leader: Option<Pid>,
     /// The process that was started.
     origin: Origin,
-    /// What they are known by who left the group.
+    /// What marks the processes that left the group.
     start: String,
-    /// Whoever prints into a pipe that nobody holds is killed by that.
+    /// Held open, since a process that prints into a pipe without a reader is killed.
     pipes: Vec<OwnedFd>,
 }
 
 impl Members {
-    /// Returns when they are gone, or when the grace is over.
+    /// Returns when the members are gone, or when the grace is over.
     async fn tidy_up(&mut self) {
         let (child, leader) = (&mut self.child, self.leader);
         let gone = async {
@@ -185,7 +185,7 @@ impl Members {
             let Some(leader) = leader else { return };
             orphans::reap_group(leader);
             while test_kill_process_group(leader) != Err(Errno::SRCH) {
-                sleep(MOMENT).await;
+                sleep(POLL_INTERVAL).await;
                 orphans::reap_group(leader);
             }
         };
@@ -197,7 +197,7 @@ impl Members {
     async fn kill(mut self) {
         self.kill_group();
         if !self.child.is_last() {
-            // To look for those who left takes a moment.
+            // Searching for the processes that left takes a moment.
             let _done = spawn_blocking(move || drop(self)).await;
         }
     }

@@ -1,4 +1,5 @@
-//! What a new process is given, ready before there is one: between its beginning and its program nothing is allocated.
+//! [`Launch`]: what a new process is given, made before it starts: between its start and its program nothing is
+//! allocated.
 use crate::signals;
 use std::{
     convert::Infallible,
@@ -12,7 +13,7 @@ use std::{
 
 /// A program with all that its process is given.
 pub(crate) struct Launch {
-    /// Where the program may be, tried one after the other. Nowhere: the process ends well, in place of a program.
+    /// Where the program may be, tried one after the other. Empty: the process succeeds without running a program.
     places: Vec<CString>,
     arguments: Words,
     environment: Words,
@@ -20,22 +21,22 @@ pub(crate) struct Launch {
     pub(crate) folder: CString,
 }
 
-/// Where programs are looked for without a `PATH`, as `execvp` of the system's library does.
-const USUAL: &[u8] = b"/bin:/usr/bin";
+/// Where programs are looked up without a `PATH`, as `execvp` of the system's library does.
+const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin";
 
-/// What runs a file that the system does not know how to run.
+/// Runs a file that the system does not know how to run.
 const SHELL: &CStr = c"/bin/sh";
 
-/// More arguments are not given to a script that does not say what runs it.
-const MOST: usize = 1_000;
+/// Maximum arguments of a script that does not name its interpreter.
+const MAX_SCRIPT_ARGUMENTS: usize = 1_000;
 
 impl Launch {
-    /// The program of `command` with its arguments, its folder, and the environment that it names: none of ours. It is
-    /// looked up in the `PATH` of that, where it is no path. A text with a NUL is an error of kind `InvalidInput`.
+    /// The program of `command` with its arguments, its folder, and only the environment that it names. It is looked up
+    /// in the `PATH` of that environment unless it is a path. A text with a NUL is an error of kind `InvalidInput`.
     pub(crate) fn new(command: &Command) -> io::Result<Self> {
         let variables: Vec<_> = command.get_envs().filter_map(|(name, value)| Some((name, value?))).collect();
         let path = variables.iter().find(|(name, _)| *name == "PATH");
-        let places = places(command.get_program(), path.map_or(USUAL, |(_, value)| value.as_bytes()));
+        let places = places(command.get_program(), path.map_or(DEFAULT_PATH, |(_, value)| value.as_bytes()));
         let variables = variables.into_iter().map(|(name, value)| {
             let parts = [name.as_bytes(), b"=", value.as_bytes()];
             OsString::from_vec(parts.concat())
@@ -50,13 +51,14 @@ impl Launch {
         })
     }
 
-    /// A process that ends where it could begin a program.
+    /// A process that ends where others begin their program.
     pub(crate) fn nothing(folder: &Path) -> io::Result<Self> {
         let launch = Self::new(Command::new("").current_dir(folder))?;
         Ok(Self { places: Vec::new(), ..launch })
     }
 
-    /// Puts the program in the place of this process. Returns where there is none, or it cannot be run. Allocates nothing.
+    /// Replaces this process with the program. Returns only if the program does not exist or cannot be run. Allocates
+    /// nothing.
     #[expect(unsafe_code, reason = "execve(2) with words that are ready has no safe form")]
     pub(crate) fn run_program(&self) -> io::Result<Infallible> {
         signals::take_all();
@@ -80,10 +82,10 @@ impl Launch {
         Err(io::Error::from_raw_os_error(error))
     }
 
-    /// As `execvp` does with a script that does not say what runs it.
+    /// Runs a script that does not name its interpreter, as `execvp` does.
     #[expect(unsafe_code, reason = "as above")]
     fn run_by_shell(&self, script: &CStr) -> io::Result<Infallible> {
-        let mut list = [ptr::null(); MOST];
+        let mut list = [ptr::null(); MAX_SCRIPT_ARGUMENTS];
         let arguments = self.arguments.pointers.get(1..).unwrap_or_default();
         let Some(behind) = list.get_mut(2..2 + arguments.len()) else {
             return Err(io::Error::from_raw_os_error(libc::E2BIG));
@@ -117,7 +119,7 @@ struct Words {
 }
 
 #[expect(unsafe_code, reason = "pointers to what is owned beside them")]
-// SAFETY: the texts stay where they are for as long as the pointers to them, and nobody changes either.
+// SAFETY: the texts stay in place for as long as the pointers to them, and no code changes either.
 unsafe impl Send for Words {}
 
 impl Words {

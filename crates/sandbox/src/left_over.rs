@@ -1,4 +1,4 @@
-//! What a process left running that was killed, or had no time to end it.
+//! [`end_left_over`]: ends what a process left running that was killed, or had no time to end it.
 use crate::{
     marks::{has_number, instance, is_of, words},
     strays::{Process, has_ended, kill_all, stat},
@@ -10,13 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// So long it is tried to end processes: one that waits for a disk cannot be killed before that has answered.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long killing is retried: a process that waits for a disk cannot be killed before the disk has answered.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Between two looks at a process that is about to end.
-const MOMENT: Duration = Duration::from_millis(1);
+/// How often a process that is about to end is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// What is known of a process that starts others: written down by it, read by whoever goes on with its work.
+/// Identifies a process that starts others: it writes this down, and the process that continues its work reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner(String);
 
@@ -24,33 +24,33 @@ impl Owner {
     /// This process.
     pub fn this() -> Self {
         let own = stat(Path::new("/proc/self"));
-        let started = own.get(STARTED).map_or("-", String::as_str);
+        let started = own.get(STARTED_FIELD).map_or("-", String::as_str);
         Self(format!("{} {} {started} {}", instance(), std::process::id(), namespace()))
     }
 
-    /// As [`Owner::text`] has it.
+    /// Reads what [`Owner::text`] returns.
     pub fn read(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
-    /// In one line.
+    /// The text that identifies it, in one line.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Whether it has ended, or is about to. A process that we cannot see lives.
+    /// Whether the process has ended, or is about to. A process that is not visible to this one counts as alive.
     pub fn has_ended(&self) -> bool {
         matches!(self.fate(), Some((_, Fate::Ended | Fate::Ending)))
     }
 
-    /// Its instance, where it has ended; one that is about to is waited for.
+    /// Its instance, if it has ended; waits for one that is about to.
     fn dead_instance(&self) -> Option<&str> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + KILL_TIMEOUT;
         loop {
             match self.fate()? {
                 (instance, Fate::Ended) => return Some(instance),
-                // Between the moment in which it gives up its files, locks among them, and its end.
-                (_, Fate::Ending) if Instant::now() < end => sleep(MOMENT),
+                // Between the moment when it gives up its files, including locks, and its end.
+                (_, Fate::Ending) if Instant::now() < end => sleep(POLL_INTERVAL),
                 (_, Fate::Ending | Fate::Lives) => return None,
             }
         }
@@ -81,9 +81,9 @@ enum Fate {
     Ended,
 }
 
-/// Kills what still runs of `sessions`, whose names stand in the variable `HAFT_CALL` of their processes; and whatever
-/// `owner` had started, if that process has ended. A process of our own is left alone. Blocks until they are gone;
-/// gives how many could not be killed.
+/// Kills the processes that still run of `sessions`, which carry the session names in the variable `HAFT_CALL`, and all
+/// that `owner` had started, if that process has ended. Leaves processes of this process alone. Blocks until they are
+/// gone; returns how many could not be killed.
 pub fn end_left_over(sessions: &[String], owner: Option<&Owner>) -> usize {
     let dead = owner.and_then(Owner::dead_instance).filter(|dead| *dead != instance());
     let is_wanted = |process: &Process| match words(&process.environment) {
@@ -96,27 +96,27 @@ pub fn end_left_over(sessions: &[String], owner: Option<&Owner>) -> usize {
         }
         None => dead.is_some_and(|dead| has_left(process, dead)),
     };
-    kill_all(is_wanted, PATIENCE)
+    kill_all(is_wanted, KILL_TIMEOUT)
 }
 
-/// Whether a process without our variable was started by `instance`, and lives.
+/// Whether a process without our variable was started by `instance`, and is alive.
 pub(crate) fn has_left(process: &Process, instance: &str) -> bool {
     has_number(&process.folder, instance) && !has_ended(&stat(&process.folder))
 }
 
-/// Places in [`stat`], from proc_pid_stat(5): flags of the kernel, when it was started, and signals that wait.
-const FLAGS: usize = 6;
-const STARTED: usize = 19;
-const WAITING: usize = 28;
+/// Places in [`stat`], from proc_pid_stat(5): kernel flags, start time, and pending signals.
+const FLAGS_FIELD: usize = 6;
+const STARTED_FIELD: usize = 19;
+const PENDING_FIELD: usize = 28;
 
 /// `PF_EXITING` in `linux/sched.h`.
-const EXITING: u64 = 0x4;
+const EXITING_FLAG: u64 = 0x4;
 
-/// The place of SIGKILL among signals.
-const KILLED: u64 = 1 << 8;
+/// The bit of SIGKILL among signals.
+const SIGKILL_BIT: u64 = 1 << 8;
 
 fn is_same(process: &Path, started: &str) -> bool {
-    stat(process).get(STARTED).is_some_and(|found| found == started)
+    stat(process).get(STARTED_FIELD).is_some_and(|found| found == started)
 }
 
 fn threads(process: &Path) -> Vec<Vec<String>> {
@@ -128,15 +128,17 @@ fn has_no_thread(process: &Path) -> bool {
     threads(process).iter().all(|thread| has_ended(thread))
 }
 
-/// Whether it was killed, or one of its threads ends: in a moment it is known whether all do.
+/// Whether it was killed, or one of its threads ends: a moment later it is known whether all do.
 fn is_ending(process: &Path) -> bool {
     let has = |thread: &[String], place: usize, bit: u64| {
         thread.get(place).and_then(|bits| bits.parse::<u64>().ok()).is_some_and(|bits| bits & bit != 0)
     };
-    threads(process).iter().any(|thread| has(thread, FLAGS, EXITING) || has(thread, WAITING, KILLED))
+    threads(process)
+        .iter()
+        .any(|thread| has(thread, FLAGS_FIELD, EXITING_FLAG) || has(thread, PENDING_FIELD, SIGKILL_BIT))
 }
 
-/// Numbers of processes mean the same only where this is the same.
+/// Process numbers are comparable only if this is the same.
 fn namespace() -> String {
     let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     link.to_string_lossy().replace(' ', "")

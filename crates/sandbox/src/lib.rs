@@ -1,13 +1,14 @@
-//! Processes that end when they should, with an environment of our choosing.
+//! [`Shell`] and [`Program`]: run processes that end when they should, with an environment of our choosing.
 //!
-//! [`Shell`] runs one command line and gives back a [`Finished`], whatever the command does: it may never end,
-//! ignore signals, print without end, ask the terminal, or leave children behind. [`Program`] does the same for one
-//! program with its arguments, and [`Program::start_piped`] starts one to be talked to. [`read_regular`] reads files that
-//! may be anything. A command with a [`haft_core::Confinement`] sees and reaches only what that says.
+//! [`Shell`] runs one command line and returns a [`Finished`], whatever the command does: it may never end, ignore
+//! signals, print without end, ask the terminal, or leave children behind. [`Program`] does the same for one program
+//! with its arguments, and [`Program::start_piped`] starts one that the caller exchanges messages with.
+//! [`read_regular`] reads files that may be anything. A command with a [`haft_core::Confinement`] sees and reaches only
+//! what that says.
 //!
-//! A process that is killed ends nothing any more. Three things see to what it had started: the system kills its
-//! children, a supervisor ([`supervise_by`]) whoever is below them, and whoever goes on with its work calls
-//! [`end_left_over`] first.
+//! A killed process cannot end what it started. Three mechanisms do: the system kills its children, a supervisor
+//! ([`supervise_by`]) kills the processes below them, and the process that continues its work calls [`end_left_over`]
+//! first.
 //!
 //! How it works inside: `README.md` of this crate.
 

@@ -1,13 +1,13 @@
-//! What our processes are known by, however far they are from us: a variable in their environment, and a number among
-//! their limits.
+//! [`VARIABLE`] and [`numbered`]: mark our processes so that they are found however far they are from this one, by a
+//! variable in their environment and a number among their limits.
 //!
-//! `HAFT_CALL` holds words: the sessions that a process belongs to, where the caller gave them, and its *start*,
-//! `PID-RANDOM-NUMBER`. Its first two parts name this process, and are its *instance*. A command inherits the words of
-//! who started it, so that a `haft` below a `haft` belongs to both.
+//! `HAFT_CALL` holds words: the sessions that a process belongs to, if the caller named them, and its *start*,
+//! `PID-RANDOM-NUMBER`. The first two parts of a start name this process, and are its *instance*. A command inherits
+//! the words of its parent, so that a `haft` below a `haft` belongs to both.
 //!
-//! A process can be started with an empty environment (`env -i`). What it cannot lose by accident is the soft limit
-//! `RLIMIT_RTTIME`, which counts for processes of the real-time scheduler only, and which we set to a number of our own
-//! that none of them ever reaches.
+//! A process can be started with an empty environment (`env -i`). It cannot lose by accident the soft limit
+//! `RLIMIT_RTTIME`, which only applies to processes of the real-time scheduler, and which Haft sets to a number that
+//! none of them ever reaches.
 use rustix::process::{Resource, Rlimit, getrlimit};
 use std::{
     collections::hash_map::RandomState,
@@ -20,18 +20,17 @@ use std::{
     },
 };
 
-/// The variable by which processes are found: whoever starts one may put words of their own into it, with spaces
-/// between them.
+/// The variable by which processes are found: the caller may put words of its own into it, separated by spaces.
 pub const VARIABLE: &str = "HAFT_CALL";
 
-/// This process, as its own ones carry it: `PID-RANDOM`.
+/// Names this process in the marks of the processes that it starts: `PID-RANDOM`.
 pub(crate) fn instance() -> &'static str {
     static INSTANCE: OnceLock<String> = OnceLock::new();
     INSTANCE
         .get_or_init(|| format!("{}-{:016x}", std::process::id(), RandomState::new().build_hasher().finish()))
 }
 
-/// A word that no other process was started with.
+/// Returns a word that no other process was started with.
 pub(crate) fn new_start() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!("{}-{}", instance(), NEXT.fetch_add(1, Relaxed))
@@ -49,13 +48,13 @@ pub(crate) fn numbered() -> Option<Rlimit> {
     maximum.is_none_or(|most| number <= most).then_some(Rlimit { current: Some(number), maximum })
 }
 
-/// Nothing that anybody would set by chance: 2^62 and above, in microseconds.
+/// A number that is not set by chance: 2^62 and above, in microseconds.
 fn number_of(instance: &str) -> Option<u64> {
     let (_, random) = instance.split_once('-')?;
     Some(u64::from_str_radix(random, 16).ok()? >> 2 | 1 << 62)
 }
 
-/// Whether the limits of the process carry the number of `instance`. One that has ended has limits still.
+/// Whether the limits of the process carry the number of `instance`. A process that has ended still has limits.
 pub(crate) fn has_number(process: &Path, instance: &str) -> bool {
     let Some(number) = number_of(instance) else { return false };
     let limits = fs::read_to_string(process.join("limits")).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! Texts that no output may show, cut out of a stream however it is cut.
+//! [`Mask`]: replaces texts that no output may show, wherever the stream is cut into pieces.
 use std::{borrow::Cow, cmp::Reverse, sync::Arc};
 
-/// What stands in their place.
+/// What the output shows in their place.
 const MASK: &[u8] = b"[key]";
 
-/// One stream on its way to whoever reads it.
+/// Masks one stream on its way to its reader.
 pub(crate) struct Mask {
     hidden: Arc<[String]>,
-    /// The end of what came so far, which may be the beginning of such a text.
+    /// The end of the input so far, which may be the beginning of such a text.
     held: Vec<u8>,
 }
 
@@ -16,7 +16,7 @@ impl Mask {
         Self { hidden, held: Vec::new() }
     }
 
-    /// What may be shown of all that came until now, and was not shown yet.
+    /// Returns what may be shown of the input so far and was not shown yet.
     pub(crate) fn push<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         if self.hidden.is_empty() {
             return Cow::Borrowed(bytes);
@@ -28,7 +28,7 @@ impl Mask {
         Cow::Owned(shown)
     }
 
-    /// The rest, when nothing more comes.
+    /// Returns the rest, at the end of the input.
     pub(crate) fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }

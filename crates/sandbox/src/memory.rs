@@ -1,7 +1,7 @@
-//! Memory that is not needed any more.
+//! [`give_memory_back`]: returns freed memory to the system.
 
-/// Gives back to the system what was freed: glibc keeps it for later, thread by thread, and a server that has closed a
-/// thousand sessions would look as if it had them still. Does nothing with other C libraries.
+/// Returns freed memory to the system: glibc keeps it for later, thread by thread, and a server that has closed a
+/// thousand sessions would appear to still hold them. Does nothing with other C libraries.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "the standard library has no name for malloc_trim(3)")]
 pub fn give_memory_back() {
@@ -9,6 +9,6 @@ pub fn give_memory_back() {
     let _some_was_given = unsafe { libc::malloc_trim(0) };
 }
 
-/// Nothing is known of how others do it.
+/// Does nothing: other C libraries have no documented call for it.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn give_memory_back() {}

@@ -1,7 +1,9 @@
-//! Processes that lost their parents come to this one, so that no command gets out of sight by a second fork.
+//! [`adopt_orphans`]: makes processes that lost their parents children of this one, so that a second fork does not hide
+//! a command.
 //!
 //! Linux gives an orphan to the nearest process above it that asked for orphans (`PR_SET_CHILD_SUBREAPER`, prctl(2)),
-//! whatever session, group or environment it gave itself. Whoever takes orphans has to wait for them when they end.
+//! whatever session, group or environment the orphan chose. A process that takes orphans has to wait for them when they
+//! end.
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpgid, waitpid};
 use std::{
     collections::{BTreeSet, HashMap},
@@ -14,38 +16,39 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Takes the orphans of everything that this process starts from now on; whether the system can. A whole program
-/// decides that, before it starts the first command: a child that it starts by itself in another session, and does not
-/// wait for at once, would be taken for an orphan.
+/// Takes the orphans of everything that this process starts from now on; returns whether the system supports it. Only a
+/// program as a whole can decide that, before it starts the first command: a child that it starts itself in another
+/// session, and does not wait for at once, would be taken for an orphan.
 pub fn adopt_orphans() -> bool {
     #[cfg(target_os = "linux")]
     let adopts = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
     #[cfg(not(target_os = "linux"))]
     let adopts = false;
-    ADOPTS.store(adopts, Relaxed);
+    ADOPTS_ORPHANS.store(adopts, Relaxed);
     adopts
 }
 
-static ADOPTS: AtomicBool = AtomicBool::new(false);
+static ADOPTS_ORPHANS: AtomicBool = AtomicBool::new(false);
 
-/// While a command runs, ended orphans are looked for so often.
-const ROUND: Duration = Duration::from_secs(5);
+/// How often ended orphans are collected while a command runs.
+const REAP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Whoever started a process in this session hears sooner that it has ended.
-const HEARD: Duration = Duration::from_secs(10);
+/// How long an ended child is left to the code that started it, which normally waits for it sooner.
+const WAIT_GRACE: Duration = Duration::from_secs(10);
 
 /// The children of this process.
 #[derive(Default)]
 struct Children {
-    /// Leaders of a session of their own that somebody here waits for.
+    /// Leaders of a session of their own that a caller in this process waits for.
     leaders: BTreeSet<i32>,
-    /// Children that have ended and may be waited for by somebody here: since when, by their number and when they began.
+    /// Children that have ended and that a caller in this process may wait for: since when, by their number and start
+    /// time.
     ended: HashMap<(i32, u64), Instant>,
 }
 
 static CHILDREN: Mutex<Option<Children>> = Mutex::new(None);
 
-/// Nobody takes a child for an orphan while the result is held.
+/// While the result is held, no child is taken for an orphan.
 pub(crate) fn hold() -> Held {
     Held(CHILDREN.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -53,39 +56,39 @@ pub(crate) fn hold() -> Held {
 pub(crate) struct Held(MutexGuard<'static, Option<Children>>);
 
 impl Held {
-    /// Somebody here waits for the process of this number.
+    /// Records that a caller in this process waits for `leader`.
     pub(crate) fn waits_for(&mut self, leader: Option<Pid>) {
         self.0.get_or_insert_default().leaders.extend(leader.map(Pid::as_raw_pid));
     }
 }
 
-/// Nobody here waits for the process of this number any more.
+/// Records that no caller in this process waits for `leader` any more.
 pub(crate) fn forget(leader: Option<Pid>) {
     if let (Some(children), Some(leader)) = (hold().0.as_mut(), leader) {
         children.leaders.remove(&leader.as_raw_pid());
     }
 }
 
-/// Waits for orphans as they end, for ever.
+/// Collects orphans as they end, forever.
 pub(crate) async fn reaping() -> Infallible {
     loop {
-        tokio::time::sleep(ROUND).await;
+        tokio::time::sleep(REAP_INTERVAL).await;
         reap();
     }
 }
 
-/// Waits for the orphans of a group that have ended. Its leader must have been waited for.
+/// Collects the ended orphans of a group. Its leader must have been waited for.
 pub(crate) fn reap_group(leader: Pid) {
-    if !ADOPTS.load(Relaxed) {
+    if !ADOPTS_ORPHANS.load(Relaxed) {
         return;
     }
     while let Ok(Some(_)) = waitpgid(leader, WaitOptions::NOHANG) {}
 }
 
-/// Waits for all orphans that have ended.
+/// Collects all ended orphans.
 pub(crate) fn reap() {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    if !ADOPTS.load(Relaxed) || !matches!(waitid(WaitId::All, look), Ok(Some(_))) {
+    if !ADOPTS_ORPHANS.load(Relaxed) || !matches!(waitid(WaitId::All, look), Ok(Some(_))) {
         return;
     }
     let Some(own) = Process::read("self") else { return };
@@ -95,8 +98,8 @@ pub(crate) fn reap() {
     ended.retain(|known, _| found.iter().any(|child| (child.pid, child.began) == *known));
     for child in found {
         let since = *ended.entry((child.pid, child.began)).or_insert_with(Instant::now);
-        // Commands and all below them are in other sessions; what else this process starts is in its own.
-        let is_orphan = child.session != own.session || since.elapsed() > HEARD;
+        // Commands and all below them are in other sessions; everything else that this process starts is in its own.
+        let is_orphan = child.session != own.session || since.elapsed() > WAIT_GRACE;
         if let Some(pid) = Pid::from_raw(child.pid).filter(|_| is_orphan) {
             let _somebody_else_did = waitpid(Some(pid), WaitOptions::NOHANG);
         }
@@ -113,7 +116,7 @@ fn ended_children(of: i32) -> impl Iterator<Item = Process> {
     all.filter(move |process| process.parent == of && process.has_ended)
 }
 
-/// What the system tells of a process.
+/// What the system reports about a process.
 struct Process {
     pid: i32,
     has_ended: bool,

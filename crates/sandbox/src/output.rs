@@ -1,4 +1,4 @@
-//! What a process prints: kept in bounded memory, and on disk where somebody wants all of it.
+//! [`Output`]: keeps what a process prints in bounded memory, and all of it on disk if the caller asked for that.
 use crate::{mask::Mask, own::own_folder};
 use std::{
     collections::VecDeque,
@@ -27,7 +27,7 @@ pub(crate) enum Source {
     Stderr,
 }
 
-/// Everything a process printed so far.
+/// Everything that a process has printed so far.
 pub(crate) struct Output {
     masks: [Mask; 2],
     ends: [Ends; 2],
@@ -36,7 +36,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Keeps `most` bytes of each stream in memory; all of it in a file in `folder`, where it is more.
+    /// Keeps `most` bytes of each stream in memory; if there is more, all of it in a file in `folder`.
     pub(crate) fn new(most: usize, folder: Option<PathBuf>) -> Self {
         let (masks, ends) =
             ([Mask::new([].into()), Mask::new([].into())], [Ends::new(most), Ends::new(most)]);
@@ -44,7 +44,7 @@ impl Output {
             masks,
             ends,
             decoders: Default::default(),
-            spill: Spill { folder, file: None, room: MOST_SPILLED },
+            spill: Spill { folder, file: None, room: MAX_SPILLED },
         }
     }
 
@@ -54,13 +54,13 @@ impl Output {
         self
     }
 
-    /// Keeps `bytes` and returns them as text, for people who watch.
+    /// Keeps `bytes` and returns them as text for live display.
     pub(crate) fn push(&mut self, source: Source, bytes: &[u8]) -> String {
         let shown = self.masks[source as usize].push(bytes);
         self.keep(source, &shown)
     }
 
-    /// What was held back, when nothing more comes.
+    /// Returns what was held back, at the end of the input.
     pub(crate) fn rest(&mut self, source: Source) -> String {
         let shown = self.masks[source as usize].finish();
         self.keep(source, &shown)
@@ -96,7 +96,7 @@ impl Ends {
         Self { most, head: Vec::new(), tail: VecDeque::new(), missing_bytes: 0, missing_lines: 0 }
     }
 
-    /// Half of what is kept comes from the beginning.
+    /// How much is kept of the beginning: half.
     fn push(&mut self, bytes: &[u8]) {
         let room = (self.most - self.most / 2).saturating_sub(self.head.len()).min(bytes.len());
         let (head, rest) = bytes.split_at(room);
@@ -122,11 +122,11 @@ impl Ends {
     }
 }
 
-/// No more than this is written to disk for one command: output without end must not fill it.
-const MOST_SPILLED: usize = 64 * 1024 * 1024;
+/// Maximum bytes written to disk for one command: output without end must not fill the disk.
+const MAX_SPILLED: usize = 64 * 1024 * 1024;
 
-/// The file for output that does not fit in memory. It begins with what came before, standard output first; from
-/// there on the streams are mixed as they arrive. Where it cannot be written, there is none: the command goes on.
+/// The file for output that does not fit in memory. It begins with the earlier output, standard output first; from
+/// there on the streams are mixed as they arrive. If it cannot be written, the command goes on without it.
 struct Spill {
     folder: Option<PathBuf>,
     file: Option<(File, PathBuf)>,
@@ -151,7 +151,7 @@ impl Spill {
     }
 }
 
-/// A new file in `folder`, which is made where there is none: `output-1.txt`, or the next number that is free. Nobody else
+/// Creates a file in `folder`, and the folder if it is missing: `output-1.txt`, or the next free number. Only this user
 /// may read it.
 pub fn new_file(folder: &Path) -> io::Result<(File, PathBuf)> {
     own_folder(folder)?;
@@ -165,7 +165,7 @@ pub fn new_file(folder: &Path) -> io::Result<(File, PathBuf)> {
     unreachable!("some number is free")
 }
 
-/// Bytes into text, chunk by chunk: a character cut in two by the end of a chunk waits for its other half.
+/// Turns bytes into text, chunk by chunk: a character cut in two by the end of a chunk waits for its other half.
 #[derive(Default)]
 struct Decoder {
     half: Vec<u8>,
@@ -182,7 +182,7 @@ impl Decoder {
     }
 }
 
-/// How many bytes at the end begin a character without finishing it.
+/// Returns how many bytes at the end begin a character without finishing it.
 fn unfinished(bytes: &[u8]) -> usize {
     match bytes.utf8_chunks().last() {
         Some(chunk) if is_beginning(chunk.invalid()) => chunk.invalid().len(),

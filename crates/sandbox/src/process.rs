@@ -1,4 +1,4 @@
-//! One process, from its start to its certain end; and the command lines of a shell.
+//! [`Shell`]: runs a command line, from its start to its certain end.
 use crate::{
     confine::Plan,
     group::Group,
@@ -23,27 +23,27 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// After a command's end, its children may write for so long: `echo x > >(sed …)` is finished by one of them, and on a
-/// busy machine that one may not even have started.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long a command's children may write after its end: `echo x > >(sed …)` is finished by one of them, and on a busy
+/// machine that one may not even have started.
+const CHILDREN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// After they were killed too, their pipes are read for so long. Who holds one still has left the group.
-const LAST_BYTES: Duration = Duration::from_millis(300);
+/// How long the pipes are read after the children were killed, too. A process that still holds one has left the group.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// A command line, run by `bash -c`, or by `sh -c` where there is no `bash`.
 ///
-/// The command has no standard input and no terminal. It is the leader of a process group: when it ends, times out,
-/// or when the future of [`Shell::run`] is dropped, the whole group is killed, and so is who left it (`setsid`, a
-/// daemon): each carries the variable `HAFT_CALL`. Only one that left it *and* cleaned its environment goes on until
-/// this process ends.
+/// The command has no standard input and no terminal. It is the leader of a process group: when it ends, times out, or
+/// when the future of [`Shell::run`] is dropped, the whole group is killed, and so are the processes that left it
+/// (`setsid`, a daemon): each carries the variable `HAFT_CALL`. Only a process that left the group *and* cleaned its
+/// environment goes on until this process ends.
 ///
-/// When this process ends, however it does, the command is killed with it. What the command has started goes as well
-/// where a supervisor was named ([`crate::supervise_by`]), and else when somebody asks for it
-/// ([`crate::end_left_over`]).
+/// When this process ends, for whatever reason, the command is killed with it. What the command has started is killed
+/// as well if a supervisor was named ([`crate::supervise_by`]), and otherwise when a later process calls
+/// [`crate::end_left_over`].
 ///
-/// A command that did not end by itself is asked to (SIGTERM) and has a second to tidy up before it is killed. After
-/// a drop that second passes in the runtime, which somebody must drive; where the runtime ends before, the command is
-/// killed at once.
+/// A command that did not end by itself is asked to (SIGTERM) and has a second to tidy up before it is killed. After a
+/// drop that second passes in the tokio runtime, which the caller must keep running; if the runtime ends before, the
+/// command is killed at once.
 #[derive(Clone, Debug)]
 pub struct Shell {
     /// What the shell runs.
@@ -52,15 +52,15 @@ pub struct Shell {
     pub folder: PathBuf,
     /// The whole environment: names and values.
     pub environment: Arc<[(String, String)]>,
-    /// How long it may run. `None`: as long as it likes.
+    /// How long it may run. `None`: without limit.
     pub timeout: Option<Duration>,
-    /// So many bytes are kept of each stream, half from its beginning and half from its end.
+    /// Maximum bytes kept of each stream, half from its beginning and half from its end.
     pub capture: usize,
-    /// Folder for a file with the whole output, where it does not fit into `capture`.
+    /// Folder for a file with the whole output, if it does not fit into `capture`.
     pub spill: Option<PathBuf>,
-    /// Texts that stand in no output: `[key]` stands in their place.
+    /// Texts that are replaced by `[key]` in all output.
     pub hidden: Arc<[String]>,
-    /// What it sees and reaches. `None`: all that this process does.
+    /// What it sees and reaches. `None`: everything that this process does.
     pub confinement: Option<Arc<Confinement>>,
 }
 
@@ -73,11 +73,11 @@ pub struct Finished {
     pub stderr: Captured,
     /// How it ended.
     pub exit: Exit,
-    /// Whether something is missing in one of the streams.
+    /// Whether part of one of the streams was left out.
     pub truncated: bool,
-    /// The file with the whole output, up to 64 MB of it.
+    /// The file with the whole output, at most 64 MB of it.
     pub spilled: Option<PathBuf>,
-    /// Of a command that may reach hosts: those that it asked for and did not reach.
+    /// Hosts that a command with network access asked for and did not reach.
     pub unreached: Vec<Unreached>,
 }
 
@@ -95,7 +95,7 @@ pub enum Exit {
 /// Why a command could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
-    /// No process can be given such a text.
+    /// The text cannot be passed to a process.
     #[error("cannot run the command: it contains a NUL byte")]
     Nul,
     /// The folder is gone, there is no shell, the command line is too long …
@@ -148,7 +148,7 @@ impl ProcessError {
     }
 }
 
-/// Starts `command` in `folder`, with this environment and no other. `takes_input`: whether it is written to.
+/// Starts `command` in `folder`, with this environment and no other. `takes_input`: whether it gets a standard input.
 pub(crate) fn start(
     mut command: Command,
     folder: &Path,
@@ -177,8 +177,8 @@ pub(crate) fn start(
     }
 }
 
-/// Reads what a process prints until it ends or its time is over; then ends what is left of its group. Serves it meanwhile
-/// where it may reach hosts.
+/// Reads what a process prints until it ends or its time is over; then ends the rest of its group. Meanwhile serves its
+/// proxy, if it may reach hosts.
 pub(crate) async fn follow(
     mut group: Group,
     limit: Option<Duration>,
@@ -217,14 +217,14 @@ async fn follow_alone(
         }
     };
     if exit != Exit::TimedOut {
-        pipes.drain(LAST_WORDS).await?;
+        pipes.drain(CHILDREN_TIMEOUT).await?;
     }
     group.kill().await;
-    pipes.drain(LAST_BYTES).await?;
+    pipes.drain(DRAIN_TIMEOUT).await?;
     Ok(pipes.finish(exit))
 }
 
-/// "No such file" may mean the program or the folder; the system does not say which.
+/// Distinguishes a missing program from a missing folder: the system reports "no such file" for both.
 fn blame(error: io::Error, folder: &Path) -> io::Error {
     match error.kind() {
         io::ErrorKind::NotFound if !folder.is_dir() => {
@@ -282,7 +282,7 @@ impl<F: FnMut(&str)> Pipes<F> {
         Ok(())
     }
 
-    /// Reads one chunk from whichever stream has one. Nothing is lost where this is dropped.
+    /// Reads one chunk from whichever stream has one. Nothing is lost if the future is dropped.
     async fn read(&mut self) -> io::Result<()> {
         let (source, chunk) = tokio::select! {
             chunk = self.stdout.read(), if self.stdout.is_open() => (Source::Stdout, chunk?),
@@ -309,7 +309,7 @@ impl<F: FnMut(&str)> Pipes<F> {
     }
 }
 
-/// One stream. As much as a pipe holds is read at once.
+/// One stream. Reads as much at once as a pipe holds.
 struct Pipe<R> {
     reader: Option<R>,
     buffer: Box<[u8]>,

@@ -1,4 +1,4 @@
-//! A program with its arguments as they are: no shell reads them.
+//! [`Program`]: runs a program with its arguments as they are, without a shell.
 use crate::{
     group::Group,
     output::Output,
@@ -19,22 +19,22 @@ use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout},
 };
 
-/// A program with its arguments. It runs, ends and is ended as [`crate::Shell`] says.
+/// A program with its arguments. It runs and is ended as [`crate::Shell`] says.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Its name, looked up in the `PATH` of `environment`; or a path.
+    /// Its name, looked up in the `PATH` of `environment`, or a path.
     pub program: OsString,
-    /// What it is given, one by one.
+    /// Its arguments.
     pub arguments: Vec<OsString>,
     /// Where it starts.
     pub folder: PathBuf,
     /// The whole environment: names and values.
     pub environment: Arc<[(String, String)]>,
-    /// How long it may run. `None`: as long as it likes.
+    /// How long it may run. `None`: without limit.
     pub timeout: Option<Duration>,
-    /// So many bytes are kept of each stream, half from its beginning and half from its end.
+    /// Maximum bytes kept of each stream, half from its beginning and half from its end.
     pub capture: usize,
-    /// What it sees and reaches. `None`: all that this process does.
+    /// What it sees and reaches. `None`: everything that this process does.
     pub confinement: Option<Arc<Confinement>>,
 }
 
@@ -45,7 +45,7 @@ impl Program {
         follow(group, self.timeout, Output::new(self.capture, None), on_chunk).await
     }
 
-    /// As [`Program::run`], with `input` on its standard input. It need not read all of it.
+    /// Like [`Program::run`], with `input` on its standard input. It need not read all of it.
     pub async fn run_with(
         self,
         input: &[u8],
@@ -65,7 +65,8 @@ impl Program {
         }
     }
 
-    /// Starts it, to be talked to for as long as its [`Process`] is kept. `timeout` and `capture` mean nothing here.
+    /// Starts it with open pipes, which stay open for as long as its [`Process`] is kept. Ignores `timeout` and
+    /// `capture`.
     pub fn start_piped(&self) -> Result<Piped, ProcessError> {
         let mut group = self.start(true)?;
         let child = group.child();
@@ -89,25 +90,25 @@ impl Program {
     }
 }
 
-/// A program that runs, and its three streams.
+/// A running program, and its three streams.
 #[derive(Debug)]
 pub struct Piped {
-    /// What it reads.
+    /// Its standard input.
     pub input: ChildStdin,
-    /// What it prints.
+    /// Its standard output.
     pub output: ChildStdout,
-    /// Its standard error. Somebody must read it, or the program stops once the pipe is full.
+    /// Its standard error. The caller must read it, or the program stops once the pipe is full.
     pub errors: ChildStderr,
     /// The program itself.
     pub process: Process,
 }
 
-/// A program that runs. Dropped, it is ended with all its children, as [`crate::Shell`] says.
+/// A running program. On drop it is ended with all its children, as [`crate::Shell`] says.
 #[derive(Debug)]
 pub struct Process(Group);
 
 impl Process {
-    /// Waits for its end, and tells how it ended. May be dropped and asked again.
+    /// Waits for its end, and returns how it ended. May be dropped and called again.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.0.child().wait().await
     }

@@ -1,4 +1,4 @@
-//! The way of a confined command to the hosts that it may reach: a proxy of ours on its own loopback.
+//! [`Proxy`]: lets a confined command reach the hosts that it may reach, from its own loopback.
 mod client;
 mod dial;
 mod hello;
@@ -24,34 +24,34 @@ use tokio::{
 
 use crate::confine::ADDRESS;
 
-/// Connections at a time; others wait.
-const MOST: usize = 64;
+/// Maximum connections at a time; others wait.
+const MAX_CONNECTIONS: usize = 64;
 
-/// Bytes of the head of a request, and of the first message of TLS, at most.
-const LONGEST_HEAD: usize = 64 << 10;
+/// Maximum bytes of the head of a request, and of the first TLS message.
+const MAX_HEAD: usize = 64 << 10;
 
-/// A client says what it wants in so long.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a client may take to send its request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long one connection may last. It ends with its command anyway.
-const LONGEST: Duration = Duration::from_secs(3_600);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// After a connection could not be taken.
-const PAUSE: Duration = Duration::from_millis(50);
+/// How long to wait after a connection could not be accepted.
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Hosts that are remembered of those that were not reached.
-const REMEMBERED: usize = 16;
+/// Maximum hosts that are remembered as not reached.
+const MAX_REMEMBERED: usize = 16;
 
 /// A host that a command did not reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreached {
-    /// As it was asked for.
+    /// The host as the command asked for it.
     pub host: String,
-    /// Why; `None` where nobody has allowed it.
+    /// Why; `None` if it was not allowed.
     pub why: Option<String>,
 }
 
-/// All clones are one.
+/// The hosts that were not reached. Clones share one list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<Unreached>>>);
 
@@ -59,7 +59,7 @@ impl Log {
     fn add(&self, host: &Host, why: Option<String>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let unreached = Unreached { host: host.to_string(), why };
-        if known.len() < REMEMBERED && !known.contains(&unreached) {
+        if known.len() < MAX_REMEMBERED && !known.contains(&unreached) {
             known.push(unreached);
         }
     }
@@ -76,11 +76,11 @@ pub(crate) struct Proxy {
     rules: Rules,
 }
 
-/// What it lets through, and what it did not.
+/// What the proxy lets through, and what it did not.
 #[derive(Clone, Debug)]
 struct Rules {
     hosts: Arc<[Host]>,
-    /// Whether they may lie in private networks.
+    /// Whether the hosts may lie in private networks.
     private: bool,
     log: Log,
 }
@@ -91,23 +91,23 @@ impl Proxy {
         Ok(Self { listener, rules: Rules { hosts: hosts.into(), private, log: Log::default() } })
     }
 
-    /// What was not reached, as it happens.
+    /// The hosts that were not reached, updated as it happens.
     pub(crate) fn log(&self) -> Log {
         self.rules.log.clone()
     }
 
-    /// Serves until it is dropped, and all its connections with it.
+    /// Serves until it is dropped, which ends all its connections.
     pub(crate) async fn serve(self) -> io::Result<Infallible> {
         let listener = TcpListener::from_std(self.listener)?;
         let mut open = JoinSet::new();
         loop {
             tokio::select! {
-                taken = listener.accept(), if open.len() < MOST => match taken {
+                taken = listener.accept(), if open.len() < MAX_CONNECTIONS => match taken {
                     Ok((client, _)) => {
                         let rules = self.rules.clone();
-                        open.spawn(timeout(LONGEST, async move { rules.connection(client).await }));
+                        open.spawn(timeout(CONNECTION_TIMEOUT, async move { rules.connection(client).await }));
                     }
-                    Err(_) => sleep(PAUSE).await,
+                    Err(_) => sleep(RETRY_DELAY).await,
                 },
                 Some(_) = open.join_next() => {}
             }
@@ -116,10 +116,10 @@ impl Proxy {
 }
 
 impl Rules {
-    /// A fault of one connection is nobody else's.
+    /// Ignores the error: a failed connection does not affect the others.
     async fn connection(&self, mut client: TcpStream) -> io::Result<()> {
         let mut bytes = Vec::new();
-        let head = timeout(PATIENCE, read_head(&mut client, &mut bytes)).await??;
+        let head = timeout(HEAD_TIMEOUT, read_head(&mut client, &mut bytes)).await??;
         let rest = bytes.split_off(head);
         let asked = match request::read(&bytes) {
             Ok(asked) => asked,
@@ -144,7 +144,7 @@ impl Rules {
         }
     }
 
-    /// Ends where the client asks for another host in TLS.
+    /// Ends if the client asks for another host in TLS.
     async fn tunnel(
         &self,
         mut client: TcpStream,
@@ -180,7 +180,7 @@ impl Rules {
     }
 }
 
-/// One request, and what comes back.
+/// Serves one request and its answer.
 async fn forward(
     mut client: TcpStream,
     rest: Vec<u8>,
@@ -202,7 +202,7 @@ async fn forward(
     to_client.shutdown().await
 }
 
-/// Reads up to the end of a head, and gives its length. More may have been read.
+/// Reads up to the end of a head, and returns its length. More may have been read.
 async fn read_head(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<usize> {
     loop {
         if let Some(end) = request::end_of_head(bytes) {
@@ -213,7 +213,7 @@ async fn read_head(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<us
 }
 
 async fn read_more(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<()> {
-    if bytes.len() >= LONGEST_HEAD {
+    if bytes.len() >= MAX_HEAD {
         return Err(io::ErrorKind::InvalidData.into());
     }
     match client.read_buf(bytes).await? {
@@ -240,7 +240,7 @@ async fn refuse(mut client: TcpStream, (status, why): Refusal) -> io::Result<()>
 
 /// Names of the variables by which programs learn of a proxy: most read the first ones, in whichever letters; npm, cargo,
 /// pip and Node.js have their own.
-const VARIABLES: [&str; 10] = [
+const PROXY_VARIABLES: [&str; 10] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "ALL_PROXY",
@@ -254,13 +254,13 @@ const VARIABLES: [&str; 10] = [
 ];
 
 /// The command's own loopback.
-const OWN: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// What a command is told that may reach `hosts`.
+/// The environment variables for a command that may reach `hosts`.
 pub(crate) fn environment(hosts: &[Host]) -> Vec<(&'static str, String)> {
     let is_listed = |own: &&str| hosts.iter().any(|host| host.name() == **own);
-    let direct: Vec<&str> = OWN.into_iter().filter(|own| !is_listed(own)).collect();
+    let direct: Vec<&str> = LOOPBACK_HOSTS.into_iter().filter(|own| !is_listed(own)).collect();
     let direct = ["NO_PROXY", "no_proxy", "npm_config_noproxy"].map(|name| (name, direct.join(",")));
-    let proxy = VARIABLES.map(|name| (name, format!("http://{ADDRESS}")));
+    let proxy = PROXY_VARIABLES.map(|name| (name, format!("http://{ADDRESS}")));
     proxy.into_iter().chain(direct).chain([("NODE_USE_ENV_PROXY", "1".to_owned())]).collect()
 }

@@ -1,7 +1,7 @@
-//! Why a system lets nobody but root confine a process, as its settings say, and how that is changed.
+//! [`explained`]: says which settings of a system let only root confine a process, and how to change them.
 use std::{fs, io, path::Path};
 
-/// A setting below `/proc/sys`, the value with which it refuses, and what to say of it.
+/// A setting below `/proc/sys`, the value with which it refuses, and what to tell the user.
 struct Setting {
     path: &'static str,
     refusing: &'static str,
@@ -15,7 +15,7 @@ const SETTINGS: [Setting; 3] = [
         refusing: "1",
         told: "AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` allows them to all programs, a profile to `haft` alone",
     },
-    // Debian and what is made of it.
+    // Debian and its derivatives.
     Setting {
         path: "kernel/unprivileged_userns_clone",
         refusing: "0",
@@ -28,10 +28,10 @@ const SETTINGS: [Setting; 3] = [
     },
 ];
 
-/// Files by which engines of containers tell that this is one.
-const CONTAINERS: [&str; 2] = [".dockerenv", "run/.containerenv"];
+/// Files by which container engines mark a container.
+const CONTAINER_FILES: [&str; 2] = [".dockerenv", "run/.containerenv"];
 
-/// The same error, with what the settings of this system say.
+/// The same error, with an explanation from the settings of this system.
 pub(crate) fn explained(error: io::Error) -> io::Error {
     match reason(Path::new("/")) {
         Some(reason) => io::Error::new(error.kind(), format!("{reason} ({error})")),
@@ -44,7 +44,7 @@ fn reason(root: &Path) -> Option<&'static str> {
         let value = fs::read_to_string(root.join("proc/sys").join(setting.path));
         value.is_ok_and(|value| value.trim() == setting.refusing)
     };
-    let is_container = || CONTAINERS.iter().any(|file| root.join(file).exists());
+    let is_container = || CONTAINER_FILES.iter().any(|file| root.join(file).exists());
     let container = "this container may not make namespaces (Docker and Podman let it with `--security-opt seccomp=unconfined`)";
     SETTINGS.iter().find(refuses).map(|setting| setting.told).or_else(|| is_container().then_some(container))
 }

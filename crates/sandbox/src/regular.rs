@@ -1,4 +1,5 @@
-//! Regular files, opened so that nothing that lies in their place can hold up whoever reads them.
+//! [`open_regular`] and [`read_regular`]: open regular files so that no other kind of file in their place can block the
+//! caller.
 use rustix::fs::OFlags;
 use std::{
     fs::{File, OpenOptions},
@@ -7,8 +8,8 @@ use std::{
     path::Path,
 };
 
-/// Opens a regular file. A pipe in its place is not waited for, a terminal does not become ours, and a device is not
-/// read: the error is of the kind `InvalidInput`, that of a folder `IsADirectory`. Links are followed.
+/// Opens a regular file. It does not wait for a pipe, adopt a terminal or read a device in its place: the error is of
+/// the kind `InvalidInput`, that of a folder `IsADirectory`. Follows links.
 pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
@@ -22,7 +23,7 @@ pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> 
     })
 }
 
-/// All of a regular file. One with more than `most` bytes is an error of the kind `FileTooLarge`.
+/// Reads all of a regular file. If it has more than `most` bytes, the error is of the kind `FileTooLarge`.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path, OpenOptions::new().read(true))?;
     let mut content = Vec::new();

@@ -1,7 +1,7 @@
-//! Signals around the beginning of a process: none of our handlers may run in it.
+//! [`hold`] and [`forget_handlers`]: keep our signal handlers from running in a process that is starting.
 use std::{mem::MaybeUninit, ptr};
 
-/// No signal but those that cannot be held comes to this thread until the result is dropped, nor to what it starts.
+/// Holds back all signals that can be held from this thread, and from what it starts, until the result is dropped.
 pub(crate) fn hold() -> Held {
     Held(replace(&filled(libc::sigfillset)))
 }
@@ -14,13 +14,13 @@ impl Drop for Held {
     }
 }
 
-/// From here on every signal comes to this process, those too that were held.
+/// From here on this process gets every signal, including those that were held.
 pub(crate) fn take_all() {
     replace(&filled(libc::sigemptyset));
 }
 
-/// Whatever was to run at a signal does not, as in a program that begins. What is ignored stays so, but for the signal of
-/// a broken pipe, which programs expect.
+/// Removes all signal handlers, as the start of a program does. An ignored signal stays ignored, except that of a
+/// broken pipe, which programs expect.
 #[expect(unsafe_code, reason = "sigaction(2) has no safe form")]
 pub(crate) fn forget_handlers() {
     for signal in 1..=libc::SIGRTMAX() {
@@ -49,7 +49,7 @@ fn filled(fill: Fill) -> libc::sigset_t {
     }
 }
 
-/// What was held before.
+/// The signals that were held before.
 #[expect(unsafe_code, reason = "pthread_sigmask(3) has no safe form")]
 fn replace(held: &libc::sigset_t) -> libc::sigset_t {
     let mut before = filled(libc::sigemptyset);

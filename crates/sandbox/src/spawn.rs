@@ -1,4 +1,4 @@
-//! Starts processes that end with this one, at once.
+//! [`spawn`]: starts processes that end at once when this one does.
 //!
 //! Linux sends the *parent-death signal* of a process when the thread ends that started it. Threads of a runtime come and
 //! go, so one thread starts all processes, and lasts as long as this process does.
@@ -20,13 +20,14 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// Starts a process in a session of its own: with a process group and without a terminal, so that what asks `/dev/tty`
-/// for a password fails at once instead of waiting for ever. It is killed when this process ends, however it does. It is
-/// confined as `plan` says. `takes_input`: whether something can be written to it. Needs a runtime of tokio.
+/// Starts a process in a session of its own: with a process group and without a terminal, so that a program that asks
+/// `/dev/tty` for a password fails at once instead of waiting forever. It is killed when this process ends, for
+/// whatever reason. It is confined as `plan` says. `takes_input`: whether it gets a standard input. Needs a tokio
+/// runtime.
 pub(crate) fn spawn(launch: Launch, plan: Option<Plan>, takes_input: bool) -> io::Result<Child> {
     Handle::try_current().map_err(io::Error::other)?;
     let thread = lasting_thread();
-    // Where no thread can be had, it lives until somebody looks for it.
+    // Without a thread, the process may outlive this one until `end_left_over` finds it.
     let (beginning, streams) = prepared(launch, plan, takes_input, thread.is_some().then(getpid))?;
     let begun = match thread {
         Some(thread) => begin_in(&thread, beginning)?,
@@ -39,17 +40,17 @@ fn begin_in(thread: &mpsc::Sender<Job>, beginning: Beginning) -> io::Result<Begu
     let (answer, started) = mpsc::channel();
     let start: Job = Box::new(move || {
         let begun = beginning.begin();
-        // Whoever reads what it prints sees its end only where nobody else could still print.
+        // The reader of its output sees the end only if no other process could still print.
         drop(beginning);
         let _nobody_waits = answer.send(begun);
-        // Afterwards, so that nobody waits for it.
+        // Afterwards, so that no caller waits for it.
         supervisor::start();
     });
     thread.send(start).map_err(|_| no_answer())?;
     started.recv().map_err(|_| no_answer())?
 }
 
-/// Both ends of what it reads and prints.
+/// Both ends of the process's streams.
 fn prepared(
     launch: Launch,
     plan: Option<Plan>,
@@ -72,7 +73,7 @@ fn no_answer() -> io::Error {
     io::Error::other("the runtime cannot start processes")
 }
 
-/// Made when it is first needed. Of a fork of this process it is not a thread.
+/// The thread that starts processes, made on first use. A fork of this process does not have it.
 fn lasting_thread() -> Option<mpsc::Sender<Job>> {
     static THREAD: Mutex<Option<(u32, mpsc::Sender<Job>)>> = Mutex::new(None);
     let mut known = THREAD.lock().ok()?;

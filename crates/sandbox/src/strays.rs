@@ -1,4 +1,4 @@
-//! Processes that left the group they were started in: daemons, `setsid`. They are found by what they are known by.
+//! [`kill`]: kills processes that left the group they were started in (daemons, `setsid`), found by their marks.
 use crate::marks::words;
 use rustix::{
     io::Errno,
@@ -13,31 +13,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Who is killed may have started another one a moment before, and so may that one; but not for ever.
-const PASSES: usize = 5;
+/// Maximum passes: a killed process may have started another one a moment before, and so may that one, but not forever.
+const MAX_PASSES: usize = 5;
 
-/// Most environments have no more bytes.
-const USUAL: usize = 16 << 10;
+/// Most environments have at most this many bytes.
+const USUAL_SIZE: usize = 16 << 10;
 
-/// Between two passes: a signal arrives, a program takes the place of another.
-const PAUSE: Duration = Duration::from_millis(10);
+/// How long to wait between two passes: a signal arrives, a program takes the place of another.
+const PASS_DELAY: Duration = Duration::from_millis(10);
 
 /// Kills every process that carries `start` in the environment that it was started with, and was started by `origin`.
-/// Without `/proc` there is none to be found, and one that cleaned its environment is out of reach. Blocks while there is
-/// one, for 40 ms at most.
+/// Finds none without `/proc`, and cannot reach a process that cleaned its environment. Blocks while there is one, at
+/// most 40 ms.
 pub(crate) fn kill(start: &str, origin: Origin) {
     let is_wanted =
         |process: &Process| words(&process.environment).is_some_and(|words| words.contains(&start));
-    for _ in 1..PASSES {
+    for _ in 1..MAX_PASSES {
         if kill_once(is_wanted, origin.lowest()) == 0 {
             return;
         }
-        sleep(PAUSE);
+        sleep(PASS_DELAY);
     }
     kill_once(is_wanted, origin.lowest());
 }
 
-/// Which process was the first, and since when: those that come of it have higher numbers, until the numbers begin anew.
+/// The first process, and since when: processes that come of it have higher numbers, until the numbers start over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     pub(crate) first: Option<Pid>,
@@ -45,8 +45,8 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// No process that comes of it has a lower number. Numbers are given out one after the other, to threads as well, and
-    /// under a lock: no machine gives out more than one in a microsecond.
+    /// The lowest number that a process that comes of it can have. Numbers are given out one after the other, to
+    /// threads as well, and under a lock: no machine gives out more than one in a microsecond.
     fn lowest(self) -> Pid {
         let given = self.begun.elapsed().as_micros();
         let is_below = |first: &Pid| {
@@ -57,7 +57,7 @@ impl Origin {
     }
 }
 
-/// No process has a higher number, see proc_sys_kernel(5). 0 where nobody says so.
+/// The highest process number, see proc_sys_kernel(5). 0 if unknown.
 fn most_processes() -> i32 {
     static MOST: LazyLock<i32> = LazyLock::new(|| {
         let told = fs::read_to_string("/proc/sys/kernel/pid_max").unwrap_or_default();
@@ -66,8 +66,8 @@ fn most_processes() -> i32 {
     *MOST
 }
 
-/// Kills every process that is wanted until there is none. Blocks for as long as there is one, but not longer than
-/// `patience`: one that waits for a disk cannot be killed. Gives how many are left.
+/// Kills every wanted process until none is left. Blocks meanwhile, at most for `patience`: a process that waits for a
+/// disk cannot be killed. Returns how many are left.
 pub(crate) fn kill_all(is_wanted: impl Fn(&Process) -> bool, patience: Duration) -> usize {
     let end = Instant::now() + patience;
     loop {
@@ -75,7 +75,7 @@ pub(crate) fn kill_all(is_wanted: impl Fn(&Process) -> bool, patience: Duration)
         if found == 0 || Instant::now() >= end {
             return found;
         }
-        sleep(PAUSE);
+        sleep(PASS_DELAY);
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn kill_all(is_wanted: impl Fn(&Process) -> bool, patience: Duration)
 pub(crate) struct Process {
     /// Its folder in `/proc`.
     pub(crate) folder: PathBuf,
-    /// With which it was started; empty where we may not see it.
+    /// The environment that it was started with; empty if this process may not read it.
     pub(crate) environment: Vec<u8>,
 }
 
@@ -109,20 +109,20 @@ fn kill_once(is_wanted: impl Fn(&Process) -> bool, lowest: Pid) -> usize {
     found
 }
 
-/// `None` where there is none yet. Threads of the kernel and zombies cannot have one, and are most of what there is.
+/// `None` if it has no environment yet. Kernel threads and zombies cannot have one, and they are most of the processes.
 fn environment_of(process: &Path) -> Option<Vec<u8>> {
     let environment = || whole(&process.join("environ"));
     match environment() {
         Ok(found) if !found.is_empty() => Some(found),
         Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => Some(Vec::new()),
-        // Else it may have come through a moment ago.
+        // Otherwise it may have changed a moment ago.
         _ => (!is_between_programs(process)).then(|| environment().unwrap_or_default()),
     }
 }
 
-/// What a file of `/proc` holds, whose size nobody knows, in as few steps as can be.
+/// Reads a file of `/proc`, whose size is unknown, in as few steps as possible.
 fn whole(file: &Path) -> io::Result<Vec<u8>> {
-    let mut content = Vec::with_capacity(USUAL);
+    let mut content = Vec::with_capacity(USUAL_SIZE);
     File::open(file)?.take(u64::MAX).read_to_end(&mut content)?;
     Ok(content)
 }
@@ -134,8 +134,8 @@ fn is_between_programs(process: &Path) -> bool {
     stat(process).get(48).is_some_and(|end| end == "0") && fs::read_link(process.join("exe")).is_ok()
 }
 
-/// The fields of `/proc/PID/stat` from the third one on: those behind the name, which may hold anything. Empty where
-/// there is no such process.
+/// The fields of `/proc/PID/stat` from the third one on: those after the name, which may hold anything. Empty if there
+/// is no such process.
 pub(crate) fn stat(process: &Path) -> Vec<String> {
     let told = whole(&process.join("stat")).unwrap_or_default();
     let told = String::from_utf8_lossy(&told);
@@ -143,7 +143,7 @@ pub(crate) fn stat(process: &Path) -> Vec<String> {
     told.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether the fields are those of a process, or thread, that runs no program any more.
+/// Whether the fields are those of a process, or thread, that no longer runs a program.
 pub(crate) fn has_ended(stat: &[String]) -> bool {
     stat.first().is_none_or(|state| state == "Z" || state == "X")
 }

@@ -1,5 +1,5 @@
-//! A process beside this one that outlives it, and then ends what it left running: the parent-death signal reaches what
-//! this process started itself, and nobody below.
+//! [`supervise`]: a process beside this one that outlives it, and then ends what it left running: the parent-death
+//! signal reaches only the processes that this one started itself, not those below.
 use crate::{
     left_over::has_left,
     marks::{VARIABLE, instance, is_of, words},
@@ -16,14 +16,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Before the name of the instance, in the one argument of the supervisor.
-const ARGUMENT: &str = "--end-what-is-left-of=";
+/// Precedes the name of the instance in the one argument of the supervisor.
+const ARGUMENT_PREFIX: &str = "--end-what-is-left-of=";
 
-/// Told to the supervisor where nothing is left to be ended.
-const DISMISSED: &[u8] = b"q";
+/// Sent to the supervisor if nothing is left to end.
+const DISMISSAL: &[u8] = b"q";
 
-/// So long processes are tried to be ended that cannot be killed.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the supervisor retries processes that cannot be killed.
+const KILL_TIMEOUT: Duration = Duration::from_secs(60);
 
 static NAMED: OnceLock<Named> = OnceLock::new();
 static SUPERVISOR: Mutex<Option<ChildStdin>> = Mutex::new(None);
@@ -34,25 +34,25 @@ struct Named {
 }
 
 /// Names the program that supervises this process: one whose `main` begins with [`supervise`]. It is started with the
-/// first process that this one starts. Where nobody names one, the parent-death signal is all there is. `belongs_to`:
-/// the variable `HAFT_CALL` of this process, where it has one.
+/// first process that this one starts. If no program is named, there is only the parent-death signal. `belongs_to`: the
+/// variable `HAFT_CALL` of this process, if set.
 pub fn supervise_by(program: PathBuf, belongs_to: Option<String>) {
     let _the_first_one_stays = NAMED.set(Named { program, belongs_to });
 }
 
-/// What a supervisor does, where the first argument of this process says that it is one: waits for the end of the
-/// process that started it, and ends what is left. Gives whether it was one.
+/// Runs the supervisor, if the first argument of this process says that it is one: waits for the end of the process
+/// that started it, and ends what is left. Returns whether it was one.
 pub fn supervise(argument: Option<OsString>) -> bool {
-    let instance = argument.as_ref().and_then(|argument| argument.to_str()?.strip_prefix(ARGUMENT));
+    let instance = argument.as_ref().and_then(|argument| argument.to_str()?.strip_prefix(ARGUMENT_PREFIX));
     let Some(instance) = instance else { return false };
     let parent = parent_id();
     let mut told = Vec::new();
     let _closed_is_closed = stdin().read_to_end(&mut told);
-    if told == DISMISSED {
+    if told == DISMISSAL {
         return true;
     }
     // Its files are closed before its children are killed.
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + KILL_TIMEOUT;
     while parent_id() == parent && Instant::now() < end {
         sleep(Duration::from_millis(1));
     }
@@ -60,18 +60,18 @@ pub fn supervise(argument: Option<OsString>) -> bool {
         Some(words) => words.iter().any(|word| is_of(word, instance)),
         None => has_left(process, instance),
     };
-    let _they_wait_for_a_disk = kill_all(is_left, PATIENCE);
+    let _they_wait_for_a_disk = kill_all(is_left, KILL_TIMEOUT);
     true
 }
 
-/// Lets the supervisor go: this process ends by itself, and has ended what it started.
+/// Dismisses the supervisor: this process ends by itself, and has ended what it started.
 pub fn dismiss_supervisor() {
     if let Some(mut supervisor) = SUPERVISOR.lock().ok().and_then(|mut supervisor| supervisor.take()) {
-        let _it_is_gone = supervisor.write_all(DISMISSED);
+        let _it_is_gone = supervisor.write_all(DISMISSAL);
     }
 }
 
-/// Starts the supervisor, where one was named and none runs. Without it everything works as well.
+/// Starts the supervisor, if one was named and none runs. Commands work without it as well.
 pub(crate) fn start() {
     let Some(named) = NAMED.get() else { return };
     let Ok(mut supervisor) = SUPERVISOR.lock() else { return };
@@ -80,11 +80,11 @@ pub(crate) fn start() {
     }
 }
 
-/// In a group of its own, so that no key of a terminal reaches it, and with nothing of our environment but what says to
-/// whom we belong ourselves.
+/// In a group of its own, so that no key of a terminal reaches it, and with nothing of our environment but the variable
+/// that says what this process itself belongs to.
 fn begin(named: &Named) -> io::Result<ChildStdin> {
     let mut command = Command::new(&named.program);
-    command.arg(format!("{ARGUMENT}{}", instance())).current_dir("/").env_clear().process_group(0);
+    command.arg(format!("{ARGUMENT_PREFIX}{}", instance())).current_dir("/").env_clear().process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command.envs(named.belongs_to.iter().map(|words| (VARIABLE, words)));
     let mut child = command.spawn()?;

@@ -1,7 +1,8 @@
-//! What the process that waits for a confined command shares with this one: its stack, and how the command ended.
+//! [`Told`]: what the process that waits for a confined command shares with this one: its stack, and how the command
+//! ended.
 //!
 //! It is memory that stays shared where everything else is copied, see [`crate::confine::Plan::memory`].
-use crate::clone::{STACK, Stack};
+use crate::clone::{STACK_SIZE, Stack};
 use std::{
     ffi::c_int,
     io,
@@ -11,24 +12,24 @@ use std::{
     sync::atomic::{AtomicI32, Ordering::Relaxed},
 };
 
-/// No status of a process.
-pub(crate) const NOTHING: c_int = -1;
+/// A value that is not the status of any process.
+pub(crate) const NO_STATUS: c_int = -1;
 
-/// Enough for that process, for init, and for the beginning of the command: each lies in the one before.
-const ALL: usize = 4 * STACK;
+/// Enough for that process, for init, and for the start of the command: each stack lies in the one before.
+const SHARED_STACK_SIZE: usize = 4 * STACK_SIZE;
 
-/// Dropped, it is given back: only once nobody uses it any more.
+/// Memory shared between processes. Freed on drop, so it must be dropped only after the last use.
 #[derive(Debug)]
 pub(crate) struct Told(NonNull<Shared>);
 
 #[repr(C)]
 struct Shared {
-    stack: Stack<ALL>,
+    stack: Stack<SHARED_STACK_SIZE>,
     ended: AtomicI32,
 }
 
 #[expect(unsafe_code, reason = "memory that is not this thread's alone")]
-// SAFETY: whoever has it has all of it but `ended`, which is atomic.
+// SAFETY: the owner has exclusive access to all of it but `ended`, which is atomic.
 unsafe impl Send for Told {}
 
 impl Told {
@@ -43,30 +44,30 @@ impl Told {
         let memory = NonNull::new(memory.cast::<Shared>()).filter(|_| memory != libc::MAP_FAILED);
         let told = Self(memory.ok_or_else(io::Error::last_os_error)?);
         // SAFETY: as above.
-        unsafe { told.0.as_ref() }.ended.store(NOTHING, Relaxed);
+        unsafe { told.0.as_ref() }.ended.store(NO_STATUS, Relaxed);
         Ok(told)
     }
 
     #[expect(unsafe_code, reason = "memory of our own making")]
-    pub(crate) fn parts(&mut self) -> (&mut Stack<ALL>, &AtomicI32) {
-        // SAFETY: it is there until this is dropped, and nobody else has it.
+    pub(crate) fn parts(&mut self) -> (&mut Stack<SHARED_STACK_SIZE>, &AtomicI32) {
+        // SAFETY: the memory exists until this is dropped, and no other code uses it.
         let Shared { stack, ended } = unsafe { self.0.as_mut() };
         (stack, ended)
     }
 
-    /// How the command ended, once who waited for it has ended by itself.
+    /// How the command ended, once the process that waited for it has ended by itself.
     #[expect(unsafe_code, reason = "as above")]
     pub(crate) fn status(self) -> Option<ExitStatus> {
         // SAFETY: as above; the others have ended.
         let ended = unsafe { self.0.as_ref() }.ended.load(Relaxed);
-        (ended != NOTHING).then(|| ExitStatus::from_raw(ended))
+        (ended != NO_STATUS).then(|| ExitStatus::from_raw(ended))
     }
 }
 
 impl Drop for Told {
     #[expect(unsafe_code, reason = "munmap(2) has no safe form")]
     fn drop(&mut self) {
-        // SAFETY: made by `new`, and nobody uses it any more.
+        // SAFETY: made by `new`, and no longer used.
         unsafe { libc::munmap(self.0.as_ptr().cast(), size_of::<Shared>()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a confinement works, found out by a process that ends at once.
+//! [`try_confinement`]: finds out whether a confinement works, with a process that ends at once.
 use crate::{
     begin::{Beginning, Begun},
     confine::Plan,
@@ -13,7 +13,8 @@ use rustix::{
 };
 use std::{fs::File, io, os::fd::OwnedFd};
 
-/// Whether processes can be confined here as `confinement` says; the error says why not. Starts one that ends at once.
+/// Whether processes can be confined here as `confinement` says; the error says why not. Starts a process that ends at
+/// once.
 pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
     let (plan, _) = Plan::new(confinement, &confinement.workspace)?;
     let nothing = || File::open("/dev/null").map(OwnedFd::from);

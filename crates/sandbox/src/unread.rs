@@ -1,12 +1,11 @@
-//! Whether what was written was read.
+//! [`is_read`]: tells whether the other end has read what was written.
 use rustix::{
     fs::{FileType, fstat},
     io::ioctl_fionread,
 };
 use std::{io, os::fd::AsFd};
 
-/// Whether the other end of a pipe or a socket has read all that was written to `output`. Where nobody knows, it is taken
-/// to have.
+/// Returns whether the other end of a pipe or a socket has read all that was written to `output`; true if unknown.
 pub fn is_read(output: impl AsFd) -> bool {
     let kind = fstat(&output).map(|found| FileType::from_raw_mode(found.st_mode));
     let unread = match kind {

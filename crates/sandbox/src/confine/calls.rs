@@ -1,4 +1,4 @@
-//! The system calls that a confined process may make.
+//! [`ALLOWED`]: the system calls that a confined process may make.
 //!
 //! The list is that of moby's default profile for containers without capabilities (`profiles/seccomp/default.json`), less
 //! what 253 everyday commands and the usual toolchains do without: message queues of System V and POSIX, `memfd_secret`,
@@ -6,7 +6,7 @@
 //! libraries take an older call in place of a newer one.
 use libc::{self as c, c_long};
 
-/// On every machine.
+/// Allowed on every machine.
 #[rustfmt::skip]
 pub(super) const ALLOWED: &[c_long] = &[
     c::SYS_accept, c::SYS_accept4, c::SYS_bind, c::SYS_brk, c::SYS_capget, c::SYS_capset, c::SYS_chdir,
@@ -56,7 +56,7 @@ pub(super) const ALLOWED: &[c_long] = &[
     c::SYS_writev,
 ];
 
-/// What newer machines have another call for.
+/// Calls that newer machines replace with another one.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 pub(super) const OLDER: &[c_long] = &[
@@ -70,5 +70,5 @@ pub(super) const OLDER: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const OLDER: &[c_long] = &[c::SYS_renameat];
 
-/// What personality(2) may be set to: that of Linux, also in what it says of itself, or none but a question.
+/// What personality(2) may be set to: Linux, including what `uname` reports, or only a query.
 pub(super) const PERSONALITIES: [u64; 5] = [0, 0x8, 0x20000, 0x20008, 0xffff_ffff];

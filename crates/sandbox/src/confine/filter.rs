@@ -1,4 +1,5 @@
-//! The filter of system calls of a confined process: a list of those that it may make, and what is refused of these.
+//! [`filter`]: the seccomp filter of a confined process: the system calls that it may make, and which uses of them are
+//! refused.
 use super::{
     calls::{ALLOWED, OLDER, PERSONALITIES},
     step::done,
@@ -13,11 +14,13 @@ use std::{
     sync::OnceLock,
 };
 
-/// One for what is not there, one for what is refused. Of two errors that of the last one counts.
+/// One filter for calls that do not exist, one for calls that are refused. Of two errors the kernel returns that of the
+/// last filter.
 pub(super) type Filter = [BpfProgram; 2];
 
-/// Refused with `EPERM`, whatever they are given: with these, programs ask for rights that a confined one does not get, and
-/// say so in words that people know. Other calls that are not allowed do not exist (`ENOSYS`).
+/// Refused with `EPERM` whatever the arguments: with these calls programs ask for rights that a confined process does
+/// not get, and they report this error in words that people know. Other calls that are not allowed do not exist
+/// (`ENOSYS`).
 const REFUSED: &[libc::c_long] = &[
     libc::SYS_mount,
     libc::SYS_umount2,
@@ -60,7 +63,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_syslog,
 ];
 
-/// New namespaces of any kind, as `clone` takes them.
+/// Flags of `clone` that create new namespaces.
 const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWNS,
@@ -71,14 +74,14 @@ const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// What a program may speak besides the internet: nothing that reaches a virtual machine's host, or drivers.
-/// Of netlink only what tells the addresses of this machine.
+/// The socket families that a program may use in addition to the internet's: none that reaches a virtual machine's host
+/// or drivers, and of netlink only what reports the addresses of this machine.
 const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// TCP over several paths at once, which the proxy and the rules about networks know nothing of.
+/// TCP over several paths at once, which the proxy and the network rules do not cover.
 const MULTIPATH: u64 = 262;
 
-/// Made once: every command has the same.
+/// Made once: every command has the same filter.
 pub(super) fn filter() -> io::Result<&'static Filter> {
     static FILTER: OnceLock<Filter> = OnceLock::new();
     match FILTER.get() {
@@ -103,7 +106,7 @@ fn made() -> io::Result<Filter> {
     let multipath = vec![condition(2, SeccompCmpOp::Eq, MULTIPATH)?];
     let sockets = vec![rule(others.collect::<io::Result<_>>()?)?, rule(netlink)?, rule(multipath)?];
     rules.insert(libc::SYS_socket, sockets);
-    // What a person would read in their terminal as typed by themselves.
+    // Injects characters that a person would read in their terminal as typed by themselves.
     let typed =
         [libc::TIOCSTI, libc::TIOCLINUX].map(|request| rule(vec![condition(1, SeccompCmpOp::Eq, request)?]));
     rules.insert(libc::SYS_ioctl, typed.into_iter().collect::<io::Result<_>>()?);
@@ -114,8 +117,9 @@ fn made() -> io::Result<Filter> {
     Ok([only(known.copied().collect()), refused])
 }
 
-/// Calls that are not among `known` do not exist. Neighboring numbers are compared at once: the kernel walks through the
-/// filter for each call that there is when it is laid on a process, and `seccompiler` writes five instructions for each.
+/// Makes calls that are not among `known` fail as unknown. Neighboring numbers are compared at once: the kernel walks
+/// through the filter for each existing call when it is attached to a process, and `seccompiler` writes five
+/// instructions for each.
 fn only(known: BTreeSet<libc::c_long>) -> BpfProgram {
     let op = |code: u32, jt: u8, k: u32| sock_filter { code: code as u16, jt, jf: 0, k };
     let unknown = || op(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32);
@@ -140,7 +144,7 @@ fn only(known: BTreeSet<libc::c_long>) -> BpfProgram {
     program
 }
 
-/// Lays the filter on this process, for ever. Allocates nothing.
+/// Attaches the filter to this process for good. Allocates nothing.
 #[expect(unsafe_code, reason = "`seccompiler::apply_filter` allocates")]
 pub(super) fn apply(filter: &Filter) -> io::Result<()> {
     for program in filter {

@@ -1,5 +1,5 @@
-//! Where hidden files and folders really lie. A secret is hidden by what it is: links to it and out of it are followed, and
-//! other mounts and hard links of it are found.
+//! [`hidden_places`]: finds where hidden files and folders really lie. A secret is hidden under every name: links to it
+//! and out of it are followed, and its other mounts and hard links are found.
 use super::table::MountTable;
 use std::{
     collections::{BTreeSet, HashSet},
@@ -8,15 +8,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Below a hidden folder, links are looked for among this many entries.
-const MOST_ENTRIES: usize = 512;
-/// And this deep.
-const MOST_DEPTH: usize = 3;
-/// In the workspace, other names of a hidden file are looked for among this many entries.
-const MOST_IN_WORKSPACE: usize = 100_000;
+/// Maximum entries below a hidden folder that are searched for links.
+const MAX_ENTRIES: usize = 512;
+/// Maximum depth of that search.
+const MAX_DEPTH: usize = 3;
+/// Maximum entries of the workspace that are searched for other names of a hidden file.
+const MAX_WORKSPACE_ENTRIES: usize = 100_000;
 
-/// Folders of the system: a link that leads there leads to no secret.
-const SYSTEM: [&str; 12] = [
+/// System folders: a link into one leads to no secret.
+const SYSTEM_FOLDERS: [&str; 12] = [
     "/bin",
     "/boot",
     "/dev",
@@ -31,13 +31,13 @@ const SYSTEM: [&str; 12] = [
     "/usr",
 ];
 
-/// Where `hidden` files and folders really lie: links to them and out of them followed, with what other mounts and, in the
-/// workspace, hard links show of them. None lies below another one.
+/// Returns where `hidden` files and folders really lie: links to them and out of them are followed, and other mounts
+/// and, in the workspace, hard links of them are added. None lies below another one.
 pub fn hidden_places(hidden: &[PathBuf], workspace: &Path) -> Vec<PathBuf> {
     places(hidden, workspace, &MountTable::read())
 }
 
-/// The real places of `hidden`, none below another one. A place that holds the workspace is left out.
+/// Returns the real places of `hidden`, none below another one. Leaves out a place that holds the workspace.
 pub(super) fn places(hidden: &[PathBuf], workspace: &Path, mounts: &MountTable) -> Vec<PathBuf> {
     let mut found = Places { workspace, places: BTreeSet::new(), numbers: HashSet::new() };
     for path in hidden {
@@ -64,13 +64,13 @@ impl Places<'_> {
         let Ok(found) = fs::symlink_metadata(&place) else { return };
         self.note(&found);
         if found.is_dir() && !self.workspace.starts_with(&place) {
-            let mut left = MOST_ENTRIES;
-            self.add_below(&place, MOST_DEPTH, &mut left);
+            let mut left = MAX_ENTRIES;
+            self.add_below(&place, MAX_DEPTH, &mut left);
         }
         self.insert(place);
     }
 
-    /// Where links in a hidden folder lead.
+    /// Adds the targets of links in a hidden folder.
     fn add_below(&mut self, folder: &Path, depth: usize, left: &mut usize) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if *left == 0 {
@@ -81,7 +81,7 @@ impl Places<'_> {
             let Ok(found) = entry.metadata() else { continue };
             if found.is_symlink() {
                 if let Ok(target) = fs::canonicalize(&path)
-                    && !SYSTEM.iter().any(|system| target.starts_with(system))
+                    && !SYSTEM_FOLDERS.iter().any(|system| target.starts_with(system))
                 {
                     fs::symlink_metadata(&target).iter().for_each(|found| self.note(found));
                     self.insert(target);
@@ -106,12 +106,12 @@ impl Places<'_> {
         }
     }
 
-    /// Hard links in the workspace. To look for them elsewhere would take as long as the disk is large.
+    /// Adds hard links in the workspace. Searching elsewhere would take time in proportion to the disk.
     fn add_other_names(&mut self) {
         if self.numbers.is_empty() {
             return;
         }
-        let (mut ahead, mut left) = (vec![self.workspace.to_owned()], MOST_IN_WORKSPACE);
+        let (mut ahead, mut left) = (vec![self.workspace.to_owned()], MAX_WORKSPACE_ENTRIES);
         while let Some(folder) = ahead.pop() {
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
                 left = left.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! The two processes between us and a confined command.
+//! [`run`]: the two processes between this one and a confined command.
 //!
 //! A process cannot put itself into a new namespace of processes, only its children: so the one that we start waits for
 //! the first of the namespace, its *init*. Whatever that one leaves behind ends with it. It is not the command itself: an
@@ -8,9 +8,9 @@
 //! only waits. None of our handlers runs in them.
 use super::{Plan, step::done};
 use crate::{
-    clone::{AS_VFORK, STACK, Stack, Teller, start},
+    clone::{AS_VFORK, STACK_SIZE, Stack, Teller, start},
     launch::Launch,
-    told::NOTHING,
+    told::NO_STATUS,
 };
 use rustix::{
     io::Errno,
@@ -24,8 +24,8 @@ use std::{
     sync::atomic::{AtomicI32, Ordering::Relaxed},
 };
 
-/// After the command's end, those that it left may go on for so many moments.
-const LAST_MOMENTS: u32 = 100;
+/// How many moments the processes that a command left may go on after its end.
+const MAX_LAST_MOMENTS: u32 = 100;
 const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
 /// What the three processes have in common.
@@ -33,20 +33,22 @@ struct Common<'a> {
     plan: &'a Plan,
     launch: &'a Launch,
     teller: Teller,
-    /// How the command ended. Nobody dies as it did: what else has their memory would, too, where that is a dump.
+    /// How the command ended. No process exits with the same signal: the others that share its memory would die, too,
+    /// if it dumps core.
     ended: &'a AtomicI32,
 }
 
-/// Starts init, and with it the command; waits for both, and tells how the command ended. Returns where it could not start.
+/// Starts init, and with it the command; waits for both, and records how the command ended. Returns only if it could
+/// not start.
 pub(super) fn run(plan: &Plan, launch: &Launch, teller: Teller, ended: &AtomicI32) -> io::Result<Infallible> {
     let common = Common { plan, launch, teller, ended };
     // It is used until init has ended, and in it lies that of the command.
-    let mut stack = Stack::<{ 2 * STACK }>::uninit();
+    let mut stack = Stack::<{ 2 * STACK_SIZE }>::uninit();
     let init = start(libc::CLONE_VM, &mut stack, init, &common)?;
     close_files();
     let init = wait_for(init);
-    // It was killed before it could say anything.
-    let _said_already = ended.compare_exchange(NOTHING, init, Relaxed, Relaxed);
+    // It was killed before it could report anything.
+    let _said_already = ended.compare_exchange(NO_STATUS, init, Relaxed, Relaxed);
     end()
 }
 
@@ -54,7 +56,7 @@ pub(super) fn run(plan: &Plan, launch: &Launch, teller: Teller, ended: &AtomicI3
 extern "C" fn init(common: *mut c_void) -> c_int {
     // SAFETY: `run` gives it, and waits until this process has ended.
     let common = unsafe { &*common.cast::<Common<'_>>() };
-    let mut stack = Stack::<STACK>::uninit();
+    let mut stack = Stack::<STACK_SIZE>::uninit();
     let begun = die_with_parent().and_then(|()| start(AS_VFORK, &mut stack, command, common));
     match begun {
         Ok(command) => {
@@ -80,14 +82,14 @@ fn die_with_parent() -> io::Result<()> {
     done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }.into())
 }
 
-/// Nobody may wait for a pipe that only these processes hold.
+/// Closes all descriptors, so that no other process waits for a pipe that only these processes hold.
 #[expect(unsafe_code, reason = "close_range(2) on descriptors of our own")]
 fn close_files() {
     // SAFETY: nothing in this process uses a descriptor any more.
     unsafe { libc::syscall(libc::SYS_close_range, 0, c_uint::MAX, 0) };
 }
 
-/// The status of `child`, once it has ended.
+/// Waits for `child` and returns its status.
 fn wait_for(child: Pid) -> c_int {
     loop {
         if let Ok(Some((_, status))) = waitpid(Some(child), WaitOptions::empty()) {
@@ -96,7 +98,8 @@ fn wait_for(child: Pid) -> c_int {
     }
 }
 
-/// Waits for everybody, and tells how `command` ended. With calls that set no `errno`: that of one of our threads is theirs.
+/// Waits for all processes, and records how `command` ended. Uses calls that set no `errno`, which these processes
+/// share with one of our threads.
 fn last_of(command: Pid, ended: &AtomicI32) {
     loop {
         if let Ok(Some((child, status))) = wait(WaitOptions::empty())
@@ -105,7 +108,7 @@ fn last_of(command: Pid, ended: &AtomicI32) {
             break ended.store(status.as_raw(), Relaxed);
         }
     }
-    for _ in 0..LAST_MOMENTS {
+    for _ in 0..MAX_LAST_MOMENTS {
         match wait(WaitOptions::NOHANG) {
             Ok(None) => drop(nanosleep(&MOMENT)),
             Ok(Some(_)) | Err(Errno::INTR) => {}

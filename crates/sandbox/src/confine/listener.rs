@@ -1,7 +1,7 @@
-//! A listening socket in a confined process's own network, in the hands of this process.
+//! [`Sender`] and [`Receiver`]: hand a listening socket of a confined process's own network to this process.
 //!
-//! The new process makes it before its program begins, and sends it here. So a command reaches us at an address of its own
-//! loopback, and nobody else does.
+//! The new process makes the socket before its program begins, and sends it here. So the command reaches this process
+//! at an address of the command's own loopback, and no other process does.
 use rustix::{
     io::IoSlice,
     net::{
@@ -17,17 +17,17 @@ use std::{
     os::fd::{AsFd, OwnedFd},
 };
 
-/// Where it listens. No system gives this port away by itself, and no server is known for it.
+/// Where the socket listens. No system assigns this port by itself, and no server is known for it.
 pub(crate) const ADDRESS: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 61_080);
 
-/// So many connections may wait to be taken.
-const WAITING: i32 = 128;
+/// Maximum connections that wait to be accepted.
+const MAX_PENDING: i32 = 128;
 
-/// The end of the new process.
+/// The end that the new process holds.
 #[derive(Debug)]
 pub(super) struct Sender(OwnedFd);
 
-/// The end of this one.
+/// The end that this process holds.
 #[derive(Debug)]
 pub(crate) struct Receiver(OwnedFd);
 
@@ -42,7 +42,7 @@ impl Sender {
         let listener =
             socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, Some(ipproto::TCP))?;
         bind(&listener, &ADDRESS)?;
-        listen(&listener, WAITING)?;
+        listen(&listener, MAX_PENDING)?;
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut message = SendAncillaryBuffer::new(&mut space);
         let listener = [listener.as_fd()];
@@ -55,7 +55,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// The socket, once the process has begun its program.
+    /// Receives the socket, once the process has begun its program.
     pub(crate) fn listener(self) -> io::Result<TcpListener> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut message = RecvAncillaryBuffer::new(&mut space);

@@ -1,9 +1,9 @@
-//! The file system of a confined process, step by step.
+//! [`steps`]: builds the file system of a confined process, step by step.
 use super::{
     hidden::places,
     outside::{Piece, below, is_bound, pieces},
     rights::is_root_of_machine,
-    step::{MOST, NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY, Step},
+    step::{MAX_SLOTS, NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY, Step},
     table::MountTable,
 };
 use haft_core::{Confinement, Found, Outside, Overlay, Reach};
@@ -21,16 +21,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What is in `/dev`: no disk, and no terminal of somebody else's.
+/// The devices in `/dev`: no disk, and no terminal but the command's own.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Where programs of a person, and of the system, listen.
+/// Where programs of a person, and of the system, have their sockets.
 const SOCKETS: &str = "/run";
 
-/// Files of the kernel's that change the system for everybody; root may write them without any capability.
+/// Kernel files that change the whole system; root may write them without any capability.
 const KERNEL: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
 
-/// Where the new root is made, and an empty folder: places of the old root that nothing is taken from any more.
+/// Where the new root is made, and an empty folder. Nothing else is taken from these places of the old root.
 const NEW_ROOT: &str = SOCKETS;
 const EMPTY: &str = "/dev";
 
@@ -38,7 +38,7 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     let mut plan = Mounts { steps: vec![Step::Private], slots: 0 };
     let Confinement { workspace, tmp, writable, reach, limits, .. } = confinement;
     let table = MountTable::read();
-    // Everything is looked up by its name before another thing lies there.
+    // Everything is looked up by its name before something else is mounted there.
     let found = plan.found(workspace, &confinement.finds, is_root)?;
     let own_tmp = plan.found(tmp, &confinement.finds_tmp, is_root)?;
     let mut others = Vec::new();
@@ -94,8 +94,8 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     Ok(plan.steps)
 }
 
-/// Whether a limit on processes holds for a command of this user. For root it does where each namespace of processes has a
-/// number of its own that ends them: before Linux 6.14 the machine has one.
+/// Returns whether a limit on processes holds for a command of this user. For root it does if each namespace of
+/// processes has a limit of its own: before Linux 6.14 the machine has one.
 pub fn limits_processes() -> bool {
     if !is_root_of_machine() {
         return true;
@@ -106,11 +106,10 @@ pub fn limits_processes() -> bool {
     number().zip(number()).is_some_and(|version| version >= (6, 14))
 }
 
-/// More sockets than these are not hidden, so that a command does not wait for them.
-const MOST_SOCKETS: usize = 4_096;
+/// Maximum sockets that are hidden, so that a command does not wait for them.
+const MAX_SOCKETS: usize = 4_096;
 
-/// Where programs listen at this moment (proc_net(5)) and a command could connect: what cannot be written to can still be
-/// spoken to.
+/// Where programs listen at this moment (proc_net(5)) and a command could connect, even to what it cannot write to.
 fn sockets(hidden: &[PathBuf], is_open: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let all = fs::read("/proc/net/unix").unwrap_or_default();
     let paths = all.split(|byte| *byte == b'\n').filter_map(|line| {
@@ -124,11 +123,11 @@ fn sockets(hidden: &[PathBuf], is_open: impl Fn(&Path) -> bool) -> Vec<PathBuf> 
     paths.sort_unstable();
     paths.dedup();
     paths.retain(|path| fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()));
-    paths.truncate(MOST_SOCKETS);
+    paths.truncate(MAX_SOCKETS);
     paths
 }
 
-/// Whether something else takes its place anyway.
+/// Whether something else is mounted in its place anyway.
 fn is_covered(path: &Path) -> bool {
     ["/tmp", "/var/tmp", "/var/run", SOCKETS].iter().any(|place| path.starts_with(place))
 }
@@ -141,7 +140,7 @@ struct Mounts {
 impl Mounts {
     fn slot(&mut self) -> io::Result<usize> {
         self.slots += 1;
-        if self.slots > MOST {
+        if self.slots > MAX_SLOTS {
             return Err(io::Error::other("too many folders are to be writable"));
         }
         Ok(self.slots - 1)
@@ -156,7 +155,7 @@ impl Mounts {
         }
     }
 
-    /// Makes the root anew of `pieces`.
+    /// Builds the new root of `pieces`.
     fn outside(&mut self, pieces: &[Piece], is_root: bool) -> io::Result<()> {
         if pieces.is_empty() {
             return Ok(());
@@ -224,7 +223,7 @@ impl Mounts {
             options.iter().map(|(key, value)| (*key, OsStr::new(*value))).collect();
         let slot = self.system(kind, &options, attributes)?;
         self.attach(slot, place)?;
-        // A slot is free again once it has its place.
+        // A slot is free again once its mount is in place.
         self.slots -= 1;
         Ok(())
     }
@@ -250,7 +249,7 @@ impl Mounts {
         Ok(())
     }
 
-    /// What names servers of names, where it lies beside sockets that are hidden.
+    /// Adds the files that name DNS servers, if they lie beside sockets that are hidden.
     fn resolver(&mut self) -> io::Result<Option<(usize, PathBuf)>> {
         let file = fs::canonicalize("/etc/resolv.conf").ok().filter(|file| file.starts_with(SOCKETS));
         file.map(|file| Ok((self.clone_of(&file)?, file))).transpose()
@@ -275,7 +274,7 @@ impl Mounts {
         let (lower, upper, work) = (escaped(folder), escaped(&overlay.upper), escaped(&work));
         let mut options: Vec<(&str, &OsStr)> =
             vec![("lowerdir", &lower), ("upperdir", &upper), ("workdir", &work)];
-        // Nothing is to survive a loss of power here; without it all of the file system is synced when a command ends.
+        // Nothing has to survive a loss of power here; without it the whole file system is synced when a command ends.
         options.push(("volatile", OsStr::new("")));
         match is_root {
             true => options.extend(
@@ -371,7 +370,8 @@ fn make_mount_point(path: &Path, tmp: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// For each mount one: a volatile one leaves a mark, so that nobody takes up what may be lost.
+/// One folder for each mount: a volatile overlay leaves a mark, so that the kernel mounts no overlay whose content may
+/// be lost.
 fn new_work(overlay: &Overlay) -> io::Result<PathBuf> {
     for mount in 0.. {
         let folder = overlay.work_of(mount);
@@ -383,7 +383,7 @@ fn new_work(overlay: &Overlay) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// What overlayfs takes for a separator or an escape in the names of its folders.
+/// Escapes the characters that overlayfs takes for a separator or an escape in the names of its folders.
 fn escaped(path: &Path) -> OsString {
     let escaped = path.as_os_str().as_bytes().iter().flat_map(|byte| match byte {
         b':' | b',' | b'\\' => vec![b'\\', *byte],

@@ -1,4 +1,5 @@
-//! The machine as a confined command sees it: through overlays of its file systems, without an upper layer.
+//! [`pieces`]: the parts of the machine as a confined command sees it, through overlays of its file systems without an
+//! upper layer.
 //!
 //! A socket or a named pipe of another program that is seen through an overlay is another one than the program has: what
 //! connects to it is refused, whatever its name and whenever it was made. So sockets need not be known to be out of reach.
@@ -9,11 +10,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Places that get something else of their own anyway.
+/// Places that always get a file system of their own.
 pub(super) const REPLACED: [&str; 5] = ["/proc", "/dev", "/run", "/tmp", "/var/tmp"];
 
-/// Entries of a folder that is made anew because something is mounted below it. One with more is seen as it is.
-const MOST_ENTRIES: usize = 128;
+/// Maximum entries of a folder that is rebuilt because something is mounted below it. A larger one is seen as it is.
+const MAX_ENTRIES: usize = 128;
 
 /// A part of the new root, in the order in which they are made.
 #[derive(Debug, PartialEq, Eq)]
@@ -73,7 +74,7 @@ fn of_user(mounts: &MountTable) -> Vec<Piece> {
 
 fn folder_anew(folder: &Path, mounts: &MountTable, pieces: &mut Vec<Piece>) {
     let entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
-    if entries.len() > MOST_ENTRIES && folder != Path::new("/") {
+    if entries.len() > MAX_ENTRIES && folder != Path::new("/") {
         pieces.push(Piece::Bound(folder.to_owned()));
         return;
     }
@@ -92,7 +93,7 @@ fn folder_anew(folder: &Path, mounts: &MountTable, pieces: &mut Vec<Piece>) {
     }
 }
 
-/// What is seen in a folder that was made.
+/// What is seen in a folder that was rebuilt.
 fn inside_of(path: &Path, mounts: &MountTable, pieces: &mut Vec<Piece>) {
     let mount = mounts.0.iter().rev().find(|mount| mount.place == path);
     if is_replaced(path) || !may_enter(path) {
@@ -111,7 +112,7 @@ fn may_enter(folder: &Path) -> bool {
     rustix::fs::access(folder, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// Whether sockets that lie at `path` can be connected to: it is seen as it is.
+/// Whether sockets at `path` can be connected to because it is seen as it is.
 pub(super) fn is_bound(path: &Path, pieces: &[Piece]) -> bool {
     let shown = pieces.iter().rev().find_map(|piece| match piece {
         Piece::Overlay(place) if path.starts_with(place) => Some(false),
@@ -121,7 +122,7 @@ pub(super) fn is_bound(path: &Path, pieces: &[Piece]) -> bool {
     shown.unwrap_or(false)
 }
 
-/// Below the folder `root`.
+/// Joins `path` below the folder `root`.
 pub(super) fn below(root: &str, path: &Path) -> PathBuf {
     match path.strip_prefix("/") {
         Ok(inside) if inside.as_os_str().is_empty() => root.into(),

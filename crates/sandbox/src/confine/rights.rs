@@ -1,10 +1,10 @@
-//! What a confined process may not do, whoever it is.
+//! [`give_up`] and [`Identity`]: take rights from a confined process, whichever user it is.
 use super::step::{done, write};
 use haft_core::ProcessLimits;
 use std::{ffi::CString, fs, io, ptr, sync::LazyLock};
 
-/// Whether this process is root of the machine, and not of a user namespace, as in a container without root: that one may
-/// do no more than its user.
+/// Whether this process is root of the machine, and not only of a user namespace, as in a rootless container: the
+/// latter may do no more than its user.
 pub fn is_root_of_machine() -> bool {
     static IS_WHOLE: LazyLock<bool> = LazyLock::new(|| {
         let users = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
@@ -13,7 +13,7 @@ pub fn is_root_of_machine() -> bool {
     rustix::process::geteuid().is_root() && *IS_WHOLE
 }
 
-/// Who a process is in a user namespace of its own: the user that it was.
+/// Which user a process is in a user namespace of its own: the same as before.
 pub(super) struct Identity {
     users: CString,
     groups: CString,
@@ -26,7 +26,7 @@ impl Identity {
         Self { users: map(user), groups: map(group) }
     }
 
-    /// The files belong to root where the memory of this process is private, so it is not for these moments.
+    /// The files belong to root while the memory of this process is private, so it is not private for a moment.
     pub(super) fn take(&self) -> io::Result<()> {
         set_dumpable(true)?;
         let taken = self.write_maps();
@@ -35,14 +35,14 @@ impl Identity {
     }
 
     fn write_maps(&self) -> io::Result<()> {
-        // Without it nobody but root may map a group (user_namespaces(7)).
+        // Without it only root may map a group (user_namespaces(7)).
         write(c"/proc/self/setgroups", c"deny")?;
         write(c"/proc/self/uid_map", &self.users)?;
         write(c"/proc/self/gid_map", &self.groups)
     }
 }
 
-/// The next program makes it so again.
+/// Makes the memory private again.
 #[expect(unsafe_code, reason = "prctl(2) without memory of its own")]
 fn set_dumpable(dumpable: bool) -> io::Result<()> {
     // SAFETY: takes numbers and nothing else.
@@ -55,7 +55,7 @@ pub(super) fn unshare(namespaces: libc::c_int) -> libc::c_long {
     unsafe { libc::unshare(namespaces) }.into()
 }
 
-/// A new network has one interface, which is down.
+/// Starts loopback: a new network has one interface, which is down.
 #[expect(unsafe_code, reason = "socket(2) and ioctl(2) without memory of their own")]
 pub(super) fn begin_loopback() -> io::Result<()> {
     // SAFETY: a request of zeros is valid, the name fits, and the descriptor is our own.
@@ -80,7 +80,7 @@ struct CapabilityHeader {
 /// `_LINUX_CAPABILITY_VERSION_3`: two words of each kind.
 const CAPABILITIES: u32 = 0x2008_0522;
 
-/// Gives up all capabilities for ever, also those that root would get with the next program.
+/// Gives up all capabilities for good, including those that root would get with the next program.
 #[expect(unsafe_code, reason = "prctl(2), capset(2) and setrlimit(2) without memory of their own")]
 pub(super) fn give_up(limits: &ProcessLimits) -> io::Result<()> {
     let nothing = [0_u32; 6];

@@ -1,5 +1,5 @@
-//! Which sockets without a file a confined process reaches: those of its own, also where it has the network of this machine,
-//! in which everybody's are (landlock(7), since Linux 6.12).
+//! [`apply`]: keeps a confined process from sockets without a file that are not its own, even if it has the network of
+//! this machine, which has those of all processes (landlock(7), since Linux 6.12).
 use super::step::done;
 use std::{io, ptr};
 
@@ -13,18 +13,18 @@ struct Rules {
 
 const ABSTRACT_SOCKETS: u64 = 1;
 
-/// `LANDLOCK_CREATE_RULESET_VERSION`: gives the version in place of a descriptor.
-const VERSION: libc::c_uint = 1;
+/// `LANDLOCK_CREATE_RULESET_VERSION`: returns the version in place of a descriptor.
+const QUERY_VERSION: libc::c_uint = 1;
 
 /// The first version that knows scopes.
-const SCOPES: libc::c_long = 6;
+const MIN_VERSION: libc::c_long = 6;
 
-/// Whether the system can do it.
+/// Whether the system supports scopes.
 pub fn scopes_sockets() -> bool {
-    create(ptr::null(), 0, VERSION) >= SCOPES
+    create(ptr::null(), 0, QUERY_VERSION) >= MIN_VERSION
 }
 
-/// Lays the rules on this process, for ever, where the system knows them. Allocates nothing.
+/// Attaches the rules to this process for good, if the system supports them. Allocates nothing.
 #[expect(unsafe_code, reason = "landlock_restrict_self(2) without memory of its own")]
 pub(super) fn apply() -> io::Result<()> {
     if !scopes_sockets() {

@@ -1,24 +1,24 @@
-//! One step on the way to another view of the file system: a system call or two, and no memory of its own.
+//! [`Step`]: one step toward another view of the file system: a system call or two, which allocate nothing.
 use std::{ffi::CString, io, ptr};
 
 /// Mounts that have no place yet, by their number.
-pub(super) type Slots = [libc::c_int; MOST];
+pub(super) type Slots = [libc::c_int; MAX_SLOTS];
 
-/// More are not needed at a time.
-pub(super) const MOST: usize = 64;
+/// Maximum mounts without a place at a time.
+pub(super) const MAX_SLOTS: usize = 64;
 
-/// What is done with the mounts of the new process.
+/// A change to the mounts of the new process.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// From here on nobody else sees what is mounted.
+    /// Hides all later mounts from other processes.
     Private,
     /// Takes a copy of the mount at `path`, with those below it.
     Clone { path: CString, slot: usize },
     /// Makes a file system.
     New { kind: CString, options: Vec<(CString, CString)>, attributes: libc::c_uint, slot: usize },
-    /// Puts it in its place.
+    /// Mounts it in its place.
     Attach { slot: usize, place: CString },
-    /// The same, where there still is something to be hidden.
+    /// The same, if there still is something to hide.
     Hide { slot: usize, place: CString },
     /// Sets and clears attributes of the mount at `place`, and with `all` of those below it.
     Attributes { place: CString, set: u64, clear: u64, all: bool },
@@ -28,7 +28,7 @@ pub(super) enum Step {
     Folder { path: CString, mode: libc::mode_t },
     /// Makes an empty file.
     File { path: CString },
-    /// Writes to a file that is there.
+    /// Writes to an existing file.
     Write { path: CString, text: CString },
     /// Makes a link.
     Link { path: CString, target: CString },

@@ -1,4 +1,4 @@
-//! [`MountTable`]: what is mounted where, as proc_pid_mountinfo(5) tells it.
+//! [`MountTable`]: what is mounted where, read from proc_pid_mountinfo(5).
 use std::{
     ffi::OsStr,
     fs,
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// File systems in which no socket of a program lies.
+/// File systems that hold no socket of a program.
 const WITHOUT_SOCKETS: [&str; 20] = [
     "autofs",
     "binfmt_misc",
@@ -37,7 +37,7 @@ pub(super) struct Mount {
     device: String,
     /// Which folder of the file system is mounted.
     root: PathBuf,
-    /// Where.
+    /// Where it is mounted.
     pub(super) place: PathBuf,
     /// Whether programs can listen there on sockets with a name.
     pub(super) may_have_sockets: bool,
@@ -47,7 +47,7 @@ pub(super) struct Mount {
 pub(super) struct MountTable(pub(super) Vec<Mount>);
 
 impl MountTable {
-    /// Of this process. Empty if the system does not tell.
+    /// Reads the mounts of this process. Empty if the system does not report them.
     pub(super) fn read() -> Self {
         Self::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
     }

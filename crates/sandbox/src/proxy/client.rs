@@ -1,21 +1,21 @@
-//! What a client says in a tunnel, passed on: whom it asks for in TLS is looked at before, also where TLS begins only after
-//! other words (STARTTLS). At one address others may answer as well.
+//! [`pass_on`]: passes on what a client says in a tunnel, after checking which host it asks for in TLS, even if TLS
+//! begins only after other data (STARTTLS). Several hosts may answer at one address.
 use super::{
-    LONGEST_HEAD,
+    MAX_HEAD,
     hello::{Hello, hello},
 };
 use haft_core::Host;
 use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy};
 
-/// A client that has said this much without TLS is not looked at any more, in bytes.
-const LOOKED_AT: usize = 64 << 10;
+/// How many bytes a client may send without TLS before the proxy stops looking for it.
+const MAX_WITHOUT_TLS: usize = 64 << 10;
 
-/// What is read at a time, in bytes.
-const PIECE: usize = 16 << 10;
+/// How many bytes are read at a time.
+const PIECE_SIZE: usize = 16 << 10;
 
-/// The first bytes of a message of TLS: a handshake, in any version.
-const BEGINNING: [u8; 2] = [22, 3];
+/// The first bytes of a TLS message: a handshake, in any version.
+const TLS_PREFIX: [u8; 2] = [22, 3];
 
 /// What to do with bytes of which nothing was passed on yet.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,14 +24,14 @@ enum Next {
     Pass(usize),
     /// Pass on all, and look at nothing more: it is TLS with the allowed host.
     Trust,
-    /// More is needed to tell.
+    /// More bytes are needed to decide.
     Wait,
     /// It is TLS with another host.
     Refuse,
 }
 
-/// Passes on what `client` says, of which `begun` was read already. Returns whether it asked for another host than `host`,
-/// which nothing is passed on of.
+/// Passes on what `client` says, of which `begun` was read already. Returns whether it asked for another host than
+/// `host`; no byte of that is passed on.
 pub(super) async fn pass_on(
     mut client: impl AsyncRead + Unpin,
     mut server: impl AsyncWrite + Unpin,
@@ -39,7 +39,7 @@ pub(super) async fn pass_on(
     host: &Host,
 ) -> io::Result<bool> {
     let (mut passed, mut has_ended) = (0, false);
-    while passed < LOOKED_AT {
+    while passed < MAX_WITHOUT_TLS {
         match next(&begun, passed == 0, host) {
             Next::Pass(count) if count > 0 => {
                 server.write_all(&begun[..count]).await?;
@@ -48,11 +48,11 @@ pub(super) async fn pass_on(
             }
             Next::Trust => break,
             Next::Refuse => return Ok(true),
-            Next::Wait if has_ended || begun.len() >= LONGEST_HEAD => break,
+            Next::Wait if has_ended || begun.len() >= MAX_HEAD => break,
             Next::Pass(_) | Next::Wait if has_ended => break,
             Next::Pass(_) | Next::Wait => {
                 server.flush().await?;
-                begun.reserve(PIECE);
+                begun.reserve(PIECE_SIZE);
                 has_ended = client.read_buf(&mut begun).await? == 0;
             }
         }
@@ -81,10 +81,10 @@ fn next(bytes: &[u8], is_first: bool, host: &Host) -> Next {
     }
 }
 
-/// Where a message of TLS may begin. The last byte may be the first one of it.
+/// Where a TLS message may begin. The last byte may be the first one of it.
 fn beginning(bytes: &[u8]) -> Option<usize> {
-    let found = bytes.windows(BEGINNING.len()).position(|pair| pair == BEGINNING);
-    found.or_else(|| bytes.last().is_some_and(|last| *last == BEGINNING[0]).then(|| bytes.len() - 1))
+    let found = bytes.windows(TLS_PREFIX.len()).position(|pair| pair == TLS_PREFIX);
+    found.or_else(|| bytes.last().is_some_and(|last| *last == TLS_PREFIX[0]).then(|| bytes.len() - 1))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Connections to hosts that were allowed, and to no address that their names should not lead to.
+//! [`dial`]: connects to allowed hosts, and to no address that their names should not lead to.
 use super::request::Refusal;
 use haft_core::{
     Host,
@@ -11,14 +11,14 @@ use tokio::{
     time::timeout,
 };
 
-/// To find a host's addresses, and to reach one of them.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long looking up a host's addresses, or connecting to one of them, may take.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connects to `host` at its port, which may lie in a `private` network. The addresses are looked up here, once: what was
-/// looked at is what is connected to.
+/// Connects to `host` at its port; `private`: it may lie in a private network. The addresses are looked up here, once,
+/// so the address that was checked is the one that is connected to.
 pub(super) async fn dial(host: &Host, private: bool) -> Result<TcpStream, Refusal> {
     let (name, port) = (host.name(), host.port().unwrap_or_default());
-    let found = timeout(PATIENCE, lookup_host((name.as_str(), port))).await;
+    let found = timeout(DIAL_TIMEOUT, lookup_host((name.as_str(), port))).await;
     let found = found.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
     let found: Vec<SocketAddr> =
         found.map_err(|error| (502, format!("cannot find `{host}`: {error}")))?.collect();
@@ -29,7 +29,7 @@ pub(super) async fn dial(host: &Host, private: bool) -> Result<TcpStream, Refusa
     }
     let mut last = io::Error::from(io::ErrorKind::TimedOut);
     for address in usable {
-        match timeout(PATIENCE, TcpStream::connect(address)).await {
+        match timeout(DIAL_TIMEOUT, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => return Ok(stream),
             Ok(Err(error)) => last = error,
             Err(_) => last = io::ErrorKind::TimedOut.into(),
@@ -38,7 +38,8 @@ pub(super) async fn dial(host: &Host, private: bool) -> Result<TcpStream, Refusa
     Err((502, format!("cannot reach `{host}`: {last}")))
 }
 
-/// Whoever allowed an address, or `localhost`, meant just that. Behind any other name only public addresses are meant.
+/// Whether the address is allowed: a rule for an address, or for `localhost`, means exactly that. Any other name may
+/// lead to public addresses only.
 fn may_be_reached(host: &Host, address: &SocketAddr, private: bool) -> bool {
     match host.domain() {
         None => true,

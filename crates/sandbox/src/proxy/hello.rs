@@ -1,23 +1,24 @@
-//! The name that a client of TLS asks for (RFC 8446 and RFC 6066, section 3): at one address many servers may answer.
+//! [`Hello`]: reads the host name that a TLS client asks for (RFC 8446 and RFC 6066, section 3): many servers may
+//! answer at one address.
 
 /// What the first bytes of a connection are.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Hello {
-    /// It cannot be told yet.
+    /// More bytes are needed to decide.
     Begun,
-    /// Something else than TLS.
+    /// Not TLS.
     Other,
-    /// A client of TLS, and the name that it asks for, if it does.
+    /// A TLS client, and the name that it asks for, if it does.
     Tls(Option<String>),
     /// TLS in a form that no client needs.
     Unreadable,
 }
 
-/// Of a record: what it is.
+/// Type of a record.
 const HANDSHAKE: u8 = 22;
-/// Of a handshake message.
+/// Type of a handshake message.
 const CLIENT_HELLO: u8 = 1;
-/// Of an extension, and of a name in it.
+/// Types of an extension, and of a name in it.
 const SERVER_NAME: u16 = 0;
 const HOST_NAME: u8 = 0;
 
@@ -35,7 +36,7 @@ pub(super) fn hello(bytes: &[u8]) -> Hello {
     }
 }
 
-/// Nothing where it cannot be read.
+/// `None` if it cannot be read.
 fn server_name(mut message: Reader<'_>) -> Option<Option<String>> {
     if message.number(1)? != usize::from(CLIENT_HELLO) {
         return None;
@@ -64,7 +65,7 @@ fn server_name(mut message: Reader<'_>) -> Option<Option<String>> {
         let mut names = Reader(extension.take(length)?);
         let (kind, length) = (names.number(1)?, names.number(2)?);
         let name = String::from_utf8(names.take(length)?.to_vec()).ok()?;
-        // One name, once: nobody may read another one than we do.
+        // Exactly one name, once, so that no server can read another one than the proxy does.
         if kind != usize::from(HOST_NAME) || !names.0.is_empty() || found.replace(name).is_some() {
             return None;
         }

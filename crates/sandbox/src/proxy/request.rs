@@ -1,4 +1,4 @@
-//! What a client asks of a proxy (RFC 9110, 9112): one request a connection, read strictly.
+//! [`read`]: reads what a client asks of a proxy (RFC 9110, 9112): one request per connection, read strictly.
 use haft_core::Host;
 
 /// A request that could be read.
@@ -9,9 +9,9 @@ pub(super) enum Asked {
     /// A request over plain HTTP, for the server at `host`.
     Forward {
         host: Host,
-        /// As that server is to get it.
+        /// The head as that server gets it.
         head: Vec<u8>,
-        /// So many bytes follow.
+        /// Length of the body in bytes.
         body: u64,
     },
 }
@@ -19,7 +19,7 @@ pub(super) enum Asked {
 /// Why a request is not carried out: the status and the reason.
 pub(super) type Refusal = (u16, String);
 
-/// Where the head ends, if it does.
+/// Returns where the head ends, if it does.
 pub(super) fn end_of_head(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
@@ -64,14 +64,14 @@ fn forward(method: &str, target: &str, fields: &[(&str, &str)]) -> Result<Asked,
     };
     let slash = if path.starts_with('/') { "" } else { "/" };
     let mut head = format!("{method} {slash}{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n");
-    for (name, value) in fields.iter().filter(|(name, _)| !OURS.iter().any(|own| is(own, name))) {
+    for (name, value) in fields.iter().filter(|(name, _)| !DROPPED_HEADERS.iter().any(|own| is(own, name))) {
         head += &format!("{name}: {value}\r\n");
     }
     Ok(Asked::Forward { host: host.or_port(80), head: (head + "\r\n").into(), body })
 }
 
-/// What is said by the proxy itself, or to it.
-const OURS: [&str; 8] = [
+/// Headers that concern only the client and the proxy, or that the proxy sets itself: it does not pass them on.
+const DROPPED_HEADERS: [&str; 8] = [
     "host",
     "connection",
     "proxy-connection",
