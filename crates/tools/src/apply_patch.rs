@@ -1,6 +1,7 @@
-//! `apply_patch`: several files at once, in the format that Codex made known. All of it is done, or nothing.
+//! [`ApplyPatch`] (`apply_patch`): changes several files at once, in the format that Codex made known, all of them or
+//! none.
 use crate::{
-    edit::{LARGEST, counted, listed, near},
+    edit::{MAX_FILE, counted, listed, near},
     files::{Place, blocking},
 };
 use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
@@ -54,7 +55,7 @@ impl Tool for ApplyPatch {
     };
     type Args = Args;
 
-    /// None where the patch cannot be read: such a call touches nothing.
+    /// `None` if the patch cannot be read: such a call touches nothing.
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
         let operations = parse(&args.patch).unwrap_or_default();
         operations.iter().flat_map(|operation| touched(operation, workspace)).collect()
@@ -67,7 +68,7 @@ impl Tool for ApplyPatch {
     }
 }
 
-/// How many operations the patch has.
+/// Returns how many operations the patch has.
 pub(crate) fn operations(patch: &str) -> Result<usize, ToolError> {
     parse(patch).map(|operations| operations.len()).map_err(unreadable)
 }
@@ -114,7 +115,7 @@ fn apply(operations: &[Operation], ctx: &ToolContext) -> Result<ToolOutput, Tool
     Ok(ToolOutput::text(lines.join("\n")).show(shown).details(json!({"files": files})))
 }
 
-/// Every problem at once.
+/// Lists every problem at once.
 fn all_of(mut failed: Vec<ToolError>) -> ToolError {
     let kind = failed[0].kind;
     let messages: Vec<String> = failed.iter().map(|error| error.message.clone()).collect();
@@ -125,7 +126,7 @@ fn all_of(mut failed: Vec<ToolError>) -> ToolError {
     ToolError::new(kind, messages.join("; ")).hint(hint)
 }
 
-/// What came of one operation.
+/// The result of one operation.
 struct Done {
     what: &'static str,
     path: String,
@@ -140,7 +141,7 @@ struct Draft<'a> {
 
 struct Drafted {
     place: Place,
-    /// `None`: there is no such file.
+    /// `None`: the file does not exist.
     content: Option<Vec<u8>>,
     mode: Option<u32>,
     /// Whether the patch itself put it there.
@@ -196,13 +197,13 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// As the patch has left it so far. Two names of one file are one file.
+    /// The file as the patch has left it so far. Two names of one file are one file.
     fn file(&mut self, path: &Path, verb: &str) -> Result<&mut Drafted, ToolError> {
         let place = Place::new(self.ctx, path);
         let known = self.files.iter().position(|file| file.place.is_same(&place));
         let at = known.map_or_else(
             || {
-                let content = place.content_if_any(verb, LARGEST)?;
+                let content = place.content_if_any(verb, MAX_FILE)?;
                 let mode = place.mode();
                 self.files.push(Drafted { place, content, mode, made: false });
                 Ok(self.files.len() - 1)
@@ -228,8 +229,8 @@ impl Draft<'_> {
 
 impl Drafted {
     fn patched(&self, hunks: &[Hunk]) -> Result<Patched, ToolError> {
-        // A hunk that takes nothing away says what the whole of a file should be that does not exist. Where there is
-        // one with a name like it, that one is meant.
+        // A hunk that removes nothing gives the whole content of a file that does not exist. If there is one with a
+        // similar name, that one is meant.
         let content = match &self.content {
             Some(content) => content,
             None if only_adds(hunks) && self.place.is_likely_new() => {

@@ -1,4 +1,4 @@
-//! `ask`: a question to the person.
+//! [`Ask`] (`ask`): asks the person a question.
 use haft_core::{Aliases, Effect, Question, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ impl Tool for Ask {
                 let details = json!({"answer": answer});
                 Ok(ToolOutput::text(format!("The person answers: {answer}")).details(details).silent())
             }
-            None => Err(ToolError::new(ToolErrorKind::User, "cannot ask: there is nobody who could answer")
+            None => Err(ToolError::new(ToolErrorKind::User, "cannot ask: no person can answer")
                 .hint("decide by yourself, and say in the end what you took for granted")),
         }
     }

@@ -1,4 +1,4 @@
-//! `bash`: a shell command.
+//! [`Bash`] (`bash`): runs a shell command.
 use crate::{BashSettings, OnTimeout, examples::examples_for, guard};
 use haft_core::{
     Aliases, Effect, Example, How, JobId, JobOutput, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
@@ -75,12 +75,12 @@ impl CommandLine {
     }
 }
 
-/// By `script` of util-linux, which gives a command a terminal and passes on its exit code.
+/// Runs it with `script` of util-linux, which gives a command a terminal and passes on its exit code.
 fn in_a_terminal(command: &str) -> String {
     format!("script -qefc {} /dev/null", quoted(command))
 }
 
-/// As one word of a shell's line.
+/// Quotes the text as one word of a shell's line.
 fn quoted(word: &str) -> Cow<'_, str> {
     let quoter = shlex::Quoter::new().allow_nul(true);
     quoter.quote(word).expect("only a NUL cannot be quoted, and those are allowed")
@@ -166,14 +166,14 @@ impl Tool for Bash {
     }
 }
 
-/// So many bytes are kept of each stream where a larger clip does not ask for more.
-const CAPTURE: usize = 1_000_000;
+/// Bytes kept of each stream, unless a larger clip asks for more.
+const MIN_CAPTURE: usize = 1_000_000;
 
 impl Bash {
     fn shell(&self, command: String, folder: PathBuf, seconds: Option<u64>, ctx: &ToolContext) -> Shell {
         let environment = ctx.access.environment.clone();
         let timeout = seconds.map(Duration::from_secs);
-        let capture = CAPTURE.max(self.0.clip.bytes.saturating_mul(2));
+        let capture = MIN_CAPTURE.max(self.0.clip.bytes.saturating_mul(2));
         let (spill, hidden) = (Some(ctx.artifacts.clone()), ctx.access.secrets.values().clone());
         let confinement = ctx.access.confinement.clone();
         Shell { command, folder, environment, timeout, capture, spill, hidden, confinement }
@@ -183,7 +183,7 @@ impl Bash {
         Report::new(&self.0, finished, &ctx.artifacts)
     }
 
-    /// For as long as it likes, unless the call says how long.
+    /// Runs without a time limit, unless the call sets one.
     fn in_background(&self, shell: Shell, title: String, terminal: bool, ctx: &ToolContext) -> ToolOutput {
         let limit = Limit { terminal, seconds: shell.timeout.unwrap_or_default().as_secs(), said: None };
         let watch = Watch::silent();
@@ -191,13 +191,13 @@ impl Bash {
         let work = self.rest_of(Running::new(shell, watch), limit, ctx);
         let started = ToolOutput::running(start(title, Box::pin(work), output, ctx));
         let for_model = match has_view(ctx) {
-            true => format!("{} {IN_A_VIEW}", started.for_model),
+            true => format!("{} {VIEW_NOTE}", started.for_model),
             false => started.for_model,
         };
         ToolOutput { for_model, ..started }
     }
 
-    /// Waits for the command; one that takes too long, or falls silent, goes on as a job, and its view with it.
+    /// Waits for the command; if it takes too long, or falls silent, it goes on as a job, and its view with it.
     async fn handing_over(
         &self,
         shell: Shell,
@@ -236,11 +236,11 @@ impl Bash {
     }
 }
 
-/// What a command in the background needs to know that works in a view.
-const IN_A_VIEW: &str = "It works on a copy: what it changes is real once it has ended, and nothing outside reaches it. \
+/// What the model has to know about a command in the background that works in a view.
+const VIEW_NOTE: &str = "It works on a copy: what it changes is real once it has ended, and nothing outside reaches it. \
     A server needs `needs: [\"live\", \"network\"]`.";
 
-/// Whether the call works in a view that lasts as long as somebody holds it.
+/// Whether the call works in a view of its own, which lasts as long as the call or a job holds it.
 fn has_view(ctx: &ToolContext) -> bool {
     ctx.view.how() == How::Staged
 }
@@ -254,7 +254,7 @@ fn start(title: String, work: Work, output: JobOutput, ctx: &ToolContext) -> Job
 
 /// How a command runs.
 struct Limit {
-    /// In a terminal.
+    /// Whether it runs in a terminal.
     terminal: bool,
     /// How long it may take.
     seconds: u64,
@@ -270,7 +270,7 @@ impl Limit {
         Self { terminal, seconds, said }
     }
 
-    /// X-01: a request above the maximum is cut, and said so.
+    /// Cuts a request above the maximum, and says so.
     fn note(&self) -> Option<String> {
         let asked = self.said.filter(|said| *said > self.seconds)?;
         Some(format!("[a timeout of {asked} s is too long: it was cut to {} s]", self.seconds))

@@ -1,4 +1,4 @@
-//! Source files as what they define and import.
+//! [`Code`]: what a source file defines and imports.
 //!
 //! The queries that come with the grammars are made for web pages: they leave out `impl` blocks and Java's enums,
 //! know only the head of a C function, and look at every call. Those in `code/` name what an outline shows:
@@ -34,28 +34,28 @@ pub(crate) struct Definition {
     pub(crate) depth: usize,
     /// The line with its name.
     pub(crate) line: String,
-    /// Holds or announces definitions, and is none itself.
+    /// Whether it only holds or announces definitions.
     pub(crate) is_part: bool,
 }
 
-/// A larger file was written by a machine, in bytes.
-pub(crate) const LARGEST: u64 = 1024 * 1024;
+/// Maximum size in bytes: a larger file was written by a program.
+pub(crate) const MAX_SOURCE: u64 = 1024 * 1024;
 
-/// Who needs longer to be understood was written to keep a parser busy.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a parser may take: a file that needs longer was written to keep a parser busy.
+const PARSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The parser calls itself for each thing that a file opens and does not close: some 130 bytes of stack each time.
-const STACK_FOR_EACH_BYTE: usize = 256;
+const STACK_PER_BYTE: usize = 256;
 
-/// Longer lines are cut, in bytes.
-const LONGEST: usize = 160;
+/// Maximum bytes of a line; longer ones are cut.
+const MAX_LINE: usize = 160;
 
-/// What is broken in a file is left out; the rest is there. Nothing if it cannot be understood in time, or if the
-/// search is stopped.
+/// Returns what the file defines and imports. Leaves out what is broken in it; `None` if it cannot be parsed in time,
+/// or if the search is stopped.
 pub(crate) fn code(language: &Language, mut content: Vec<u8>, watch: &Watch<'_>) -> Option<Code> {
-    // Go's last statement wants a line end.
+    // Go's last statement needs a line end.
     content.push(b'\n');
-    let stack = 1024 * 1024 + content.len() * STACK_FOR_EACH_BYTE;
+    let stack = 1024 * 1024 + content.len() * STACK_PER_BYTE;
     thread::scope(|scope| {
         let work = || understand(language, &content, watch);
         thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).ok()?.join().ok()?
@@ -64,7 +64,7 @@ pub(crate) fn code(language: &Language, mut content: Vec<u8>, watch: &Watch<'_>)
 
 fn understand(language: &Language, content: &[u8], watch: &Watch<'_>) -> Option<Code> {
     let began = Instant::now();
-    let in_time = || match watch.goes_on() && began.elapsed() < PATIENCE {
+    let in_time = || match watch.goes_on() && began.elapsed() < PARSE_TIMEOUT {
         true => ControlFlow::Continue(()),
         false => ControlFlow::Break(()),
     };
@@ -133,7 +133,7 @@ fn line_at(at: usize, content: &[u8]) -> String {
 
 fn on_one_line(text: String) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let head = haft_core::clip::head(&line, LONGEST);
+    let head = haft_core::clip::head(&line, MAX_LINE);
     if head.len() < line.len() { format!("{head}…") } else { line }
 }
 

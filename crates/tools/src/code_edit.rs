@@ -1,7 +1,7 @@
-//! `code_edit`: lines of a file by their numbers.
+//! [`CodeEdit`] (`code_edit`): changes lines of a file by their numbers.
 use crate::{
     edit::{
-        LARGEST,
+        MAX_FILE,
         ends::{first_end, with_ends},
     },
     files::{Place, blocking},
@@ -85,12 +85,12 @@ impl Tool for CodeEdit {
 /// What a call asks for, made of parameters that fit together.
 #[derive(Debug, PartialEq)]
 enum Change {
-    /// Lines that go, and what comes in their place.
+    /// The lines to remove, and the text that replaces them.
     Put(Range<usize>, String),
     Append(String),
 }
 
-/// Every problem at once.
+/// Lists every problem at once.
 fn change(args: Args) -> Result<Change, String> {
     let mut wrong = Vec::new();
     let (first, last) = match args.lines.as_deref().map(range) {
@@ -152,8 +152,8 @@ fn cannot(place: &Place, why: &str) -> ToolError {
 
 fn edit(place: &Place, change: &Change) -> Result<ToolOutput, ToolError> {
     let content = match change {
-        Change::Append(_) => place.content_if_any("edit", LARGEST)?.unwrap_or_default(),
-        Change::Put(..) => place.content("edit", LARGEST)?,
+        Change::Append(_) => place.content_if_any("edit", MAX_FILE)?.unwrap_or_default(),
+        Change::Put(..) => place.content("edit", MAX_FILE)?,
     };
     let lines = Lines::of(&content);
     let (gone, text) = match change {
@@ -179,7 +179,7 @@ fn edit(place: &Place, change: &Change) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput::text(format!("{said} in `{path}`, which has {has}.")).show(said).details(details))
 }
 
-/// `gone`: counted from 0.
+/// `gone`: lines to remove, counted from 0.
 fn said(gone: &Range<usize>, come: usize) -> String {
     let lines = |from: usize, to: usize| match to {
         _ if to == from => format!("line {from}"),
@@ -216,8 +216,8 @@ impl<'a> Lines<'a> {
         self.starts.get(line).copied().unwrap_or(self.content.len())
     }
 
-    /// The file with `text`, whole lines, in place of those `gone`. What comes ends as its neighbors do; whether the
-    /// file ends with a line end stays as it was.
+    /// The file with `text`, whole lines, in place of the lines `gone`. Added lines end as their neighbors do; whether
+    /// the file ends with a line end stays as it was.
     fn put(&self, gone: &Range<usize>, text: &str) -> Vec<u8> {
         // A byte order mark belongs to the file, not to its first line.
         let mark = if self.content.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };

@@ -1,4 +1,4 @@
-//! `delegate`: another agent does a part of the work.
+//! [`Delegate`] (`delegate`): lets another agent do a part of the work.
 use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,7 +34,8 @@ impl Tool for Delegate {
     const ENDS_ITSELF: bool = true;
     type Args = Args;
 
-    /// It reads here; what it does beyond that is judged call by call. So several can work side by side.
+    /// The other agent reads here; everything else that it does is judged call by call. So several can work side by
+    /// side.
     fn effects(&self, _: &Args, workspace: &Path) -> Vec<Effect> {
         vec![Effect::Read(workspace.to_owned())]
     }

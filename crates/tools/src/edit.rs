@@ -1,4 +1,4 @@
-//! `edit`: one text in a file for another, every other byte as it was.
+//! [`EditFile`] (`edit`): replaces one text in a file and keeps every other byte.
 use crate::{
     EditSettings, Occurrence,
     examples::examples_for,
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     occurrence: Option<Occurrence>,
     #[schemars(extend("x-hidden" = true))]
     replace_all: Option<bool>,
-    /// gemini-cli's models say what they mean to do; nobody needs to know.
+    /// gemini-cli's models state their intent; Haft does not use it.
     #[expect(dead_code, reason = "understood, and of no use")]
     #[schemars(extend("x-hidden" = true))]
     instruction: Option<String>,
@@ -91,8 +91,8 @@ impl Tool for EditFile {
     }
 }
 
-/// A larger file is better left to a command.
-pub(crate) const LARGEST: u64 = 64 * 1024 * 1024;
+/// Maximum size in bytes: a larger file is better left to a command.
+pub(crate) const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// One replacement that a call asks for.
 pub(crate) struct Wanted {
@@ -102,14 +102,14 @@ pub(crate) struct Wanted {
     pub(crate) exact: bool,
 }
 
-/// What the call says, else what the profile says.
+/// What the call says, otherwise what the profile says.
 pub(crate) fn which(said: Option<Occurrence>, all: Option<bool>, settings: &EditSettings) -> Occurrence {
     let all = all.filter(|all| *all).map(|_| Occurrence::All);
     said.or(all).unwrap_or(settings.occurrence)
 }
 
 fn edit(place: &Place, wanted: &Wanted) -> Result<ToolOutput, ToolError> {
-    let content = place.content_if_any("edit", LARGEST)?;
+    let content = place.content_if_any("edit", MAX_FILE)?;
     let edited = replaced(place, content.as_deref(), wanted)
         .map_err(|failed| failed.told(&format!("cannot edit `{}`", place.name.display()), &place.name))?;
     place.write(&edited.content)?;
@@ -120,7 +120,7 @@ fn edit(place: &Place, wanted: &Wanted) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput::text(said(place, &edited)).show(shown(&edited)).fields(details))
 }
 
-/// A file with one text replaced. Nothing for it in a file that is missing or empty makes the content.
+/// A file with one text replaced. Replacing nothing in a file that is missing or empty writes the content.
 pub(crate) fn replaced(place: &Place, content: Option<&[u8]>, wanted: &Wanted) -> Result<Edited, NotEdited> {
     if wanted.old.is_empty() && content.is_none_or(<[u8]>::is_empty) {
         return Ok(Edited { content: wanted.new.clone().into_bytes(), lines: Vec::new(), exact: true });
@@ -147,9 +147,9 @@ pub(crate) enum NotEdited {
     Missing(ToolError),
     Refused {
         kind: ToolErrorKind,
-        /// In full.
+        /// The whole text.
         why: String,
-        /// Without numbers of lines, as A-76 words it.
+        /// Without line numbers.
         short: String,
         hint: String,
     },
@@ -187,7 +187,7 @@ impl NotEdited {
     }
 }
 
-/// The fields of A-76.
+/// What the model reads of an edit.
 fn not_edited(path: &Path, why: &str) -> Value {
     json!({"path": path, "edited": false, "error": why})
 }
@@ -213,12 +213,12 @@ pub(crate) fn counted(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// So many line numbers are worth reading.
-const LISTED: usize = 10;
+/// Maximum line numbers that are listed.
+const MAX_LISTED: usize = 10;
 
 pub(crate) fn listed(lines: &[usize]) -> String {
-    let numbers: Vec<_> = lines.iter().take(LISTED).map(ToString::to_string).collect();
+    let numbers: Vec<_> = lines.iter().take(MAX_LISTED).map(ToString::to_string).collect();
     let word = if lines.len() == 1 { "line" } else { "lines" };
-    let dots = if lines.len() > LISTED { ", …" } else { "" };
+    let dots = if lines.len() > MAX_LISTED { ", …" } else { "" };
     format!("{word} {}{dots}", numbers.join(", "))
 }

@@ -1,4 +1,4 @@
-//! Worked examples of the tools, from `examples.toml`.
+//! [`examples_for`]: worked examples of the tools, from `examples.toml`.
 use haft_core::Example;
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,7 +18,7 @@ static EXAMPLES: LazyLock<BTreeMap<String, Vec<Row>>> = LazyLock::new(|| {
     toml::from_str(include_str!("examples.toml")).expect("a test reads every example of this very text")
 });
 
-/// Those of the tool `name`, in the order of the file.
+/// The examples of the tool `name`, in the order of the file.
 pub(crate) fn examples_for(name: &str) -> Vec<Example> {
     let rows = EXAMPLES.get(name).into_iter().flatten();
     rows.map(|Row { request, arguments, result, answer }| Example {

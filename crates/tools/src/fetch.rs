@@ -1,4 +1,4 @@
-//! `fetch`: a page of the web as text.
+//! [`Fetch`] (`fetch`): reads a page of the web as text.
 //!
 //! It reaches public addresses only, unless settings say otherwise: a page that a model reads must not make it look
 //! into this machine or the network behind it. Where a name leads is checked when the connection is made, so it
@@ -59,7 +59,7 @@ impl Tool for Fetch {
         parameters: &[("uri", "url"), ("link", "url"), ("address", "url")],
     };
 
-    /// The address as it is understood, so that a rule cannot be passed by with another way of writing it.
+    /// The address in its normal form, so that a rule cannot be bypassed with another way of writing it.
     fn effects(&self, args: &Args, _: &Path) -> Vec<Effect> {
         let url = Url::parse(args.url.trim());
         vec![Effect::Network(url.map_or_else(|_| args.url.clone(), String::from))]

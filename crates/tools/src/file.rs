@@ -1,4 +1,4 @@
-//! `file`: a whole file, as PedroCLI's agents know it. `read` and `write` in one.
+//! [`File`] (`file`): reads or writes a whole file, as PedroCLI's agents know it. `read` and `write` in one.
 use crate::{
     ReadSettings,
     files::{Place, blocking},

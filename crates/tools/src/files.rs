@@ -1,4 +1,4 @@
-//! Regular files, opened so that nothing can hang, and the words for what goes wrong with them.
+//! [`Place`]: a file of a call, opened so that nothing can hang, and the messages for what fails.
 use haft_core::{Readable, ToolContext, ToolError, ToolErrorKind};
 use haft_sandbox::{open_regular, read_regular};
 use std::{
@@ -11,13 +11,13 @@ use std::{
 
 /// A file of a call.
 pub(crate) struct Place {
-    /// As the model calls it.
+    /// The path as the model wrote it.
     pub(crate) name: PathBuf,
-    /// Where it lies in the view of the call.
+    /// Its path in the view of the call.
     real: PathBuf,
-    /// The folder whose names may help where there is no such file.
+    /// The folder whose names may help if the file does not exist.
     folder: PathBuf,
-    /// Of these names, and those in the file itself where it is a folder, only what may be read is told.
+    /// Of these names, and of those in the folder itself if it is one, only readable ones are shown.
     readable: Arc<Readable>,
 }
 
@@ -32,12 +32,12 @@ impl Place {
         open_regular(&self.real, OpenOptions::new().read(true)).map_err(|error| self.cannot(verb, error))
     }
 
-    /// All of it, if that is at most `most` bytes.
+    /// The whole content, if that is at most `most` bytes.
     pub(crate) fn content(&self, verb: &str, most: u64) -> Result<Vec<u8>, ToolError> {
         self.content_if_any(verb, most)?.ok_or_else(|| self.missing(verb))
     }
 
-    /// As [`Place::content`], or `None` where there is no such file.
+    /// Like [`Place::content`], or `None` if the file does not exist.
     pub(crate) fn content_if_any(&self, verb: &str, most: u64) -> Result<Option<Vec<u8>>, ToolError> {
         let file = match open_regular(&self.real, OpenOptions::new().read(true)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -53,7 +53,7 @@ impl Place {
         Ok(Some(content))
     }
 
-    /// What to tell the model of a file that does not exist.
+    /// The error for the model if the file does not exist.
     pub(crate) fn missing(&self, verb: &str) -> ToolError {
         self.cannot(verb, ErrorKind::NotFound.into())
     }
@@ -76,7 +76,7 @@ impl Place {
         fs::metadata(&self.real).ok().map(|found| found.permissions().mode() & 0o7777)
     }
 
-    /// Gives it these permission bits.
+    /// Sets these permission bits.
     pub(crate) fn set_mode(&self, mode: u32) -> Result<(), ToolError> {
         let set = fs::set_permissions(&self.real, fs::Permissions::from_mode(mode));
         set.map_err(|error| self.cannot("write", error))
@@ -87,7 +87,7 @@ impl Place {
         fs::remove_file(&self.real).map_err(|error| self.cannot("delete", error))
     }
 
-    /// Makes this its whole content, and the folders above it where there are none.
+    /// Replaces its whole content, and makes missing folders above it.
     pub(crate) fn write(&self, content: &[u8]) -> Result<(), ToolError> {
         let write = || {
             fs::create_dir_all(self.real.parent().unwrap_or(Path::new("/")))?;
@@ -97,7 +97,7 @@ impl Place {
         write().map_err(|error| self.cannot("write", error))
     }
 
-    /// Adds this at its end, or makes it.
+    /// Appends this to it, or makes it.
     pub(crate) fn append(&self, content: &[u8]) -> Result<(), ToolError> {
         let append = || {
             fs::create_dir_all(self.real.parent().unwrap_or(Path::new("/")))?;
@@ -106,7 +106,7 @@ impl Place {
         append().map_err(|error| self.cannot("write", error))
     }
 
-    /// What to tell the model.
+    /// The error for the model.
     pub(crate) fn cannot(&self, verb: &str, error: io::Error) -> ToolError {
         let (kind, why) = match error.kind() {
             ErrorKind::NotFound => (ToolErrorKind::User, "no such file".into()),
@@ -129,19 +129,19 @@ impl Place {
     }
 }
 
-/// A small file of the project, as text; nothing where there is none that can be read.
+/// A small file of the project, as text; `None` if it cannot be read.
 pub(crate) fn text_of(path: &Path) -> Option<String> {
-    String::from_utf8(read_regular(path, SMALL).ok()?).ok()
+    String::from_utf8(read_regular(path, MAX_SMALL).ok()?).ok()
 }
 
-/// Settings of a project are smaller.
-const SMALL: u64 = 4 << 20;
+/// Maximum bytes of a project's settings.
+const MAX_SMALL: u64 = 4 << 20;
 
-/// Names in a folder that are listed in a hint.
-const LISTED: usize = 20;
+/// Maximum names of a folder in a hint.
+const MAX_LISTED: usize = 20;
 
-/// A folder with more names than this is not searched to the end.
-const SEARCHED: usize = 2_000;
+/// Maximum names of a folder that are searched.
+const MAX_SEARCHED: usize = 2_000;
 
 fn near_names(name: &Path, folder: &Path, readable: &Readable) -> Option<String> {
     let parent = name.parent().unwrap_or(Path::new(""));
@@ -160,12 +160,12 @@ fn content_of(folder: &Path, readable: &Readable) -> Option<String> {
     if names.is_empty() {
         return Some("the folder is empty".into());
     }
-    let dots = if names.len() > LISTED { ", …" } else { "" };
-    Some(format!("the folder holds {}{dots}", names[..names.len().min(LISTED)].join(", ")))
+    let dots = if names.len() > MAX_LISTED { ", …" } else { "" };
+    Some(format!("the folder holds {}{dots}", names[..names.len().min(MAX_LISTED)].join(", ")))
 }
 
 fn names_in(folder: &Path, readable: &Readable) -> Option<Vec<String>> {
-    let entries = fs::read_dir(folder).ok()?.take(SEARCHED).filter_map(Result::ok);
+    let entries = fs::read_dir(folder).ok()?.take(MAX_SEARCHED).filter_map(Result::ok);
     let resolved = folder.canonicalize().ok()?;
     let entries = entries.filter(|entry| readable.holds(&resolved.join(entry.file_name())));
     let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -173,7 +173,7 @@ fn names_in(folder: &Path, readable: &Readable) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// Runs `work` where blocking harms nobody. Dropped, it goes on to its end unheard, in a view that is gone.
+/// Runs `work` on a thread where it may block. After a drop it goes on to its end, and its result is lost.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {

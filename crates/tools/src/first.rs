@@ -1,6 +1,6 @@
-//! The first results by path: what is kept of a search whose threads find things in any order.
+//! [`First`]: keeps the first results by path of a search whose threads find things in any order.
 //!
-//! The same tree gives the same results, however many there are, and no more is held in memory than is wanted.
+//! The same tree gives the same results, however many there are, and memory holds no more than the wanted ones.
 use std::{
     cmp::Ordering,
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Things by path, in order, until their weights add up to what is wanted.
+/// Results by path, in order, until their weights add up to the wanted number.
 pub(crate) struct First<T> {
     wanted: usize,
     weight: usize,
@@ -20,7 +20,7 @@ impl<T> First<T> {
         Self { wanted, weight: 0, kept: BTreeMap::new() }
     }
 
-    /// `weight`: for how many results this stands.
+    /// `weight`: how many results this counts as.
     pub(crate) fn push(&mut self, path: &Path, weight: usize, thing: T) {
         let last = self.kept.last_key_value();
         let is_late = last.is_some_and(|(last, _)| compare(path, &last.0).is_gt());
@@ -37,7 +37,7 @@ impl<T> First<T> {
         }
     }
 
-    /// Takes in what another thread found.
+    /// Adds the results of another thread.
     pub(crate) fn append(&mut self, other: Self) {
         for (path, (weight, thing)) in other.kept {
             self.push(&path.0, weight, thing);

@@ -1,6 +1,6 @@
-//! `git`: state, history and changes of the repository around the workspace; commits and pushes.
+//! [`Git`] (`git`): state, history and changes of the repository around the workspace; commits and pushes.
 //!
-//! What a repository's own configuration would start does not run: see [`config`] and [`repository`].
+//! Programs that a repository's own configuration names do not run: see [`config`] and [`repository`].
 use crate::examples::examples_for;
 use haft_core::{
     Aliases, Clip, Effect, Example, Keep, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
@@ -105,10 +105,10 @@ impl Tool for Git {
         ],
     };
 
-    /// Looking is reading: nothing of the repository's runs, and nothing is written. All else runs the command that
-    /// is named here, without the message of a commit: it is one argument, whatever stands in it.
+    /// Actions that only look are reads: nothing of the repository's runs, and nothing is written. All others run the
+    /// command named here, without the message of a commit: that is one argument, whatever its text.
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
-        // What cannot be read is refused, and touches nothing.
+        // A call that cannot be read is refused, and touches nothing.
         let Ok(args) = args.read() else { return Vec::new() };
         if args.only_looks() {
             let unclear = args.unclear.iter().map(PathBuf::from);
@@ -121,7 +121,7 @@ impl Tool for Git {
         if args.action == Action::Push {
             return vec![command, Effect::Network(args.remote().to_owned())];
         }
-        // A view holds no repository that lies elsewhere.
+        // A view holds no repository outside of it.
         let is_inside = workspace.join(".git").symlink_metadata().is_ok_and(|found| found.is_dir());
         vec![if is_inside { command.confined() } else { command }]
     }
@@ -181,7 +181,7 @@ impl Args {
         }
     }
 
-    /// Of a call that looks at everything.
+    /// The note for a call that looks at everything.
     fn looking() -> Self {
         let (paths, message, revision, staged, limit, remote) = Default::default();
         let (words, options, start, unclear, stash) = Default::default();
@@ -206,7 +206,7 @@ impl Args {
         self.remote.as_deref().unwrap_or("origin")
     }
 
-    /// As rules of the policy are written: `git add src/main.rs`.
+    /// The command as policy rules name it: `git add src/main.rs`.
     fn command(&self) -> String {
         let mut words = vec!["git".to_owned(), self.action.word().to_owned()];
         words.extend((self.action == Action::Stash).then(|| self.stash.word().to_owned()));
@@ -219,7 +219,7 @@ impl Args {
         words.join(" ")
     }
 
-    /// What every action of this kind needs, and what would be read as an option.
+    /// Checks what every action of this kind needs, and what would be read as an option.
     fn check(&self) -> Result<(), ToolError> {
         let given = [
             ("ref", self.revision.as_deref()),
@@ -260,7 +260,7 @@ impl Args {
         ToolError::new(ToolErrorKind::Validation, message).hint(self.action.example())
     }
 
-    /// The parameters that say something.
+    /// The parameters that are set.
     fn given(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             ("paths", !self.paths.is_empty()),
@@ -275,7 +275,7 @@ impl Args {
 }
 
 impl Action {
-    /// The parameters that mean something to it.
+    /// The parameters that the action uses.
     fn takes(self) -> &'static [&'static str] {
         match self {
             Self::Status | Self::Add => &["paths"],
@@ -300,8 +300,8 @@ impl Action {
     }
 }
 
-/// As much of a patch or a history as a model reads at once.
-const CLIP: Clip = Clip { lines: 1_000, bytes: 30_000, keep: Keep::Head };
+/// How much of a patch or a history a model reads at once.
+const PATCH_CLIP: Clip = Clip { lines: 1_000, bytes: 30_000, keep: Keep::Head };
 
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PathBuf>, D::Error> {
     #[derive(Deserialize)]

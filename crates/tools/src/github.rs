@@ -1,4 +1,5 @@
-//! Pull requests and reviews on GitHub, by `gh` where it is there, else by its API.
+//! [`pull_request`] and [`review`]: pull requests and reviews on GitHub, by `gh` if it is installed, otherwise by its
+//! API_URL.
 //!
 //! Source: docs.github.com/en/rest/pulls, version 2022-11-28.
 use crate::settings::PublishSettings;
@@ -7,11 +8,11 @@ use haft_sandbox::{Exit, Program};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The API where nobody says otherwise.
-const API: &str = "https://api.github.com";
+/// The default address of the API_URL.
+const API_URL: &str = "https://api.github.com";
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A pull request that is wanted.
+/// A pull request to open.
 pub(crate) struct Asked<'a> {
     pub(crate) settings: &'a PublishSettings,
     /// The address that was pushed to.
@@ -22,7 +23,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) body: &'a str,
 }
 
-/// The address of the pull request, or why there is none.
+/// Returns the address of the pull request, or an error.
 pub(crate) async fn pull_request(
     asked: &Asked<'_>,
     ctx: &ToolContext,
@@ -47,7 +48,7 @@ pub(crate) async fn pull_request(
     }
 }
 
-/// The one that was opened before from the same branch.
+/// The open pull request of the same branch.
 async fn existing(asked: &Asked<'_>, repository: &str) -> Result<Result<String, String>, ToolError> {
     let owner = repository.split('/').next().unwrap_or_default();
     let path = format!("repos/{repository}/pulls?head={owner}:{}&state=open", asked.head);
@@ -58,14 +59,14 @@ async fn existing(asked: &Asked<'_>, repository: &str) -> Result<Result<String, 
     }
 }
 
-/// Posts a review; gives its address.
+/// Posts a review; returns its address.
 pub(crate) async fn review(
     settings: &PublishSettings,
     number: u64,
     review: Value,
 ) -> Result<String, ToolError> {
     let Some(repository) = &settings.repository else {
-        let message = "cannot post the review: nobody said to which repository";
+        let message = "cannot post the review: the repository is unknown";
         return Err(ToolError::new(ToolErrorKind::User, message).hint("set `repository` in [tools.publish]"));
     };
     let path = format!("repos/{repository}/pulls/{number}/reviews");
@@ -73,7 +74,7 @@ pub(crate) async fn review(
     if status == 200 { Ok(url_of(&answer)) } else { Err(refused("post the review", status, &answer)) }
 }
 
-/// `gh` has a login of its own.
+/// Uses `gh`, which has a login of its own.
 async fn gh(
     asked: &Asked<'_>,
     repository: &str,
@@ -109,7 +110,7 @@ async fn request(
         let message = format!("cannot reach GitHub: {}", error.without_url());
         ToolError::new(ToolErrorKind::System, message).hint("the branch is pushed; try `publish` again later")
     };
-    let base = settings.api_url.as_deref().unwrap_or(API).trim_end_matches('/');
+    let base = settings.api_url.as_deref().unwrap_or(API_URL).trim_end_matches('/');
     let client = haft_http::builder().redirect(reqwest::redirect::Policy::default()).timeout(TIMEOUT).build();
     let mut request = client.map_err(failed)?.request(method, format!("{base}/{path}"));
     request = request

@@ -1,4 +1,4 @@
-//! `glob`: files by a pattern of their path.
+//! [`Glob`] (`glob`): finds files by a pattern of their path.
 use crate::{
     FindSettings,
     examples::examples_for,
@@ -116,7 +116,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) matches: &'a (dyn Fn(&Path) -> bool + Sync),
     pub(crate) rules: Rules,
     pub(crate) page: Page,
-    /// What the model calls them.
+    /// Their name for the model.
     pub(crate) called: &'a str,
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn files(ctx: &ToolContext, folder: &Path, wanted: &Wanted<'_>) -> Re
     Ok(ToolOutput::text(text.trim_end().to_owned() + &watch.note()).show(found).details(details))
 }
 
-/// The first of them, and how many there are in all.
+/// The first files, and how many there are in all.
 fn find(root: &Root, wanted: &Wanted<'_>, watch: &Watch<'_>) -> (First<()>, u64) {
     let most = wanted.page.end();
     let (all, number) = (Mutex::new(First::new(most)), AtomicU64::new(0));
@@ -157,7 +157,7 @@ fn find(root: &Root, wanted: &Wanted<'_>, watch: &Watch<'_>) -> (First<()>, u64)
     (all.into_inner().unwrap_or_else(PoisonError::into_inner), number.into_inner())
 }
 
-/// What one thread found, added to the others' when it ends.
+/// What one thread found, merged with the others' when it ends.
 struct Own<'a> {
     first: First<()>,
     all: &'a Mutex<First<()>>,

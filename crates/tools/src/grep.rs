@@ -1,4 +1,4 @@
-//! `grep`: lines that match a regular expression, in all the files below a folder.
+//! [`Grep`] (`grep`): finds lines that match a regular expression, in all the files below a folder.
 use crate::{
     FindSettings,
     examples::examples_for,
@@ -168,7 +168,8 @@ impl Tool for Grep {
     }
 }
 
-/// What no regular expression is, is searched for as it stands; if it is nowhere, the model hears what is wrong with it.
+/// Searches for an invalid expression as plain text; if it finds nothing, the model reads what is wrong with the
+/// expression.
 pub(crate) fn grep(ctx: &ToolContext, args: &Args, settings: &FindSettings) -> Result<ToolOutput, ToolError> {
     let root = Root::new(ctx, args.path.as_deref().unwrap_or("".as_ref()), "search")?;
     let page = Page::new(args.offset, args.limit, settings);

@@ -1,15 +1,15 @@
-//! Commands that nobody means: refused before they start (C-36).
+//! [`refusal`]: refuses commands that are never meant, before they start.
 //!
-//! A seat belt against slips of a model, not a wall against malice: whoever wants to can write these in other words.
+//! A seat belt against slips of a model, not a wall against malice: the same command can be written in other words.
 //! What a command may reach is for the policy and the sandbox to say.
 use haft_shell::{Deed, Line, Word, behind, is_flag, is_interpreter, is_shell, name, unwrapped};
 
-/// A shell in a shell in a shell … is looked into so far.
-const DEPTH: usize = 5;
+/// Maximum depth of nested shells that is checked.
+const MAX_DEPTH: usize = 5;
 
 /// Why `command` is refused, if it is.
 pub fn refusal(command: &str) -> Option<&'static str> {
-    refusal_at(command, DEPTH)
+    refusal_at(command, MAX_DEPTH)
 }
 
 fn refusal_at(command: &str, depth: usize) -> Option<&'static str> {
@@ -52,7 +52,7 @@ fn of_words(words: &[Word], depth: usize) -> Option<&'static str> {
     }
 }
 
-/// `find` removes what it finds, and looks for nothing in particular.
+/// Whether `find` removes what it finds, without looking for anything in particular.
 fn removes_all(arguments: &[Word]) -> bool {
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
     let narrows = |pair: &[&str]| {
@@ -97,7 +97,7 @@ fn runs_input(program: &Word) -> bool {
     is_shell(program) || is_interpreter(program)
 }
 
-/// Command lines that a program is given to run.
+/// The command lines that a program gets as arguments.
 fn lines_in(words: &[Word]) -> Vec<String> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let all = || arguments.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
@@ -109,7 +109,7 @@ fn lines_in(words: &[Word]) -> Vec<String> {
     }
 }
 
-/// What stands behind `-c`.
+/// The argument of `-c`.
 fn given(arguments: &[Word]) -> Vec<String> {
     behind(arguments, |option| is_flag(option, 'c')).map(|line| line.text.clone()).into_iter().collect()
 }
@@ -118,14 +118,14 @@ fn runs_a_download(programs: &[Vec<Word>]) -> bool {
     let programs: Vec<&[Word]> = programs.iter().map(|words| unwrapped(words)).collect();
     let download = programs.iter().position(|words| downloads(words));
     download.is_some_and(|place| {
-        // A script of its own reads the download as data.
+        // A local script reads the download as data.
         let reads_it =
             |words: &[Word]| words[1..].iter().all(|word| word.text.starts_with('-') && word.text != "-c");
         programs[place + 1..].iter().any(|words| words.first().is_some_and(runs_input) && reads_it(words))
     })
 }
 
-/// The root or the home folder, or all that lies in it.
+/// Whether this is the root or the home folder, or everything in it.
 fn is_everything(word: &str) -> bool {
     let word = word.strip_suffix('*').unwrap_or(word);
     let parts: Vec<&str> = word.split('/').filter(|part| !part.is_empty() && *part != ".").collect();

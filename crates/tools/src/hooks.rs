@@ -1,7 +1,7 @@
-//! Hooks of a person: commands and addresses that are told of a moment as one JSON object, and answer with one.
+//! [`OwnHooks`]: the user's hooks: commands and addresses that get an event as one JSON object, and answer with one.
 //!
-//! A hook that guards (`before_tool`, `turn_start`) and cannot be asked denies: whoever put a guard there wants it to
-//! be there. What it is told, and what it answers, is in `docs/agents.md`.
+//! If a hook that guards (`before_tool`, `turn_start`) cannot be asked, it denies: the user who set up a guard relies
+//! on it. What it is sent, and what it answers, is in `docs/agents.md`.
 mod ask;
 mod settings;
 
@@ -18,7 +18,7 @@ use std::{
     sync::Arc,
 };
 
-/// The hooks of a person, asked one after the other in the order of their file.
+/// The user's hooks, asked one after the other in the order of their file.
 pub struct OwnHooks {
     hooks: Vec<Hook>,
     workspace: PathBuf,
@@ -27,8 +27,8 @@ pub struct OwnHooks {
 }
 
 impl OwnHooks {
-    /// Commands start in `workspace` with `environment` and no other. `on_note` is told of a hook that failed where
-    /// that denies nothing. Fails where a hook cannot work as it is set up.
+    /// Commands start in `workspace` with `environment` and no other. `on_note` gets a note about a hook that failed
+    /// without denying anything. Fails if a hook cannot work as it is set up.
     pub fn new(
         hooks: &[HookSettings],
         workspace: PathBuf,
@@ -60,7 +60,7 @@ impl Hooks for OwnHooks {
     }
 }
 
-/// What a hook is told.
+/// What a hook is sent.
 #[derive(Serialize)]
 pub(crate) struct HookInput<'a> {
     event: HookEvent,

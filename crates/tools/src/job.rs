@@ -1,4 +1,4 @@
-//! `job`: what became of a command in the background.
+//! [`LookAtJob`] (`job`): shows the state and output of a background command.
 use haft_core::{Aliases, Effect, JobId, JobState, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,20 +43,20 @@ impl Tool for LookAtJob {
         find(ctx, &id)?;
         if args.stop == Some(true) {
             ctx.jobs.stop(&id);
-            ctx.jobs.wait(&id, STOPPING).await;
+            ctx.jobs.wait(&id, STOP_TIMEOUT).await;
         }
         if let Some(seconds) = args.wait {
-            ctx.jobs.wait(&id, Duration::from_secs(seconds.min(LONGEST_WAIT))).await;
+            ctx.jobs.wait(&id, Duration::from_secs(seconds.min(MAX_WAIT))).await;
         }
         Ok(look(&find(ctx, &id)?))
     }
 }
 
-/// A stopped command is gone within 2 seconds.
-const STOPPING: Duration = Duration::from_secs(3);
+/// How long ending a command may take: it is gone within 2 seconds.
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Seconds. Longer waiting is better done by answering: the end of a job is reported.
-const LONGEST_WAIT: u64 = 600;
+/// Maximum wait in seconds. For longer, the model had better answer: the end of a job is reported.
+const MAX_WAIT: u64 = 600;
 
 fn find(ctx: &ToolContext, id: &JobId) -> Result<JobState, ToolError> {
     let all = ctx.jobs.all();

@@ -1,7 +1,7 @@
-//! The hands of an agent: files, patches, search, commands, git, tests, the web.
+//! [`builtin`]: the built-in tools of an agent: files, patches, search, commands, git, tests, the web.
 //!
-//! A tool states what it would touch and then does it. It asks nobody, prints nothing and knows no profile:
-//! what profiles set comes in through [`Settings`].
+//! A tool states what it would touch and then does it. It asks for no approval, prints nothing and knows no profile:
+//! profiles configure it through [`Settings`].
 
 mod apply_patch;
 mod ask;
@@ -49,7 +49,7 @@ pub use settings::{
 
 use haft_core::{Registry, Tool, ToolError};
 
-/// Every tool, of which models are told as `settings` says.
+/// Returns every tool, described to models as `settings` says.
 pub fn builtin(settings: &Settings) -> Registry {
     let tools = Registry::default()
         .with(read::ReadFile(settings.read.clone()))
@@ -87,11 +87,11 @@ pub fn builtin(settings: &Settings) -> Registry {
     settings.present.iter().fold(tools, |tools, (name, how)| tools.presenting(name, how.clone()))
 }
 
-/// The name of the tool that gives the texts of skills. There is none where there are no skills.
+/// The name of the tool that returns the texts of skills. It is missing if there are no skills.
 pub const SKILL: &str = skill::ReadSkill::NAME;
 
-/// How many operations a patch has that `apply_patch` would apply, or why it cannot be read. For checks against
-/// other readers of the format.
+/// Returns how many operations a patch has that `apply_patch` would apply, or why it cannot be read. For comparison
+/// with other parsers of the format.
 pub fn operations_of_patch(patch: &str) -> Result<usize, ToolError> {
     apply_patch::operations(patch)
 }

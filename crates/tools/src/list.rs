@@ -1,4 +1,4 @@
-//! `list`: what a folder holds.
+//! [`List`] (`list`): lists what a folder holds.
 use crate::{
     FindSettings,
     examples::examples_for,
@@ -130,7 +130,7 @@ fn refused(error: ignore::Error) -> ToolError {
         .hint("for example: `*.log`, `build/`")
 }
 
-/// Indented by how deep it lies.
+/// Indented by its depth.
 fn line(entry: &DirEntry) -> String {
     let indent = "  ".repeat(entry.depth().saturating_sub(1));
     let name = shown(entry.file_name().as_ref());

@@ -1,4 +1,4 @@
-//! `message`: a word to the person while the work goes on (T-04).
+//! [`Message`] (`message`): shows the person a text while the work goes on.
 use crate::examples::examples_for;
 use haft_core::{Aliases, Effect, Example, Shown, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
@@ -27,7 +27,8 @@ impl Tool for Message {
         Vec::new()
     }
 
-    /// It goes where the conversation takes place: a front-end follows its session and shows what people are to see.
+    /// The text appears where the conversation takes place: a front-end follows its session and shows what people are
+    /// to see.
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let text = args.text.trim();
         if text.is_empty() {

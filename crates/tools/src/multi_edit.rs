@@ -1,7 +1,7 @@
-//! `multi_edit`: several replacements in one file, all of them or none.
+//! [`MultiEdit`] (`multi_edit`): makes several replacements in one file, all of them or none.
 use crate::{
     EditSettings, Occurrence,
-    edit::{LARGEST, PARAMETERS, Wanted, counted, listed, replaced, which},
+    edit::{MAX_FILE, PARAMETERS, Wanted, counted, listed, replaced, which},
     files::{Place, blocking},
 };
 use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
@@ -67,7 +67,7 @@ fn edit(place: &Place, edits: &[Wanted]) -> Result<ToolOutput, ToolError> {
         let why = format!("cannot edit `{path}`: `edits` is empty");
         return Err(ToolError::new(ToolErrorKind::Validation, why).hint("give at least one edit"));
     }
-    let before = place.content_if_any("edit", LARGEST)?;
+    let before = place.content_if_any("edit", MAX_FILE)?;
     let mut content = before.clone();
     let mut lines = Vec::new();
     for (number, wanted) in edits.iter().enumerate() {
@@ -90,7 +90,7 @@ fn edit(place: &Place, edits: &[Wanted]) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput::text(format!("Made {made}{at}.")).show(shown).details(details))
 }
 
-/// A model must know that the edits before the failed one are not there either.
+/// Tells the model that the edits before the failed one were not made either.
 fn unchanged(error: ToolError) -> ToolError {
     let hint = error.hint.clone().unwrap_or_default();
     error.hint(format!("{hint}\n[no edit was made: send all of them again]"))

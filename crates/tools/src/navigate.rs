@@ -1,4 +1,4 @@
-//! `navigate`: a folder's entries, a file's outline, a file's imports (P-10).
+//! [`Navigate`] (`navigate`): lists a folder's entries, or a file's outline or imports.
 use crate::{
     FindSettings,
     code::{self, Code, Definition},
@@ -88,7 +88,7 @@ fn navigate(ctx: &ToolContext, args: Args, settings: &FindSettings) -> Result<To
 }
 
 fn code_of(ctx: &ToolContext, path: &Path, verb: &str) -> Result<Code, ToolError> {
-    let content = Place::new(ctx, path).content(verb, code::LARGEST)?;
+    let content = Place::new(ctx, path).content(verb, code::MAX_SOURCE)?;
     let Some(language) = code::language_of(path) else {
         let why = format!("cannot {verb} `{}`: its language is not known", path.display());
         let hint = format!("use `read` or `grep`; known are {}", code::known());

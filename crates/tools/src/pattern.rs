@@ -1,9 +1,9 @@
-//! Which files are meant: a glob, held against paths below a folder.
+//! [`FilePattern`]: a glob that is matched against paths below a folder.
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use haft_core::{ToolError, ToolErrorKind};
 use std::path::{Path, PathBuf};
 
-/// `*.rs` is meant at any depth, `src/*.rs` in `src` alone, `!*.rs` means all the others.
+/// `*.rs` matches at any depth, `src/*.rs` in `src` alone, `!*.rs` all the others.
 pub(crate) struct FilePattern {
     set: GlobSet,
     others: bool,
@@ -14,7 +14,7 @@ impl FilePattern {
         let (pattern, others) = pattern.strip_prefix('!').map_or((pattern, false), |rest| (rest, true));
         let pattern = pattern.trim_start_matches("./");
         let anywhere = if pattern.contains('/') { "" } else { "**/" };
-        // `src/` is all that lies in it.
+        // `src/` is everything below it.
         let all = if pattern.ends_with('/') { "**" } else { "" };
         let glob = format!("{anywhere}{}{all}", pattern.trim_start_matches('/'));
         let built = GlobBuilder::new(&glob).literal_separator(true).case_insensitive(ignore_case).build();
@@ -39,8 +39,8 @@ pub(crate) fn asks_for_hidden(pattern: &str) -> bool {
     pattern.split('/').any(|part| part.starts_with('.') && part != "." && part != "..")
 }
 
-/// The folder that a pattern names without any sign of a pattern, and the rest: `src/**/*.rs` is `**/*.rs` in `src`.
-/// A rest that is a pattern of its own depth keeps a leading slash.
+/// The folder that a pattern names literally, and the rest: `src/**/*.rs` is `**/*.rs` in `src`. A rest that is a
+/// pattern of its own depth keeps a leading slash.
 pub(crate) fn split(pattern: &str) -> (PathBuf, String) {
     let sign = pattern.find(['*', '?', '[', '{', '\\', '!']).unwrap_or(pattern.len());
     match pattern[..sign].rfind('/') {
@@ -49,7 +49,7 @@ pub(crate) fn split(pattern: &str) -> (PathBuf, String) {
     }
 }
 
-/// Whether a text is a pattern at all, or a part of a name.
+/// Whether a text is a pattern, and not a part of a name.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }

@@ -1,4 +1,4 @@
-//! `read`: text files by lines, or images.
+//! [`ReadFile`] (`read`): reads text files by lines, or images.
 use crate::{
     ReadSettings,
     examples::examples_for,
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     limit: Option<u64>,
 }
 
-/// One file, or several (C-41).
+/// One file, or several.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Paths {
@@ -91,7 +91,8 @@ impl Tool for ReadFile {
     }
 }
 
-/// The lines that a call asks for. No offset is the first line, and a limit of 0 all that there is room for (C-45).
+/// The lines that a call asks for. Without an offset it starts with the first line; a limit of 0 means as many lines as
+/// fit.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Part {
     offset: Option<u64>,
@@ -113,8 +114,8 @@ pub(crate) fn read_one(place: &Place, part: Part, settings: &ReadSettings) -> Re
     }
 }
 
-/// Each file under its name (C-42); what cannot be read is said in its place. All of them share the room that one
-/// would have (C-43). Fails only where none can be read.
+/// Returns each file under its name, or why it cannot be read. All of them share the room of one file. Fails only if
+/// none can be read.
 fn read_many(places: &[Place], part: Part, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
     let mut whole = ToolOutput::default();
     let (mut files, mut errors, mut left_out) = (Vec::new(), Vec::new(), Vec::new());

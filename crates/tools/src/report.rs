@@ -1,4 +1,4 @@
-//! Results as a model reads them: one page of them, and what is not on it.
+//! [`Page`]: one page of results as a model reads them, and a note of what is not on it.
 use crate::FindSettings;
 
 /// Which of the results are shown.
@@ -8,23 +8,23 @@ pub(crate) struct Page {
     max_bytes: usize,
 }
 
-/// Results beyond this are not collected: whoever wants them asks more narrowly.
-const FARTHEST: usize = 20_000;
+/// Maximum results that are collected: for more, the model has to ask more narrowly.
+const MAX_COLLECTED: usize = 20_000;
 
 impl Page {
     pub(crate) fn new(offset: Option<usize>, limit: Option<usize>, settings: &FindSettings) -> Self {
-        let offset = offset.unwrap_or(0).min(FARTHEST);
+        let offset = offset.unwrap_or(0).min(MAX_COLLECTED);
         // Elsewhere 0 means that there is no limit.
-        let limit = limit.filter(|limit| *limit > 0).unwrap_or(settings.results).min(FARTHEST);
+        let limit = limit.filter(|limit| *limit > 0).unwrap_or(settings.results).min(MAX_COLLECTED);
         Self { offset, limit, max_bytes: settings.max_bytes }
     }
 
-    /// How many results come before it.
+    /// How many results precede it.
     pub(crate) fn offset(&self) -> usize {
         self.offset
     }
 
-    /// So many results have to be collected.
+    /// How many results have to be collected.
     pub(crate) fn end(&self) -> usize {
         self.offset + self.limit
     }

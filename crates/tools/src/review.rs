@@ -1,4 +1,5 @@
-//! `review`: what is wrong with a change, as data: a verdict, and comments that name existing lines.
+//! [`Review`] (`review`): returns what is wrong with a change as data: a verdict, and comments that name existing
+//! lines.
 use crate::{github, settings::PublishSettings};
 use haft_core::{Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use haft_sandbox::read_regular;
@@ -82,12 +83,12 @@ impl Tool for Review {
     }
 }
 
-/// Nobody comments on a larger file.
-const LARGEST: u64 = 64 << 20;
+/// Maximum bytes of a file that a comment may name.
+const MAX_FILE: u64 = 64 << 20;
 
 fn problem(comment: &Comment, ctx: &ToolContext) -> Option<String> {
     let name = comment.path.display();
-    let bytes = match read_regular(&ctx.path(&comment.path), LARGEST) {
+    let bytes = match read_regular(&ctx.path(&comment.path), MAX_FILE) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Some(format!("there is no file `{name}`"));

@@ -1,4 +1,4 @@
-//! `search`: lines, files or definitions, in one tool (P-09).
+//! [`Search`] (`search`): finds lines, files or definitions, in one tool.
 use crate::{
     FindSettings,
     examples::examples_for,
@@ -84,7 +84,7 @@ impl Tool for Search {
     }
 }
 
-/// What is looked for. A lone `type` that is none is the expression: `search -t "pattern" path` (P-28).
+/// What to look for. A lone `type` that is not a kind is the expression: `search -t "pattern" path`.
 fn meant(args: &Args) -> Result<(Kind, String), ToolError> {
     let kind = args.kind.as_ref().map(|kind| {
         let kind = serde_json::Value::from(kind.as_str());
@@ -115,7 +115,7 @@ fn search(ctx: &ToolContext, args: Args, settings: &FindSettings) -> Result<Tool
     }
 }
 
-/// By a pattern, or by a part of the path in any case.
+/// Matches by a pattern, or by a part of the path, ignoring case.
 fn files(ctx: &ToolContext, path: &Path, query: &str, page: Page) -> Result<ToolOutput, ToolError> {
     let rules = Rules { hidden: pattern::asks_for_hidden(query), ..Rules::default() };
     if pattern::is_pattern(query) {

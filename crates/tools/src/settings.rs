@@ -1,4 +1,4 @@
-//! What a profile may set.
+//! [`Settings`]: what a profile may set.
 use haft_core::{Clip, Keep, Presentation, Skill, Start};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ pub struct Settings {
     pub offer: Vec<String>,
     /// Treats a call of any other built-in tool as one of a tool that does not exist.
     pub only_offered: bool,
-    /// Names and descriptions that models are told in place of the tool's own, by tool.
+    /// Names and descriptions that models are told in place of the tool's own, by tool.
     #[schemars(with = "std::collections::BTreeMap<String, Presentation>")]
     pub present: IndexMap<String, Presentation>,
     /// Settings of `read`.
@@ -27,7 +27,7 @@ pub struct Settings {
     pub publish: PublishSettings,
     /// Settings of the tools that look for things: `list`, `glob`, `grep`, `search`, `navigate`.
     pub find: FindSettings,
-    /// What `skill` gives; no profile's affair.
+    /// Settings of `skill`; profiles do not set them.
     #[serde(skip)]
     pub skills: Vec<Skill>,
 }
@@ -59,10 +59,9 @@ impl Default for Settings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadSettings {
-    /// Puts its number before each line, and notes what is not shown. If not, the content is given as it
-    /// is.
+    /// Puts its number before each line, and notes what is not shown. If not, the content is given as it is.
     pub numbered: bool,
-    /// Puts the name of the file above it, also where there is only one (C-42).
+    /// Puts the name of the file above it, also where there is only one.
     pub header: bool,
     /// Maximum lines of one call.
     pub lines: u64,
@@ -88,7 +87,7 @@ impl ReadSettings {
         self.max_characters.unwrap_or(self.max_bytes)
     }
 
-    /// The same settings with so much room.
+    /// The same settings with this much room.
     pub(crate) fn with_room(&self, room: usize) -> Self {
         let max_characters = self.max_characters.map(|_| room);
         Self { max_bytes: room, max_characters, ..self.clone() }
@@ -119,19 +118,19 @@ impl ReadSettings {
 pub struct EditSettings {
     /// What to replace if the text occurs more than once and the call does not say.
     pub occurrence: Occurrence,
-    /// Requires blanks and typographic quotes to match exactly. If not, and there is no exact match, `edit` takes
-    /// the only place that differs in nothing else.
+    /// Requires blanks and typographic quotes to match exactly. If not, and there is no exact match, `edit` takes the
+    /// only place that differs in nothing else.
     pub exact: bool,
 }
 
-/// What is replaced where a text occurs more than once.
+/// What is replaced where a text occurs more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Occurrence {
     /// Nothing: the model has to say which one it means.
     #[default]
     Unique,
-    /// The first.
+    /// The first.
     First,
     /// Every one.
     All,
@@ -168,8 +167,8 @@ pub enum OnTimeout {
 }
 
 impl Default for BashSettings {
-    /// 120 and 600 seconds, then it goes on in the background; for each of the two streams half of 2,000 lines
-    /// and 50,000 bytes.
+    /// 120 and 600 seconds, then it goes on in the background; for each of the two streams half of 2,000 lines and
+    /// 50,000 bytes.
     fn default() -> Self {
         let clip = Clip { lines: 1_000, bytes: 25_000, ..Clip::default() };
         Self {
@@ -215,10 +214,11 @@ pub struct PublishSettings {
     pub repository: Option<String>,
     /// Branch that pull requests are for; else the remote's default branch, `main` or `master`.
     pub base: Option<String>,
-    /// What the work began with: what was there before is not a work. It comes from whoever assembles the tools.
+    /// The state at the start of the work: changes made before do not count as work. Set by the program, not from a
+    /// file.
     #[serde(skip)]
     pub start: Option<Start>,
-    /// Who may write there. It comes from whoever assembles the tools, never from a file.
+    /// The token for writing there. Set by the program, never from a file.
     #[serde(skip)]
     pub token: Option<String>,
 }

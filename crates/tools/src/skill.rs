@@ -1,4 +1,4 @@
-//! `skill`: the text of a skill, and which files lie beside it.
+//! [`ReadSkill`] (`skill`): returns the text of a skill, and the names of the files beside it.
 use haft_core::{
     Aliases, Effect, Skill, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput, schema::nearest,
 };
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 pub(crate) struct ReadSkill(pub(crate) Vec<Skill>);
 
-/// So many of its files are named.
+/// Maximum files of a skill that are listed.
 const MAX_FILES: usize = 200;
 
-/// Files lie at most so many folders below a skill.
+/// Maximum depth of files below a skill.
 const MAX_DEPTH: usize = 6;
 
 /// Get the instructions of a skill.
@@ -57,7 +57,7 @@ impl ReadSkill {
     }
 }
 
-/// What to call `read` with.
+/// The path to call `read` with.
 fn beside(skill: &Skill, files: &[PathBuf], workspace: &Path) -> String {
     if files.is_empty() {
         return String::new();
@@ -67,7 +67,7 @@ fn beside(skill: &Skill, files: &[PathBuf], workspace: &Path) -> String {
     format!("\n\nFiles of this skill:{}", names.collect::<String>())
 }
 
-/// The regular files of `folder` but `SKILL.md`, by name, relative to it. No link is followed.
+/// The regular files of `folder` except `SKILL.md`, by name, relative to it. Follows no link.
 fn files_in(folder: &Path) -> Vec<PathBuf> {
     let walk = ignore::WalkBuilder::new(folder)
         .standard_filters(false)

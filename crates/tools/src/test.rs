@@ -1,4 +1,4 @@
-//! `test`: runs a project's tests and says which failed, where and why.
+//! [`Test`] (`test`): runs a project's tests and says which failed, where and why.
 use crate::examples::examples_for;
 use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use haft_sandbox::{Exit, Finished, Program};
@@ -54,8 +54,8 @@ impl Tool for Test {
         ],
     };
 
-    /// Which command it is depends on the files there; where the call does not say, it goes by the tool's own name. It
-    /// runs in the folder of the tests, or in one around it that lies in the workspace as well.
+    /// The command depends on the project's files; without a `framework` the policy sees the tool's own name. It runs
+    /// in the folder of the tests, or in one around it inside the workspace.
     fn effects(&self, args: &Args, _: &Path) -> Vec<Effect> {
         let words = args.framework.map_or("test", Framework::words).to_owned();
         let path = args.path.as_ref().map(|path| path.display().to_string());
@@ -72,7 +72,7 @@ impl Tool for Test {
             crate::files::blocking(move || detect::command(&root, &start, framework, filter.as_deref()))
                 .await?;
         ctx.progress(format!("{} …\n", command.line()));
-        let limit = args.timeout.filter(|seconds| *seconds > 0).unwrap_or(TIMEOUT).min(LONGEST);
+        let limit = args.timeout.filter(|seconds| *seconds > 0).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
         let finished = run(&command, limit, ctx).await?;
         if finished.exit == Exit::TimedOut {
             return Err(timed_out(&command, &finished, limit));
@@ -87,14 +87,14 @@ impl Tool for Test {
     }
 }
 
-/// Seconds, where the call does not say.
-const TIMEOUT: u64 = 300;
+/// Timeout in seconds, if the call sets none.
+const DEFAULT_TIMEOUT: u64 = 300;
 
-/// Seconds, whatever the call says.
-const LONGEST: u64 = 1_800;
+/// Maximum timeout in seconds.
+const MAX_TIMEOUT: u64 = 1_800;
 
-/// Results of every single test in many words: more of it than of other output must be kept.
-const CAPTURE: usize = 32 << 20;
+/// Maximum bytes of output: results of every single test take more than other output.
+const MAX_CAPTURE: usize = 32 << 20;
 
 fn refuse_options(args: &Args) -> Result<(), ToolError> {
     let path = args.path.as_ref().map(|path| path.to_string_lossy().into_owned());
@@ -118,7 +118,7 @@ async fn run(command: &Command, seconds: u64, ctx: &ToolContext) -> Result<Finis
         folder: command.folder.clone(),
         environment: environment(&ctx.access.environment),
         timeout: Some(Duration::from_secs(seconds)),
-        capture: CAPTURE,
+        capture: MAX_CAPTURE,
         confinement: ctx.access.confinement.clone(),
     };
     let words = command.framework.prints_words();

@@ -1,4 +1,4 @@
-//! `todo`: the list of what is to be done, as the model sees it. It lives in the conversation and nowhere else.
+//! [`Todo`] (`todo`): the list of steps, as the model sees it. It lives only in the conversation.
 use crate::examples::examples_for;
 use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `triage`: what kind of issue it is, how bad, and where to look, as data.
+//! [`Triage`] (`triage`): returns what kind of issue it is, how bad, and where to look, as data.
 use haft_core::{Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The files under a folder, walked by all cores at once, without what `.gitignore` and its like leave out.
+//! [`walk`]: visits the files under a folder on all cores at once, without what `.gitignore` and its like leave out.
 use crate::{files::Place, watch::Watch};
 use haft_core::{ToolContext, ToolError, ToolErrorKind};
 use ignore::{WalkBuilder, WalkState, types::Types};
@@ -15,13 +15,13 @@ use std::{
     thread,
 };
 
-/// Where something is looked for: a folder, or a single file.
+/// Where to search: a folder, or a single file.
 pub(crate) struct Root {
-    /// As the model may call it. Empty for the workspace.
+    /// Its path for the model. Empty for the workspace.
     pub(crate) name: PathBuf,
-    /// Where it lies.
+    /// Its real path.
     pub(crate) real: PathBuf,
-    /// The same with links followed, as rules about reading know it.
+    /// The same with links followed, for the rules about reading.
     resolved: PathBuf,
     pub(crate) is_file: bool,
 }
@@ -43,7 +43,7 @@ impl Root {
         Ok(Self { name, real, resolved, is_file: found.is_file() })
     }
 
-    /// As [`Root::new`], where only a folder will do.
+    /// Like [`Root::new`], but only for a folder.
     pub(crate) fn folder(ctx: &ToolContext, path: &Path, verb: &str) -> Result<Self, ToolError> {
         let root = Self::new(ctx, path, verb)?;
         if !root.is_file {
@@ -53,7 +53,7 @@ impl Root {
         Err(ToolError::new(ToolErrorKind::User, why).hint("name its folder, or look into it with `read`"))
     }
 
-    /// How the model may call what lies at `below` under this root.
+    /// The path for the model of what lies at `below` under this root.
     pub(crate) fn called(&self, below: &Path) -> String {
         shown(&if below.as_os_str().is_empty() { self.name.clone() } else { self.name.join(below) })
     }
@@ -71,7 +71,7 @@ impl Root {
         below(&self.real, path)
     }
 
-    /// Whether a walk may come to a file or folder at a path below this root. `left_out` counts those that it may not.
+    /// Whether a walk may visit a file or folder at a path below this root. `left_out` counts those that it may not.
     fn admits(&self, ctx: &ToolContext, left_out: Arc<AtomicU64>) -> impl Fn(&Path, bool) -> bool + use<> {
         let (readable, real, resolved) = (ctx.readable.clone(), self.real.clone(), self.resolved.clone());
         let is_everything = readable.is_everything();
@@ -107,19 +107,19 @@ pub(crate) fn shown(path: &Path) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
-/// What is left out on the way.
+/// What the walk leaves out.
 #[derive(Clone, Default)]
 pub(crate) struct Rules {
-    /// Takes in names that begin with a dot.
+    /// Includes names that begin with a dot.
     pub(crate) hidden: bool,
-    /// Takes in what `.gitignore` and `.ignore` name.
+    /// Includes what `.gitignore` and `.ignore` name.
     pub(crate) ignored: bool,
     /// Kinds of files, by their extension.
     pub(crate) types: Option<Types>,
 }
 
 impl Rules {
-    /// What to say where nothing was found.
+    /// The note if nothing was found.
     pub(crate) fn note(&self) -> &'static str {
         match (self.hidden, self.ignored) {
             (true, true) => "",
@@ -128,8 +128,8 @@ impl Rules {
         }
     }
 
-    /// A walk that follows no links and knows no settings of a person (`core.excludesFile`, `.git/info/exclude`): the
-    /// same tree gives the same files. What may not be read is left out.
+    /// A walk that follows no links and ignores the user's settings (`core.excludesFile`, `.git/info/exclude`): the
+    /// same tree gives the same files. Leaves out what may not be read.
     pub(crate) fn walker(&self, root: &Root, watch: &Watch<'_>) -> WalkBuilder {
         let obeys = !self.ignored && root.real.ancestors().all(has_sound_rules);
         let mut walker = WalkBuilder::new(&root.real);
@@ -159,22 +159,23 @@ impl Rules {
     }
 }
 
-/// A longer list of rules nobody wrote.
-const LONGEST_RULES: u64 = 4 * 1024 * 1024;
+/// Maximum bytes of a list of rules.
+const MAX_RULES: u64 = 4 * 1024 * 1024;
 
-/// The walk opens these by itself, and would wait for ever where one of them is a pipe or an endless device.
+/// Checks the lists of rules: the walk opens them by itself, and would block forever if one of them is a pipe or an
+/// endless device.
 fn has_sound_rules(folder: &Path) -> bool {
     [".gitignore", ".ignore"].iter().all(|name| match fs::metadata(folder.join(name)) {
-        Ok(found) => found.is_dir() || found.is_file() && found.len() <= LONGEST_RULES,
+        Ok(found) => found.is_dir() || found.is_file() && found.len() <= MAX_RULES,
         Err(_) => true,
     })
 }
 
-/// More threads than this only wait for each other.
-const MOST_THREADS: usize = 12;
+/// Maximum threads: more would only wait for each other.
+const MAX_THREADS: usize = 12;
 
 /// Calls a visitor with each regular file: where it lies, and its path below the root. `visitor` is called once for
-/// each thread. Order is left to chance. Ends early when the call is stopped.
+/// each thread. The order is random. Ends early when the call is stopped.
 pub(crate) fn walk<V>(root: &Root, rules: &Rules, watch: &Watch<'_>, visitor: impl Fn() -> V)
 where
     V: FnMut(&Path, &Path) + Send,
@@ -182,7 +183,7 @@ where
     if root.is_file {
         return visitor()(&root.real, Path::new(""));
     }
-    let threads = thread::available_parallelism().map_or(2, usize::from).clamp(2, MOST_THREADS);
+    let threads = thread::available_parallelism().map_or(2, usize::from).clamp(2, MAX_THREADS);
     rules.walker(root, watch).threads(threads).build_parallel().run(|| {
         let mut visit = visitor();
         Box::new(move |entry| {

@@ -1,4 +1,4 @@
-//! An eye on a long search: whether it is still wanted, how far it is, and what it could not read.
+//! [`Watch`]: follows a long search: whether it was stopped, how far it is, and what it could not read.
 use haft_core::{ToolContext, ToolError, ToolErrorKind};
 use std::{
     io,
@@ -12,27 +12,35 @@ use std::{
 pub(crate) struct Watch<'a> {
     pub(crate) ctx: &'a ToolContext,
     began: Instant,
-    /// Milliseconds after the beginning, when the next word is due.
+    /// When the next progress update is due, in milliseconds after the start.
     next: AtomicU64,
     /// Files that were looked at.
     pub(crate) files: AtomicU64,
-    /// What was found in them.
+    /// Results that were found in them.
     pub(crate) found: AtomicU64,
     unreadable: Arc<AtomicU64>,
     /// Files and folders that rules do not let the call read.
     forbidden: Arc<AtomicU64>,
 }
 
-/// Between two words to whoever watches, in milliseconds (C-66).
-const EVERY: u64 = 1_000;
+/// Time between two progress updates, in milliseconds.
+const UPDATE_INTERVAL: u64 = 1_000;
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(ctx: &'a ToolContext) -> Self {
         let (files, found, unreadable, forbidden) = Default::default();
-        Self { ctx, began: Instant::now(), next: AtomicU64::new(EVERY), files, found, unreadable, forbidden }
+        Self {
+            ctx,
+            began: Instant::now(),
+            next: AtomicU64::new(UPDATE_INTERVAL),
+            files,
+            found,
+            unreadable,
+            forbidden,
+        }
     }
 
-    /// Whether anybody still waits for the result. Says now and then how far the search is.
+    /// Whether the search should go on. Sends a progress update now and then.
     pub(crate) fn goes_on(&self) -> bool {
         if is_due(&self.next, self.began.elapsed()) {
             let (files, found) = (self.files.load(Relaxed), self.found.load(Relaxed));
@@ -41,7 +49,7 @@ impl<'a> Watch<'a> {
         !self.ctx.cancel.is_cancelled()
     }
 
-    /// Counts what a walk could not enter. What vanished meanwhile is not missed.
+    /// Counts what a walk could not enter. Ignores what was removed meanwhile.
     pub(crate) fn could_not_read(&self, error: &ignore::Error) {
         if error.io_error().is_none_or(|error| error.kind() != io::ErrorKind::NotFound) {
             self.unreadable.fetch_add(1, Relaxed);
@@ -55,7 +63,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Counts for whoever cannot borrow this.
+    /// The counter, for callers that cannot borrow this.
     pub(crate) fn counter(&self) -> Arc<AtomicU64> {
         self.unreadable.clone()
     }
@@ -69,7 +77,7 @@ impl<'a> Watch<'a> {
         self.unreadable.load(Relaxed)
     }
 
-    /// The error of a search that was stopped in the middle: half a result is none.
+    /// The error of a search that was stopped in the middle: half a result is useless.
     pub(crate) fn done(&self) -> Result<(), ToolError> {
         if self.ctx.cancel.is_cancelled() {
             return Err(ToolError::new(ToolErrorKind::System, "the search was stopped"));
@@ -77,7 +85,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// What a reader should know beside the results, each on its own line.
+    /// Notes on the results, each on its own line.
     pub(crate) fn note(&self) -> String {
         let unreadable = match self.unreadable() {
             0 => String::new(),
@@ -88,7 +96,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// What to say of files and folders that rules do not let a call read.
+/// The note on files and folders that rules do not let a call read.
 pub(crate) fn not_allowed(number: u64) -> String {
     match number {
         0 => String::new(),
@@ -97,10 +105,10 @@ pub(crate) fn not_allowed(number: u64) -> String {
     }
 }
 
-/// True once for each time that a word is due, whatever thread asks.
+/// True once for each due update, whatever thread asks.
 fn is_due(next: &AtomicU64, elapsed: Duration) -> bool {
     let (now, at) = (elapsed.as_millis() as u64, next.load(Relaxed));
-    now >= at && next.compare_exchange(at, now + EVERY, Relaxed, Relaxed).is_ok()
+    now >= at && next.compare_exchange(at, now + UPDATE_INTERVAL, Relaxed, Relaxed).is_ok()
 }
 
 /// Reads until the search is stopped.
@@ -122,7 +130,7 @@ mod tests {
     // C-28, C-66
     #[test]
     fn a_word_is_due_every_second_and_only_once() {
-        let next = AtomicU64::new(EVERY);
+        let next = AtomicU64::new(UPDATE_INTERVAL);
         let due = [0, 999, 1_000, 1_001, 1_999, 2_500, 3_499, 3_500];
         let said = due.map(|at| is_due(&next, Duration::from_millis(at)));
         assert_eq!(said, [false, false, true, false, false, true, false, true]);

@@ -1,4 +1,4 @@
-//! `write`: a whole file at once.
+//! [`WriteFile`] (`write`): writes a whole file at once.
 use crate::{
     examples::examples_for,
     files::{Place, blocking},
@@ -39,7 +39,7 @@ impl Tool for WriteFile {
     }
 }
 
-/// Makes `content` the whole of the file.
+/// Replaces the whole content of the file.
 pub(crate) fn write(place: &Place, content: &str) -> Result<ToolOutput, ToolError> {
     place.write(content.as_bytes())?;
     let (path, written) = (place.name.display().to_string(), content.len());

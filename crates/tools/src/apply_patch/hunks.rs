@@ -1,4 +1,4 @@
-//! Hunks applied to the bytes of a file.
+//! [`Patched`]: applies hunks to the bytes of a file.
 use super::{
     lines::Lines,
     parse::{Hunk, Line},
@@ -12,7 +12,7 @@ pub(crate) struct Patched {
     pub(crate) lines: Vec<usize>,
 }
 
-/// A hunk that stands nowhere.
+/// A hunk whose lines are not in the file.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Unplaced {
     /// Which hunk, counted from 0.
@@ -23,8 +23,8 @@ pub(crate) struct Unplaced {
     pub(crate) above: bool,
 }
 
-/// Every byte of a line that a hunk keeps stays, its end included. A line that is added ends as the first one of
-/// the file does, also where it is the last.
+/// Applies the hunks. Every byte of a line that a hunk keeps stays, its end included. An added line ends as the first
+/// one of the file does, even if it is the last.
 pub(crate) fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Patched, Unplaced> {
     let file = Lines::of(content);
     let mut patched = Patched { content: file.mark.to_vec(), lines: Vec::new() };
@@ -101,7 +101,7 @@ impl Patched {
         at
     }
 
-    /// What comes after a last line without an end gives it one.
+    /// Adds a line end to a last line without one, if a line comes after it.
     fn end_line(&mut self, file: &Lines<'_>) {
         let said = &self.content[file.mark.len()..];
         if said.last().is_some_and(|last| !matches!(last, b'\n' | b'\r')) {

@@ -1,4 +1,4 @@
-//! A file by its lines, each with its own end, and where a run of lines stands in it.
+//! [`Lines`]: a file by its lines, each with its own end, and where a run of lines occurs in it.
 use crate::edit::fold::folded;
 
 /// A line end is `\n`, `\r\n` or a lone `\r`; the last line may have none.
@@ -6,7 +6,7 @@ pub(crate) struct Lines<'a> {
     /// A byte order mark, which is not part of the first line.
     pub(crate) mark: &'a [u8],
     pub(crate) lines: Vec<FileLine<'a>>,
-    /// The first line end of the file: what is added gets it.
+    /// The first line end of the file; added lines get it.
     pub(crate) end: &'a [u8],
 }
 
@@ -16,11 +16,12 @@ pub(crate) struct FileLine<'a> {
     pub(crate) whole: &'a [u8],
 }
 
-const MARK: &[u8] = b"\xef\xbb\xbf";
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl<'a> Lines<'a> {
     pub(crate) fn of(content: &'a [u8]) -> Self {
-        let (mark, mut rest) = content.split_at(if content.starts_with(MARK) { MARK.len() } else { 0 });
+        let (mark, mut rest) =
+            content.split_at(if content.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 });
         let mut lines = Vec::new();
         while !rest.is_empty() {
             let text = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
@@ -38,9 +39,9 @@ impl<'a> Lines<'a> {
         Self { mark, lines, end }
     }
 
-    /// The first place from line `from` on (counted from 0) where `wanted` stands. What matches exactly is
-    /// preferred to what matches but for trailing blanks, this to what differs in other blanks around lines, and
-    /// this to what differs in typographic marks.
+    /// The first place from line `from` on (counted from 0) where `wanted` occurs. An exact match is preferred to one
+    /// that differs in trailing blanks, that one to a match that differs in other blanks around lines, and that one to
+    /// a match that differs in typographic marks.
     pub(crate) fn find(&self, wanted: &[&str], from: usize, at_end: bool) -> Option<usize> {
         let last = self.lines.len().checked_sub(wanted.len())?;
         let from = if at_end { last.max(from) } else { from };

@@ -1,4 +1,4 @@
-//! The text of a patch.
+//! [`parse`]: reads the text of a patch.
 //!
 //! ```text
 //! patch     = [ "*** Begin Patch" ] operation+ [ "*** End Patch" ]      both or neither
@@ -12,12 +12,13 @@
 //!           | ""          an empty line that stays
 //! ```
 //!
-//! An *anchor* is a line of the file somewhere above the hunk. Forgiven are: a shell command, a heredoc or a code fence
-//! around the patch, blanks around markers, blank lines between operations, and the line numbers of a unified diff behind `@@`.
+//! An *anchor* is a line of the file somewhere above the hunk. The parser accepts a shell command, a heredoc or a code
+//! fence around the patch, blanks around markers, blank lines between operations, and the line numbers of a unified
+//! diff behind `@@`.
 use super::wrapped::{BEGIN, END, Numbered, script, unwrap};
 use std::path::{Path, PathBuf};
 
-/// What is to be done with one file.
+/// What to do with one file.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Operation {
     pub(crate) path: PathBuf,
@@ -41,7 +42,7 @@ impl Operation {
     }
 }
 
-/// Neighboring lines of a file, and what becomes of them.
+/// Neighboring lines of a file, and how they change.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Hunk {
     /// Its first line in the patch, counted from 1.
@@ -67,7 +68,7 @@ impl Line {
     }
 }
 
-/// What is wrong with a patch.
+/// Why a patch is invalid.
 #[derive(Debug, PartialEq)]
 pub(crate) struct BadPatch {
     /// Where, counted from 1; `None` for the whole.
@@ -101,7 +102,7 @@ pub(crate) fn parse(patch: &str) -> Result<Vec<Operation>, BadPatch> {
     Ok(operations)
 }
 
-/// What stands between the markers, and the folder that it counts from if a command says one.
+/// The text between the markers, and the folder that a command changed to, if it did.
 fn body(patch: &str) -> Result<(Vec<Numbered<'_>>, Option<PathBuf>), BadPatch> {
     let returns = patch.matches('\n').count() == patch.matches("\r\n").count();
     let bare = |line| if returns { str::strip_suffix(line, '\r').unwrap_or(line) } else { line };
@@ -139,7 +140,7 @@ fn is_header(line: &str) -> bool {
 }
 
 struct Parser<'a> {
-    /// Those to come.
+    /// The lines that are not read yet.
     lines: &'a [Numbered<'a>],
 }
 
@@ -150,7 +151,7 @@ impl<'a> Parser<'a> {
         Some(*first)
     }
 
-    /// The next line, if it is none that begins an operation.
+    /// The next line, unless it begins an operation.
     fn next_inside(&mut self) -> Option<Numbered<'a>> {
         let (_, line) = self.lines.first()?;
         if is_header(line) { None } else { self.next() }
@@ -205,7 +206,7 @@ impl<'a> Parser<'a> {
 
     fn hunks(&mut self) -> Result<Vec<Hunk>, BadPatch> {
         let mut hunks: Vec<Hunk> = Vec::new();
-        // A hunk is open until the next one begins.
+        // A hunk ends where the next one begins.
         let mut open = false;
         while let Some((number, line)) = self.next_inside() {
             if let Some(anchor) = line.strip_prefix("@@") {

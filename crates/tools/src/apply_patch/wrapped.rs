@@ -1,18 +1,18 @@
-//! What is put around a patch where it is handed to a shell, or shown in a text: `bash -lc '…'` or the list of its words, a
-//! heredoc, quotes, a code fence.
+//! [`unwrap`]: removes what surrounds a patch that is passed to a shell or shown in a text: `bash -lc '…'` or the list
+//! of its words, a heredoc, quotes, a code fence.
 use std::{borrow::Cow, path::PathBuf};
 
 pub(super) const BEGIN: &str = "*** Begin Patch";
 pub(super) const END: &str = "*** End Patch";
 
-/// A line of the patch behind its number.
+/// A line of the patch with its number.
 pub(super) type Numbered<'a> = (usize, &'a str);
 
-/// Shells, and the flags behind which a script stands.
+/// Shells, and the flags that a script follows.
 const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
 const FLAGS: [&str; 3] = ["-lc", "-c", "-cl"];
 
-/// The script in a command such as `bash -lc '…'` or `["bash", "-lc", "…"]`; else the text as it is.
+/// Returns the script in a command such as `bash -lc '…'` or `["bash", "-lc", "…"]`; otherwise the text as it is.
 pub(super) fn script(text: &str) -> Cow<'_, str> {
     let bare = text.trim();
     if bare.starts_with('[')
@@ -31,7 +31,7 @@ pub(super) fn script(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What stands in the quotes that are around all of a word.
+/// Returns the text inside the quotes that surround a whole word.
 fn quoted(word: &str) -> Option<String> {
     let word = word.trim();
     let quote = word.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
@@ -42,7 +42,7 @@ fn quoted(word: &str) -> Option<String> {
     })
 }
 
-/// Within `"…"` a `\` takes the meaning from these.
+/// Removes the `\\` that escape characters within `"…"`.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -55,7 +55,8 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// Takes off the lines, or the parts of them, that are not the patch. Returns the folder that the command changed to first.
+/// Removes the lines, or the parts of them, that are not the patch. Returns the folder that the command changed to
+/// first.
 pub(super) fn unwrap(lines: &mut Vec<Numbered<'_>>) -> Option<PathBuf> {
     let (first, last) = (lines.first()?.1, lines.last()?.1);
     let is_fence = first.trim_start().starts_with("```") && last.trim() == "```";
@@ -83,7 +84,7 @@ fn ends_heredoc(first: &str, last: &str) -> bool {
         .is_some_and(|(_, word)| word.trim_start_matches('-').trim().trim_matches(['\'', '"']) == last.trim())
 }
 
-/// Of `cd FOLDER && apply_patch …`.
+/// The folder in `cd FOLDER && apply_patch …`.
 fn folder(command: &str) -> Option<PathBuf> {
     let (folder, _) = command.trim_start().strip_prefix("cd ")?.split_once(['&', ';'])?;
     Some(PathBuf::from(folder.trim().trim_matches(['\'', '"'])))

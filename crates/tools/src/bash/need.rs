@@ -1,4 +1,5 @@
-//! What a command asks for that a confined one does not have, and how one that failed for want of it is told to ask.
+//! [`Need`]: what a command asks for that a confined one does not have, and how a command that failed without it is
+//! told to ask.
 use haft_core::{Effect, Execution, Host, Network};
 use haft_sandbox::Unreached;
 use serde::Deserialize;
@@ -31,7 +32,7 @@ impl TryFrom<String> for Need {
     }
 }
 
-/// What `command`, which could be confined, would touch with these needs.
+/// The effects of `command`, which could be confined, with these needs.
 pub(super) fn effects(command: Effect, needs: &[Need]) -> Vec<Effect> {
     let hosts = needs.iter().filter_map(|need| match need {
         Need::Host(host) => Some(Effect::Network(host.to_string())),
@@ -39,7 +40,7 @@ pub(super) fn effects(command: Effect, needs: &[Need]) -> Vec<Effect> {
     });
     let has = |need: &Need| needs.contains(need);
     match (has(&Need::Live), has(&Need::Network)) {
-        // In the background it is kept to its workspace, and to what else it asks for.
+        // In the background it is confined to its workspace, and to what else it asks for.
         (true, network) => match command {
             Effect::Execute(execution) if execution.lasting => {
                 let command = Effect::Execute(Execution { network, ..execution });
@@ -52,38 +53,38 @@ pub(super) fn effects(command: Effect, needs: &[Need]) -> Vec<Effect> {
     }
 }
 
-/// What programs say that did not reach a server.
-const NO_NETWORK: [&str; 9] = [
+/// Errors of programs that did not reach a server.
+const NETWORK_ERRORS: [&str; 9] = [
     "network is unreachable",
     "could not resolve",
     "couldn't resolve",
     "name resolution",
     "name or service not known",
     "no such host",
-    // A blank before it: `FileNotFoundError` is another matter.
+    // With a blank before it: `FileNotFoundError` is something else.
     " enotfound",
     "eai_again",
     "failed to connect",
 ];
 
-/// What they say that may not write somewhere.
-const READ_ONLY: [&str; 2] = ["read-only file system", "erofs"];
+/// Errors of programs that may not write somewhere.
+const READ_ONLY_ERRORS: [&str; 2] = ["read-only file system", "erofs"];
 
-/// What they say that write more than they may (EFBIG).
-const TOO_LARGE: [&str; 2] = ["file too large", "file size limit exceeded"];
+/// Errors of programs that exceed a file size limit (EFBIG).
+const FILE_SIZE_ERRORS: [&str; 2] = ["file too large", "file size limit exceeded"];
 
-/// What they say where no room is left for what they write (ENOSPC, EDQUOT).
-const FULL: [&str; 4] = ["no space left on device", "enospc", "disk quota exceeded", "edquot"];
+/// Errors of programs that have no space left (ENOSPC, EDQUOT).
+const DISK_FULL_ERRORS: [&str; 4] = ["no space left on device", "enospc", "disk quota exceeded", "edquot"];
 
-/// What they say that may not have more memory (ENOMEM).
-const NO_MEMORY: [&str; 6] =
+/// Errors of programs that cannot get more memory (ENOMEM).
+const MEMORY_ERRORS: [&str; 6] =
     ["cannot allocate memory", "out of memory", "memoryerror", "memory allocation of", "bad_alloc", "enomem"];
 
-/// What a view does not let a user who is not root do: rename a folder that was there before (EXDEV).
-const ACROSS: [&str; 2] = ["cross-device", "exdev"];
+/// Errors of programs that a view does not let a user other than root do something: rename an existing folder (EXDEV).
+const CROSS_DEVICE_ERRORS: [&str; 2] = ["cross-device", "exdev"];
 
-/// What they say that miss a file (ENOENT).
-const MISSING: [&str; 2] = ["no such file or directory", "enoent"];
+/// Errors of programs that miss a file (ENOENT).
+const MISSING_FILE_ERRORS: [&str; 2] = ["no such file or directory", "enoent"];
 
 const FULL_HINT: &str = "[the disk is full on which commands keep what they change, or `/tmp` is: see `df -h`; files \
     that the command wrote may be cut short]";
@@ -97,14 +98,14 @@ pub(super) struct Ended<'a> {
     pub(super) said: &'a str,
     pub(super) has_failed: bool,
     pub(super) unreached: &'a [Unreached],
-    /// What the person lets commands have.
+    /// What the user lets commands have.
     pub(super) network: &'a Network,
     /// Bytes that each of its processes may have, where that is limited.
     pub(super) memory: Option<u64>,
 }
 
 impl Ended<'_> {
-    /// Where it failed for want of something, how to ask for that.
+    /// If it failed because something is missing, how to ask for that.
     pub(super) fn want(&self) -> Option<String> {
         if !self.unreached.is_empty() {
             return Some(self.hosts());
@@ -114,27 +115,27 @@ impl Ended<'_> {
         }
         let said = self.said.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        let (what, need) = if has(&NO_NETWORK) {
+        let (what, need) = if has(&NETWORK_ERRORS) {
             let why = "there is no network for commands".to_owned();
             let need = self.host().map_or("network:HOST".into(), |host| format!("network:{host}"));
             match self.network.refusal(need.strip_prefix("network:")) {
                 Some(refusal) => return Some(format!("[{refusal}]")),
                 None => (why, need),
             }
-        } else if has(&READ_ONLY) {
+        } else if has(&READ_ONLY_ERRORS) {
             ("commands write in the workspace and in /tmp only".into(), "live".into())
-        } else if has(&TOO_LARGE) {
+        } else if has(&FILE_SIZE_ERRORS) {
             return Some("[commands may not write files this large (`[commands] file_size`)]".into());
-        } else if has(&FULL) {
+        } else if has(&DISK_FULL_ERRORS) {
             return Some(FULL_HINT.into());
-        } else if let (Some(bytes), true) = (self.memory, has(&NO_MEMORY)) {
+        } else if let (Some(bytes), true) = (self.memory, has(&MEMORY_ERRORS)) {
             let most = bytes >> 20;
             return Some(format!(
                 "[each process of a command may use {most} MB of memory (`[commands] memory`)]"
             ));
-        } else if has(&ACROSS) {
+        } else if has(&CROSS_DEVICE_ERRORS) {
             ("this folder cannot be renamed in a view of the workspace".into(), "live".to_owned())
-        } else if has(&MISSING) && self.misses_machines_tmp() {
+        } else if has(&MISSING_FILE_ERRORS) && self.misses_machines_tmp() {
             (
                 "commands have a `/tmp` of their own and do not see what lies in the machine's".into(),
                 "live".into(),
@@ -145,16 +146,18 @@ impl Ended<'_> {
         Some(asking(&what, &[need]))
     }
 
-    /// Whether something is missing in `/tmp` that is none of the workspace.
+    /// Whether a file outside the workspace is missing in `/tmp`.
     fn misses_machines_tmp(&self) -> bool {
-        let lines =
-            self.said.lines().filter(|line| MISSING.iter().any(|word| line.to_lowercase().contains(word)));
+        let lines = self
+            .said
+            .lines()
+            .filter(|line| MISSING_FILE_ERRORS.iter().any(|word| line.to_lowercase().contains(word)));
         let words = lines.flat_map(|line| line.split([' ', '\'', '"', '(', ')', ',', ';', '`']));
         let mut paths = words.map(|word| Path::new(word.trim_end_matches([':', '.'])));
         paths.any(|path| path.starts_with("/tmp") && !path.starts_with(self.workspace))
     }
 
-    /// Those that it asked its proxy for.
+    /// The hosts that it asked its proxy for.
     fn hosts(&self) -> String {
         let (mut whys, mut needs) = (Vec::new(), Vec::new());
         for Unreached { host, why } in self.unreached {
@@ -173,7 +176,7 @@ impl Ended<'_> {
     fn host(&self) -> Option<Host> {
         let address = self.command.split(['\'', '"', ' ']).find_map(|word| word.split_once("://"));
         let named = address.map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
-        let has_failed = |line: &&str| NO_NETWORK.iter().any(|word| line.to_lowercase().contains(word));
+        let has_failed = |line: &&str| NETWORK_ERRORS.iter().any(|word| line.to_lowercase().contains(word));
         let lines = self.said.lines().filter(has_failed);
         let words = lines.flat_map(|line| line.split([' ', '\'', '"', '(', ')', ',', ';']));
         let found = words.map(|word| word.trim_end_matches([':', '.'])).filter(|word| word.contains('.'));

@@ -1,4 +1,4 @@
-//! What a command left, cut to what a model reads.
+//! [`Report`]: what a command printed and how it ended, cut to what a model reads.
 use super::{Limit, need::Ended, screen::as_lines};
 use crate::BashSettings;
 use haft_core::{OUTPUT_FILE, TOTAL_LINES, ToolContext, ToolError, ToolErrorKind, ToolOutput};
@@ -13,7 +13,7 @@ use std::{
 pub(super) struct Report {
     stdout: String,
     stderr: String,
-    /// The file with all of it, where something is left out.
+    /// The file with the whole output, if something is left out.
     whole: Option<PathBuf>,
     truncated: bool,
     /// Lines that it printed.
@@ -22,7 +22,7 @@ pub(super) struct Report {
     /// Whether the command had a view of the workspace.
     confined: bool,
     unreached: Vec<Unreached>,
-    /// What it lacked, and how to ask for that.
+    /// What it was missing, and how to ask for that.
     want: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl Report {
         Self { stdout, stderr, whole, truncated, lines, exit, confined: false, unreached, want: None }
     }
 
-    /// Of a command in a view it is said what it lacked.
+    /// For a command in a view, adds what it was missing.
     pub(super) fn of(self, command: &str, ctx: &ToolContext) -> Self {
         let confined = ctx.access.confinement.is_some();
         let said = format!("{}\n{}", self.stdout, self.stderr);
@@ -86,7 +86,7 @@ impl Report {
         Err(ToolError::new(ToolErrorKind::System, message).hint(hint).details(details))
     }
 
-    /// Standard output, standard error, and how it ended if not well.
+    /// Standard output, standard error, and how the command ended unless it succeeded.
     fn text(&self) -> String {
         let mut parts: Vec<&str> =
             [self.stdout.as_str(), &self.stderr].map(|text| text.trim_end_matches('\n')).into();
@@ -102,7 +102,7 @@ impl Report {
         parts.join("\n") + &end
     }
 
-    /// A-81, C-40, X-13. A signal is told as a shell tells it.
+    /// How the command ended. A signal is written as a shell does.
     fn details(&self) -> Value {
         let code = match self.exit {
             Exit::Code(code) => Some(code),
@@ -129,13 +129,13 @@ fn is_cut(settings: &BashSettings, captured: &Captured) -> bool {
     captured.missing_bytes > 0 || settings.clip.split(&captured.text).missing_bytes > 0
 }
 
-/// Lines that were printed, those that are left out included.
+/// Number of printed lines, including those that are left out.
 fn lines_of(stream: &Captured) -> u64 {
     let is_open = !stream.text.is_empty() && !stream.text.ends_with('\n');
     stream.text.matches('\n').count() as u64 + stream.missing_lines + u64::from(is_open)
 }
 
-/// A file with these texts; none where it cannot be written: the result says then only what is left out.
+/// Writes a file with these texts; `None` if it cannot be written: then the result only says how much is left out.
 fn keep(folder: &Path, texts: &[&str]) -> Option<PathBuf> {
     let (mut file, path) = new_file(folder).ok()?;
     texts.iter().try_for_each(|text| file.write_all(text.as_bytes())).ok()?;

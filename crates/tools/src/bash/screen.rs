@@ -1,6 +1,6 @@
-//! What a program writes to a terminal, as plain lines.
+//! [`as_lines`]: turns what a program writes to a terminal into plain lines.
 
-/// Without the codes that move, color and clear; of a line that was written over, what was written last.
+/// Removes the codes that move, color and clear; of an overwritten line keeps what was written last.
 pub(super) fn as_lines(text: &str) -> String {
     let plain = without_codes(text).replace("\r\n", "\n");
     let written_last =
@@ -8,7 +8,8 @@ pub(super) fn as_lines(text: &str) -> String {
     plain.split('\n').map(written_last).collect::<Vec<_>>().join("\n")
 }
 
-/// Escape sequences by ECMA-48: `ESC [` to a letter, `ESC ]` to BEL or `ESC \`, any other `ESC` with the character behind it.
+/// Removes escape sequences as in ECMA-48: `ESC [` to a letter, `ESC ]` to BEL or `ESC \\`, any other `ESC` with the
+/// character behind it.
 fn without_codes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

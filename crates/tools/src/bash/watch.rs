@@ -1,4 +1,4 @@
-//! A command that runs, and who sees what it prints.
+//! [`Watch`] and [`Running`]: a running command, and where its output goes.
 use haft_core::{JobOutput, ToolContext};
 use haft_sandbox::{Finished, ProcessError, Shell};
 use std::{
@@ -10,12 +10,12 @@ use std::{
 };
 use tokio::time::{Instant, sleep_until};
 
-/// Where the output of a command goes while it runs. All clones are one.
+/// Where the output of a command goes while it runs. Clones share one state.
 #[derive(Clone)]
 pub(super) struct Watch(Arc<Mutex<State>>);
 
 struct State {
-    /// Who watches the call; nobody, once it is over.
+    /// Shows the output to the front-ends that follow the call; `None` once the call is over.
     shown: Option<Shown>,
     output: JobOutput,
     last: Instant,
@@ -24,12 +24,12 @@ struct State {
 type Shown = Arc<dyn Fn(String) + Send + Sync>;
 
 impl Watch {
-    /// Shows the output of a call to whoever watches it.
+    /// Shows the output of a call to the front-ends that follow it.
     pub(super) fn new(ctx: &ToolContext) -> Self {
         Self::of(Some(ctx.on_progress.clone()))
     }
 
-    /// Keeps it for later.
+    /// Keeps the output for later.
     pub(super) fn silent() -> Self {
         Self::of(None)
     }
@@ -39,12 +39,12 @@ impl Watch {
         Self(Arc::new(Mutex::new(State { shown, output, last: Instant::now() })))
     }
 
-    /// What was printed and not read yet.
+    /// The output that was not read yet.
     pub(super) fn output(&self) -> JobOutput {
         self.lock().output.clone()
     }
 
-    /// The call is over, the command is not.
+    /// Ends the display: the call is over, but the command is not.
     pub(super) fn hand_over(&self) -> JobOutput {
         self.lock().shown = None;
         self.output()
@@ -59,8 +59,8 @@ impl Watch {
         }
     }
 
-    /// Why the command should be waited for no longer: it takes longer than `most`, or was silent for so long.
-    /// `None`: it has ended.
+    /// Waits until the command takes longer than `most`, or was silent for `silence`, and returns why. `None`: the
+    /// command has ended.
     pub(super) async fn outlasts(
         &self,
         running: &mut Running,
@@ -92,19 +92,19 @@ impl Watch {
 
 type Ended = Result<Finished, ProcessError>;
 
-/// A command that runs. Dropped, it is killed.
+/// A running command. Killed on drop.
 pub(super) struct Running {
     work: Pin<Box<dyn Future<Output = Ended> + Send>>,
     ended: Option<Ended>,
 }
 
 impl Running {
-    /// Starts when it is first waited for.
+    /// Starts on the first poll.
     pub(super) fn new(shell: Shell, watch: Watch) -> Self {
         Self { work: Box::pin(shell.run(move |chunk| watch.push(chunk))), ended: None }
     }
 
-    /// Waits for the end without taking what came of it.
+    /// Waits for the end without taking the result.
     async fn ended(&mut self) {
         if self.ended.is_none() {
             self.ended = Some(self.work.as_mut().await);

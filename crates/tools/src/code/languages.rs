@@ -1,4 +1,4 @@
-//! The languages that were built in.
+//! [`Language`]: the built-in languages, each with its grammar.
 use std::{
     path::Path,
     sync::{LazyLock, OnceLock},
@@ -21,13 +21,13 @@ impl Language {
         self.grammar.into()
     }
 
-    /// Made when it is first needed: that takes milliseconds.
+    /// Compiled on first use, which takes milliseconds.
     pub(crate) fn query(&self) -> Option<&Query> {
         self.ready.get_or_init(|| Query::new(&self.grammar(), &self.queries.concat()).ok()).as_ref()
     }
 }
 
-/// That of a file, by its extension.
+/// The language of a file, by its extension.
 pub(crate) fn language_of(path: &Path) -> Option<&'static Language> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     LANGUAGES.iter().find(|language| language.extensions.contains(&extension.as_str()))

@@ -1,15 +1,16 @@
-//! Places that are a text but for what models get wrong: typographic marks, blanks at line ends, indentation.
+//! [`alike`]: finds places that differ from a text only in what models get wrong: typographic marks, blanks at line
+//! ends, indentation.
 //!
-//! Looked for only where the text itself is nowhere, and used only where there is one such place.
+//! Used only if the text itself is not in the file, and there is exactly one such place.
 use super::fold::{folded, indent, plainly, signs};
 use std::ops::Range;
 
-/// A larger file is not searched: a miss must be answered within a second.
-const LARGEST: usize = 1024 * 1024;
+/// Maximum bytes of a searched file: a failed search must be answered within a second.
+const MAX_FILE: usize = 1024 * 1024;
 
-/// Where something like `old` stands, and what to put there for `new`.
+/// Where a text like `old` is, and what to put there for `new`.
 pub(crate) fn alike(content: &[u8], old: &str, new: &str) -> Vec<(Range<usize>, String)> {
-    let Some(text) = std::str::from_utf8(content).ok().filter(|text| text.len() <= LARGEST) else {
+    let Some(text) = std::str::from_utf8(content).ok().filter(|text| text.len() <= MAX_FILE) else {
         return Vec::new();
     };
     let marks = by_marks(text, old);
@@ -64,7 +65,7 @@ impl Folded {
         parts(place.start) && parts(place.end)
     }
 
-    /// Drops blanks at the end. Where the line end begins that comes next at `end`.
+    /// Drops blanks at the end. Returns where the line end begins that comes next at `end`.
     fn trim(&mut self, mut end: usize) -> usize {
         while self.text.last().is_some_and(|last| *last != '\n' && last.is_whitespace()) {
             let windows = self.text.pop() == Some('\r');
@@ -76,7 +77,7 @@ impl Folded {
     }
 }
 
-/// Whole lines that differ in their indentation only. `new` gets the indentation of the file.
+/// Finds whole lines that differ in their indentation only. `new` gets the indentation of the file.
 fn by_lines(text: &str, old: &str, new: &str) -> Vec<(Range<usize>, String)> {
     let wanted: Vec<&str> = old.lines().collect();
     let keys: Vec<String> = wanted.iter().map(|line| key(line)).collect();

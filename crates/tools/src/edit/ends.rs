@@ -1,7 +1,8 @@
-//! Line ends: models write `\n`, files have what they have.
+//! [`Ends`]: line ends; models write `
+//! `, files may use others.
 use std::ops::Range;
 
-/// Which line ends a file has. A lone `\r` is none: it is a byte like others.
+/// Which line ends a file has. A lone `\r` does not count: it is a byte like others.
 pub(crate) struct Ends {
     /// `\n`
     pub(crate) plain: bool,
@@ -21,7 +22,8 @@ pub(crate) fn first_end(content: &[u8]) -> Option<&'static str> {
     Some(if end > 0 && content[end - 1] == b'\r' { "\r\n" } else { "\n" })
 }
 
-/// How many bytes of `content` from `start` on are `wanted`. `bend`: its `\n` is any line end.
+/// How many bytes of `content` from `start` on match `wanted`. `bend`: its `
+/// ` matches any line end.
 pub(crate) fn matches_at(content: &[u8], start: usize, wanted: &[u8], bend: bool) -> Option<usize> {
     if !bend {
         return content[start..].starts_with(wanted).then_some(wanted.len());
@@ -43,8 +45,8 @@ pub(crate) fn matches_at(content: &[u8], start: usize, wanted: &[u8], bend: bool
     Some(at - start)
 }
 
-/// `text` with the line ends of what it replaces, one for one; past these with the last of them, and where it
-/// replaces none with that of its line.
+/// `text` with the line ends of what it replaces, one for one; further ones get the last of them, and if it replaces
+/// none, that of its line.
 pub(crate) fn with_ends(text: &str, content: &[u8], span: &Range<usize>) -> Vec<u8> {
     let mut own = ends_of(&content[span.clone()]).into_iter();
     let after = first_end(&content[span.start..]);

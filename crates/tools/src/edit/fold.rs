@@ -1,8 +1,8 @@
-//! Texts that look the same: typographic quotes, dashes and blanks as ASCII, other characters in the form that Unicode holds
-//! for compatible with them (NFKC).
+//! [`folded`]: maps texts that look the same to one: typographic quotes, dashes and blanks become ASCII, other
+//! characters get their compatibility form in Unicode (NFKC).
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-/// The character that a keyboard has for this one.
+/// The keyboard character for this one.
 fn plain(character: char) -> char {
     match character {
         '\u{2018}'..='\u{201b}' | '\u{2032}' => '\'',

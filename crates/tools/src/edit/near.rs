@@ -1,23 +1,23 @@
-//! What a text that was not found was probably meant to be.
+//! [`hint`]: what a text that was not found was probably meant to be.
 use haft_core::clip::head;
 use strsim::sorensen_dice;
 
-/// Bytes of a line: a longer one is not compared, and not shown to its end.
-const LONGEST: usize = 400;
+/// Maximum bytes of a line: a longer one is not compared, and is cut when shown.
+const MAX_LINE: usize = 400;
 
-/// No more lines than this are compared, so that a miss in a large file is answered within a second.
-const MOST_LINES: usize = 10_000;
+/// Maximum lines that are compared, so that a failed search in a large file is answered within a second.
+const MAX_LINES: usize = 10_000;
 
-/// So many lines of the file are shown.
-const SHOWN: usize = 8;
+/// Maximum lines of the file that are shown.
+const MAX_SHOWN: usize = 8;
 
-/// As alike as this, from 0 to 1, a line must be.
-const ALIKE: f64 = 0.6;
+/// Minimum similarity of a line, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.6;
 
-/// So many lines of the text decide where it was probably meant to be.
-const DECIDING: usize = 20;
+/// Maximum lines of the text that decide where it was probably meant to be.
+const MAX_DECIDING: usize = 20;
 
-/// The lines of the file that come nearest to `old`, as they stand there; or what to do where none does.
+/// The lines of the file that come nearest to `old`, as they are in the file; if none does, what to do.
 pub(crate) fn hint(content: &[u8], old: &str) -> String {
     let content = String::from_utf8_lossy(content);
     let lines: Vec<&str> = content.lines().collect();
@@ -29,12 +29,12 @@ pub(crate) fn hint(content: &[u8], old: &str) -> String {
         return "nothing like it is in the file: read it and copy the text from it".into();
     };
     let block = &lines[first..lines.len().min(first + wanted.len())];
-    let shown: Vec<&str> = block.iter().take(SHOWN).map(|line| head(line, LONGEST)).collect();
+    let shown: Vec<&str> = block.iter().take(MAX_SHOWN).map(|line| head(line, MAX_LINE)).collect();
     let said = if only_blanks_differ(block, &wanted) { " (only blanks differ)" } else { "" };
-    let more = if block.len() > SHOWN { "\n…" } else { "" };
-    let differs = match first_difference(block, &wanted).filter(|at| *at >= SHOWN) {
+    let more = if block.len() > MAX_SHOWN { "\n…" } else { "" };
+    let differs = match first_difference(block, &wanted).filter(|at| *at >= MAX_SHOWN) {
         Some(at) => {
-            format!("\nthe first line that differs is {}:\n{}", first + at + 1, head(block[at], LONGEST))
+            format!("\nthe first line that differs is {}:\n{}", first + at + 1, head(block[at], MAX_LINE))
         }
         None => String::new(),
     };
@@ -43,26 +43,26 @@ pub(crate) fn hint(content: &[u8], old: &str) -> String {
 
 /// Where the block of lines begins that has most lines in common with `wanted`, blanks aside.
 fn most_in_common(lines: &[&str], wanted: &[&str]) -> Option<usize> {
-    let keys: Vec<&str> = wanted.iter().take(DECIDING).map(|line| line.trim()).collect();
+    let keys: Vec<&str> = wanted.iter().take(MAX_DECIDING).map(|line| line.trim()).collect();
     let same = |start: usize| {
         let pairs = lines[start..].iter().zip(&keys);
         // A longer line says more than a bracket does.
         pairs.filter(|(line, key)| line.trim() == **key).map(|(_, key)| key.len()).sum::<usize>()
     };
-    let best = (0..lines.len().min(MOST_LINES)).map(|start| (same(start), start));
+    let best = (0..lines.len().min(MAX_LINES)).map(|start| (same(start), start));
     best.rev().max_by_key(|(same, _)| *same).filter(|(same, _)| *same > 2).map(|(_, start)| start)
 }
 
 /// Where `wanted` would begin if its longest line were the one of the file that is most like it.
 fn most_alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
-    let deciding = wanted.iter().take(DECIDING).enumerate();
+    let deciding = wanted.iter().take(MAX_DECIDING).enumerate();
     let (above, key) = deciding.max_by_key(|(_, line)| line.trim().len())?;
-    let key = head(key.trim(), LONGEST);
-    let comparable = |line: &&str| !line.is_empty() && line.len() <= LONGEST;
-    let lines = lines.iter().take(MOST_LINES).map(|line| line.trim()).enumerate();
+    let key = head(key.trim(), MAX_LINE);
+    let comparable = |line: &&str| !line.is_empty() && line.len() <= MAX_LINE;
+    let lines = lines.iter().take(MAX_LINES).map(|line| line.trim()).enumerate();
     let alike = lines.filter(|(_, line)| comparable(line)).map(|(at, line)| (sorensen_dice(key, line), at));
     let best = alike.rev().max_by(|a, b| a.0.total_cmp(&b.0));
-    best.filter(|(alike, _)| *alike >= ALIKE).map(|(_, at)| at.saturating_sub(above))
+    best.filter(|(alike, _)| *alike >= MIN_SIMILARITY).map(|(_, at)| at.saturating_sub(above))
 }
 
 fn first_difference(block: &[&str], wanted: &[&str]) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! Finding a text in bytes and putting another in its place.
+//! [`replace`]: finds a text in bytes and puts another in its place.
 use super::{
     alike::alike,
     ends::{ends_in, matches_at, with_ends},
@@ -10,9 +10,9 @@ use std::ops::Range;
 #[derive(Debug, PartialEq)]
 pub(crate) struct Edited {
     pub(crate) content: Vec<u8>,
-    /// Where, counted from 1.
+    /// Line numbers of the replacements, counted from 1.
     pub(crate) lines: Vec<usize>,
-    /// Whether the text stood there as it was given. If not, only blanks and typographic marks differed.
+    /// Whether the text occurred exactly as given. If not, only blanks and typographic marks differed.
     pub(crate) exact: bool,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Edited {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Missed {
     Absent,
-    /// It occurs at each of these lines.
+    /// The text occurs at each of these lines.
     Ambiguous(Vec<usize>),
 }
 
@@ -30,14 +30,16 @@ pub(crate) struct Replacement<'a> {
     pub(crate) old: &'a str,
     pub(crate) new: &'a str,
     pub(crate) occurrence: Occurrence,
-    /// Nothing but the text itself will do.
+    /// Requires an exact match.
     pub(crate) exact: bool,
 }
 
-/// Works on bytes, so whatever the file is encoded in, what is not replaced stays as it was.
+/// Replaces a text. Works on bytes, so what is not replaced stays as it was, whatever the file's encoding.
 ///
-/// Models write line ends as `\n`. In a file that has `\r\n`, either of them is meant, and what is put in gets the
-/// line ends of what it replaces.
+/// Models write line ends as `
+/// `. In a file that has `\r
+/// `, `
+/// ` matches both, and the new text gets the line ends of what it replaces.
 pub(crate) fn replace(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited, Missed> {
     let (spans, bend) = exact(content, wanted);
     let lines = lines_of(spans.iter().map(|span| span.start), content);
@@ -55,11 +57,12 @@ pub(crate) fn replace(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited
     }
 }
 
-/// Where the text stands, and whether line ends are to be bent to those of the file.
+/// Where the text occurs, and whether line ends are adapted to those of the file.
 fn exact(content: &[u8], wanted: &Replacement<'_>) -> (Vec<Range<usize>>, bool) {
     let ends = ends_in(content);
     let explicit = wanted.old.contains("\r\n") || wanted.new.contains("\r\n");
-    // Who writes `\r\n` about a file that has others too means what is written.
+    // A text with `\r
+    // ` for a file that has other line ends too is meant as written.
     if !ends.windows || (ends.plain && explicit) {
         let spans = spans_of(wanted.old.as_bytes(), content, wanted.occurrence, false);
         if !(spans.is_empty() && explicit) {
@@ -70,7 +73,7 @@ fn exact(content: &[u8], wanted: &Replacement<'_>) -> (Vec<Range<usize>>, bool) 
     (spans_of(old.as_bytes(), content, wanted.occurrence, true), true)
 }
 
-/// The one place that is the text but for blanks and typographic marks.
+/// The only place that differs from the text in nothing but blanks and typographic marks.
 fn roughly(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited, Missed> {
     let mut found = alike(content, wanted.old, wanted.new);
     match found.len() {
@@ -85,7 +88,8 @@ fn roughly(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited, Missed> {
     }
 }
 
-/// Where `wanted` stands. `bend`: its `\n` is any line end.
+/// Where `wanted` occurs. `bend`: its `
+/// ` matches any line end.
 fn spans_of(wanted: &[u8], content: &[u8], occurrence: Occurrence, bend: bool) -> Vec<Range<usize>> {
     let Some(first) = wanted.first() else { return Vec::new() };
     let begins = |byte: &u8| byte == first || (bend && *first == b'\n' && *byte == b'\r');
@@ -97,7 +101,7 @@ fn spans_of(wanted: &[u8], content: &[u8], occurrence: Occurrence, bend: bool) -
         let Some(length) = matches_at(content, start, wanted, bend) else { continue };
         spans.push(start..start + length);
         match occurrence {
-            // Overlapping ones count: which of them is meant cannot be known.
+            // Overlapping ones count: it is unknown which of them is meant.
             Occurrence::Unique => {}
             Occurrence::First => break,
             Occurrence::All => at = start + length,

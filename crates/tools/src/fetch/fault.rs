@@ -1,4 +1,4 @@
-//! Why a page could not be fetched, for the model.
+//! [`LeadsInside`] and others: tell the model why a page could not be fetched.
 use haft_core::{ToolError, ToolErrorKind};
 use reqwest::Response;
 use std::error::Error;

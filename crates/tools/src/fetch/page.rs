@@ -1,4 +1,4 @@
-//! What a server sent, as text.
+//! [`Page`]: turns the answer of a server into text.
 use super::fault::broken;
 use haft_core::{ToolError, ToolErrorKind};
 use htmd::HtmlToMarkdown;
@@ -7,18 +7,18 @@ use url::Url;
 
 /// The body of an answer, or its beginning.
 pub(super) struct Page {
-    /// Where it came from in the end.
+    /// The final address, after redirects.
     pub(super) url: Url,
     /// In lower case, without parameters. Empty if the server did not say.
     pub(super) media_type: String,
     charset: String,
     pub(super) body: Vec<u8>,
-    /// There was more.
+    /// Whether the answer was longer.
     pub(super) cut: bool,
 }
 
 impl Page {
-    /// Reads at most `most` bytes. What cannot be shown as text is not read at all.
+    /// Reads at most `most` bytes. Does not read what cannot be shown as text.
     pub(super) async fn read(url: Url, mut response: Response, most: usize) -> Result<Self, ToolError> {
         let (media_type, charset) = content_type(&response);
         if kind(&media_type) == Kind::Other {
@@ -38,7 +38,7 @@ impl Page {
         Ok(Self { url, media_type, charset, body, cut })
     }
 
-    /// As a model reads it. `raw`: HTML stays HTML.
+    /// The text for the model. `raw`: HTML stays HTML.
     pub(super) fn text(self, raw: bool) -> Result<String, ToolError> {
         let text = decode(&self.body, &self.charset);
         let start = text.trim_start().get(..14).unwrap_or_default().to_ascii_lowercase();
@@ -94,7 +94,7 @@ fn not_text(url: &Url, media_type: &str, size: Option<u64>) -> ToolError {
     ToolError::new(ToolErrorKind::User, message).hint("save it to a file with a command, e.g. `curl -LO`")
 }
 
-/// Latin-1 is told from UTF-8 by its name; of the rest, what is not valid UTF-8 stands as `�`.
+/// Decodes Latin-1 if the server names it; of all else, bytes that are not valid UTF-8 become `�`.
 fn decode(body: &[u8], charset: &str) -> String {
     match charset {
         "iso-8859-1" | "latin1" | "windows-1252" => body.iter().map(|byte| char::from(*byte)).collect(),
@@ -102,37 +102,38 @@ fn decode(body: &[u8], charset: &str) -> String {
     }
 }
 
-/// What nobody reads.
-const SKIPPED: [&str; 8] = ["script", "style", "noscript", "svg", "template", "iframe", "canvas", "object"];
+/// Elements that hold no text for readers.
+const SKIPPED_ELEMENTS: [&str; 8] =
+    ["script", "style", "noscript", "svg", "template", "iframe", "canvas", "object"];
 
-/// The conversion takes some stack for each level. No page that people made is as deep as this.
-const DEEPEST: usize = 500;
+/// Maximum depth of elements: the conversion uses some stack for each level, and no page written by people is as deep.
+const MAX_ELEMENT_DEPTH: usize = 500;
 
-/// None where the page is too deep or cannot be read.
+/// `None` if the page is too deep or cannot be read.
 fn markdown(html: &str) -> Option<String> {
     let html = without_foreign(html);
-    if depth(&html) > DEEPEST {
+    if depth(&html) > MAX_ELEMENT_DEPTH {
         return None;
     }
-    HtmlToMarkdown::builder().skip_tags(SKIPPED.to_vec()).build().convert(&html).ok()
+    HtmlToMarkdown::builder().skip_tags(SKIPPED_ELEMENTS.to_vec()).build().convert(&html).ok()
 }
 
-/// What does not follow the rules of HTML, so that [`depth`] could not tell how deep it is.
-const FOREIGN: [&str; 4] = ["svg", "math", "script", "style"];
+/// Elements that do not follow the rules of HTML, so that [`depth`] could not determine their depth.
+const FOREIGN_ELEMENTS: [&str; 4] = ["svg", "math", "script", "style"];
 
-/// Everything from `<svg` to `</svg`, and the like.
+/// Removes everything from `<svg` to `</svg`, and the like.
 fn without_foreign(html: &str) -> String {
     let lower = html.to_ascii_lowercase();
     let mut kept = String::with_capacity(html.len());
     let mut from = 0;
     while let Some(start) = lower[from..].find('<').map(|at| from + at) {
-        let name = FOREIGN.iter().find(|name| lower[start + 1..].starts_with(**name));
+        let name = FOREIGN_ELEMENTS.iter().find(|name| lower[start + 1..].starts_with(**name));
         let Some(name) = name else {
             kept += &html[from..=start];
             from = start + 1;
             continue;
         };
-        // A blank in its place: what stood around it must not become a tag.
+        // A blank in its place, so that the text around it does not become a tag.
         kept += &html[from..start];
         kept.push(' ');
         let end = lower[start..].find(&format!("</{name}")).map(|at| start + at + 2 + name.len());
@@ -142,7 +143,7 @@ fn without_foreign(html: &str) -> String {
     kept + &html[from..]
 }
 
-/// At most so many elements stand inside each other. Those that end by themselves do not count.
+/// An upper bound for how deep elements are nested. Elements that end by themselves do not count.
 fn depth(html: &str) -> usize {
     let (mut open, mut deepest) = (0_usize, 0_usize);
     for (at, _) in html.match_indices('<') {
@@ -150,7 +151,7 @@ fn depth(html: &str) -> usize {
         let ends = rest.starts_with('/');
         let name = rest.trim_start_matches('/').split(|c: char| !c.is_ascii_alphanumeric()).next();
         let name = name.unwrap_or_default().to_ascii_lowercase();
-        if name.is_empty() || END_BY_THEMSELVES.contains(&name.as_str()) {
+        if name.is_empty() || VOID_ELEMENTS.contains(&name.as_str()) {
             continue;
         }
         open = if ends { open.saturating_sub(1) } else { open + 1 };
@@ -159,7 +160,7 @@ fn depth(html: &str) -> usize {
     deepest
 }
 
-const END_BY_THEMSELVES: [&str; 24] = [
+const VOID_ELEMENTS: [&str; 24] = [
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
     "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option",
 ];

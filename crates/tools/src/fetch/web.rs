@@ -1,4 +1,4 @@
-//! One GET, and the redirects that stay on its host.
+//! [`Web`]: sends a GET, and follows redirects that stay on its host.
 use super::{
     fault::{LeadsInside, broken, failed, private},
     page::Page,
@@ -16,10 +16,10 @@ use std::{
 };
 use url::{Host, Url};
 
-/// So many redirects are followed.
-const REDIRECTS: usize = 5;
+/// Maximum redirects that are followed.
+const MAX_REDIRECTS: usize = 5;
 
-/// Clients are made when first needed.
+/// Makes clients on first use.
 pub(super) struct Web {
     allow_private: bool,
     secure: OnceLock<Option<Client>>,
@@ -47,9 +47,9 @@ impl Web {
         Self { allow_private, secure: OnceLock::new(), plain: OnceLock::new() }
     }
 
-    /// At most `most` bytes of what is there.
+    /// Reads at most `most` bytes.
     pub(super) async fn get(&self, mut url: Url, most: usize) -> Result<Page, ToolError> {
-        for _ in 0..=REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let response = self.ask(&url).await?;
             match response.status().as_u16() {
                 200..=299 => return Page::read(url, response, most).await,
@@ -57,7 +57,7 @@ impl Web {
                 _ => return Err(failed(&url, &response)),
             }
         }
-        let message = format!("cannot fetch `{url}`: more than {REDIRECTS} redirects");
+        let message = format!("cannot fetch `{url}`: more than {MAX_REDIRECTS} redirects");
         Err(ToolError::new(ToolErrorKind::User, message))
     }
 
@@ -75,7 +75,7 @@ impl Web {
         answer.map_err(|error| broken(url, error))
     }
 
-    /// An address that needs no looking up never reaches [`Public`].
+    /// An IP address, which needs no lookup, never reaches [`Public`].
     fn refuse_private(&self, url: &Url) -> Result<(), ToolError> {
         let address: IpAddr = match url.host() {
             Some(Host::Ipv4(address)) => address.into(),
@@ -91,8 +91,8 @@ impl Web {
     }
 }
 
-/// Looks names up and gives out public addresses only. The connection is made to one of these, so a name that leads
-/// elsewhere the next time it is looked up gains nothing.
+/// Looks up names and returns public addresses only. The connection is made to one of these, so a name that leads
+/// elsewhere on the next lookup gains nothing.
 struct Public {
     allow_private: bool,
 }
@@ -111,7 +111,7 @@ impl Resolve for Public {
     }
 }
 
-/// Where a redirect leads, if that is the host that was approved.
+/// The target of a redirect, if that is the host that was approved.
 fn next(url: &Url, response: &Response) -> Result<Url, ToolError> {
     let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let Some(target) = target.and_then(|target| url.join(target).ok()) else {

@@ -1,7 +1,7 @@
-//! Which settings of a repository would start programs, and what is set in their place.
+//! [`overrides`]: which settings of a repository would start programs, and what replaces them.
 //!
-//! A repository is what somebody else made. Its configuration is read (`user.name`, remotes, line ends), but what it
-//! would start is set to what the person's own configuration says (`~/.gitconfig`, `/etc/gitconfig`), or to nothing.
+//! A repository may come from another person. Its configuration is read (`user.name`, remotes, line ends), but settings
+//! that start programs are replaced by the user's own configuration (`~/.gitconfig`, `/etc/gitconfig`), or by nothing.
 
 /// One line of `git config --list --show-scope -z`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub(super) fn settings(list: &str) -> Vec<Setting> {
         .collect()
 }
 
-/// What to set, in this order, over all that the files say.
+/// The settings to override, in this order, whatever the files say.
 pub(super) fn overrides(settings: &[Setting]) -> Vec<(String, String)> {
-    let fixed = FIXED.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let fixed = FIXED_SETTINGS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let mut all: Vec<_> = fixed.collect();
     let named = settings.iter().filter(|setting| !setting.own);
     for Setting { key, .. } in named {
@@ -44,7 +44,7 @@ pub(super) fn overrides(settings: &[Setting]) -> Vec<(String, String)> {
     all
 }
 
-/// Filters that the repository itself defines. What they would have written is not known without running them.
+/// Filters that the repository itself defines. Their output is unknown without running them.
 pub(super) fn filters(settings: &[Setting]) -> Vec<&str> {
     let runs = |setting: &&Setting| {
         !setting.own && is_filter(&setting.key) && own_value(settings, &setting.key).is_none()
@@ -56,7 +56,7 @@ pub(super) fn filters(settings: &[Setting]) -> Vec<&str> {
 }
 
 /// Set for every action.
-const FIXED: [(&str, &str); 27] = [
+const FIXED_SETTINGS: [(&str, &str); 27] = [
     ("core.fsmonitor", "false"),
     ("core.hookspath", "/dev/null"),
     ("core.pager", "cat"),
@@ -81,13 +81,13 @@ const FIXED: [(&str, &str); 27] = [
     ("gc.recentobjectshook", ""),
     ("maintenance.auto", "false"),
     ("receive.autogc", "false"),
-    // Its first line would be quoted in an error, and it may lie anywhere.
+    // Its first line would be quoted in an error, and it may be any file.
     ("blame.ignorerevsfile", ""),
     ("color.ui", "false"),
     ("column.ui", "never"),
 ];
 
-/// What stands for a setting of the repository that starts a program or sends secrets elsewhere.
+/// The replacement for a setting of the repository that starts a program or sends secrets elsewhere.
 fn neutral(key: &str) -> Option<&'static str> {
     let (section, _, variable) = split(key);
     match (section, variable) {

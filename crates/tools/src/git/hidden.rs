@@ -1,4 +1,5 @@
-//! What of a repository may not be read: rules about files hold for what they were and are in its history, too.
+//! [`patch`] and [`named`]: keep what may not be read out of a repository's history: rules about files hold for their
+//! past content, too.
 use super::{
     Args,
     repository::{Answer, Repository},
@@ -10,13 +11,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// More files than this are not left out one by one.
-const MOST: usize = 1_000;
+/// Maximum files that are left out one by one.
+const MAX_LEFT_OUT: usize = 1_000;
 
-/// Runs a command that shows a patch, without what may not be read; how many files that are.
+/// Runs a command that shows a patch, without files that may not be read; returns how many were left out.
 ///
-/// `before` is the command with its revisions, `shown` what makes it print a patch. Which files a patch is about git
-/// says first, so that they can be judged.
+/// `before` is the command with its revisions, `shown` the options that make it print a patch. Git lists the files of
+/// the patch first, so that each can be checked.
 pub(super) async fn patch(
     repository: &Repository,
     args: &Args,
@@ -39,18 +40,18 @@ pub(super) async fn patch(
     let mut hidden: Vec<&str> = files.filter(|name| !holds(repository, Path::new(name))).collect();
     hidden.sort_unstable();
     hidden.dedup();
-    // A name that is not text cannot be given back to git.
-    if hidden.len() > MOST || hidden.iter().any(|name| name.contains(char::REPLACEMENT_CHARACTER)) {
+    // A name that is not text cannot be passed back to git.
+    if hidden.len() > MAX_LEFT_OUT || hidden.iter().any(|name| name.contains(char::REPLACEMENT_CHARACTER)) {
         let why = format!("rules do not let {} of its files be read", hidden.len());
         return Err(refused(&why).hint("name `paths` that may be read"));
     }
-    // A rename would show what is left out under the other name.
+    // A rename would show the left-out file under its other name.
     let words = before.into_iter().chain(shown).chain(["--no-renames".into()]).chain(revisions(args));
     let answer = repository.with_pathspecs(words.chain(scope(repository, args, &hidden))).await?;
     Ok((answer, hidden.len()))
 }
 
-/// What to say of files that were left out.
+/// The note about files that were left out.
 pub(super) fn note(files: usize) -> String {
     not_allowed(files as u64)
 }
@@ -63,7 +64,7 @@ fn revisions(args: &Args) -> impl Iterator<Item = OsString> {
     args.revision.clone().map(Into::into).into_iter()
 }
 
-/// As [`Repository::scope`], without `hidden`.
+/// Like [`Repository::scope`], without `hidden`.
 fn scope(repository: &Repository, args: &Args, hidden: &[&str]) -> Vec<OsString> {
     let literal = |path: OsString| {
         let mut word = OsString::from(":(literal)");
@@ -96,8 +97,7 @@ pub(super) enum Named {
     File,
 }
 
-/// What `revision` names, where something may not be read. A file must be named by its path: it has no other by which
-/// it could be judged.
+/// What `revision` names, if some files may not be read. A file must be named by its path, since the check needs one.
 pub(super) async fn named(repository: &Repository, revision: &str) -> Result<Named, ToolError> {
     let mut all = Named::Commits;
     for object in objects(repository, revision).await? {
@@ -121,7 +121,7 @@ pub(super) async fn named(repository: &Repository, revision: &str) -> Result<Nam
     Ok(all)
 }
 
-/// A file of a revision that lies outside of the workspace is none that the call was allowed to read.
+/// Whether a path of a revision lies outside of the workspace, where the call was not allowed to read.
 pub(super) fn is_outside(repository: &Repository, revision: &str) -> bool {
     let is_relative = |path: &str| path.starts_with("./") || path.starts_with("../");
     let path = path_in(revision).filter(|path| !is_relative(path));
@@ -133,14 +133,14 @@ async fn objects(repository: &Repository, revision: &str) -> Result<Vec<String>,
     let objects: Vec<String> =
         answer.stdout.lines().map(|line| line.trim_start_matches('^').to_owned()).collect();
     if objects.is_empty() {
-        // In git's own words, where it has any.
+        // In git's own words, if it reports an error.
         repository.must(["rev-parse", revision, "--"]).await?;
         return Err(refused(&format!("it is not clear what `{revision}` names")));
     }
     Ok(objects)
 }
 
-/// Of what a tag names, where it is one.
+/// What a tag points to, if it is one.
 async fn kind(repository: &Repository, object: &str) -> Result<String, ToolError> {
     let peeled = format!("{object}^{{}}");
     Ok(repository.must(["cat-file", "-t", &peeled]).await?.stdout.trim().to_owned())

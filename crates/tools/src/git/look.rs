@@ -1,6 +1,7 @@
-//! Looking: nothing is changed, and nothing of the repository's runs.
+//! [`status`], [`diff`], [`log`] and others: the actions that only look: they change nothing and run nothing of the
+//! repository's.
 use super::{
-    Args, CLIP,
+    Args, PATCH_CLIP,
     hidden::{self, Named},
     patch,
     repository::Repository,
@@ -12,7 +13,7 @@ use std::ffi::OsString;
 
 pub(super) async fn status(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let status = state(repository, args).await?;
-    let text = CLIP.apply(&status.text(), "name `paths` to see less at once");
+    let text = PATCH_CLIP.apply(&status.text(), "name `paths` to see less at once");
     Ok(ToolOutput::text(text).show(status.summary()).details(json!(status)))
 }
 
@@ -28,8 +29,8 @@ pub(super) async fn state(repository: &Repository, args: &Args) -> Result<Status
     Ok(Status::parse(&answer.stdout, |path| repository.named(path)))
 }
 
-/// Of every command that shows a patch.
-const PATCH: [&str; 6] =
+/// Options of every command that shows a patch.
+const PATCH_OPTIONS: [&str; 6] =
     ["--numstat", "--patch", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
 
 pub(super) async fn diff(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
@@ -55,33 +56,35 @@ pub(super) async fn diff(repository: &Repository, args: &Args) -> Result<ToolOut
     Ok(patch::output(&answer, "", nothing, &hidden::note(left_out)))
 }
 
-/// What makes git print a patch, or the list that is asked for in its place.
+/// Options that make git print a patch, or the list that is asked for in its place.
 fn shown(args: &Args) -> Vec<OsString> {
     match args.options.is_empty() {
-        true => PATCH.map(Into::into).into(),
-        false => args.options.iter().map(Into::into).chain(PATCH[2..].iter().map(Into::into)).collect(),
+        true => PATCH_OPTIONS.map(Into::into).into(),
+        false => {
+            args.options.iter().map(Into::into).chain(PATCH_OPTIONS[2..].iter().map(Into::into)).collect()
+        }
     }
 }
 
 /// A list of files as git prints it.
 fn listed(text: &str, nothing: &str, note: &str) -> ToolOutput {
-    let text = CLIP.apply(text.trim_end(), "name `paths` to see less at once");
+    let text = PATCH_CLIP.apply(text.trim_end(), "name `paths` to see less at once");
     ToolOutput::text(format!("{}{note}", if text.is_empty() { nothing } else { &text }))
 }
 
-/// Fields of an entry, set apart by a byte that no name holds.
-const ENTRY: &str = "--format=%H%x1f%h%x1f%an%x1f%aI%x1f%s";
+/// Fields of an entry, separated by a byte that no name holds.
+const ENTRY_FORMAT: &str = "--format=%H%x1f%h%x1f%an%x1f%aI%x1f%s";
 
-/// So many entries, where the call does not say.
-const ENTRIES: u32 = 10;
+/// Entries, if the call does not say.
+const DEFAULT_ENTRIES: u32 = 10;
 
-/// No more than this at once.
-pub(super) const MOST_ENTRIES: u32 = 500;
+/// Maximum entries at once.
+pub(super) const MAX_ENTRIES: u32 = 500;
 
 pub(super) async fn log(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
-    let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(ENTRIES).min(MOST_ENTRIES);
+    let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(DEFAULT_ENTRIES).min(MAX_ENTRIES);
     let mut words =
-        words(["log", ENTRY, "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8"]);
+        words(["log", ENTRY_FORMAT, "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8"]);
     words.push(format!("--max-count={limit}").into());
     let oneline = args.has("--oneline");
     words.extend(args.options.iter().filter(|option| *option != "--oneline").map(Into::into));
@@ -90,7 +93,7 @@ pub(super) async fn log(repository: &Repository, args: &Args) -> Result<ToolOutp
     let answer = repository.must(words).await?;
     let entries: Vec<Value> = answer.stdout.lines().filter_map(entry).collect();
     let lines: Vec<String> = entries.iter().map(if oneline { short_line } else { line }).collect();
-    let text = if lines.is_empty() { "No commits.".into() } else { CLIP.apply(&lines.join("\n"), "") };
+    let text = if lines.is_empty() { "No commits.".into() } else { PATCH_CLIP.apply(&lines.join("\n"), "") };
     let shown = if entries.len() == 1 { "1 commit".into() } else { format!("{} commits", entries.len()) };
     Ok(ToolOutput::text(text).show(shown).details(json!({"entries": entries})))
 }
@@ -116,7 +119,7 @@ fn short_line(entry: &Value) -> String {
 }
 
 /// A commit as a heading above its patch.
-const HEADING: &str = "--format=commit %H%nauthor %an <%ae>%ndate %aI%n%n%w(0,4,4)%B%x1e";
+const HEADING_FORMAT: &str = "--format=commit %H%nauthor %an <%ae>%ndate %aI%n%n%w(0,4,4)%B%x1e";
 
 pub(super) async fn show(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let revision = args.revision.as_deref().unwrap_or("HEAD");
@@ -132,7 +135,7 @@ pub(super) async fn show(repository: &Repository, args: &Args) -> Result<ToolOut
         repository.readable.is_everything() || hidden::named(repository, revision).await? == Named::Commits;
     let (mut answer, left_out) = match is_patch {
         true => {
-            let shown = std::iter::once(HEADING.into()).chain(shown(args)).collect();
+            let shown = std::iter::once(HEADING_FORMAT.into()).chain(shown(args)).collect();
             hidden::patch(repository, args, words(first), shown).await?
         }
         false => {
@@ -142,7 +145,7 @@ pub(super) async fn show(repository: &Repository, args: &Args) -> Result<ToolOut
     };
     let Some((heading, patch)) = answer.stdout.split_once('\x1e') else {
         // A file of a commit, or a folder.
-        return Ok(ToolOutput::text(CLIP.apply(&answer.stdout, "")));
+        return Ok(ToolOutput::text(PATCH_CLIP.apply(&answer.stdout, "")));
     };
     let heading = format!("{}\n\n", heading.trim_end());
     answer.stdout = patch.trim_start_matches('\n').to_owned();
@@ -160,7 +163,7 @@ pub(super) async fn blame(repository: &Repository, args: &Args) -> Result<ToolOu
     words.extend(repository.scope(&args.paths));
     let answer = repository.must(words).await?;
     let shown = format!("{} lines", answer.stdout.lines().count());
-    Ok(ToolOutput::text(CLIP.apply(&answer.stdout, "")).show(shown))
+    Ok(ToolOutput::text(PATCH_CLIP.apply(&answer.stdout, "")).show(shown))
 }
 
 /// The branch that is checked out.
@@ -183,7 +186,7 @@ pub(super) async fn branches(repository: &Repository) -> Result<ToolOutput, Tool
     });
     let lines: Vec<String> = lines.collect();
     let text = if lines.is_empty() { "No branches.".into() } else { lines.join("\n") };
-    Ok(ToolOutput::text(CLIP.apply(&text, "")).details(json!({"branches": branches})))
+    Ok(ToolOutput::text(PATCH_CLIP.apply(&text, "")).details(json!({"branches": branches})))
 }
 
 fn branch(line: &str) -> Option<Value> {

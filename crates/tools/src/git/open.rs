@@ -1,4 +1,5 @@
-//! Opens the repository for an action, unless that would run a filter: its own, or one of a repository inside it.
+//! [`open`]: opens the repository for an action, unless that would run a filter of its own, or of a repository inside
+//! it.
 use super::{
     Action,
     config::{self, Setting},
@@ -6,10 +7,10 @@ use super::{
 };
 use haft_core::{ToolContext, ToolError};
 
-/// So many repositories inside the repository are looked into.
-const MOST: usize = 100;
+/// Maximum repositories inside the repository that are checked.
+const MAX_REPOSITORIES: usize = 100;
 
-/// Returns the repository around the workspace, in which nothing of it runs.
+/// Returns the repository around the workspace, set up so that nothing of it runs.
 pub(super) async fn open(ctx: &ToolContext, action: Action) -> Result<Repository, ToolError> {
     let (repository, settings) = Repository::locate(ctx, action).await?;
     if matches!(action, Action::Add | Action::Commit | Action::Checkout | Action::Stash) {
@@ -19,7 +20,7 @@ pub(super) async fn open(ctx: &ToolContext, action: Action) -> Result<Repository
     Ok(repository)
 }
 
-/// What a filter of the repository's own would have written is not known without running it.
+/// Refuses if the repository defines a filter: its output is unknown without running it.
 fn refuse_filters(settings: &[Setting], whose: &str) -> Result<(), ToolError> {
     match config::filters(settings).first() {
         None => Ok(()),
@@ -27,15 +28,15 @@ fn refuse_filters(settings: &[Setting], whose: &str) -> Result<(), ToolError> {
     }
 }
 
-/// Refuses where a submodule, at any depth, defines a filter. Git looks into them before it stages, with settings of
-/// their own, and cannot be told not to.
+/// Refuses if a submodule, at any depth, defines a filter. Git looks into submodules before it stages, with their own
+/// settings, and has no option against that.
 async fn refuse_filters_inside(repository: &Repository) -> Result<(), ToolError> {
     let mut open = inside(repository).await?;
     let mut seen = 0;
     while let Some(submodule) = open.pop() {
         seen += 1;
-        if seen > MOST {
-            return Err(refused(&format!("it has more than {MOST} submodules")));
+        if seen > MAX_REPOSITORIES {
+            return Err(refused(&format!("it has more than {MAX_REPOSITORIES} submodules")));
         }
         let name = format!("the configuration of `{}`", submodule.root.display());
         refuse_filters(&submodule.settings().await?, &name)?;
@@ -44,7 +45,7 @@ async fn refuse_filters_inside(repository: &Repository) -> Result<(), ToolError>
     Ok(())
 }
 
-/// Those in the index of this one that are there.
+/// The submodules in the index that are checked out.
 async fn inside(repository: &Repository) -> Result<Vec<Repository>, ToolError> {
     let mut whole = repository.clone();
     whole.folder.clone_from(&whole.root);

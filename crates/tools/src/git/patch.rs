@@ -1,10 +1,10 @@
-//! What `git diff --numstat --patch` says: how much each file changed, then the patch.
-use super::{CLIP, repository::Answer};
+//! [`parse`]: reads `git diff --numstat --patch`: how much each file changed, then the patch.
+use super::{PATCH_CLIP, repository::Answer};
 use haft_core::ToolOutput;
 use serde::Serialize;
 use serde_json::json;
 
-/// Lines added to and removed from a file. Both are missing for one that is not text.
+/// Lines added to and removed from a file. Both are missing for a file that is not text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Count {
     path: String,
@@ -38,15 +38,15 @@ fn summary(counts: &[Count]) -> String {
     format!("{files}, +{} -{}", sum(|count| count.added), sum(|count| count.removed))
 }
 
-/// The result of a diff; `before` stands above the patch, `nothing` where there is none, `note` behind it.
+/// The result of a diff; `before` precedes the patch, `nothing` replaces an empty one, `note` follows it.
 pub(super) fn output(answer: &Answer, before: &str, nothing: &str, note: &str) -> ToolOutput {
     let (counts, patch) = parse(&answer.stdout);
-    let details = json!({"files": counts, "truncated": answer.truncated || patch.len() > CLIP.bytes});
+    let details = json!({"files": counts, "truncated": answer.truncated || patch.len() > PATCH_CLIP.bytes});
     if counts.is_empty() && patch.is_empty() {
         return ToolOutput::text(format!("{before}{nothing}{note}")).details(details);
     }
     let shown = summary(&counts);
-    let patch = CLIP.apply(patch, "name `paths` to see less at once");
+    let patch = PATCH_CLIP.apply(patch, "name `paths` to see less at once");
     let patch = if patch.is_empty() { String::new() } else { format!("\n{patch}") };
     let patch = if note.is_empty() { &patch } else { patch.trim_end_matches('\n') };
     ToolOutput::text(format!("{before}{shown}{patch}{note}")).show(shown).details(details)

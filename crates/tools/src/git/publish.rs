@@ -1,4 +1,4 @@
-//! `publish`: commits what was changed, pushes the branch and opens a pull request.
+//! [`Publish`] (`publish`): commits what was changed, pushes the branch and opens a pull request.
 use super::{Action, open, push, repository::Repository};
 use crate::{github, settings::PublishSettings};
 use haft_core::{Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
@@ -39,7 +39,7 @@ impl Tool for Publish {
     const NAME: &'static str = "publish";
     type Args = Args;
 
-    /// What it runs, as rules of the policy are written.
+    /// The commands that it runs, as policy rules name them.
     fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {
         let commands = ["git add .", "git commit", "git push origin"].map(Effect::execute);
         commands.into_iter().chain([Effect::Network("origin".into())]).collect()
@@ -51,7 +51,7 @@ impl Tool for Publish {
             return Err(ToolError::new(ToolErrorKind::Validation, "cannot publish without a `title`"));
         }
         let repository = open::open(ctx, Action::Add).await?;
-        // Whatever may be refused is refused before anything is committed.
+        // Checks everything that may be refused before the commit.
         let branches = branches(&repository, &self.0).await?;
         let remote = remote(&repository).await?;
         commit(&repository, title, args.description.as_deref()).await?;
@@ -93,7 +93,7 @@ fn told(work: &Work, pushed: bool, pull: Result<String, String>) -> ToolOutput {
     ToolOutput::text(lines.join("\n")).show(lines.join(" ")).details(details)
 }
 
-/// What is not committed yet.
+/// Uncommitted changes.
 async fn commit(repository: &Repository, title: &str, body: Option<&str>) -> Result<(), ToolError> {
     let mut add = vec!["add".into(), "--all".into()];
     add.extend(repository.scope(&[]));
@@ -115,7 +115,7 @@ fn refused(why: impl std::fmt::Display) -> ToolError {
     ToolError::new(ToolErrorKind::User, format!("cannot publish: {why}"))
 }
 
-/// The branch that is checked out and the one to compare it with, which must be another one.
+/// The current branch and the one to compare it with, which must be another one.
 async fn branches(repository: &Repository, settings: &PublishSettings) -> Result<Branches, ToolError> {
     let branch = line(repository, ["symbolic-ref", "--short", "--quiet", "HEAD"]).await?;
     let branch = branch.ok_or_else(|| refused("no branch is checked out"))?;
@@ -138,7 +138,7 @@ async fn branches(repository: &Repository, settings: &PublishSettings) -> Result
     Ok(Branches { branch, base, start })
 }
 
-/// What the branch has that was not there when it left its base.
+/// The changes of the branch since it left its base.
 async fn work(repository: &Repository, branches: Branches) -> Result<Work, ToolError> {
     let range = format!("{}..HEAD", branches.start);
     let commits = line(repository, ["rev-list", "--count", &range]).await?;
@@ -155,7 +155,7 @@ async fn work(repository: &Repository, branches: Branches) -> Result<Work, ToolE
     Ok(Work { branches, commit, commits, files })
 }
 
-/// Where the branch left its base: of the remote, if it is known there.
+/// Where the branch left its base: that of the remote, if it is known here.
 async fn start_of(repository: &Repository, base: &str) -> Result<String, ToolError> {
     for name in [format!("refs/remotes/origin/{base}"), format!("refs/heads/{base}")] {
         if let Some(start) = line(repository, ["merge-base", &name, "HEAD"]).await? {
@@ -165,7 +165,7 @@ async fn start_of(repository: &Repository, base: &str) -> Result<String, ToolErr
     Err(refused(format!("there is no branch `{base}` to compare with")))
 }
 
-/// What the remote calls its own branch, else `main` or `master`.
+/// The remote's default branch, otherwise `main` or `master`.
 async fn base_of(repository: &Repository) -> Result<Option<String>, ToolError> {
     let head = line(repository, ["symbolic-ref", "--short", "--quiet", "refs/remotes/origin/HEAD"]).await?;
     if let Some(name) = head.and_then(|head| head.strip_prefix("origin/").map(str::to_owned)) {
@@ -188,13 +188,13 @@ async fn remote(repository: &Repository) -> Result<Option<String>, ToolError> {
     line(repository, ["remote", "get-url", "--push", "--", "origin"]).await
 }
 
-/// Its own call of `git`, for it reaches a server.
+/// A separate call of `git`, since it reaches a server.
 async fn push(ctx: &ToolContext, work: &Work) -> Result<bool, ToolError> {
     let repository = open::open(ctx, Action::Push).await?;
     push::push_as_named(&repository, "origin", &work.branches.branch, ctx).await.map(|_| true)
 }
 
-/// The first line of what git says; `None` where it says nothing, or refuses.
+/// The first line that git prints; `None` if it prints nothing, or fails.
 async fn line<const N: usize>(
     repository: &Repository,
     words: [&str; N],

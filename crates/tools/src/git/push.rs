@@ -1,4 +1,4 @@
-//! Pushing, and what the server said of each branch.
+//! [`push`]: pushes, and reads what the server said about each branch.
 use super::{Args, look::words, repository::Repository, work::not_run};
 use haft_core::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use serde::Serialize;
@@ -14,8 +14,8 @@ struct Pushed {
     rejected: bool,
 }
 
-/// A repository on this machine receives by a command of its own, with hooks and settings that may be anybody's.
-const RECEIVE: &str = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c receive.autogc=false \
+/// A repository on this machine receives with a command of its own, with hooks and settings that may come from anyone.
+const RECEIVE_PACK: &str = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c receive.autogc=false \
                        -c core.alternateRefsCommand= -c gc.auto=0 receive-pack";
 
 pub(super) async fn push(
@@ -28,14 +28,14 @@ pub(super) async fn push(
         let message = format!("cannot push `{what}`: it would force, rename or remove");
         return Err(ToolError::new(ToolErrorKind::Validation, message).hint("use `bash` if that is meant"));
     }
-    // Wherever the repository's `remote.NAME.push` would lead a branch that is named.
+    // Overrides where the repository's `remote.NAME.push` would send the named branch.
     let branch = format!("refs/heads/{what}");
     let is_branch = repository.git(["show-ref", "--verify", "--quiet", &branch]).await?.ok;
     let refspec = if is_branch { format!("{branch}:{branch}") } else { what.to_owned() };
     send(repository, args.remote(), &refspec, &args.options, ctx).await
 }
 
-/// Pushes `branch` to the branch of that name, wherever the repository's `remote.NAME.push` would lead it.
+/// Pushes `branch` to the branch of that name, whatever the repository's `remote.NAME.push` says.
 pub(super) async fn push_as_named(
     repository: &Repository,
     remote: &str,
@@ -53,7 +53,7 @@ async fn send(
     ctx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
     ctx.progress(format!("pushing to `{remote}` …\n"));
-    let receive = if is_local(repository, remote).await? { RECEIVE } else { "git-receive-pack" };
+    let receive = if is_local(repository, remote).await? { RECEIVE_PACK } else { "git-receive-pack" };
     let mut words = words(["push", "--porcelain", "--no-verify", "--no-signed", "--recurse-submodules=no"]);
     words.push(format!("--receive-pack={receive}").into());
     words.extend(options.iter().map(Into::into));
@@ -83,7 +83,7 @@ async fn is_local(repository: &Repository, remote: &str) -> Result<bool, ToolErr
     Ok(addresses.lines().any(is_folder))
 }
 
-/// As git tells them apart: `host:path` is a server, `./host:path` and `/path` are folders.
+/// Whether git takes the address for a folder: `host:path` is a server, `./host:path` and `/path` are folders.
 fn is_folder(address: &str) -> bool {
     if let Some((scheme, _)) = address.split_once("://") {
         return scheme == "file";

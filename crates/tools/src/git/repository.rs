@@ -1,4 +1,5 @@
-//! The repository around a workspace, and how `git` is run in it so that nothing of it runs.
+//! [`Repository`]: the repository around a workspace, in which `git` runs without starting anything of the
+//! repository's.
 use super::{
     Action,
     config::{self, Setting},
@@ -15,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-/// Where `git` runs, and with what.
+/// Where `git` runs, and with which settings.
 #[derive(Clone)]
 pub(super) struct Repository {
     /// The folder that holds `.git`.
@@ -30,24 +31,24 @@ pub(super) struct Repository {
     confinement: Option<Arc<Confinement>>,
 }
 
-/// What `git` printed.
+/// The output of `git`.
 pub(super) struct Answer {
     pub(super) stdout: String,
     pub(super) stderr: String,
     pub(super) ok: bool,
-    /// Something is missing in the middle.
+    /// Whether output is missing in the middle.
     pub(super) truncated: bool,
 }
 
-/// A large repository on a slow disk takes a while; a server that does not answer must not take for ever.
+/// A large repository on a slow disk takes a while; a server that does not answer must not block forever.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// More output is not kept.
-const CAPTURE: usize = 32 << 20;
+/// Maximum bytes of output that are kept.
+const MAX_CAPTURE: usize = 32 << 20;
 
 impl Repository {
-    /// Returns the repository around the workspace, and its settings, of which those are overridden that name programs.
-    /// What filters would run is for [`super::open`] to refuse.
+    /// Returns the repository around the workspace, and its settings; those that name programs are overridden.
+    /// [`super::open`] refuses filters.
     pub(super) async fn locate(ctx: &ToolContext, action: Action) -> Result<(Self, Vec<Setting>), ToolError> {
         let folder = ctx.workspace.canonicalize().map_err(|error| {
             ToolError::new(ToolErrorKind::System, format!("cannot open the workspace: {error}"))
@@ -80,7 +81,7 @@ impl Repository {
         }
     }
 
-    /// As options before the action would.
+    /// The options that precede the action.
     fn set(&mut self, settings: Vec<(String, String)>) {
         self.environment.retain(|(name, _)| !name.starts_with("GIT_CONFIG_"));
         self.environment.push(("GIT_CONFIG_COUNT".into(), settings.len().to_string()));
@@ -103,7 +104,7 @@ impl Repository {
             folder: self.folder.clone(),
             environment: self.environment.clone().into(),
             timeout: Some(TIMEOUT),
-            capture: CAPTURE,
+            capture: MAX_CAPTURE,
             confinement: self.confinement.clone(),
         };
         let ran = program.run(|_| ()).await;
@@ -117,7 +118,7 @@ impl Repository {
         Ok(Answer { stdout: stdout.text, stderr: stderr.text, ok, truncated })
     }
 
-    /// As [`Repository::git`]; what git refuses is an error.
+    /// Like [`Repository::git`]; a failure of git is an error.
     pub(super) async fn must<S: Into<OsString>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
@@ -126,7 +127,7 @@ impl Repository {
         if answer.ok { Ok(answer) } else { Err(answer.error()) }
     }
 
-    /// As [`Repository::must`], with paths that say how they are meant (`:(exclude)…`, gitglossary(7)): each must.
+    /// Like [`Repository::must`], with paths that need pathspec magic (`:(exclude)…`, gitglossary(7)).
     pub(super) async fn with_pathspecs(
         &self,
         arguments: impl IntoIterator<Item = OsString>,
@@ -136,7 +137,7 @@ impl Repository {
         open.must(arguments).await
     }
 
-    /// `--` and the paths of a call; the workspace where there are none and it is not the whole repository.
+    /// `--` and the paths of a call; without paths the workspace, unless that is the whole repository.
     pub(super) fn scope(&self, paths: &[PathBuf]) -> Vec<OsString> {
         let mut words = vec!["--".into()];
         match paths {
@@ -146,7 +147,7 @@ impl Repository {
         words
     }
 
-    /// A path of the repository as the model names it. The `/` at the end of a folder's stays.
+    /// A path of the repository as the model names it. Keeps the `/` at the end of a folder's.
     pub(super) fn named(&self, path: &str) -> String {
         let below = self.folder.strip_prefix(&self.root).unwrap_or(Path::new(""));
         let inside = path.strip_prefix(&*below.to_string_lossy()).map(|path| path.trim_start_matches('/'));
@@ -186,7 +187,7 @@ fn find(folder: &Path) -> Result<(PathBuf, Vec<String>), ToolError> {
     let directory = directory_of(root)?;
     let common = common_of(&directory)?;
     for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-        // Git would follow the one and wait for the other.
+        // Git would follow a link and wait for a pipe.
         let odd = entry.file_type().is_ok_and(|kind| kind.is_symlink() || kind.is_fifo());
         if odd {
             return Err(refused(&format!(
@@ -198,7 +199,8 @@ fn find(folder: &Path) -> Result<(PathBuf, Vec<String>), ToolError> {
     Ok((root.to_owned(), hooks_in(&common.join("hooks"))))
 }
 
-/// `.git` itself, or where its text points if that points back. Else it might show us somebody's other repository.
+/// `.git` itself, or the folder that its text names if that one points back. Otherwise it might show another repository
+/// of the user's.
 fn directory_of(root: &Path) -> Result<PathBuf, ToolError> {
     let place = root.join(".git");
     let elsewhere = || refused("its `.git` points to a place that does not point back");
@@ -233,7 +235,7 @@ fn common_of(directory: &Path) -> Result<PathBuf, ToolError> {
     }
 }
 
-/// Hooks that somebody made: samples have an ending.
+/// Hooks that are set up; samples have an extension.
 fn hooks_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -242,7 +244,7 @@ fn hooks_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Of git's own variables only those that say who commits; for a push also how the person reaches servers.
+/// Git's own variables that are passed on: those that name the committer; for a push also how the user reaches servers.
 fn environment(access: &Access, root: &Path, action: Action) -> Vec<(String, String)> {
     let who = ["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSL_"];
     let reach = ["GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"];
@@ -268,7 +270,7 @@ fn environment(access: &Access, root: &Path, action: Action) -> Vec<(String, Str
         ("GIT_SEQUENCE_EDITOR", "true"),
         ("GIT_PROXY_COMMAND", ""),
         ("GIT_LITERAL_PATHSPECS", "1"),
-        // A partial clone would ask its server, by a command of the repository's choosing.
+        // A partial clone would ask its server, with a command of the repository's choosing.
         ("GIT_NO_LAZY_FETCH", "1"),
         ("GIT_ALLOW_PROTOCOL", protocols),
         ("GIT_CONFIG_COUNT", "2"),

@@ -1,4 +1,4 @@
-//! The stash: changes that are put aside, and taken up again.
+//! [`Stash`]: the stash: changes that are put aside, and restored.
 use super::{
     Args, look,
     look::words,
@@ -6,7 +6,7 @@ use super::{
 };
 use haft_core::{ToolError, ToolOutput};
 
-/// What is done with the stash.
+/// What to do with the stash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stash {
     #[default]
@@ -85,7 +85,7 @@ async fn list(repository: &Repository) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput::text(text))
 }
 
-/// What git said, in its first line, and what the state is now.
+/// The first line that git printed, and the resulting state.
 async fn after(repository: &Repository, answer: &Answer) -> Result<ToolOutput, ToolError> {
     let status = look::status(repository, &Args::looking()).await?;
     let said = answer.stdout.lines().chain(answer.stderr.lines());

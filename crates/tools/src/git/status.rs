@@ -1,17 +1,17 @@
-//! What `git status --porcelain=v2 --branch -z` says.
+//! [`Status`]: reads `git status --porcelain=v2 --branch -z`.
 use serde::Serialize;
 
 /// The state of a working tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Status {
-    /// None if a commit is checked out that is not a branch's.
+    /// `None` if no branch is checked out.
     pub(super) branch: Option<String>,
-    /// None before the first commit.
+    /// `None` before the first commit.
     pub(super) commit: Option<String>,
     pub(super) upstream: Option<String>,
     /// Commits that the upstream does not have.
     pub(super) ahead: u32,
-    /// Commits of the upstream that are not here.
+    /// Commits of the upstream that are missing here.
     pub(super) behind: u32,
     pub(super) staged: Vec<Touched>,
     pub(super) unstaged: Vec<Touched>,
@@ -79,7 +79,7 @@ impl Status {
         }
     }
 
-    /// As the model reads it.
+    /// The text for the model.
     pub(super) fn text(&self) -> String {
         let mut text = self.branch_line();
         let sections = [("staged", files(&self.staged)), ("not staged", files(&self.unstaged))];
@@ -92,7 +92,7 @@ impl Status {
         if self.is_clean() { text + "\nnothing to commit" } else { text }
     }
 
-    /// As people see it.
+    /// The text for people.
     pub(super) fn summary(&self) -> String {
         let counts = [
             (self.staged.len(), "staged"),

@@ -1,12 +1,12 @@
-//! `git` as people type it: the words behind the action. Each is done as git does it, or refused: none is dropped.
+//! [`cleared`]: reads `git` as people type it: the words behind the action. Each is done as git does it, or refused;
+//! none is dropped.
 use super::{Action, Args, repository::Repository, stash::Stash};
 use haft_core::{ToolError, ToolErrorKind};
 
-/// An option that is done: of which action, how it is written, the name that git is given first, and whether a value
-/// follows.
+/// A supported option: its action, its spelling, the name that git gets first, and whether a value follows.
 type Known = (Action, &'static [&'static str], bool);
 
-const KNOWN: &[Known] = &[
+const KNOWN_OPTIONS: &[Known] = &[
     (Action::Status, &["--short", "-s"], false),
     (Action::Status, &["--branch", "-b"], false),
     (Action::Status, &["--porcelain"], false),
@@ -53,12 +53,13 @@ const KNOWN: &[Known] = &[
     (Action::Push, &["--quiet", "-q"], false),
 ];
 
-/// What these ask for is so in any case: a status is short, hooks do not run, the list of branches has all of them.
-const IN_ANY_CASE: [&str; 7] =
+/// Options that describe what happens anyway: a status is short, hooks do not run, the list of branches has all of
+/// them.
+const DEFAULT_OPTIONS: [&str; 7] =
     ["--short", "--branch", "--porcelain", "--quiet", "--no-verify", "--list", "--verbose"];
 
 impl Args {
-    /// The call with its words read; all that cannot be done as they say, where there is something.
+    /// The call with its words read, or everything in them that cannot be done.
     pub(super) fn read(&self) -> Result<Self, Vec<String>> {
         let mut args = Self { words: Vec::new(), ..self.clone() };
         let (mut plain, mut problems) = (Vec::new(), Vec::new());
@@ -109,10 +110,10 @@ impl Args {
         Ok(())
     }
 
-    /// The name that git is given, and whether a value follows.
+    /// The name that git gets, and whether a value follows.
     fn known(&self, name: &str) -> Option<(&'static str, bool)> {
         let is_it = |(action, names, _): &&Known| *action == self.action && names.contains(&name);
-        KNOWN.iter().find(is_it).map(|(_, names, takes_value)| (names[0], *takes_value))
+        KNOWN_OPTIONS.iter().find(is_it).map(|(_, names, takes_value)| (names[0], *takes_value))
     }
 
     fn take(&mut self, option: &'static str, value: Option<&str>) -> Result<(), String> {
@@ -134,21 +135,21 @@ impl Args {
             (option, Some(value)) => self.options.push(format!("{option}={value}")),
             // `git branch` lists all.
             ("--all", None) if self.action == Action::Branch => {}
-            (option, None) if IN_ANY_CASE.contains(&option) => {}
+            (option, None) if DEFAULT_OPTIONS.contains(&option) => {}
             (option, None) => self.options.push(option.to_owned()),
         }
         Ok(())
     }
 
     fn count(&mut self, count: u32) -> Result<(), String> {
-        if count > super::look::MOST_ENTRIES {
-            return Err(format!("more than {} entries are not shown at once", super::look::MOST_ENTRIES));
+        if count > super::look::MAX_ENTRIES {
+            return Err(format!("more than {} entries are not shown at once", super::look::MAX_ENTRIES));
         }
         self.limit = Some(count);
         Ok(())
     }
 
-    /// Words that are no options, by what the action does with them.
+    /// Words that are not options, by what the action does with them.
     fn place(&mut self, plain: Vec<String>) -> Result<(), String> {
         let mut words = plain.into_iter();
         match self.action {
@@ -207,13 +208,13 @@ impl Args {
         Ok(())
     }
 
-    /// Whether git is given this option.
+    /// Whether git gets this option.
     pub(super) fn has(&self, option: &str) -> bool {
         self.options.iter().any(|known| known == option)
     }
 }
 
-/// With each unclear word where it belongs. As git tells them apart: what is a revision and a file, too, is refused.
+/// Assigns each unclear word. As in git, what is both a revision and a file is refused.
 pub(super) async fn cleared(repository: &Repository, mut args: Args) -> Result<Args, ToolError> {
     let mut revisions: Vec<String> = args.revision.take().into_iter().collect();
     for word in std::mem::take(&mut args.unclear) {

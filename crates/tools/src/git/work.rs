@@ -1,4 +1,4 @@
-//! Changing: the index, the history, branches, the files.
+//! [`add`], [`commit`], [`branch`] and others: the actions that change the index, the history, branches or files.
 use super::{
     Args,
     look::{self, words},
@@ -15,7 +15,7 @@ pub(super) async fn add(repository: &Repository, args: &Args) -> Result<ToolOutp
     after(repository).await
 }
 
-/// What the state is now.
+/// The resulting state.
 async fn after(repository: &Repository) -> Result<ToolOutput, ToolError> {
     look::status(repository, &Args::looking()).await
 }
@@ -58,7 +58,7 @@ async fn not_committed(repository: &Repository, answer: &Answer) -> ToolError {
     answer.error()
 }
 
-/// A person who relies on a hook must hear that it did not run.
+/// The note that a hook did not run, for people who rely on it.
 pub(super) fn not_run(repository: &Repository, hooks: &[&str]) -> String {
     let names: Vec<&str> =
         repository.hooks.iter().map(String::as_str).filter(|name| hooks.contains(name)).collect();
@@ -79,7 +79,7 @@ pub(super) async fn branch(repository: &Repository, args: &Args) -> Result<ToolO
     Ok(ToolOutput::text(text).details(json!({"branch": name})))
 }
 
-/// With paths, files of a commit or of the index; without, another branch.
+/// Checks out files of a commit or of the index, or without paths another branch.
 pub(super) async fn checkout(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let mut words = words(["checkout", "--quiet", "--no-recurse-submodules"]);
     words.extend(args.options.iter().chain(&args.revision).chain(&args.start).map(Into::into));

@@ -1,4 +1,4 @@
-//! What a search found, as a model and people read it.
+//! [`Found`]: the result of a search, as a model and people read it.
 use super::{Args, Output, hits::Hits};
 use crate::{
     first::First,
@@ -9,7 +9,7 @@ use haft_core::ToolOutput;
 use serde_json::json;
 use std::path::Path;
 
-/// What a search found.
+/// The result of a search.
 pub(crate) struct Found {
     pub(crate) first: First<Hits>,
     pub(crate) matches: u64,
@@ -18,12 +18,12 @@ pub(crate) struct Found {
     pub(crate) binary: u64,
     pub(crate) unreadable: u64,
     pub(crate) rules: Rules,
-    /// Of what could not be read.
+    /// Notes about files that could not be read.
     pub(crate) note: String,
 }
 
 impl Found {
-    /// One page of it, as the call wants it.
+    /// One page of it, as the call asks.
     pub(crate) fn output(&self, root: &Root, args: &Args, page: &Page) -> ToolOutput {
         if self.files == 0 {
             return self.nothing(root, args);
@@ -50,7 +50,7 @@ impl Found {
         ToolOutput::text(text.trim_end().to_owned() + &self.note).show(found).details(details)
     }
 
-    /// `Found 12 matches in 3 files` (C-67).
+    /// `Found 12 matches in 3 files`.
     fn found(&self, output: Output) -> String {
         let files = counted(self.files, "file", "files");
         match output {

@@ -1,4 +1,4 @@
-//! What was found in one file, as it is shown.
+//! [`Hits`]: the matches in one file, as they are shown.
 use super::Output;
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
@@ -7,11 +7,11 @@ use std::io;
 
 /// The matches of one file.
 pub(crate) struct Hits {
-    /// A text for each match: its lines with their numbers, and the lines around it. Not more than wanted.
+    /// A text for each match: its lines with their numbers, and the lines around it. At most as many as wanted.
     pub(crate) lines: Vec<String>,
-    /// All of them. Where only files are wanted, the first.
+    /// Number of all matches. If only files are wanted, 1.
     pub(crate) matches: u64,
-    /// It is not text, so what matched in it is of no use.
+    /// Whether the file is not text, so that its matches are of no use.
     pub(crate) binary: bool,
     output: Output,
     keep: usize,
@@ -22,12 +22,12 @@ impl Hits {
         Self { lines: Vec::new(), matches: 0, binary: false, output, keep }
     }
 
-    /// For how many results this stands.
+    /// How many results this counts as.
     pub(crate) fn results(&self) -> usize {
         if self.output == Output::Content { self.lines.len() } else { 1 }
     }
 
-    /// Where a searcher puts what it finds.
+    /// Collects the matches of a searcher.
     pub(crate) fn sink<'a>(&'a mut self, matcher: &'a RegexMatcher, longest: usize) -> HitSink<'a> {
         HitSink { hits: self, matcher, longest, before: String::new(), is_closed: false }
     }
@@ -36,16 +36,16 @@ impl Hits {
 pub(crate) struct HitSink<'a> {
     hits: &'a mut Hits,
     matcher: &'a RegexMatcher,
-    /// A longer line is cut, in bytes.
+    /// Maximum bytes of a line; a longer one is cut.
     longest: usize,
     /// Lines that stand before the next match.
     before: String,
-    /// What comes belongs to no match that is kept.
+    /// Whether the next lines belong to no kept match.
     is_closed: bool,
 }
 
-/// A match over more lines than this is not shown to its end.
-const MOST_LINES: usize = 50;
+/// Maximum lines of a match that are shown.
+const MAX_LINES: usize = 50;
 
 impl Sink for HitSink<'_> {
     type Error = io::Error;
@@ -62,7 +62,7 @@ impl Sink for HitSink<'_> {
             return Ok(true);
         }
         let mut text = std::mem::take(&mut self.before);
-        for (number, line) in (found.line_number().unwrap_or(0)..).zip(found.lines().take(MOST_LINES)) {
+        for (number, line) in (found.line_number().unwrap_or(0)..).zip(found.lines().take(MAX_LINES)) {
             text += &self.numbered(number, ':', line);
         }
         self.hits.lines.push(text);
@@ -102,7 +102,7 @@ impl HitSink<'_> {
         let (left, right) =
             (if from > 0 { "…" } else { "" }, if from + part.len() < line.len() { "…" } else { "" });
         let text = String::from_utf8_lossy(part);
-        // A character that was cut in two is not worth showing.
+        // Half a character is not worth showing.
         let text = text.trim_matches('\u{fffd}');
         format!("{number}{mark}{left}{text}{right} [cut: this line has {} bytes]\n", line.len())
     }

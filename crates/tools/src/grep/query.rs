@@ -1,4 +1,4 @@
-//! A regular expression made ready to be looked for in many files by several threads.
+//! [`Query`]: a regular expression, prepared for several threads to search many files.
 use super::{Args, Output, hits::Hits};
 use crate::{
     FindSettings,
@@ -22,18 +22,18 @@ pub(crate) struct Query {
 /// Why a pattern is not a regular expression.
 pub(crate) struct Invalid(pub(crate) String);
 
-/// More lines than this around a match are not a context.
-const MOST_CONTEXT: usize = 100;
+/// Maximum lines of context around a match.
+const MAX_CONTEXT: usize = 100;
 
-/// A compiled expression may take so many bytes, and its tables as many again.
-const LARGEST: usize = 32 * 1024 * 1024;
+/// Maximum bytes of a compiled expression, and of its tables.
+const MAX_COMPILED: usize = 32 * 1024 * 1024;
 
 impl Query {
     pub(crate) fn new(args: &Args, settings: &FindSettings) -> Result<Self, Invalid> {
         let (multiline, literal) = (args.multiline == Some(true), args.literal == Some(true));
         match matcher(args, multiline, literal) {
             Ok(matcher) => Ok(Self::with(matcher, multiline, args, settings)),
-            // Who names a line break means to go over lines.
+            // A pattern with a line break is meant to match several lines.
             Err(error) if !multiline && matches!(error.kind(), grep_regex::ErrorKind::NotAllowed(_)) => {
                 let matcher = matcher(args, true, literal).map_err(|error| invalid(&error))?;
                 Ok(Self::with(matcher, true, args, settings))
@@ -50,20 +50,20 @@ impl Query {
     }
 
     fn with(matcher: RegexMatcher, multiline: bool, args: &Args, settings: &FindSettings) -> Self {
-        let lines = |own: Option<usize>| own.or(args.context).unwrap_or(0).min(MOST_CONTEXT);
+        let lines = |own: Option<usize>| own.or(args.context).unwrap_or(0).min(MAX_CONTEXT);
         let (before, after) = (lines(args.before), lines(args.after));
         let output = args.output.unwrap_or_default();
         Self { matcher, multiline, before, after, output, longest_line: settings.longest_line }
     }
 
-    /// For one thread. `keep`: of each file, so many matches are kept.
+    /// A searcher for one thread. `keep`: maximum matches kept of each file.
     pub(crate) fn searcher(&self, keep: usize) -> FileSearcher<'_> {
         let mut builder = SearcherBuilder::new();
         builder
             .binary_detection(BinaryDetection::quit(0))
             .line_terminator(LineTerminator::crlf())
             .memory_map(MmapChoice::never())
-            .heap_limit(Some(LONGEST))
+            .heap_limit(Some(MAX_BUFFER))
             .multi_line(self.multiline);
         if self.output == Output::Content {
             builder.line_number(true).before_context(self.before).after_context(self.after);
@@ -74,8 +74,8 @@ impl Query {
     }
 }
 
-/// A longer line, or in multi-line mode a longer file, is not searched.
-const LONGEST: usize = 64 * 1024 * 1024;
+/// Maximum bytes of a line, or in multi-line mode of a file, that is searched.
+const MAX_BUFFER: usize = 64 * 1024 * 1024;
 
 fn matcher(args: &Args, multiline: bool, literal: bool) -> Result<RegexMatcher, grep_regex::Error> {
     let mut builder = RegexMatcherBuilder::new();
@@ -85,8 +85,8 @@ fn matcher(args: &Args, multiline: bool, literal: bool) -> Result<RegexMatcher, 
         .word(args.word == Some(true))
         .multi_line(true)
         .dot_matches_new_line(multiline)
-        .size_limit(LARGEST)
-        .dfa_size_limit(LARGEST);
+        .size_limit(MAX_COMPILED)
+        .dfa_size_limit(MAX_COMPILED);
     // So that `$` matches before `\r\n` as well. It also keeps a match on one line, which makes searching fast.
     builder.crlf(true);
     if multiline {
@@ -95,12 +95,12 @@ fn matcher(args: &Args, multiline: bool, literal: bool) -> Result<RegexMatcher, 
     builder.build(&args.pattern)
 }
 
-/// Finds a text in any case.
+/// Finds a text, ignoring case.
 pub(crate) fn containing(text: &str) -> Option<RegexMatcher> {
     RegexMatcherBuilder::new().case_insensitive(true).fixed_strings(true).build(text).ok()
 }
 
-/// The last line says what is wrong, those above only draw it.
+/// The last line of an error says what is wrong, those above only draw it.
 fn invalid(error: &grep_regex::Error) -> Invalid {
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();

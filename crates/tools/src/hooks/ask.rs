@@ -1,4 +1,4 @@
-//! One hook, asked once.
+//! [`ask`]: asks one hook once.
 use super::{
     HookInput,
     settings::{Hook, HookTarget},
@@ -9,23 +9,23 @@ use reqwest::header::HeaderMap;
 use serde::Deserialize;
 use std::{path::Path, sync::Arc, time::Duration};
 
-/// So much of an answer is read; a longer one is none.
+/// Maximum bytes of an answer; a longer one is invalid.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// A reason is told in so many bytes.
+/// Maximum bytes of a reason that are shown.
 const MAX_REASON: usize = 2_000;
 
-/// Where a hook denies and does not say why.
+/// The reason if a hook denies and gives none.
 const NO_REASON: &str = "it gives no reason";
 
-/// What a hook says.
+/// The answer of a hook.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) deny: Option<String>,
     pub(crate) context: Option<String>,
 }
 
-/// Why a hook gave no answer, to be read behind its name.
+/// Why a hook gave no answer, written to follow its name.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Silence {
     #[error("could not be asked: {0}")]
@@ -75,7 +75,7 @@ pub(crate) async fn ask(
     }
 }
 
-/// Exit code 2 denies with what stands on standard error.
+/// Exit code 2 denies, with standard error as the reason.
 fn ended(finished: Finished, limit: Duration) -> Result<Answer, Silence> {
     let complaint = clip::head(finished.stderr.text.trim(), MAX_REASON);
     match finished.exit {
@@ -90,7 +90,7 @@ fn ended(finished: Finished, limit: Duration) -> Result<Answer, Silence> {
     }
 }
 
-/// No proxy and no redirection: what is told goes to the address that the person named, and nowhere else.
+/// No proxy and no redirect: the event goes to the address that the user named, and nowhere else.
 async fn post(url: &url::Url, headers: &HeaderMap, message: String) -> Result<Answer, Silence> {
     let failed = |error: reqwest::Error| Silence::Http(cause(&error.without_url()));
     let client = haft_http::builder().no_proxy().build();
@@ -110,7 +110,7 @@ async fn post(url: &url::Url, headers: &HeaderMap, message: String) -> Result<An
     read(&String::from_utf8_lossy(&body))
 }
 
-/// The last reason of all: the outer ones only say that a request failed.
+/// The innermost cause: the outer ones only say that a request failed.
 fn cause(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => cause(source),
@@ -118,7 +118,8 @@ fn cause(error: &dyn std::error::Error) -> String {
     }
 }
 
-/// As a hook writes it. What is misspelt is no answer: a `deny` that nobody reads would be a yes.
+/// The answer as a hook writes it. A misspelled field makes it invalid: otherwise a misspelled `deny` would allow the
+/// call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -131,7 +132,7 @@ struct Written {
 #[serde(rename_all = "lowercase")]
 enum Decision {
     Deny,
-    /// As if nothing was said: a hook allows nothing that is not allowed anyway.
+    /// As if the hook said nothing: a hook allows nothing that is not allowed anyway.
     Allow,
 }
 

@@ -1,4 +1,4 @@
-//! A hook as it stands in the person's file, and as it is used.
+//! [`HookSettings`]: a hook as the user's file defines it, and [`Hook`], as it is used.
 use globset::{Glob, GlobMatcher};
 use haft_core::Moment;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -85,10 +85,10 @@ fn ten() -> u64 {
 /// A hook that cannot work as it is set up.
 #[derive(Debug, thiserror::Error)]
 pub enum BadHook {
-    /// Nobody would be told, or it is not clear who.
+    /// It has no target, or two.
     #[error("a hook has either a `command` or a `url`")]
     HookTarget,
-    /// It would have to answer before it is asked.
+    /// Its time would be over before it is asked.
     #[error("its `timeout` is 0 seconds")]
     Timeout,
     /// Turns have no tool.
@@ -97,10 +97,10 @@ pub enum BadHook {
     /// The pattern cannot be read.
     #[error("`tool`: {0}")]
     Pattern(#[from] globset::Error),
-    /// Commands are sent none.
+    /// Commands get no headers.
     #[error("a hook with `headers` has a `url`")]
     Headers,
-    /// No server would understand it; the value is not told, for it may be a key.
+    /// The header is invalid; the message leaves out its value, which may be a key.
     #[error("the header `{0}` cannot be sent")]
     Header(String),
     /// The address cannot be read.
@@ -157,7 +157,7 @@ impl Hook {
     }
 }
 
-/// As they are sent, beside our own.
+/// The headers to send in addition to Haft's own.
 fn headers(named: &BTreeMap<String, String>) -> Result<HeaderMap, BadHook> {
     let mut headers = HeaderMap::new();
     for (name, value) in named {

@@ -1,4 +1,4 @@
-//! Pictures, as attachments.
+//! [`read_image`]: attaches pictures.
 use crate::files::Place;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_core::{
@@ -17,7 +17,7 @@ pub(super) fn is_image(path: &Path) -> bool {
 pub(super) fn read_image(place: &Place) -> Result<ToolOutput, ToolError> {
     let content = place.content("read", LARGEST)?;
     let text = format!("[Image: {}]", place.name.display());
-    // A vendor refuses the whole conversation for one picture that is none, so it must be one.
+    // A vendor refuses the whole conversation for one invalid picture, so the content is checked.
     let Some(mime) = media_type(&content) else {
         return Ok(ToolOutput::text(format!("{text}\n[not shown: its content is no such image]")));
     };

@@ -1,4 +1,4 @@
-//! Notebooks (Jupyter, nbformat 4) as text: each cell, then what it printed.
+//! [`as_text`]: turns notebooks (Jupyter, nbformat 4) into text: each cell, then its output.
 use serde::Deserialize;
 use serde_json::Value;
 use std::fmt::Write;
@@ -25,7 +25,7 @@ struct Output {
     evalue: Option<String>,
 }
 
-/// The format allows both.
+/// A string or a list of strings: the format allows both.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Text {
@@ -42,7 +42,7 @@ impl Text {
     }
 }
 
-/// `None` where `content` is not a notebook.
+/// `None` if `content` is not a notebook.
 pub(super) fn as_text(content: &[u8]) -> Option<String> {
     let notebook: Notebook = serde_json::from_slice(content).ok()?;
     let mut text = String::new();

@@ -1,9 +1,9 @@
-//! A passage of a text file: some lines of it, in bounded memory however long the file or a line is.
+//! [`Passage`]: some lines of a text file, in bounded memory however long the file or a line is.
 use crate::ReadSettings;
 use std::io::{self, BufRead};
 
-/// In the numbered form no line is longer, in bytes: a data file on one line would fill a whole window.
-const LONGEST_LINE: usize = 2_000;
+/// Maximum bytes of a line in the numbered form: a data file on one line would fill a whole window.
+const MAX_LINE: usize = 2_000;
 
 /// Lines as a model reads them.
 #[derive(Debug, PartialEq)]
@@ -15,24 +15,24 @@ pub(super) struct Passage {
     pub(super) end: End,
     /// Whether something was not valid UTF-8.
     pub(super) lossy: bool,
-    /// Of the text, in the unit of the settings.
+    /// Size of the text, in the unit of the settings.
     size: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum End {
-    /// The file ends there.
+    /// The file ends.
     OfFile,
-    /// So many lines were asked for. The next one is given.
+    /// The requested number of lines is reached. Holds the next line.
     AsAsked { next: u64 },
-    /// More does not fit. The next line is given; if it began, its rest is not shown.
+    /// No more fits. Holds the next line; if it began, its rest is not shown.
     Full { next: u64 },
 }
 
 /// Why there is no passage.
 #[derive(Debug)]
 pub(super) enum NoPassage {
-    /// The file has only so many lines.
+    /// The file has only this many lines.
     PastTheEnd(u64),
     Io(io::Error),
 }
@@ -43,7 +43,7 @@ impl From<io::Error> for NoPassage {
     }
 }
 
-/// Up to `limit` lines from line `from` (counted from 1); all that there is room for where it is 0.
+/// Returns up to `limit` lines from line `from` (counted from 1); with a limit of 0 as many as fit.
 pub(super) fn passage(
     file: impl BufRead,
     from: u64,
@@ -63,7 +63,7 @@ pub(super) fn passage(
     };
     let asked = limit == Some(most);
     let mut passage = Passage { text: String::new(), lines: 0, end: End::OfFile, lossy: false, size: 0 };
-    let keep = if settings.numbered { LONGEST_LINE } else { settings.longest() };
+    let keep = if settings.numbered { MAX_LINE } else { settings.longest() };
     while lines.more()? {
         let next = from + passage.lines;
         if passage.lines == most {
@@ -97,8 +97,8 @@ impl Passage {
             self.lines += 1;
             return true;
         }
-        // A line that does not fit is shown as far as it does where nothing else is, or where no note would say
-        // how to see it.
+        // A line that does not fit is shown as far as it does if it is the only one, or if no note would say how to see
+        // it.
         if self.text.is_empty() || !settings.numbered {
             self.text += settings.head(&shown, room);
             self.lines += u64::from(self.lines == 0);
@@ -107,7 +107,7 @@ impl Passage {
     }
 }
 
-/// Six wide, then a tab (C-42). Line ends and a byte order mark are not shown.
+/// A number six wide, then a tab. Line ends and a byte order mark are not shown.
 fn numbered(number: u64, text: &str, line: &Line) -> String {
     let text = if number == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
     let text = text.trim_end_matches('\n');
@@ -142,7 +142,7 @@ impl<R: BufRead> Lines<R> {
         Ok(!self.file.fill_buf()?.is_empty())
     }
 
-    /// The next line, of which `keep` bytes are wanted.
+    /// Reads the next line, and keeps `keep` bytes of it.
     fn next(&mut self, keep: usize) -> io::Result<Option<Line>> {
         let mut line = Line { kept: Vec::new(), bytes: 0 };
         loop {

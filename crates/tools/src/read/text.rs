@@ -1,4 +1,4 @@
-//! Text files and notebooks, by lines.
+//! [`read_text`] and [`read_notebook`]: read text files and notebooks by lines.
 use super::{
     Part,
     notebook::as_text,
@@ -9,7 +9,7 @@ use haft_core::{ToolError, ToolErrorKind, ToolOutput, clip};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
 
-/// The asked-for lines of one file.
+/// Returns the requested lines of one file.
 pub(super) fn read_text(place: &Place, part: Part, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
     let file = place.open("read")?;
     let size = file.metadata().map_err(|error| place.cannot("read", error))?.len();
@@ -22,17 +22,17 @@ pub(super) fn read_text(place: &Place, part: Part, settings: &ReadSettings) -> R
     Ok(output(place, part, passage, size, settings))
 }
 
-/// A larger notebook is read as the JSON that it is.
-const LARGEST_NOTEBOOK: u64 = 16 * 1024 * 1024;
+/// Maximum bytes of a notebook: a larger one is read as the JSON that it is.
+const MAX_NOTEBOOK: u64 = 16 * 1024 * 1024;
 
-/// The asked-for lines of a notebook's cells; of the file itself where it is none.
+/// Returns the requested lines of a notebook's cells; if it is not a notebook, of the file itself.
 pub(super) fn read_notebook(
     place: &Place,
     part: Part,
     settings: &ReadSettings,
 ) -> Result<ToolOutput, ToolError> {
     let mut content = Vec::new();
-    let read = place.open("read")?.take(LARGEST_NOTEBOOK).read_to_end(&mut content);
+    let read = place.open("read")?.take(MAX_NOTEBOOK).read_to_end(&mut content);
     read.map_err(|error| place.cannot("read", error))?;
     let Some(text) = as_text(&content) else { return read_text(place, part, settings) };
     let passage = passage(text.as_bytes(), part.from(), part.limit, settings)
@@ -59,21 +59,21 @@ fn output(place: &Place, part: Part, passage: Passage, size: u64, settings: &Rea
         .show(format!("Read {lines} line{s} of `{}`", place.name.display()))
 }
 
-/// What is not text.
+/// A file that is not text.
 enum Binary {
     Pdf,
     Other,
 }
 
-/// As far as the file is looked at before it is taken for text.
-const BEGINNING: usize = 8 * 1024;
+/// How many bytes are checked to decide whether a file is text.
+const CHECKED_BYTES: usize = 8 * 1024;
 
 impl Binary {
     fn of(beginning: &[u8]) -> Option<Self> {
         if beginning.starts_with(b"%PDF-") {
             return Some(Self::Pdf);
         }
-        beginning[..beginning.len().min(BEGINNING)].contains(&0).then_some(Self::Other)
+        beginning[..beginning.len().min(CHECKED_BYTES)].contains(&0).then_some(Self::Other)
     }
 
     fn refuse(self, place: &Place) -> ToolError {
@@ -100,7 +100,7 @@ fn no_passage(place: &Place, none: NoPassage) -> ToolError {
     }
 }
 
-/// The content, and the marker where it goes on.
+/// The content, and the marker if it was cut.
 fn raw(passage: Passage, settings: &ReadSettings) -> ToolOutput {
     let cut = matches!(passage.end, End::Full { .. });
     let marker = settings.marker.as_deref().unwrap_or("\n[content truncated]");

@@ -1,4 +1,4 @@
-//! Definitions by their name, in every source file below a folder.
+//! [`definitions`]: finds definitions by their name, in every source file below a folder.
 use crate::{
     code::{self, Code},
     first::First,
@@ -18,7 +18,7 @@ use std::{
     sync::{Mutex, PoisonError, atomic::Ordering::Relaxed},
 };
 
-/// Those that are called so; if there are none, those whose names contain it.
+/// Returns definitions with this name; if there are none, those whose names contain it.
 pub(crate) fn definitions(
     ctx: &ToolContext,
     path: &Path,
@@ -38,7 +38,7 @@ pub(crate) fn definitions(
                 Ok(content) => content,
                 Err(error) => return watch.could_not_open(&error),
             };
-            // Most files do not even hold the word, and need not be understood.
+            // Most files do not even hold the word, and need no parsing.
             if matcher.as_ref().is_none_or(|matcher| matcher.is_match(&content).unwrap_or(true)) {
                 let Some(mut code) = code::code(language, content, watch) else {
                     return watch.could_not_open(&io::ErrorKind::TimedOut.into());
@@ -52,12 +52,12 @@ pub(crate) fn definitions(
     Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner).output(name, &root, &watch, page))
 }
 
-/// A file that is larger than any source is passed over.
+/// Skips a file that is larger than any source.
 fn content(path: &Path) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let file = open_regular(path, OpenOptions::new().read(true))?;
-    file.take(code::LARGEST + 1).read_to_end(&mut content)?;
-    if content.len() as u64 > code::LARGEST {
+    file.take(code::MAX_SOURCE + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > code::MAX_SOURCE {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     Ok(content)

@@ -1,4 +1,4 @@
-//! What models and people read of a run of tests.
+//! [`output`]: the result of a test run for models and people.
 use super::{
     report::{Failure, Report},
     runner::{Command, Framework},
@@ -7,15 +7,15 @@ use haft_core::{Clip, Keep, ToolOutput};
 use haft_sandbox::{Exit, Finished};
 use serde_json::json;
 
-/// So many failures are told in full; the first ones are the ones to work on.
-const TOLD: usize = 20;
+/// Maximum failures that are shown in full: the first ones are the ones to work on.
+const MAX_FAILURES: usize = 20;
 
-/// As much of one message, of all of them, and of output that nobody could read for the model.
-const MESSAGE: Clip = Clip { lines: 25, bytes: 2_000, keep: Keep::Both };
-const ALL: Clip = Clip { lines: 600, bytes: 24_000, keep: Keep::Head };
-const RAW: Clip = Clip { lines: 200, bytes: 12_000, keep: Keep::Tail };
+/// How much is shown of one message, of all of them, and of output that could not be parsed.
+const MESSAGE_CLIP: Clip = Clip { lines: 25, bytes: 2_000, keep: Keep::Both };
+const ALL_CLIP: Clip = Clip { lines: 600, bytes: 24_000, keep: Keep::Head };
+const RAW_CLIP: Clip = Clip { lines: 200, bytes: 12_000, keep: Keep::Tail };
 
-/// The result of a call. An exit code alone proves nothing: what was read and how it ended must agree.
+/// The result of a call. An exit code alone proves nothing: the parsed output and how the run ended must agree.
 pub(super) fn output(command: &Command, report: Option<Report>, finished: &Finished) -> ToolOutput {
     let line = command.line();
     let Some(report) = report else { return unread(command, finished) };
@@ -30,10 +30,10 @@ pub(super) fn output(command: &Command, report: Option<Report>, finished: &Finis
     ToolOutput::text(text).show(summary).details(details)
 }
 
-/// What was printed is not what the runner prints.
+/// The result if the output is not what the runner prints.
 fn unread(command: &Command, finished: &Finished) -> ToolOutput {
     let (line, end) = (command.line(), end(finished.exit));
-    // Of a runner that is not known the exit code is all there is.
+    // If the runner is unknown, only the exit code is left.
     let is_known = command.framework != Framework::Npm;
     let before = if is_known { "cannot tell what the tests came to; " } else { "" };
     let text = format!("{before}`{line}` {end}:\n{}", raw(finished));
@@ -43,14 +43,14 @@ fn unread(command: &Command, finished: &Finished) -> ToolOutput {
 }
 
 fn failures(report: &Report) -> String {
-    let mut text: String = report.failures.iter().take(TOLD).map(told).collect();
-    if report.failures.len() > TOLD {
-        text += &format!("\n\n… {} more failures", report.failures.len() - TOLD);
+    let mut text: String = report.failures.iter().take(MAX_FAILURES).map(told).collect();
+    if report.failures.len() > MAX_FAILURES {
+        text += &format!("\n\n… {} more failures", report.failures.len() - MAX_FAILURES);
     }
-    ALL.apply(&text, "run fewer tests with `filter`")
+    ALL_CLIP.apply(&text, "run fewer tests with `filter`")
 }
 
-/// Where what was read and how the run ended do not agree.
+/// Notes on where the parsed output and how the run ended do not agree.
 fn doubts(report: &Report, finished: &Finished) -> String {
     let mut text = String::new();
     if finished.exit != Exit::Code(0) && !report.has_failed() {
@@ -71,7 +71,7 @@ fn told(Failure { name, file, line, message }: &Failure) -> String {
         (Some(file), None) => format!("  {file}"),
         (None, _) => String::new(),
     };
-    let message = MESSAGE.apply(message.trim_end(), "");
+    let message = MESSAGE_CLIP.apply(message.trim_end(), "");
     let message: String = message.lines().map(|line| format!("\n  {line}")).collect();
     format!("\n\nFAILED {name}{place}{message}")
 }
@@ -80,7 +80,7 @@ fn told(Failure { name, file, line, message }: &Failure) -> String {
 pub(super) fn raw(finished: &Finished) -> String {
     let both = format!("{}\n{}", finished.stdout.text.trim_end(), finished.stderr.text.trim_end());
     let both = both.trim();
-    if both.is_empty() { "(no output)".into() } else { RAW.apply(both, "") }
+    if both.is_empty() { "(no output)".into() } else { RAW_CLIP.apply(both, "") }
 }
 
 fn end(exit: Exit) -> String {

@@ -1,4 +1,4 @@
-//! What `cargo test` prints: libtest's lines on standard output, the compiler's on standard error.
+//! [`parse`]: reads the output of `cargo test`: libtest's lines on standard output, the compiler's on standard error.
 use super::report::{Failure, Report};
 
 pub(super) fn parse(stdout: &str, stderr: &str) -> Option<Report> {
@@ -51,7 +51,7 @@ fn sections(stdout: &str) -> Vec<Failure> {
     failures.into_iter().map(explained).collect()
 }
 
-/// The place, and the message without what stands around it.
+/// The place, and the message without its surroundings.
 fn explained(failure: Failure) -> Failure {
     let text = failure.message.trim().to_owned();
     let mut lines: Vec<&str> = text.lines().collect();
@@ -73,7 +73,7 @@ fn explained(failure: Failure) -> Failure {
     Failure { message: message.trim().to_owned(), ..failure }.at(place)
 }
 
-/// `error[E0425]: …` and, below it, ` --> FILE:LINE:COLUMN`. What cargo says of whole crates is left out.
+/// `error[E0425]: …` and, below it, ` --> FILE:LINE:COLUMN`. Leaves out what cargo says about whole crates.
 fn compile_errors(stderr: &str) -> Vec<Failure> {
     let mut failures: Vec<Failure> = Vec::new();
     for block in stderr.split("\n\n") {

@@ -1,4 +1,4 @@
-//! Which runner a project uses, by the files that lie there.
+//! [`command`]: finds out which test runner a project uses, by its files.
 use super::runner::{Command, Framework};
 use crate::files::text_of;
 use haft_core::{ToolError, ToolErrorKind};
@@ -22,7 +22,7 @@ pub(super) fn command(
     let first = if metadata.is_dir() { start } else { start.parent().unwrap_or(root) };
     let mut folders = first.ancestors().take_while(|folder| folder.starts_with(root) || *folder == first);
     let found = match framework {
-        // Its own project file may lie above; else it starts where the tests are.
+        // Its own project file may lie above; otherwise it starts where the tests are.
         Some(wanted) => {
             let home = folders.find(|folder| frameworks_in(folder).contains(&wanted));
             (home.unwrap_or(first).to_owned(), wanted)
@@ -43,7 +43,7 @@ pub(super) fn command(
     Ok(build(found.0, found.1, start, first, filter))
 }
 
-/// Nobody knows how the script would be told.
+/// Refuses to run a part of the tests: how to select it in the script is unknown.
 fn whole_only(home: &Path) -> ToolError {
     let file = home.join("package.json");
     let message = format!(
@@ -58,7 +58,7 @@ fn build(home: PathBuf, framework: Framework, start: &Path, first: &Path, filter
     let path = below.map(|path| path.display().to_string());
     let arguments = |path: Option<&str>| framework.arguments(path, filter);
     match framework {
-        // Cargo knows packages, go knows folders: both run where the tests are.
+        // Cargo works with packages, go with folders: both run where the tests are.
         Framework::Cargo => {
             let mut arguments = arguments(None);
             if let Some(name) = test_target(start) {
@@ -94,7 +94,7 @@ fn test_target(start: &Path) -> Option<String> {
     is_target.then(|| start.file_stem().map(|name| name.to_string_lossy().into_owned()))?
 }
 
-/// By the project's own script where it runs this runner, so that its options count; else the runner itself.
+/// Uses the project's own script if it runs this runner, so that its options count; otherwise the runner itself.
 fn npm(home: PathBuf, framework: Framework, arguments: Vec<String>) -> Command {
     let name = framework.words();
     if has_script(&home, framework) {
@@ -123,7 +123,7 @@ fn package(home: &Path) -> Option<Value> {
     serde_json::from_str(&text_of(&home.join("package.json"))?).ok()
 }
 
-/// That of the project's own environment, if it has one.
+/// The Python of the project's own environment, if it has one.
 fn python(home: &Path) -> String {
     let own = [".venv/bin/python", "venv/bin/python"].map(|path| home.join(path));
     let own = own.iter().find(|path| path.is_file()).map(|path| path.display().to_string());
@@ -147,7 +147,7 @@ fn frameworks_in(folder: &Path) -> Vec<Framework> {
     found
 }
 
-/// The script says it best, then what the project depends on.
+/// By the script first, then by what the project depends on.
 fn of_package(package: &Value) -> Option<Framework> {
     let all = [Framework::Vitest, Framework::Jest, Framework::Mocha];
     let script = package["scripts"]["test"].as_str().unwrap_or_default();
@@ -160,18 +160,18 @@ fn of_package(package: &Value) -> Option<Framework> {
     named.or_else(|| all.into_iter().find(depends)).or_else(other)
 }
 
-/// A folder with more names than this is not searched to the end.
-const SEARCHED: usize = 2_000;
+/// Maximum names of a folder that are searched.
+const MAX_SEARCHED: usize = 2_000;
 
 fn has_python_tests(folder: &Path) -> bool {
     let folders = [folder.to_owned(), folder.join("tests"), folder.join("test")];
     let names =
-        folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flat_map(|all| all.take(SEARCHED));
+        folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flat_map(|all| all.take(MAX_SEARCHED));
     let mut names = names.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.any(|name| name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py")))
 }
 
-/// Where there are several, the file itself may say which.
+/// If there are several, the file itself may say which.
 fn one_of(found: &[Framework], start: &Path) -> Result<Framework, ToolError> {
     let extension = start.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let fits = |framework: &&Framework| match framework {

@@ -1,10 +1,10 @@
-//! What `go test -json` prints: one event a line. Packages that do not build are told there
+//! [`parse`]: reads the output of `go test -json`: one event per line. Packages that do not build are reported there
 //! too, or on standard error.
 use super::report::{Failure, Report};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// After `go doc test2json`.
+/// An event, see `go doc test2json`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Event {
@@ -21,7 +21,7 @@ pub(super) fn parse(stdout: &str, stderr: &str) -> Option<Report> {
     let mut outputs: BTreeMap<(String, String), String> = BTreeMap::new();
     let mut report = Report::default();
     let mut any = false;
-    // Up to Go 1.23 the compiler speaks on standard error.
+    // Up to Go 1.23 the compiler prints to standard error.
     let mut compiler = stderr.to_owned();
     for event in events() {
         any = true;
@@ -50,7 +50,7 @@ pub(super) fn parse(stdout: &str, stderr: &str) -> Option<Report> {
     (any || !report.failures.is_empty()).then_some(report)
 }
 
-/// A test that failed because of one inside it says nothing of its own.
+/// Removes a test that failed only because of one inside it.
 fn without_parents(report: &mut Report) {
     let names: Vec<(String, String)> =
         report.failures.iter().map(|failure| (failure.message.clone(), failure.name.clone())).collect();
@@ -62,7 +62,7 @@ fn without_parents(report: &mut Report) {
     report.failed = report.failures.len() as u64;
 }
 
-/// What the test itself said, and where: `    FILE_test.go:12: message`, or the panic.
+/// The message of the test itself, and its place: `    FILE_test.go:12: message`, or the panic.
 fn explained(failure: Failure, output: &str) -> Failure {
     let marks = ["=== RUN", "=== PAUSE", "=== CONT", "=== NAME", "--- FAIL", "--- PASS", "--- SKIP"];
     let said: Vec<&str> =
@@ -70,7 +70,7 @@ fn explained(failure: Failure, output: &str) -> Failure {
     let panics = said.iter().any(|line| line.starts_with("panic: "));
     let place = match panics {
         true => said.iter().rev().find_map(|line| source(line.trim())),
-        // What it logged before may come first; the last one is most often why it failed.
+        // Earlier log lines may come first; the last one is most often why it failed.
         false => said.iter().rev().find_map(|line| line.strip_prefix("    ").and_then(source)),
     };
     let message =

@@ -1,8 +1,8 @@
-//! What vitest, jest and mocha print as JSON.
+//! [`jest`] and [`mocha`]: read the JSON of vitest, jest and mocha.
 use super::report::{Failure, Report};
 use serde_json::Value;
 
-/// Of jest, and of vitest, which prints the same.
+/// Reads jest's output, and vitest's, which is the same.
 pub(super) fn jest(stdout: &str) -> Option<Report> {
     let all = object(stdout, "numTotalTests")?;
     let number = |name: &str| all[name].as_u64().unwrap_or_default();

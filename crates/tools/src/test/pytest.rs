@@ -1,10 +1,11 @@
-//! What `pytest --tb=short -rfEs` prints: sections of what failed, a short summary, a last line with counts.
+//! [`parse`]: reads the output of `pytest --tb=short -rfEs`: sections of failures, a short summary, a last line with
+//! counts.
 use super::report::{Failure, Report};
 
 pub(super) fn parse(stdout: &str) -> Option<Report> {
     let mut report = stdout.lines().rev().find_map(counts)?;
     let mut sections = sections(stdout);
-    // What tests print and log may look the same, but stands before the summary.
+    // What tests print and log may look the same, but precedes the summary.
     let summary = stdout.rsplit_once("short test summary info").map_or("", |(_, summary)| summary);
     for line in summary.lines() {
         let Some((kind, rest)) = line.split_once(' ').filter(|(kind, _)| matches!(*kind, "FAILED" | "ERROR"))
@@ -50,7 +51,7 @@ fn counts(line: &str) -> Option<Report> {
     Some(report)
 }
 
-/// What stands below `____ TITLE ____`.
+/// The text below `____ TITLE ____`.
 struct Section<'a> {
     title: &'a str,
     lines: Vec<&'a str>,
@@ -77,7 +78,7 @@ fn sections(stdout: &str) -> Vec<Section<'_>> {
 }
 
 impl Section<'_> {
-    /// `file.py::Class::test[x]` is titled `Class.test[x]`; an error also says at what.
+    /// `file.py::Class::test[x]` is titled `Class.test[x]`; an error also names its phase.
     fn is_of(&self, kind: &str, id: &str) -> bool {
         let name = id.split_once("::").map_or_else(|| id.to_owned(), |(_, name)| name.replace("::", "."));
         let title = match kind {

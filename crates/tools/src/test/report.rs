@@ -1,8 +1,8 @@
-//! What tests came to, whatever ran them.
+//! [`Report`]: the result of a test run, whatever the runner.
 use serde::Serialize;
 use std::path::Path;
 
-/// What a run of tests came to.
+/// The result of a test run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Report {
     pub(super) passed: u64,
@@ -33,7 +33,7 @@ impl Failure {
 }
 
 impl Report {
-    /// With the names of files as they are in `folder`.
+    /// With file names relative to `folder`.
     pub(super) fn seen_from(mut self, folder: &Path) -> Self {
         for failure in &mut self.failures {
             let file = failure.file.take();

@@ -1,10 +1,10 @@
-//! The runners of tests: how each is called, and who reads what it prints.
+//! [`Framework`]: the test runners: the command of each, and the parser of its output.
 use super::{cargo, go, javascript, pytest, report::Report, tap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What runs tests.
+/// A test runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Framework {
@@ -29,7 +29,7 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// For people and models. Not for a shell.
+    /// For display. Not for a shell.
     pub(super) fn line(&self) -> String {
         let name = self.program.rsplit('/').next().unwrap_or_default();
         format!("{name} {}", self.arguments.join(" "))
@@ -37,7 +37,7 @@ impl Command {
 }
 
 impl Framework {
-    /// As rules of the policy name it.
+    /// The command as policy rules name it.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Cargo => "cargo test",
@@ -51,7 +51,7 @@ impl Framework {
         }
     }
 
-    /// Whether people can read what it prints.
+    /// Whether its output is readable for people.
     pub(super) fn prints_words(self) -> bool {
         match self {
             Self::Cargo | Self::Pytest | Self::Node | Self::Npm => true,
@@ -59,7 +59,7 @@ impl Framework {
         }
     }
 
-    /// None where the output is not what the runner prints.
+    /// `None` if the output is not what the runner prints.
     pub(super) fn parse(self, stdout: &str, stderr: &str) -> Option<Report> {
         match self {
             Self::Cargo => cargo::parse(stdout, stderr),
@@ -72,7 +72,7 @@ impl Framework {
         }
     }
 
-    /// What it is given to run the tests in `path`, seen from its folder, whose names hold `filter`.
+    /// The arguments that run the tests in `path`, relative to its folder, whose names hold `filter`.
     pub(super) fn arguments(self, path: Option<&str>, filter: Option<&str>) -> Vec<String> {
         let joined = |option: &str| filter.map(|filter| format!("{option}={filter}"));
         let path = path.map(str::to_owned);
@@ -82,7 +82,7 @@ impl Framework {
             Self::Pytest => {
                 (&["-m", "pytest", "--tb=short", "-rfEs"], [filter.map(|f| format!("-k{f}")), path])
             }
-            // Since version 5 it writes a file in the workspace where it is not told where to.
+            // Since version 5 it writes a file into the workspace unless it gets another place.
             Self::Vitest => {
                 (&["run", "--reporter=json", "--outputFile=/dev/stdout"], [joined("--testNamePattern"), path])
             }

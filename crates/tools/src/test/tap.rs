@@ -1,4 +1,5 @@
-//! What Node's own runner prints: TAP version 13, with what failed as an indented block below its line.
+//! [`parse`]: reads the output of Node's own runner: TAP version 13, with failures as an indented block below their
+//! line.
 use super::report::{Failure, Report};
 
 pub(super) fn parse(stdout: &str) -> Option<Report> {
@@ -26,7 +27,7 @@ fn block<'a>(lines: &[&'a str], indent: usize) -> Vec<&'a str> {
     inner.skip_while(|line| *line == "---").take_while(|line| *line != "...").collect()
 }
 
-/// None for a group that failed because of a test inside it.
+/// `None` for a group that failed because of a test inside it.
 fn explained(name: &str, block: Vec<&str>) -> Option<Failure> {
     if field(&block, "failureType").is_some_and(|kind| kind == "subtestsFailed") {
         return None;
@@ -34,7 +35,7 @@ fn explained(name: &str, block: Vec<&str>) -> Option<Failure> {
     let location = field(&block, "location").unwrap_or_default();
     let mut parts = location.rsplitn(3, ':');
     let (_column, line, file) = (parts.next(), parts.next(), parts.next());
-    // Where the test begins is known; where it failed stands in the stack.
+    // The place given is where the test begins; where it failed is in the stack.
     let stack = field(&block, "stack").unwrap_or_default();
     let deeper = file.and_then(|file| {
         let rest = &stack[stack.find(&format!("{file}:"))? + file.len() + 1..];
