@@ -1,4 +1,4 @@
-//! Opens sessions and keeps them running.
+//! [`Engine`]: opens sessions and keeps them running.
 mod start;
 
 use crate::{
@@ -15,8 +15,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a session is waited for that a process has open and nobody can join: while it is put down or taken up.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for a session that a process has open and that cannot be joined, because it is being closed or
+/// opened.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Opens sessions. Cheap to clone; all clones are one engine.
 #[derive(Clone)]
@@ -88,7 +89,7 @@ impl Engine {
     /// A session that exists: the handle where it is open here, else it is taken up, or joined where another process
     /// has it.
     pub async fn open(&self, id: &str, agent: &str) -> Result<Session, EngineError> {
-        let patience = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + OPEN_TIMEOUT;
         loop {
             let here = self.0.setup.home.find(id).ok().and_then(|id| self.0.live.find(&id));
             let opened = here.map_or_else(|| self.resume(id, agent), Ok);
@@ -96,9 +97,9 @@ impl Engine {
             match self.join(id).await {
                 // Who has it is about to put it down, or has taken it up a moment ago.
                 Err(EngineError::NotOpen(_) | EngineError::Journal(JournalError::Locked(_)))
-                    if Instant::now() < patience =>
+                    if Instant::now() < deadline =>
                 {
-                    tokio::time::sleep(PATIENCE / 100).await;
+                    tokio::time::sleep(OPEN_TIMEOUT / 100).await;
                 }
                 joined => return joined,
             }

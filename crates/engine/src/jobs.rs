@@ -1,7 +1,7 @@
-//! A job from its first prompt to its conclusion.
+//! [`run_job`]: runs a job from its first prompt to its conclusion.
 //!
-//! Whoever runs it says how a turn is shown; what counts as done is said here. A job has come to a good end when its
-//! agent's last turn ended by itself *and* the journal holds the call that the agent must have made.
+//! Its caller decides how a turn is shown; this module decides what counts as done. A job has come to a good end when
+//! its agent's last turn ended by itself *and* the journal holds the call that the agent must have made.
 use crate::{session::Session, setup::Agent, turn::evidence};
 use haft_core::{
     Changed, Command, Conclusion, Entry, Fact, How, JobStatus, Left, Order, Outcome, Part, Registry,
@@ -43,7 +43,7 @@ pub async fn run_job<T: Turns>(
         outcome = turns.turn(command).await?;
     }
     let mut conclusion = conclude(&session.entries(), agent, tools, outcome);
-    // What cannot be recorded any more can still be told.
+    // What cannot be recorded any more can still be reported.
     if let Some(failure) = session.journal().failure().filter(|_| outcome == Outcome::Failed) {
         conclusion.reason = failure.to_owned();
     }
@@ -163,7 +163,7 @@ fn is_endless(entries: &[Arc<Entry>]) -> bool {
 /// What the journal lacks for the job to be done.
 struct Lack {
     why: String,
-    /// Nothing is missing but the call that ends it, and nobody has tried that yet.
+    /// Nothing is missing but the call that ends it, and it was not asked for yet.
     can_be_finished: bool,
 }
 
@@ -190,13 +190,13 @@ fn lack(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Option<Lack>
     Some(Lack { why, can_be_finished: refusal.is_none() })
 }
 
-/// So many tests that fail are named.
-const NAMED: usize = 3;
+/// Failing tests that are named; more are counted.
+const MAX_NAMED_TESTS: usize = 3;
 
 fn red(path: &[&Arc<Entry>]) -> Option<String> {
     let failing = evidence::failing(path);
-    let names = failing.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    let more = failing.len().saturating_sub(NAMED);
+    let names = failing.iter().take(MAX_NAMED_TESTS).cloned().collect::<Vec<_>>().join(", ");
+    let more = failing.len().saturating_sub(MAX_NAMED_TESTS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!failing.is_empty()).then(|| format!("the last run of the tests failed: {names}{more}"))
 }

@@ -1,8 +1,8 @@
-//! The append-only record of a session: its single source of truth.
+//! [`Journal`]: the append-only record of a session, its single source of truth.
 //!
-//! JSON Lines, one [`Entry`] each, first a `session_opened` with the format's version. One writer, held by a file
-//! lock; whoever watches follows the same entries. A torn last line is cut off the file, a bad line elsewhere is
-//! left out and told, so that a damaged journal never takes a session away in silence.
+//! JSON Lines, one [`Entry`] each, first a `session_opened` with the format's version. One writer, held by a file lock;
+//! watchers follow the same entries. A torn last line is cut off the file, a bad line elsewhere is left out and
+//! reported, so that a damaged journal never takes a session away in silence.
 mod account;
 mod contents;
 mod disk;
@@ -47,10 +47,10 @@ use tokio_util::sync::CancellationToken;
 pub use used::Used;
 
 /// The file's name in the folder of its session.
-const NAME: &str = "journal.jsonl";
+const FILE_NAME: &str = "journal.jsonl";
 
 /// Updates that a slow watcher may fall behind before it loses some.
-const LIVE_UPDATES: usize = 256;
+const MAX_LIVE_UPDATES: usize = 256;
 
 /// Shared by the session that writes and by everyone who watches.
 #[derive(Clone)]
@@ -109,7 +109,7 @@ impl Held {
 
 impl Journal {
     /// Makes `folder`, and a journal in it that is readable for its owner only. An error of kind `AlreadyExists` says
-    /// that somebody else has made the folder: nothing of theirs is touched.
+    /// that the folder exists: it is left alone.
     pub(crate) fn create(folder: &Path) -> Result<Self, JournalError> {
         let builder = || {
             let mut builder = fs::DirBuilder::new();
@@ -118,7 +118,7 @@ impl Journal {
         };
         let above = folder.parent().map_or(Ok(()), |above| builder().recursive(true).create(above));
         above.and_then(|()| builder().create(folder)).map_err(|source| {
-            let path = folder.join(NAME);
+            let path = folder.join(FILE_NAME);
             JournalError::Io { action: "create", path, source }
         })?;
         Self::open_with(folder, File::options().create_new(true).mode(0o600))
@@ -130,7 +130,7 @@ impl Journal {
     }
 
     fn open_with(folder: &Path, options: &mut fs::OpenOptions) -> Result<Self, JournalError> {
-        let path = folder.join(NAME);
+        let path = folder.join(FILE_NAME);
         let io = |action| {
             let path = path.clone();
             move |source| JournalError::Io { action, path, source }
@@ -156,11 +156,11 @@ impl Journal {
     /// What another process writes into `folder/journal.jsonl`, as it tells it: empty yet, and no file is touched.
     pub(crate) fn mirror(folder: &Path) -> Self {
         let state = State { entries: Vec::new(), next: Seq(0), file: None, heard: Heard::default() };
-        Self::of(folder.join(NAME), state, Vec::new())
+        Self::of(folder.join(FILE_NAME), state, Vec::new())
     }
 
     fn of(path: PathBuf, state: State, damage: Vec<String>) -> Self {
-        let (events, closed) = (broadcast::channel(LIVE_UPDATES).0, CancellationToken::new());
+        let (events, closed) = (broadcast::channel(MAX_LIVE_UPDATES).0, CancellationToken::new());
         let (failure, secrets, replica) = (OnceLock::new(), Hidden::default(), OnceLock::new());
         let state = Mutex::new(state);
         Self(Arc::new(Inner { path, state, events, damage, closed, failure, secrets, replica }))
@@ -173,13 +173,13 @@ impl Journal {
 
     /// Whether a process has `folder/journal.jsonl` open for writing.
     pub fn is_open(folder: &Path) -> bool {
-        let Ok(file) = File::open(folder.join(NAME)) else { return false };
+        let Ok(file) = File::open(folder.join(FILE_NAME)) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
     /// The entries of `folder/journal.jsonl`, without taking or changing it.
     pub fn peek(folder: &Path) -> Result<Vec<Arc<Entry>>, JournalError> {
-        let path = folder.join(NAME);
+        let path = folder.join(FILE_NAME);
         let missing = || JournalError::Missing(name_of(folder));
         let mut file = File::open(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => missing(),
@@ -190,7 +190,7 @@ impl Journal {
 
     /// The file of the session in `folder`.
     pub(crate) fn file(folder: &Path) -> PathBuf {
-        folder.join(NAME)
+        folder.join(FILE_NAME)
     }
 
     /// The file.
@@ -294,9 +294,9 @@ impl Journal {
         WeakJournal(Arc::downgrade(&self.0))
     }
 
-    /// Everything recorded since `from`, then everything that happens, until the session closes.
-    /// Who comes in the middle of a reply hears first what was shown of it. A slow watcher loses live updates, never
-    /// entries: of a reply it hears the beginning, then the recorded whole.
+    /// Everything recorded since `from`, then everything that happens, until the session closes. A watcher that starts
+    /// in the middle of a reply first gets what was shown of it. A slow watcher loses live updates, never entries: of a
+    /// reply it gets the beginning, then the recorded whole.
     pub fn follow(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         let state = self.lock();
         let (mut happening, heard) = (self.0.events.subscribe(), state.heard.updates());
@@ -364,12 +364,12 @@ impl Journal {
     }
 }
 
-/// Who only looks whether a journal is open holds it for a moment: that is waited for.
-const LOOK: Duration = Duration::from_millis(20);
+/// Checking whether a journal is open locks it for a moment; opening tries again after this time.
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(20);
 
 fn lock(file: &File, folder: &Path, path: &Path) -> Result<(), JournalError> {
     let locked = file.try_lock().or_else(|_| {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(LOCK_RETRY_DELAY);
         file.try_lock()
     });
     locked.map_err(|error| match error {

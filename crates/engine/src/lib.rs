@@ -1,4 +1,4 @@
-//! The runtime: sessions, the turn loop, the way of a call, the journal.
+//! The runtime: sessions, the turn loop, delegation, the journal.
 //!
 //! Its modules are floors: each uses only those before it in this list.
 //!
@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `setup` | what an engine is made of |
 //! | `journal` | the file of a session, the list of sessions, accounts |
-//! | `session` | what a session has and knows: the handle, the log, the queue, the budget, the place in its tree |
+//! | `session` | the state of a session: the handle, the log, the queue, the budget, the place in its tree |
 //! | `turn` | the loop: ask the model, run its calls, make room, hold claims against facts |
 //! | `tree` | a call that lets another agent work |
 //! | `socket` | other processes join a session |

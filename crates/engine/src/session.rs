@@ -1,4 +1,4 @@
-//! What a session has and knows. One task owns its transcript; everyone else holds a [`Session`] handle.
+//! [`Session`]: the handle of a session. One task owns its transcript; all other code holds a handle.
 pub(crate) mod budget;
 pub mod called;
 pub(crate) mod context;
@@ -36,7 +36,7 @@ pub struct Session {
     pub(crate) may_allow: bool,
 }
 
-/// Nobody reads commands any more.
+/// The session is closed and reads no commands any more.
 #[derive(Debug, thiserror::Error)]
 #[error("the session is closed")]
 pub struct Closed;
@@ -93,8 +93,8 @@ impl Session {
         self.journal.follow(from)
     }
 
-    /// Until somebody has answered what `call` asked in the entry `asked`, or nobody needs to any more: whoever asks a
-    /// person may be forestalled by another front-end.
+    /// Waits until the question of `call` in the entry `asked` is answered or withdrawn: another front-end may answer
+    /// before this one.
     pub async fn settled(&self, call: &CallId, asked: Seq) {
         let mut events = pin!(self.events(Seq(asked.0 + 1)));
         while let Some(event) = events.next().await {
@@ -138,7 +138,8 @@ impl Session {
         self.stage.content(hash)
     }
 
-    /// The files that somebody has changed since, so that settling `changes` would leave them alone. Nothing is changed.
+    /// The files that were changed elsewhere since, so that settling `changes` would leave them alone. Nothing is
+    /// changed.
     ///
     /// # Errors
     /// Fails where a file cannot be read.

@@ -1,4 +1,4 @@
-//! The task of a session: does one after the other what is asked for, and listens meanwhile.
+//! [`Task`]: the task of a session: does what is asked for in order, and listens meanwhile.
 use crate::{
     journal::{Journal, JournalError, ownership::Ownership},
     session::{
@@ -20,7 +20,7 @@ use std::{collections::VecDeque, panic::AssertUnwindSafe};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// The session's own task: what it works with, what it knows, what it is told.
+/// The session's own task: its context, its log, its mailbox.
 pub(crate) struct Task {
     pub(crate) session: SessionContext,
     pub(crate) log: Log,
@@ -48,18 +48,18 @@ fn worded(error: &JournalError, session: &SessionContext) -> String {
     }
 }
 
-/// Also where the runtime ends before its tasks: nobody who follows the session waits for ever.
+/// Also closes the journal if the runtime ends before its tasks, so that followers of the session do not wait forever.
 impl Drop for Task {
     fn drop(&mut self) {
         self.log.journal.close_if_open("the runtime of the program that had the session open has ended");
     }
 }
 
-/// What becomes of the calls of a turn that a crash has ended, where somebody speaks.
-const NOT_RUN: &str = "not run: the session was interrupted before it";
+/// The result of open calls of a turn that a crash ended, if a new prompt comes.
+const NOT_RUN_TEXT: &str = "not run: the session was interrupted before it";
 
 /// Upper limit of queued prompts; beyond it a prompt with a receipt is refused.
-const MAX_WAITING: usize = 256;
+const MAX_WAITING_PROMPTS: usize = 256;
 
 /// The next round takes it up.
 fn wait_in_line(
@@ -68,9 +68,9 @@ fn wait_in_line(
     (parts, channel): (Vec<Part>, Option<Channel>),
     receipt: Receipt,
 ) -> Result<(), JournalError> {
-    if receipt.is_wanted() && queue.prompts() >= MAX_WAITING {
+    if receipt.is_wanted() && queue.prompts() >= MAX_WAITING_PROMPTS {
         receipt.refuse(format!(
-            "{MAX_WAITING} prompts wait for the turn that runs; interrupt it, or wait until it ends"
+            "{MAX_WAITING_PROMPTS} prompts wait for the turn that runs; interrupt it, or wait until it ends"
         ));
         return Ok(());
     }
@@ -84,7 +84,7 @@ impl Task {
     pub(crate) async fn run(mut self) {
         let (socket, journal) = (self.socket.take(), self.log.journal.clone());
         let serving = async {
-            // Whoever follows must hear of an end like that, too.
+            // Followers must hear of a panic, too.
             let ended = AssertUnwindSafe(self.serve()).catch_unwind().await;
             journal.close(match ended {
                 Ok(ended) => ended.err().map(|error| worded(&error, &self.session)),
@@ -124,12 +124,12 @@ impl Task {
         }
     }
 
-    /// Carries out `command`, and tells whoever gave it.
+    /// Carries out `command`, and reports to its sender.
     async fn follow_up(&mut self, command: Command, receipt: Receipt) -> Result<(), JournalError> {
         let command = match command {
             // What was said before a crash comes first.
             Command::Prompt { parts, channel } if self.session.queue.prompts() > 0 => {
-                recover::end_open_calls(&mut self.log, &self.session, NOT_RUN)?;
+                recover::end_open_calls(&mut self.log, &self.session, NOT_RUN_TEXT)?;
                 return wait_in_line(&self.log.journal, &self.session.queue, (parts, channel), receipt);
             }
             command => command,
@@ -143,7 +143,7 @@ impl Task {
     async fn apply(&mut self, command: Command) -> Result<(), JournalError> {
         match command {
             Command::Prompt { parts, channel } => {
-                recover::end_open_calls(&mut self.log, &self.session, NOT_RUN)?;
+                recover::end_open_calls(&mut self.log, &self.session, NOT_RUN_TEXT)?;
                 self.turn(Fact::Prompted { parts, channel }).await
             }
             Command::Call { name, arguments } => self.call(name, arguments, false).await,
@@ -182,7 +182,7 @@ impl Task {
             if let Some(Queued { fact, receipt }) = self.session.queue.pop() {
                 receipt.begin(&self.log.journal);
                 match fact {
-                    // It opens no turn: only its end is told.
+                    // It opens no turn: only its end is reported.
                     Fact::JobStarted { .. } => self.log.record(fact)?,
                     fact => self.turn(fact).await?,
                 }
@@ -266,7 +266,7 @@ impl Task {
         }
     }
 
-    /// A file that cannot be written is told as a conflict; the others are moved all the same.
+    /// A file that cannot be written is reported as a conflict; the others are moved all the same.
     async fn move_files(
         &mut self,
         way: Direction,

@@ -1,4 +1,4 @@
-//! What an engine is made of: values that whoever builds one chooses.
+//! [`Setup`]: what an engine is made of, as values that the program chooses.
 mod agent;
 mod choices;
 mod header;

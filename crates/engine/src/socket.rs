@@ -1,7 +1,7 @@
-//! The socket of a session: a Unix socket in its folder, through which other processes join it.
+//! [`SessionSocket`]: a Unix socket in the folder of a session, through which other processes join it.
 //!
-//! A session has one writer, held by its journal's lock. Whoever finds it locked connects: they see what happens, and
-//! what they ask for is done by the process that has the session open. Both ways are lines of JSON.
+//! A session has one writer, held by its journal's lock. A process that finds it locked connects: it sees what happens,
+//! and what it asks for is done by the process that has the session open. Both ways are lines of JSON.
 //!
 //! ```text
 //! client: {"from":SEQ}                 first, and once
@@ -58,15 +58,15 @@ use tokio::{
 };
 
 /// The socket's name in the folder of its session.
-const NAME: &str = "socket";
+const FILE_NAME: &str = "socket";
 /// Bytes that fit into the address of a socket (`sun_path`, less its end).
-const LONGEST_ADDRESS: usize = 107;
+const MAX_ADDRESS_BYTES: usize = 107;
 /// More clients than this are sent away.
-const MOST_CLIENTS: usize = 64;
-/// How long a client who reads slowly may hold up the end of a session.
-const FAREWELL: Duration = Duration::from_secs(1);
-/// Before the next one is let in where the system could not give a connection.
-const BREATH: Duration = Duration::from_millis(100);
+const MAX_CLIENTS: usize = 64;
+/// How long a client that reads slowly may delay the end of a session.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Pause after the system failed to accept a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The first line of a client.
 #[derive(Debug, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ enum Notice {
     Joined {
         /// What is recorded next: all before that comes first.
         next: Seq,
-        /// What holds where nobody has chosen a mode; an older Haft does not say.
+        /// The mode if none was chosen; an older Haft does not say.
         #[serde(default)]
         mode: Mode,
         /// Whether what the client allows counts as a person's word.
@@ -94,7 +94,7 @@ enum Notice {
     Begun { id: CommandId, from: Seq },
     /// The command waits, and stands in the journal.
     Queued { id: CommandId },
-    /// All that came of the command was told.
+    /// All that came of the command was sent.
     Done { id: CommandId },
     /// Something the client said cannot be read or is refused, or they are not let in.
     Error {
@@ -113,7 +113,7 @@ pub(crate) struct SessionSocket {
     path: PathBuf,
     /// The user who may come in.
     owner: u32,
-    /// Held, so that nobody else puts a socket there before this one is removed.
+    /// Held, so that no other process puts a socket there before this one is removed.
     journal: Journal,
     /// Clients keep no session open.
     mailbox: mpsc::WeakUnboundedSender<Mail>,
@@ -129,7 +129,7 @@ impl SessionSocket {
         mailbox: &mpsc::UnboundedSender<Mail>,
         permission: &Permission,
     ) -> Option<Self> {
-        let path = folder.join(NAME);
+        let path = folder.join(FILE_NAME);
         match listen(folder, &path) {
             Ok((listener, owner)) => {
                 let (journal, mailbox, permission) =
@@ -151,16 +151,16 @@ impl SessionSocket {
                 () = self.journal.closed() => break,
                 Some(()) = clients.next(), if !clients.is_empty() => {}
                 come = self.listener.accept() => match come {
-                    Ok((stream, _)) if clients.len() < MOST_CLIENTS => clients.push(self.receive(stream)),
+                    Ok((stream, _)) if clients.len() < MAX_CLIENTS => clients.push(self.receive(stream)),
                     Ok(_sent_away) => {}
                     Err(error) => {
                         tracing::warn!(%error, "a client could not be let in");
-                        tokio::time::sleep(BREATH).await;
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
                     }
                 }
             }
         }
-        let _slow_ones_miss_it = tokio::time::timeout(FAREWELL, clients.collect::<()>()).await;
+        let _slow_ones_miss_it = tokio::time::timeout(CLOSE_TIMEOUT, clients.collect::<()>()).await;
     }
 
     async fn receive(&self, stream: UnixStream) {
@@ -170,7 +170,7 @@ impl SessionSocket {
     }
 }
 
-/// An older Haft asked nobody who they were.
+/// An older Haft did not check its clients.
 fn yes() -> bool {
     true
 }
@@ -197,10 +197,10 @@ fn listen(folder: &Path, path: &Path) -> io::Result<(UnixListener, u32)> {
 /// How the socket in `folder` is reached. A path that is too long has a short name through its folder, for as long as that
 /// is held open.
 fn address(folder: &Path) -> io::Result<(PathBuf, Option<File>)> {
-    let path = folder.join(NAME);
-    if path.as_os_str().len() <= LONGEST_ADDRESS {
+    let path = folder.join(FILE_NAME);
+    if path.as_os_str().len() <= MAX_ADDRESS_BYTES {
         return Ok((path, None));
     }
     let folder = File::open(folder)?;
-    Ok((format!("/proc/self/fd/{}/{NAME}", folder.as_raw_fd()).into(), Some(folder)))
+    Ok((format!("/proc/self/fd/{}/{FILE_NAME}", folder.as_raw_fd()).into(), Some(folder)))
 }

@@ -1,4 +1,4 @@
-//! A call that lets another agent work, in a session of its own.
+//! [`Delegation`]: a call that lets another agent work, in a session of its own.
 use crate::session::{
     EngineError, Session, called,
     tree::{Caller, Ceiling, Tree},

@@ -1,4 +1,4 @@
-//! The heart: ask the model, run its tools, until the transcript says stop.
+//! The turn loop: asks the model and runs its tools, until the transcript says stop.
 mod ask;
 mod background;
 mod calls;
@@ -28,7 +28,7 @@ use haft_core::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// A turn from the fact that opens it. A prompt that hooks deny ends it before anybody reads it.
+/// A turn from the fact that opens it. A prompt that hooks deny ends it before the model reads it.
 pub(crate) async fn open_turn(
     log: &mut Log,
     session: &SessionContext,
@@ -81,7 +81,7 @@ async fn look_for_tools(session: &SessionContext, cancel: &CancellationToken) {
     }
 }
 
-/// Summarizes because a person wants it. Ends like a turn, so that whoever waits for an end sees one.
+/// Summarizes because a person wants it. Ends like a turn, so that callers that wait for an end see one.
 pub(crate) async fn compact_now(
     log: &mut Log,
     session: &SessionContext,
@@ -206,7 +206,7 @@ async fn ask_model(
     nudge(log, session)?;
     let window = ask::window(session);
     room::make_room(log, session, &window, cancel).await?;
-    // What the model is told has happened must not be forgotten in a power cut.
+    // What the model has read must not be forgotten in a power cut.
     log.journal.sync().await?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
     let mut said = ask::ask_once(log, session, cancel).await?;
@@ -235,7 +235,7 @@ fn worded(fact: Fact, log: &Log, session: &SessionContext) -> Fact {
     }
 }
 
-/// What the model is told that made no call and goes on.
+/// Records the text that asks a model to go on after a reply without calls.
 fn nudge(log: &mut Log, session: &SessionContext) -> Result<(), JournalError> {
     match &session.limits.completion {
         Completion::PhraseOrIdle { go_on, .. } if log.transcript.ends_with_reply() => {
@@ -245,8 +245,8 @@ fn nudge(log: &mut Log, session: &SessionContext) -> Result<(), JournalError> {
     }
 }
 
-/// Lets give way what it can, since the server refused what should fit: half of that surely does. Whether anything gave
-/// way.
+/// Called when the server rejects a request as too long: shrinks the history to half of its current size. Returns
+/// whether it got smaller.
 async fn shrink(
     log: &mut Log,
     session: &SessionContext,

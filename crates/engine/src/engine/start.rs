@@ -1,4 +1,4 @@
-//! Opening is replaying: starting and resuming are the same act.
+//! Starts and resumes sessions, both by replaying the journal.
 use super::Engine;
 use crate::{
     journal::{
@@ -64,11 +64,11 @@ pub(super) fn start(
 }
 
 /// Fewer entries are folded sooner than a thread is started.
-const MANY: usize = 10_000;
+const PARALLEL_ENTRIES: usize = 10_000;
 
 /// Both at the same time, where there are many entries.
 fn beside<A: Send, B>(entries: usize, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
-    if entries < MANY {
+    if entries < PARALLEL_ENTRIES {
         return (one(), other());
     }
     thread::scope(|scope| {
@@ -164,8 +164,8 @@ fn calls(
 /// The model that the agent names, else the engine's.
 fn model_of(setup: &Setup, agent: &Agent) -> Result<Model, EngineError> {
     let Some(spec) = &agent.model else { return Ok(setup.model.clone()) };
-    let nobody = || Err("nobody opens models for agents here".to_owned());
-    let opened = setup.models.as_ref().map_or_else(nobody, |open| open(spec));
+    let no_models = || Err("nobody opens models for agents here".to_owned());
+    let opened = setup.models.as_ref().map_or_else(no_models, |open| open(spec));
     opened.map_err(|why| EngineError::NoModel { agent: agent.name.clone(), why })
 }
 
@@ -180,7 +180,7 @@ fn bounds(
     let whole = ceiling.map_or(&setup.profile.limits, |ceiling| &ceiling.limits);
     let max_rounds = if is_job { whole.job_rounds } else { whole.max_rounds };
     let limits = agent.within(&Limits { max_rounds, ..whole.clone() });
-    // Whoever chose the engine's own model has looked at its price.
+    // The price of the engine's own model is the business of the program that chose it.
     if agent.model.is_some() && limits.budget.usd.is_some() && model.price.is_none() {
         let why = format!("a limit on cost is set, and nobody knows what `{}` costs", model.spec);
         return Err(EngineError::NoModel { agent: agent.name.clone(), why });
@@ -205,7 +205,7 @@ fn jobs_of(entries: &[Arc<Entry>]) -> u64 {
 
 fn own_tools(setup: &Setup, tree: &Tree) -> Registry {
     let own = setup.tools.clone();
-    if tree.may_delegate() { own } else { own.without(DELEGATE) }
+    if tree.may_delegate() { own } else { own.without(DELEGATE_TOOL) }
 }
 
 /// Says what a call touched, by real path. A file is looked for once, however many calls name it.
@@ -226,9 +226,9 @@ fn touched<'a>(
 }
 
 /// The tool that a session does not have which may not delegate.
-const DELEGATE: &str = "delegate";
+const DELEGATE_TOOL: &str = "delegate";
 
-/// What a job says it has done is held against what it did: nobody sits beside it.
+/// The claims of a job are checked against what it did, since no person watches it.
 fn is_job(entries: &[Arc<Entry>]) -> bool {
     let opened = entries.first().map(|entry| &entry.fact);
     matches!(opened, Some(Fact::SessionOpened { order: Some(_), .. }))
@@ -242,7 +242,7 @@ pub(super) struct Above {
 }
 
 impl Above {
-    /// One that was delegated to and is opened again has lost its tree: nobody waits for it any more.
+    /// A child session that is opened again has lost its tree: no call waits for it any more.
     fn tree(&self, entries: &[Arc<Entry>], setup: &Setup) -> Tree {
         let opened = entries.first().map(|entry| &entry.fact);
         let is_below = matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }));

@@ -1,4 +1,4 @@
-//! What a session's tokens and its money went to, by estimate, scaled to what the servers counted.
+//! [`Account`]: what a session's tokens and its money were spent on, by estimate, scaled to what the servers counted.
 use haft_core::{Entry, Fact, Message, Price, Transcript, Usage, active_path, tokens};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -81,7 +81,7 @@ impl Book {
         self.usage += usage;
     }
 
-    /// Nobody looks what such a request was made of.
+    /// What such a request was made of is not broken down.
     fn whole(&mut self, what: &str, usage: Usage) {
         self.add(what.into(), usage.total() as f64, self.cost(usage));
         self.usage += usage;

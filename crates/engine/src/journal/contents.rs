@@ -1,4 +1,4 @@
-//! What the file of a journal holds.
+//! [`Contents`]: what the file of a journal holds.
 use super::JournalError;
 use haft_core::{Entry, Fact, Seq, event::JOURNAL_VERSION, line};
 use memchr::memchr;
@@ -69,13 +69,14 @@ fn parse(bytes: &[u8]) -> Contents {
 }
 
 /// A journal of more bytes is read by all cores.
-const LARGE: usize = 1 << 20;
+const PARALLEL_BYTES: usize = 1 << 20;
 
 /// A line, and the entry that it is.
 type Line<'a> = (&'a [u8], Option<Arc<Entry>>);
 
 fn lines(bytes: &[u8]) -> Vec<Line<'_>> {
-    let cores = if bytes.len() < LARGE { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
+    let cores =
+        if bytes.len() < PARALLEL_BYTES { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
     match cores {
         1 => read_lines(bytes),
         cores => thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The disk, waited for.
+//! [`sync_data`]: flushes the journal to disk without blocking other sessions.
 use std::{fs::File, io, sync::Arc};
 use tokio::runtime::{Handle, RuntimeFlavor};
 

@@ -1,4 +1,4 @@
-//! Where a journal ends, and that it ends for those who follow it.
+//! Closes a journal, and tells its followers where it ends.
 use super::Journal;
 use haft_core::Seq;
 
@@ -13,7 +13,7 @@ impl Journal {
         self.lock().next
     }
 
-    /// As [`Journal::close`] with a `failure`, where nobody has closed it yet.
+    /// As [`Journal::close`] with a `failure`, if it is not closed yet.
     pub(crate) fn close_if_open(&self, failure: &str) {
         if !self.0.closed.is_cancelled() {
             self.close(Some(failure.to_owned()));

@@ -1,4 +1,4 @@
-//! Why a journal cannot be used, and what to do about it.
+//! [`JournalError`]: why a journal cannot be used, and what to do about it.
 use haft_core::{NoFork, SessionId, event::JOURNAL_VERSION};
 use std::{io, path::PathBuf};
 
@@ -99,10 +99,10 @@ impl JournalError {
     }
 }
 
-/// So many names are told of those that begin alike.
-const TOLD: usize = 3;
+/// Names that an error lists, of those that begin alike.
+const MAX_LISTED_NAMES: usize = 3;
 
 fn some(names: &[String]) -> String {
-    let more = if names.len() > TOLD { ", …" } else { "" };
-    names[..names.len().min(TOLD)].join(", ") + more
+    let more = if names.len() > MAX_LISTED_NAMES { ", …" } else { "" };
+    names[..names.len().min(MAX_LISTED_NAMES)].join(", ") + more
 }

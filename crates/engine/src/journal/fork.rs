@@ -1,4 +1,4 @@
-//! A session that begins with the entries of another one.
+//! Forks a session: makes one that begins with the entries of another one.
 use super::{
     Journal, JournalError, not_ours,
     sessions::{is_content, new_session_id},
@@ -16,9 +16,9 @@ use std::{
 };
 
 impl Home {
-    /// Makes a session that begins with the entries of the session `id` up to `at`, or with all there are, and keeps the
-    /// contents that they name. The other one is only read, be it open or not. It is a session of its own: neither a
-    /// job nor below another one.
+    /// Makes a session that begins with the entries of the session `id` up to `at`, or with all there are, and keeps
+    /// the contents that they name. The other one is only read, even if it is open. It is a session of its own: neither
+    /// a job nor below another one.
     ///
     /// Fails where there is no such session or entry, where a call has no result there yet, and where nothing can be
     /// written.

@@ -1,4 +1,4 @@
-//! Contents that no session names any more: a call that was denied kept them, or one that was cut off.
+//! [`Garbage`]: contents that no session names any more: a call that was denied kept them, or one that was cut off.
 use super::{contents::read, sessions::is_content};
 use crate::setup::Home;
 use haft_core::{Entry, SessionId, changed};
@@ -13,7 +13,7 @@ use std::{
 /// What a session keeps that nothing names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unnamed {
-    /// Whose folder it lies in.
+    /// The session in whose folder it lies.
     pub session: SessionId,
     /// How many contents.
     pub contents: usize,
@@ -60,7 +60,7 @@ impl Home {
         Ok(garbage)
     }
 
-    /// The journals of these sessions, which nobody else opens meanwhile.
+    /// The journals of these sessions, locked so that no other process opens them meanwhile.
     fn hold(&self, sessions: &[SessionId]) -> Result<Vec<(PathBuf, File)>, String> {
         let hold = |id: &SessionId| {
             let path = self.journal(id);
@@ -95,7 +95,7 @@ fn unnamed(folder: &Path, session: SessionId, held: &[(PathBuf, File)]) -> Resul
     }
     for file in files.flatten() {
         let name = file.file_name().to_string_lossy().into_owned();
-        let is_left_over = name.starts_with(UNFINISHED) || is_content(&name) && !named.contains(&name);
+        let is_left_over = name.starts_with(UNFINISHED_PREFIX) || is_content(&name) && !named.contains(&name);
         let known = file.metadata().ok().filter(|known| known.is_file() && is_left_over);
         if let Some(known) = known {
             none.files.push(file.path());
@@ -106,7 +106,7 @@ fn unnamed(folder: &Path, session: SessionId, held: &[(PathBuf, File)]) -> Resul
 }
 
 /// A content that was being written when its process died.
-const UNFINISHED: &str = ".blob-";
+const UNFINISHED_PREFIX: &str = ".blob-";
 
 fn hashes(entry: &Arc<Entry>) -> Vec<String> {
     let states = changed::named(&entry.fact).iter().flat_map(|change| [&change.before, &change.after]);

@@ -1,4 +1,4 @@
-//! What was shown of the reply that is being written: who comes in the middle of it hears that first.
+//! [`Heard`]: what was shown of the reply that is being written. A watcher that starts in the middle gets that first.
 use haft_core::{Fact, Update};
 
 /// Updates in their order, those that go on from one another as one.

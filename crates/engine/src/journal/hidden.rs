@@ -1,4 +1,4 @@
-//! Secrets kept out of what is recorded and shown.
+//! [`Hidden`]: keeps secrets out of what is recorded and shown.
 use haft_core::{Entry, Fact, Secrets, Update};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};

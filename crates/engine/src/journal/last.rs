@@ -1,4 +1,4 @@
-//! Where something was recorded for the last time.
+//! Finds where a kind of fact was recorded last.
 use super::Journal;
 use haft_core::{Fact, Seq};
 

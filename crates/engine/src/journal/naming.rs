@@ -5,17 +5,17 @@ use crate::setup::Home;
 use haft_core::SessionId;
 use std::{fs, io, path::PathBuf};
 
-const FILE: &str = "name";
+const FILE_NAME: &str = "name";
 
-/// So many characters a name may have: lists show it in one line.
-const LONGEST: usize = 60;
+/// Maximum characters of a name: lists show it in one line.
+const MAX_NAME_CHARS: usize = 60;
 
 impl Home {
     /// Names the session `id`, or takes its name away where `name` is empty. Several sessions may have the same name; it
     /// stands for none of them then.
     ///
-    /// Fails where there is no such session, where the name is none (longer than 60 characters, more than one line,
-    /// the ID of a session), and where it cannot be written.
+    /// Fails if there is no such session, if the name is invalid (longer than 60 characters, more than one line, the ID
+    /// of a session), and if it cannot be written.
     pub fn rename(&self, id: &str, name: &str) -> Result<SessionId, JournalError> {
         let id = self.find(id)?;
         let name = name.trim();
@@ -50,13 +50,13 @@ impl Home {
     fn check(&self, name: &str) -> Result<(), &'static str> {
         match name {
             _ if name.chars().any(char::is_control) => Err("it must be one line, without control characters"),
-            _ if name.chars().count() > LONGEST => Err("it must have at most 60 characters"),
+            _ if name.chars().count() > MAX_NAME_CHARS => Err("it must have at most 60 characters"),
             _ if self.has(name) => Err("it is the ID of a session"),
             _ => Ok(()),
         }
     }
 
     fn name_file(&self, id: &SessionId) -> PathBuf {
-        self.folder(id).join(FILE)
+        self.folder(id).join(FILE_NAME)
     }
 }

@@ -1,7 +1,7 @@
-//! Ends what an earlier process left running of a session, before anybody goes on with it.
+//! [`Ownership`]: ends what an earlier process of a session left running, before the session goes on.
 //!
-//! The folder of a session says in `owner` which process has it open. Who opens it next finds that file only where that
-//! process was killed, or ended while commands still tidied up.
+//! The folder of a session says in `owner` which process has it open. The next process that opens it finds that file
+//! only if that process was killed, or ended while commands still tidied up.
 use crate::setup::Home;
 use haft_core::{Access, SessionId};
 use haft_sandbox::{Owner, VARIABLE, end_left_over, is_tidy, write_own_file};
@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-const NAME: &str = "owner";
+const FILE_NAME: &str = "owner";
 
 /// The file that says which process has a session open, in its first line; and below it those whose processes have not
 /// all been ended yet.
@@ -23,7 +23,7 @@ pub(crate) struct Ownership {
 impl Ownership {
     /// From here on this process has the session of `folder` open, whose journal it holds.
     pub(crate) fn take(folder: &Path) -> Self {
-        let taken = Self { file: folder.join(NAME), earlier: owners(folder) };
+        let taken = Self { file: folder.join(FILE_NAME), earlier: owners(folder) };
         taken.write();
         taken
     }
@@ -68,11 +68,11 @@ pub(crate) fn owner_has_ended(folder: &Path) -> bool {
 }
 
 fn owners(folder: &Path) -> Vec<Owner> {
-    let text = fs::read_to_string(folder.join(NAME)).unwrap_or_default();
+    let text = fs::read_to_string(folder.join(FILE_NAME)).unwrap_or_default();
     text.lines().map(Owner::read).collect()
 }
 
-/// A session, and those below it but for what somebody has opened on its own.
+/// A session and its child sessions, except those that are open on their own.
 fn with_those_below(home: &Home, id: SessionId) -> Vec<SessionId> {
     let (mut sessions, mut next) = (vec![id], 0);
     while let Some(above) = sessions.get(next).cloned() {

@@ -1,4 +1,4 @@
-//! Deleting a session.
+//! Deletes a session.
 use super::{Journal, JournalError};
 use crate::setup::Home;
 use haft_core::{Fact, SessionId};

@@ -1,4 +1,4 @@
-//! Where sessions lie on disk, and what there are.
+//! Lists the sessions on disk, and makes the names of new ones.
 use super::{
     Journal, JournalError, Summary,
     ownership::owner_has_ended,
@@ -17,7 +17,7 @@ use std::{
 };
 
 /// Sessions below sessions that are looked through, lest a damaged journal lead in a circle.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 impl Home {
     /// A journal for a new session, in a folder that was not there before.
@@ -43,7 +43,7 @@ impl Home {
             let id = name();
             match Journal::create(&self.folder(&id)) {
                 Err(JournalError::Io { source, .. })
-                    if source.kind() == io::ErrorKind::AlreadyExists && tries < TRIES =>
+                    if source.kind() == io::ErrorKind::AlreadyExists && tries < MAX_ATTEMPTS =>
                 {
                     tries += 1;
                 }
@@ -121,7 +121,7 @@ impl Home {
         self.changed_jobs(&mut HashMap::new())
     }
 
-    /// The same without those that `settled` knows to be over, for whoever looks again and again: it keeps how long the
+    /// The same without those that are over according to `settled`, for a caller that polls: it keeps how long the
     /// journals of those are, and of sessions that are no jobs, which are not read again before they grow.
     pub fn changed_jobs(&self, settled: &mut HashMap<SessionId, u64>) -> Vec<(SessionId, Standing)> {
         let standing = |name: String| {
@@ -152,7 +152,7 @@ impl Home {
     /// The sessions that `parent` delegated to at `since` or later, in milliseconds since 1970-01-01 UTC.
     pub(crate) fn below(&self, parent: &SessionId, since: u64) -> Vec<SessionId> {
         // Names begin with the second of their making, and nothing is below what came after it.
-        let second = |name: &str| name.bytes().take(SECOND).collect::<Vec<_>>();
+        let second = |name: &str| name.bytes().take(SECONDS_LENGTH).collect::<Vec<_>>();
         let begun = second(&parent.0);
         let is_below = |id: &SessionId| match self.opened(id) {
             Some(Entry { at, fact: Fact::SessionOpened { delegated_by, .. }, .. }) => {
@@ -199,7 +199,7 @@ impl Home {
         newest.find(wanted).map(|session| session.id)
     }
 
-    /// How long the session's journal is, in bytes: it only grows. None where there is none.
+    /// How long the session's journal is, in bytes: it only grows. `None` if there is no journal.
     pub fn length(&self, id: &SessionId) -> Option<u64> {
         fs::metadata(self.journal(id)).ok().map(|file| file.len())
     }
@@ -211,7 +211,7 @@ impl Home {
             Fact::SessionOpened { delegated_by, .. } => delegated_by,
             _ => None,
         };
-        let top = iter::successors(Some(id.clone()), above).take(DEEPEST).last();
+        let top = iter::successors(Some(id.clone()), above).take(MAX_DEPTH).last();
         self.folder(top.as_ref().unwrap_or(id)).join("blobs")
     }
 
@@ -258,11 +258,11 @@ fn is_name(id: &str) -> bool {
     (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Of a name so much says when it was made, to the second.
-const SECOND: usize = "20261231-235959".len();
+/// Length of the part of a name that says when it was made, to the second.
+const SECONDS_LENGTH: usize = "20261231-235959".len();
 
-/// Names that are tried where somebody has them already: with so much chance in them, one is enough.
-const TRIES: usize = 16;
+/// Attempts to find an unused name: names are random enough that one is normally sufficient.
+const MAX_ATTEMPTS: usize = 16;
 
 /// `20261231-235959-` and 16 signs: the second in UTC, its 65,536th part, and 64 bits of chance. Names sort by time.
 pub fn new_session_id() -> SessionId {

@@ -1,4 +1,5 @@
-//! One line of a list of sessions, read off the beginning and the end of a journal: what lies between may be long.
+//! [`Summary`]: one line of a list of sessions, read off the beginning and the end of a journal: what lies between may
+//! be long.
 use haft_core::{Entry, Fact, Forked, SessionId, event::JOURNAL_VERSION, text_of};
 use std::{
     fs::File,
@@ -32,7 +33,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of the session `id` with this journal. `None` where there is none that can be read.
+    /// Of the session `id` with this journal. `None` if it has no readable entries.
     pub(crate) fn read(id: SessionId, journal: &Path) -> Option<Self> {
         let mut reader = BufReader::new(File::open(journal).ok()?);
         let first = first_entry(&mut reader)?;
@@ -81,8 +82,8 @@ pub(crate) fn first_entry(journal: &mut impl BufRead) -> Option<Entry> {
 fn first_prompt(journal: &mut impl BufRead) -> String {
     let mut line = Vec::new();
     while let Ok(1..) = journal.read_until(b'\n', &mut line) {
-        let head = &line[..line.len().min(HEAD)];
-        if head.windows(PROMPTED.len()).any(|part| part == PROMPTED)
+        let head = &line[..line.len().min(HEAD_BYTES)];
+        if head.windows(PROMPTED_TYPE.len()).any(|part| part == PROMPTED_TYPE)
             && let Ok(Entry { fact: Fact::Prompted { parts, .. }, .. }) = serde_json::from_slice(&line)
         {
             return text_of(&parts);
@@ -92,18 +93,18 @@ fn first_prompt(journal: &mut impl BufRead) -> String {
     String::new()
 }
 
-const PROMPTED: &[u8] = br#""type":"prompted""#;
+const PROMPTED_TYPE: &[u8] = br#""type":"prompted""#;
 
 /// The type of an entry stands in its first bytes, behind three numbers.
-const HEAD: usize = 128;
+const HEAD_BYTES: usize = 128;
 
-/// So much is read at once from the end of a file; then twice as much, and so on.
-const TAIL: u64 = 8 << 10;
+/// Bytes read first from the end of a file; then twice as much, and so on.
+const TAIL_BYTES: u64 = 8 << 10;
 
 /// The last whole line that can be read, looked for from the end.
 pub(crate) fn last_entry(journal: &mut (impl Read + Seek)) -> io::Result<Option<Entry>> {
     let end = journal.seek(SeekFrom::End(0))?;
-    let mut length = TAIL.min(end);
+    let mut length = TAIL_BYTES.min(end);
     loop {
         let mut tail = vec![0; usize::try_from(length).unwrap_or_default()];
         journal.seek(SeekFrom::Start(end - length))?;
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_last_entry_is_found_from_the_end_however_long_lines_are() {
-        let long = 3 * TAIL as usize;
+        let long = 3 * TAIL_BYTES as usize;
         let table = [
             ("nothing", String::new(), None),
             ("one line", line(0, 1), Some(0)),

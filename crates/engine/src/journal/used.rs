@@ -1,4 +1,4 @@
-//! What each request of each session took, read off the journals: of all other lines only the first bytes.
+//! [`Used`]: what each request of each session used, read off the journals: of all other lines only the first bytes.
 use super::summary::first_entry;
 use crate::setup::Home;
 use haft_core::{Fact, Seq, SessionId, Usage};
@@ -33,10 +33,10 @@ struct Counted {
 }
 
 /// The facts that have a usage of their own; the one at the end of a turn is the sum of those.
-const TYPES: [&[u8]; 3] = [br#""type":"replied""#, br#""type":"retried""#, br#""type":"compacted""#];
+const USAGE_TYPES: [&[u8]; 3] = [br#""type":"replied""#, br#""type":"retried""#, br#""type":"compacted""#];
 
 /// The type of an entry stands in its first bytes, behind three numbers.
-const HEAD: usize = 128;
+const HEAD_BYTES: usize = 128;
 
 impl Home {
     /// What all sessions used since `since`, in milliseconds since 1970-01-01 UTC. What a fork took over counts where it
@@ -46,7 +46,7 @@ impl Home {
         let used = |name: String| {
             let session = SessionId(name);
             let changed = fs::metadata(self.journal(&session)).and_then(|known| known.modified());
-            // Where nobody knows when it was changed, it is read.
+            // If the time of its last change is unknown, it is read.
             if changed.is_ok_and(|changed| changed < from) {
                 return None;
             }
@@ -64,8 +64,8 @@ impl Home {
         let taken_over = forked_from.map(|from| from.seq);
         let (mut requests, mut line) = (Vec::new(), Vec::new());
         while let Ok(1..) = journal.read_until(b'\n', &mut line) {
-            let head = &line[..line.len().min(HEAD)];
-            let is_wanted = TYPES.iter().any(|kind| head.windows(kind.len()).any(|part| part == *kind));
+            let head = &line[..line.len().min(HEAD_BYTES)];
+            let is_wanted = USAGE_TYPES.iter().any(|kind| head.windows(kind.len()).any(|part| part == *kind));
             if is_wanted
                 && let Ok(Counted { seq, at, usage }) = serde_json::from_slice(&line)
                 && at >= since

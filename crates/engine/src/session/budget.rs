@@ -1,4 +1,4 @@
-//! The budget that a session and those it delegated to draw from.
+//! [`TurnBudget`]: the budget that a session and its child sessions draw from.
 use haft_core::{Budget, Fact, Price, Reached, Resource, Spending, Usage};
 use std::{
     sync::{Arc, Mutex, MutexGuard},
@@ -95,7 +95,7 @@ pub(crate) struct Reserved {
     price: Option<Price>,
     prompt: u64,
     promised: Spending,
-    /// So many tokens may be written.
+    /// Maximum tokens of the reply.
     pub(crate) reply: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The call that a person is asked about.
+//! [`made`]: finds the call that a person is asked about.
 use super::Recorded;
 use haft_core::{CallId, Fact, Part, ToolCall};
 

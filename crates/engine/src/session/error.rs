@@ -1,4 +1,4 @@
-//! Why a session cannot be opened.
+//! [`EngineError`]: why a session cannot be opened.
 use crate::journal::JournalError;
 use haft_core::SessionId;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub enum EngineError {
     /// There is nothing to join.
     #[error("no process has the session `{0}` open")]
     NotOpen(SessionId),
-    /// The process that has it open lets nobody in.
+    /// The process that has it open accepts no clients.
     #[error("cannot join the session `{id}`, which another process has open: {why}")]
     NotJoined {
         /// Which.

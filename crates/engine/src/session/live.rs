@@ -1,4 +1,4 @@
-//! The sessions that an engine has open, so that others than those who opened them can watch and steer them.
+//! [`Live`]: the open sessions of an engine, so that other code than their openers can watch and steer them.
 use super::{Session, mail::Mail};
 use crate::journal::WeakJournal;
 use haft_call::Permission;
@@ -6,7 +6,7 @@ use haft_core::{SessionId, Stage};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc::WeakUnboundedSender;
 
-/// Holds no session open: a handle is made only for as long as somebody else holds one.
+/// Holds no session open: a handle is made only while other code holds one.
 #[derive(Default)]
 pub(crate) struct Live(Mutex<Vec<OpenSession>>);
 

@@ -1,4 +1,4 @@
-//! What reaches a session.
+//! [`Mail`]: the messages that reach a session's task.
 use super::receipt::Receipt;
 use haft_core::{Command, Fact};
 
@@ -7,7 +7,7 @@ pub(crate) enum Mail {
     Command(Command, Receipt),
     /// That a job ended.
     Job(Fact),
-    /// Forgets what was called in this turn; with `read`, also which files the model knows.
+    /// Forgets what was called in this turn; with `read`, also which files the model has read.
     Forget {
         read: bool,
     },

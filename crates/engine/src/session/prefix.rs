@@ -1,4 +1,4 @@
-//! What every request of a session begins with.
+//! [`RequestPrefix`]: what every request of a session begins with.
 use crate::setup::{Agent, Setup, knowledge};
 use haft_core::{Registry, ToolSpec, tokens};
 use serde_json::Value;
@@ -39,7 +39,7 @@ pub struct PrefixSize {
 }
 
 impl PrefixSize {
-    /// For the agent of this name, without the tools of other sources; nothing where there is none.
+    /// For the agent of this name, without the tools of other sources; `None` if there is no such agent.
     pub fn of(setup: &Setup, agent: &str) -> Option<Self> {
         let agent = setup.agents.iter().find(|known| known.name == agent)?;
         let own = agent.tools.as_ref().map(|names| setup.tools.only(names));
@@ -51,7 +51,7 @@ impl PrefixSize {
     }
 }
 
-/// A line for each tool, such as `- name(param: type, …): description`.
+/// A line for each tool, such as `- name(param: type, …): description`.
 fn tool_list(specs: &[ToolSpec], line: &str) -> String {
     let lines = specs.iter().map(|spec| {
         let parameters = spec.parameters.get("properties").and_then(Value::as_object);

@@ -1,4 +1,4 @@
-//! What whoever gave a command hears of it: where in the journal begins and ends what came of it.
+//! [`Receipt`]: reports the progress of a command to its sender: the range of journal entries that it produced.
 //!
 //! The session's task holds the [`Receipt`] of each command until it is done. A receipt that is dropped before says that
 //! the session ends without it.
@@ -6,7 +6,7 @@ use crate::journal::Journal;
 use haft_core::Seq;
 use tokio::sync::mpsc;
 
-/// Names a command to whoever gave it.
+/// Names a command to its sender.
 pub(crate) type CommandId = u64;
 
 /// How far a command is.
@@ -31,15 +31,15 @@ pub(crate) enum Progress {
     },
 }
 
-/// Where the progress of commands is heard.
+/// Receives the progress of commands.
 pub(crate) type Progresses = mpsc::UnboundedReceiver<(CommandId, Progress)>;
 
-/// One command, as the one who carries it out knows it.
+/// One command, as the session's task sees it.
 #[derive(Debug)]
 pub(crate) struct Receipt(Option<(CommandId, mpsc::UnboundedSender<(CommandId, Progress)>)>);
 
 impl Receipt {
-    /// Nobody wants to hear of the command.
+    /// For a command whose sender wants no reports.
     pub(crate) fn none() -> Self {
         Self(None)
     }
@@ -49,7 +49,7 @@ impl Receipt {
         Self(Some((id, to)))
     }
 
-    /// Whether somebody wants to hear of the command.
+    /// Whether the command's sender wants reports.
     pub(crate) fn is_wanted(&self) -> bool {
         self.0.is_some()
     }

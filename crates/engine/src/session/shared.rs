@@ -1,4 +1,4 @@
-//! What all sessions of an engine have in common.
+//! [`Shared`]: what all sessions of an engine have in common.
 use super::{budget::TurnBudget, live::Live, toolbox::Kit};
 use crate::setup::{Agent, Setup};
 use haft_core::{Registry, SessionId};

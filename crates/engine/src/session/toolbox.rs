@@ -1,11 +1,11 @@
-//! The tools of a session: those it opened with, and those of sources, which come and go.
+//! [`Toolbox`]: the tools of a session: those it opened with, and those of sources, which come and go.
 use super::prefix::RequestPrefix;
 use crate::setup::{Agent, Setup};
 use futures::future::join_all;
 use haft_core::{Registry, SessionId};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What a session can call and what models are told of it, in step.
+/// What a session can call and what models are shown of it, in step.
 pub(crate) struct Kit {
     pub(crate) tools: Registry,
     pub(crate) prefix: RequestPrefix,
@@ -51,7 +51,7 @@ impl Toolbox {
         self.lock().kit.clone()
     }
 
-    /// Asks the sources what there is. Costs nothing where there is none.
+    /// Asks the sources for their tools. Costs nothing without sources.
     pub(crate) async fn refresh(&self, setup: &Setup, session: &SessionId) {
         if setup.sources.is_empty() || !self.wants_more() {
             return;

@@ -1,4 +1,4 @@
-//! What comes of one command: the events of its turn, and a report at the end.
+//! [`Turn`]: the handle of one command: the events of its turn, and a report at the end.
 use super::{
     Closed, Session,
     mail::Mail,

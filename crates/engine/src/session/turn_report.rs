@@ -1,4 +1,4 @@
-//! What a command came to, folded from the events that came of it.
+//! [`TurnReport`]: the result of a command, folded from the events that it caused.
 use haft_core::{CallId, Change, Changed, Entry, Fact, How, Outcome, StopReason, ToolResult, Usage, text_of};
 use serde_json::Value;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct TurnReport {
     /// How the turn ended. None where the command opened no turn, or the session closed before the end.
     pub outcome: Option<Outcome>,
-    /// The text of the last reply; empty where there is none.
+    /// The text of the last reply; empty without a reply.
     pub text: String,
     /// Replies of the model in the turn.
     pub rounds: u32,
@@ -24,7 +24,7 @@ pub struct TurnReport {
     pub unproven: Vec<String>,
     /// Why the turn did not end by itself, or the command was not carried out. None where all went well.
     pub error: Option<String>,
-    /// What a person can do about the error, where somebody knows.
+    /// What a person can do about the error, if known.
     pub hint: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl CallReport {
         }
     }
 
-    /// Whether it ran; not where its arguments were refused, or nobody approved of it.
+    /// Whether it ran; `false` if its arguments were refused, or it was not approved.
     pub fn has_started(&self) -> bool {
         self.started.is_some()
     }
@@ -109,15 +109,15 @@ impl TurnError {
         }
     }
 
-    /// What a person can do about it, where somebody knows.
+    /// What a person can do about it, if known.
     pub fn hint(&self) -> Option<&str> {
         self.report().hint.as_deref()
     }
 }
 
 impl TurnReport {
-    /// What was recorded of one or more turns, such as those that nobody here has asked for: what they took together, and
-    /// how the last one ended.
+    /// What was recorded of one or more turns, such as those that this process did not ask for: what they used
+    /// together, and how the last one ended.
     pub fn of<'a>(entries: impl IntoIterator<Item = &'a Arc<Entry>>) -> Self {
         let mut account = Account::default();
         entries.into_iter().for_each(|entry| account.apply(entry));

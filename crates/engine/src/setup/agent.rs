@@ -1,15 +1,15 @@
-//! Agents: a prompt, a model and names of tools, as Markdown files with a small header.
+//! [`Agent`]: a prompt, a model and names of tools, as a Markdown file with a small header.
 use crate::setup::{BadHeader, with_header};
 use haft_core::{Limits, Mode, Order, Part};
 use serde::Deserialize;
 
-/// Who works: what it is told, and what it may have. Never more than the engine's own settings allow.
+/// An agent: its prompt, and what it may have. Never more than the engine's own settings allow.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Agent {
     /// What `--agent` takes.
     pub name: String,
-    /// In one line, for lists and for whoever delegates to it.
+    /// In one line, for lists and for agents that delegate to it.
     pub description: String,
     /// The system prompt; in a file the text below the header.
     #[serde(skip)]
@@ -30,7 +30,7 @@ pub struct Agent {
     pub finish: bool,
     /// A tool of which one run must have shown a fault, and a run after the last change shows none.
     pub proof: Option<String>,
-    /// What its jobs are called, such as `build`; none for its own name (P-46).
+    /// What its jobs are called, such as `build`; none for its own name.
     pub job: Option<String>,
     /// What a job begins with: a text with `{description}`.
     pub prompt: Option<String>,
@@ -42,12 +42,12 @@ pub enum BadAgent {
     /// See there.
     #[error(transparent)]
     Header(#[from] BadHeader),
-    /// Nobody could ask for it.
+    /// Without a valid name it cannot be asked for.
     #[error("its header has no `name`, or one with other letters than `a-z`, `0-9`, `-` and `_`")]
     NoName,
 }
 
-const BUILT_IN: [&str; 4] = [
+const BUILT_IN_AGENTS: [&str; 4] = [
     include_str!("../../agents/builder.md"),
     include_str!("../../agents/debugger.md"),
     include_str!("../../agents/reviewer.md"),
@@ -57,13 +57,16 @@ const BUILT_IN: [&str; 4] = [
 impl Agent {
     /// `builder`, `debugger`, `reviewer` and `triager`.
     pub fn built_in() -> Vec<Self> {
-        BUILT_IN.iter().map(|text| Self::parse(text).expect("the built-in agents are tested")).collect()
+        BUILT_IN_AGENTS
+            .iter()
+            .map(|text| Self::parse(text).expect("the built-in agents are tested"))
+            .collect()
     }
 
     /// The text of a built-in agent.
     pub fn source(name: &str) -> Option<&'static str> {
         let place = Self::built_in().iter().position(|agent| agent.name == name)?;
-        BUILT_IN.get(place).copied()
+        BUILT_IN_AGENTS.get(place).copied()
     }
 
     /// From the text of a file: a header in YAML between two lines `---`, and the system prompt below.
@@ -87,7 +90,7 @@ impl Agent {
         Limits { max_rounds: narrower, ..whole.clone() }
     }
 
-    /// What a job of this agent begins with (P-62).
+    /// What a job of this agent begins with.
     pub fn opening(&self, order: &Order) -> Vec<Part> {
         let prompt = self.prompt.as_deref().unwrap_or("{description}");
         vec![Part::text(prompt.replace("{description}", &order.description))]

@@ -1,10 +1,10 @@
-//! The header of a Markdown file: YAML between two lines `---`.
+//! [`with_header`]: parses the header of a Markdown file: YAML between two lines `---`.
 use serde::de::DeserializeOwned;
 
 /// A file whose header cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BadHeader {
-    /// There is none.
+    /// The file has no header.
     #[error("it does not begin with a header between two lines `---`")]
     Missing,
     /// It is not what it should be.

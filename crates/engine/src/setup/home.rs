@@ -1,4 +1,4 @@
-//! Where sessions lie on disk.
+//! [`Home`]: the folder where sessions lie on disk.
 use std::path::PathBuf;
 
 /// The folder of all sessions, outside every workspace: `HOME/sessions/ID/journal.jsonl`.

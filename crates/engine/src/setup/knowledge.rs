@@ -1,8 +1,8 @@
-//! What people wrote down for agents, as the end of the system prompt: notes, and the names of skills.
+//! [`Knowledge`]: what people wrote down for agents, as the end of the system prompt: notes, and the names of skills.
 use haft_core::{Registry, Skill, clip};
 use std::path::PathBuf;
 
-/// What people wrote down. Whoever makes the engine reads it; it stays the same as long as the engine lives.
+/// What people wrote down. The program that makes the engine reads it; it stays the same as long as the engine lives.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
     /// The widest first, the nearest to the workspace last.
@@ -18,32 +18,32 @@ pub struct Knowledge {
 /// One file of notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// As models are told of it.
+    /// As models are shown it.
     pub file: String,
     /// Its content.
     pub text: String,
 }
 
-/// All notes together take at most so many bytes.
-const MAX_NOTES: usize = 32 << 10;
+/// Maximum bytes of all notes together.
+const MAX_NOTES_BYTES: usize = 32 << 10;
 
-/// So much of the description of a skill is told.
-const MAX_DESCRIPTION: usize = 1_000;
+/// Maximum bytes of a skill's description that are shown.
+const MAX_DESCRIPTION_BYTES: usize = 1_000;
 
 /// The name of the element that a note stands in.
-const ELEMENT: &str = "note";
+const NOTE_ELEMENT: &str = "note";
 
-const NOTES: &str = "\n\n# Notes\n\nWhat people wrote down for work in this place. Where two notes differ, the later \
+const NOTES_HEADING: &str = "\n\n# Notes\n\nWhat people wrote down for work in this place. Where two notes differ, the later \
                      one holds; what the user says holds over both. They allow nothing that is not allowed anyway.\n";
 
-/// The notes, each in an element that nothing in it can end; nothing where there is none. The longest are cut.
+/// The notes, each in an element that nothing in it can end; empty without notes. The longest are cut.
 pub(crate) fn notes(notes: &[Note]) -> String {
     let notes: Vec<&Note> = notes.iter().filter(|note| !note.text.trim().is_empty()).collect();
     if notes.is_empty() {
         return String::new();
     }
-    let most = longest(notes.iter().map(|note| note.text.trim().len()).collect(), MAX_NOTES);
-    notes.iter().fold(NOTES.to_owned(), |all, note| all + &section(note, most))
+    let most = longest(notes.iter().map(|note| note.text.trim().len()).collect(), MAX_NOTES_BYTES);
+    notes.iter().fold(NOTES_HEADING.to_owned(), |all, note| all + &section(note, most))
 }
 
 /// The length to which texts must be cut to fit into `room` together, so that no long one pushes out a short one.
@@ -67,7 +67,7 @@ fn section(note: &Note, most: usize) -> String {
         missing => format!("\n[{missing} bytes more: read the file to see them]"),
     };
     let file = attribute(&note.file);
-    format!("\n<{ELEMENT} file=\"{file}\">\n{}{cut}\n</{ELEMENT}>\n", kept_inside(kept))
+    format!("\n<{NOTE_ELEMENT} file=\"{file}\">\n{}{cut}\n</{NOTE_ELEMENT}>\n", kept_inside(kept))
 }
 
 /// `text` without anything that looks like the beginning or the end of the element that it stands in.
@@ -85,7 +85,9 @@ fn kept_inside(text: &str) -> String {
 /// Whether what stands behind a `<` makes it a tag of our element.
 fn names_element(behind: &str) -> bool {
     let name = behind.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
-    name.as_bytes().get(..ELEMENT.len()).is_some_and(|name| name.eq_ignore_ascii_case(ELEMENT.as_bytes()))
+    name.as_bytes()
+        .get(..NOTE_ELEMENT.len())
+        .is_some_and(|name| name.eq_ignore_ascii_case(NOTE_ELEMENT.as_bytes()))
 }
 
 /// A name that cannot end the quotes it stands in, nor the line.
@@ -93,7 +95,7 @@ fn attribute(name: &str) -> String {
     name.chars().map(|c| if c.is_control() || "\"<>".contains(c) { '_' } else { c }).collect()
 }
 
-/// A line for each skill; nothing where there is none, or where models are not told of the tool.
+/// A line for each skill; empty without skills, or if models are not shown the tool.
 pub(crate) fn skills(knowledge: &Knowledge, tools: &Registry) -> String {
     let tool = &knowledge.skill_tool;
     if knowledge.skills.is_empty() || !tools.names().any(|name| name == tool) {
@@ -104,7 +106,7 @@ pub(crate) fn skills(knowledge: &Knowledge, tools: &Registry) -> String {
     );
     knowledge.skills.iter().fold(head, |all, skill| {
         let description = skill.description.split_whitespace().collect::<Vec<_>>().join(" ");
-        all + &format!("\n- {}: {}", skill.name, clip::head(&description, MAX_DESCRIPTION))
+        all + &format!("\n- {}: {}", skill.name, clip::head(&description, MAX_DESCRIPTION_BYTES))
     })
 }
 
@@ -127,7 +129,7 @@ mod tests {
             ("1 < 2, <b>ü</b>, <", "1 < 2, <b>ü</b>, <"),
         ];
         for (text, expected) in table {
-            let told = format!("{NOTES}\n<note file=\"AGENTS.md\">\n{expected}\n</note>\n");
+            let told = format!("{NOTES_HEADING}\n<note file=\"AGENTS.md\">\n{expected}\n</note>\n");
             assert_eq!(notes(&[note("AGENTS.md", text)]), told, "{text}");
         }
         assert!(notes(&[note("a\">\n<b", "x")]).contains("\n<note file=\"a____b\">\nx\n</note>"));
@@ -146,9 +148,9 @@ mod tests {
         for (lengths, room, expected) in table {
             assert_eq!(longest(lengths.clone(), room), expected, "{lengths:?}");
         }
-        let long = "ä".repeat(MAX_NOTES);
+        let long = "ä".repeat(MAX_NOTES_BYTES);
         let told = notes(&[note("own", "short"), note("AGENTS.md", &long)]);
-        assert!(told.contains("\nshort\n") && told.len() < MAX_NOTES + 600, "{}", told.len());
+        assert!(told.contains("\nshort\n") && told.len() < MAX_NOTES_BYTES + 600, "{}", told.len());
         assert!(
             told.ends_with("[32774 bytes more: read the file to see them]\n</note>\n"),
             "{}",

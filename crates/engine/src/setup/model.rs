@@ -1,4 +1,4 @@
-//! A model and the way to it.
+//! [`Model`]: a model and the way to it.
 use haft_core::{Price, Provider};
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ pub struct Model {
     pub spec: String,
     /// As the vendor spells it.
     pub name: String,
-    /// Tokens that it takes in, request and reply together; none where nobody knows.
+    /// Tokens that it takes in, request and reply together; `None` if unknown.
     pub window: Option<u64>,
-    /// What it costs; none where nobody knows.
+    /// What it costs; `None` if unknown.
     pub price: Option<Price>,
     /// Who is asked.
     pub provider: Arc<dyn Provider>,

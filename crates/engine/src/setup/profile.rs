@@ -1,4 +1,4 @@
-//! A profile: every number, text and shape that systems disagree on, as data (`profiles/*.toml`).
+//! [`Profile`]: every number, text and shape that systems disagree on, as data (`profiles/*.toml`).
 //!
 //! No code asks for a profile's name; it asks for the setting.
 use crate::setup::{Agent, Delegation, ProfileRules};
@@ -18,7 +18,7 @@ pub struct Profile {
     pub title: String,
     /// The system prompt.
     pub system: String,
-    /// Appended to the system prompt, with `{tools}` replaced by a line for each tool.
+    /// Appended to the system prompt, with `{tools}` replaced by a line for each tool.
     /// None where the wire carries the tools, which is the rule.
     #[serde(default)]
     pub tool_list: Option<String>,
@@ -32,17 +32,17 @@ pub struct Profile {
     /// models that call natively.
     #[serde(default)]
     pub dialect: Option<String>,
-    /// Whether the model is told of the tools natively as well, and calls in `dialect` count only in a reply without native
-    /// ones.
+    /// Whether the model is shown the tools natively as well, and calls in `dialect` count only in a reply without
+    /// native ones.
     #[serde(default)]
     pub native_first: bool,
-    /// Whether calls of one reply that only read may run at the same time.
+    /// Whether calls of one reply that only read may run at the same time.
     #[serde(default = "yes")]
     pub parallel: bool,
     /// What agents that come with Haft have in place of their own, by name.
     #[serde(default)]
     pub agents: BTreeMap<String, AgentInProfile>,
-    /// Tokens of one reply at most.
+    /// Maximum tokens of one reply.
     pub max_output: u32,
     /// Sampling settings, by the wire's own names.
     #[serde(default)]
@@ -50,10 +50,10 @@ pub struct Profile {
     /// How arguments are held against their schema.
     #[serde(default)]
     pub validation: Validation,
-    /// Which files may be changed that the model has not read (C-17).
+    /// Which files may be changed that the model has not read.
     #[serde(default)]
     pub unread: Unread,
-    /// Whether a call is made again that can bring nothing new (C-16).
+    /// Whether a call is made again that can bring nothing new.
     #[serde(default)]
     pub redundancy: Redundancy,
     /// When a turn ends that does not end by itself.
@@ -89,11 +89,11 @@ pub struct Profile {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reasons {
-    /// The model could not be asked, with `{n}` for the round, counted from 0, and `{why}` (P-34).
+    /// The model could not be asked, with `{n}` for the round, counted from 0, and `{why}`.
     pub inference: Option<String>,
-    /// The rounds are used up, with `{n}` for their number (P-44).
+    /// The rounds are used up, with `{n}` for their number.
     pub rounds: Option<String>,
-    /// What happened could not be recorded, with `{why}` (P-42).
+    /// What happened could not be recorded, with `{why}`.
     pub save: Option<String>,
 }
 
@@ -111,21 +111,21 @@ pub struct AgentInProfile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Chat {
-    /// Printed at the start.
+    /// Printed at the start.
     pub banner: Option<String>,
-    /// Before what the person types.
+    /// Before what the person types.
     pub prompt: Option<String>,
-    /// Before the reply.
+    /// Before the reply.
     pub reply: Option<String>,
-    /// Before calls are run, with `{n}`.
+    /// Before calls are run, with `{n}`.
     pub executing: Option<String>,
-    /// After a call that worked, with `{name}`.
+    /// After a call that worked, with `{name}`.
     pub done: Option<String>,
-    /// After a call that did not, with `{name}`.
+    /// After a call that did not, with `{name}`.
     pub failed: Option<String>,
-    /// When the cap on rounds is reached, with `{n}` (P-44).
+    /// When the cap on rounds is reached, with `{n}`.
     pub cap: Option<String>,
-    /// Lines of a result that people see (C-51).
+    /// Lines of a result that people see.
     pub preview_lines: usize,
     /// Where a reply is one message that grows.
     pub edits: Edits,
@@ -138,7 +138,7 @@ impl Default for Chat {
     }
 }
 
-/// How a message keeps up with a reply, where each change of it is an edit.
+/// How a message keeps up with a reply, where each change of it is an edit.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Edits {
@@ -156,7 +156,7 @@ fn yes() -> bool {
     true
 }
 
-const BUILT_IN: [&str; 6] = [
+const BUILT_IN_PROFILES: [&str; 6] = [
     include_str!("../../profiles/default.toml"),
     include_str!("../../profiles/alfred.toml"),
     include_str!("../../profiles/pedro.toml"),
@@ -168,7 +168,7 @@ const BUILT_IN: [&str; 6] = [
 impl Profile {
     /// The one that people get who ask for none.
     pub fn standard() -> Self {
-        Self::built_in(BUILT_IN[0])
+        Self::built_in(BUILT_IN_PROFILES[0])
     }
 
     /// A built-in profile.
@@ -178,21 +178,21 @@ impl Profile {
 
     /// The built-in profiles.
     pub fn all() -> Vec<Self> {
-        BUILT_IN.map(Self::built_in).into()
+        BUILT_IN_PROFILES.map(Self::built_in).into()
     }
 
     /// The TOML of a built-in profile.
     pub fn source(name: &str) -> Option<&'static str> {
-        // It is the first line. What nobody asks for is not read.
+        // It is the first line. Profiles that are not asked for are not parsed.
         let line = format!("name = \"{name}\"");
-        BUILT_IN.into_iter().find(|text| text.lines().next() == Some(&line))
+        BUILT_IN_PROFILES.into_iter().find(|text| text.lines().next() == Some(&line))
     }
 
     fn built_in(text: &str) -> Self {
         Self::parse(text).expect("the built-in profiles are tested")
     }
 
-    /// A built-in agent as it is in this profile (P-05).
+    /// A built-in agent as it is in this profile.
     pub fn agent(&self, mut agent: Agent) -> Agent {
         let AgentInProfile { system, tools } = self.agents.get(&agent.name).cloned().unwrap_or_default();
         agent.system = system.unwrap_or(agent.system);

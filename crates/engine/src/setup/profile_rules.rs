@@ -1,4 +1,4 @@
-//! Rules that a profile carries. They only narrow: who may do what the person says.
+//! [`ProfileRules`]: the rules of a profile. They can only restrict; permissions are granted by the user's rules.
 use haft_core::{Rule, Ruling};
 use serde::{Deserialize, Deserializer, de::Error};
 
@@ -9,7 +9,7 @@ pub struct ProfileRules {
     /// Effects that are denied.
     #[serde(deserialize_with = "denying")]
     pub deny: Vec<Rule>,
-    /// The only commands, and the only targets, that may be asked for; all are where none is named (P-12).
+    /// The only commands, and the only targets, that may be asked for; all are where none is named.
     #[serde(deserialize_with = "limiting")]
     pub only: Vec<Rule>,
 }

@@ -1,4 +1,5 @@
-//! A session as it is seen by a process that has joined it: the journal is a mirror, commands go through the socket.
+//! [`Connection`]: a session as a process sees it that has joined it: the journal is a mirror, commands go through the
+//! socket.
 use super::{
     Greeting, Notice, address,
     lines::{Line, Lines, say},
@@ -29,10 +30,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// So long the owner may take for the next line while the past is told.
-const ANSWER: Duration = Duration::from_secs(10);
+/// How long the owner may take for the next line while it sends past events.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why nobody opened.
+/// Why the connection failed.
 #[derive(Debug)]
 pub(crate) enum NotConnected {
     /// No process listens there, or it just went.
@@ -112,7 +113,7 @@ impl Connection {
         say(&mut self.writer, &Greeting { from: Seq(0) }).await.map_err(|_| NotConnected::NoSocket)?;
         let (mut wanted, mut have) = (None, Seq(0));
         while wanted.is_none_or(|wanted| have < wanted) {
-            let heard = tokio::time::timeout(ANSWER, hear(&mut self.lines, &self.mirror.0)).await;
+            let heard = tokio::time::timeout(ANSWER_TIMEOUT, hear(&mut self.lines, &self.mirror.0)).await;
             match heard.map_err(|_| NotConnected::Refused("it does not answer".into()))? {
                 Received::Notice(Notice::Joined { next, mode, may_allow }) => {
                     (wanted, self.mode, self.may_allow) = (Some(next), mode, may_allow);
@@ -157,7 +158,7 @@ async fn watch(mut lines: Lines<OwnedReadHalf>, journal: &Journal, given: &Given
             Received::Notice(Notice::Queued { id }) => given.queued(id),
             Received::Notice(Notice::Done { id }) => given.done(id, journal),
             Received::Notice(Notice::Error { message, id: Some(id) }) => given.refused(id, message),
-            // Whoever waits for what comes of a command must not wait for ever.
+            // Callers that wait for the outcome of a command must not wait forever.
             Received::Notice(Notice::Error { message, id: None }) => {
                 return format!("the process that has the session open did not take a command: {message}");
             }
@@ -203,13 +204,13 @@ async fn hear(lines: &mut Lines<OwnedReadHalf>, journal: &Journal) -> Received {
     }
 }
 
-/// Until all handles are gone. Jobs and their ends come from a session's own calls, of which there are none here.
+/// Until all handles are gone. Jobs and their ends come from a session's own calls, which run in the owner only.
 async fn pass_on(mut mailbox: mpsc::UnboundedReceiver<Mail>, mut writer: OwnedWriteHalf, given: &Given) {
     while let Some(mail) = mailbox.recv().await {
         let Mail::Command(command, receipt) = mail else { continue };
         let line = Named { id: given.add(receipt), command };
         if say(&mut writer, &line).await.is_err() {
-            // Whoever reads here learns why from what the owner said last.
+            // The reading side learns why from the owner's last line.
             return pending().await;
         }
     }
@@ -235,7 +236,7 @@ struct Commands {
 }
 
 impl Given {
-    /// The command's name, where somebody wants to hear of it.
+    /// The command's name, if its sender wants reports.
     fn add(&self, receipt: Receipt) -> Option<CommandId> {
         let mut commands = self.lock();
         receipt.is_wanted().then(|| {

@@ -1,7 +1,7 @@
-//! One who came in, at the end of the process that has the session open.
+//! Server side of one client connection to a session: see [`receive`].
 use super::{
     Greeting, Notice,
-    lines::{LONGEST, Line, Lines, say, write},
+    lines::{Line, Lines, MAX_LINE_BYTES, say, write},
     peer::Peer,
 };
 use crate::{
@@ -26,10 +26,10 @@ use tokio::{
     sync::mpsc,
 };
 
-/// Whoever says nothing for so long is sent away.
-const GREETING: Duration = Duration::from_secs(10);
+/// A client that sends nothing for this long is disconnected.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Complaints that wait to be written; then nothing more is read.
-const COMPLAINTS: usize = 8;
+const MAX_COMPLAINTS: usize = 8;
 
 /// The session as its clients meet it.
 #[derive(Clone, Copy)]
@@ -46,14 +46,14 @@ pub(super) async fn receive(stream: UnixStream, peer: Result<Peer, String>, owne
     let greeted = match peer {
         Ok(peer) => tokio::select! {
             greeted = greeting(&mut lines) => greeted.map(|from| from.map(|from| (from, peer))),
-            () = tokio::time::sleep(GREETING) => Ok(None),
+            () = tokio::time::sleep(GREETING_TIMEOUT) => Ok(None),
             () = owned.journal.closed() => Ok(None),
         },
         Err(why) => Err(why),
     };
     match greeted {
         Ok(Some((from, peer))) => {
-            let (complaints, heard) = mpsc::channel(COMPLAINTS);
+            let (complaints, heard) = mpsc::channel(MAX_COMPLAINTS);
             let (sender, progress) = mpsc::unbounded_channel();
             let told = Outgoing { complaints: heard, progress, done: Vec::new() };
             tokio::select! {
@@ -202,16 +202,16 @@ async fn tell(
     say(&mut writer, &Notice::Closed { failure }).await
 }
 
-/// What a client is told beside events.
+/// What is sent to a client beside events.
 struct Outgoing {
     complaints: mpsc::Receiver<Complaint>,
     progress: Progresses,
-    /// Commands that are done when the entries before that place are told.
+    /// Commands that are done when the entries before that place are sent.
     done: Vec<(CommandId, Seq)>,
 }
 
 impl Outgoing {
-    /// All before `have` is told.
+    /// All before `have` is sent.
     async fn tell(
         &mut self,
         writer: &mut (impl AsyncWrite + Unpin),
@@ -241,9 +241,9 @@ impl Outgoing {
 fn line_of(event: &Event) -> Result<String, String> {
     let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
     let line = line::of(event, at);
-    if line.len() <= LONGEST { Ok(line) } else { Err(too_long("an entry of the journal")) }
+    if line.len() <= MAX_LINE_BYTES { Ok(line) } else { Err(too_long("an entry of the journal")) }
 }
 
 fn too_long(what: &str) -> String {
-    format!("{what} takes more than {} MB", LONGEST >> 20)
+    format!("{what} takes more than {} MB", MAX_LINE_BYTES >> 20)
 }

@@ -1,4 +1,4 @@
-//! Joins a session that another process has open.
+//! [`join`]: joins a session that another process has open.
 use super::{NotConnected, connect};
 use crate::{
     journal::JournalError,
@@ -21,7 +21,7 @@ pub(crate) async fn join(shared: &Shared, id: &str) -> Result<Session, EngineErr
     })?;
     let (sender, mailbox) = mpsc::unbounded_channel();
     let (journal, stage) = (connection.journal(), stages(&home.contents(&id)));
-    // Any mode may be asked for here: whoever has it open keeps to what they allow.
+    // Any mode may be asked for here: the process that has it open enforces its own limit.
     let there = Policy { mode: connection.mode(), ..Policy::default() };
     let permission = Permission::new(there, Mode::Full, &journal.entries());
     let may_allow = connection.may_allow();

@@ -1,12 +1,12 @@
-//! Lines on a socket, none of them longer than memory allows.
+//! [`Lines`]: reads lines from a socket, none of them longer than memory allows.
 use serde::Serialize;
 use std::io;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 
 /// Bytes of a line, its end not counted.
-pub(super) const LONGEST: usize = 16 << 20;
+pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 /// Room that is kept between lines.
-const USUAL: usize = 64 << 10;
+const KEPT_BUFFER_BYTES: usize = 64 << 10;
 
 /// What stands before the next end of a line.
 pub(super) enum Line<'a> {
@@ -26,16 +26,16 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { reader: BufReader::new(reader), line: Vec::new() }
     }
 
-    /// None where the other end is gone; half a line is none. What is dropped before it is ready loses what it has
+    /// `None` if the other end is gone; half a line is discarded. What is dropped before it is ready loses what it has
     /// read.
     pub(super) async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         self.line.clear();
-        self.line.shrink_to(USUAL);
-        let most = LONGEST as u64 + 1;
+        self.line.shrink_to(KEPT_BUFFER_BYTES);
+        let most = MAX_LINE_BYTES as u64 + 1;
         (&mut self.reader).take(most).read_until(b'\n', &mut self.line).await?;
         match self.line.last() {
             Some(b'\n') => Ok(Some(Line::Whole(&self.line[..self.line.len() - 1]))),
-            Some(_) if self.line.len() > LONGEST => self.pass_over().await,
+            Some(_) if self.line.len() > MAX_LINE_BYTES => self.pass_over().await,
             _ => Ok(None),
         }
     }
@@ -72,8 +72,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_that_is_too_long_is_passed_over() {
-        let long = "x".repeat(LONGEST + 1);
-        let fits = "y".repeat(LONGEST);
+        let long = "x".repeat(MAX_LINE_BYTES + 1);
+        let fits = "y".repeat(MAX_LINE_BYTES);
         let text = format!("one\n{long}\n\n{fits}\nhalf");
         let mut lines = Lines::new(text.as_bytes());
         let mut told = Vec::new();
@@ -83,6 +83,6 @@ mod tests {
                 Line::TooLong => usize::MAX,
             });
         }
-        assert_eq!(told, [3, usize::MAX, 0, LONGEST]);
+        assert_eq!(told, [3, usize::MAX, 0, MAX_LINE_BYTES]);
     }
 }

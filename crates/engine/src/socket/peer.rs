@@ -1,4 +1,5 @@
-//! Who is at the other end of a connection: a process that a person started, or one that an agent's command left behind.
+//! [`Peer`]: the process at the other end of a connection: one that a person started, or one that an agent's command
+//! left behind.
 //!
 //! Linux tells the process that connected (`SO_PEERCRED`, unix(7)), its parents, its terminal and the environment that it
 //! began with (proc(5)). A command may leave its parents behind with a second fork, its session with `setsid`, and clean
@@ -11,11 +12,11 @@ use std::{
 };
 use tokio::net::UnixStream;
 
-/// A chain of parents longer than this is none.
-const LONGEST_CHAIN: usize = 4_096;
+/// A longer chain of parents is not followed.
+const MAX_CHAIN_LENGTH: usize = 4_096;
 
 /// What each process below a command carries that has not cleaned its environment (`haft_sandbox`).
-const MARK: &[u8] = b"HAFT_CALL=";
+const CALL_VARIABLE: &[u8] = b"HAFT_CALL=";
 
 /// The process that connected.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,7 @@ impl Peer {
             Some(chain) if chain.iter().skip(1).any(|process| process.is(process::id())) => {
                 Err("the session runs this command, so it cannot join it as its person".to_owned())
             }
-            // It has left the connection to somebody else.
+            // It has left the connection to another process.
             None if pid > 0 && Process::read(1).is_some() => {
                 Err("who comes has ended, so it is not known who started them".to_owned())
             }
@@ -52,8 +53,8 @@ impl Peer {
 
     /// Whether what it allows counts as allowed by a person; an error says why not.
     ///
-    /// Neither it nor anybody above it may be a command of an agent, and it must be a front-end of ours, or in front on a
-    /// terminal.
+    /// Neither it nor any of its parents may be a command of an agent, and it must be a front-end of ours, or in front
+    /// on a terminal.
     pub(super) fn may_allow(&self) -> Result<(), &'static str> {
         if u32::try_from(self.pid) == Ok(process::id()) {
             return Ok(());
@@ -90,7 +91,7 @@ fn chain(pid: i32) -> Option<Vec<Process>> {
     let mut chain = vec![Process::read(pid)?];
     while let Some(parent) = chain.last().map(|last| last.parent).filter(|parent| *parent > 0) {
         chain.push(Process::read(parent)?);
-        if chain.len() > LONGEST_CHAIN {
+        if chain.len() > MAX_CHAIN_LENGTH {
             return None;
         }
     }
@@ -151,10 +152,10 @@ impl Process {
         }
     }
 
-    /// Whether it, or whoever it was before, is a command of an agent.
+    /// Whether it, or a process that it was before, is a command of an agent.
     fn is_marked(&self) -> bool {
         let environment = fs::read(self.file("environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(MARK))
+        environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(CALL_VARIABLE))
     }
 
     fn file(&self, name: &str) -> PathBuf {

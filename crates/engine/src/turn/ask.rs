@@ -1,4 +1,5 @@
-//! One request to the model: the window that it fills, what is set aside for it, what comes back, and what it cost.
+//! [`ask_once`]: one request to the model: the window that it fills, what is set aside for it, what comes back, and
+//! what it cost.
 use crate::{
     journal::JournalError,
     session::{
@@ -12,11 +13,11 @@ use haft_core::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Where nobody knows a model's window: most have at least that (2025-10).
-const USUAL_WINDOW: u64 = 128_000;
+/// The window of a model if unknown: most have at least that (2025-10).
+const DEFAULT_WINDOW_TOKENS: u64 = 128_000;
 
-/// Set aside for a reply whose length nobody limits.
-const UNLIMITED_REPLY: u32 = 8_192;
+/// Tokens set aside for a reply without a limit.
+const DEFAULT_REPLY_TOKENS: u32 = 8_192;
 
 /// Why there is no reply.
 pub(crate) enum NoReply {
@@ -89,7 +90,7 @@ pub(crate) fn reserve(
 }
 
 fn wanted(max_output: u32) -> u64 {
-    u64::from(if max_output == 0 { UNLIMITED_REPLY } else { max_output })
+    u64::from(if max_output == 0 { DEFAULT_REPLY_TOKENS } else { max_output })
 }
 
 /// Reads one reply to its end. `is_shown`: each delta goes out live. Records the cost of attempts that were given up on the way.
@@ -172,7 +173,7 @@ fn spoken(reply: Reply, stop: StopReason) -> Fact {
     Fact::Replied { parts: reply.into_spoken_parts(), usage, stop }
 }
 
-/// With its calls, of which the model is told what is wrong with them.
+/// With its calls, each of which gets an error for the model.
 fn cut_off(mut reply: Reply) -> Fact {
     reply.push(Delta::Stop(StopReason::Length));
     Fact::Replied { stop: StopReason::Length, usage: reply.usage(), parts: reply.into_parts() }
@@ -191,7 +192,7 @@ pub(crate) fn failed(error: &ProviderError) -> Fact {
 /// The window of the session's model.
 pub(crate) fn window(session: &SessionContext) -> Window {
     let setup = &session.shared.setup;
-    let tokens = session.model.window.unwrap_or(USUAL_WINDOW);
+    let tokens = session.model.window.unwrap_or(DEFAULT_WINDOW_TOKENS);
     let reply = match setup.profile.max_output {
         0 => tokens,
         limit => u64::from(limit),

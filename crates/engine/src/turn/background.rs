@@ -1,4 +1,4 @@
-//! Settles what a background task leaves, where no call of the session runs.
+//! [`settled`]: settles the changes of a background task, while no call of the session runs.
 use super::calls::attended;
 use crate::{
     journal::JournalError,

@@ -1,4 +1,4 @@
-//! Runs the calls of a reply, and records what they have to say.
+//! [`run_tools`]: runs the calls of a reply, and records what they report.
 use crate::{
     journal::JournalError,
     session::context::{Log, SessionContext},

@@ -1,4 +1,4 @@
-//! A summary in place of the beginning of a conversation: of the model's making, else by rule.
+//! [`compact`]: replaces the beginning of a conversation by a summary: of the model's making, else by rule.
 use super::{
     ask::{self, StreamEnd},
     digest,
@@ -11,16 +11,16 @@ use haft_core::{Fact, Message, Part, Reply, Request, Summarizer, Update, Usage, 
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-const SYSTEM: &str = "You summarize a conversation between a person and an agent that works with tools, so that the \
+const SUMMARY_SYSTEM_PROMPT: &str = "You summarize a conversation between a person and an agent that works with tools, so that the \
                       agent can go on from the summary alone.";
 
-const ORDER: &str = "Write the summary that the agent goes on from. Say what is to be done and how far it is; what was \
+const SUMMARY_PROMPT: &str = "Write the summary that the agent goes on from. Say what is to be done and how far it is; what was \
                      decided and why; what was found out, with names of files, functions and numbers as they stand; \
                      which errors came up and how they were solved; and what comes next. Take over earlier summaries. \
                      No preface. At most 500 words.";
 
 /// What a summary may take beyond its own length, for models that think first.
-const THINKING: u64 = 2_000;
+const THINKING_TOKENS: u64 = 2_000;
 
 /// Puts a summary in place of all but the last `kept` messages. Nothing is recorded before it is whole, so that a death
 /// in the middle leaves the conversation as it was; nor when it is cancelled.
@@ -59,7 +59,7 @@ pub(crate) async fn compact(
     };
     let mut then = log.transcript.clone();
     then.apply(&fact(0));
-    // A result that is no longer told cannot be referred to.
+    // A result that is no longer in the prompt cannot be referred to.
     session.calls.repeats.clear();
     log.record(fact(then.size(window.fixed)))
 }
@@ -73,7 +73,7 @@ async fn ask(
     cancel: &CancellationToken,
 ) -> Result<Option<(String, Usage)>, JournalError> {
     let mut request = request_for(session, window, messages);
-    let prompt = tokens::of_text(SYSTEM) + tokens::of_message(&request.messages[0]);
+    let prompt = tokens::of_text(SUMMARY_SYSTEM_PROMPT) + tokens::of_message(&request.messages[0]);
     let budget = &session.limits.budget;
     let reserved = session.budget.reserve(budget, session.model.price, prompt, request.max_output.into());
     let Ok(mut reserved) = reserved else { return Ok(None) };
@@ -100,13 +100,13 @@ async fn ask(
 
 fn request_for(session: &SessionContext, window: &Window, messages: &[Arc<Message>]) -> Request {
     let told = digest::told(messages, window.limit() / 2);
-    let parts = vec![Part::text(format!("{told}\n\n---\n\n{ORDER}"))];
+    let parts = vec![Part::text(format!("{told}\n\n---\n\n{SUMMARY_PROMPT}"))];
     Request {
         model: session.model.name.clone(),
-        system: SYSTEM.into(),
+        system: SUMMARY_SYSTEM_PROMPT.into(),
         messages: vec![Arc::new(Message::User { parts })],
         tools: Arc::default(),
-        max_output: u32::try_from((window.summary() + THINKING).min(window.reply)).unwrap_or(u32::MAX),
+        max_output: u32::try_from((window.summary() + THINKING_TOKENS).min(window.reply)).unwrap_or(u32::MAX),
         form: None,
         options: session.shared.setup.profile.options.clone(),
     }

@@ -1,13 +1,13 @@
-//! A conversation as a text: for a model that summarizes it, and as the summary itself where no model can.
+//! [`digest`]: a conversation as a text: for a model that summarizes it, and as the summary itself if no model can.
 use haft_core::{
     ChangeKind, Changed, Entry, Fact, Message, Part, ToolCall, active_path, clip, text_of, tokens,
 };
 use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
-/// So much of a result or of a call's arguments is told, in bytes: enough to see what came of it.
-const GLANCE: usize = 600;
-/// Prompts and results that a digest tells at most, the last ones.
-const LAST: usize = 12;
+/// Maximum bytes of a result or of a call's arguments in a digest: enough to see what came of it.
+const MAX_EXCERPT_BYTES: usize = 600;
+/// Maximum prompts and results in a digest, the last ones.
+const MAX_DIGEST_ITEMS: usize = 12;
 
 /// The messages one after the other, in at most about `tokens`.
 pub(crate) fn told(messages: &[Arc<Message>], tokens: u64) -> String {
@@ -36,7 +36,7 @@ fn in_words(call: &ToolCall) -> String {
 }
 
 fn glance(text: &str) -> String {
-    clip::Clip { lines: 40, bytes: GLANCE, keep: clip::Keep::Both }.apply(text.trim(), "")
+    clip::Clip { lines: 40, bytes: MAX_EXCERPT_BYTES, keep: clip::Keep::Both }.apply(text.trim(), "")
 }
 
 /// What was asked, what was done and what came of it, by rule, in at most about `tokens`.
@@ -76,7 +76,8 @@ fn of_kind(kind: ChangeKind) -> &'static str {
 
 /// The last things of one kind, oldest first.
 fn last(facts: &[&Fact], wanted: fn(&Fact) -> Option<String>) -> Vec<String> {
-    let mut found: Vec<String> = facts.iter().rev().filter_map(|fact| wanted(fact)).take(LAST).collect();
+    let mut found: Vec<String> =
+        facts.iter().rev().filter_map(|fact| wanted(fact)).take(MAX_DIGEST_ITEMS).collect();
     found.reverse();
     found
 }

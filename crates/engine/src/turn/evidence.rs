@@ -1,4 +1,4 @@
-//! What a reply claims, held against what the journal shows.
+//! [`unproven`]: checks what a reply claims against what the journal shows.
 mod claims;
 mod red;
 mod success;
@@ -27,7 +27,7 @@ pub(crate) fn unproven(entries: &[Arc<Entry>], check: Option<&str>) -> Vec<Strin
     unproven.map(|Claim { what, words }| format!("\"{words}\": {}", missing(&what, check))).collect()
 }
 
-/// What the model is told of claims that nothing shows.
+/// What the model reads about claims that nothing shows.
 pub(crate) fn reminder(unproven: &[String]) -> String {
     format!(
         "[Nothing in this session shows what you claim]\n- {}\nDo it now, or say what is true instead. This is asked \
@@ -72,7 +72,7 @@ struct Call {
     went_well: bool,
     /// Whether it ran a program.
     is_command: bool,
-    /// Whether it may have done what nobody recorded.
+    /// Whether it may have done what was not recorded.
     is_untracked: bool,
     /// Whether it changed files on record.
     has_changed: bool,
@@ -126,12 +126,12 @@ fn words(value: &Value) -> String {
 }
 
 /// Commands that only look.
-const LOOKS: &[&str] = &[
+const READING_COMMANDS: &[&str] = &[
     "ls", "cat", "head", "tail", "grep", "rg", "find", "pwd", "wc", "which", "echo", "stat", "file", "du",
     "df", "date", "sleep", "true", "cd", "tree", "whoami", "env", "printenv", "diff", "sort", "uniq", "less",
 ];
 /// Words of a command that runs tests.
-const TESTS: &[&str] = &[
+const TEST_WORDS: &[&str] = &[
     "test",
     "tests",
     "pytest",
@@ -225,7 +225,7 @@ impl Done {
     }
 
     /// Whether a recorded change is one of `file`. To change a file may have been to move it away, and the other way
-    /// round: what was written somewhere may be told by either name.
+    /// round: what was written somewhere may be called by either name.
     fn touched(&self, file: &str, is_there: bool) -> bool {
         let is_it = |path: &str| {
             Path::new(&path.to_lowercase()).ends_with(file.to_lowercase()) || file.ends_with(path)
@@ -235,7 +235,7 @@ impl Done {
 }
 
 impl Call {
-    /// `cargo test` was run by that command line, and by a tool `cargo` that was told to `test`.
+    /// `cargo test` was run by that command line, and by a tool `cargo` with the argument `test`.
     fn ran(&self, command: &str) -> bool {
         format!("{} {}", self.name, self.words).contains(command)
     }
@@ -245,12 +245,12 @@ impl Call {
         let is_it = |run: &str| {
             run.strip_prefix(command).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
-        let is_run = self.is_command || TESTS.contains(&self.name.as_str());
+        let is_run = self.is_command || TEST_WORDS.contains(&self.name.as_str());
         // A check of several commands is one line.
         is_run && (self.commands().any(is_it) || is_it(&self.words))
     }
 
-    /// Whether it was told to do one of `wanted`: by a word of its command line, else by its first argument.
+    /// Whether it was asked to do one of `wanted`: by a word of its command line, else by its first argument.
     fn has(&self, wanted: &[&str]) -> bool {
         let is_wanted = |word: &str| wanted.contains(&word);
         match self.is_command {
@@ -264,17 +264,17 @@ impl Call {
         let is_test = |command: &str| {
             let mut words = words_of(command);
             let first = words.clone().next().unwrap_or_default();
-            !LOOKS.contains(&first)
+            !READING_COMMANDS.contains(&first)
                 && first != "git"
-                && words.any(|word| TESTS.contains(&word.trim_end_matches(':')))
+                && words.any(|word| TEST_WORDS.contains(&word.trim_end_matches(':')))
         };
-        TESTS.contains(&self.name.as_str()) || (self.is_command && self.commands().any(is_test))
+        TEST_WORDS.contains(&self.name.as_str()) || (self.is_command && self.commands().any(is_test))
     }
 
-    /// Whether it may have changed files that nobody recorded.
+    /// Whether it may have changed files that were not recorded.
     fn may_have_touched(&self) -> bool {
         let looks = |command: &str| {
-            LOOKS.contains(&words_of(command).next().unwrap_or_default()) && !command.contains('>')
+            READING_COMMANDS.contains(&words_of(command).next().unwrap_or_default()) && !command.contains('>')
         };
         self.is_untracked && !self.commands().all(looks)
     }

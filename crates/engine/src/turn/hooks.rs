@@ -1,4 +1,4 @@
-//! Asks hooks when a turn begins and when it ends.
+//! [`checked`] and [`turn_ends`]: ask hooks when a turn begins and when it ends.
 use crate::session::context::SessionContext;
 use haft_call::hook_note;
 use haft_core::{Fact, Hooked, Moment, Outcome, Part, text_of};

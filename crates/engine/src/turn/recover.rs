@@ -1,4 +1,4 @@
-//! What a crash left half-done, put in order.
+//! [`put_in_order`]: settles what a crash left half-done.
 use crate::{
     journal::JournalError,
     session::context::{Log, SessionContext},
@@ -14,7 +14,7 @@ use std::{
     sync::Arc,
 };
 
-/// What the journal knows of an open call.
+/// What the journal holds of an open call.
 #[derive(Default)]
 struct Trace {
     started: Option<How>,
@@ -23,14 +23,14 @@ struct Trace {
     staged: Option<(Vec<Change>, ToolResult)>,
     /// What sessions below did for it.
     below: Option<Vec<Change>>,
-    /// Of the last of those changes nobody knows whether it is real: everything before it is.
+    /// The last of those changes; whether it is real is unknown. Everything before it is.
     last_below: Vec<Change>,
     /// What was left as it was, so that it is not tried again.
     unsettled: Vec<PathBuf>,
 }
 
-/// Settles what was staged, and answers what may have had effects that nobody recorded. `left`: so many processes that
-/// an earlier one had started could not be ended.
+/// Settles what was staged, and answers what may have had effects that were not recorded. `left`: the number of
+/// processes that an earlier one had started and that could not be ended.
 ///
 /// A call that had only started in a private view did nothing real: it stays open and runs again when the turn is
 /// continued.
@@ -68,7 +68,7 @@ pub(crate) async fn put_in_order(
         log.record(Fact::JobEnded { job: running.job, result })?;
     }
     if opens_a_turn {
-        // Nobody has asked for it: the model hears of it with what is said next.
+        // No prompt asked for it: the model reads of it with the next one.
         let (outcome, usage) = (Outcome::Interrupted, Usage::default());
         log.record(Fact::TurnEnded { outcome, rounds: 0, usage, cost_usd: None })?;
     }

@@ -1,4 +1,4 @@
-//! What gives way so that a request fits the window.
+//! [`make_room`]: evicts parts of the history so that a request fits the window.
 use super::compact::compact;
 use crate::{
     journal::JournalError,
@@ -15,7 +15,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Lets give way what does not fit `window`. Whether anything did.
+/// Evicts what does not fit `window`. Returns whether anything was evicted.
 pub(crate) async fn make_room(
     log: &mut Log,
     session: &SessionContext,
@@ -54,7 +54,7 @@ fn evict(log: &mut Log, session: &SessionContext, cuts: &[Cut]) -> Result<(), Jo
         Message::User { .. } | Message::Assistant { .. } => None,
     });
     let results = results.collect();
-    // A result that is no longer told cannot be referred to.
+    // A result that is no longer in the prompt cannot be referred to.
     session.calls.repeats.clear();
     log.record(Fact::Evicted { results })
 }

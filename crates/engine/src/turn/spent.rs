@@ -1,4 +1,4 @@
-//! What a turn has spent that another process began: folded from its journal and from those below.
+//! [`in_turn`]: what a turn has spent that another process began: folded from its journal and from those below.
 use crate::{
     session::{
         budget::spending,

@@ -1,4 +1,4 @@
-//! What a reply claims to have done, read off its words.
+//! [`claims`]: finds in a reply's words what it claims to have done.
 //!
 //! A claim that is overlooked costs little, one that was never made costs a round: whatever may be a plan, a question, a
 //! condition, a negation or a quotation is not a claim.
@@ -75,21 +75,21 @@ static RAN: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// A person who did it, or a clause that begins with the verb.
-const DOER: &str =
+const SUBJECT_PATTERN: &str =
     r"(?:^|\b(?:i|we)(?:['’]ve|\s+have)?\s+|\band\s+)(?:(?:also|now|then|just|successfully|have)\s+)*";
 static COMMITTED: LazyLock<Regex> = LazyLock::new(|| {
     regex(&format!(
-        r"{DOER}committed\b|\b(?:changes|everything|work|fix|it|this|that|all)\s+(?:has|have|is|are)\s+(?:(?:now|all|been)\s+)*committed\b"
+        r"{SUBJECT_PATTERN}committed\b|\b(?:changes|everything|work|fix|it|this|that|all)\s+(?:has|have|is|are)\s+(?:(?:now|all|been)\s+)*committed\b"
     ))
 });
 static PUSHED: LazyLock<Regex> = LazyLock::new(|| {
     regex(&format!(
-        r"{DOER}(?:\w+\s+and\s+)?pushed\b|\b(?:changes|commit|branch|everything|it)\s+(?:has|have|is|are)\s+(?:(?:now|all|been)\s+)*pushed\b"
+        r"{SUBJECT_PATTERN}(?:\w+\s+and\s+)?pushed\b|\b(?:changes|commit|branch|everything|it)\s+(?:has|have|is|are)\s+(?:(?:now|all|been)\s+)*pushed\b"
     ))
 });
 static WROTE: LazyLock<Regex> = LazyLock::new(|| {
     regex(&format!(
-        r"{DOER}(created|added|wrote|written|generated|saved|updated|edited|modified|changed|fixed|rewrote|refactored|deleted|removed)\b"
+        r"{SUBJECT_PATTERN}(created|added|wrote|written|generated|saved|updated|edited|modified|changed|fixed|rewrote|refactored|deleted|removed)\b"
     ))
 });
 static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
@@ -110,7 +110,7 @@ static FILE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// These are not files but what they are written with.
-const FRAMEWORKS: &[&str] =
+const FRAMEWORK_NAMES: &[&str] =
     &["node.js", "next.js", "vue.js", "nuxt.js", "react.js", "express.js", "three.js", "d3.js"];
 
 fn regex(pattern: &str) -> Regex {
@@ -256,6 +256,7 @@ fn file(word: &str) -> Option<String> {
     let marks = |letter: char| "`*_'\"()[]{},;:!".contains(letter);
     let name = word.trim_start_matches(marks).trim_end_matches(|letter| marks(letter) || letter == '.');
     let name = name.strip_prefix("./").unwrap_or(name);
-    let is_file = FILE.is_match(&name.to_lowercase()) && !FRAMEWORKS.contains(&name.to_lowercase().as_str());
+    let is_file =
+        FILE.is_match(&name.to_lowercase()) && !FRAMEWORK_NAMES.contains(&name.to_lowercase().as_str());
     is_file.then(|| name.to_owned())
 }

@@ -1,11 +1,11 @@
-//! Tests that fail because of the work: in the last run, and not before anything was changed.
+//! [`failing`]: finds tests that fail because of the work: in the last run, and not before anything was changed.
 use super::{Call, done, words_of};
 use haft_core::{Entry, Fact, ToolResult};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Programs whose exit code says what tests came to. `test` alone is a shell's own, and `mkdir test` runs none.
-const RUNNERS: &[&str] = &[
+const TEST_RUNNERS: &[&str] = &[
     "ava",
     "bun",
     "bundle",
@@ -61,7 +61,8 @@ pub(super) fn failed_in(call: &Call, result: &ToolResult) -> Option<Vec<String>>
         Some(true) => Some(Vec::new()),
         Some(false) => of_report(details),
         None => {
-            let runs = |command: &str| words_of(command).next().is_some_and(|first| RUNNERS.contains(&first));
+            let runs =
+                |command: &str| words_of(command).next().is_some_and(|first| TEST_RUNNERS.contains(&first));
             let code = details["exit_code"].as_i64()?;
             let is_run = call.runs_tests() && call.commands().any(runs);
             is_run.then(|| if code == 0 { Vec::new() } else { vec![format!("`{}`", call.words)] })

@@ -1,6 +1,7 @@
-//! Whether a sentence says that the work is well: that tests pass, or that it works. In many languages, each a row of data.
+//! [`success`]: finds whether a sentence claims success: that tests pass, or that it works. Many languages, each a row
+//! of data.
 //!
-//! The words decide only whether the person is told; the calls of the session show whether it is so.
+//! The words decide only whether the person gets a note; the calls of the session show whether it is so.
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -166,7 +167,7 @@ static COVERED: LazyLock<Regex> = LazyLock::new(|| {
 static TESTS_OK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\btests?\s+(?:sind |are |is |is )?(?:ok|okay)\b").expect("a test reads it")
 });
-/// What was wrong before, and is told of what is well now: `the test that failed before`.
+/// What was wrong before, in a sentence about what is well now: `the test that failed before`.
 static FORMER: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?x)\b(?:previously|formerly)\ (?:failing|broken|red)\ |\b(?:the|this|that)\ (?:failing|failed|broken|red)\ (?:(?:unit|integration)\ )?(?P<a>tests?|build|suite|check)\b
         |\bthat\ (?:failed|was\ failing|was\ red|broke)(?:\ (?:before|earlier|previously))?

@@ -1,4 +1,4 @@
-//! Claims by many phrasings, and what shows them.
+//! Tests of [`unproven`]: claims in many phrasings, and the facts that prove them.
 use super::*;
 use haft_core::{Change, FileState, Hash, JobId, Part, Seq, StopReason, Usage};
 use serde_json::json;
