@@ -1,4 +1,4 @@
-//! Puts an agent together: a model, tools, and what it may do.
+//! [`Builder`]: puts an agent together: a model, tools, and what it may do.
 #[cfg(feature = "mcp")]
 use crate::mcp_servers;
 use crate::{Approval, Error, Haft, IntoTool, Result, environment::Environment, person::Person};
@@ -14,7 +14,7 @@ use std::{
 };
 
 /// The agent that [`crate::Haft::session`] opens.
-const AGENT: &str = "haft";
+const AGENT_NAME: &str = "haft";
 
 /// Puts an agent together. [`Haft::builder`] makes one, [`Builder::build`] checks it all.
 #[derive(Default)]
@@ -114,12 +114,12 @@ impl Builder {
         Self { provider: Some(Arc::new(provider)), ..self }
     }
 
-    /// Knows what the model costs, for budgets and for the cost in reports.
+    /// Sets what the model costs, for budgets and for the cost in reports.
     pub fn price(self, price: Price) -> Self {
         Self { price: Some(price), ..self }
     }
 
-    /// Knows how many tokens the model takes in, request and reply together.
+    /// Sets the model's window in tokens, request and reply together.
     pub fn window(self, tokens: u64) -> Self {
         Self { window: Some(tokens), ..self }
     }
@@ -186,7 +186,7 @@ impl Builder {
         Self { system: Some(prompt.into()), ..self }
     }
 
-    /// Adds another agent, for [`Haft::session_of`] and for whoever delegates to it.
+    /// Adds another agent, for [`Haft::session_of`] and for agents that delegate to it.
     pub fn agent(mut self, agent: Agent) -> Self {
         self.agents.push(agent);
         self
@@ -219,7 +219,7 @@ impl Builder {
         self
     }
 
-    /// Answers questions of calls; `None` where nobody knows. Called as [`Builder::approve`] is.
+    /// Answers questions of calls; `None` if the program has no answer. Called as [`Builder::approve`] is.
     pub fn reply(mut self, reply: impl Fn(&Question) -> Option<String> + Send + Sync + 'static) -> Self {
         self.person.reply = Some(Arc::new(reply));
         self
@@ -265,7 +265,7 @@ impl Builder {
         let mut profile = self.profile.unwrap_or_else(Profile::standard);
         profile.limits = self.limits.unwrap_or(profile.limits);
         let system = self.system.unwrap_or_else(|| profile.system.clone());
-        let own = Agent { name: AGENT.into(), system, ..Agent::default() };
+        let own = Agent { name: AGENT_NAME.into(), system, ..Agent::default() };
         #[cfg(feature = "mcp")]
         self.sources.extend(mcp_servers::source(self.servers, &workspace, &access, model.window));
         let engine = Engine::new(Setup {
@@ -285,7 +285,7 @@ impl Builder {
             models,
             replicas: None,
         });
-        Ok(Haft { engine, agent: AGENT.into(), person: self.person })
+        Ok(Haft { engine, agent: AGENT_NAME.into(), person: self.person })
     }
 }
 

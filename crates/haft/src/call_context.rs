@@ -30,7 +30,7 @@ pub struct CallContext {
 
 impl CallContext {
     /// Calls of `agent` in `message` of `session`, by any names. They work in the current folder, read there what they
-    /// like, and take ten minutes at most.
+    /// like, and take at most ten minutes.
     pub fn new(session: impl Into<String>, message: impl Into<String>, agent: impl Into<String>) -> Self {
         Self {
             session: SessionId(session.into()),
@@ -56,7 +56,7 @@ impl CallContext {
         Self { workspace: folder.into(), ..self }
     }
 
-    /// Judges what calls want to touch. Nobody is asked: what it would ask for is refused.
+    /// Judges what calls want to touch. What it would ask for is refused, since there is no person to ask.
     pub fn policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
     }
@@ -66,7 +66,7 @@ impl CallContext {
         Self { validation, ..self }
     }
 
-    /// Stops a call after so many seconds; 0 for never.
+    /// Stops a call after this many seconds; 0 for never.
     pub fn call_seconds(self, seconds: u64) -> Self {
         Self { call_seconds: seconds, ..self }
     }

@@ -1,4 +1,5 @@
-//! What the environment of this process says: where sessions lie, and what the processes of tools may see of it.
+//! [`Environment`]: what the environment of this process says: where sessions lie, and what the processes of tools may
+//! see of it.
 use crate::{Error, Result};
 use haft_core::{Access, AccessRules};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -35,10 +36,10 @@ impl Environment {
     /// What the processes of tools get: no secrets and nothing of Haft's own. What they print is without the secrets, and
     /// without `keys`.
     pub(crate) fn access(&self, keys: &[String]) -> Access {
-        let rules = AccessRules { keys: keys.to_vec(), mark: CALL, ..AccessRules::default() };
+        let rules = AccessRules { keys: keys.to_vec(), mark: CALL_VARIABLE, ..AccessRules::default() };
         rules.access(self.0.iter().map(|(name, value)| (name.as_str(), value.as_str())))
     }
 }
 
 /// Names the call for which this process was itself started: what it starts belongs to that call, too.
-const CALL: &str = "HAFT_CALL";
+const CALL_VARIABLE: &str = "HAFT_CALL";

@@ -1,4 +1,4 @@
-//! Why something could not be done, and what to do about it.
+//! [`Error`]: why something could not be done, and what to do about it.
 use haft_engine::{EngineError, TurnError, TurnReport};
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl Error {
         self
     }
 
-    /// Returns what to do about it, where somebody knows.
+    /// Returns what to do about it, if known.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }

@@ -1,4 +1,4 @@
-//! An agent that is ready to work: it opens sessions.
+//! [`Haft`]: an agent that is ready to work: it opens sessions.
 use crate::{Result, Session, person::Person};
 use haft_core::Seq;
 use haft_engine::{Engine, EngineError};
@@ -23,7 +23,7 @@ impl Haft {
         self.session_of(&self.agent)
     }
 
-    /// Opens a new session of another agent that [`Builder::agent`] added.
+    /// Opens a new session of another agent that [`crate::Builder::agent`] added.
     ///
     /// # Errors
     /// Fails as [`Haft::session`] does, and where there is no such agent or its model cannot be opened.
@@ -35,7 +35,8 @@ impl Haft {
     /// Where another process has it open, that one is joined.
     ///
     /// # Errors
-    /// Fails where there is no such session, its journal cannot be read, or another process has it open and lets nobody in.
+    /// Fails where there is no such session, its journal cannot be read, or another process has it open and accepts no
+    /// clients.
     pub async fn resume(&self, id: &str) -> Result<Session> {
         Ok(Session::new(self.engine.open(id, &self.agent).await?, self.person.clone()))
     }

@@ -1,4 +1,4 @@
-//! What can be given as a tool: a function with `#[tool]`, or a value that implements `Tool`.
+//! [`IntoTool`]: what can be given as a tool: a function with `#[tool]`, or a value that implements `Tool`.
 use crate::{Error, Result};
 use haft_core::{AnyTool, Registry, Tool, private};
 use std::{

@@ -40,7 +40,7 @@
 //! - Keys come from the vendor's variable (`OPENAI_API_KEY`). The environment is read by [`Builder::build`] and nowhere
 //!   else.
 //! - Tools without effects run unasked. Effects are judged by [`Builder::policy`]; what it asks is answered by
-//!   [`Builder::approve`], by whoever streams the turn, or by nobody, which is a no.
+//!   [`Builder::approve`], or by the code that streams the turn; without an answer it is refused.
 //!
 //! # Features
 //!

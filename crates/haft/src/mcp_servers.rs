@@ -1,16 +1,16 @@
-//! Tools of MCP servers.
+//! Makes tool sources of MCP servers: of a [`program`] or a [`service`].
 use haft_core::{Access, ToolSource};
 use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
 use std::{path::Path, sync::Arc, time::Duration};
 
-/// How long a server may take to start and to tell its tools.
-const START: Duration = Duration::from_secs(30);
+/// How long a server may take to start and to list its tools.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a call may be silent.
-const CALL: Duration = Duration::from_secs(120);
+const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 /// Definitions of tools may take this part of the model's window; the rest is found by search.
-const SHARE: u64 = 4;
-/// Tokens that definitions may take where nobody knows the window.
-const BUDGET: usize = 8_000;
+const WINDOW_DIVISOR: u64 = 4;
+/// Tokens that definitions may take if the window is unknown.
+const DEFAULT_DEFINITION_TOKENS: usize = 8_000;
 
 /// A server that is a program.
 pub(crate) fn program(name: String, program: String, arguments: Vec<String>) -> McpServer {
@@ -23,7 +23,14 @@ pub(crate) fn service(name: String, url: String) -> McpServer {
 }
 
 fn server(name: String, transport: Transport) -> McpServer {
-    McpServer { name, transport, tools: None, trust_hints: false, start_timeout: START, call_timeout: CALL }
+    McpServer {
+        name,
+        transport,
+        tools: None,
+        trust_hints: false,
+        start_timeout: START_TIMEOUT,
+        call_timeout: CALL_TIMEOUT,
+    }
 }
 
 /// The one source of all servers' tools; none where there are no servers.
@@ -36,7 +43,9 @@ pub(crate) fn source(
     if servers.is_empty() {
         return None;
     }
-    let budget = window.and_then(|window| usize::try_from(window / SHARE).ok()).unwrap_or(BUDGET);
+    let budget = window
+        .and_then(|window| usize::try_from(window / WINDOW_DIVISOR).ok())
+        .unwrap_or(DEFAULT_DEFINITION_TOKENS);
     let (workspace, environment) = (workspace.to_owned(), access.environment.clone());
     // A server that cannot be started is missing from the tools; a program has no person to tell.
     let on_note = Arc::new(|_note: String| {});

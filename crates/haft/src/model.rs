@@ -1,4 +1,4 @@
-//! From `VENDOR/MODEL` to somebody who answers.
+//! [`open`]: makes a model of its name, `VENDOR/MODEL`.
 use crate::{Error, Result, environment::Environment};
 use haft_core::schema::nearest;
 use haft_engine::Model;
@@ -19,7 +19,7 @@ pub(crate) fn keys(way: &Endpoint, environment: &Environment) -> Vec<String> {
     found.chain(way.key.clone()).collect()
 }
 
-/// Connects to nobody yet, but checks all that can be checked here.
+/// Does not connect yet, but checks all that can be checked here.
 pub(crate) fn open(spec: &str, way: &Endpoint, environment: &Environment) -> Result<Model> {
     let (vendor, name) = named(spec)?;
     let connection = connection(vendor, way, environment);
@@ -36,7 +36,7 @@ pub(crate) fn open(spec: &str, way: &Endpoint, environment: &Environment) -> Res
     Ok(Model { spec: spec.to_owned(), name: name.to_owned(), window, price, provider })
 }
 
-/// Asks a server on this machine how much its model takes in, where nobody knows.
+/// Asks a server on this machine for its model's window, if unknown.
 pub(crate) async fn measured(model: Model, way: &Endpoint, environment: &Environment) -> Model {
     let found = named(&model.spec).ok().filter(|(vendor, _)| vendor.local && model.window.is_none());
     let Some((vendor, _)) = found else { return model };

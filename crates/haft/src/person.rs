@@ -1,4 +1,4 @@
-//! Who answers for a person in a program: what a call asks, and nobody where the program has no answer.
+//! [`Person`]: the program's answers in place of a person. [`Approval`]: what a call asks.
 use haft_core::{Answer, BulkFolder, CallId, Change, Command, Effect, Event, Fact, Question, ToolCall};
 use haft_engine::{Session, called};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// What a call wants to do, to be allowed or refused.
 #[derive(Clone, Debug)]
 pub struct Approval {
-    /// The call as it runs; none where only its session knows it.
+    /// The call as it runs; `None` if only its session has it.
     pub call: Option<ToolCall>,
     /// Names the call in [`Command::Answer`].
     pub id: CallId,
@@ -51,18 +51,23 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    /// The answer to what `event` asks, where the program gave one beforehand; or `otherwise`, that of nobody.
-    pub(crate) fn answer(&self, session: &Session, event: &Event, or_nobody: bool) -> Option<Command> {
+    /// The answer to what `event` asks, if the program gave one beforehand; or, with `refuse_unanswered`, a refusal.
+    pub(crate) fn answer(
+        &self,
+        session: &Session,
+        event: &Event,
+        refuse_unanswered: bool,
+    ) -> Option<Command> {
         if let Some(approval) = Approval::of(session, event) {
             let own = self.approve.as_ref().map(|approve| approve(&approval));
-            let answer = own.or(or_nobody.then_some(Answer::Nobody))?;
+            let answer = own.or(refuse_unanswered.then_some(Answer::Nobody))?;
             return Some(Command::Answer { call: approval.id, answer });
         }
         let Event::Recorded(entry) = event else { return None };
         let Fact::QuestionAsked { call, question } = &entry.fact else { return None };
         let answer = match &self.reply {
             Some(reply) => reply(question),
-            None if or_nobody => None,
+            None if refuse_unanswered => None,
             None => return None,
         };
         Some(Command::Reply { call: call.clone(), answer })

@@ -1,4 +1,4 @@
-//! One conversation, and one turn of it, as a program holds them.
+//! [`Session`] and [`Turn`]: one conversation, and one turn of it, as a program holds them.
 use crate::{Error, Result, person::Person};
 use futures::{Stream, StreamExt, future::BoxFuture};
 use haft_core::{Answer, CallId, Command, Entry, Event, Part, Seq, SessionId};
@@ -49,7 +49,7 @@ impl Session {
         self.inner.send(command).map_err(closed)
     }
 
-    /// Forgets which calls were made in this turn: the next one is made again, also where it can bring nothing new (C-16).
+    /// Forgets which calls were made in this turn: the next one is made again, also where it can bring nothing new.
     ///
     /// # Errors
     /// Fails where the session is closed.
@@ -58,7 +58,7 @@ impl Session {
     }
 
     /// Forgets as [`Session::clear_current_turn`] does, and also which files the model has read, until the session is
-    /// resumed (C-18). The conversation stays.
+    /// resumed. The conversation stays.
     ///
     /// # Errors
     /// Fails where the session is closed.
@@ -66,7 +66,8 @@ impl Session {
         self.inner.clear_state().map_err(closed)
     }
 
-    /// Returns everything recorded since `from`, then everything that happens, whoever asked for it, until the session closes.
+    /// Returns everything recorded since `from`, then everything that happens, also on behalf of other clients, until
+    /// the session closes.
     pub fn events(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         self.inner.events(from)
     }
@@ -76,7 +77,7 @@ impl Session {
         self.inner.entries()
     }
 
-    /// Returns it as the engine knows it, with what a front-end needs.
+    /// Returns the engine's handle of it, with what a front-end needs.
     pub fn engine(&self) -> &haft_engine::Session {
         &self.inner
     }
@@ -84,12 +85,12 @@ impl Session {
 
 /// What comes of one command: a stream of its events, then a report.
 ///
-/// `.await` gives the [`TurnReport`], or an error where the session closed before or the model could not be asked; other
-/// ends are told by [`TurnReport::outcome`]. What is asked meanwhile is answered as [`crate::Builder::approve`] says, and
-/// refused where nobody said anything.
+/// `.await` gives the [`TurnReport`], or an error if the session closed before or the model could not be asked;
+/// [`TurnReport::outcome`] tells other ends apart. What is asked meanwhile is answered as [`crate::Builder::approve`]
+/// says, and refused without such an answer.
 ///
-/// Whoever reads it as a [`Stream`] answers with [`Turn::answer`] and [`Turn::reply`]: the turn waits for them. A handle
-/// that is dropped stops nothing; [`Turn::interrupt`] does.
+/// Code that reads it as a [`Stream`] answers with [`Turn::answer`] and [`Turn::reply`]: the turn waits for them. A
+/// handle that is dropped stops nothing; [`Turn::interrupt`] does.
 #[must_use = "the command is given, but nobody waits for what comes of it"]
 pub struct Turn {
     inner: haft_engine::Turn,
@@ -105,7 +106,7 @@ impl Turn {
         self.inner.send(Command::Answer { call, answer }).map_err(closed)
     }
 
-    /// Answers the question of a call; `None` where there is nobody to ask.
+    /// Answers the question of a call; `None` if there is no person to ask.
     ///
     /// # Errors
     /// Fails where the session is closed.

@@ -1,4 +1,4 @@
-//! Tools that many tasks share, and change while others run them.
+//! [`SharedRegistry`]: tools that many tasks share, and change while others run them.
 use crate::{
     CallContext, Executed, IntoTool, Registry, Result, SessionId, ToolCall, ToolResult, ToolSource, execute,
 };
@@ -53,7 +53,7 @@ impl SharedRegistry {
         self.change(|tools| *tools = std::mem::take(tools).without(name));
     }
 
-    /// Returns the tools of this moment: their names, how many there are, what models are told of them.
+    /// Returns the tools of this moment: their names, how many there are, what models are shown of them.
     pub fn snapshot(&self) -> Arc<Registry> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! What calls do, told to functions of the program.
+//! [`Subscription`]: reports what calls do to functions of the program.
 use crate::{Activity, ActivityType, Session};
 use futures::StreamExt;
 use haft_core::{Activities, Seq};
@@ -17,7 +17,7 @@ impl Subscription {
 }
 
 impl Session {
-    /// Calls `heard` for each activity of this kind from now on (C-31).
+    /// Calls `heard` for each activity of this kind from now on.
     ///
     /// ```
     /// # async fn example(session: haft::Session) {
@@ -41,7 +41,7 @@ impl Session {
         })
     }
 
-    /// Calls `heard` for every activity from now on (C-32).
+    /// Calls `heard` for every activity from now on.
     pub fn subscribe_all(&self, mut heard: impl FnMut(&Activity) + Send + 'static) -> Subscription {
         let next = self.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
         let mut events = Box::pin(self.events(next));

@@ -1,4 +1,4 @@
-//! The loop alone, over messages of the caller's own: ask the model, run its calls, ask again.
+//! [`ToolLoop`]: the loop alone, over messages of the caller's own: ask the model, run its calls, ask again.
 use crate::{CallContext, Error, Result, SharedRegistry, execute::Runner};
 use futures::StreamExt;
 use haft_core::{
@@ -17,13 +17,13 @@ pub struct ToolLoop {
     pub model: String,
     /// What may be called; empty for nothing. What changes in it holds from the next iteration on.
     pub tools: SharedRegistry,
-    /// Replies of the model at most.
+    /// Maximum replies of the model.
     pub max_iterations: u32,
-    /// Tokens of one reply at most; 0 for the provider's own limit.
+    /// Maximum tokens of one reply; 0 for the provider's own limit.
     pub max_output: u32,
     /// Sampling settings by the wire's own names: `temperature`, `top_p`, …
     pub options: Map<String, Value>,
-    /// Judges what calls want to touch. Nobody is asked: what it would ask for is refused.
+    /// Judges what calls want to touch. What it would ask for is refused, since there is no person to ask.
     pub policy: Policy,
     /// The folder that tools work in.
     pub workspace: PathBuf,
@@ -85,7 +85,7 @@ pub struct ToolLoopResult {
     pub iterations: u32,
     /// The conversation with all that was added, to go on from.
     pub messages: Vec<Message>,
-    /// Tokens of all replies, as far as the provider told them.
+    /// Tokens of all replies, as far as the provider reported them.
     pub usage: Usage,
 }
 
@@ -94,8 +94,8 @@ pub struct ToolLoopResult {
 /// place.
 ///
 /// Nothing is journaled. Files that a call declares to write are changed when it has succeeded, as in a session. A call
-/// that fails is told to the model. One that goes on in the background is waited for. Dropping the future stops the loop
-/// and the call that runs.
+/// that fails is an error for the model. One that goes on in the background is waited for. Dropping the future stops
+/// the loop and the call that runs.
 ///
 /// # Errors
 /// Fails where the model cannot be asked or breaks off, and where the workspace is not a folder.
