@@ -1,4 +1,4 @@
-//! What the product says to a case.
+//! [`Answer`]: what the product says to a case.
 use haft_core::ToolErrorKind;
 use serde_json::{Value, json};
 

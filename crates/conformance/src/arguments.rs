@@ -1,4 +1,4 @@
-//! The suite `arguments`: arguments held against the schema of a tool as they came, and calls written as text.
+//! The suite `arguments`: checks arguments against the schema of a tool as they came, and calls written as text.
 use crate::{Answer, Case};
 use haft_core::schema::{Problem, Schema};
 use haft_dialects::pythonic::{self, Beginning};
@@ -12,7 +12,7 @@ pub(crate) fn answer(case: &Case) -> Answer {
     }
 }
 
-/// Nothing is put right first: what a model got wrong must be told.
+/// Nothing is corrected first: what a model got wrong must be reported.
 fn checked(case: &Case) -> Answer {
     let schema = Schema::new(case.fields["tool"]["parameters"].clone());
     match schema.problems(&case.fields["arguments"]) {

@@ -1,4 +1,4 @@
-//! Cases as they lie on disk: JSON Lines in a file, or in every `.jsonl` of a folder and the folders in it.
+//! [`Case`]: cases as they lie on disk: JSON Lines in a file, or in every `.jsonl` of a folder and the folders in it.
 use anyhow::Context;
 use serde_json::Value;
 use std::{
@@ -21,7 +21,7 @@ impl Case {
         self.text("id")
     }
 
-    /// A field that is a text; empty where there is none.
+    /// A field that is a text; empty if it is missing.
     pub fn text(&self, field: &str) -> &str {
         self.fields[field].as_str().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! How what streams is cut.
+//! [`Chunks`]: how a stream is cut.
 use std::str::FromStr;
 
 /// Where a stream is cut: what comes out must not depend on it.
@@ -11,7 +11,7 @@ pub enum Chunks {
     Given,
     /// After each character.
     Chars,
-    /// After so many bytes.
+    /// After this many bytes.
     Bytes(usize),
 }
 

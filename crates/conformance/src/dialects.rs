@@ -1,4 +1,4 @@
-//! The suite `dialects`: calls and thoughts found in the text of a model.
+//! The suite `dialects`: finds calls and thoughts in the text of a model.
 use crate::{Answer, Case, Chunks};
 use haft_core::ToolSpec;
 use haft_dialects::{Call, Said, Setting, dialect, read};
@@ -44,14 +44,15 @@ fn ways(case: &Case, chunks: Chunks) -> Vec<Vec<String>> {
 }
 
 /// Dialects of which the peers pass on calls of tools that they were not offered.
-const PASSED_ON: [&str; 1] = ["gemma4"];
+const PASSING_DIALECTS: [&str; 1] = ["gemma4"];
 
 fn setting(case: &Value) -> Setting {
     let options = &case["options"];
     // The peers are servers: what they were not offered is no call.
     let tools: Vec<ToolSpec> = case["tools"].as_array().into_iter().flatten().map(tool).collect();
     Setting {
-        only_known: !tools.is_empty() && !PASSED_ON.contains(&case["dialect"].as_str().unwrap_or_default()),
+        only_known: !tools.is_empty()
+            && !PASSING_DIALECTS.contains(&case["dialect"].as_str().unwrap_or_default()),
         beginnings: true,
         tools: tools.into(),
         prompt_end: case["generation_prompt"].as_str().unwrap_or_default().into(),

@@ -1,4 +1,4 @@
-//! The suite `edits`: a call of one of the product's tools in a folder that holds the case's files.
+//! The suite `edits`: runs a call of one of the product's tools in a folder that holds the case's files.
 use crate::{Answer, Case, workshop::Workshop};
 use haft_core::Failure;
 use serde_json::{Map, Value, json};

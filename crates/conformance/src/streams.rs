@@ -1,4 +1,4 @@
-//! The suite `streams`: recorded replies put together again.
+//! The suite `streams`: puts recorded replies together again.
 use crate::{Answer, Case, Chunks};
 use haft_providers::{WIRES, conformance::assemble};
 use std::fs;
