@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// Tasks that have ended whose output is kept.
-const MAX_ENDED: usize = 32;
+const MAX_ENDED_TASKS: usize = 32;
 
 /// Work that outlives its call. Dropping this ends the work.
 pub struct BackgroundCommands {
@@ -78,7 +78,7 @@ impl BackgroundCommands {
     fn remember(&self, task: BackgroundCommand) {
         let mut known = self.lock();
         let is_over = |task: &BackgroundCommand| task.ended.is_cancelled() && task.view.is_none();
-        if known.len() >= MAX_ENDED
+        if known.len() >= MAX_ENDED_TASKS
             && let Some(oldest) = known.iter().position(is_over)
         {
             known.remove(oldest);

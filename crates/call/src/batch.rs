@@ -12,7 +12,7 @@ use std::iter::Peekable;
 /// More calls than this in one reply are answered, not run.
 const MAX_CALLS: usize = 256;
 /// Calls that run at the same time.
-const MAX_PARALLEL: usize = 16;
+const MAX_PARALLEL_CALLS: usize = 16;
 
 /// A call and its result.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,7 @@ pub async fn run_calls(round: &Round<'_>, calls: Vec<ToolCall>) -> Vec<Executed>
             let result = run.run(checked).await?;
             Some((place, Executed { call, result }))
         });
-        let ran = stream::iter(runs).buffer_unordered(MAX_PARALLEL).collect::<Vec<_>>().await;
+        let ran = stream::iter(runs).buffer_unordered(MAX_PARALLEL_CALLS).collect::<Vec<_>>().await;
         let mut ran: Vec<_> = ran.into_iter().flatten().collect();
         ran.sort_by_key(|(place, _)| *place);
         results.extend(ran.into_iter().map(|(_, executed)| executed));
@@ -116,7 +116,7 @@ fn runs_in_view(round: &Round<'_>, call: &PreparedCall) -> bool {
     })
 }
 
-/// As far as can be told before it runs.
+/// As far as is known before it runs.
 fn changes_nothing(round: &Round<'_>, call: &PreparedCall) -> bool {
     let reads = |effect: &Effect| match effect {
         Effect::Read(_) => true,

@@ -3,7 +3,7 @@ use crate::scope::CallScope;
 use haft_core::{Hooked, Moment, ToolCall, ToolError, ToolErrorKind, ToolResult, clip};
 use tokio_util::sync::CancellationToken;
 
-/// Most bytes that hooks may add at a time.
+/// Maximum bytes that hooks may add at a time.
 const MAX_CONTEXT_BYTES: usize = 10_000;
 
 /// What the model reads behind the result of `call`, or why the call does not run.

@@ -3,7 +3,7 @@ use haft_core::Change;
 use std::{os::unix::fs::MetadataExt, path::Path};
 
 /// Files that are named; the rest are counted.
-const MAX_NAMED: usize = 10;
+const MAX_NAMED_FILES: usize = 10;
 
 /// What the model reads about `changes`, which are not real yet. `None` if no file has another name.
 pub(crate) fn note(changes: &[Change], workspace: &Path) -> Option<String> {
@@ -14,9 +14,9 @@ pub(crate) fn note(changes: &[Change], workspace: &Path) -> Option<String> {
     };
     let linked: Vec<String> =
         changes.iter().filter(has_others).map(|change| format!("`{}`", change.path.display())).collect();
-    let more = linked.len().saturating_sub(MAX_NAMED);
+    let more = linked.len().saturating_sub(MAX_NAMED_FILES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let named = linked.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let named = linked.iter().take(MAX_NAMED_FILES).cloned().collect::<Vec<_>>().join(", ");
     let note = "now a file of its own; its other names (hard links) are as they were";
     (!linked.is_empty()).then(|| format!("\n[{named}{more}: {note}]"))
 }

@@ -25,7 +25,7 @@ pub(crate) struct Stamp {
     changed: i64,
 }
 
-/// What the model knows of a file.
+/// What the model has read of a file.
 #[derive(Clone, Debug)]
 enum Known {
     /// Its content; its length, if that was recorded.
@@ -41,7 +41,7 @@ impl Known {
         (read.path, Self::Print { print: read.print, bytes: Some(read.bytes) })
     }
 
-    /// Whether the file still is what the model knows. May read all of it.
+    /// Whether the file still is what the model has read. May read all of it.
     fn is(&self, path: &Path, now: Option<Stamp>) -> bool {
         match (self, now) {
             (Self::Missing, now) => now.is_none(),
@@ -59,7 +59,7 @@ impl Known {
     }
 }
 
-/// What the model knows of files, by real path. All clones are one.
+/// What the model has read of files, by real path. All clones are one.
 #[derive(Clone, Default)]
 pub struct ReadTracker(Arc<Mutex<HashMap<PathBuf, Known>>>);
 

@@ -3,7 +3,7 @@ use haft_core::{Fact, Update};
 use tokio::sync::{mpsc, oneshot};
 
 /// Upper limit of facts that wait for the journal. Live output beyond it is dropped.
-const MAX_WAITING: usize = 256;
+const MAX_WAITING_FACTS: usize = 256;
 
 /// What running calls have to say. One channel carries all of it, so that it is recorded and seen in order.
 pub enum Recording {
@@ -45,7 +45,7 @@ pub struct Unrecorded;
 impl Recorder {
     /// A recorder for the calls of a round, and the end at which the session takes what they say.
     pub fn channel() -> (Self, mpsc::Receiver<Recording>) {
-        let (sender, recordings) = mpsc::channel(MAX_WAITING);
+        let (sender, recordings) = mpsc::channel(MAX_WAITING_FACTS);
         (Self(Some(sender)), recordings)
     }
 

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 /// How long settling waits for another process that writes files of the workspace.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Between two tries.
+/// Pause between two attempts.
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Settling or comparing: returns the files that are in conflict.

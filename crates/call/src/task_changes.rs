@@ -8,10 +8,10 @@ use haft_core::{Change, ChangeKind, How, ToolError, ToolErrorKind, ToolResult, V
 use std::{io, path::PathBuf, sync::Arc};
 
 /// What the result of a task says if its changes are dropped.
-const NOTHING_KEPT: &str = "[nothing that it changed was kept]";
+const NOTHING_KEPT_NOTE: &str = "[nothing that it changed was kept]";
 
 /// Files that a result names; the rest are counted.
-const MAX_NAMED: usize = 20;
+const MAX_NAMED_FILES: usize = 20;
 
 impl CallRun<'_> {
     /// Settles what an ended task changed in `view`, judged like the changes of a call. Returns its result, with a note
@@ -51,7 +51,7 @@ impl CallRun<'_> {
 
 /// Adds a note that the changes of a task are dropped.
 pub fn nothing_kept(result: ToolResult) -> ToolResult {
-    with_note(result, NOTHING_KEPT)
+    with_note(result, NOTHING_KEPT_NOTE)
 }
 
 /// Adds a line to what the model reads.
@@ -79,8 +79,8 @@ fn with_changes(mut result: ToolResult, changes: &[Change], others: &[PathBuf]) 
     let parts =
         [("changed", changes), ("left alone, since somebody else changed it while the task ran", others)];
     for (what, files) in parts.into_iter().filter(|(_, files)| !files.is_empty()) {
-        let named = files.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
-        let more = match files.len().saturating_sub(MAX_NAMED) {
+        let named = files.iter().take(MAX_NAMED_FILES).cloned().collect::<Vec<_>>().join(", ");
+        let more = match files.len().saturating_sub(MAX_NAMED_FILES) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
