@@ -157,7 +157,7 @@ impl Spending {
         Self { requests, usage, uncounted, usd: self.usd - other.usd, is_unpriced: false, ..self }
     }
 
-    /// In US dollars; none where the price of some of it is unknown.
+    /// In US dollars; `None` if the price of some of it is unknown.
     pub fn cost_usd(&self) -> Option<f64> {
         (!self.is_unpriced).then_some(self.usd)
     }
@@ -189,7 +189,7 @@ impl Budget {
         self.between(spent, price, prompt, MIN_REPLY_TOKENS.min(wanted)..=wanted)
     }
 
-    /// Fails where there is no room for a reply of `reply` tokens to such a prompt.
+    /// Fails if there is no room for a reply of `reply` tokens to such a prompt.
     pub fn fits(
         &self,
         spent: &Spending,
@@ -221,7 +221,7 @@ impl Budget {
         }
     }
 
-    /// Fails where a limit has been passed.
+    /// Fails if a limit has been passed.
     fn over(&self, spent: &Spending) -> Result<(), Reached> {
         let counts = [
             (Resource::Requests, spent.requests, self.requests),

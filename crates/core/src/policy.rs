@@ -72,7 +72,7 @@ impl Mode {
         }
     }
 
-    /// Returns the mode of this name; none where there is no such mode.
+    /// Returns the mode of this name; `None` if there is no such mode.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
@@ -147,7 +147,7 @@ impl Policy {
         verdicts.reduce(Verdict::and).unwrap_or(Verdict::Allow)
     }
 
-    /// Returns the verdict on `effect` alone, and the rules that decide it; none where the mode does. `effect` must be
+    /// Returns the verdict on `effect` alone, and the rules that decide it; `None` if the mode does. `effect` must be
     /// resolved.
     pub fn explain(
         &self,
@@ -204,7 +204,7 @@ impl Policy {
         self.mode.ground(effect, workspace, is_gits_own)
     }
 
-    /// The strictest of what settles each command inside the line that `execution` runs; none where no rule that asks or
+    /// The strictest of what settles each command inside the line that `execution` runs; `None` if no rule that asks or
     /// denies matches one of them.
     fn strictest_inside(&self, execution: &Execution, workspace: &Path) -> Option<(Ruling, Ground<'_>)> {
         if !self.rules.iter().any(|rule| rule.holds_unread(None)) {

@@ -82,7 +82,7 @@ struct State {
     entries: Vec<Arc<Entry>>,
     /// The place of the next entry: behind those, too, that cannot be read.
     next: Seq,
-    /// None where another process writes it.
+    /// `None` if another process writes it.
     file: Option<Held>,
     /// What was shown of the reply that is being written.
     heard: Heard,

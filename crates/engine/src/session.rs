@@ -66,7 +66,7 @@ impl Session {
     /// Asks for something. What came of it is seen in the events; [`Session::start`] follows them.
     ///
     /// # Errors
-    /// Fails where the session is closed.
+    /// Fails if the session is closed.
     pub fn send(&self, command: Command) -> Result<(), Closed> {
         self.mailbox.send(Mail::Command(command, Receipt::none())).map_err(|_| Closed)
     }
@@ -74,7 +74,7 @@ impl Session {
     /// Forgets which calls were made in this turn: the next one is made again, also where it can bring nothing new.
     ///
     /// # Errors
-    /// Fails where the session is closed.
+    /// Fails if the session is closed.
     pub fn clear_current_turn(&self) -> Result<(), Closed> {
         self.mailbox.send(Mail::Forget { read: false }).map_err(|_| Closed)
     }
@@ -83,7 +83,7 @@ impl Session {
     /// opened anew. The conversation stays.
     ///
     /// # Errors
-    /// Fails where the session is closed.
+    /// Fails if the session is closed.
     pub fn clear_state(&self) -> Result<(), Closed> {
         self.mailbox.send(Mail::Forget { read: true }).map_err(|_| Closed)
     }
@@ -142,7 +142,7 @@ impl Session {
     /// changed.
     ///
     /// # Errors
-    /// Fails where a file cannot be read.
+    /// Fails if a file cannot be read.
     pub fn left_alone(&self, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
         let entries = self.entries();
         match entries.first().map(|entry| &entry.fact) {
@@ -168,7 +168,7 @@ pub trait Recorded {
     /// A content that a change in them names.
     ///
     /// # Errors
-    /// Fails where it is not kept, or cannot be read.
+    /// Fails if it is not kept, or cannot be read.
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>>;
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Task {
     pub(crate) stop: CancellationToken,
     /// Commands that came in the middle of a turn and have to wait for its end.
     pub(crate) later: VecDeque<(Command, Receipt)>,
-    /// Where other processes come in; none where they cannot.
+    /// Where other processes come in; `None` if they cannot.
     pub(crate) socket: Option<SessionSocket>,
     /// Says in the session's folder that this process has it open.
     pub(crate) ownership: Ownership,

@@ -121,8 +121,8 @@ pub(crate) struct SessionSocket {
 }
 
 impl SessionSocket {
-    /// Opens the socket in `folder`, whose journal this process writes. None where the system gives no socket: the session
-    /// works without it.
+    /// Opens the socket in `folder`, whose journal this process writes. `None` if the system gives no socket: the
+    /// session works without it.
     pub(crate) fn open(
         folder: &Path,
         journal: &Journal,

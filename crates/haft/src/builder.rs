@@ -251,8 +251,8 @@ impl Builder {
     /// machine is asked how much its model takes in.
     ///
     /// # Errors
-    /// Fails where there is no model or no key for it, where something given is not a tool or not a dialect, where
-    /// the workspace is not a folder, and where there is no place for sessions.
+    /// Fails if there is no model or no key for it, if something given is not a tool or not a dialect, if
+    /// the workspace is not a folder, and if there is no place for sessions.
     pub async fn build(mut self) -> Result<Haft> {
         if let Some(error) = self.no_tool.take() {
             return Err(error);

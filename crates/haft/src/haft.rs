@@ -5,8 +5,8 @@ use haft_engine::{Engine, EngineError};
 
 /// An agent that is ready to work. Cheap to clone.
 ///
-/// [`Haft::builder`] makes one. What runs when the program's runtime ends is cut off as by a crash, and [`Haft::resume`] goes on with it;
-/// [`Haft::close`] ends it in order.
+/// [`Haft::builder`] makes one. A turn that runs when the program's runtime ends is cut off as by a crash, and
+/// [`Haft::resume`] goes on with it; [`Haft::close`] ends it in order.
 #[derive(Clone)]
 pub struct Haft {
     pub(crate) engine: Engine,
@@ -18,7 +18,7 @@ impl Haft {
     /// Opens a new session.
     ///
     /// # Errors
-    /// Fails where its journal cannot be made, or the place for sessions lies in the workspace.
+    /// Fails if its journal cannot be made, or the place for sessions lies in the workspace.
     pub fn session(&self) -> Result<Session> {
         self.session_of(&self.agent)
     }
@@ -35,7 +35,7 @@ impl Haft {
     /// Where another process has it open, that one is joined.
     ///
     /// # Errors
-    /// Fails where there is no such session, its journal cannot be read, or another process has it open and accepts no
+    /// Fails if there is no such session, its journal cannot be read, or another process has it open and accepts no
     /// clients.
     pub async fn resume(&self, id: &str) -> Result<Session> {
         Ok(Session::new(self.engine.open(id, &self.agent).await?, self.person.clone()))

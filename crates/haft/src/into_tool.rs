@@ -11,7 +11,7 @@ pub trait IntoTool<Marker> {
     /// Returns it as a registry holds it.
     ///
     /// # Errors
-    /// Fails where a function has no `#[tool]`.
+    /// Fails if a function has no `#[tool]`.
     fn into_tool(self) -> Result<Arc<dyn AnyTool>>;
 }
 

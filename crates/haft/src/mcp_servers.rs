@@ -33,7 +33,7 @@ fn server(name: String, transport: Transport) -> McpServer {
     }
 }
 
-/// The one source of all servers' tools; none where there are no servers.
+/// The one source of all servers' tools; `None` if there are no servers.
 pub(crate) fn source(
     servers: Vec<McpServer>,
     workspace: &Path,

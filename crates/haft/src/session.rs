@@ -44,7 +44,7 @@ impl Session {
     /// Gives a command and waits for nothing.
     ///
     /// # Errors
-    /// Fails where the session is closed.
+    /// Fails if the session is closed.
     pub fn send(&self, command: Command) -> Result<()> {
         self.inner.send(command).map_err(closed)
     }
@@ -52,7 +52,7 @@ impl Session {
     /// Forgets which calls were made in this turn: the next one is made again, also where it can bring nothing new.
     ///
     /// # Errors
-    /// Fails where the session is closed.
+    /// Fails if the session is closed.
     pub fn clear_current_turn(&self) -> Result<()> {
         self.inner.clear_current_turn().map_err(closed)
     }
@@ -61,7 +61,7 @@ impl Session {
     /// resumed. The conversation stays.
     ///
     /// # Errors
-    /// Fails where the session is closed.
+    /// Fails if the session is closed.
     pub fn clear_state(&self) -> Result<()> {
         self.inner.clear_state().map_err(closed)
     }
@@ -101,7 +101,7 @@ impl Turn {
     /// Answers a call that asks for an approval.
     ///
     /// # Errors
-    /// Fails where the session is closed.
+    /// Fails if the session is closed.
     pub fn answer(&self, call: CallId, answer: Answer) -> Result<()> {
         self.inner.send(Command::Answer { call, answer }).map_err(closed)
     }
@@ -109,7 +109,7 @@ impl Turn {
     /// Answers the question of a call; `None` if there is no person to ask.
     ///
     /// # Errors
-    /// Fails where the session is closed.
+    /// Fails if the session is closed.
     pub fn reply(&self, call: CallId, answer: Option<String>) -> Result<()> {
         self.inner.send(Command::Reply { call, answer }).map_err(closed)
     }
@@ -117,7 +117,7 @@ impl Turn {
     /// Stops the turn that runs. Its report comes all the same.
     ///
     /// # Errors
-    /// Fails where the session is closed.
+    /// Fails if the session is closed.
     pub fn interrupt(&self) -> Result<()> {
         self.inner.send(Command::Interrupt).map_err(closed)
     }

@@ -41,7 +41,7 @@ impl SharedRegistry {
     /// Adds a tool, or replaces the one of the same name.
     ///
     /// # Errors
-    /// Fails where a function has no `#[tool]`.
+    /// Fails if a function has no `#[tool]`.
     pub fn register<Marker>(&self, tool: impl IntoTool<Marker>) -> Result<()> {
         let tool = tool.into_tool()?;
         self.change(|tools| tools.register(tool));

@@ -98,7 +98,7 @@ pub struct ToolLoopResult {
 /// the loop and the call that runs.
 ///
 /// # Errors
-/// Fails where the model cannot be asked or breaks off, and where the workspace is not a folder.
+/// Fails if the model cannot be asked or breaks off, and if the workspace is not a folder.
 pub async fn run_tool_loop(
     config: &ToolLoop,
     messages: impl Into<Conversation>,

@@ -35,7 +35,7 @@ impl CallTracker {
         }
     }
 
-    /// Takes out one call; none where no such call is pending.
+    /// Takes out one call; `None` if no such call is pending.
     pub fn finish_call(&mut self, id: &str) -> Option<ToolCall> {
         let (id, (name, arguments)) = self.pending.shift_remove_entry(id)?;
         Some(ToolCall::parse(id, name, &arguments))

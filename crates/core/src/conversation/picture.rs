@@ -3,7 +3,7 @@
 /// The largest picture that every vendor takes, in bytes.
 pub const LARGEST: u64 = 5 * 1024 * 1024;
 
-/// Returns the media type that the first bytes of a file show, whatever its name is; none where it is no such picture.
+/// Returns the media type that the first bytes of a file show, whatever its name is; `None` if it is no such picture.
 pub fn media_type(content: &[u8]) -> Option<&'static str> {
     match content {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),

@@ -51,7 +51,7 @@ impl Window {
         Self { tokens, reply: reply.min(tokens / 4), fixed }
     }
 
-    /// A request may take so much.
+    /// Maximum tokens of a request.
     pub fn limit(&self) -> u64 {
         self.tokens - self.reply
     }
@@ -66,7 +66,7 @@ impl Window {
         self.limit() / 2
     }
 
-    /// A summary may take so much.
+    /// Maximum tokens of a summary.
     pub fn summary(&self) -> u64 {
         (self.limit() / 8).min(4_000)
     }
@@ -101,7 +101,7 @@ pub fn room(transcript: &Transcript, window: &Window) -> Room {
 }
 
 /// A summary in place of what came before the last messages, of which at least the model's last one stays, and as many
-/// as take at most `room`. None where there is no more than a prompt before them, or where it was done just now.
+/// as take at most `room`. `None` if there is no more than a prompt before them, or if it was done just now.
 pub fn compact(transcript: &Transcript, room: u64) -> Option<Room> {
     let messages = transcript.messages();
     let start = tail(messages, room)?;

@@ -31,7 +31,7 @@ pub struct Order {
 pub struct Start {
     /// The commit that was checked out.
     pub commit: String,
-    /// The branch; none where none was checked out.
+    /// The branch; `None` if none was checked out.
     pub branch: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 /// Joins and redirects commands, and nothing else.
 const OPERATOR_CHARS: [char; 4] = [';', '&', '|', '\n'];
 
-/// The commands of `line`, quotes taken off their words; none where it holds what only a shell can tell: a
+/// The commands of `line`, quotes taken off their words; `None` if it holds what only a shell can tell: a
 /// substitution, a group, a text that follows, a quote that is never closed, a file before the command.
 pub(super) fn commands(line: &str) -> Option<Vec<String>> {
     let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
@@ -40,7 +40,7 @@ pub(super) fn commands(line: &str) -> Option<Vec<String>> {
 }
 
 /// What stands between the signs that join commands: of a line without quotes and substitutions these are its commands.
-/// None where it is one alone, or goes to another folder.
+/// `None` if it is one alone, or goes to another folder.
 pub(super) fn joined(line: &str) -> Option<Vec<&str>> {
     let moves =
         |command: &&str| ["cd", "pushd", "popd"].contains(&command.split_whitespace().next().unwrap_or(""));

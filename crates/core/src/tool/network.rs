@@ -22,7 +22,7 @@ impl Network {
     /// Reads `off`, `ask`, `on`, or names of hosts with commas between them.
     ///
     /// # Errors
-    /// Fails where a host cannot be read, and says why.
+    /// Fails if a host cannot be read, and says why.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.trim() {
             "off" => Ok(Self::Off),

@@ -25,8 +25,8 @@ pub use explain::nearest;
 pub enum Validation {
     /// As they came.
     Strict,
-    /// After what small models get wrong is put right where it is unambiguous: `"3"` for `3`, an object written
-    /// as a string, `null` for "not given".
+    /// After what small models get wrong is corrected if that is unambiguous: `"3"` for `3`, an object written as a
+    /// string, `null` for "not given".
     #[default]
     Coerce,
     /// Not at all, for tools that check by themselves.

@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct SplitResult {
     /// What the model reads; of an error that has no text for it, the error's message.
     pub for_llm: String,
-    /// What people read in its place; none where they see a preview of `for_llm`, or nothing.
+    /// What people read in its place; `None` if they see a preview of `for_llm`, or nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_user: Option<String>,
     /// Whether people see nothing.

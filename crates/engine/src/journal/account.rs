@@ -9,7 +9,7 @@ pub struct Account {
     pub rows: Vec<Row>,
     /// As the servers counted.
     pub usage: Usage,
-    /// In US dollars; none where the price is unknown.
+    /// In US dollars; `None` if the price is unknown.
     pub usd: Option<f64>,
 }
 
@@ -21,7 +21,7 @@ pub struct Row {
     pub what: String,
     /// Tokens, each time they were sent.
     pub tokens: u64,
-    /// In US dollars; none where the price is unknown.
+    /// In US dollars; `None` if the price is unknown.
     pub usd: Option<f64>,
 }
 

@@ -20,7 +20,7 @@ impl Home {
     /// the contents that they name. The other one is only read, even if it is open. It is a session of its own: neither
     /// a job nor below another one.
     ///
-    /// Fails where there is no such session or entry, where a call has no result there yet, and where nothing can be
+    /// Fails if there is no such session or entry, if a call has no result there yet, and if nothing can be
     /// written.
     pub fn fork(&self, id: &str, at: Option<Seq>) -> Result<SessionId, JournalError> {
         self.fork_as(new_session_id(), id, at)

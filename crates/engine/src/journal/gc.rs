@@ -35,7 +35,7 @@ impl Home {
     /// Looks for contents that no entry of any session names, and removes them where `remove` says so. A session that is
     /// open, or whose journal cannot be read to its end, is left alone.
     ///
-    /// Fails where a content cannot be removed.
+    /// Fails if a content cannot be removed.
     pub fn collect(&self, remove: bool) -> io::Result<Garbage> {
         let mut trees: BTreeMap<PathBuf, Vec<SessionId>> = BTreeMap::new();
         for id in self.names().into_iter().map(SessionId) {
@@ -44,7 +44,7 @@ impl Home {
         let mut garbage = Garbage::default();
         for (folder, sessions) in trees {
             let top = top_of(&folder, &sessions);
-            // Held until its contents are removed: who opens one of them waits for so long.
+            // Held until its contents are removed: opening one of them waits until then.
             let held = self.hold(&sessions);
             match held.and_then(|held| unnamed(&folder, top.clone(), &held)) {
                 Err(why) => garbage.left.push((top, why)),

@@ -7,7 +7,7 @@ use std::fs;
 impl Home {
     /// Deletes the session `id` with those that it delegated to, and returns their names, its own first.
     ///
-    /// Fails where there is no such session, where it is a job or a process has one of them open, and where files cannot be
+    /// Fails if there is no such session, if it is a job or a process has one of them open, and if files cannot be
     /// removed.
     pub fn remove(&self, id: &str) -> Result<Vec<SessionId>, JournalError> {
         let id = self.find(id)?;

@@ -28,7 +28,7 @@ impl Home {
     /// A journal for a new session of this name, which [`new_session_id`] gave.
     ///
     /// # Errors
-    /// Fails where a session has the name.
+    /// Fails if a session has the name.
     pub fn create_as(&self, id: &SessionId) -> Result<Journal, JournalError> {
         Journal::create(&self.folder(id))
     }
@@ -169,7 +169,7 @@ impl Home {
         matches!(fact, Some(Fact::SessionOpened { order: Some(_), .. }))
     }
 
-    /// The first entry alone: the others may be many. None where there is no session that can be read.
+    /// The first entry alone: the others may be many. `None` if there is no session that can be read.
     pub fn opened(&self, id: &SessionId) -> Option<Entry> {
         first_entry(&mut BufReader::new(File::open(self.journal(id)).ok()?))
     }
@@ -231,7 +231,7 @@ impl Home {
         names
     }
 
-    /// One line of a list. None where the session cannot be read.
+    /// One line of a list. `None` if the session cannot be read.
     pub fn summary(&self, id: SessionId) -> Option<Summary> {
         let journal = self.journal(&id);
         let name = self.name(&id);

@@ -93,7 +93,7 @@ impl Turn {
     /// Gives another command to the session, such as an answer to a call that asks.
     ///
     /// # Errors
-    /// Fails where the session is closed.
+    /// Fails if the session is closed.
     pub fn send(&self, command: Command) -> Result<(), Closed> {
         self.session.send(command)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// What a command came to.
 #[derive(Clone, Debug, Default)]
 pub struct TurnReport {
-    /// How the turn ended. None where the command opened no turn, or the session closed before the end.
+    /// How the turn ended. `None` if the command opened no turn, or the session closed before the end.
     pub outcome: Option<Outcome>,
     /// The text of the last reply; empty without a reply.
     pub text: String,
@@ -18,11 +18,11 @@ pub struct TurnReport {
     pub changes: Vec<Change>,
     /// Tokens that the turn took, with those of agents that it delegated to.
     pub usage: Usage,
-    /// US dollars that the turn cost; none where a price is unknown.
+    /// US dollars that the turn cost; `None` if a price is unknown.
     pub cost_usd: Option<f64>,
     /// Claims of the last reply that the journal does not show, where the outcome is [`Outcome::Unproven`].
     pub unproven: Vec<String>,
-    /// Why the turn did not end by itself, or the command was not carried out. None where all went well.
+    /// Why the turn did not end by itself, or the command was not carried out. `None` if all went well.
     pub error: Option<String>,
     /// What a person can do about the error, if known.
     pub hint: Option<String>,
@@ -59,7 +59,7 @@ impl CallReport {
         self.started.is_some()
     }
 
-    /// How its changes were recorded; none where it did not run.
+    /// How its changes were recorded; `None` if it did not run.
     pub fn how(&self) -> Option<How> {
         match self.started.as_ref().map(|entry| &entry.fact) {
             Some(Fact::ToolStarted { how, .. }) => Some(*how),

@@ -16,7 +16,7 @@ pub struct Model {
     pub window: Option<u64>,
     /// What it costs; `None` if unknown.
     pub price: Option<Price>,
-    /// Who is asked.
+    /// The provider that is asked.
     pub provider: Arc<dyn Provider>,
 }
 

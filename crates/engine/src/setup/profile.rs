@@ -19,7 +19,7 @@ pub struct Profile {
     /// The system prompt.
     pub system: String,
     /// Appended to the system prompt, with `{tools}` replaced by a line for each tool.
-    /// None where the wire carries the tools, which is the rule.
+    /// `None` if the wire carries the tools, which is the rule.
     #[serde(default)]
     pub tool_list: Option<String>,
     /// That line, with `{name}`, `{parameters}` and `{description}` replaced.

@@ -68,7 +68,7 @@ pub(super) async fn receive(stream: UnixStream, peer: Result<Peer, String>, owne
     }
 }
 
-/// Where they want to begin; none where they left.
+/// Where the client wants to begin; `None` if it left.
 async fn greeting(lines: &mut Lines<impl AsyncRead + Unpin>) -> Result<Option<Seq>, String> {
     let expected = |why: String| format!("the first line must be {{\"from\":SEQ}}: {why}");
     match lines.next().await {

@@ -45,7 +45,7 @@ pub enum Block {
         rounds: u32,
         /// Of the turn.
         usage: Usage,
-        /// In US dollars; none where the price is unknown.
+        /// In US dollars; `None` if the price is unknown.
         cost_usd: Option<f64>,
         /// From the prompt on, without the time in which a person was asked.
         took: Duration,

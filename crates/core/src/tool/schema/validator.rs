@@ -17,7 +17,7 @@ const BASE_URI: &str = "json-schema:///arguments";
 const PLAIN_URI: &str = "https://json-schema.org/arguments";
 
 impl Validator {
-    /// Fails where `schema` is not a valid schema, or refers to one that is not among `known`.
+    /// Fails if `schema` is not a valid schema, or refers to one that is not among `known`.
     pub(super) fn new(schema: &Value, known: Arc<HashMap<String, Value>>) -> Result<Self, String> {
         let mut schema = schema.clone();
         loop {

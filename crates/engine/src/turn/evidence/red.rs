@@ -51,7 +51,7 @@ pub(crate) fn failing(path: &[&Arc<Entry>]) -> Vec<String> {
     last.iter().filter(|name| !before.contains(name)).cloned().collect()
 }
 
-/// What failed in a run of tests; none where the call was no such run, or shows nothing.
+/// What failed in a run of tests; `None` if the call was no such run, or shows nothing.
 pub(super) fn failed_in(call: &Call, result: &ToolResult) -> Option<Vec<String>> {
     if !result.is_ok() {
         return None;
