@@ -1,4 +1,4 @@
-//! Which agents there are: the built-in ones, the person's and the project's.
+//! [`FoundAgent`]: an agent that can be used: built in, or the user's or the project's.
 use crate::{config::Places, failure::Failure, untrusted_file};
 use haft::engine::Agent;
 use std::{

@@ -1,4 +1,4 @@
-//! What can be typed: commands and options.
+//! [`Cli`]: the commands and options of the command line.
 mod acp;
 mod fleet;
 mod jobs;
@@ -240,7 +240,7 @@ pub(crate) struct TurnArgs {
     /// Where a job's branch began.
     #[arg(skip)]
     pub(crate) start: Option<Box<haft::kernel::Start>>,
-    /// MCP servers that an editor names, besides the person's own.
+    /// MCP servers that an editor names, in addition to the user's own.
     #[arg(skip)]
     pub(crate) servers: Vec<haft::mcp::client::McpServer>,
 }

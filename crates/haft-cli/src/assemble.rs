@@ -1,4 +1,4 @@
-//! Picks the parts of an engine.
+//! [`Assembled`]: picks the parts of an engine.
 use crate::{
     CliContext,
     agents::{self, AGENT, FoundAgent},
@@ -221,8 +221,8 @@ pub(crate) fn agent(context: &CliContext, workspace: &Path, name: &str) -> Resul
     })
 }
 
-/// What stands in the journal of a job for which no model was chosen yet.
-pub(crate) const NOBODY: &str = "script/nobody";
+/// The model in the journal of a job for which no model was chosen yet.
+pub(crate) const NO_MODEL: &str = "script/nobody";
 
 /// An engine that asks no model, to put something into a job's journal; `model` is named there.
 pub(crate) fn bare_engine(context: &CliContext, workspace: &Path, model: &str) -> Result<Engine, Failure> {

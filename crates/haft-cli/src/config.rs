@@ -1,7 +1,8 @@
-//! Configuration: flags over `HAFT_*` variables over the project's file over the person's file over the profile.
+//! [`Config`]: the configuration: flags over `HAFT_*` variables over the project's file over the user's file over the
+//! profile.
 //!
-//! The project's own file comes with the repository, which is not trusted: it can narrow what the person allows,
-//! never widen it, and never choose who is asked or what is started.
+//! The project's file comes with the repository, which is not trusted: it can narrow what the user allows, never widen
+//! it, and never choose which model is asked or which program is started.
 #[cfg(test)]
 mod documentation;
 pub(crate) mod edit;

@@ -1,4 +1,4 @@
-//! What went wrong, as a person reads it: one sentence, one hint, one exit code.
+//! [`Failure`]: an error for the user: one sentence, one hint, one exit code.
 use crate::config::ConfigError;
 use haft::{
     engine::{Closed, EngineError, JournalError},

@@ -1,4 +1,4 @@
-//! Hooks as the person sets them up, `[[hooks]]`.
+//! [`of`]: the hooks that the user sets up, `[[hooks]]`.
 use crate::{
     config::{Config, ConfigError, Environment},
     mcp::{fill_in, notes},

@@ -1,6 +1,7 @@
-//! MCP servers as the person sets them up, `[mcp.NAME]`.
+//! [`source`]: the MCP servers that the user sets up, `[mcp.NAME]`, as a source of tools.
 //!
-//! A server is a program that is started, or an address that hears what is done: only the person's own file names them.
+//! A server is a program that Haft starts, or an address that receives what an agent does: only the user's own file can
+//! name them.
 use crate::{
     CliContext,
     args::TurnArgs,
@@ -32,8 +33,8 @@ pub(crate) fn given(name: String, transport: Transport) -> McpServer {
 /// Used if the window of the model is unknown.
 const WINDOW: u64 = 128_000;
 
-/// The servers that may be used, as a source of tools; none where there is none. Starts nothing. Where the tools would
-/// take more than a quarter of the model's `window`, they are searched.
+/// The permitted servers, as a source of tools; `None` if there are none. Starts nothing. If the tools would take more
+/// than a quarter of the model's `window`, they are found by search.
 pub(crate) fn source(
     context: &CliContext,
     config: &Config,

@@ -1,4 +1,4 @@
-//! Opens the provider that `VENDOR/MODEL` names.
+//! [`open`]: opens the provider that `VENDOR/MODEL` names.
 use crate::{
     CliContext,
     config::{Config, KeySource, holder},
@@ -50,8 +50,9 @@ impl<'a> Speech<'a> {
     }
 }
 
-/// The model that a flag, a variable or the configuration names, else that of the first vendor whose key is there. A
-/// server on this machine that no setting names is offered and never taken: anybody who may open a port can stand there.
+/// The model that a flag, a variable or the configuration names, otherwise that of the first vendor with a key. A
+/// server on this machine that no setting names is offered but never used without asking: any process may listen on its
+/// port.
 pub(crate) async fn choose(
     context: &CliContext,
     config: &Config,
@@ -207,7 +208,7 @@ fn known(name: &str) -> Result<&'static Dialect, Failure> {
     })
 }
 
-/// A command is started anew for each reply, outside of the workspace: what it does there nobody would record. Keys stay
+/// Starts a command anew for each reply, outside of the workspace, since no journal records what it does. Keys stay
 /// here.
 fn command(
     context: &CliContext,

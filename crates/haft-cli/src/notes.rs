@@ -1,4 +1,4 @@
-//! Notes for agents: `AGENTS.md` of the person, of the repository and of the workspace.
+//! [`read`]: reads notes for agents: the `AGENTS.md` of the user, of the repository and of the workspace.
 use crate::{
     config::Places,
     untrusted_file::{self, Warn},

@@ -1,7 +1,7 @@
-//! One page of a session: a single HTML file that fetches nothing, runs nothing, and can be kept and passed on.
+//! [`Page`]: a session as a single HTML file that loads nothing, runs nothing, and can be kept and passed on.
 //!
-//! Everything that people, models and tools said is text in it. A policy in its head forbids whatever would slip
-//! through: no script, no address, no style but the one whose hash it names.
+//! Everything that people, models and tools said is text in it. A policy in its head forbids anything that would escape
+//! this: no script, no address, no style but the one with the given hash.
 mod call;
 mod diff;
 mod markdown;
@@ -162,7 +162,7 @@ fn undo(Undo { way, changes, conflicts, untracked }: &Undo) -> String {
     };
     for path in conflicts {
         told += &format!(
-            "; <code>{}</code> left alone, since somebody changed it",
+            "; <code>{}</code> left alone, since it was changed afterwards",
             escaped(&path.to_string_lossy())
         );
     }

@@ -1,4 +1,4 @@
-//! Skills: folders with a file `SKILL.md`, of the person and of the project.
+//! [`read`]: reads skills: folders with a file `SKILL.md`, of the user and of the project.
 use crate::{
     config::Places,
     source_dir::{self, SourceDir},

@@ -1,4 +1,4 @@
-//! Prompts that people keep in files: `/NAME ARGUMENTS` stands for the text of `commands/NAME.md`.
+//! [`expand`]: expands prompts that users keep in files: `/NAME ARGUMENTS` becomes the text of `commands/NAME.md`.
 use crate::{
     config::Places,
     failure::Failure,

@@ -1,4 +1,4 @@
-//! Folders that a person or a project fills beside the configuration.
+//! [`SourceDir`]: a folder beside the configuration that a user or a project fills.
 use crate::config::Places;
 use std::{
     fs,

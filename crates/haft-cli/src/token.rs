@@ -1,5 +1,5 @@
-//! The tokens that clients of `haft mcp --listen` and `haft serve` send: made once, and kept where only the person can read
-//! them.
+//! [`Kept`]: the tokens that clients of `haft mcp --listen` and `haft serve` send: made once, and readable only for the
+//! user.
 use crate::{failure::Failure, untrusted_file};
 use std::{
     fs::{self, DirBuilder, File, Permissions},
@@ -24,7 +24,7 @@ pub(crate) struct Kept {
     pub(crate) is_new: bool,
 }
 
-/// The token `name` in `home`, made where there is none.
+/// The token `name` in `home`; makes it if it is missing.
 pub(crate) fn of(home: &Path, name: &str) -> Result<Kept, Failure> {
     let path = home.join(name);
     let failed = |what: &str, error: io::Error| {

@@ -1,4 +1,4 @@
-//! Files that a person or a project wrote: read with the care that a repository of others asks for.
+//! [`text`]: reads files of a user or a project, with the care that a foreign repository requires.
 use haft::sandbox::read_regular;
 use std::{io, path::Path};
 
@@ -30,8 +30,8 @@ pub(crate) fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes(&real)?).into_owned())
 }
 
-/// What a person or a project wrote: a regular file of a size that a person may have written. Everything of that kind is
-/// read here; whatever else lies in its place is told, and holds nobody up.
+/// Reads a regular file of a size that a person may have written. Anything else in its place is an error and cannot
+/// block.
 pub(crate) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     read_regular(path, MAX_FILE_BYTES)
 }

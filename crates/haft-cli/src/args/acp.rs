@@ -1,4 +1,4 @@
-//! What `haft acp` takes.
+//! [`AcpArgs`]: the options of `haft acp`.
 use super::WorkArgs;
 use crate::config::mode;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! What `haft worker` and `haft fleet` take.
+//! [`WorkerArgs`] and [`Fleet`]: the options of `haft worker` and `haft fleet`.
 use super::WorkArgs;
 use clap::{Args, Subcommand};
 use std::{num::NonZeroUsize, path::PathBuf};

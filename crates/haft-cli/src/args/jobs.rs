@@ -1,4 +1,4 @@
-//! What can be typed about jobs and agents.
+//! [`JobArgs`], [`Jobs`] and [`Agents`]: the options of the commands for jobs and agents.
 use super::TurnArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;

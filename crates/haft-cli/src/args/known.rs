@@ -1,4 +1,4 @@
-//! Commands that tell what there is: commands and profiles.
+//! [`Commands`] and [`Profiles`]: the commands that list custom commands and profiles.
 use clap::Subcommand;
 
 /// `haft commands`

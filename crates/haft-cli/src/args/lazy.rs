@@ -1,4 +1,5 @@
-//! Commands whose options are only made once one of them is typed. Most of a start would be the options of the others.
+//! [`Lazy`]: a command whose options are only built once it is typed. Building the options of all would take most of a
+//! start.
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use std::ops::Deref;
 

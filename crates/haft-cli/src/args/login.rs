@@ -1,4 +1,4 @@
-//! What can be typed about keys.
+//! [`LoginArgs`] and [`LogoutArgs`]: the options of the commands for keys.
 use clap::{Args, Subcommand};
 
 /// `haft login`

@@ -1,4 +1,4 @@
-//! What `haft mcp` takes.
+//! [`McpArgs`]: the options of `haft mcp`.
 use crate::config::Settings;
 use clap::Args;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What can be typed about models.
+//! [`Models`]: the commands for models.
 use clap::{Args, Subcommand};
 use std::{num::NonZeroUsize, path::PathBuf};
 

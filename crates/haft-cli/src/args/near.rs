@@ -1,4 +1,4 @@
-//! Words that were meant as a command: as a prompt they would cost money.
+//! [`Mistaken`]: a word that was meant as a command: as a prompt it would cost money.
 
 /// Words that look like a command of another program, or like one of ours with a slip in it.
 #[derive(Debug, PartialEq, Eq)]

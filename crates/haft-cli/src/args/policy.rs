@@ -1,4 +1,4 @@
-//! What can be typed about permissions.
+//! [`Policy`]: the commands for permissions.
 use crate::config::mode;
 use clap::{Args, Subcommand};
 use haft::kernel::Mode;

@@ -1,4 +1,4 @@
-//! What `haft serve` takes.
+//! [`ServeArgs`]: the options of `haft serve`.
 use super::WorkArgs;
 use crate::config::mode;
 use clap::Args;
@@ -23,7 +23,7 @@ pub(crate) struct ServeArgs {
     /// Run at most this many jobs at a time
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) workers: NonZeroUsize,
-    /// Close a session that nobody has used for this many seconds; the next command opens it
+    /// Close a session that has been idle for this many seconds; the next command opens it
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) idle: u64,
     /// Widest mode that clients can choose [default: the mode in which sessions begin]

@@ -1,4 +1,4 @@
-//! What can be typed about sessions.
+//! [`Sessions`]: the commands for sessions.
 use super::TurnArgs;
 use crate::config::mode;
 use clap::{Args, Subcommand, ValueEnum};

@@ -1,4 +1,4 @@
-//! What `haft telegram` takes.
+//! [`TelegramArgs`]: the options of `haft telegram`.
 use super::WorkArgs;
 use clap::Args;
 use std::path::PathBuf;

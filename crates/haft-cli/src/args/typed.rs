@@ -1,4 +1,4 @@
-//! The command line as it was typed.
+//! [`parse`]: reads the command line.
 use super::Cli;
 use clap::Parser;
 use std::{ffi::OsString, io::Write, process::ExitCode};

@@ -1,4 +1,4 @@
-//! What can be typed about usage.
+//! [`UsageArgs`]: the options of `haft usage`.
 use super::positive;
 use clap::{Args, ValueEnum};
 

@@ -1,4 +1,4 @@
-//! How much a person wants to see of the log.
+//! The options `-v` and `-q`: how much of the log the user sees.
 use super::{Cli, Jobs, Sessions, Verb};
 
 impl Cli {
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use clap::Parser;
 
-    // Whoever adds a command with `-v` is told here where it is forgotten.
+    // Fails if a new command with `-v` is missing where the option is read.
     #[test]
     fn every_command_that_takes_v_hears_it() {
         let mut paths = Vec::new();

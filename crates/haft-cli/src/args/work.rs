@@ -1,4 +1,4 @@
-//! What each front-end takes that opens sessions for others: how their turns go.
+//! [`WorkArgs`]: the options of every front-end that opens sessions for others: how their turns go.
 use super::TurnArgs;
 use crate::config::Settings;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! What a session's tokens and its money went to, as a table.
+//! [`print`]: a table of what used a session's tokens and money.
 use crate::{CliContext, assemble, config::Settings, failure::Failure, model};
 use haft::{
     engine::{Account, Row, account},

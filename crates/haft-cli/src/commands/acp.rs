@@ -1,4 +1,4 @@
-//! `haft acp`: the agent in an editor. Standard output belongs to the protocol.
+//! [`acp`] (`haft acp`): the agent in an editor. Standard output belongs to the protocol.
 use super::models_in_common::ModelsInCommon;
 use crate::{
     CliContext,

@@ -1,4 +1,4 @@
-//! `haft agents`: who can work here.
+//! [`agents`] (`haft agents`): lists the available agents.
 use super::table::List;
 use crate::{CliContext, agents, args::Agents, assemble, failure::Failure, untrusted_file};
 use haft::{engine::Agent, present::safe, terminal::Exit};

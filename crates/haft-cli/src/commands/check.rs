@@ -1,4 +1,5 @@
-//! `haft models check`: how well a model calls tools, held to the form of a call and without.
+//! [`check`] (`haft models check`): measures how well a model calls tools, with and without a grammar that enforces the
+//! form of a call.
 //!
 //! Each task runs through the engine with the real tools, in a folder of its own.
 mod report;
@@ -95,7 +96,7 @@ fn setup(context: &CliContext, check: &CheckArgs, root: &Path, model: Model) -> 
         true => Policy { mode: Mode::Full, rules: Vec::new() },
         false => Policy { mode: Mode::AcceptEdits, rules: harmless() },
     };
-    // The same for everybody: what a person wrote down would be measured too.
+    // The same for every user: otherwise a user's own files would be measured, too.
     let (knowledge, hooks) = (Knowledge::default(), Arc::new(NoHooks));
     let tools = setup.tools.without(SKILL);
     let home = Home(root.join("home"));

@@ -1,4 +1,4 @@
-//! `haft config`: what is in force, and where it lies.
+//! [`config`] (`haft config`): shows which settings apply, and where they come from.
 use crate::{
     CliContext,
     args::Config as Verb,

@@ -1,4 +1,4 @@
-//! `haft doctor`: what this machine offers, and what is missing.
+//! [`doctor`] (`haft doctor`): shows what this machine supports, and what is missing.
 use crate::{
     CliContext,
     args::DoctorArgs,
@@ -97,7 +97,7 @@ fn views(kind: &ViewKind) -> String {
     format!("can be confined here, {place}: changes are shown before they are applied, and can be undone")
 }
 
-/// What holds for a confined command besides, and what does not.
+/// Reports which other protections a confined command has, and which are missing.
 fn layers(config: &Config, places: &Places, report: &mut Report) -> Result<(), Failure> {
     let limits = config.command_access(places).limits;
     match sandbox::limits_processes() {

@@ -1,4 +1,4 @@
-//! `haft fleet …`: what a fleet's database knows, and what people tell it.
+//! [`fleet`] (`haft fleet …`): reads from a fleet's database, and sends commands to its jobs.
 mod attempt;
 mod serve;
 mod worker;
@@ -102,7 +102,7 @@ pub(crate) fn new_job(
         base: None,
         priority: 0,
         max_attempts: ATTEMPTS,
-        model: assemble::NOBODY.to_owned(),
+        model: assemble::NO_MODEL.to_owned(),
         profile: "default".to_owned(),
     })
 }

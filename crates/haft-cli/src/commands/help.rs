@@ -1,4 +1,4 @@
-//! `haft help`: topics, and the help of each command.
+//! [`help`] (`haft help`): topics, and the help of each command.
 use crate::{args, failure::Failure};
 use haft::{kernel::schema::nearest, terminal::Exit};
 use std::io::{Write, stdout};

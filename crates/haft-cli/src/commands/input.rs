@@ -1,4 +1,4 @@
-//! What stands on standard input, as a prompt or as a part of one.
+//! [`piped`]: reads standard input, as a prompt or as a part of one.
 mod writer;
 
 use crate::failure::Failure;

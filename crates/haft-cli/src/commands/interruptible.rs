@@ -1,4 +1,5 @@
-//! Waiting that Ctrl+C ends: once a question was asked on the terminal, signals no longer end the program by themselves.
+//! [`interruptible`]: waits until Ctrl+C: after a question on the terminal, signals no longer end the program by
+//! themselves.
 use crate::failure::Failure;
 use haft::terminal::{Exit, signals::Interrupts};
 

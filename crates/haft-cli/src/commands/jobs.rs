@@ -1,4 +1,5 @@
-//! `haft build`, `debug`, `review`, `triage` and `haft jobs`: work that is a session of its own.
+//! [`start`] and [`jobs`] (`haft build`, `debug`, `review`, `triage` and `haft jobs`): work that is a session of its
+//! own.
 mod list;
 mod mode;
 mod remote;
@@ -37,7 +38,7 @@ use std::{
 pub(super) use take_up::taken_up;
 use work_tree::WorkTree;
 
-/// `haft build` and its kin: one job, in this process (P-52).
+/// Runs `haft build` and the like: one job, in this process.
 pub(crate) async fn start(context: &CliContext, kind: &str, job: &JobArgs) -> Result<Exit, Failure> {
     refuse_options(&job.turn)?;
     let origin = assemble::workspace(job.turn.cwd.as_deref())?;
@@ -213,7 +214,7 @@ pub(crate) async fn jobs(context: &CliContext, command: Jobs) -> Result<Exit, Fa
     }
 }
 
-/// P-45
+/// Returns what the job is to do; an error if it is missing.
 fn description(job: &JobArgs) -> Result<String, Failure> {
     let missing = || {
         Failure::usage("missing 'description' in input")
@@ -255,7 +256,7 @@ async fn finish(
     Ok(exit_of(&conclusion, last_outcome(session)))
 }
 
-/// P-63
+/// Prints the conclusion of a job to standard error.
 fn tell(conclusion: &Conclusion) -> std::io::Result<()> {
     let Conclusion { status, reason, evidence } = conclusion;
     let mark = if *status == JobStatus::Completed { "✓" } else { "✗" };
@@ -270,7 +271,7 @@ fn tell(conclusion: &Conclusion) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Removes what was made for the job, unless it is to be kept (P-47). The journal stays.
+/// Removes what was made for the job, unless the user asked to keep it. The journal stays.
 fn tidy(folder: &Path, assembled: &Assembled, order: &Order, conclusion: &Conclusion) {
     let _was_never_made = fs::remove_file(folder.join(CANCEL));
     WorkTree::bring_back(order, &assembled.engine.setup().workspace);
@@ -314,7 +315,7 @@ async fn stop(context: &CliContext, home: &Home, id: &str) -> Result<SessionId, 
         // What it left half-done is put in order where it worked.
         let folder = Some(worked_in(&home.peek(&id.0)?)).filter(|folder| folder.exists());
         let folder = folder.as_ref().unwrap_or(&standing.order.origin);
-        let engine = assemble::bare_engine(context, folder, assemble::NOBODY)?;
+        let engine = assemble::bare_engine(context, folder, assemble::NO_MODEL)?;
         let session = engine.resume(&id.0, &standing.order.kind)?;
         let reason = "stopped by a person".to_owned();
         let conclusion = Conclusion { status: JobStatus::Cancelled, reason, evidence: Vec::new() };

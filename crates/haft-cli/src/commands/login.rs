@@ -1,4 +1,4 @@
-//! `haft login` and `haft logout`: the keys of vendors.
+//! [`login`] and [`logout`] (`haft login`, `haft logout`): keys for vendors.
 use super::{interruptible::interruptible, look::of_questions, table::Table};
 use crate::{
     CliContext,

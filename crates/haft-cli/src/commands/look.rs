@@ -1,4 +1,4 @@
-//! Colors: what the person chose, and what the terminal can show.
+//! [`look`]: which colors the user chose, and what the terminal can show.
 use crate::{CliContext, failure::Failure};
 use haft::terminal::tui::{Depth, Look, Theme, is_light};
 

@@ -1,4 +1,5 @@
-//! `haft completions` and `haft man`: what shells and `man` know of the commands, made from their definitions.
+//! [`completions`] and [`man`] (`haft completions`, `haft man`): shell completions and man pages, made from the
+//! definitions of the commands.
 use crate::{args, failure::Failure};
 use clap_complete::Shell;
 use clap_mangen::Man;

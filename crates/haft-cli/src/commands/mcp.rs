@@ -1,4 +1,4 @@
-//! `haft mcp`: agents and tools for other programs. Standard output belongs to the protocol.
+//! [`mcp`] (`haft mcp`): agents and tools for other programs. Standard output belongs to the protocol.
 use super::jobs::{self, Wanted, Working};
 use crate::{
     CliContext,

@@ -1,4 +1,4 @@
-//! One file for each command.
+//! The commands, one file for each.
 
 mod account;
 pub(crate) mod acp;

@@ -1,4 +1,4 @@
-//! `haft models`: what there is, and how to get one.
+//! [`models`] (`haft models`): lists the available models, and downloads others.
 use super::table::List;
 use crate::{
     CliContext,

@@ -1,4 +1,4 @@
-//! Models that many engines of one process have in common.
+//! [`ModelsInCommon`]: models that many engines of one process share.
 use haft::engine::{Model, Setup};
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! `haft parse`: the calls in a model's text.
+//! [`parse`] (`haft parse`): shows the calls in a model's text.
 use crate::{CliContext, args::ParseArgs, assemble, config::Settings, failure::Failure};
 use haft::{
     dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read},

@@ -1,4 +1,4 @@
-//! `haft policy check`: who decides about an effect, and how.
+//! [`policy`] (`haft policy check`): shows which rule decides about an effect, and how.
 use crate::{
     CliContext,
     args::{Policy as Verb, PolicyCheck},

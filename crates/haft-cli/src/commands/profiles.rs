@@ -1,4 +1,4 @@
-//! `haft profiles`: ways to work, as data.
+//! [`profiles`] (`haft profiles`): shows the profiles.
 use super::table::List;
 use crate::{args::Profiles, failure::Failure};
 use haft::{engine::Profile, terminal::Exit};

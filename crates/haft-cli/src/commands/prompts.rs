@@ -1,4 +1,4 @@
-//! `haft commands`: prompts that are kept in files.
+//! [`prompts`] (`haft commands`): lists prompts that are kept in files.
 use super::table::List;
 use crate::{CliContext, args::Commands, assemble, failure::Failure, mcp::notes, slash};
 use haft::terminal::Exit;

@@ -1,4 +1,4 @@
-//! `haft run`: one turn that a person starts.
+//! [`run`] (`haft run`): runs one turn.
 use super::{input, look::look, welcome};
 use crate::{
     CliContext,
@@ -191,7 +191,7 @@ pub(super) fn with_session(turn: TurnArgs, id: &str, entries: &[Arc<Entry>]) -> 
         settings: Settings {
             model: turn.settings.model.or_else(|| {
                 Some(model.clone())
-                    .filter(|model| ![assemble::NOBODY, direct::MODEL].contains(&model.as_str()))
+                    .filter(|model| ![assemble::NO_MODEL, direct::MODEL].contains(&model.as_str()))
             }),
             profile: turn.settings.profile.or_else(|| Some(profile.clone())),
             ..turn.settings

@@ -1,4 +1,4 @@
-//! `haft serve`: sessions and jobs over HTTP.
+//! [`serve`] (`haft serve`): sessions and jobs over HTTP.
 use super::{
     jobs::JobsOfServer,
     models_in_common::ModelsInCommon,
@@ -32,7 +32,7 @@ use tokio::runtime::{Builder, Runtime};
 pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit, Failure> {
     let turn = TurnArgs { cwd: args.cwd.clone(), ..args.work.turn() };
     let models = ModelsInCommon::default();
-    // What is wrong with the model, the configuration or the options shows before anybody connects.
+    // Errors in the model, the configuration or the options appear before a client connects.
     let Assembled { engine, notices } =
         SessionSpec::of(context, &turn)?.engine_with(|setup| models.share(setup)).await?;
     let folders = folders(&engine, &args.folder)?;
@@ -74,15 +74,15 @@ pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit
 
 /// Where many sessions run: a journal that waits for the disk holds up one thread of several.
 pub(crate) fn runtime() -> std::io::Result<Runtime> {
-    let threads = std::thread::available_parallelism().map_or(2, |count| count.get() * 2).max(MOST_WAITING);
+    let threads = std::thread::available_parallelism().map_or(2, |count| count.get() * 2).max(MAX_WAITING);
     let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(threads).max_blocking_threads(MOST_BLOCKING).enable_all().build()
+    builder.worker_threads(threads).max_blocking_threads(MAX_BLOCKING).enable_all().build()
 }
 
-/// Journals that may wait for the disk at the same time.
-const MOST_WAITING: usize = 4;
-/// Threads for what else waits for files; each takes memory, and a thousand sessions ask at once.
-const MOST_BLOCKING: usize = 64;
+/// Maximum journals that wait for the disk at the same time.
+const MAX_WAITING: usize = 4;
+/// Threads for everything else that waits for files; each takes memory, and a thousand sessions ask at once.
+const MAX_BLOCKING: usize = 64;
 
 /// The one to work in, and those that were named.
 fn folders(engine: &Engine, more: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
@@ -149,7 +149,7 @@ impl Own {
         let (typed, first) = (&self.turn.settings, self.first.setup());
         let Wanted { workspace, model, profile } = wanted;
         let settings = Settings {
-            model: if model == first.model.spec || model == assemble::NOBODY {
+            model: if model == first.model.spec || model == assemble::NO_MODEL {
                 typed.model.clone()
             } else {
                 Some(model)

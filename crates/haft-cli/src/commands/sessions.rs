@@ -1,4 +1,4 @@
-//! `haft sessions`: what was said and done.
+//! [`sessions`] (`haft sessions`): lists, shows and resumes sessions.
 mod gc;
 pub(crate) mod html;
 pub(crate) mod markdown;

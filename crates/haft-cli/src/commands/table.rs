@@ -1,4 +1,4 @@
-//! Lists for people: columns under headings.
+//! [`Table`] and [`List`]: show rows in columns under headings.
 use haft::{present::safe, terminal::Exit};
 use serde_json::Value;
 use std::{
@@ -7,9 +7,9 @@ use std::{
 };
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Rows under headings. On a terminal they are cut to its width: first what stands between the first and the last column,
-/// down to so many columns each, then the last one.
-const NARROWEST: usize = 10;
+/// Minimum width. On a terminal rows are cut to its width: first the columns between the first and the last one, down
+/// to this many cells each, then the last one.
+const MIN_COLUMN: usize = 10;
 /// In front of the ID of what belongs to the row above.
 pub(super) const BELOW: &str = "└ ";
 /// A shortened ID has the second in which it was made, and two letters.
@@ -17,7 +17,7 @@ const SHORTEST_ID: usize = 18;
 /// Between two columns.
 const GAP: usize = 2;
 
-/// See [`NARROWEST`].
+/// See [`MIN_COLUMN`].
 pub(super) struct Table<const COLUMNS: usize> {
     rows: Vec<[String; COLUMNS]>,
     /// The first column holds IDs: where there is little room, so much of each as tells it from the others.
@@ -93,14 +93,14 @@ fn shorten_ids<const COLUMNS: usize>(rows: &mut [[String; COLUMNS]]) {
 fn fitting<const COLUMNS: usize>(mut widths: [usize; COLUMNS], columns: Option<usize>) -> [usize; COLUMNS] {
     while over(&widths, columns) > 0 {
         let between = widths.iter_mut().take(COLUMNS.saturating_sub(1)).skip(1);
-        match between.filter(|width| **width > NARROWEST).max() {
+        match between.filter(|width| **width > MIN_COLUMN).max() {
             Some(widest) => *widest -= 1,
             None => break,
         }
     }
     let over = over(&widths, columns);
     if let Some(last) = widths.last_mut() {
-        *last = last.saturating_sub(over).max(NARROWEST.min(*last));
+        *last = last.saturating_sub(over).max(MIN_COLUMN.min(*last));
     }
     widths
 }

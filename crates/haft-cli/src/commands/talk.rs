@@ -1,4 +1,4 @@
-//! `haft` in a terminal and `haft chat`: conversations.
+//! [`screen`] and [`chat`] (`haft` in a terminal, `haft chat`): conversations.
 use super::{look::look, models, run, sessions::markdown, welcome};
 use crate::{
     CliContext,

@@ -1,4 +1,4 @@
-//! `haft telegram`: a bot, and a conversation in each of its chats.
+//! [`telegram`] (`haft telegram`): a bot, with a conversation in each of its chats.
 use crate::{
     CliContext,
     agents::AGENT,

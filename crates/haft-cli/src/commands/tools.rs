@@ -1,4 +1,4 @@
-//! `haft tools`: what there is, and one call without a model.
+//! [`tools`] (`haft tools`): lists the tools, and runs one call without a model.
 use super::table::List;
 use crate::{
     CliContext,
@@ -93,7 +93,7 @@ async fn run(context: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     print(&result, call.and_then(CallReport::how), &report.changes, form)?;
     interrupts.or_leave(engine.shut_down()).await;
     if let Some(job) = &result.job {
-        writeln!(stderr(), "(ended background task {job}: nobody is left to hear of its end)")?;
+        writeln!(stderr(), "(ended background task {job}: its end cannot be reported any more)")?;
     }
     Ok(if result.is_green() { Exit::Success } else { Exit::Failed })
 }

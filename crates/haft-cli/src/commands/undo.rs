@@ -1,4 +1,4 @@
-//! `haft undo` and `haft redo`: files back to what they were, and forward again.
+//! [`undo`] and [`redo`] (`haft undo`, `haft redo`): restore files to an earlier state, and forward again.
 use super::run::JOINED;
 use crate::{
     CliContext,

@@ -1,4 +1,4 @@
-//! `haft usage`: tokens and money by day, model and project, over all sessions.
+//! [`usage`] (`haft usage`): tokens and money by day, model and project, over all sessions.
 mod bars;
 mod sums;
 
@@ -24,9 +24,9 @@ use sums::{Row, Sums};
 /// Counts what journals say that requests took. Nothing is kept beside them.
 pub(crate) fn usage(context: &CliContext, args: &UsageArgs) -> Result<Exit, Failure> {
     let today = Zoned::now();
-    let days = i64::try_from(args.days - 1).ok().filter(|days| *days < MOST_DAYS);
+    let days = i64::try_from(args.days - 1).ok().filter(|days| *days < MAX_DAYS);
     let first = days.and_then(|days| today.date().checked_sub(Span::new().days(days)).ok());
-    let first = first.ok_or_else(|| Failure::usage(format!("`--days` must be at most {MOST_DAYS}")))?;
+    let first = first.ok_or_else(|| Failure::usage(format!("`--days` must be at most {MAX_DAYS}")))?;
     let since = first.to_zoned(today.time_zone().clone()).map_err(anyhow::Error::from)?;
     let since = u64::try_from(since.timestamp().as_millisecond()).unwrap_or_default();
     let used = Home(context.places.home.clone()).used(since);
@@ -39,7 +39,7 @@ pub(crate) fn usage(context: &CliContext, args: &UsageArgs) -> Result<Exit, Fail
 }
 
 /// A hundred years.
-const MOST_DAYS: i64 = 36_525;
+const MAX_DAYS: i64 = 36_525;
 
 /// Each model's price is looked up once.
 struct Prices {

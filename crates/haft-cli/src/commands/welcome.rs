@@ -1,4 +1,4 @@
-//! The first start: a person at a terminal without a model chooses one, and the choice is saved.
+//! [`with_model`]: at the first start, lets a user at a terminal without a model choose one, and saves the choice.
 use super::{
     interruptible::interruptible,
     login::{self, Entered, Escape},

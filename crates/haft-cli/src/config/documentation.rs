@@ -1,4 +1,4 @@
-//! `docs/configuration.md`, made of the table of settings and of the types of the files.
+//! Generates `docs/configuration.md` from the table of settings and the types of the files.
 use super::{ProjectFile, SETTINGS, Setting, UserFile};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Writes one value into the person's file, and leaves the rest as it was written.
+//! [`set`]: writes one value into the user's file, and keeps the rest as it was written.
 use super::{ConfigError, SETTINGS, Settings, UserFile, check_user, told};
 use crate::untrusted_file;
 use haft::kernel::schema::nearest;

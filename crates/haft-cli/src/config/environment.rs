@@ -1,4 +1,4 @@
-//! The environment of this process, and what of it the commands get that agents run.
+//! [`Environment`]: the environment of this process, and which part of it the commands get that agents run.
 use super::Config;
 use haft::{
     kernel::{Access, AccessRules},
@@ -35,7 +35,7 @@ pub(crate) struct NarrowEnvironment {
     pub(crate) hide: Vec<String>,
 }
 
-/// Tokens that Haft itself uses, besides the keys of vendors.
+/// Tokens that Haft itself uses, in addition to the keys of vendors.
 const TOKENS: [&str; 3] = ["GITHUB_TOKEN", "GH_TOKEN", "TELEGRAM_BOT_TOKEN"];
 
 /// How the variables of `curl` and `pip` begin.

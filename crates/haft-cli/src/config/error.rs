@@ -1,4 +1,4 @@
-//! Why the configuration cannot be used.
+//! [`ConfigError`]: why the configuration cannot be used.
 use haft::kernel::policy::BadRule;
 use std::{io, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! The tables of the configuration files.
+//! [`ModelFile`], [`ExecFile`] and others: the tables of the configuration files.
 use super::timeouts::TimeoutsFile;
 use haft::kernel::Price;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Keys are taken out of what other processes can read of this one.
+//! [`hide_keys`]: removes keys from what other processes can read of this one.
 use haft::kernel::secret::is_secret;
 use std::{
     fs::{File, read_to_string},

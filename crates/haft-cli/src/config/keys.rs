@@ -1,4 +1,4 @@
-//! Keys of vendors: those that `haft login` keeps, and which one of all counts.
+//! [`KeptKeys`]: keys of vendors: those that `haft login` keeps, and which of all applies.
 use super::{Config, ConfigError, Environment};
 use crate::untrusted_file;
 use haft::providers::{Vendor, vendors};

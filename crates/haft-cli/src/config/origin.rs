@@ -1,4 +1,4 @@
-//! Where a value comes from: for `haft config show`, and for errors.
+//! [`Origin`]: where a value comes from: for `haft config show`, and for errors.
 use super::{Config, Dollars, Setting, Settings};
 use haft::{
     engine::Profile,

@@ -1,4 +1,4 @@
-//! Where things lie.
+//! [`Places`]: where Haft keeps its files.
 use super::Environment;
 use crate::failure::Failure;
 use std::path::PathBuf;

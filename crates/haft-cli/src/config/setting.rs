@@ -1,4 +1,4 @@
-//! What is known of a setting, and the macro that makes a table of settings into types.
+//! [`Setting`]: describes a setting, and the macro that makes a table of settings into types.
 use clap::{
     Arg, ArgAction, ArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},

@@ -32,7 +32,7 @@ settings! {
         theme: String { has_flag: false, otherwise: "terminal" },
     }
     narrowed {
-        /// What to do with an effect (a file read or written, a command, a host) that no rule matches; if nobody can answer, `ask` denies it
+        /// What to do with an effect (a file read or written, a command, a host) that no rule matches; if no person can answer, `ask` denies it
         permission: Mode { value: "MODE", otherwise: "ask" },
         /// When commands run confined: without network, and in a view of the workspace, so that you see their changes before they are applied
         sandbox: Sandbox { value: "WHEN", is_of_profile: true },
@@ -80,7 +80,7 @@ settings! {
         environment: NarrowEnvironment,
         /// Rules added to yours: all `deny` rules are tried first, then `ask`, then `allow`
         rules: NarrowRules,
-        /// None: they start programs, and nobody vouches for a repository.
+        /// None: they start programs, and a repository is not trusted.
         #[cfg_attr(test, schemars(skip))]
         #[serde(skip_serializing, deserialize_with = "no_hooks")]
         hooks: (),

@@ -1,4 +1,4 @@
-//! `[timeouts]`: how long models are waited for, in seconds.
+//! [`TimeoutsFile`] (`[timeouts]`): how long Haft waits for models, in seconds.
 use haft::providers::Timeouts;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::time::Duration;

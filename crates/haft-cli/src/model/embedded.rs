@@ -1,4 +1,4 @@
-//! A model in this process.
+//! [`open`]: opens a model in this process.
 use super::{Speech, known};
 use crate::{CliContext, failure::Failure};
 use haft::{

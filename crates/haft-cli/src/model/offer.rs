@@ -1,4 +1,4 @@
-//! What can be offered if no model is chosen: servers on this machine that answer, and files for this process.
+//! [`Offer`]: what Haft offers if no model is chosen: servers on this machine that answer, and files for this process.
 use super::{base_url, connection};
 use crate::{CliContext, config::Config, failure::Failure};
 use futures::future::join_all;

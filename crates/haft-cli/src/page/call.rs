@@ -1,4 +1,4 @@
-//! One call: a line that folds open.
+//! [`html`]: one call: a line that folds open.
 use super::{
     diff::{self, Contents},
     story::Call,
@@ -53,7 +53,7 @@ fn approvals(call: &Call) -> String {
             Some(Answer::Once) => "allowed, this time",
             Some(Answer::Always) => "allowed, from here on",
             Some(Answer::No) => "denied by a person",
-            Some(Answer::Nobody) => "denied: nobody was there to ask",
+            Some(Answer::Nobody) => "denied: no person could be asked",
             None => "not answered",
         };
         format!("<p>{}: <strong>{answer}</strong></p>", escaped(reason))
@@ -64,7 +64,7 @@ fn approvals(call: &Call) -> String {
 
 fn questions(call: &Call) -> String {
     let told = call.questions.iter().map(|(question, answer)| {
-        let answer = answer.as_deref().map_or("<em>nobody answered</em>".to_owned(), escaped);
+        let answer = answer.as_deref().map_or("<em>no answer</em>".to_owned(), escaped);
         format!("<p>{}</p><p><strong>{answer}</strong></p>", escaped(question))
     });
     let told: String = told.collect();

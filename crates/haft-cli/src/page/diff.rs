@@ -1,4 +1,4 @@
-//! What a change did to a file, line by line, with the words that changed in a line.
+//! [`html`]: how a change altered a file, line by line, with the changed words of a line.
 use super::text::{counted, escaped, named};
 use haft::{
     kernel::{Change, FileState},
@@ -6,7 +6,7 @@ use haft::{
 };
 
 /// Of a longer diff the beginning is shown.
-const MOST_LINES: usize = 2_000;
+const MAX_LINES: usize = 2_000;
 
 /// Gives the content of a recorded state; none where it is not kept any more.
 pub(super) type Contents<'a> = &'a dyn Fn(&FileState) -> Option<Vec<u8>>;
@@ -59,7 +59,7 @@ fn lines(before: &str, after: &str) -> (String, String) {
     if hunks.is_empty() {
         return ("<p class=\"quiet\">empty</p>".into(), counts);
     }
-    let (mut rows, mut left) = (String::new(), MOST_LINES);
+    let (mut rows, mut left) = (String::new(), MAX_LINES);
     for (number, hunk) in hunks.iter().enumerate() {
         if number > 0 {
             rows.push_str("<tr class=\"gap\"><td colspan=\"4\">⋯</td></tr>");

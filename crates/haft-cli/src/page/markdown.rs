@@ -1,5 +1,5 @@
-//! Markdown of a model as HTML that does nothing: markup in it is text, a picture is its name, and a link leads a person
-//! who follows it to a web page, nowhere else.
+//! [`html`]: Markdown of a model as inert HTML: markup in it is text, a picture is its name, and a link leads to a web
+//! page if clicked, nowhere else.
 use super::text::escaped;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 

@@ -1,4 +1,5 @@
-//! Tokens and money over the rounds of a session, drawn. A table has the same numbers for people who do not see it.
+//! [`html`]: draws tokens and money over the rounds of a session. A table has the same numbers for people who cannot
+//! see it.
 use super::text::{dollars, escaped, grouped};
 use haft::kernel::{Entry, Fact, Price, Usage};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A journal folded into what a page tells: turns, and in each what was said, thought and done.
+//! [`turns`]: folds a journal into what a page shows: turns, each with its messages, thoughts and calls.
 use haft::{
     kernel::{
         Answer, CallId, Change, Direction, Entry, Fact, How, Outcome, Part, Seq, ToolResult, Usage,

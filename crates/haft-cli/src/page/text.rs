@@ -1,4 +1,4 @@
-//! Text that is nothing but text in HTML.
+//! [`escaped`] and others: write text and numbers into HTML.
 use haft::present::safe;
 use jiff::Timestamp;
 

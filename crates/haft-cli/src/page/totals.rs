@@ -1,4 +1,4 @@
-//! What a session came to: the head of its page.
+//! [`html`]: the totals of a session, at the head of its page.
 use super::{
     diff::{self, Contents},
     story::{Item, Turn},

@@ -1,4 +1,4 @@
-//! The table of a model, and the file that keeps it.
+//! [`Report`]: the table of a model, and the file that keeps it.
 use super::{
     tasks::{Task, Wording},
     trial::Outcome,

@@ -1,4 +1,4 @@
-//! What the model is asked, and what is right.
+//! [`Task`]: what the model is asked, and which calls are right.
 use serde::Deserialize;
 use std::{collections::BTreeMap, fmt, fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! One task: a session of one turn, and what came of it.
+//! [`attempt`]: runs one task in a session of one turn, and returns its [`Outcome`].
 use super::tasks::Task;
 use crate::{agents::AGENT, failure::Failure};
 use futures::StreamExt;

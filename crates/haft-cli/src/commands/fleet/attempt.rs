@@ -1,4 +1,4 @@
-//! One attempt at a job of a fleet: the session that was restored goes on as any job that lost its process does.
+//! [`Attempts`]: attempts at the jobs of a fleet: a restored session continues like any job that lost its process.
 use crate::{
     CliContext,
     args::TurnArgs,

@@ -1,4 +1,4 @@
-//! `haft serve --fleet`: the jobs of a fleet over HTTP.
+//! [`serve`] (`haft serve --fleet`): the jobs of a fleet over HTTP.
 use super::{ADMIN, address, new_job};
 use crate::{
     CliContext,

@@ -1,4 +1,4 @@
-//! `haft worker`: works on the jobs of a fleet.
+//! [`worker`] (`haft worker`): works on the jobs of a fleet.
 use super::{address, attempt::Attempts};
 use crate::{
     CliContext,

@@ -1,4 +1,4 @@
-//! Who writes into standard input.
+//! [`is_in_a_pipeline`]: finds out which process writes into standard input.
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,4 +1,4 @@
-//! What jobs there are, and what each has done.
+//! [`list`] and [`show`]: which jobs exist, and what each has done.
 use super::{
     super::table::List,
     schedule::{self, Plan},

@@ -1,4 +1,4 @@
-//! What runs unasked in a job, now and when it is taken up again.
+//! [`chosen`]: what a job runs without approval, from its start and after it is resumed.
 use crate::{args::TurnArgs, failure::Failure};
 use haft::{
     engine::Session,

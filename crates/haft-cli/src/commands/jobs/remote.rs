@@ -1,4 +1,4 @@
-//! Jobs that people give to a server.
+//! [`JobsOfServer`]: the jobs that clients send to a server.
 use super::{Job, Prepared, Wanted, discard, prepare, stop, taken_up, tidy};
 use crate::{CliContext, args::TurnArgs, assemble, failure::Failure};
 use futures::{FutureExt, future::BoxFuture};

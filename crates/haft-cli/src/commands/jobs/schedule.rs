@@ -1,4 +1,4 @@
-//! Jobs that begin by themselves: at intervals, or by a cron pattern.
+//! [`Plan`]: a job that starts by itself: at intervals, or by a cron pattern.
 use crate::{failure::Failure, untrusted_file};
 use croner::Cron;
 use haft::{
@@ -95,8 +95,8 @@ pub(super) fn add(home: &Home, plan: &Plan) -> Result<String, Failure> {
     Ok(name)
 }
 
-/// The plan whose time came first; it is put down again for its next time. Whoever takes it begins it, whoever else
-/// looks at the plans meanwhile.
+/// The plan whose time came first; it is saved again for its next time. The process that takes a plan starts it, even
+/// if others look at the plans at the same time.
 pub(super) fn take_due(home: &Home, now: Timestamp) -> Result<Option<Plan>, Failure> {
     // No lock is taken if there is nothing to do.
     if next(home)?.is_none_or(|next| next > now) {
@@ -122,7 +122,7 @@ fn locked(home: &Home) -> Result<File, Failure> {
     Ok(file)
 }
 
-/// Whether there was such a plan; now there is none.
+/// Removes the plan; returns whether it existed.
 pub(super) fn remove(home: &Home, name: &str) -> Result<bool, Failure> {
     if !folder(home).exists() {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Works on enqueued jobs, and on those that lost their process.
+//! [`serve`]: works on queued jobs, and on those that lost their process.
 use super::{
     Prepared, Wanted, begin, discard, prepare, retry,
     schedule::{self, Plan, Rhythm},
@@ -52,7 +52,7 @@ pub(super) async fn add(
 
 /// Enqueues it as a session without a worker; returns its ID.
 async fn put_down(context: &CliContext, order: &Order, folder: &Path) -> Result<String, Failure> {
-    let engine = assemble::bare_engine(context, folder, assemble::NOBODY)?;
+    let engine = assemble::bare_engine(context, folder, assemble::NO_MODEL)?;
     Ok(engine.create_job(order.clone(), None).await?.id().to_string())
 }
 

@@ -1,4 +1,4 @@
-//! The turns of a job at a terminal.
+//! [`Shown`]: the turns of a job at a terminal.
 use super::work_tree::WorkTree;
 use haft::{
     engine::{Session, Turns},

@@ -1,4 +1,4 @@
-//! Goes on with a job that failed, was stopped, or lost its process.
+//! Continues a job that failed, was stopped, or lost its process.
 use super::{
     CANCEL, Job, list,
     mode::{chosen, keep},

@@ -1,4 +1,4 @@
-//! A copy of a repository on a branch of its own, for one job.
+//! [`WorkTree`]: a copy of a repository on a branch of its own, for one job.
 mod clone;
 
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! `haft sessions gc`: removes contents of files that no session names any more.
+//! [`gc`] (`haft sessions gc`): removes file contents that no session refers to any more.
 use crate::{commands::table::Table, failure::Failure};
 use haft::{
     engine::{Home, Unnamed},

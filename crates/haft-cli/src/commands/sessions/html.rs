@@ -1,4 +1,4 @@
-//! `haft sessions export --format html`.
+//! [`export`] (`haft sessions export --format html`): writes a session as a page.
 use crate::{CliContext, config::Settings, failure::Failure, model, page::Page};
 use haft::{
     engine::Home,

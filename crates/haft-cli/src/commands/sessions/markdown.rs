@@ -1,4 +1,4 @@
-//! A session as Markdown.
+//! [`of`]: writes a session as Markdown.
 use haft::{
     kernel::{Entry, Fact, Part, active_path},
     present::{

@@ -1,4 +1,4 @@
-//! `haft sessions replay`: the recorded replies again, with real tools in a copy of the workspace.
+//! [`replay`] (`haft sessions replay`): replays recorded replies with real tools in a copy of the workspace.
 mod copy;
 mod driver;
 mod moved;

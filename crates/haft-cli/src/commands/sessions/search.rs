@@ -1,4 +1,4 @@
-//! `haft sessions search`: where something was said.
+//! [`search`] (`haft sessions search`): finds sessions by the text of their messages.
 use crate::{commands::table::Table, failure::Failure};
 use haft::{
     engine::{Home, Summary},

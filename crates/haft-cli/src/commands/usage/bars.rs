@@ -1,4 +1,4 @@
-//! Bars of block characters, as wide as the terminal lets them be.
+//! [`Bars`]: bars of block characters, as wide as the terminal allows.
 use super::{super::table::end_of, sums::Row};
 use haft::present::safe;
 use jiff::civil::Date;
@@ -12,7 +12,7 @@ pub(super) struct Bars {
     pub(super) color: bool,
 }
 
-/// A bar has at least so many columns, or is left out.
+/// Minimum columns of a bar; a narrower one is left out.
 const MIN_BAR_WIDTH: usize = 8;
 /// A longer one says no more.
 const MAX_BAR_WIDTH: usize = 60;

@@ -1,4 +1,4 @@
-//! Usage added up.
+//! [`Sums`]: adds up usage.
 use haft::{
     engine::Used,
     kernel::{Price, SessionId, Usage},

@@ -65,7 +65,7 @@ fn a_page_tells_what_was_said_done_and_undone() {
         "<span aria-hidden=\"true\">+1</span>",
         "one = <ins>11</ins>",
         "one = <del>1</del>",
-        "denied: nobody was there to ask",
+        "denied: no person could be asked",
         // 2,000, 1,000, 1,000, 3,000 and 1,000 read, 260 written.
         "<strong>8,260</strong> tokens",
         "<strong>$0.0279</strong> cost",

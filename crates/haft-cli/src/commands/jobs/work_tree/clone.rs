@@ -1,5 +1,5 @@
-//! A repository of its own for a job: what it commits lies in its workspace, so that a view holds it, and other jobs and the
-//! person never write the same files of git. The objects that were there are linked, not copied.
+//! [`make`]: clones a repository for a job: its commits are in its workspace, so that a view holds them, and other jobs
+//! and the user never write the same files of git. Existing objects are linked, not copied.
 use super::{git, said};
 use crate::failure::Failure;
 use std::{

@@ -1,5 +1,5 @@
-//! A workspace as it was when a session began, as far as anybody knows: a copy of what is there, with the files that
-//! the session changed as they were before.
+//! [`copy`]: copies a workspace as it was when a session began, as far as the journal shows: the current files, with
+//! those that the session changed as they were before.
 use crate::failure::Failure;
 use haft::{
     kernel::{Change, Entry, Fact, FileKind, FileState, Stage, active_path, changed},
@@ -15,8 +15,8 @@ use std::{
 };
 
 /// A larger workspace is not copied.
-const MOST_FILES: usize = 100_000;
-const MOST_BYTES: u64 = 2 << 30;
+const MAX_FILES: usize = 100_000;
+const MAX_BYTES: u64 = 2 << 30;
 
 /// Copies `workspace` to `to` and puts back what the entries say; `contents`: where the session keeps them.
 pub(super) fn copy(
@@ -29,11 +29,11 @@ pub(super) fn copy(
         Failure::failed(format!("cannot copy `{}` for the replay: {error}", workspace.display()))
     };
     let copied = copy_files(workspace, to, entries).map_err(failed)?;
-    if copied > MOST_FILES {
+    if copied > MAX_FILES {
         return Err(Failure::failed(format!(
-            "cannot copy `{}` for the replay: it has more than {MOST_FILES} files or {} GB",
+            "cannot copy `{}` for the replay: it has more than {MAX_FILES} files or {} GB",
             workspace.display(),
-            MOST_BYTES >> 30
+            MAX_BYTES >> 30
         ))
         .hint("name what is not needed in `.gitignore`: ignored files are left out"));
     }
@@ -53,8 +53,8 @@ fn copy_files(workspace: &Path, to: &Path, entries: &[Arc<Entry>]) -> io::Result
         let Ok(name) = entry.path().strip_prefix(workspace) else { continue };
         bytes += copy_one(entry.path(), &to.join(name))?;
         files += 1;
-        if files > MOST_FILES || bytes > MOST_BYTES {
-            return Ok(MOST_FILES + 1);
+        if files > MAX_FILES || bytes > MAX_BYTES {
+            return Ok(MAX_FILES + 1);
         }
     }
     for name in read(entries) {

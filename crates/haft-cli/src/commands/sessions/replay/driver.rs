@@ -1,4 +1,4 @@
-//! Says again what people said, answers for them, and compares what each call gives.
+//! [`Driver`]: repeats the recorded prompts and answers of a session, and compares the results of its calls.
 use super::{
     moved::Moved,
     recording::{Input, RecordedCall, Recording},

@@ -1,4 +1,4 @@
-//! Paths of a workspace in texts, as they read in a copy of it.
+//! [`Moved`]: rewrites paths of a workspace in texts to those of its copy.
 use haft::kernel::relocated;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;

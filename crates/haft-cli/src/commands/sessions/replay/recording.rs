@@ -1,4 +1,5 @@
-//! What a session recorded, as a replay needs it: what was said to it, what the model replied, and what each call gave.
+//! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
+//! of each call.
 use haft::kernel::{
     Answer, CallId, Change, Command, Entry, Fact, Part, Seq, StopReason, ToolResult, active_path,
 };

@@ -1,4 +1,4 @@
-//! What a replay came to.
+//! [`Verdict`]: the result of a replay.
 use super::moved::Moved;
 use crate::failure::Failure;
 use haft::{
