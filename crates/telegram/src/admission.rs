@@ -5,15 +5,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A code is good for so long.
+/// How long a code is valid.
 const CODE_LIFETIME: Duration = Duration::from_secs(600);
-/// So many wrong codes end it.
+/// How many wrong codes end it.
 const MAX_TRIES: u32 = 5;
-/// A stranger is told so often at most.
-const REFUSED_EVERY: Duration = Duration::from_secs(60);
-/// So many strangers are remembered; more are told nothing.
-const STRANGERS: usize = 1_000;
-/// Without what is easily taken for something else.
+/// Shortest time between two refusals to the same stranger.
+const REFUSAL_INTERVAL: Duration = Duration::from_secs(60);
+/// Maximum strangers that are remembered; further ones get no answer.
+const MAX_STRANGERS: usize = 1_000;
+/// Without characters that are easily taken for others.
 const CODE_ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 const CODE_LENGTH: usize = 8;
 
@@ -88,8 +88,8 @@ impl Admission {
     }
 
     fn refuse(&mut self, who: i64, now: Instant) -> Stranger {
-        self.refused.retain(|_, at| now.duration_since(*at) < REFUSED_EVERY);
-        if self.refused.contains_key(&who) || self.refused.len() >= STRANGERS {
+        self.refused.retain(|_, at| now.duration_since(*at) < REFUSAL_INTERVAL);
+        if self.refused.contains_key(&who) || self.refused.len() >= MAX_STRANGERS {
             return Stranger::Ignored;
         }
         self.refused.insert(who, now);

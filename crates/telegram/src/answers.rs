@@ -1,4 +1,4 @@
-//! The buttons of a chat: who presses one, and what becomes of a question that was answered.
+//! [`still_asked`] and the buttons of a chat: who pressed one, and what happens to an answered question.
 use super::{
     asking::{self, Approval, Ask, Button, Document, Kind},
     chat::Chat,

@@ -1,7 +1,7 @@
-//! The wire to Telegram: one request per method, and what came of it.
+//! [`Api`]: sends requests to Telegram, one per method, and reads the answers.
 //!
 //! `ok` is looked at first, and of a result only what is needed: servers that stand in for Telegram leave things out.
-//! A token is a part of each address, so that nothing of an address is ever told.
+//! A token is a part of each address, so no address is ever logged or shown.
 use haft_http::{CONNECT, Reach};
 use reqwest::{
     Client, RequestBuilder, Response,
@@ -10,18 +10,18 @@ use reqwest::{
 use serde_json::{Value, json};
 use std::{fmt, time::Duration};
 
-/// So long Telegram is given for anything but waiting for updates.
+/// How long Telegram may take for any request but that for updates.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// So long Telegram holds a request for updates that are not there yet.
+/// How long Telegram holds a request for updates that do not exist yet.
 const POLL_TIMEOUT: Duration = Duration::from_secs(25);
-/// No answer is longer: a hundred updates have a few hundred kilobytes.
+/// Maximum bytes of an answer: a hundred updates have a few hundred kilobytes.
 const MAX_ANSWER: usize = 16 << 20;
-/// Waited for where Telegram says "too many requests" and not how long.
+/// How long to wait if Telegram says "too many requests" without a time.
 const USUAL_WAIT: Duration = Duration::from_secs(3);
 
 /// Maximum of one wait, whatever Telegram asks for.
 const MAX_WAIT: Duration = Duration::from_secs(3_600);
-/// So an answer begins that is none of the Bot API.
+/// How the error begins for an answer that does not come from the Bot API.
 const NO_ANSWER: &str = "no answer of the Bot API";
 
 /// What a bot shows to Telegram. It is never printed.

@@ -1,4 +1,5 @@
-//! Questions with buttons: what a call wants to do, and what a tool wants to know.
+//! [`Ask`], [`Approval`] and [`keyboard`]: questions with buttons: what a call wants to do, and what a tool wants to
+//! know.
 use super::{
     rich::{Rich, Style},
     types::{InlineKeyboardButton, InlineKeyboardMarkup},
@@ -7,12 +8,12 @@ use haft_core::{Answer, CallId, Fact, Question};
 use haft_engine::Session;
 use haft_present::{diff, proposal::Proposal, safe};
 
-/// Of a question so many characters are shown; what is longer comes as a file as well.
+/// Maximum characters of a question; a longer one comes as a file as well.
 const MAX_SHOWN_CHARACTERS: usize = 2_600;
-/// Of how a question ended.
-const ENDED: usize = 800;
-/// Of a button.
-const LABEL: usize = 60;
+/// Maximum characters of how a question ended.
+const MAX_ENDED_CHARACTERS: usize = 800;
+/// Maximum characters of a button.
+const MAX_LABEL_CHARACTERS: usize = 60;
 
 /// A question that stands in the chat.
 pub(super) struct Ask {
@@ -73,7 +74,7 @@ impl Button {
 /// Buttons, row by row.
 pub(super) fn keyboard(rows: Vec<Vec<(String, Button)>>) -> InlineKeyboardMarkup {
     let button = |(label, button): (String, Button)| {
-        let text = safe::name(&label).chars().take(LABEL).collect();
+        let text = safe::name(&label).chars().take(MAX_LABEL_CHARACTERS).collect();
         InlineKeyboardButton { text, callback_data: button.data() }
     };
     let inline_keyboard = rows.into_iter().map(|row| row.into_iter().map(button).collect()).collect();
@@ -166,7 +167,7 @@ pub(super) fn question(
 
 /// What a button has no room for.
 fn choices(question: &Question) -> String {
-    let is_long = |choice: &String| choice.chars().count() > LABEL || choice.contains('\n');
+    let is_long = |choice: &String| choice.chars().count() > MAX_LABEL_CHARACTERS || choice.contains('\n');
     if !question.choices.iter().any(is_long) {
         return String::new();
     }
@@ -177,7 +178,7 @@ fn choices(question: &Question) -> String {
 impl Ask {
     /// How it reads when it is over.
     pub(super) fn ended(self, how: &str) -> Rich {
-        self.text.with("\n\n", &[]).with(&clipped(how, ENDED), &[Style::Bold])
+        self.text.with("\n\n", &[]).with(&clipped(how, MAX_ENDED_CHARACTERS), &[Style::Bold])
     }
 }
 
@@ -187,7 +188,7 @@ pub(super) fn said(answer: Answer) -> &'static str {
         Answer::Once => "Allowed once.",
         Answer::Always => "Allowed in this session.",
         Answer::No => "Not allowed.",
-        Answer::Nobody => "Refused: nobody could be asked.",
+        Answer::Nobody => "Refused: no person could be asked.",
     }
 }
 

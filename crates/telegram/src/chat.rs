@@ -1,4 +1,4 @@
-//! One chat: what is said in it goes to its session, and what the session does is told in it.
+//! [`Chat`]: one chat: sends its messages to its session, and shows in it what the session does.
 use super::{
     Bot,
     asking::{self, Ask},
@@ -260,7 +260,7 @@ impl Chat {
                 self.end_asks(Some(call), asking::said(*answer));
             }
             Fact::QuestionAnswered { call, answer } => {
-                let answer = answer.as_deref().unwrap_or("nobody could be asked");
+                let answer = answer.as_deref().unwrap_or("no person could be asked");
                 self.end_asks(Some(call), &format!("Answered: {answer}"));
             }
             Fact::ToolEnded { call, .. } => {

@@ -1,4 +1,4 @@
-//! What begins with a `/`: words to the bot itself, not to the model.
+//! [`parsed`]: messages that begin with a `/`: commands for the bot itself, not for the model.
 use super::{
     asking::{Button, keyboard},
     chat::Chat,
@@ -27,10 +27,10 @@ pub(super) const COMMANDS: [(&str, &str); 13] = [
     ("start", "a greeting"),
 ];
 
-/// So many jobs or sessions are listed.
-const LISTED: usize = 8;
+/// Maximum jobs or sessions that are listed.
+const MAX_LISTED: usize = 8;
 
-/// The name and the rest of `/NAME@BOT REST`; nothing where it is none, or one for another bot.
+/// The name and the rest of `/NAME@BOT REST`; `None` if it is not a command, or one for another bot.
 pub(super) fn parsed<'a>(text: &'a str, bot: &str) -> Option<(&'a str, &'a str)> {
     let said = text.trim().strip_prefix('/')?;
     let (name, rest) = said.split_once(char::is_whitespace).unwrap_or((said, ""));
@@ -134,7 +134,7 @@ impl Chat {
             jobs
         });
         let mut text = Rich::default();
-        for (id, standing) in listed.await.unwrap_or_default().into_iter().take(LISTED) {
+        for (id, standing) in listed.await.unwrap_or_default().into_iter().take(MAX_LISTED) {
             let title: String =
                 standing.order.description.lines().next().unwrap_or_default().chars().take(60).collect();
             let progress: String =
@@ -182,7 +182,7 @@ impl Chat {
             sessions.sort_by_key(|session| std::cmp::Reverse(session.last_at));
             sessions
         });
-        let listed: Vec<Summary> = listed.await.unwrap_or_default().into_iter().take(LISTED).collect();
+        let listed: Vec<Summary> = listed.await.unwrap_or_default().into_iter().take(MAX_LISTED).collect();
         if listed.is_empty() {
             return self.outbox.say("There are no conversations in this workspace yet.");
         }

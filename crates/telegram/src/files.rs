@@ -1,4 +1,5 @@
-//! Pictures and files, in and out. What a sender's machine calls a file is told to the model and used for nothing.
+//! [`Prepared`]: pictures and files, in and out. The model reads the file name from the sender's machine; it is used
+//! for nothing else.
 use super::{
     api::{Api, Refusal},
     types,
@@ -21,9 +22,9 @@ use std::{
 const MAX_IN: usize = 20 << 20;
 /// What a bot can send (Bot API, "Sending files").
 const MAX_OUT: u64 = 50 << 20;
-/// Of a file's name so many characters are told.
+/// Maximum characters of a file's name that are shown.
 const MAX_NAME_LENGTH: usize = 100;
-/// A download that fails for want of a connection is tried again after so long.
+/// Waits before another try of a download that failed without a connection.
 const RETRY_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(8)];
 
 /// What messages say to the model.
@@ -45,7 +46,7 @@ pub(super) async fn prepared(api: Api, messages: Vec<Message>, folder: PathBuf) 
         let text = safe::text(&message.text).trim().to_owned();
         match (message.is_forwarded, text.is_empty()) {
             (_, true) => {}
-            (true, false) => words.push(format!("Forwarded, in somebody else's words:\n{text}")),
+            (true, false) => words.push(format!("Forwarded, in the words of another person:\n{text}")),
             (false, false) => words.push(text),
         }
         let Some(file) = &message.file else { continue };

@@ -59,7 +59,7 @@ use updates::Person;
 /// Telegram takes no more than about one message a second in a chat, and twenty a minute in a group (its FAQ for bots).
 const MESSAGE_INTERVAL: Duration = Duration::from_secs(1);
 const GROUP_MESSAGE_INTERVAL: Duration = Duration::from_secs(3);
-/// Where there are so many engines for other models, those that no chat uses go.
+/// Maximum engines for other models; beyond it, those that no chat uses are closed.
 const MAX_ENGINES: usize = 4;
 /// What is left to tell at the end gets this time; the rest is told at the next start.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);

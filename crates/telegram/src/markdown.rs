@@ -1,4 +1,5 @@
-//! What models write, Markdown, as text that Telegram can show: headings and lists become text, tables become code.
+//! [`rich`]: turns Markdown, which models write, into text that Telegram can show: headings and lists become text,
+//! tables become code.
 use super::rich::{Rich, Style};
 use haft_present::safe;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -151,7 +152,7 @@ impl Writer {
         self.is_fresh = true;
     }
 
-    /// At least so many line ends stand before the next text.
+    /// Puts at least this many line ends before the next text.
     fn owe(&mut self, lines: usize) {
         if !self.is_fresh {
             self.gap = self.gap.max(lines);

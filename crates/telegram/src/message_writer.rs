@@ -1,4 +1,5 @@
-//! Writes into one chat: one thing after the other, no faster than Telegram wants it, and nothing twice.
+//! [`MessageWriter`]: writes into one chat: one message after the other, no faster than Telegram allows, and nothing
+//! twice.
 use super::{
     api::{Api, Refusal, Upload},
     asking::Document,
@@ -13,16 +14,16 @@ use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// Where Telegram does not answer, it is asked again after 1, 2, 4 … seconds, and at most so many.
+/// If Telegram does not answer, the request is repeated after 1, 2, 4 … seconds, at most this.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 
-/// A file that fails goes out so often again: it is large, and what comes behind it waits.
+/// Maximum tries for a file that fails: it is large, and later messages wait for it.
 const MAX_FILE_TRIES: u32 = 3;
 
 /// Prints a message for the person who runs the bot.
 pub type Notes = Arc<dyn Fn(String) + Send + Sync>;
 
-/// The one who writes into a chat.
+/// Writes into a chat.
 pub(super) struct MessageWriter {
     pub(super) api: Api,
     pub(super) store: Arc<Store>,
@@ -103,7 +104,7 @@ impl MessageWriter {
         }
     }
 
-    /// What is whole is told once, also where the chat has left the session: into the message that grew, and in further ones.
+    /// Shows finished text once, even if the chat has left the session: in the message that grew, and in further ones.
     async fn deliver(&mut self, session: &str, section: &Section, next: u64) -> Result<(), Refusal> {
         self.shown = Extent::default();
         let pieces = section.text.split(self.rules.limit);

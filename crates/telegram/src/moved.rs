@@ -1,4 +1,4 @@
-//! What an undo or a redo did to files, in words.
+//! [`moved`]: describes what an undo or a redo did to files.
 use haft_core::Change;
 use haft_present::{diff, safe};
 use std::path::PathBuf;

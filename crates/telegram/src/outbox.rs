@@ -1,4 +1,4 @@
-//! Between what happens in a session and what is written into its chat: what is to be told, in order.
+//! [`Outbox`]: holds what is to be shown in a chat, in order, between the session and the writer.
 use super::{
     asking::Document,
     rich::Rich,
@@ -50,7 +50,7 @@ pub(super) enum Next {
     Wait(Option<Instant>),
 }
 
-/// Shared by those who watch a session and the one who writes.
+/// Shared by the tasks that follow a session and the writer.
 pub(super) struct Outbox {
     inner: Mutex<OnDesk>,
     changed: Notify,
@@ -172,7 +172,7 @@ impl Outbox {
     }
 }
 
-/// Whether there is enough that is new.
+/// Whether there is enough new text.
 fn is_due(rules: Rules, shown: Extent, now: Extent) -> bool {
     shown.marks != now.marks || shown.said.abs_diff(now.said) > rules.more_than
 }

@@ -1,4 +1,4 @@
-//! From what people say to prompts: commands, albums, answers to questions, files that are fetched first.
+//! Turns messages into prompts: commands, albums, answers to questions, files that are downloaded first.
 use super::{
     asking::Kind,
     chat::{Chat, Preparing},
@@ -52,7 +52,7 @@ impl Chat {
         }
     }
 
-    /// Words, pictures and files; of anything else it is said that it is none of these.
+    /// Texts, pictures and files; for anything else the bot says that it cannot use it.
     async fn plain(&mut self, message: Message) {
         if let Some(other) = message.other {
             self.forget(&[message.id]);

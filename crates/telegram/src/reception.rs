@@ -1,4 +1,4 @@
-//! Asks Telegram what there is, and gives each chat what is meant for it. Strangers get no further than here.
+//! [`Chats`]: asks Telegram for updates, and passes each to its chat. Messages of strangers are not passed on.
 use super::{
     Bot, Outage, Trouble,
     admission::Stranger,
@@ -91,7 +91,7 @@ impl Chats {
             .map_err(|error| Trouble::State(store.file().to_owned(), error))?;
         if chats.len() < count {
             let gone = count - chats.len();
-            (bot.options.notes)(format!("{gone} chats are forgotten: nobody is in them who may talk"));
+            (bot.options.notes)(format!("{gone} chats are forgotten: none of their members may talk"));
         }
         Ok(chats)
     }
@@ -184,7 +184,7 @@ impl Chats {
         is_addressed
     }
 
-    /// Nothing of what a stranger says is kept, and none of it goes anywhere.
+    /// Answers a stranger. Nothing that a stranger says is kept or passed on.
     fn strange(&mut self, who: &Person, message: &Message) {
         if !message.is_private {
             return;

@@ -1,9 +1,9 @@
-//! Text with styles, as Telegram's HTML, and cut into messages.
+//! [`Rich`]: text with styles, written as Telegram's HTML, and cut into messages.
 //!
 //! Each message is written from its own runs, so that its HTML is whole wherever a text is cut: a block of code that
 //! does not fit ends in one message and begins anew in the next.
 
-/// A message has at most so many UTF-16 units.
+/// Maximum UTF-16 units of a message.
 pub const LIMIT: usize = 4_096;
 
 /// How a run of text looks. A run's styles stand from the outermost to the innermost.

@@ -1,4 +1,4 @@
-//! The session of a chat: opened when it is needed, left, or exchanged for another one.
+//! The session of a chat: opens it on demand, leaves it, or replaces it by another one.
 use super::{
     answers::still_asked,
     chat::{Chat, Open, is_cut_off},
@@ -42,7 +42,8 @@ impl Chat {
         }
     }
 
-    /// The session, opened again where it was closed, made where there is none. The error is for the person.
+    /// Returns the session; opens it again if it was closed, and makes it if it does not exist. The error is for the
+    /// user.
     pub(super) async fn session(&mut self) -> Result<Session, String> {
         if let Some(open) = &self.open {
             return Ok(open.session.clone());
@@ -55,8 +56,8 @@ impl Chat {
         }
     }
 
-    /// One that is open here already, or in another process, or one from the disk; nothing where there is none. The
-    /// error is for the person.
+    /// Returns a session that is open here, or in another process, or stored on disk; `None` if it does not exist. The
+    /// error is for the user.
     async fn found(&mut self, id: &str, model: Option<&str>) -> Result<Option<Found>, String> {
         let is_it = |session: &Session| session.id().0 == id;
         if let Some(session) = self.bot.sessions().await.into_iter().find(is_it) {

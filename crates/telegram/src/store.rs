@@ -1,4 +1,5 @@
-//! What the bot knows when it starts again: who may talk, which session each chat is in, what was handled and told.
+//! [`Store`]: what the bot keeps over a restart: who may talk, which session each chat is in, what was handled and
+//! shown.
 //!
 //! One file for each bot, written whole and put in place of the last one; a lock beside it keeps a second process away.
 use super::{api::Token, updates::Message};
@@ -13,14 +14,14 @@ use std::{
     time::SystemTime,
 };
 
-/// So many updates that were handled are remembered one by one.
+/// Maximum handled updates that are remembered one by one.
 const MAX_REMEMBERED: usize = 500;
 /// After this time without any update Telegram begins to count anew (Bot API, `update_id`), in milliseconds.
 const NEW_COUNT: u64 = 6 * 24 * 3_600 * 1_000;
 
 /// No update has a larger number; Telegram's are far below.
 const MAX_UPDATE_ID: i64 = 1 << 52;
-/// Telegram counts by ones, or begins anew somewhere below this: what lies further ahead is none of its updates.
+/// Telegram counts by ones, or begins anew somewhere below this: an ID further ahead is not one of its updates.
 const MAX_UPDATE_GAP: i64 = 1 << 32;
 
 /// Everything that is kept.

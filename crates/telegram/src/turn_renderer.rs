@@ -1,4 +1,4 @@
-//! What a chat is told of a turn: the words of the model, a line for each call, and how it ended.
+//! [`TurnRenderer`]: what a chat shows of a turn: the text of the model, a line for each call, and how it ended.
 use super::{
     markdown,
     rich::{Rich, Style},
@@ -8,10 +8,10 @@ use haft_engine::Chat;
 use haft_present::{call_order::CallOrder, notes, safe, words::summary};
 use std::collections::HashMap;
 
-/// Of calls that follow each other so many are shown, the last ones.
-const CALLS: usize = 8;
-/// Of what a call is called with so many characters are shown.
-const ABOUT: usize = 60;
+/// Maximum calls in a row that are shown, the last ones.
+const MAX_CALLS: usize = 8;
+/// Maximum characters of a call's summary.
+const MAX_SUMMARY_CHARACTERS: usize = 60;
 
 /// A part of a turn, as far as it has come.
 #[derive(Default)]
@@ -199,10 +199,11 @@ impl TurnRenderer {
                 self.pieces[place..].iter().take_while(|piece| matches!(piece, Piece::Call { .. })).count();
             let is_said = matches!(piece, Piece::Said(_));
             let gap = if is_said || was_said { "\n\n" } else { "\n" };
-            if calls > CALLS {
-                let more = Rich::default().with(&format!("… {} more calls", calls - CALLS), &[Style::Italic]);
+            if calls > MAX_CALLS {
+                let more =
+                    Rich::default().with(&format!("… {} more calls", calls - MAX_CALLS), &[Style::Italic]);
                 whole.block(more, gap);
-                place += calls - CALLS;
+                place += calls - MAX_CALLS;
                 was_said = false;
                 continue;
             }
@@ -232,7 +233,7 @@ fn drawn(piece: &Piece) -> Rich {
 
 fn about(arguments: &serde_json::Value) -> String {
     let about = summary(arguments);
-    match about.char_indices().nth(ABOUT) {
+    match about.char_indices().nth(MAX_SUMMARY_CHARACTERS) {
         Some((at, _)) => format!("{}…", &about[..at]),
         None => about,
     }

@@ -1,4 +1,5 @@
-//! The few types of Telegram's Bot API that Haft sends or reads (<https://core.telegram.org/bots/api>, version 9.2).
+//! [`InlineKeyboardMarkup`] and others: the few types of Telegram's Bot API that Haft sends or reads
+//! (<https://core.telegram.org/bots/api>, version 9.2).
 use serde::{Deserialize, Serialize};
 
 /// Buttons below a message, row by row.

@@ -1,4 +1,4 @@
-//! What Telegram tells, as far as it matters here. Each update is read by itself; what is not understood is left out.
+//! [`Update`]: reads Telegram's updates, as far as Haft uses them. Each is read by itself; an unknown one is skipped.
 use super::types::{Document, PhotoSize};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,7 +42,7 @@ pub(super) struct Message {
     pub(super) answers: Option<(i64, Option<i64>)>,
 }
 
-/// A picture or a document that somebody sent.
+/// A picture or a document of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct File {
     pub(super) id: String,
@@ -128,13 +128,13 @@ fn answered(message: &Value) -> Option<(i64, Option<i64>)> {
     Some((message.get("message_id")?.as_i64()?, from))
 }
 
-/// Bots talk to nobody here.
+/// The sender of a message; `None` for a bot, which may not talk here.
 fn person(from: &Value) -> Option<Person> {
     if from.get("is_bot") == Some(&Value::Bool(true)) {
         return None;
     }
     let word = |name: &str| from.get(name).and_then(Value::as_str);
-    let name = word("username").or_else(|| word("first_name")).unwrap_or("somebody");
+    let name = word("username").or_else(|| word("first_name")).unwrap_or("a person");
     let name = haft_present::safe::text(name).chars().take(64).collect();
     Some(Person { id: from.get("id")?.as_i64()?, name })
 }

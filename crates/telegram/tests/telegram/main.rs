@@ -538,7 +538,7 @@ async fn what_is_no_text_is_told_so_in_a_sentence() {
         _ => None,
     });
     // What somebody else wrote is not a command of the one who forwards it.
-    assert_eq!(prompt.as_deref(), Some("Forwarded, in somebody else's words:\n/new"));
+    assert_eq!(prompt.as_deref(), Some("Forwarded, in the words of another person:\n/new"));
 }
 
 #[tokio::test]
