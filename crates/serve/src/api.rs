@@ -1,4 +1,4 @@
-//! The routes below `/v1` that are Haft's own.
+//! [`Context`]: the routes below `/v1` that are Haft's own.
 pub(crate) mod body;
 pub(crate) mod commands;
 pub(crate) mod jobs;

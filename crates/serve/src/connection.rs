@@ -1,7 +1,7 @@
-//! Connections: how many there may be, and how long one may stand still.
+//! [`Connections`]: limits how many connections there are, and how long one may be idle.
 //!
-//! Who has not shown the token yet is a stranger. There is room for so many; where one more comes, the stranger who came
-//! first goes, so that a client that holds connections open does not keep others out.
+//! A client that has not shown the token yet is a stranger. The number of strangers is limited; for a new one, the
+//! oldest is closed, so that a client that holds connections open does not keep others out.
 use std::{
     collections::VecDeque,
     io,
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 const MAX_STRANGERS: usize = 1_024;
 /// Those who have shown the token.
 const MAX_KNOWN: usize = 4_096;
-/// A reader that takes nothing for so long is given up; events are followed from any place on.
+/// How long a reader may take nothing before its connection is closed; events can be followed from any place on.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The connections of a server.

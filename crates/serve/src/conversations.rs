@@ -1,4 +1,4 @@
-//! Which session a conversation was held in, by all that was said in it.
+//! [`Conversations`]: finds the session of a conversation by everything that was said in it.
 use haft_core::{Seq, SessionId};
 use std::{
     collections::{HashMap, VecDeque},

@@ -1,5 +1,5 @@
-//! Works on jobs: so many at the same time, the oldest first. What is queued stands on disk, so that a server that is
-//! started anew goes on with it.
+//! [`Crew`]: works on a limited number of jobs at the same time, the oldest first. Queued jobs are stored on disk, so
+//! that a restarted server continues with them.
 use crate::{
     hub::Hub,
     parts::{Begun, Problem},

@@ -1,5 +1,5 @@
-//! The description of the API, finished: what OpenAPI 3.1 wants of every response, paths as it writes them, and the header
-//! that every `POST` takes.
+//! [`text`]: completes the description of the API: what OpenAPI 3.1 requires of every response, paths in its notation,
+//! and the header that every `POST` takes.
 use axum::http::StatusCode;
 use utoipa::openapi::{
     ObjectBuilder, OpenApi, RefOr, Required, Type,

@@ -1,4 +1,4 @@
-//! What a client reads where something does not work: `{"error":{"type","message","suggestion"}}`.
+//! [`ApiError`]: the error that a client reads: `{"error":{"type","message","suggestion"}}`.
 use crate::parts::Problem;
 use axum::{
     Json,

@@ -1,5 +1,5 @@
-//! What `/metrics` tells, in Prometheus' text format. The names are a promise; labels have few values, never a name that a
-//! model or a client chose.
+//! [`Figures`]: the metrics at `/metrics`, in Prometheus' text format. The names are stable; labels have few values,
+//! never a name that a model or a client chose.
 use axum::{
     http::{HeaderValue, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
@@ -117,7 +117,7 @@ impl Figures {
 
     /// A request was answered.
     pub(crate) fn answered(&self, method: &axum::http::Method, status: u16, seconds: f64) {
-        let method = if KNOWN.contains(&method.as_str()) { method.as_str() } else { "other" };
+        let method = if KNOWN_METHODS.contains(&method.as_str()) { method.as_str() } else { "other" };
         self.requests.get_or_create(&Answered { method: method.to_owned(), status }).inc();
         self.seconds.observe(seconds);
     }
@@ -182,7 +182,7 @@ impl Drop for Counted {
 }
 
 /// Methods that have a line of their own.
-const KNOWN: [&str; 6] = ["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"];
+const KNOWN_METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"];
 
 /// As journals write it.
 fn word(outcome: Outcome) -> String {

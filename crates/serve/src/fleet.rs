@@ -1,4 +1,5 @@
-//! Jobs of a fleet over HTTP: they stand in its database, and workers on any machine do them. Nothing runs here.
+//! [`Fleet`]: jobs of a fleet over HTTP: its database stores them, and workers on any machine run them. This process
+//! runs none.
 mod figures;
 mod jobs;
 mod sessions;

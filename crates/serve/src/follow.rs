@@ -1,8 +1,8 @@
-//! What happens in a session, as server-sent events: each is a line of `stream-json`, and what is recorded has its place as
-//! the event's ID, so that a client goes on where it stopped.
+//! [`session`] and [`all`]: the events of a session as server-sent events: each is a line of `stream-json`, and a
+//! recorded one has its place as the event's ID, so that a client can resume where it stopped.
 //!
-//! Nothing is kept for a client: what it has not read stands in the journal. Live pieces that a slow one misses are part of
-//! what is recorded later.
+//! The server keeps nothing for a client: what it has not read is in the journal. Live pieces that a slow client misses
+//! are part of what is recorded later.
 use crate::{
     error::{Answer, ApiError},
     figures::{Counted, Figures},

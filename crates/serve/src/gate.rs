@@ -1,5 +1,5 @@
-//! Who is let in. Every request passes here before anything else looks at it: a name of this server, no page of others,
-//! a token, a kind of content that no foreign page can send unasked.
+//! [`Gate`]: checks every request before anything else sees it: a name of this server, no other page's origin, a token,
+//! a content type that no foreign page can send without asking.
 mod bucket;
 mod names;
 mod owners;
@@ -41,7 +41,7 @@ pub(crate) struct Gate {
     wrong: Mutex<Bucket>,
     requests: Mutex<Bucket>,
     figures: Arc<Figures>,
-    /// Who comes in besides, with tokens of their own.
+    /// Owners, who have tokens of their own.
     owners: Option<Owners>,
 }
 

@@ -1,4 +1,4 @@
-//! The sessions that are open, and the way to those that lie on disk.
+//! [`Hub`]: the open sessions, and access to those on disk.
 //!
 //! A session is open while something goes on in it, and for a while after. Then it is closed, and costs nothing but its
 //! file. The next command opens it: opening is replaying. Following does not open a session.

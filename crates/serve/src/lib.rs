@@ -1,22 +1,22 @@
-//! Haft over HTTP: an API over sessions and jobs, a page that shows and steers them, and an endpoint that speaks OpenAI's
-//! words.
+//! Haft over HTTP ([`serve`]): an API for sessions and jobs, a page that shows and controls them, and an endpoint that
+//! is compatible with OpenAI's.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `parts` | what the binary gives in |
-//! | `error` | what a client reads where something does not work |
-//! | `figures` | what `/metrics` tells |
-//! | `gate` | who is let in, before anything else is done |
-//! | `requests` | an `Idempotency-Key`, by which one is done once |
-//! | `hub` | the sessions that are open, and those that lie on disk |
-//! | `follow` | what happens in a session, as server-sent events |
+//! | `parts` | what the binary passes in |
+//! | `error` | the errors that a client reads |
+//! | `figures` | the metrics at `/metrics` |
+//! | `gate` | access control, before anything else is done |
+//! | `requests` | an `Idempotency-Key`, by which a request is carried out once |
+//! | `hub` | the open sessions, and those on disk |
+//! | `follow` | the events of a session, as server-sent events |
 //! | `crew` | works on jobs |
 //! | `api` | the routes below `/v1` |
 //! | `openai` | `/v1/chat/completions` and `/v1/responses` |
 //! | `page` | the page at `/` |
-//! | `router` | all of them, and the description that is made of them |
-//! | `fleet` | jobs of many machines, which nothing here does |
-//! | `server` | connections, and the end of it all |
+//! | `router` | all routes, and the description that is made of them |
+//! | `fleet` | jobs of many machines; this process runs none of them |
+//! | `server` | accepts connections, and shuts down |
 //!
 //! It uses `haft-engine` for sessions and jobs, and `haft-present` for the words and diffs that people see. Begin with
 //! [`serve`] and [`Settings`].

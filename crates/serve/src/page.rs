@@ -1,5 +1,5 @@
-//! The page at `/`: plain modules that are part of the program. It asks for nothing from anywhere else, and runs nothing
-//! that is not in these files.
+//! [`routes`]: the page at `/`: plain modules that are part of the program. It loads nothing from anywhere else, and
+//! runs nothing that is not in these files.
 use axum::{
     Router,
     http::{
@@ -46,7 +46,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types worker";
 
-/// Whether a path is a part of the page, which holds nothing of anybody.
+/// Whether a path is a part of the page, which holds no private data.
 pub(crate) fn is_part(path: &str) -> bool {
     FILES.iter().any(|file| file.path == path)
 }

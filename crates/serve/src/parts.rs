@@ -1,4 +1,4 @@
-//! What the binary gives in: where sessions lie, how an engine is made, who works on jobs.
+//! [`Settings`]: what the binary passes in: where sessions are stored, how an engine is made, what runs jobs.
 use futures::future::BoxFuture;
 use haft_core::{Conclusion, Order, SessionId};
 use haft_engine::{Agent, Engine, Home, Session};
@@ -14,27 +14,27 @@ pub struct Settings {
     /// The folders that are served, links followed; sessions begin in the first one. A session that works elsewhere is
     /// neither shown nor opened.
     pub folders: Vec<PathBuf>,
-    /// Who works where a client names no agent.
+    /// The agent to use if a client names none.
     pub agent: String,
-    /// The model that is asked where a client names none.
+    /// The model to use if a client names none.
     pub model: String,
-    /// The profile that holds where a client names none.
+    /// The profile to use if a client names none.
     pub profile: String,
     /// Makes engines.
     pub open: Open,
     /// Makes jobs, and takes them up.
     pub jobs: Arc<dyn Jobs>,
-    /// So many jobs are worked on at the same time.
+    /// Maximum jobs that run at the same time.
     pub workers: usize,
     /// The session as one document, for people to keep.
     pub export: Export,
     /// What clients send as `Authorization: Bearer`.
     pub token: String,
-    /// Names under which clients reach the server, beside those of this machine.
+    /// Names under which clients reach the server, in addition to those of this machine.
     pub hosts: Vec<String>,
-    /// A session that is idle for so long is closed; the next command opens it.
+    /// How long a session may be idle before it is closed; the next command opens it.
     pub idle: Duration,
-    /// Hears what a person should know.
+    /// Gets messages for the user.
     pub note: Arc<dyn Fn(String) + Send + Sync>,
 }
 

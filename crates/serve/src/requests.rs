@@ -1,4 +1,4 @@
-//! Requests with an `Idempotency-Key`: one that is sent again is answered as before, and done once.
+//! [`Requests`]: requests with an `Idempotency-Key`: a repeated one gets the same answer, and is carried out once.
 //!
 //! A [`Store`] keeps each key with the request that it came with, the ID of what that request makes, and the answer. Where a
 //! crash came between, the handler finds by [`Keyed`] what was done already: the session has that ID, the prompt stands in
@@ -31,11 +31,11 @@ use tokio_util::task::TaskTracker;
 /// The header of draft-ietf-httpapi-idempotency-key-header-07.
 pub(crate) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Says that an answer is one that was given before.
-const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+const REPLAYED_HEADER: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// Characters of a key.
 const MAX_KEY_LENGTH: usize = 255;
-/// So long a key is kept.
-pub(crate) const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a key is kept.
+pub(crate) const KEY_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// Pieces of a stream that wait for a client which reads slowly.
 const STREAM_BUFFER_PIECES: usize = 64;
 /// How long requests with a key may take to keep their answers once the server stops.
@@ -205,7 +205,8 @@ async fn answer(requests: &Requests, request: Request, next: Next) -> Answer<Res
 fn again(RequestAnswer { status, kind, body }: RequestAnswer) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
     let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("application/json"));
-    (status, [(CONTENT_TYPE, kind), (REPLAYED, HeaderValue::from_static("true"))], body).into_response()
+    (status, [(CONTENT_TYPE, kind), (REPLAYED_HEADER, HeaderValue::from_static("true"))], body)
+        .into_response()
 }
 
 /// Of the client by its token, and of its key: two clients may choose the same one.

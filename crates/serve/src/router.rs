@@ -1,4 +1,4 @@
-//! The routes, and the description that is made of them.
+//! [`router`]: the routes, and the description that is made of them.
 use crate::{
     api::{Context, commands, jobs, lists, sessions, undo, uploads, watch},
     crew::Crew,
@@ -87,7 +87,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests) -> Router {
     described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }
 
-/// The routes, a description of them, the page, and what is said where there is none.
+/// The routes, a description of them, the page, and the answer for unknown paths.
 pub(crate) fn described<S: Clone + Send + Sync + 'static>(routes: OpenApiRouter<S>) -> Router<S> {
     let (routes, description) = routes.split_for_parts();
     let described = crate::description::text(description);
@@ -111,7 +111,7 @@ pub(crate) async fn not_so() -> ApiError {
         .suggest("`GET /openapi.json` describes the routes")
 }
 
-/// Whether somebody is at home
+/// Whether the server runs
 ///
 /// Needs no token, and says nothing else.
 #[utoipa::path(get, path = "/healthz", tag = "server", security(()), responses((status = OK, body = inline(Health))))]

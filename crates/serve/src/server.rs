@@ -1,4 +1,4 @@
-//! Connections come in here, and everything ends here.
+//! [`serve`] and [`listen`]: accept connections, and shut down.
 use crate::{
     connection::{Connections, Patient, Peer},
     crew::Crew,

@@ -1,4 +1,5 @@
-//! What requests carry: bodies, names in paths, queries. What is wrong with one is an error like any other.
+//! [`Body`], [`Id`] and [`Asked`]: read what requests carry: bodies, names in paths, queries. Invalid ones get an error
+//! like any other.
 use crate::error::{Answer, ApiError};
 use axum::{
     body::{Bytes, to_bytes},

@@ -1,4 +1,4 @@
-//! What people say to a session, and what they ask of it.
+//! Prompts, answers and commands that clients send to a session.
 use super::{
     Context,
     body::{Body, Id},
@@ -216,7 +216,7 @@ pub(crate) async fn answer(
 pub(crate) struct Told {
     /// The call, as `question_asked` names it
     pub(crate) call: String,
-    /// What the person says; none where nobody can say anything
+    /// What the person says; none if no person can answer
     pub(crate) answer: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Jobs: put down, listed, stopped, taken up again.
+//! Jobs: created, listed, stopped, retried.
 use super::{
     Context,
     body::{Asked, Body, Id, blocking},

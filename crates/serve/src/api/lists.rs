@@ -1,4 +1,4 @@
-//! What there is: agents, tools, models.
+//! Lists of the available agents, tools and models.
 use super::{Context, body::Id};
 use crate::error::{Answer, ApiError, ErrorBody};
 use axum::{Json, extract::State, http::StatusCode};

@@ -1,4 +1,4 @@
-//! Parts of lists.
+//! [`page`]: cuts lists into pages.
 use crate::error::{Answer, ApiError};
 use haft_core::JobStatus;
 use serde::Deserialize;

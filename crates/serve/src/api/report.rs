@@ -1,4 +1,4 @@
-//! What a turn came to.
+//! [`Report`]: the result of a turn.
 use haft_core::{Change, Entry, Fact, Seq, Usage};
 use haft_engine::{Session, TurnReport};
 use serde::Serialize;

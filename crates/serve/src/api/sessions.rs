@@ -1,4 +1,4 @@
-//! Sessions: made, listed, named, copied, written out, deleted.
+//! Sessions: created, listed, renamed, forked, exported, deleted.
 use super::{
     Context,
     body::{Asked, Body, Id, blocking},
@@ -92,7 +92,7 @@ pub(crate) struct SessionDetail {
     permission: Option<String>,
     /// The widest mode that can be chosen; none where it is not open here
     up_to: Option<String>,
-    /// Tokens that its model takes in; none where nobody knows, or it is not open here
+    /// Tokens that its model takes in; none if unknown, or if it is not open here
     window: Option<u64>,
     /// Its last turn did not come to its end: `continue` takes it up
     is_unfinished: bool,

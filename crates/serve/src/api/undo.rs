@@ -1,4 +1,4 @@
-//! Files and conversations put back, and forward again.
+//! Undo and redo of files and conversations.
 use super::{
     Context,
     body::{Body, Id},
@@ -31,9 +31,9 @@ pub(crate) struct Undo {
 pub(crate) struct Moved {
     /// What became of files
     changes: Vec<FileChange>,
-    /// Left alone, since somebody has changed them meanwhile
+    /// Left alone, since they have changed meanwhile
     conflicts: Vec<String>,
-    /// Calls whose changes nobody recorded: what they did stands
+    /// Calls whose changes were not recorded: what they did stands
     untracked: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Pictures that wait for a prompt.
+//! [`Uploads`]: pictures that wait for a prompt.
 use super::{Context, body::whole};
 use crate::{
     error::{Answer, ApiError, ErrorBody},

@@ -1,4 +1,4 @@
-//! Following a session, and seeing what it asks for and what it changed.
+//! Follows a session, and shows what it asks for and what it changed.
 use super::{
     Context,
     body::{Asked, Id, blocking},

@@ -1,4 +1,4 @@
-//! The fleet's part of `/metrics`, read from the database on each request.
+//! [`FleetFigures`]: the fleet's part of `/metrics`, read from the database on each request.
 use super::Context;
 use crate::{error::ApiError, figures::Figures, gate::Asker, router::nothing_here};
 use axum::{
@@ -19,7 +19,7 @@ use std::{
 
 /// Prometheus waits for ten seconds by default.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(4);
-/// A worker that was not heard of for so long, in seconds, is not counted.
+/// Seconds without a sign of life after which a worker is not counted.
 const WORKER_EXPIRY_SECONDS: f64 = 60.0;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]

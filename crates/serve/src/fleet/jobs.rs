@@ -1,4 +1,4 @@
-//! Jobs of a fleet: given, listed, stopped, tried again.
+//! Jobs of a fleet: created, listed, stopped, retried.
 use super::{Context, find, no_job, seen_by, unsure};
 use crate::{
     api::{

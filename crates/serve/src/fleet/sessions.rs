@@ -1,4 +1,4 @@
-//! What goes on in jobs of a fleet, and what people say to them.
+//! Events of a fleet's jobs, and the prompts and answers that clients send to them.
 use super::{Context, find, jobs::WAITING, seen_by, unsure};
 use crate::{
     api::{

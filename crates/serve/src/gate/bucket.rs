@@ -1,4 +1,4 @@
-//! So much at once, and so much a second.
+//! [`Bucket`]: limits a rate: a burst, and an amount per second.
 use std::time::Instant;
 
 /// Holds what may still be taken.

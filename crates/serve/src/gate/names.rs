@@ -1,4 +1,5 @@
-//! The names of this server. A foreign page that has made its own name lead here (DNS rebinding) is known by that name.
+//! [`Names`]: the names of this server. A foreign page whose own name leads here (DNS rebinding) is recognized by that
+//! name.
 use axum::http::{HeaderValue, Uri};
 use std::net::{IpAddr, SocketAddr};
 
@@ -35,7 +36,7 @@ impl Names {
         is_same || host_of(authority).is_some_and(|name| self.more.contains(&name))
     }
 
-    /// An address is no name that anybody could have made lead here.
+    /// Whether this is a name: an IP address cannot be a foreign name that leads here.
     fn is_name(&self, name: &str) -> bool {
         if name == "localhost" || self.more.iter().any(|more| more == name) {
             return true;

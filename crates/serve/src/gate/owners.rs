@@ -1,4 +1,4 @@
-//! Owners of jobs, known by tokens that stand in the database of their fleet.
+//! [`Owners`]: owners of jobs, known by their tokens in the database of the fleet.
 use super::{Bucket, Refusal, take};
 use haft_fleet::{Database, Owner, owner_of};
 use sha2::{Digest, Sha256};
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// So long a token is known without asking again: so long, too, one lets in that was replaced.
+/// How long a token is cached; a replaced one is accepted for that long.
 const TOKEN_CACHE_TIME: Duration = Duration::from_secs(10);
 /// Unknown tokens that are looked for at once, and how many come back a second.
 const LOOKUP_BURST: f64 = 100.0;

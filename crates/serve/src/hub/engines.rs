@@ -1,4 +1,4 @@
-//! The engines: one for all sessions that work in the same folder with the same model and profile.
+//! [`Engines`]: one engine for all sessions that work in the same folder with the same model and profile.
 use crate::{
     error::Answer,
     parts::{Open, Wanted},
@@ -67,7 +67,7 @@ impl Engines {
             .min()
     }
 
-    /// Lets go of those that have had no session for so long, and of the servers that they started; says how many.
+    /// Closes engines that had no session for at least `idle`, and the servers that they started; returns how many.
     pub(super) async fn close_unused(&self, idle: Duration) -> usize {
         let now = Instant::now();
         let mut unused = Vec::new();

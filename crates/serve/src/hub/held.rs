@@ -1,4 +1,4 @@
-//! The open sessions, and since when each has been idle.
+//! [`Held`]: the open sessions, and since when each has been idle.
 use super::now::{Now, State};
 use haft_core::{Seq, SessionId};
 use haft_engine::Session;

@@ -1,4 +1,4 @@
-//! The model and the profile that a client names. A name is passed on; a path counts only below a folder that is served.
+//! The model and the profile that a client names. A name is passed on; a path is accepted only below a served folder.
 use super::{Hub, Known};
 use crate::{
     error::{Answer, ApiError},

@@ -1,4 +1,4 @@
-//! How a session stands, folded from what is recorded.
+//! [`Now`]: the state of a session, folded from its journal.
 use haft_core::{Entry, Fact};
 use serde::Serialize;
 use std::fmt;

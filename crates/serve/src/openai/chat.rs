@@ -1,4 +1,4 @@
-//! `POST /v1/chat/completions`.
+//! [`completions`] (`POST /v1/chat/completions`): answers in the form of chat completions.
 use super::{
     messages::{Said, no_tools},
     teller::{Teller, Told},

@@ -1,4 +1,4 @@
-//! What a client sends, read into what was said before and what is said now.
+//! [`Said`]: reads the messages of a client into what was said before and the new prompt.
 use crate::{
     conversations::Key,
     error::{Answer, ApiError},

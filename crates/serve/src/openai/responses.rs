@@ -1,4 +1,5 @@
-//! `POST /v1/responses`. A call of the agent is an item of the kind `mcp_call`: one that ran on the server.
+//! [`create`] (`POST /v1/responses`): answers in the form of responses. A call of the agent is an item of the kind
+//! `mcp_call`: one that ran on the server.
 mod items;
 
 use super::{

@@ -1,4 +1,4 @@
-//! What happens in a turn, as a client of OpenAI's would hear it: words, thoughts, calls.
+//! [`Teller`]: turns the events of a turn into what a client of OpenAI's expects: text, thoughts, calls.
 use haft_core::{CallId, Event, Fact, Part, ToolCall, ToolResult, Update, text_of};
 use serde_json::Value;
 

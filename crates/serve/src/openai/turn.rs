@@ -1,4 +1,4 @@
-//! The session and the turn that a request is.
+//! [`Attended`]: the session and the turn of a request.
 use super::messages::Said;
 use crate::{
     api::{Context, body::blocking, lists::no_model, sessions::agent_of},

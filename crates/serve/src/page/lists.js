@@ -10,7 +10,7 @@ const JOBS = 20
 const STATES = { working: 'working', asking: 'asks you', idle: '', elsewhere: 'open elsewhere' }
 
 export class Lists {
-  /** `isFleet`: there are jobs alone, and nobody tells when they change. */
+  /** `isFleet`: there are only jobs, and no event says when they change. */
   constructor(place, { open, failed, isFleet }) {
     Object.assign(this, { open, failed, isFleet, rows: new Map() })
     this.sessions = el('ul')

@@ -8,7 +8,7 @@ import { blocks, settled } from './markdown.js'
 
 const OUTCOMES = {
   finished: 'Done', interrupted: 'Interrupted', failed: 'Failed', round_limit: 'All rounds are used up', budget: 'The budget is used up',
-  repeating: 'Ended: the model repeated itself', refused: 'Ended: nobody allowed it', unproven: 'Done, but not all claims are shown',
+  repeating: 'Ended: the model repeated itself', refused: 'Ended: a call was not allowed', unproven: 'Done, but not all claims are shown',
 }
 /** Characters that a running call shows of what it says. */
 const TAIL = 8000
@@ -288,7 +288,7 @@ export class SessionView {
   async move(way) {
     const { changes, conflicts, untracked } = await call('POST', `/v1/sessions/${this.id}/${way}`, {})
     const parts = [`${changes.length} files ${way === 'undo' ? 'restored' : 'changed again'}`]
-    if (conflicts.length) parts.push(`left alone, since somebody changed them: ${conflicts.join(', ')}`)
+    if (conflicts.length) parts.push(`left alone, since they were changed meanwhile: ${conflicts.join(', ')}`)
     if (untracked) parts.push(`${untracked} calls were not tracked, so what they did stands`)
     say(parts.join('; '))
     await this.refresh()
@@ -441,11 +441,11 @@ const TOLD = {
   },
   approval_answered({ answer }) {
     if (answer === 'no') this.note('You said no.')
-    else if (answer === 'nobody') this.note('Nobody was there to allow it.')
+    else if (answer === 'nobody') this.note('No person could be asked to allow it.')
     this.stands('working')
   },
   question_answered({ answer }) {
-    this.note(answer === null ? 'Nobody answered.' : `You answered: ${answer}`)
+    this.note(answer === null ? 'No answer.' : `You answered: ${answer}`)
     this.stands('working')
   },
   turn_ended({ seq, outcome, rounds, usage, cost_usd: usd }) {

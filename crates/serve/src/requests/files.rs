@@ -1,6 +1,6 @@
-//! Keys of requests in a folder, a file each, locked while its request is at work: by this server or another one of the
-//! same home.
-use super::{Found, KEPT, Keeper};
+//! [`Files`]: keys of requests in a folder, a file each, locked while its request runs, against this server and others
+//! of the same home.
+use super::{Found, KEY_LIFETIME, Keeper};
 use crate::{
     api::body::blocking,
     error::{Answer, ApiError},
@@ -127,7 +127,7 @@ fn take(path: &Path) -> io::Result<Option<Taken>> {
 
 fn is_old(about: &fs::Metadata) -> bool {
     let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-    modified.elapsed().is_ok_and(|passed| passed > KEPT)
+    modified.elapsed().is_ok_and(|passed| passed > KEY_LIFETIME)
 }
 
 fn remove_old(folder: &Path) {

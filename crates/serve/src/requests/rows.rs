@@ -1,6 +1,6 @@
-//! Keys of requests in the database of a fleet. A request may come to two servers at the same time: both do it, as one whose
-//! second time does nothing, and give the answer that was kept first.
-use super::{Found, KEPT, Keeper};
+//! [`Row`]: keys of requests in the database of a fleet. A request may reach two servers at the same time: both run it,
+//! since running it a second time does nothing, and return the answer that was stored first.
+use super::{Found, KEY_LIFETIME, Keeper};
 use crate::error::Answer;
 use haft_engine::new_session_id;
 use haft_fleet::{Database, RequestAnswer, answer_request, begin_request};
@@ -13,7 +13,7 @@ pub(super) struct Row {
 
 pub(super) async fn find(database: &Database, name: &str, request: &str) -> Answer<Found> {
     let new = new_session_id();
-    let first = begin_request(database, name, (request, &new), KEPT).await?;
+    let first = begin_request(database, name, (request, &new), KEY_LIFETIME).await?;
     if first.request != request {
         return Ok(Found::Other);
     }

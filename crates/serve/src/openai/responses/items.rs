@@ -1,4 +1,4 @@
-//! The items of a response, and the events that tell of them.
+//! [`Items`]: the items of a response, and the events about them.
 use crate::openai::teller::Told;
 use serde_json::{Value, json};
 
