@@ -1,4 +1,5 @@
-//! Tools of MCP servers: programs and services of other people (MCP: Model Context Protocol), over the official SDK.
+//! [`Mcp`]: the tools of MCP servers: programs and services of other people (MCP: Model Context Protocol), over the
+//! official SDK.
 //!
 //! Servers are data ([`McpServer`]). None is started before a session's first round asks for tools; one that dies is
 //! started again with the next call. The effects of its tools are unknown: each is a command to the policy, unless the person

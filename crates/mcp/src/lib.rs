@@ -1,4 +1,4 @@
-//! MCP (Model Context Protocol), over the official SDK (`rmcp`), which is named nowhere else.
+//! MCP (Model Context Protocol), over the official SDK (`rmcp`), which no other crate uses.
 //!
 //! [`client`] brings the tools of other people's servers into a session: begin with [`client::Mcp`], a source of tools as
 //! `haft-core` defines it. It starts programs with `haft-sandbox` and reaches addresses with `haft-http`.

@@ -1,4 +1,5 @@
-//! Haft for other programs, over MCP (Model Context Protocol): agents as tools, and our own tools by choice.
+//! [`HaftServer`]: Haft for other programs, over MCP (Model Context Protocol): agents as tools, and Haft's own tools by
+//! choice.
 //!
 //! A call is a turn in a session of its own, so it is journaled and can be undone like any other. What happens is told
 //! as progress, a cancelled call is interrupted, and what needs a person is asked through the client (elicitation);

@@ -1,4 +1,4 @@
-//! What a server says while it works, brought to who waits for it.
+//! [`Calls`]: passes what a server sends while it works to the call that waits for it.
 #![expect(
     deprecated,
     reason = "servers of all revisions in use still ask for roots and log; 2026-07-28 only announces the end of both"
@@ -33,7 +33,7 @@ pub(crate) struct Call {
     ctx: ToolContext,
     /// The server gave a sign of life.
     sign: Notify,
-    /// So many questions are with the person.
+    /// Number of questions that wait for the person.
     questions: AtomicUsize,
     /// Cancelled when the caller no longer waits for the answer.
     ended: CancellationToken,
@@ -53,8 +53,8 @@ impl Calls {
         Entered { calls: self, call }
     }
 
-    /// The one call there is. A server does not say which call it means, and another person's conversation is none of
-    /// its business.
+    /// The only running call. A server does not say which call it means, and must not read another person's
+    /// conversation.
     fn only(&self) -> Option<Arc<Call>> {
         match self.lock().as_slice() {
             [only] => Some(only.clone()),
@@ -81,7 +81,7 @@ impl Drop for Entered<'_> {
 }
 
 impl Call {
-    /// Returns when the server said nothing for so long. While a person thinks, time stands still.
+    /// Returns once the server sent nothing for `limit`. The time in which a person thinks does not count.
     pub(crate) async fn is_silent_for(&self, limit: Duration) {
         while timeout(limit, self.sign.notified()).await.is_ok() || self.questions.load(Ordering::Relaxed) > 0
         {

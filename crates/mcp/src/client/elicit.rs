@@ -1,4 +1,4 @@
-//! What a server wants to know from the person: a form, asked field by field.
+//! [`answer`]: asks the person for the fields of a form that a server sent.
 use haft_core::{Person, Question};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};

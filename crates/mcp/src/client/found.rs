@@ -1,4 +1,4 @@
-//! Which tools each session has found with `tool_search`.
+//! [`Found`]: which tools each session has found with `tool_search`.
 use haft_core::SessionId;
 use std::{
     collections::{BTreeSet, HashMap},

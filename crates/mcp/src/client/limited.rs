@@ -1,4 +1,4 @@
-//! Limits the length of a message on a server's standard output.
+//! [`Limited`]: limits the length of a message on a server's standard output.
 //!
 //! The SDK drops a longer message and keeps waiting for it, and so would the caller. Here the connection ends instead,
 //! so that the call ends, too.
@@ -14,7 +14,7 @@ use std::{
 use tokio::io::{AsyncRead, ReadBuf};
 
 /// Bytes of a message, its end included: what the SDK reads at most (rmcp 3.9, `DEFAULT_MAX_LINE_LENGTH`).
-pub(super) const LONGEST: usize = 16 << 20;
+pub(super) const MAX_MESSAGE: usize = 16 << 20;
 
 /// A stream of lines that ends with an error where one is too long.
 pub(super) struct Limited<R> {
@@ -54,7 +54,7 @@ impl<R> Limited<R> {
         let overflows = parts.any(|part| {
             let length = self.line + part.len();
             self.line = if part.ends_with(b"\n") { 0 } else { length };
-            length > LONGEST
+            length > MAX_MESSAGE
         });
         self.state.is_inside_line.store(self.line > 0, Ordering::Relaxed);
         overflows
@@ -83,7 +83,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Limited<R> {
 }
 
 fn too_long() -> io::Error {
-    io::Error::other(format!("a message has more than {} MB", LONGEST >> 20))
+    io::Error::other(format!("a message has more than {} MB", MAX_MESSAGE >> 20))
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
 
     #[tokio::test]
     async fn lines_pass_until_one_is_too_long() {
-        let fits = "x".repeat(LONGEST - 1) + "\n";
+        let fits = "x".repeat(MAX_MESSAGE - 1) + "\n";
         let table =
             [(fits.repeat(2), true), (format!("a\n{fits}b"), true), (format!("{fits}x{fits}"), false)];
         for (text, passes) in table {

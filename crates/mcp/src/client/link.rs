@@ -1,4 +1,4 @@
-//! The connection to a server that runs.
+//! [`Link`]: the connection to a running server.
 use super::{
     calls::{Calls, Client},
     limited::{Limited, LineState},
@@ -79,7 +79,7 @@ struct Running {
 
 /// How long a program that was given up may take to say why.
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_millis(200);
-/// Of standard error so many bytes are kept.
+/// Maximum bytes of standard error that are kept.
 const MAX_LAST_WORDS_BYTES: usize = 1_000;
 
 impl Link {

@@ -1,4 +1,4 @@
-//! All tools of all servers: their names, and which of them models are told of.
+//! [`Listing`]: all tools of all servers: their names, and which of them are described to models.
 use super::{found::Found, search::ToolSearch, server::Server, tool::RemoteTool};
 use haft_core::{AnyTool, Registry, SessionId, ToolSpec, clip};
 use rmcp::model::Tool;

@@ -1,4 +1,4 @@
-//! What a server answered, as a model reads it.
+//! [`output`]: turns the result of a server into what a model reads.
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_core::picture::{LARGEST, media_type};
 use haft_core::{Image, ToolError, ToolErrorKind, ToolOutput, clip};
@@ -35,7 +35,7 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
 /// Bytes of structured content that are kept beside the text: like the text of a result.
 const MAX_DETAILS: usize = 50_000;
 
-/// What is too long is told by its beginning: half an object is none.
+/// Shows the beginning of what is too long: half an object is not an object.
 fn clipped(details: Value) -> Value {
     let text = details.to_string();
     if text.len() <= MAX_DETAILS {
@@ -71,7 +71,7 @@ fn told(block: ContentBlock) -> Reported {
     }
 }
 
-/// A vendor refuses the whole conversation for one picture that is none, so its content counts, not what it is called.
+/// A vendor refuses the whole conversation for one invalid picture, so its content counts, not its declared type.
 fn picture(data: String, mime: &str, what: &str) -> Reported {
     let content = BASE64_STANDARD.decode(&data).unwrap_or_default();
     match media_type(&content) {

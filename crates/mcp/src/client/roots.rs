@@ -1,14 +1,14 @@
-//! The workspace, as servers ask for it.
+//! [`Roots`]: answers servers that ask for the workspace.
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until, timeout_at},
 };
 
-/// A server that wants to know the workspace asks for it so soon after the greeting.
-const ASKS: Duration = Duration::from_millis(300);
-/// So long a server may take to heed the answer.
-const HEEDS: Duration = Duration::from_millis(100);
+/// How soon after the greeting a server asks for the workspace, if it does.
+const REQUEST_TIMEOUT: Duration = Duration::from_millis(300);
+/// How long a server may take to use the answer.
+const UPDATE_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// When a server was told the workspace. All clones are one.
 #[derive(Clone)]
@@ -27,10 +27,10 @@ impl Roots {
     /// what it was told, and a call that comes before would be refused.
     pub(crate) async fn settled(&self, greeted: Instant) {
         let mut told = self.0.subscribe();
-        let told = timeout_at(greeted + ASKS, told.wait_for(Option::is_some)).await;
+        let told = timeout_at(greeted + REQUEST_TIMEOUT, told.wait_for(Option::is_some)).await;
         let told = told.ok().and_then(Result::ok).and_then(|told| *told);
         if let Some(told) = told {
-            sleep_until(told + HEEDS).await;
+            sleep_until(told + UPDATE_TIMEOUT).await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `tool_search`: finds the tools that are too many to be told of.
+//! [`ToolSearch`] (`tool_search`): finds tools that are too many to be described to the model.
 use super::{found::Found, tool::RemoteTool};
 use futures::future::BoxFuture;
 use haft_core::{AnyTool, Clip, Effect, Keep, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolSpec};

@@ -1,7 +1,7 @@
 //! [`Server`]: one MCP server, started when a call first needs it, and again after it died.
 use super::{
     calls::{Calls, Client},
-    limited::LONGEST,
+    limited::MAX_MESSAGE,
     link::{Link, LinkError},
     roots::Roots,
     settings::McpServer,
@@ -21,7 +21,7 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// A list that goes on after so many pages, or has more tools, is cut off.
+/// Maximum pages and tools of a server's list; the rest is cut off.
 const MAX_PAGES: usize = 50;
 const MAX_TOOLS: usize = 1_000;
 
@@ -176,7 +176,7 @@ impl Server {
                     .hint("what it did is unknown; look before you call it again")
             }
             _ if link.has_overflowed() => {
-                let most = LONGEST >> 20;
+                let most = MAX_MESSAGE >> 20;
                 let message = format!(
                     "lost the MCP server `{name}` in the middle of `{tool}`: it sent a message of more than {most} MB"
                 );
@@ -195,7 +195,7 @@ impl Server {
         }
     }
 
-    /// The connection, made anew where there is none that works.
+    /// Returns the connection; connects again if there is none that works.
     async fn link(&self) -> Result<Arc<Link>, LinkError> {
         let mut link = self.link.lock().await;
         if let Some(link) = link.as_ref().filter(|link| link.is_up()) {

@@ -1,4 +1,4 @@
-//! Which servers there are, as data.
+//! [`McpServer`] and [`McpSettings`]: the configured servers.
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -71,7 +71,7 @@ pub struct McpSettings {
     pub workspace: PathBuf,
     /// What every program gets.
     pub environment: Arc<[(String, String)]>,
-    /// Definitions may take so many tokens. Those of the dearest servers are found by search where they take more.
+    /// Maximum tokens for definitions. Beyond it, tools of the servers with the most tokens are found by search.
     pub budget: usize,
     /// Hears what a person should know: a server that does not start.
     pub on_note: Arc<dyn Fn(String) + Send + Sync>,

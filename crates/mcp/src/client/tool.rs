@@ -1,4 +1,4 @@
-//! A tool of a server, as one of ours.
+//! [`RemoteTool`]: makes a tool of a server usable as one of Haft's.
 use super::server::Server;
 use futures::future::BoxFuture;
 use haft_core::{AnyTool, Effect, Examples, ToolContext, ToolError, ToolOutput, ToolSpec};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::{path::Path, sync::Arc};
 
-/// Vendors take names of at most so many letters, digits, `_` and `-`.
+/// Maximum length of a name: vendors take only that many letters, digits, `_` and `-`.
 const MAX_NAME_LENGTH: usize = 64;
 
 /// A tool of a server.

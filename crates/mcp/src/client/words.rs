@@ -1,4 +1,4 @@
-//! What the SDK says of a server, in words for people and models: its own name types of Rust.
+//! [`of_greeting`] and [`of_request`]: rewrite errors of the SDK for people and models: the SDK names types of Rust.
 use rmcp::{
     service::{ClientInitializeError, ServiceError},
     transport::{DynamicTransportError, streamable_http_client::StreamableHttpError},

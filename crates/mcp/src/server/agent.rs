@@ -1,4 +1,4 @@
-//! An agent as a tool: each call is a session of its own.
+//! [`AgentTool`]: an agent as a tool: each call is a session of its own.
 use super::{Offer, client::Client, follow::follow};
 use futures::future::BoxFuture;
 use haft_core::{Change, Command, Outcome, Part};

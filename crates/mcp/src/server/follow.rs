@@ -1,4 +1,4 @@
-//! Runs a turn for an MCP client: reports progress, and asks the person through the client.
+//! [`follow`]: runs a turn for an MCP client: reports progress, and asks the person through the client.
 use super::client::{Answered, Client};
 use futures::StreamExt;
 use haft_core::{Answer, Command, Entry, Event, Fact, Question, Update};

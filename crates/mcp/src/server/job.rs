@@ -1,4 +1,4 @@
-//! An agent's jobs as a tool: each call is a job, with its evidence.
+//! [`JobTool`]: an agent's jobs as a tool: each call is a job, with its evidence.
 use super::{
     Offer,
     agent::{failed, object},
@@ -17,7 +17,7 @@ use std::{
     sync::Arc,
 };
 
-/// Makes a job of a description; an error says why there is none.
+/// Makes a job of a description; an error says why it cannot.
 pub type Begin = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Begun, String>> + Send + Sync>;
 
 /// A job that can be worked on.

@@ -1,4 +1,4 @@
-//! A tool of Haft itself: a call goes the whole way, as a model's would.
+//! [`OwnTool`]: a tool of Haft itself: a call takes the same path as a model's call.
 use super::{
     Offer,
     agent::{Open, failed, object},

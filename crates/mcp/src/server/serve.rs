@@ -1,4 +1,4 @@
-//! The ways to reach an MCP server: standard streams, or HTTP on this machine.
+//! [`over_stdio`] and [`over_http`]: serve MCP over standard streams, or over HTTP on this machine.
 use anyhow::{Context, ensure};
 use axum::{
     Router,
