@@ -1,4 +1,4 @@
-//! A question to the person at the terminal: may this call do what it wants?
+//! [`ask`]: asks the person at the terminal whether a call may do what it wants.
 use crate::{asking::Asking, diffs::Diffs};
 use haft_core::{Answer, Command, Fact, Part};
 use haft_engine::Session;

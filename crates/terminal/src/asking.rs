@@ -1,4 +1,4 @@
-//! One question to the person at the terminal, withdrawn when its answer is no longer needed.
+//! [`Asking`]: one question to the person at the terminal, withdrawn when its answer is no longer needed.
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,

@@ -1,4 +1,4 @@
-//! A conversation line by line, without a full screen: what a pipe, a dumb terminal or a screen reader can follow.
+//! [`run`]: a conversation line by line, without a full screen, for pipes, dumb terminals and screen readers.
 mod panels;
 mod reader;
 
@@ -18,7 +18,7 @@ use std::{
     sync::Arc,
 };
 
-/// Talks until the person leaves: `exit`, or the end of the input.
+/// Talks until the person leaves: `exit`, or the end of the input.
 pub async fn run(
     host: Host,
     opened: Opened,

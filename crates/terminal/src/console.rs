@@ -1,4 +1,4 @@
-//! What a person can say to the front-end itself: `/NAME`, the same words on the screen and line by line.
+//! [`Order`]: commands to the front-end itself: `/NAME`, the same on the screen and line by line.
 use haft_core::{Command, schema::nearest};
 use serde_json::json;
 

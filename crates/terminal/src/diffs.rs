@@ -1,4 +1,4 @@
-//! Prints diffs line by line: in colors on a terminal, otherwise as plain text.
+//! [`Diffs`]: prints diffs line by line: in colors on a terminal, otherwise as plain text.
 use crate::paint::{
     diff::{DiffPainter, Room},
     look::Look,

@@ -1,4 +1,4 @@
-//! The exit code of a program that ran a turn.
+//! [`Exit`]: the exit code of a program that ran a turn.
 use haft_core::Outcome;
 
 /// How a program that ran a turn exits.

@@ -1,4 +1,4 @@
-//! The conversation as a file.
+//! [`write`]: writes the conversation to a file.
 use std::{
     fs::File,
     io::Write,

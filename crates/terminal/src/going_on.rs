@@ -1,4 +1,4 @@
-//! Whether a turn that has used up its rounds goes on: a person is asked.
+//! [`is_wanted`]: asks the person whether a turn that has used up its rounds continues.
 use crate::{asking::Asking, signals::Interrupts};
 use haft_core::LastTurn;
 use haft_engine::Session;

@@ -1,4 +1,5 @@
-//! What a person typed before, over all conversations: a file with one JSON string a line.
+//! [`load`] and [`append`]: the lines that a person typed before, over all conversations: a file with one JSON string
+//! per line.
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},

@@ -1,4 +1,4 @@
-//! What a front-end that people sit at needs from the program around it.
+//! [`Host`]: what an interactive front-end needs from the program around it.
 use crate::Pictures;
 use futures::future::BoxFuture;
 use haft_core::Entry;

@@ -1,4 +1,4 @@
-//! How far the embedded model is loaded, for the progress bar.
+//! [`bar`]: how far the embedded model is loaded, for the progress bar.
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// In percent; 100 if no model is loading.

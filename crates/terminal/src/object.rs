@@ -1,4 +1,4 @@
-//! The object that a script reads of a turn.
+//! [`object`]: the JSON object that a script reads about a turn.
 use haft_core::Change;
 use haft_engine::{CallReport, Session, TurnReport};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Output of commands that is too long for a result, and lies in a file of the session.
+//! [`whole`]: reads the output of commands that is too long for a result and is stored in a file of the session.
 use haft_core::{OUTPUT_FILE, ToolResult};
 use serde_json::Value;
 use std::{

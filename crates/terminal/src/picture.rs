@@ -1,4 +1,4 @@
-//! A picture from a file, for a model that can see.
+//! [`read`]: reads a picture from a file, for a model that can see.
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use haft_core::Image;
 use std::path::Path;

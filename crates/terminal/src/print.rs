@@ -1,4 +1,4 @@
-//! One prompt in; the reply, one object or all events out.
+//! [`turn`]: runs one prompt, and prints the reply, one object or all events.
 use crate::{
     Diffs, Exit, going_on,
     object::object,
@@ -36,7 +36,7 @@ pub enum Output {
     Activity,
 }
 
-/// How a turn is shown, and whether anybody can be asked.
+/// How a turn is shown, and whether a person can be asked.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What is printed on standard output.

@@ -1,4 +1,4 @@
-//! A question of a tool to the person at the terminal.
+//! [`ask`]: asks the person at the terminal a question of a tool.
 use crate::asking::Asking;
 use haft_core::{CallId, Command, Question};
 use haft_engine::Session;

@@ -1,4 +1,4 @@
-//! The open questions of a session, asked one after the other at the terminal.
+//! [`Questions`]: the open questions of a session, asked one after the other at the terminal.
 use crate::{approval, asking::Asking, diffs::Diffs, question};
 use haft_core::{Entry, Event, Fact, Seq};
 use haft_engine::Session;

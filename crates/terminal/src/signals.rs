@@ -1,4 +1,4 @@
-//! Interrupts from outside: SIGINT, SIGTERM, and SIGHUP where the terminal goes away.
+//! [`Interrupts`]: SIGINT, SIGTERM, and SIGHUP when the terminal goes away.
 use haft_sandbox::appears;
 use std::{
     future::Future,

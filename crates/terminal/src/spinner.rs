@@ -1,4 +1,4 @@
-//! A sign of life on a terminal while nothing else is shown.
+//! [`Spinner`]: shows activity on a terminal while there is nothing else to show.
 use crate::loading;
 use std::{
     io::Write,

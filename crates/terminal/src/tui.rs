@@ -1,4 +1,5 @@
-//! The conversation in a terminal: what is finished belongs to the terminal's scrollback, what goes on is drawn below.
+//! [`run`]: the conversation in a terminal: finished parts belong to the terminal's scrollback, running ones are drawn
+//! below.
 //!
 //! It draws what changed, at most sixty times a second, and nothing while nothing happens.
 mod app;

@@ -1,4 +1,4 @@
-//! Waits, after a single prompt, for the commands that it left running, before they end with the process.
+//! [`Waiting`]: after a single prompt, waits for the commands that it left running, before they end with the process.
 use haft_core::{Entry, Fact, Outcome, Running, Seq};
 use haft_engine::{Session, TurnReport};
 use haft_present::{cursor::next, safe};

@@ -1,4 +1,4 @@
-//! What the screen shows in panels, line by line.
+//! [`show`]: prints the screen's panels line by line.
 use super::note;
 use crate::{console::Order, export, host::Host};
 use haft_core::{Event, Fact};
@@ -38,7 +38,7 @@ fn filling(engine: &Engine, session: &Session) -> anyhow::Result<()> {
     filling.parts.iter().try_for_each(|(name, size)| note(&format!("  {name:<14} {size:>9} tokens")))?;
     match filling.free() {
         Some(free) => note(&format!("  {:<14} {free:>9} tokens", "free")),
-        None => note("  (nobody knows how much the model takes in)"),
+        None => note("  (how much the model takes in is unknown)"),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Lines that a person types: with editing, completion and history on a terminal, as they come from a pipe.
+//! [`Reader`]: reads the lines that a person types: with editing, completion and history on a terminal, as they come
+//! from a pipe.
 use crate::{console, history, host::Host};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::{

@@ -1,4 +1,4 @@
-//! Styled lines as what a terminal reads (ECMA-48, `SGR` and `EL`).
+//! [`paint`]: writes styled lines as a terminal reads them (ECMA-48, `SGR` and `EL`).
 use ratatui::{
     style::{Color, Modifier, Style},
     text::Line,

@@ -1,4 +1,5 @@
-//! Changes to files in colors: numbers of lines, what was added and removed on a ground of its own, code highlighted.
+//! [`DiffPainter`]: draws changes to files in colors: line numbers, a background for added and removed lines, code
+//! highlighted.
 use super::{
     ansi,
     highlight::highlight_in,
@@ -17,7 +18,7 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     most: usize,
-    /// So many lines that are removed are shown all the same.
+    /// How many removed lines are shown in any case.
     removed: usize,
     /// A line takes one row, with what differs in it.
     is_tight: bool,
@@ -50,7 +51,7 @@ impl Room {
     }
 }
 
-/// Draws diffs in so many columns.
+/// Draws diffs in `columns` columns.
 pub(crate) struct DiffPainter<'a> {
     pub(crate) columns: usize,
     pub(crate) look: &'a Look,

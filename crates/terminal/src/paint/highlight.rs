@@ -1,4 +1,4 @@
-//! Code in colors.
+//! [`highlight`]: code in colors.
 use super::look::Look;
 use ratatui::{
     style::{Color, Modifier, Style},

@@ -1,4 +1,4 @@
-//! Colors: what each thing looks like, and what the terminal can show.
+//! [`Look`]: the colors of everything, and what the terminal can show.
 use ratatui::style::{Color, Modifier, Style};
 use two_face::theme::EmbeddedThemeName as Code;
 

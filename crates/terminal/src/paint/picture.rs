@@ -1,4 +1,4 @@
-//! Pictures in the middle of text, where the terminal can show them.
+//! [`Pictures`]: shows pictures inside text, if the terminal can.
 use super::sixel;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use haft_core::Image;
@@ -21,7 +21,7 @@ pub enum Pictures {
 
 /// Columns and rows that a picture takes at most.
 const MAX_CELLS: (usize, usize) = (60, 20);
-/// A cell of a terminal is about so many pixels wide and high.
+/// Approximate width and height of a terminal cell in pixels.
 const CELL_PIXELS: (usize, usize) = (10, 20);
 /// Of one escape sequence of kitty, in bytes.
 const MAX_SEQUENCE_BYTES: usize = 4096;
@@ -49,7 +49,7 @@ impl Pictures {
         }
     }
 
-    /// What shows `image` in so many columns; nothing where the terminal cannot, or its data is not what it should be.
+    /// The sequence that shows `image` in `columns` columns; `None` if the terminal cannot, or if the data is invalid.
     pub(crate) fn sequence(self, image: &Image, columns: usize) -> Option<String> {
         let bytes = STANDARD.decode(&image.data).ok()?;
         let (columns, rows) = cells(&bytes, columns);

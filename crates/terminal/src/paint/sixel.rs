@@ -1,4 +1,4 @@
-//! Pictures as sixels: rows of six pixels, one color after the other (DEC STD 070, chapter 9).
+//! [`sequence`]: pictures as sixels: rows of six pixels, one color after the other (DEC STD 070, chapter 9).
 use std::{fmt::Write, io::Cursor};
 
 /// Levels of red, green and blue; 216 colors fit the 256 that every such terminal has.
@@ -15,7 +15,7 @@ struct Pixels {
     data: Vec<u8>,
 }
 
-/// What draws a PNG in so many pixels; nothing where it cannot be read.
+/// The sequence that draws a PNG in this many pixels; `None` if it cannot be read.
 pub(super) fn sequence(png: &[u8], (wide, high): (usize, usize)) -> Option<String> {
     let pixels = read(png)?;
     let colors: Vec<Option<usize>> = (0..high)

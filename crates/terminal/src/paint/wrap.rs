@@ -1,4 +1,4 @@
-//! Styled text laid out in rows of a given width.
+//! [`wrap`]: lays out styled text in rows of a given width.
 use ratatui::{
     style::Style,
     text::{Line, Span},
@@ -43,7 +43,7 @@ pub(crate) fn wrap(spans: &[Span<'_>], width: usize) -> Vec<Vec<Span<'static>>> 
     if rows.is_empty() { vec![Vec::new()] } else { rows }
 }
 
-/// So many columns of `spans` from the column `from` on, with `…` where something is missing.
+/// `width` columns of `spans` from the column `from` on, with `…` where something is missing.
 pub(crate) fn window(spans: &[Span<'_>], from: usize, width: usize) -> Vec<Span<'static>> {
     let cells: Vec<Cell<'_>> = spans.iter().flat_map(cells).collect();
     let mut column = 0;

@@ -1,4 +1,4 @@
-//! What is on the screen, and what happens to it.
+//! [`App`]: the state of the screen, and its reaction to events and keys.
 use super::{
     blocks::Painter,
     choice::{Answering, Pick, Popup},
@@ -198,7 +198,7 @@ impl App {
         self.painted_in(Room::SCROLLS, draw)
     }
 
-    /// The same with so much room for each diff.
+    /// The same with `room` for each diff.
     pub(super) fn painted_in<T>(&self, room: Room, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
         let session = self.session.clone();
         let files_of = move |changes: &[Change]| {

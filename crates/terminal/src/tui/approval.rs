@@ -1,4 +1,4 @@
-//! A call that asks: what it would do, the question, its three answers, and the keys for them.
+//! The approval of a call: what it would do, the question, its three answers, and the keys for them.
 use super::{
     app::App,
     choice::Answering,
@@ -124,8 +124,8 @@ impl App {
         }
     }
 
-    /// As much of a diff as fits in so many rows. Where not all lines do whole, each takes one row, so that both sides of
-    /// a change are seen.
+    /// As much of a diff as fits in `rows` rows. If whole lines do not fit, each takes one row, so that both sides of a
+    /// change are seen.
     fn diff_in(&self, changes: &[Change], rows: usize) -> Vec<Line<'static>> {
         let drawn = |room: Room| {
             self.painted_in(room, |painter| painter.diffs().files(&(painter.files_of)(changes), painter.room))

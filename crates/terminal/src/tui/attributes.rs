@@ -1,4 +1,4 @@
-//! What a terminal says of itself.
+//! [`pictures`]: asks a terminal what it supports.
 use crate::Pictures;
 use crossterm::{
     event,

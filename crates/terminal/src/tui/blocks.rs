@@ -1,4 +1,4 @@
-//! Blocks of a session as lines of the screen.
+//! [`Painter`]: draws blocks of a session as lines of the screen.
 use super::{
     look::Look,
     markdown::{self, plain},

@@ -1,4 +1,5 @@
-//! What is offered to choose from: a list that takes the keyboard, or one above the word that is being typed.
+//! [`Popup`] and [`Pick`]: lists to choose from: one that takes the keyboard, or one above the word that is being
+//! typed.
 use super::list::List;
 
 /// A list that takes the keyboard.
@@ -38,7 +39,7 @@ pub(super) enum What {
 }
 
 impl What {
-    /// What a person reads where there is none.
+    /// The text if the list is empty.
     pub(super) fn nothing(self) -> &'static str {
         match self {
             Self::Session => "there is no other session in this directory",

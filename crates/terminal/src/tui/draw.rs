@@ -1,4 +1,4 @@
-//! The live lines: what still goes on, what is asked, what is being typed.
+//! Draws the live lines: what is running, what is asked, what is being typed.
 use super::{
     app::App,
     blocks::{dollars, tokens, two_ends},

@@ -1,4 +1,4 @@
-//! What is typed, in an editor of the person's own.
+//! [`edit`]: opens the typed text in the user's own editor.
 use super::app::App;
 use crate::host::Host;
 use std::{
@@ -27,7 +27,7 @@ impl App {
     }
 }
 
-/// `text` as the editor leaves it. The error says why there is none.
+/// Returns `text` as the editor leaves it. The error says why it cannot.
 pub(super) async fn edit(host: &Host, text: String) -> Result<String, String> {
     let editor = host.editor.clone().unwrap_or_default();
     let failed = |why: String| format!("cannot edit the prompt with `{editor}`: {why}");

@@ -1,4 +1,4 @@
-//! The files of the workspace, for `@NAME`.
+//! [`of`]: lists the files of the workspace, for `@NAME`.
 use super::list::Item;
 use ignore::WalkBuilder;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the person is typing: several lines, long pastes folded, pictures beside it.
+//! [`Input`]: the text that the person is typing: several lines, long pastes folded, pictures beside it.
 use super::{look::Look, wrap::one_row};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{

@@ -1,4 +1,4 @@
-//! What keys mean.
+//! The meaning of keys.
 use super::{app::App, choice::What, page::Page};
 use crate::console;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

@@ -1,4 +1,4 @@
-//! A list that something is chosen from.
+//! [`List`]: a list to choose from.
 use super::{look::Look, wrap::one_row};
 use haft_present::safe;
 use nucleo_matcher::{

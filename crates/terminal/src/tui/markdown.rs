@@ -1,4 +1,4 @@
-//! Markdown laid out for a screen.
+//! [`lines`]: Markdown laid out for a screen.
 mod table;
 
 use super::{

@@ -1,4 +1,5 @@
-//! Questions before there is a conversation: a choice of one line among some, and a line that is not shown.
+//! [`choose`] and [`secret`]: questions before a conversation starts: a choice of one line, and a line that is not
+//! shown.
 use super::{
     list::{Item, List},
     look::Look,

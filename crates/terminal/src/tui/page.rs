@@ -1,4 +1,4 @@
-//! A text that fills the screen until the person has read it.
+//! [`Page`]: a text that fills the screen until the person has read it.
 use super::{look::Look, wrap::width};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};

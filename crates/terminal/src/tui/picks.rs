@@ -1,4 +1,4 @@
-//! What can be chosen: sessions, models, agents, themes, prompts to go back to, work beside the conversation.
+//! The lists to choose from: sessions, models, agents, themes, earlier prompts, background work.
 use super::{
     app::{App, Done},
     choice::{Pick, Popup, What},

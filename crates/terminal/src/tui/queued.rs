@@ -1,4 +1,4 @@
-//! Prompts that wait for the next request.
+//! [`waiting`]: shows prompts that wait for the next request.
 use haft_core::{Entry, Fact, text_of, waiting_prompts};
 use std::{collections::VecDeque, sync::Arc};
 

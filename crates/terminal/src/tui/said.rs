@@ -1,4 +1,4 @@
-//! What is typed, said or done.
+//! Carries out what is typed.
 use super::{
     app::App,
     blocks::{dollars, tokens},

@@ -1,5 +1,5 @@
-//! The lower end of the terminal: finished lines go above it and belong to the terminal's own scrollback, a few live
-//! lines stay and are redrawn where they changed.
+//! [`Screen`]: the lower end of the terminal: finished lines go above it and belong to the terminal's own scrollback, a
+//! few live lines stay and are redrawn where they changed.
 //!
 //! The cursor moves only relative to its position, so the terminal need not be asked for that.
 use super::{ansi::paint, wrap::one_row};

@@ -1,4 +1,4 @@
-//! A session on the screen, from what it has so far.
+//! Shows a session on the screen, starting from its history.
 use super::{app::App, queued::waiting, wrap::one_row};
 use crate::host::Opened;
 use futures::StreamExt;

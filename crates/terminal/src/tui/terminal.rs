@@ -1,4 +1,4 @@
-//! The terminal taken and given back as it was, however the program ends.
+//! [`Terminal`]: takes the terminal, and restores it however the program ends.
 use crossterm::{
     event::{
         DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange,

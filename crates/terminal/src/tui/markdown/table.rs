@@ -1,4 +1,4 @@
-//! A table with its columns side by side.
+//! [`Table`]: a table with its columns side by side.
 use super::super::{look::Look, wrap::wrap};
 use ratatui::text::{Line, Span};
 
