@@ -1,4 +1,4 @@
-//! What an editor shows of a call while it runs and afterwards.
+//! [`Call`]: what an editor shows of a call while it runs and afterwards.
 use super::{
     folder::Folder,
     kinds::Looks,
@@ -13,10 +13,10 @@ use haft_engine::Session;
 use haft_present::safe;
 use serde_json::{Value, json};
 
-/// Of a running call's output the last so many bytes are shown.
+/// Maximum bytes of a running call's output that are shown, the last ones.
 const MAX_OUTPUT_BYTES: usize = 4_000;
 
-/// Of a result so many bytes are shown; the model and the journal have all of it.
+/// Maximum bytes of a result that are shown; the model and the journal have all of it.
 const MAX_RESULT_BYTES: usize = 16_000;
 
 /// A content or a value of more bytes than this is not sent.

@@ -1,4 +1,4 @@
-//! The editor at the other end: what it is told, and what it is asked.
+//! [`Editor`]: sends updates and questions to the editor.
 use super::{
     sdk::{
         Client, ConnectionTo, ErrorCode, FileSystemCapabilities, ReadTextFileRequest,

@@ -1,4 +1,4 @@
-//! Files as the editor has them: what is not saved yet counts.
+//! Files as the editor has them, including unsaved changes.
 //!
 //! A *buffer* is the text of a file in the editor. Where it differs from the disk, a call that reads or writes the file
 //! finds the buffer's text in its view. Changes are settled by having the editor write them, so that its buffer and the

@@ -1,4 +1,4 @@
-//! The folder of a session. The editor may know it by another path than the one it really has.
+//! [`Folder`]: the folder of a session. The editor may know it by another path than its real one.
 use super::sdk::{Error, wrong};
 use std::path::{Path, PathBuf};
 

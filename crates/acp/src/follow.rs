@@ -1,5 +1,5 @@
-//! Follows an open session: tells what happens, asks what a person must decide, and answers prompts at the end of
-//! their turns.
+//! [`Follower`]: follows an open session: sends its events, asks what a person must decide, and answers prompts at the
+//! end of their turns.
 use super::{
     calls::{diffs, fenced_as_is, text},
     client::{Editor, Picked},

@@ -1,4 +1,4 @@
-//! What a connection has: the sessions that are open in the editor, and the way to more of them.
+//! [`Host`]: the sessions of a connection that are open in the editor, and how to open more.
 use super::{
     Opened, Server, Settings, Transport, Wanted,
     client::Editor,

@@ -1,4 +1,4 @@
-//! What an editor shows of a call before it runs: its kind, a title, the places it touches.
+//! [`Looks`]: what an editor shows of a call before it runs: its kind, a title, the files that it touches.
 use super::{
     folder::Folder,
     sdk::{ToolCallLocation, ToolKind},

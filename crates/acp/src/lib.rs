@@ -1,5 +1,5 @@
-//! Haft in an editor, over ACP (Agent Client Protocol, wire version 1): the editor starts the program and talks to it
-//! over its standard streams.
+//! Haft in an editor ([`over_streams`]), over ACP (Agent Client Protocol, wire version 1): the editor starts the
+//! program and talks to it over its standard streams.
 //!
 //! A conversation of the editor is a session; its workspace is the folder that the editor names, with an engine of its
 //! own. All events of the session are sent as updates, whichever client caused them; what needs a person is asked through the
@@ -52,7 +52,7 @@ pub type Note = Arc<dyn Fn(String) + Send + Sync>;
 pub struct Wanted {
     /// The folder to work in: absolute, and there.
     pub workspace: PathBuf,
-    /// MCP servers whose tools the session may call, besides the person's own.
+    /// MCP servers whose tools the session may call, in addition to the user's own.
     pub servers: Vec<Server>,
     /// Puts the editor's files in front of those on disk: the engine's stages must be what this makes of them.
     pub stages: Box<dyn FnOnce(Stages) -> Stages + Send>,

@@ -1,10 +1,10 @@
-//! Permission modes as the editor lists them.
+//! [`of`]: permission modes as the editor lists them.
 use super::sdk::{Error, SessionMode, SessionModeState, wrong};
 use haft_core::Mode;
 use haft_engine::Session;
 
 /// From the strictest to the widest: the mode, its name for people, what it means.
-const ALL: [(Mode, &str, &str); 4] = [
+const ALL_MODES: [(Mode, &str, &str); 4] = [
     (Mode::ReadOnly, "Read only", "Nothing but reading in the workspace"),
     (Mode::Ask, "Ask", "Every effect is asked for"),
     (Mode::AcceptEdits, "Accept edits", "Files of the workspace are written without asking"),
@@ -13,7 +13,7 @@ const ALL: [(Mode, &str, &str); 4] = [
 
 /// The mode that holds, and those that may be chosen.
 pub(super) fn of(session: &Session) -> SessionModeState {
-    let allowed = ALL.into_iter().filter(|(mode, ..)| *mode <= session.ceiling());
+    let allowed = ALL_MODES.into_iter().filter(|(mode, ..)| *mode <= session.ceiling());
     let modes =
         allowed.map(|(mode, name, means)| SessionMode::new(mode.name(), name).description(means.to_owned()));
     SessionModeState::new(session.mode().name(), modes.collect())

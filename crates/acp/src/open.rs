@@ -1,4 +1,4 @@
-//! A session that is open in the editor.
+//! [`OpenSession`]: a session that is open in the editor.
 use super::{
     Expand, SlashCommand,
     folder::Folder,

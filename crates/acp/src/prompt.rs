@@ -1,4 +1,4 @@
-//! What a person said in the editor, as parts of a message.
+//! [`parts`]: turns a prompt from the editor into the parts of a message.
 use super::{
     folder::Folder,
     sdk::{ContentBlock, EmbeddedResourceResource, Error, wrong},

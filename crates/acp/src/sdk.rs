@@ -1,4 +1,4 @@
-//! The words of the protocol, from its official library. Beside this file only `serve` names that.
+//! The protocol's types, from its official library. Only this file and `serve` name that library.
 pub(super) use agent_client_protocol::{
     Agent, Channel, Client, Error, ErrorCode, RawJsonRpcMessage, TransportFrame,
     schema::ProtocolVersion,

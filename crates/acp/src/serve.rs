@@ -1,4 +1,4 @@
-//! The methods of the protocol.
+//! [`over_streams`]: answers the methods of the protocol.
 use super::{
     Settings,
     host::{Again, Host, LAST_WORDS},
@@ -101,8 +101,8 @@ fn opening(host: Arc<Host>) -> Builder<Agent, impl HandleDispatchFrom<Client>> {
         )
 }
 
-/// Besides `agent`'s, the methods for sessions that are there. A prompt is taken in before the next message is looked at,
-/// so that a cancel finds it.
+/// The methods for open sessions, in addition to those of `agent`. A prompt is accepted before the next message is
+/// read, so that a cancel finds it.
 fn working(
     host: Arc<Host>,
     agent: Builder<Agent, impl HandleDispatchFrom<Client>>,

@@ -1,4 +1,4 @@
-//! A session's events in the words of the protocol.
+//! [`Teller`]: translates a session's events into the protocol.
 use super::{
     calls::{self, Call},
     folder::Folder,
@@ -11,7 +11,7 @@ use haft_present::{notes, safe};
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
 
-/// One piece of text is at most so many bytes.
+/// Maximum bytes of one piece of text.
 const MAX_TEXT_BYTES: usize = 16_000;
 
 /// What was told of a session so far.
@@ -32,7 +32,7 @@ pub(super) struct Teller {
 #[derive(Default)]
 struct Stream {
     heard: String,
-    /// Of `heard` so many bytes are shown.
+    /// How many bytes of `heard` are shown.
     shown: usize,
     /// What was shown and then taken back, until what comes in its place differs.
     stale: Option<String>,

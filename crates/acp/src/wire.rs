@@ -1,4 +1,5 @@
-//! Lines of JSON between the protocol's library and two streams, with a count of the updates that wait to be written.
+//! [`carry`] and [`Flow`]: carry lines of JSON between the protocol's library and two streams, and count the updates
+//! that wait to be written.
 use super::sdk::{Channel, Error, RawJsonRpcMessage, TransportFrame, worded};
 use futures::{
     StreamExt,
@@ -21,10 +22,10 @@ const MAX_WAITING_UPDATES: usize = 64;
 /// A message longer than this, in bytes, is passed over: a prompt with some pictures has a tenth of it.
 const MAX_MESSAGE_BYTES: u64 = 32 << 20;
 
-/// So long an answer waits until what was written before it is read.
+/// How long an answer waits until the output written before it is read.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// So many bytes of memory are kept from one message to the next.
+/// Bytes of memory that are kept from one message to the next.
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
 /// How many updates wait to be written. An editor that reads slowly must not fill our memory.

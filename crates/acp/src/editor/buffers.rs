@@ -1,4 +1,4 @@
-//! The way from blocking code to the editor's files.
+//! [`Buffers`]: reads and writes the editor's files from blocking code.
 use super::form::{is_alike, with_form_of};
 use crate::{
     Note,

@@ -1,4 +1,4 @@
-//! Line ends and byte order marks: editors keep them beside the text, files in it.
+//! [`with_form_of`]: line ends and byte order marks: editors keep them beside the text, files in it.
 
 const MARK: char = '\u{feff}';
 

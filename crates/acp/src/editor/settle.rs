@@ -1,4 +1,4 @@
-//! Making changes real through the editor.
+//! [`settle`]: settles changes through the editor.
 use super::{EditorStage, buffers::Buffer};
 use haft_core::{Change, Effect, FileState};
 use std::{

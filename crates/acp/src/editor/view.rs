@@ -1,4 +1,4 @@
-//! A view in which unsaved texts stand in place of the files on disk.
+//! [`open`]: opens a view in which unsaved texts replace the files on disk.
 use super::{EditorStage, buffers::Buffer};
 use haft_core::{Bulk, Change, Confinement, Effect, How, Stage, View};
 use std::{
