@@ -60,7 +60,7 @@ fn print(hash: u64, byte: u8) -> u64 {
 pub(super) enum Refusal {
     /// Nothing came back, or the server is in trouble: it may work later.
     Unreachable(String),
-    /// Not before so much time has passed.
+    /// Retry only after this time.
     Wait(Duration),
     /// It will not work, in Telegram's own words.
     Refused {

@@ -23,7 +23,7 @@ use tokio::{
 const TYPING_INTERVAL: Duration = Duration::from_secs(4);
 /// A prompt does not wait longer for "typing".
 const TYPING_TIMEOUT: Duration = Duration::from_secs(1);
-/// That edited messages are not read is told so often at most.
+/// Shortest time between two notes that edited messages are not read.
 const EDIT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What reaches a chat.

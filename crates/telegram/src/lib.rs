@@ -96,7 +96,7 @@ pub struct Options {
 /// Why the bot does not run.
 #[derive(Debug)]
 pub enum Trouble {
-    /// The address is none.
+    /// The address is invalid.
     Address(String),
     /// Telegram does not know the token; its own words.
     Token(String),

@@ -123,7 +123,7 @@ impl Outbox {
         outbox.is_running && !outbox.is_asking && !is_paused
     }
 
-    /// What the writer does now, who has shown as much as `shown`, and edited at `last`.
+    /// What the writer does next, which has shown as much as `shown`, and edited at `last`.
     pub(super) fn next(&self, rules: Rules, shown: Extent, last: Option<Instant>) -> Next {
         let mut outbox = self.lock();
         outbox.is_writing = false;

@@ -34,7 +34,7 @@ pub(super) struct State {
     at: u64,
     /// Of the last updates those that were handled.
     handled: BTreeSet<i64>,
-    /// Who has been let in with a code.
+    /// The people whom a code let in.
     pub(super) users: Vec<User>,
     /// By the chat's number.
     pub(super) chats: BTreeMap<i64, ChatState>,
