@@ -34,7 +34,7 @@ pub(crate) struct Connections {
     known: Arc<AtomicUsize>,
 }
 
-/// Who is at the other end of a connection. All clones are one.
+/// The client at the other end of a connection. Clones share one state.
 #[derive(Clone)]
 pub(crate) struct Peer(Arc<Inner>);
 

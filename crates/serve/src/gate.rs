@@ -33,7 +33,7 @@ const WRONG_TOKENS: f64 = 20.0;
 const REQUESTS: f64 = 4_000.0;
 const REQUESTS_A_SECOND: f64 = 2_000.0;
 
-/// Decides who is let in.
+/// Decides which requests are let in.
 pub(crate) struct Gate {
     /// SHA-256 of the token: comparing it tells nothing about the token itself.
     token: [u8; 32],

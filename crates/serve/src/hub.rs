@@ -57,7 +57,7 @@ struct Inner {
 pub(crate) struct News {
     /// Which.
     pub(crate) session: SessionId,
-    /// How it stands; none where it is gone.
+    /// Its state; `None` if the session is gone.
     pub(crate) state: Option<State>,
 }
 

@@ -52,7 +52,7 @@ impl JobsWanted {
 /// The one of this name.
 ///
 /// # Errors
-/// Fails where there is none.
+/// Fails if there is none.
 pub(crate) fn one_of<T: Copy + ToString>(name: &str, all: &[T]) -> Answer<T> {
     let found = all.iter().find(|one| one.to_string() == name);
     found.copied().ok_or_else(|| {

@@ -14,7 +14,7 @@ const TOKEN_CACHE_TIME: Duration = Duration::from_secs(10);
 const LOOKUP_BURST: f64 = 100.0;
 const LOOKUPS_PER_SECOND: f64 = 20.0;
 
-/// Who has which token.
+/// The owners of tokens.
 pub(super) struct Owners {
     database: Database,
     known: Mutex<HashMap<[u8; 32], (Owner, Instant)>>,

@@ -93,7 +93,7 @@ impl Said {
         Ok(())
     }
 
-    /// What tells this beginning of a conversation from others; none where nothing was said before.
+    /// What distinguishes this beginning of a conversation from others; `None` if nothing was said before.
     pub(super) fn before_key(&self) -> Option<Key> {
         (!self.before.is_empty()).then(|| key(&self.instructions, self.before.iter()))
     }
