@@ -3,7 +3,7 @@ use haft_core::{Person, Question};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
 
-/// A field that is answered with something else so often is taken for a no.
+/// Maximum invalid answers to a field; after that the answer counts as no.
 const MAX_TRIES: usize = 3;
 
 /// Asks `person` each field. An empty answer takes what the server proposes.
