@@ -12,7 +12,7 @@ const MAX_READ_BYTES: u64 = 256 << 10;
 /// What is longer was pasted, and is not typed again.
 const MAX_ENTRY_LENGTH: usize = 10_000;
 
-/// The last entries, the oldest first; none where there is no file.
+/// The last entries, the oldest first; empty if there is no file.
 pub fn load(path: &Path) -> Vec<String> {
     let text = end_of(path).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()

@@ -12,7 +12,7 @@ pub struct Host {
     pub open: Open,
     /// Models that can be asked, as `VENDOR/MODEL`, with a few words about each.
     pub models: Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>,
-    /// The levels of reasoning effort that a model takes, from the least to the most; none where it takes no effort.
+    /// The levels of reasoning effort that a model takes, from the least to the most; empty if it takes none.
     pub efforts: Efforts,
     /// As `models`, with all models of vendors that have a key and of servers on this machine, once they have said.
     pub live_models: Ask<(String, String)>,

@@ -94,7 +94,7 @@ impl Look {
         self.theme == Theme::Plain || self.depth == Depth::None
     }
 
-    /// Colors of code; none where nothing is colored.
+    /// Colors of code; `None` if nothing is colored.
     pub(crate) fn code_theme(&self) -> Option<Code> {
         match (self.is_plain(), self.theme, self.depth) {
             (true, ..) => None,

@@ -59,7 +59,7 @@ fn read(png: &[u8]) -> Option<Pixels> {
     Some(Pixels { wide: frame.width as usize, high: frame.height as usize, data })
 }
 
-/// The color of a pixel of the picture in its new size; none where one sees through it.
+/// The color of a pixel of the picture in its new size; `None` if it is transparent.
 fn color(pixels: &Pixels, (x, y): (usize, usize), (wide, high): (usize, usize)) -> Option<usize> {
     let span = |at: usize, new: usize, old: usize| {
         let from = at * old / new;

@@ -36,7 +36,7 @@ struct Writer {
     spans: Vec<Span<'static>>,
     styles: Vec<Style>,
     leads: Vec<Lead>,
-    /// The number of the next item of each open list; none where it has dots.
+    /// The number of the next item of each open list; `None` for a list with dots.
     lists: Vec<Option<u64>>,
     links: Vec<(String, usize)>,
     code: Option<(String, String)>,
