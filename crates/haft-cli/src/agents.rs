@@ -63,7 +63,7 @@ fn bad(known: &FoundAgent, why: String) -> Failure {
     Failure::usage(format!("cannot use the agent in `{file}`: {why}"))
 }
 
-/// The Markdown files of a folder, by name; none where there is no folder.
+/// The Markdown files of a folder, by name; empty if the folder does not exist.
 fn read_folder(folder: &Path, within: Option<&Path>) -> Result<Vec<FoundAgent>, Failure> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> =

@@ -93,8 +93,8 @@ fn policy() -> String {
     )
 }
 
-/// Of a prompt so much stands in lists and in the title.
-const HEADING: usize = 80;
+/// Maximum length of a prompt in lists and in the title.
+const MAX_HEADING: usize = 80;
 
 fn first_words(turns: &[Turn]) -> String {
     let first = turns.iter().find_map(|turn| turn.prompt.as_ref());
@@ -104,7 +104,7 @@ fn first_words(turns: &[Turn]) -> String {
 fn heading(prompt: &[Part]) -> String {
     let text = text_of(prompt);
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("(a picture)").trim();
-    let short: String = line.chars().take(HEADING).collect();
+    let short: String = line.chars().take(MAX_HEADING).collect();
     if short.len() < line.len() { short + "…" } else { short }
 }
 

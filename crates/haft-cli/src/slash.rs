@@ -40,7 +40,7 @@ pub(crate) struct Header {
 pub(crate) struct Expanded {
     /// What is said to the model.
     pub(crate) prompt: String,
-    /// Who is to work, if the command says so.
+    /// The agent to use, if the command names one.
     pub(crate) agent: Option<String>,
     /// Whom to ask, if the command says so.
     pub(crate) model: Option<String>,

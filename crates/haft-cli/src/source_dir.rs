@@ -9,7 +9,7 @@ use std::{
 pub(crate) struct SourceDir {
     /// Where it lies.
     pub(crate) folder: PathBuf,
-    /// Nothing outside of this is read; none where the person vouches for it.
+    /// Nothing outside of this is read; `None` if the user vouches for the folder.
     pub(crate) within: Option<PathBuf>,
 }
 

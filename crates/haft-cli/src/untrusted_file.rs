@@ -8,7 +8,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Tells a person what was left out, and why.
 pub(crate) type Warn<'a> = &'a dyn Fn(String);
 
-/// The text of a file; none where there is no such file, or where it cannot be read, which `warn` is told.
+/// The text of a file; `None` if it does not exist or cannot be read, which `warn` reports.
 pub(crate) fn text(path: &Path, within: Option<&Path>, warn: Warn<'_>) -> Option<String> {
     match read(path, within) {
         Ok(text) => Some(text),

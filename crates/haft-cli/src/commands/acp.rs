@@ -68,7 +68,7 @@ fn listed(template: &Template) -> SlashCommand {
     SlashCommand { name: template.name.clone(), description }
 }
 
-/// Who works in a session and who is asked is settled when it begins.
+/// The agent and the model of a session are chosen when it starts.
 fn expand(known: &[Template], prompt: &str) -> Result<String, Failure> {
     match slash::expand(known, prompt, "haft commands list")? {
         Expanded { prompt, agent: None, model: None } => Ok(prompt),

@@ -20,8 +20,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// So often a job is begun before it is left to people.
-const ATTEMPTS: i32 = 5;
+/// Maximum attempts at a job before it is left to people.
+const MAX_ATTEMPTS: i32 = 5;
 
 /// Carries out one of them.
 pub(crate) async fn fleet(context: &CliContext, command: Fleet) -> Result<Exit, Failure> {
@@ -101,7 +101,7 @@ pub(crate) fn new_job(
         repository: None,
         base: None,
         priority: 0,
-        max_attempts: ATTEMPTS,
+        max_attempts: MAX_ATTEMPTS,
         model: assemble::NO_MODEL.to_owned(),
         profile: "default".to_owned(),
     })

@@ -42,7 +42,7 @@ pub(crate) async fn run(context: &CliContext, words: &[String], turn: &TurnArgs)
     start(context, turn, Command::Prompt { parts, channel: None }).await
 }
 
-/// One turn of what is piped in alone; none where nothing is.
+/// Runs one turn of piped input alone; `None` if there is no input.
 pub(crate) async fn piped(context: &CliContext, turn: &TurnArgs) -> Result<Option<Exit>, Failure> {
     let Some(text) = input::piped(turn.quiet)? else { return Ok(None) };
     let command = Command::Prompt { parts: vec![Part::text(text)], channel: None };

@@ -71,7 +71,7 @@ fn over(widths: &[usize], columns: Option<usize>) -> usize {
     columns.map_or(0, |columns| all.saturating_sub(columns))
 }
 
-/// Leaves so much of each ID as tells it from the others; commands take that, too.
+/// Leaves as much of each ID as distinguishes it from the others; commands accept that, too.
 fn shorten_ids<const COLUMNS: usize>(rows: &mut [[String; COLUMNS]]) {
     let split = |row: &[String; COLUMNS]| {
         let end = row[0].find(BELOW).map_or(0, |at| at + BELOW.len());

@@ -169,7 +169,7 @@ fn said(failure: &Failure) -> String {
     format!("{}{hint}", failure.message)
 }
 
-/// What a line of a conversation stands for. Who works in it and who is asked is settled when it begins.
+/// Expands a line of a conversation. The agent and the model are chosen when the conversation starts.
 fn in_conversation(known: &[Template], line: &str) -> Result<String, Failure> {
     match slash::expand(known, line, "/help")? {
         Expanded { prompt, agent: None, model: None } => Ok(prompt),

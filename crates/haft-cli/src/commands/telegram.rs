@@ -85,7 +85,7 @@ fn engines(context: &CliContext, turn: &TurnArgs) -> Engines {
     })
 }
 
-/// Who works in a chat and who is asked is settled when its conversation begins.
+/// The agent and the model of a chat are chosen when its conversation starts.
 fn expand(known: &[Template], line: &str) -> Result<String, String> {
     match slash::expand(known, line, "/help") {
         Ok(Expanded { prompt, agent: None, model: None }) => Ok(prompt),

@@ -21,7 +21,7 @@ impl fmt::Debug for KeptKeys {
 }
 
 impl KeptKeys {
-    /// Those in the file `path`; none where there is no such file.
+    /// Reads the keys in the file `path`; none if the file does not exist.
     pub(crate) fn load(path: &Path) -> Result<Self, ConfigError> {
         let bytes = match untrusted_file::bytes(path) {
             Ok(bytes) => bytes,

@@ -8,7 +8,7 @@ use haft::{
 /// Of a longer diff the beginning is shown.
 const MAX_LINES: usize = 2_000;
 
-/// Gives the content of a recorded state; none where it is not kept any more.
+/// Returns the content of a recorded state; `None` if it is not kept any more.
 pub(super) type Contents<'a> = &'a dyn Fn(&FileState) -> Option<Vec<u8>>;
 
 /// A change as a figure with its path, how many lines came and went, and the lines.

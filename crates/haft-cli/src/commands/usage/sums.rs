@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) tokens: u64,
     #[serde(flatten)]
     pub(super) usage: Usage,
-    /// Of what has a price; none where nothing has.
+    /// The cost of what has a price; `None` if nothing has.
     pub(super) cost_usd: Option<f64>,
     /// Tokens whose price is not known.
     pub(super) unpriced_tokens: u64,
