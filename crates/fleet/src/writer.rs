@@ -266,10 +266,14 @@ impl Task {
         statement: &str,
         parameters: Parameters<'_>,
     ) -> Result<Vec<tokio_postgres::Row>, FleetError> {
+        let lost = || FleetError::Lost(self.lease.job.0.clone());
         tokio::select! {
             biased;
-            answered = self.database.query_until(|| !self.lease.lasts(), action, statement, parameters) => answered,
-            () = self.lease.lost() => Err(FleetError::Lost(self.lease.job.0.clone())),
+            answered = self.database.query_until(|| !self.lease.lasts(), action, statement, parameters) => {
+                // A server that could not be reached until the lease ended: the lease is what is lost.
+                answered.map_err(|error| if error.is_passing() && !self.lease.lasts() { lost() } else { error })
+            }
+            () = self.lease.lost() => Err(lost()),
         }
     }
 }
