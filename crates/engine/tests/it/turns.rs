@@ -612,7 +612,7 @@ async fn a_tool_asks_the_person() {
     let place = Place::new();
     let ask = calls(&[("ask", json!({"question": "Which?", "choices": ["red", "blue"]}))]);
     for (answer, expected) in
-        [(Some("blue"), "The person answers: blue"), (None, "error: cannot ask: there is nobody")]
+        [(Some("blue"), "The person answers: blue"), (None, "error: cannot ask: no person can answer")]
     {
         let session = place.session(&(ask.clone() + &says("done")));
         session.send(prompt("go")).unwrap();
