@@ -48,14 +48,14 @@ impl CallRun<'_> {
             Err(Stopped::Error(error)) => self.render_result(Err(log.cause(error))),
             Err(Stopped::Unrecorded) => return None,
         };
+        if let Some(ended) = scope.background.awaited_result(&result).await {
+            result = ended;
+        }
         if round.repeats >= WARN_AFTER_ROUNDS {
             result.content += &warning(round.repeats);
         }
         if let Some(call) = own_names {
             result.content += &hooks::after(scope, &call, &result, round.cancel).await;
-        }
-        if let Some(ended) = scope.background.awaited_result(&result).await {
-            result = ended;
         }
         log.waited(scope.interactions.waited(&self.call.id));
         let duration_ms = log.end(&result);
