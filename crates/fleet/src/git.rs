@@ -237,7 +237,7 @@ impl Attempt {
 }
 
 impl CommitUploader for Attempt {
-    fn carry(&self) -> BoxFuture<'_, Result<Option<String>, FleetError>> {
+    fn upload(&self) -> BoxFuture<'_, Result<Option<String>, FleetError>> {
         let own = self.clone();
         async move {
             let pushed = tokio::task::spawn_blocking(move || own.push()).await;

@@ -30,7 +30,7 @@ const MAX_BYTES_PER_WRITE: usize = 4 << 20;
 /// Carries the commits of an attempt to where the next one finds them.
 pub trait CommitUploader: Send + Sync {
     /// The last commit, where it is another one than the last time; on return it can be fetched.
-    fn carry(&self) -> BoxFuture<'_, Result<Option<String>, FleetError>>;
+    fn upload(&self) -> BoxFuture<'_, Result<Option<String>, FleetError>>;
 }
 
 /// Where an attempt's sessions record. Cheap to clone; all clones are of one attempt.
@@ -53,13 +53,14 @@ impl Writer {
         lease: Arc<Lease>,
         moved: Moved,
         blobs: PathBuf,
-        carry: Option<Arc<dyn CommitUploader>>,
+        uploader: Option<Arc<dyn CommitUploader>>,
         tasks: &TaskTracker,
     ) -> Self {
         let ((to, from), failure) = (mpsc::unbounded_channel(), Arc::new(OnceLock::new()));
         let (told, asks) = watch::channel(false);
         let (known, asking, failed) = (HashSet::new(), Asking::default(), failure.clone());
-        let task = Task { database, lease, moved, blobs, carry, known, failure: failed, asking, asks: told };
+        let task =
+            Task { database, lease, moved, blobs, uploader, known, failure: failed, asking, asks: told };
         tasks.spawn(task.run(from));
         Self { to, failure, asks }
     }
@@ -122,7 +123,7 @@ struct Task {
     lease: Arc<Lease>,
     moved: Moved,
     blobs: PathBuf,
-    carry: Option<Arc<dyn CommitUploader>>,
+    uploader: Option<Arc<dyn CommitUploader>>,
     /// Contents that stand there already.
     known: HashSet<String>,
     failure: Arc<OnceLock<String>>,
@@ -180,8 +181,8 @@ impl Task {
         for hash in &group.contents {
             self.keep(hash).await?;
         }
-        let head = match &self.carry {
-            Some(carry) => carry.carry().await?,
+        let head = match &self.uploader {
+            Some(uploader) => uploader.upload().await?,
             None => None,
         };
         self.put(group, head).await?;

@@ -153,9 +153,9 @@ impl Worker {
         let moved = Moved::new(&job.id, &place.folder);
         restore(&self.database, &job.id, &home, &moved).await?;
         let tasks = TaskTracker::new();
-        let carry = checked_out.clone().map(|attempt| Arc::new(attempt) as Arc<dyn CommitUploader>);
+        let uploader = checked_out.clone().map(|attempt| Arc::new(attempt) as Arc<dyn CommitUploader>);
         let blobs = home.folder(&job.id).join("blobs");
-        let writer = Writer::new(self.database.clone(), lease.clone(), moved, blobs, carry, &tasks);
+        let writer = Writer::new(self.database.clone(), lease.clone(), moved, blobs, uploader, &tasks);
         let (to, heard) = mpsc::unbounded_channel();
         let (hand_on, commands) = mpsc::unbounded_channel();
         let (cancelled, leave) = (CancellationToken::new(), self.stop.child_token());
@@ -254,7 +254,7 @@ impl Worker {
         conclusion: &Conclusion,
     ) -> Result<(), FleetError> {
         let carried = match files {
-            Some(attempt) => attempt.carry().await?,
+            Some(attempt) => attempt.upload().await?,
             None => None,
         };
         match queue::settle(&self.database, lease, conclusion, carried.as_deref()).await? {
