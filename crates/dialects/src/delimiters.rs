@@ -6,7 +6,7 @@
 pub(super) struct Delimiters<M = usize> {
     /// Those that begin with the same byte stand together, the longest first.
     delimiters: Vec<(&'static str, M)>,
-    /// For each byte where its delimiters stand; for most there is none.
+    /// The range of the delimiters that start with each byte; empty for most bytes.
     first: Box<[(u8, u8); 256]>,
 }
 
@@ -17,7 +17,7 @@ pub(super) enum Found<M> {
         delimiter: &'static str,
         means: M,
     },
-    /// From this byte on it may become a delimiter; before it there is none.
+    /// No delimiter starts before this byte; one may start here.
     Open(usize),
 }
 

@@ -209,7 +209,7 @@ impl Harmony {
         }
     }
 
-    /// What looked like a header is none.
+    /// Handles text that looked like a header and is not.
     fn flush(&mut self, said: &mut Vec<Said>) {
         match std::mem::replace(&mut self.within, Within::Outside) {
             Within::Start(text) | Within::Header(Header { raw: text, .. }) => say(said, Said::Text, &text),

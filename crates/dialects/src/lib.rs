@@ -278,17 +278,17 @@ pub enum Said {
     ThinkingEnd,
     /// A call.
     Call(Call),
-    /// Something that was meant as a call, and why it is none. Its text was said as [`Said::Text`], or stands here where
+    /// Text that was meant as a call, and why it is invalid. Its text was said as [`Said::Text`], or stands here where
     /// the dialect has no text in that place: nothing is dropped.
     Problem(Problem),
 }
 
-/// What was meant as a call, and is none.
+/// Text that was meant as a call and is invalid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// What kind of problem it is.
     pub kind: ProblemKind,
-    /// Why it is none, for the model.
+    /// Why it is invalid, for the model.
     pub text: String,
 }
 
@@ -423,7 +423,7 @@ pub fn read<'a>(
     said.into_iter().map(|said| checked(setting, said)).fold(Vec::new(), joined)
 }
 
-/// Where only known tools count, a call of another one is none.
+/// Where only known tools count, a call of another one is invalid.
 fn checked(setting: &Setting, said: Said) -> Said {
     match said {
         Said::Call(call) if setting.only_known && setting.tool(&call.name).is_none() => {

@@ -223,7 +223,7 @@ impl Muse {
         }
     }
 
-    /// What looked like a header is none.
+    /// Handles text that looked like a header and is not.
     fn flush(&mut self, said: &mut Vec<Said>) {
         let Within::Header { raw, at_start } = std::mem::replace(&mut self.within, Within::Text) else {
             return;

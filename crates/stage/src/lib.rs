@@ -2,6 +2,8 @@
 //!
 //! A *view* is what one call sees; its *changes* become real when they are *settled*, once. This crate has one
 //! kind of stage, [`Declared`]: it follows the files that a call's effects name, and what confined commands do.
+//!
+//! How it works inside: `README.md` of this crate.
 
 mod attributes;
 mod blobs;

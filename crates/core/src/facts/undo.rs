@@ -63,7 +63,7 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
 }
 
 /// The last undo that was not taken back: the changes that repeat what it undid, and the entry where the conversation
-/// then goes on. `None` if there is none, or if there was a prompt since.
+/// then goes on. `None` if nothing was undone, or if a prompt was sent since.
 pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
     for entry in active_path(entries).into_iter().rev() {
         match &entry.fact {
