@@ -16,7 +16,7 @@ use std::{
     fs, io,
     os::unix::{
         ffi::{OsStrExt, OsStringExt},
-        fs::FileTypeExt,
+        fs::{DirBuilderExt, FileTypeExt},
     },
     path::{Path, PathBuf},
 };
@@ -375,7 +375,7 @@ fn make_mount_point(path: &Path, tmp: &Path) -> io::Result<()> {
 fn new_work(overlay: &Overlay) -> io::Result<PathBuf> {
     for mount in 0.. {
         let folder = overlay.work_of(mount);
-        match fs::create_dir(&folder) {
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => return made.map(|()| folder),
         }
