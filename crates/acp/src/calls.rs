@@ -8,7 +8,7 @@ use super::{
         TextContent, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
     },
 };
-use haft_core::{Change, Changed, Fact, FileState, Shown, ToolResult, clip};
+use haft_core::{Change, Changed, Fact, FileState, Shown, StepStatus, ToolResult, clip};
 use haft_engine::Session;
 use haft_present::safe;
 use serde_json::{Value, json};
@@ -175,20 +175,16 @@ pub(super) fn diffs(session: &Session, folder: &Folder, changes: &[Change]) -> V
     shown.collect()
 }
 
-/// The tool whose list an editor shows as the plan, and where the list stands in its result.
-const PLAN: (&str, &str) = ("todo", "items");
-
 /// The plan that a result holds.
-pub(super) fn plan(name: &str, result: &ToolResult) -> Option<SessionUpdate> {
-    let items = result.details[PLAN.1].as_array().filter(|_| name == PLAN.0)?;
-    let entries = items.iter().filter_map(|item| {
-        let status = match item["status"].as_str()? {
-            "in_progress" => PlanEntryStatus::InProgress,
-            "done" => PlanEntryStatus::Completed,
-            _ => PlanEntryStatus::Pending,
+pub(super) fn plan(result: &ToolResult) -> Option<SessionUpdate> {
+    let plan = result.plan()?;
+    let entries = plan.items.iter().map(|step| {
+        let status = match step.status {
+            StepStatus::Pending => PlanEntryStatus::Pending,
+            StepStatus::InProgress => PlanEntryStatus::InProgress,
+            StepStatus::Done => PlanEntryStatus::Completed,
         };
-        let text = safe::text(item["text"].as_str()?).into_owned();
-        Some(PlanEntry::new(text, PlanEntryPriority::Medium, status))
+        PlanEntry::new(safe::text(&step.text).into_owned(), PlanEntryPriority::Medium, status)
     });
     Some(SessionUpdate::Plan(Plan::new(entries.collect())))
 }

@@ -172,8 +172,8 @@ impl Teller {
                 let update = call.map(|call| call.changes(&self.session, &self.folder, fact));
                 update.map(SessionUpdate::ToolCallUpdate).into_iter().collect()
             }
-            Fact::ToolEnded { call, name, result, .. } => {
-                let plan = calls::plan(self.own_name(name), result);
+            Fact::ToolEnded { call, result, .. } => {
+                let plan = calls::plan(result);
                 let ended =
                     self.calls.remove(call).map(|call| SessionUpdate::ToolCallUpdate(call.ended(result)));
                 ended.into_iter().chain(plan).collect()
@@ -192,11 +192,6 @@ impl Teller {
     fn note(&self, fact: &Fact) -> Option<SessionUpdate> {
         let note = format!("\n\n({})", notes::of(fact)?);
         Some(SessionUpdate::AgentMessageChunk(self.chunk(note)))
-    }
-
-    /// What a tool is called here, whatever the model calls it.
-    fn own_name<'a>(&'a self, name: &'a str) -> &'a str {
-        self.engine.setup().tools.get(name).map_or(name, |registered| &registered.tool.spec().name)
     }
 
     fn replied(&mut self, parts: &[Part]) -> Vec<SessionUpdate> {

@@ -1,5 +1,5 @@
 //! The errors of the call path, as the model reads them.
-use haft_core::{ToolError, ToolErrorKind, tool::background::Unread};
+use haft_core::{CommandRun, ToolError, ToolErrorKind, tool::background::Unread};
 use serde_json::json;
 use std::{any::Any, io, path::PathBuf};
 
@@ -16,7 +16,8 @@ pub(crate) fn interrupted_after(Unread { text, missing }: Unread) -> ToolError {
     let before =
         if missing > 0 { format!("[{missing} earlier bytes were not kept]\n") } else { String::new() };
     let message = format!("interrupted by the user. Its output so far:\n{before}{}", text.trim_end());
-    ToolError::new(ToolErrorKind::System, message).details(json!({"exit_code": null, "interrupted": true}))
+    let run = CommandRun { interrupted: true, ..CommandRun::default() };
+    ToolError::new(ToolErrorKind::System, message).details(json!(run))
 }
 
 pub(crate) fn denied(reason: String) -> ToolError {

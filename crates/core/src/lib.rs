@@ -37,7 +37,8 @@ pub use conversation::{
 };
 pub use event::{Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Summarizer};
 pub use facts::{
-    Asking, Forked, LastTurn, Left, Running, Seq, SessionId, Standing, active_path,
+    Asking, Evidence, Forked, LastTurn, NoEvidence, RemainingWork, Running, Seq, SessionId, Standing,
+    active_path,
     activity::{Activities, Activity, ActivityType},
     change, changed, event, fork, go_on, job, line, undo,
     update::Update,
@@ -66,7 +67,8 @@ pub use tool::{
     present::Presentation,
     registry::{self, Declared, Registered, Registry},
     render::{ErrorWording, Render, ResultObject, Wording},
-    result::{Failure, OUTPUT_FILE, Shown, TOTAL_LINES, ToolError, ToolErrorKind, ToolOutput, ToolResult},
+    report::{CommandRun, Delivery, Plan, PlanStep, Report, StepStatus, SubagentRun, TestFailure, TestRun},
+    result::{Failure, Shown, ToolError, ToolErrorKind, ToolOutput, ToolResult},
     schema::{self, Validation},
     skill::Skill,
     source::ToolSource,

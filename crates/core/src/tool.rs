@@ -11,6 +11,7 @@ pub mod present;
 pub mod registry;
 pub(crate) mod renames;
 pub mod render;
+pub mod report;
 pub mod result;
 pub mod schema;
 pub mod skill;

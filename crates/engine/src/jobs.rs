@@ -2,9 +2,9 @@
 //!
 //! Its caller decides how a turn is shown; this module decides what counts as done. A job has come to a good end when
 //! its agent's last turn ended by itself *and* the journal holds the call that the agent must have made.
-use crate::{session::Session, setup::Agent, turn::evidence};
+use crate::{Engine, Setup, session::Session, setup::Agent};
 use haft_core::{
-    Changed, Command, Conclusion, Entry, Fact, How, JobStatus, Left, Order, Outcome, Part, Registry,
+    Changed, Command, Conclusion, Entry, Fact, How, JobStatus, Order, Outcome, Part, RemainingWork, Report,
     StopReason, ToolResult, active_path, text_of,
 };
 use serde_json::{Value, json};
@@ -19,21 +19,22 @@ pub trait Turns {
 }
 
 /// Works on the job of `session` until it is over, and records what it came to. A job that was left half-done is taken
-/// up where it stopped. `tools` are the engine's: they say which one a model meant.
+/// up where it stopped. The tools of `engine` say which one a model meant.
 pub async fn run_job<T: Turns>(
+    engine: &Engine,
     session: &Session,
     agent: &Agent,
     order: &Order,
-    tools: &Registry,
     turns: &mut T,
 ) -> Result<Conclusion, T::Error> {
+    let check = Check { agent, setup: engine.setup() };
     let mut outcome = match ended_before(&session.entries()) {
         Some(outcome) => outcome,
         None => turns.turn(opening(&session.entries(), agent, order)).await?,
     };
     let mut is_reminded = false;
     while outcome == Outcome::Finished {
-        let Some(lack) = lack(&session.entries(), agent, tools) else { break };
+        let Some(lack) = check.lack(&session.entries()) else { break };
         let finishing = finishing(agent, order).filter(|_| lack.can_be_finished);
         let command = match finishing {
             Some(call) => call,
@@ -42,7 +43,7 @@ pub async fn run_job<T: Turns>(
         };
         outcome = turns.turn(command).await?;
     }
-    let mut conclusion = conclude(&session.entries(), agent, tools, outcome);
+    let mut conclusion = check.conclude(&session.entries(), outcome);
     // What cannot be recorded any more can still be reported.
     if let Some(failure) = session.journal().failure().filter(|_| outcome == Outcome::Failed) {
         conclusion.reason = failure.to_owned();
@@ -94,24 +95,6 @@ fn prompt(text: String) -> Command {
     Command::Prompt { parts: vec![Part::text(text)], channel: None }
 }
 
-fn conclude(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry, outcome: Outcome) -> Conclusion {
-    let (status, reason) = match (outcome, lack(entries, agent, tools)) {
-        (Outcome::Finished, None) => {
-            (JobStatus::Completed, last_words(entries) + &missing(entries, agent, tools))
-        }
-        (Outcome::Finished, Some(lack)) => (JobStatus::Failed, lack.why),
-        (Outcome::Interrupted, _) => (JobStatus::Cancelled, "stopped by a person".to_owned()),
-        (outcome, _) => (JobStatus::Failed, why(entries, outcome)),
-    };
-    Conclusion { status, reason, evidence: evidence_of(entries, agent, tools) }
-}
-
-/// What the call that ended the job did not bring about, as a sentence.
-fn missing(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> String {
-    let last = evidence_of(entries, agent, tools).pop().unwrap_or_default();
-    last["missing"].as_str().map(|missing| format!(" {missing}")).unwrap_or_default()
-}
-
 fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
     let failure = last_turn(entries).iter().rev().find_map(|entry| match &entry.fact {
         Fact::ModelFailed { message, .. } => Some(message.clone()),
@@ -128,7 +111,7 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
             if let Some(reason) = worded {
                 return reason;
             }
-            let left = Left::of(&active_path(entries)).sentence();
+            let left = RemainingWork::of(&active_path(entries)).sentence();
             let left = left.map(|left| format!("; {left}")).unwrap_or_default();
             format!("too many rounds without an end{left}")
         }
@@ -160,6 +143,87 @@ fn is_endless(entries: &[Arc<Entry>]) -> bool {
     stop.is_some_and(StopReason::is_endless)
 }
 
+/// What counts as done: the job's agent, and what its engine knows.
+struct Check<'a> {
+    agent: &'a Agent,
+    setup: &'a Setup,
+}
+
+impl Check<'_> {
+    fn conclude(&self, entries: &[Arc<Entry>], outcome: Outcome) -> Conclusion {
+        let (status, reason) = match (outcome, self.lack(entries)) {
+            (Outcome::Finished, None) => (JobStatus::Completed, last_words(entries) + &self.missing(entries)),
+            (Outcome::Finished, Some(lack)) => (JobStatus::Failed, lack.why),
+            (Outcome::Interrupted, _) => (JobStatus::Cancelled, "stopped by a person".to_owned()),
+            (outcome, _) => (JobStatus::Failed, why(entries, outcome)),
+        };
+        Conclusion { status, reason, evidence: self.evidence(entries) }
+    }
+
+    /// What the call that ended the job did not bring about, as a sentence.
+    fn missing(&self, entries: &[Arc<Entry>]) -> String {
+        let path = active_path(entries);
+        let last = self.finished(&path).last().and_then(ToolResult::report);
+        let missing = match last {
+            Some(Report::Delivery(delivery)) => delivery.missing,
+            _ => None,
+        };
+        missing.map(|missing| format!(" {missing}")).unwrap_or_default()
+    }
+
+    fn lack(&self, entries: &[Arc<Entry>]) -> Option<Lack> {
+        let path = active_path(entries);
+        if let Some(why) = self.agent.proof.as_deref().and_then(|proof| unproven(&path, &self.named(proof))) {
+            return Some(Lack { why, can_be_finished: false });
+        }
+        // What a job that works on a branch leaves behind is code.
+        if let Some(why) = self.agent.work_tree.then(|| self.failing_tests(&path)).flatten() {
+            return Some(Lack { why, can_be_finished: false });
+        }
+        let done = self.agent.done.as_deref()?;
+        let is_done = self.named(done);
+        // What was changed afterwards is not part of what is done.
+        let since = last_change(&path).map_or(0, |last| last + 1);
+        let calls = || path[since..].iter().filter_map(|entry| ended(&entry.fact, &is_done));
+        if calls().any(ToolResult::is_ok) {
+            return None;
+        }
+        let refusal = calls().next_back();
+        let message = refusal.and_then(|result| result.error.as_ref()).map(|error| error.message.as_str());
+        let why =
+            format!("there is no `{done}` that succeeded: {}", message.unwrap_or("it was never called"));
+        Some(Lack { why, can_be_finished: refusal.is_none() })
+    }
+
+    fn failing_tests(&self, path: &[&Arc<Entry>]) -> Option<String> {
+        let failing = self.setup.evidence.failing_tests(path);
+        let names = failing.iter().take(MAX_NAMED_TESTS).cloned().collect::<Vec<_>>().join(", ");
+        let more = failing.len().saturating_sub(MAX_NAMED_TESTS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!failing.is_empty()).then(|| format!("the last run of the tests failed: {names}{more}"))
+    }
+
+    fn evidence(&self, entries: &[Arc<Entry>]) -> Vec<Value> {
+        let path = active_path(entries);
+        self.finished(&path).into_iter().map(|result| result.details).collect()
+    }
+
+    /// The results of the calls that ended the job, as far as they worked.
+    fn finished(&self, path: &[&Arc<Entry>]) -> Vec<ToolResult> {
+        let Some(done) = self.agent.done.as_deref() else { return Vec::new() };
+        let is_done = self.named(done);
+        let results = path.iter().filter_map(|entry| ended(&entry.fact, &is_done));
+        results.filter(|result| result.is_ok()).cloned().collect()
+    }
+
+    /// Whether a tool that the model called so is this one: models write other cases, and other systems' names.
+    fn named(&self, tool: &str) -> impl Fn(&str) -> bool {
+        move |name| {
+            name == tool || self.setup.tools.get(name).is_some_and(|found| found.tool.spec().name == tool)
+        }
+    }
+}
+
 /// What the journal lacks for the job to be done.
 struct Lack {
     why: String,
@@ -167,39 +231,8 @@ struct Lack {
     can_be_finished: bool,
 }
 
-fn lack(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Option<Lack> {
-    let path = active_path(entries);
-    if let Some(why) = agent.proof.as_deref().and_then(|proof| unproven(&path, &named(tools, proof))) {
-        return Some(Lack { why, can_be_finished: false });
-    }
-    // What a job that works on a branch leaves behind is code.
-    if let Some(why) = agent.work_tree.then(|| red(&path)).flatten() {
-        return Some(Lack { why, can_be_finished: false });
-    }
-    let done = agent.done.as_deref()?;
-    let is_done = named(tools, done);
-    // What was changed afterwards is not part of what is done.
-    let since = last_change(&path).map_or(0, |last| last + 1);
-    let calls = || path[since..].iter().filter_map(|entry| ended(&entry.fact, &is_done));
-    if calls().any(ToolResult::is_ok) {
-        return None;
-    }
-    let refusal = calls().next_back();
-    let message = refusal.and_then(|result| result.error.as_ref()).map(|error| error.message.as_str());
-    let why = format!("there is no `{done}` that succeeded: {}", message.unwrap_or("it was never called"));
-    Some(Lack { why, can_be_finished: refusal.is_none() })
-}
-
 /// Failing tests that are named; more are counted.
 const MAX_NAMED_TESTS: usize = 3;
-
-fn red(path: &[&Arc<Entry>]) -> Option<String> {
-    let failing = evidence::failing(path);
-    let names = failing.iter().take(MAX_NAMED_TESTS).cloned().collect::<Vec<_>>().join(", ");
-    let more = failing.len().saturating_sub(MAX_NAMED_TESTS);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!failing.is_empty()).then(|| format!("the last run of the tests failed: {names}{more}"))
-}
 
 /// A run must have shown the fault, something may have changed since, and a run after the last change must show that the
 /// fault is gone.
@@ -245,21 +278,13 @@ fn is_change(path: &[&Arc<Entry>]) -> bool {
     changes.iter().any(|change| !left.contains(&&change.path))
 }
 
-/// A run that reports failures is a call that worked: its details say `ok`. A call that failed shows nothing.
+/// Whether the tests passed that a call ran. A run that reports failures is a call that worked; a call that failed shows
+/// nothing.
 fn verdict(result: &ToolResult) -> Option<bool> {
-    if result.is_ok() { result.details.get("ok").and_then(Value::as_bool) } else { None }
-}
-
-/// Whether a tool that the model called so is this one: models write other cases, and other systems' names.
-fn named<'a>(tools: &'a Registry, tool: &'a str) -> impl Fn(&str) -> bool + 'a {
-    move |name| name == tool || tools.get(name).is_some_and(|found| found.tool.spec().name == tool)
-}
-
-fn evidence_of(entries: &[Arc<Entry>], agent: &Agent, tools: &Registry) -> Vec<Value> {
-    let Some(done) = &agent.done else { return Vec::new() };
-    let (path, is_done) = (active_path(entries), named(tools, done));
-    let results = path.iter().filter_map(|entry| ended(&entry.fact, &is_done));
-    results.filter(|result| result.is_ok()).map(|result| result.details.clone()).collect()
+    match result.report() {
+        Some(Report::Tests(run)) if result.is_ok() => Some(run.ok),
+        _ => None,
+    }
 }
 
 fn ended<'a>(fact: &'a Fact, is_it: &dyn Fn(&str) -> bool) -> Option<&'a ToolResult> {

@@ -20,7 +20,7 @@ pub use profile_rules::ProfileRules;
 pub use replica::{Replica, Replicas};
 
 use haft_call::Unread;
-use haft_core::{Access, Hooks, Limits, Mode, Policy, Registry, Stage, ToolSource};
+use haft_core::{Access, Evidence, Hooks, Limits, Mode, Policy, Registry, Stage, ToolSource};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -57,6 +57,8 @@ pub struct Setup {
     pub knowledge: Knowledge,
     /// Who looks at the work and may object.
     pub hooks: Arc<dyn Hooks>,
+    /// Checks what the agent says against the facts, if the limits or a job ask for evidence.
+    pub evidence: Arc<dyn Evidence>,
     /// Opens the models that agents name; without it, no agent may name one.
     pub models: Option<Models>,
     /// Where else all that is recorded stands.

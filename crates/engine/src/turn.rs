@@ -4,7 +4,6 @@ mod background;
 mod calls;
 mod compact;
 mod digest;
-pub(crate) mod evidence;
 mod hooks;
 pub(crate) mod recover;
 mod room;
@@ -22,8 +21,8 @@ use ask::NoReply;
 use calls::run_tools;
 use compact::compact;
 use haft_core::{
-    Completion, Fact, Left, OnCap, Outcome, Part, ProviderError, Spending, Step, StopReason, Usage, Window,
-    active_path,
+    Completion, Fact, OnCap, Outcome, Part, ProviderError, RemainingWork, Spending, Step, StopReason, Usage,
+    Window, active_path,
     window::{self, Room},
 };
 use tokio_util::sync::CancellationToken;
@@ -57,7 +56,7 @@ async fn run_turn(
             Step::AskModel => ask_model(log, session, cancel).await?,
             Step::RunTools(calls) => run_tools(log, session, calls, cancel).await?,
             Step::Stop(Outcome::Finished) if session.limits.evidence => {
-                if let Some(outcome) = hold(log, session)? {
+                if let Some(outcome) = check_claims(log, session)? {
                     return end_turn(log, session, outcome).await;
                 }
             }
@@ -135,18 +134,28 @@ fn is_answered(log: &Log, session: &SessionContext, fact: &Fact) -> bool {
     is_asked && ask::reserve(session, &then, ask::request(session, &then).max_output).is_ok()
 }
 
-/// Holds the last reply against what happened: how the turn ends, or nothing where the model is asked once more.
-fn hold(log: &mut Log, session: &SessionContext) -> Result<Option<Outcome>, JournalError> {
-    let claims = evidence::unproven(&log.journal.entries(), session.limits.check.as_deref());
+/// Checks the claims of the last reply: how the turn ends, or nothing where the model is asked once more.
+fn check_claims(log: &mut Log, session: &SessionContext) -> Result<Option<Outcome>, JournalError> {
+    let claims =
+        session.shared.setup.evidence.unproven(&log.journal.entries(), session.limits.check.as_deref());
     if claims.is_empty() {
         return Ok(Some(Outcome::Finished));
     }
     if log.transcript.is_reminded() {
         return Ok(Some(Outcome::Unproven));
     }
-    let text = evidence::reminder(&claims);
+    let text = reminder(&claims);
     log.record(Fact::Reminded { claims, text })?;
     Ok(None)
+}
+
+/// What the model reads about claims that nothing shows.
+fn reminder(unproven: &[String]) -> String {
+    format!(
+        "[Nothing in this session shows what you claim]\n- {}\nDo it now, or say what is true instead. This is asked \
+         once.",
+        unproven.join("\n- ")
+    )
 }
 
 async fn end_turn(log: &mut Log, session: &SessionContext, outcome: Outcome) -> Result<(), JournalError> {
@@ -170,7 +179,7 @@ async fn end_turn(log: &mut Log, session: &SessionContext, outcome: Outcome) -> 
 }
 
 fn rounds_reached(log: &Log, session: &SessionContext) -> Fact {
-    let left = Left::of(&active_path(&log.journal.entries()));
+    let left = RemainingWork::of(&active_path(&log.journal.entries()));
     let limit = session.limits.max_rounds.unwrap_or_default();
     let words = session.shared.setup.profile.reasons.rounds.as_ref();
     let reason = words.map(|words| words.replace("{n}", &limit.to_string()));

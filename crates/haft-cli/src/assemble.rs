@@ -11,6 +11,7 @@ use crate::{
 };
 use haft::{
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages},
+    evidence::ClaimChecker,
     kernel::{Fact, Registry, Sandbox, Skill, Start},
     providers::Scripted,
     stage::{CommandAccess, CommandViews, Declared},
@@ -109,6 +110,7 @@ impl<'a> SessionSpec<'a> {
             access,
             knowledge,
             hooks,
+            evidence: Arc::new(ClaimChecker),
             models,
             replicas: None,
         })

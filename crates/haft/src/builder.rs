@@ -7,6 +7,7 @@ use haft_core::{
 };
 use haft_dialects::Dialect;
 use haft_engine::{Agent, Engine, Profile, Setup};
+use haft_evidence::ClaimChecker;
 use haft_stage::CommandAccess;
 use std::{
     path::{Path, PathBuf},
@@ -282,6 +283,7 @@ impl Builder {
             access,
             knowledge: Default::default(),
             hooks: self.hooks.unwrap_or_else(|| Arc::new(NoHooks)),
+            evidence: Arc::new(ClaimChecker),
             models,
             replicas: None,
         });

@@ -104,6 +104,8 @@ pub use haft_call as call;
 pub use haft_dialects as dialects;
 /// Sessions, journals and the turn loop, as the binary uses them.
 pub use haft_engine as engine;
+/// Checks what an agent claims against the facts of its session.
+pub use haft_evidence as evidence;
 /// Jobs on many machines, which share a database.
 #[cfg(feature = "fleet")]
 pub use haft_fleet as fleet;

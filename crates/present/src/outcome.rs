@@ -1,73 +1,24 @@
-//! [`verdict`]: shows the outcome of a call in a few words. [`Plan`]: the list of steps in a result.
-use haft_core::ToolResult;
-use serde_json::Value;
+//! [`verdict`]: shows the outcome of a call in a few words. [`plan`]: the list of steps in a result.
+use haft_core::{Plan, PlanStep, Report, StepStatus, ToolResult};
 
-/// A list of steps, as a model keeps it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan(pub Vec<Step>);
-
-/// One of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// What is to be done.
-    pub text: String,
-    /// How far that is.
-    pub state: StepState,
-}
-
-/// How far a step is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepState {
-    /// Not begun.
-    Pending,
-    /// At work.
-    InProgress,
-    /// Done.
-    Done,
-}
-
-impl Plan {
-    /// The list that `result` is: `items` among its fields, each with a text and a status.
-    pub fn of(result: &ToolResult) -> Option<Self> {
-        let items = result.details.get("items").filter(|_| result.is_ok())?.as_array()?;
-        let steps: Option<Vec<Step>> = items.iter().map(step).collect();
-        steps.filter(|steps| !steps.is_empty()).map(Self)
-    }
-
-    /// `1 of 3 done`.
-    pub fn progress(&self) -> String {
-        let done = self.0.iter().filter(|step| step.state == StepState::Done).count();
-        format!("{done} of {} done", self.0.len())
-    }
-
-    /// What is at work; nothing once all is done.
-    pub fn current(&self) -> Option<&Step> {
-        let at = |state| self.0.iter().find(|step| step.state == state);
-        at(StepState::InProgress).or_else(|| at(StepState::Pending))
-    }
-}
-
-impl Step {
-    /// With its box in front.
-    pub fn line(&self) -> String {
-        let sign = match self.state {
-            StepState::Pending => '☐',
-            StepState::InProgress => '◐',
-            StepState::Done => '☑',
-        };
-        format!("{sign} {}", self.text)
-    }
-}
-
-fn step(item: &Value) -> Option<Step> {
-    let state = match item.get("status")?.as_str()? {
-        "pending" => StepState::Pending,
-        "in_progress" => StepState::InProgress,
-        "done" => StepState::Done,
-        _ => return None,
+/// Returns the steps that `result` wrote down, each on one line that is safe to show.
+pub fn plan(result: &ToolResult) -> Option<Plan> {
+    let Plan { items } = result.plan().filter(|plan| !plan.items.is_empty())?;
+    let shown = |step: PlanStep| {
+        let text = crate::safe::text(step.text.trim()).replace('\n', " ");
+        PlanStep { text, ..step }
     };
-    let text = crate::safe::text(item.get("text")?.as_str()?.trim()).replace('\n', " ");
-    Some(Step { text, state })
+    Some(Plan { items: items.into_iter().map(shown).collect() })
+}
+
+/// Returns the step with its box in front.
+pub fn step_line(step: &PlanStep) -> String {
+    let sign = match step.status {
+        StepStatus::Pending => '☐',
+        StepStatus::InProgress => '◐',
+        StepStatus::Done => '☑',
+    };
+    format!("{sign} {}", step.text)
 }
 
 /// Why a call did not go well: `2 failed, 14 passed`, `exit code 1`; of a command that was stopped, why.
@@ -78,23 +29,22 @@ pub fn verdict(result: &ToolResult) -> Option<String> {
     if !result.is_ok() {
         return stopped(result);
     }
-    let count = |name: &str| result.details.get(name).and_then(Value::as_u64);
-    let counts = match (count("failed"), count("passed")) {
-        (Some(failed), Some(passed)) => Some((failed, passed)),
-        _ => counted(&result.content),
+    let (counts, code) = match result.report()? {
+        Report::Tests(run) => (run.failed.zip(run.passed), None),
+        Report::Command(run) => (None, run.exit_code),
+        Report::Plan(_) | Report::Subagent(_) | Report::Delivery(_) => return None,
     };
-    let counts = counts.filter(|(failed, _)| *failed > 0);
-    let code = result.details.get("exit_code").and_then(Value::as_i64);
+    let counts = counts.or_else(|| counted(&result.content)).filter(|(failed, _)| *failed > 0);
     let code = code.map(|code| format!("exit code {code}"));
     counts.map(|(failed, passed)| format!("{failed} failed, {passed} passed")).or(code)
 }
 
 /// Why a command was stopped that had said something until then: `interrupted`, `timed out after 5 s`.
 pub(crate) fn stopped(result: &ToolResult) -> Option<String> {
-    let is = |name: &str| result.details.get(name).and_then(Value::as_bool) == Some(true);
-    match (is("interrupted"), is("timed_out")) {
-        (true, _) => Some("interrupted".into()),
-        (_, true) => Some(result.details.get("error").and_then(Value::as_str).unwrap_or("timed out").into()),
+    let run = result.command()?;
+    match run {
+        _ if run.interrupted => Some("interrupted".into()),
+        _ if run.timed_out => Some(run.error.unwrap_or_else(|| "timed out".into())),
         _ => None,
     }
 }
@@ -116,7 +66,7 @@ fn counted(output: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn result(content: &str, details: Value) -> ToolResult {
         ToolResult { content: content.into(), details, ..ToolResult::default() }
@@ -145,14 +95,14 @@ mod tests {
             {"text": "find", "status": "done"}, {"text": "mend\nit", "status": "in_progress"},
             {"text": "test", "status": "pending"},
         ]});
-        let plan = Plan::of(&result("", items)).unwrap();
-        let lines: Vec<String> = plan.0.iter().map(Step::line).collect();
+        let plan = plan(&result("", items)).unwrap();
+        let lines: Vec<String> = plan.items.iter().map(step_line).collect();
         assert_eq!(lines, ["☑ find", "◐ mend it", "☐ test"]);
-        assert_eq!((plan.progress().as_str(), plan.current()), ("1 of 3 done", Some(&plan.0[1])));
+        assert_eq!((plan.progress().as_str(), plan.current()), ("1 of 3 done", Some(&plan.items[1])));
         for other in
             [json!({"items": [1]}), json!({"items": []}), json!({"items": [{"status": "x", "text": ""}]})]
         {
-            assert_eq!(Plan::of(&result("", other)), None);
+            assert_eq!(super::plan(&result("", other)), None);
         }
     }
 }

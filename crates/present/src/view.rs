@@ -10,13 +10,13 @@ pub use history::{moved, moved_by, next_step, prompts, usage};
 
 use crate::{
     notes,
-    outcome::{Plan, verdict},
+    outcome::{plan, verdict},
     pieces::Pieces,
     safe, words,
 };
 use haft_core::{
-    CallId, Channel, Entry, Event, Fact, JobId, Mode, Outcome, Part, ToolCall, ToolResult, Update, Usage,
-    text_of,
+    CallId, Channel, Entry, Event, Fact, JobId, Mode, Outcome, Part, Plan, ToolCall, ToolResult, Update,
+    Usage, text_of,
 };
 use history::files;
 use std::{
@@ -327,7 +327,7 @@ impl View {
         // Who has typed it wants to see it whole.
         let lines = if call.is_own { usize::MAX } else { words::PREVIEW_LINES };
         let (mut preview, verdict, plan) =
-            (words::preview(result, lines, self.how), verdict(result), Plan::of(result));
+            (words::preview(result, lines, self.how), verdict(result), plan(result));
         if let (true, Some(answer)) = (preview.is_empty(), &call.answer) {
             preview = answer.lines().map(str::to_owned).collect();
             preview.iter_mut().take(1).for_each(|line| *line = format!("answer: {line}"));
@@ -342,7 +342,7 @@ impl View {
             summary,
             took,
             images: result.images.clone(),
-            is_command: result.details.get("exit_code").is_some(),
+            is_command: result.command().is_some(),
             ..call
         })]
     }

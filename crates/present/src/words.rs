@@ -2,12 +2,12 @@
 use crate::{
     call_order::CallOrder,
     diff, notes,
-    outcome::{Plan, stopped, verdict},
+    outcome::{plan, step_line, stopped, verdict},
     safe,
 };
 use haft_core::{
-    CallId, Change, Event, Fact, Outcome, Part, Shown, TOTAL_LINES, ToolCall, ToolResult, Update,
-    arguments_in_brief, text_of,
+    CallId, Change, Event, Fact, Outcome, Part, Shown, ToolCall, ToolResult, Update, arguments_in_brief,
+    text_of,
 };
 use haft_engine::Chat;
 use serde_json::Value;
@@ -252,8 +252,8 @@ pub fn summary(arguments: &Value) -> String {
 /// first lines; of a command the last ones, where the verdict stands. `how` stands behind the count of lines that are
 /// left out: a way to see them.
 pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
-    if let Some(Plan(steps)) = Plan::of(result) {
-        return steps.iter().map(|step| short(&step.line())).collect();
+    if let Some(plan) = plan(result) {
+        return plan.items.iter().map(|step| short(&step_line(step))).collect();
     }
     let text = match (&result.error, &result.shown) {
         (Some(error), _) => &error.message,
@@ -261,7 +261,8 @@ pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
         (None, Shown::Text(text) | Shown::Message(text)) => text,
         (None, Shown::Nothing) => return Vec::new(),
     };
-    let is_command = result.details.get("exit_code").is_some();
+    let command = result.command();
+    let is_command = command.is_some();
     let mut all: Vec<&str> = text.lines().collect();
     if is_command && lines != usize::MAX && verdict(result).is_some() {
         // The verdict stands beside the call; the room is for what the command said.
@@ -273,8 +274,7 @@ pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     let skipped = all.len().saturating_sub(lines);
     let told = if is_command { &all[skipped..] } else { &all[..all.len() - skipped] };
     // The result may hold less than the command has printed.
-    let printed =
-        result.details.get(TOTAL_LINES).and_then(Value::as_u64).map_or(all.len(), |all| all as usize);
+    let printed = command.and_then(|run| run.total_lines).map_or(all.len(), |all| all as usize);
     let left_out = if skipped == 0 { 0 } else { printed.saturating_sub(told.len()) };
     let line = |line: &&str| match lines {
         usize::MAX => safe::text(line).into_owned(),

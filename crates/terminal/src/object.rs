@@ -21,7 +21,7 @@ pub(crate) fn object(session: &Session, report: &TurnReport) -> Value {
 /// A call that was interrupted or took too long, with what it had said until then.
 fn stopped(call: &CallReport) -> Option<Value> {
     let result = call.result();
-    let is_stopped = ["interrupted", "timed_out"].iter().any(|why| result.details[why] == true);
+    let is_stopped = result.command().is_some_and(|run| run.is_stopped());
     let error = result.error.as_ref().filter(|_| is_stopped)?;
     Some(json!({"tool": call.tool(), "arguments": call.arguments(), "error": error.message}))
 }

@@ -1,6 +1,5 @@
 //! [`whole`]: reads the output of commands that is too long for a result and is stored in a file of the session.
-use haft_core::{OUTPUT_FILE, ToolResult};
-use serde_json::Value;
+use haft_core::ToolResult;
 use std::{
     fs::File,
     io::{Read, Seek, SeekFrom},
@@ -13,7 +12,7 @@ const MAX_SHOWN_BYTES: u64 = 8 << 20;
 /// All that the command of `result` printed, where the result holds less, and how it ended; none where nothing was kept in
 /// the `folder` of the session.
 pub(crate) fn whole(result: &ToolResult, folder: &Path) -> Option<String> {
-    let path = result.details.get(OUTPUT_FILE).and_then(Value::as_str).map(Path::new)?;
+    let path = result.command()?.output_file?;
     // Who writes a result, such as a server of tools, names no other file of the person.
     let folder = folder.canonicalize().ok()?;
     let path = path.canonicalize().ok().filter(|path| path.starts_with(folder))?;

@@ -28,6 +28,7 @@ fn engine(folder: &Path, script: &str) -> Engine {
         profile: Profile::standard(),
         knowledge: Default::default(),
         hooks: Arc::new(haft_core::NoHooks),
+        evidence: Arc::new(haft_core::NoEvidence),
         models: None,
         replicas: None,
         access: Access {

@@ -87,6 +87,7 @@ impl Place {
                 profile: Profile::standard(),
                 knowledge: Default::default(),
                 hooks: Arc::new(NoHooks),
+                evidence: Arc::new(haft_core::NoEvidence),
                 models: None,
                 replicas: None,
                 access: Access {

@@ -1,7 +1,7 @@
 //! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
-    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Forked, How, JobId, Left, Mode, Order, Part,
-    Question, Resource, Seq, SessionId, StopReason, ToolCall, ToolResult, Update, Usage,
+    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Forked, How, JobId, Mode, Order, Part,
+    Question, RemainingWork, Resource, Seq, SessionId, StopReason, ToolCall, ToolResult, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -205,7 +205,7 @@ pub enum Fact {
     RoundsReached {
         limit: u32,
         #[serde(flatten)]
-        left: Left,
+        left: RemainingWork,
         /// In the words of the profile, where it has some.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
@@ -223,7 +223,7 @@ pub enum Fact {
     Rewound {
         way: Direction,
         changes: Vec<Change>,
-        /// Left alone, since they were changed elsewhere meanwhile.
+        /// RemainingWork alone, since they were changed elsewhere meanwhile.
         conflicts: Vec<PathBuf>,
         /// Calls on the way whose changes were not recorded.
         untracked: Vec<CallId>,

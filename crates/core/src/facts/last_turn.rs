@@ -130,7 +130,7 @@ impl Fold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Left, Mode, Seq, Summarizer, Usage};
+    use crate::{Mode, RemainingWork, Seq, Summarizer, Usage};
 
     fn prompted() -> Fact {
         Fact::Prompted { parts: vec![Part::text("go")], channel: None }
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_session_goes_on_with_what_its_last_turn_left() {
         let mode = || Fact::ModeSet { mode: Mode::Ask };
-        let reached = || Fact::RoundsReached { limit: 7, left: Left::default(), reason: None };
+        let reached = || Fact::RoundsReached { limit: 7, left: RemainingWork::default(), reason: None };
         let interrupted = || vec![prompted(), Fact::Interrupted, ended(Outcome::Interrupted)];
         let finished = || vec![prompted(), ended(Outcome::Finished)];
         let with = |mut facts: Vec<Fact>, more: Vec<Fact>| {

@@ -1,16 +1,26 @@
-//! Folds the facts of a turn into what it leaves undone.
-use crate::{Entry, Fact, Left, Part, ToolResult, clip, text_of};
+//! [`RemainingWork`]: what is left to do if a turn is ended early, as far as its own facts show.
+use crate::{Entry, Fact, Part, Plan, StepStatus, clip, text_of};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Maximum bytes of the last words that are repeated.
 const MAX_LAST_WORDS_BYTES: usize = 400;
 
-impl Left {
+/// What is left to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemainingWork {
+    /// Steps of the last list that are not done, in its order.
+    pub steps: Vec<String>,
+    /// What the model said last, or the calls that it made last; empty where there is neither.
+    pub last: String,
+}
+
+impl RemainingWork {
     /// By the last list of steps that a result holds, and the last reply of the conversation `path`.
     pub fn of(path: &[&Arc<Entry>]) -> Self {
         let facts = || path.iter().rev().map(|entry| &entry.fact);
         let steps = facts().find_map(|fact| match fact {
-            Fact::ToolEnded { result, .. } => open_steps(result),
+            Fact::ToolEnded { result, .. } => result.plan().map(|plan| open_steps(&plan)),
             _ => None,
         });
         let last = facts().find_map(|fact| match fact {
@@ -19,15 +29,21 @@ impl Left {
         });
         Self { steps: steps.unwrap_or_default(), last: last.unwrap_or_default() }
     }
+
+    /// As people read it: a sentence without its dot, or nothing.
+    pub fn sentence(&self) -> Option<String> {
+        match (self.steps.is_empty(), self.last.is_empty()) {
+            (false, _) => Some(format!("left to do: {}", self.steps.join("; "))),
+            (true, false) => Some(format!("last of all: {}", self.last)),
+            (true, true) => None,
+        }
+    }
 }
 
-/// The steps that are not done, where a result holds a list of steps: `{"items": [{"text", "status"}]}`.
-fn open_steps(result: &ToolResult) -> Option<Vec<String>> {
-    let items = result.details["items"].as_array().filter(|items| !items.is_empty())?;
-    let steps = items.iter().map(|item| Some((item["text"].as_str()?, item["status"].as_str()?)));
-    let steps: Vec<(&str, &str)> = steps.collect::<Option<_>>()?;
-    let open = steps.into_iter().filter(|(_, status)| *status != "done");
-    Some(open.map(|(text, _)| text.trim().to_owned()).collect())
+/// The steps that are not done.
+fn open_steps(plan: &Plan) -> Vec<String> {
+    let open = plan.items.iter().filter(|step| step.status != StepStatus::Done);
+    open.map(|step| step.text.trim().to_owned()).collect()
 }
 
 /// What was said, else what was called.
@@ -44,13 +60,13 @@ fn last_of(parts: &[Part]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CallId, Seq, StopReason, ToolCall, Usage};
+    use crate::{CallId, Seq, StopReason, ToolCall, ToolResult, Usage};
     use serde_json::{Value, json};
 
     fn left(facts: Vec<Fact>) -> Option<String> {
         let entry = |(seq, fact)| Arc::new(Entry { seq: Seq(seq), parent: None, at: 0, fact });
         let entries: Vec<Arc<Entry>> = (0u64..).zip(facts).map(entry).collect();
-        Left::of(&entries.iter().collect::<Vec<_>>()).sentence()
+        RemainingWork::of(&entries.iter().collect::<Vec<_>>()).sentence()
     }
 
     fn ended(details: Value) -> Fact {

@@ -1,6 +1,6 @@
 //! [`Registry`]: the tools of a session, by name.
 use crate::{
-    AnyTool, Presentation, Tool, ToolError, ToolErrorKind, ToolSpec, Validation,
+    AnyTool, Presentation, Tool, ToolError, ToolSpec, Validation,
     schema::{self, Problem, Schema},
     tool::{erase, renames::Renames},
 };
@@ -249,9 +249,7 @@ impl Registry {
             let names: Vec<&str> = self.names().collect();
             let near = crate::schema::nearest(name, &names).map(|near| format!("did you mean `{near}`? "));
             let hint = format!("{}available tools: {}", near.unwrap_or_default(), names.join(", "));
-            ToolError::new(ToolErrorKind::Validation, format!("there is no tool `{}`", name.escape_debug()))
-                .hint(hint)
-                .details(serde_json::json!({"unknown_tool": name}))
+            ToolError::unknown_tool(name, hint)
         })
     }
 
@@ -340,7 +338,7 @@ fn only<'a>(mut found: impl Iterator<Item = &'a Registered>) -> Option<&'a Regis
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Aliases, Effect, ToolContext, ToolOutput};
+    use crate::{Aliases, Effect, ToolContext, ToolErrorKind, ToolOutput};
     use schemars::JsonSchema;
     use serde::Deserialize;
     use std::path::Path;

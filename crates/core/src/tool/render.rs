@@ -1,6 +1,6 @@
 //! [`Render`]: how a result is worded for the model: one outcome, several accents.
-use super::result::is_red;
-use crate::{Failure, Shown, TOTAL_LINES, ToolCall, ToolError, ToolOutput, ToolResult};
+use super::report::{CommandRun, Report, TOTAL_LINES};
+use crate::{Failure, Shown, ToolCall, ToolError, ToolOutput, ToolResult};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -93,12 +93,11 @@ impl Render {
     }
 
     fn failure(&self, call: &ToolCall, error: ToolError) -> ToolResult {
-        let hint = self.hint(&error);
+        let (hint, unknown) = (self.hint(&error), error.is_of_unknown_tool());
         let ToolError { kind, mut message, details, is_in_details, .. } = error;
         if self.error == ErrorWording::Call {
             message = without_backticks(&message);
         }
-        let unknown = details.get("unknown_tool").is_some();
         let text = match self.error {
             ErrorWording::Plain => format!("error: {message}"),
             ErrorWording::Bare => message.clone(),
@@ -163,10 +162,12 @@ impl Render {
 
 /// A command that ended badly is no success, nor is a run of tests: its first line says what it came to.
 fn success(details: &Value, text: &str) -> Value {
-    match details.get("exit_code").and_then(Value::as_i64) {
-        None if is_red(details) => json!({"success": false, "error": text.lines().next()}),
-        None | Some(0) => json!({"success": true, "error": ""}),
-        Some(code) => json!({"success": false, "error": format!("exit code {code}")}),
+    match Report::of(details) {
+        Some(Report::Tests(run)) if !run.ok => json!({"success": false, "error": text.lines().next()}),
+        Some(Report::Command(CommandRun { exit_code: Some(code), .. })) if code != 0 => {
+            json!({"success": false, "error": format!("exit code {code}")})
+        }
+        _ => json!({"success": true, "error": ""}),
     }
 }
 

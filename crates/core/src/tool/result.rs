@@ -21,12 +21,6 @@ pub struct ToolOutput {
     pub job: Option<JobId>,
 }
 
-/// Field in the details of a result: how many lines the command printed, where the result holds fewer. For front-ends;
-/// models do not see it.
-pub const TOTAL_LINES: &str = "total_lines";
-/// Field in the details of a result: the file with all that the command printed, where the result holds less.
-pub const OUTPUT_FILE: &str = "output_file";
-
 /// What people see of a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -90,6 +84,9 @@ impl ToolOutput {
         Self { job: Some(job), ..self }
     }
 }
+
+/// Field in the details of an error: the name of the tool that does not exist.
+const UNKNOWN_TOOL: &str = "unknown_tool";
 
 /// What a tool hands back when it did not work. The model reads `message` and `hint`.
 #[derive(Debug, thiserror::Error)]
@@ -166,6 +163,18 @@ impl ToolError {
         Self { details, ..self }
     }
 
+    /// Returns the error of a call of a tool that does not exist.
+    pub(crate) fn unknown_tool(name: &str, hint: String) -> Self {
+        Self::new(ToolErrorKind::Validation, format!("there is no tool `{}`", name.escape_debug()))
+            .hint(hint)
+            .details(serde_json::json!({UNKNOWN_TOOL: name}))
+    }
+
+    /// Returns whether the call was one of a tool that does not exist.
+    pub(crate) fn is_of_unknown_tool(&self) -> bool {
+        self.details.get(UNKNOWN_TOOL).is_some()
+    }
+
     /// Makes the error one of named fields: they say all that the message does.
     pub fn fields(self, fields: Value) -> Self {
         Self { details: fields, is_in_details: true, ..self }
@@ -222,24 +231,6 @@ impl ToolResult {
     pub fn is_ok(&self) -> bool {
         self.error.is_none()
     }
-
-    /// Returns whether the call did what it was asked to and found what it was to find: no run of tests that failed (`ok`
-    /// among the fields).
-    pub fn is_green(&self) -> bool {
-        self.is_ok() && !is_red(&self.details)
-    }
-
-    /// Returns whether what it ran did well, too: no command that ended with another code than 0 (`exit_code` among the
-    /// fields).
-    pub fn went_well(&self) -> bool {
-        let code = self.details.get("exit_code").and_then(Value::as_i64);
-        self.is_green() && code.is_none_or(|code| code == 0)
-    }
-}
-
-/// Whether named fields are those of a run of tests that failed.
-pub(super) fn is_red(details: &Value) -> bool {
-    details.get("ok") == Some(&Value::Bool(false))
 }
 
 #[derive(Clone, Serialize, Deserialize)]

@@ -101,8 +101,8 @@ pub(super) async fn begun(
     let (id, engine) = (session.id().clone(), assembled.engine.clone());
     let folder = engine.setup().home.folder(&id);
     let stop_file = folder.join(CANCEL);
-    let (done, tools, working) = (order.clone(), engine.setup().tools.clone(), working.clone());
-    working.now(|engines| engines.insert(id.clone(), engine));
+    let (done, working) = (order.clone(), working.clone());
+    working.now(|engines| engines.insert(id.clone(), engine.clone()));
     let end = Box::new(move |conclusion: Conclusion| {
         let ending = async move {
             assembled.engine.shut_down().await;
@@ -111,7 +111,7 @@ pub(super) async fn begun(
         };
         ending.boxed()
     });
-    Ok(Begun { session, agent, order, tools, stop: stop_file, end })
+    Ok(Begun { session, agent, order, engine, stop: stop_file, end })
 }
 
 async fn begin(context: &CliContext, wanted: Wanted, turn: &TurnArgs, debug: bool) -> Result<Exit, Failure> {
@@ -247,7 +247,7 @@ async fn finish(
     let workspace = &assembled.engine.setup().workspace;
     let mut turns =
         Shown { session, options: &options, interrupts: &mut interrupts, order, folder: workspace };
-    let conclusion = run_job(session, agent, order, &assembled.engine.setup().tools, &mut turns).await?;
+    let conclusion = run_job(&assembled.engine, session, agent, order, &mut turns).await?;
     assembled.engine.shut_down().await;
     if !turn.quiet || conclusion.status != JobStatus::Completed {
         tell(&conclusion)?;

@@ -6,8 +6,8 @@ use super::{
     follow::follow,
 };
 use futures::future::BoxFuture;
-use haft_core::{Command, Conclusion, JobStatus, Order, Outcome, Registry};
-use haft_engine::{Agent, Session, Turns, run_job};
+use haft_core::{Command, Conclusion, JobStatus, Order, Outcome};
+use haft_engine::{Agent, Engine, Session, Turns, run_job};
 use haft_sandbox::appears;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::{Value, json};
@@ -28,8 +28,8 @@ pub struct Begun {
     pub agent: Agent,
     /// What is to be done.
     pub order: Order,
-    /// All tools of the engine.
-    pub tools: Registry,
+    /// The engine of that session.
+    pub engine: Engine,
     /// A file that stops the job as soon as it exists.
     pub stop: PathBuf,
     /// Called with what it came to; once that is done nothing of it is alive.
@@ -95,9 +95,9 @@ impl Offer for JobTool {
 }
 
 async fn work(job: Begun, client: &Client) -> CallToolResult {
-    let Begun { session, agent, order, tools, stop, end } = job;
+    let Begun { session, agent, order, engine, stop, end } = job;
     let mut turns = Followed { session: &session, client, stop: &stop };
-    let Ok(conclusion) = run_job(&session, &agent, &order, &tools, &mut turns).await;
+    let Ok(conclusion) = run_job(&engine, &session, &agent, &order, &mut turns).await;
     end(conclusion.clone()).await;
     let Conclusion { status, reason, evidence } = &conclusion;
     let content = vec![ContentBlock::text(format!("{status}: {reason}"))];

@@ -1,6 +1,6 @@
 //! [`Block`]: one piece of what a person sees of a session.
-use crate::{outcome::Plan, pieces::Piece, safe, words};
-use haft_core::{CallId, Change, Direction, Fact, Image, Outcome, Question, ToolCall, Usage};
+use crate::{pieces::Piece, safe, words};
+use haft_core::{CallId, Change, Direction, Fact, Image, Outcome, Plan, Question, ToolCall, Usage};
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
 /// Something that is finished and never looks different later.

@@ -119,6 +119,7 @@ impl Place {
             profile: Profile::named(self.profile).unwrap(),
             knowledge: Default::default(),
             hooks: Arc::new(haft_core::NoHooks),
+            evidence: Arc::new(haft_core::NoEvidence),
             models: None,
             replicas: None,
             access: Access {

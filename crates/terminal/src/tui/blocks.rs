@@ -5,11 +5,11 @@ use super::{
     wrap::{hanging, one_row, width},
 };
 use crate::paint::diff::{self, DiffPainter, Room};
-use haft_core::{Change, Direction, Outcome, Usage};
+use haft_core::{Change, Direction, Outcome, Plan, PlanStep, StepStatus, Usage};
 use haft_present::{
     file_diff::FileDiff,
     notes,
-    outcome::{Plan, Step, StepState},
+    outcome::step_line,
     view::{Block, Call, CallState},
 };
 use ratatui::{
@@ -115,16 +115,16 @@ impl Painter<'_> {
     }
 
     /// Boxes: done, at work, to be done.
-    fn steps(&self, Plan(steps): &Plan) -> Vec<Line<'static>> {
-        let line = |step: &Step| {
-            let style = match step.state {
-                StepState::Done => self.look.dim(),
-                StepState::InProgress => self.look.chosen(),
-                StepState::Pending => Style::new(),
+    fn steps(&self, plan: &Plan) -> Vec<Line<'static>> {
+        let line = |step: &PlanStep| {
+            let style = match step.status {
+                StepStatus::Done => self.look.dim(),
+                StepStatus::InProgress => self.look.chosen(),
+                StepStatus::Pending => Style::new(),
             };
-            hanging(Span::raw("  "), &[Span::styled(step.line(), style)], self.columns)
+            hanging(Span::raw("  "), &[Span::styled(step_line(step), style)], self.columns)
         };
-        steps.iter().flat_map(line).collect()
+        plan.items.iter().flat_map(line).collect()
     }
 
     fn took(&self, call: &Call) -> Option<Span<'static>> {

@@ -1,8 +1,9 @@
 //! [`Report`]: what a command printed and how it ended, cut to what a model reads.
 use super::{Limit, need::Ended, screen::as_lines};
 use crate::BashSettings;
-use haft_core::{OUTPUT_FILE, TOTAL_LINES, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use haft_core::{CommandRun, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use haft_sandbox::{Captured, Exit, Finished, Unreached, new_file};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::{
     io::Write,
@@ -24,6 +25,16 @@ pub(super) struct Report {
     unreached: Vec<Unreached>,
     /// What it was missing, and how to ask for that.
     want: Option<String>,
+}
+
+/// The fields of a result.
+#[derive(Serialize)]
+struct Details<'a> {
+    stdout: &'a str,
+    stderr: &'a str,
+    #[serde(flatten)]
+    run: CommandRun,
+    truncated: bool,
 }
 
 impl Report {
@@ -109,19 +120,14 @@ impl Report {
             Exit::Signal(signal) => Some(128 + signal),
             Exit::TimedOut => None,
         };
-        let mut details = json!({
-            "stdout": self.stdout, "stderr": self.stderr, "exit_code": code, "truncated": self.truncated,
-        });
-        if let Some(whole) = &self.whole {
-            details[OUTPUT_FILE] = json!(whole);
-        }
-        if self.truncated {
-            details[TOTAL_LINES] = json!(self.lines);
-        }
-        if self.exit == Exit::TimedOut {
-            details["timed_out"] = json!(true);
-        }
-        details
+        let run = CommandRun {
+            exit_code: code.map(i64::from),
+            output_file: self.whole.clone(),
+            total_lines: self.truncated.then_some(self.lines),
+            timed_out: self.exit == Exit::TimedOut,
+            ..CommandRun::default()
+        };
+        json!(Details { stdout: &self.stdout, stderr: &self.stderr, run, truncated: self.truncated })
     }
 }
 

@@ -1,10 +1,11 @@
 //! [`output`]: the result of a test run for models and people.
 use super::{
-    report::{Failure, Report},
+    report::Report,
     runner::{Command, Framework},
 };
-use haft_core::{Clip, Keep, ToolOutput};
+use haft_core::{Clip, Keep, TestFailure, TestRun, ToolOutput};
 use haft_sandbox::{Exit, Finished};
+use serde::Serialize;
 use serde_json::json;
 
 /// Maximum failures that are shown in full: the first ones are the ones to work on.
@@ -15,6 +16,16 @@ const MESSAGE_CLIP: Clip = Clip { lines: 25, bytes: 2_000, keep: Keep::Both };
 const ALL_CLIP: Clip = Clip { lines: 600, bytes: 24_000, keep: Keep::Head };
 const RAW_CLIP: Clip = Clip { lines: 200, bytes: 12_000, keep: Keep::Tail };
 
+/// The fields of a result.
+#[derive(Serialize)]
+struct Details {
+    framework: Framework,
+    #[serde(flatten)]
+    run: TestRun,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<u64>,
+}
+
 /// The result of a call. An exit code alone proves nothing: the parsed output and how the run ended must agree.
 pub(super) fn output(command: &Command, report: Option<Report>, finished: &Finished) -> ToolOutput {
     let line = command.line();
@@ -23,11 +34,11 @@ pub(super) fn output(command: &Command, report: Option<Report>, finished: &Finis
     let ok = well && !report.has_failed() && !report.is_empty() && !finished.truncated;
     let summary = if report.is_empty() { "no tests ran".to_owned() } else { report.counts() };
     let text = format!("{summary} (`{line}`){}{}", failures(&report), doubts(&report, finished));
-    let mut details = json!({"framework": command.framework, "command": line, "parsed": true, "ok": ok});
-    if let (Some(details), serde_json::Value::Object(report)) = (details.as_object_mut(), json!(report)) {
-        details.extend(report);
-    }
-    ToolOutput::text(text).show(summary).details(details)
+    let Report { passed, failed, skipped, failures } = report;
+    let run =
+        TestRun { command: line, parsed: true, ok, passed: Some(passed), failed: Some(failed), failures };
+    let details = Details { framework: command.framework, run, skipped: Some(skipped) };
+    ToolOutput::text(text).show(summary).details(json!(details))
 }
 
 /// The result if the output is not what the runner prints.
@@ -38,8 +49,10 @@ fn unread(command: &Command, finished: &Finished) -> ToolOutput {
     let before = if is_known { "cannot tell what the tests came to; " } else { "" };
     let text = format!("{before}`{line}` {end}:\n{}", raw(finished));
     let ok = !is_known && finished.exit == Exit::Code(0);
-    let details = json!({"framework": command.framework, "command": line, "parsed": false, "ok": ok});
-    ToolOutput::text(text).show(format!("{line}: {end}")).details(details)
+    let shown = format!("{line}: {end}");
+    let run = TestRun { command: line, ok, ..TestRun::default() };
+    let details = Details { framework: command.framework, run, skipped: None };
+    ToolOutput::text(text).show(shown).details(json!(details))
 }
 
 fn failures(report: &Report) -> String {
@@ -65,7 +78,7 @@ fn doubts(report: &Report, finished: &Finished) -> String {
     text
 }
 
-fn told(Failure { name, file, line, message }: &Failure) -> String {
+fn told(TestFailure { name, file, line, message }: &TestFailure) -> String {
     let place = match (file, line) {
         (Some(file), Some(line)) => format!("  {file}:{line}"),
         (Some(file), None) => format!("  {file}"),

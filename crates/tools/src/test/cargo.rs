@@ -1,5 +1,6 @@
 //! [`parse`]: reads the output of `cargo test`: libtest's lines on standard output, the compiler's on standard error.
-use super::report::{Failure, Report};
+use super::report::Report;
+use haft_core::TestFailure;
 
 pub(super) fn parse(stdout: &str, stderr: &str) -> Option<Report> {
     let mut report = Report::default();
@@ -33,14 +34,14 @@ fn count(counts: &str, report: &mut Report) {
 }
 
 /// `---- NAME stdout ----`, then what the test printed until the next heading or the list of names.
-fn sections(stdout: &str) -> Vec<Failure> {
-    let mut failures: Vec<Failure> = Vec::new();
+fn sections(stdout: &str) -> Vec<TestFailure> {
+    let mut failures: Vec<TestFailure> = Vec::new();
     let mut inside = false;
     for line in stdout.lines() {
         let name = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
         if let Some(name) = name {
             inside = true;
-            failures.push(Failure { name: name.to_owned(), ..Failure::default() });
+            failures.push(TestFailure { name: name.to_owned(), ..TestFailure::default() });
         } else if line == "failures:" || line.starts_with("test result: ") {
             inside = false;
         } else if let (true, Some(failure)) = (inside, failures.last_mut()) {
@@ -52,7 +53,7 @@ fn sections(stdout: &str) -> Vec<Failure> {
 }
 
 /// The place, and the message without its surroundings.
-fn explained(failure: Failure) -> Failure {
+fn explained(failure: TestFailure) -> TestFailure {
     let text = failure.message.trim().to_owned();
     let mut lines: Vec<&str> = text.lines().collect();
     lines.retain(|line| !line.starts_with("note: run with `RUST_BACKTRACE"));
@@ -61,7 +62,7 @@ fn explained(failure: Failure) -> Failure {
         let place =
             lines.iter().find_map(|line| line.rsplit_once(" at ").filter(|_| line.starts_with("note: ")));
         let place = place.map(|(_, place)| place.to_owned());
-        let failure = Failure { message: text, ..failure };
+        let failure = TestFailure { message: text, ..failure };
         return match place {
             Some(place) => failure.at(&place),
             None => failure,
@@ -70,18 +71,19 @@ fn explained(failure: Failure) -> Failure {
     let place =
         lines[panic].rsplit_once(" panicked at ").map_or("", |(_, place)| place).trim_end_matches(':');
     let message = lines[panic + 1..].join("\n");
-    Failure { message: message.trim().to_owned(), ..failure }.at(place)
+    TestFailure { message: message.trim().to_owned(), ..failure }.at(place)
 }
 
 /// `error[E0425]: …` and, below it, ` --> FILE:LINE:COLUMN`. Leaves out what cargo says about whole crates.
-fn compile_errors(stderr: &str) -> Vec<Failure> {
-    let mut failures: Vec<Failure> = Vec::new();
+fn compile_errors(stderr: &str) -> Vec<TestFailure> {
+    let mut failures: Vec<TestFailure> = Vec::new();
     for block in stderr.split("\n\n") {
         let lines: Vec<&str> = block.lines().skip_while(|line| !is_error(line)).collect();
         let Some(place) = lines.iter().find_map(|line| line.trim_start().strip_prefix("--> ")) else {
             continue;
         };
-        let failure = Failure { name: "build".into(), message: lines.join("\n"), ..Failure::default() };
+        let failure =
+            TestFailure { name: "build".into(), message: lines.join("\n"), ..TestFailure::default() };
         let failure = failure.at(place);
         // Library and tests are compiled one after the other.
         if !failures.contains(&failure) {

@@ -1,6 +1,7 @@
 //! [`parse`]: reads the output of `go test -json`: one event per line. Packages that do not build are reported there
 //! too, or on standard error.
-use super::report::{Failure, Report};
+use super::report::Report;
+use haft_core::TestFailure;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -36,7 +37,7 @@ pub(super) fn parse(stdout: &str, stderr: &str) -> Option<Report> {
             "skip" => report.skipped += 1,
             "fail" => {
                 report.failed += 1;
-                report.failures.push(Failure { name: key.1, message: key.0, ..Failure::default() });
+                report.failures.push(TestFailure { name: key.1, message: key.0, ..TestFailure::default() });
             }
             _ => {}
         }
@@ -54,7 +55,7 @@ pub(super) fn parse(stdout: &str, stderr: &str) -> Option<Report> {
 fn without_parents(report: &mut Report) {
     let names: Vec<(String, String)> =
         report.failures.iter().map(|failure| (failure.message.clone(), failure.name.clone())).collect();
-    let is_parent = |failure: &Failure| {
+    let is_parent = |failure: &TestFailure| {
         let inside = format!("{}/", failure.name);
         names.iter().any(|(package, name)| *package == failure.message && name.starts_with(&inside))
     };
@@ -63,7 +64,7 @@ fn without_parents(report: &mut Report) {
 }
 
 /// The message of the test itself, and its place: `    FILE_test.go:12: message`, or the panic.
-fn explained(failure: Failure, output: &str) -> Failure {
+fn explained(failure: TestFailure, output: &str) -> TestFailure {
     let marks = ["=== RUN", "=== PAUSE", "=== CONT", "=== NAME", "--- FAIL", "--- PASS", "--- SKIP"];
     let said: Vec<&str> =
         output.lines().filter(|line| !marks.iter().any(|mark| line.trim_start().starts_with(mark))).collect();
@@ -79,7 +80,7 @@ fn explained(failure: Failure, output: &str) -> Failure {
         Some((panic, _)) => panic.to_owned(),
         None => message,
     };
-    let failure = Failure { message: message.trim().to_owned(), ..failure };
+    let failure = TestFailure { message: message.trim().to_owned(), ..failure };
     match place {
         Some(place) => failure.at(place),
         None => failure,
@@ -94,7 +95,7 @@ fn source(line: &str) -> Option<&str> {
 }
 
 /// `# PACKAGE`, then `FILE:LINE:COLUMN: message`.
-fn build_errors(stderr: &str) -> Vec<Failure> {
+fn build_errors(stderr: &str) -> Vec<TestFailure> {
     let mut package = "build";
     let mut failures = Vec::new();
     for line in stderr.lines() {
@@ -109,7 +110,8 @@ fn build_errors(stderr: &str) -> Vec<Failure> {
         }
         let (column, message) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         let message = if message.is_empty() { column.trim() } else { message.trim() };
-        let failure = Failure { name: package.to_owned(), message: message.to_owned(), ..Failure::default() };
+        let failure =
+            TestFailure { name: package.to_owned(), message: message.to_owned(), ..TestFailure::default() };
         failures.push(failure.at(&format!("{file}:{number}")));
     }
     failures

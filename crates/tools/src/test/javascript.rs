@@ -1,5 +1,6 @@
 //! [`jest`] and [`mocha`]: read the JSON of vitest, jest and mocha.
-use super::report::{Failure, Report};
+use super::report::Report;
+use haft_core::TestFailure;
 use serde_json::Value;
 
 /// Reads jest's output, and vitest's, which is the same.
@@ -40,7 +41,7 @@ pub(super) fn mocha(stdout: &str) -> Option<Report> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (error, file) = (&test["err"], text(&test["file"]));
         let failure = failure(&text(&test["fullTitle"]), &file, &text(&error["stack"]));
-        Failure { file: Some(file), ..failure }
+        TestFailure { file: Some(file), ..failure }
     });
     let (passed, failed, skipped) = (number("passes"), number("failures"), number("pending"));
     Some(Report { passed, failed, skipped, failures: failures.collect() })
@@ -56,7 +57,7 @@ fn object(stdout: &str, key: &str) -> Option<Value> {
 }
 
 /// The message up to the stack, and the place in the stack that lies in the test's own file.
-fn failure(name: &str, path: &str, text: &str) -> Failure {
+fn failure(name: &str, path: &str, text: &str) -> TestFailure {
     let is_frame = |line: &&str| line.trim_start().starts_with("at ");
     let base = path.rsplit('/').next().unwrap_or(path);
     let line = text.lines().filter(is_frame).find_map(|line| {
@@ -65,7 +66,7 @@ fn failure(name: &str, path: &str, text: &str) -> Failure {
     });
     let message: Vec<&str> = text.lines().take_while(|line| !is_frame(line)).collect();
     let message = message.join("\n").trim().to_owned();
-    Failure { name: name.to_owned(), file: Some(path.to_owned()), line, message }
+    TestFailure { name: name.to_owned(), file: Some(path.to_owned()), line, message }
 }
 
 #[cfg(test)]

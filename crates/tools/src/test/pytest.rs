@@ -1,6 +1,7 @@
 //! [`parse`]: reads the output of `pytest --tb=short -rfEs`: sections of failures, a short summary, a last line with
 //! counts.
-use super::report::{Failure, Report};
+use super::report::Report;
+use haft_core::TestFailure;
 
 pub(super) fn parse(stdout: &str) -> Option<Report> {
     let mut report = stdout.lines().rev().find_map(counts)?;
@@ -20,9 +21,9 @@ pub(super) fn parse(stdout: &str) -> Option<Report> {
     Some(report)
 }
 
-fn plain(id: &str, short: &str) -> Failure {
+fn plain(id: &str, short: &str) -> TestFailure {
     let file = id.split("::").next().map(str::to_owned);
-    Failure { name: id.to_owned(), file, line: None, message: short.to_owned() }
+    TestFailure { name: id.to_owned(), file, line: None, message: short.to_owned() }
 }
 
 /// `== 4 failed, 2 passed, 1 skipped, 1 error in 0.03s ==`, with or without its frame. Errors count as failed: of a
@@ -92,7 +93,7 @@ impl Section<'_> {
         title == Some(name.as_str())
     }
 
-    fn failure(&self, id: &str, short: &str) -> Failure {
+    fn failure(&self, id: &str, short: &str) -> TestFailure {
         let said: Vec<&str> = self
             .lines
             .iter()
@@ -100,7 +101,7 @@ impl Section<'_> {
             .map(|line| line.strip_prefix("  ").unwrap_or(line))
             .collect();
         let message = if said.is_empty() { short.to_owned() } else { said.join("\n") };
-        let failure = Failure { name: id.to_owned(), message, ..plain(id, short) };
+        let failure = TestFailure { name: id.to_owned(), message, ..plain(id, short) };
         let mut places = self.lines.iter().filter_map(|line| place(line));
         match places.rfind(|place| !place.contains("site-packages")) {
             Some(place) => failure.at(place),

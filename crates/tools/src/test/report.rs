@@ -1,35 +1,15 @@
 //! [`Report`]: the result of a test run, whatever the runner.
-use serde::Serialize;
+use haft_core::TestFailure;
 use std::path::Path;
 
 /// The result of a test run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) passed: u64,
     pub(super) failed: u64,
     pub(super) skipped: u64,
     /// Tests that failed, and what could not even be built or loaded.
-    pub(super) failures: Vec<Failure>,
-}
-
-/// One test that failed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Failure {
-    pub(super) name: String,
-    pub(super) file: Option<String>,
-    /// Counted from 1.
-    pub(super) line: Option<u64>,
-    pub(super) message: String,
-}
-
-impl Failure {
-    /// `file:line`, or `file:line:column`.
-    pub(super) fn at(mut self, place: &str) -> Self {
-        let mut parts = place.split(':');
-        self.file = parts.next().filter(|file| !file.is_empty()).map(str::to_owned);
-        self.line = parts.next().and_then(|line| line.parse().ok());
-        self
-    }
+    pub(super) failures: Vec<TestFailure>,
 }
 
 impl Report {

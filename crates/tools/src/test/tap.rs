@@ -1,6 +1,7 @@
 //! [`parse`]: reads the output of Node's own runner: TAP version 13, with failures as an indented block below their
 //! line.
-use super::report::{Failure, Report};
+use super::report::Report;
+use haft_core::TestFailure;
 
 pub(super) fn parse(stdout: &str) -> Option<Report> {
     let count = |name: &str| {
@@ -28,7 +29,7 @@ fn block<'a>(lines: &[&'a str], indent: usize) -> Vec<&'a str> {
 }
 
 /// `None` for a group that failed because of a test inside it.
-fn explained(name: &str, block: Vec<&str>) -> Option<Failure> {
+fn explained(name: &str, block: Vec<&str>) -> Option<TestFailure> {
     if field(&block, "failureType").is_some_and(|kind| kind == "subtestsFailed") {
         return None;
     }
@@ -43,7 +44,7 @@ fn explained(name: &str, block: Vec<&str>) -> Option<Failure> {
     });
     let line = deeper.or_else(|| line.and_then(|line| line.parse().ok()));
     let message = field(&block, "error").unwrap_or_default();
-    Some(Failure {
+    Some(TestFailure {
         name: name.to_owned(),
         file: file.map(str::to_owned),
         line,

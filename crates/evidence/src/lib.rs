@@ -1,11 +1,15 @@
-//! [`unproven`]: checks what a reply claims against what the journal shows.
+//! [`ClaimChecker`]: checks what a reply claims against what the journal shows.
+//!
+//! `claims.rs` finds in a reply's words what it says has happened, `success.rs` knows the words for "it works", `red.rs`
+//! finds the tests that fail because of the work, and this file looks for the calls that show a claim.
 mod claims;
 mod red;
 mod success;
 
 use claims::{Claim, Deed, claims};
-use haft_core::{CallId, Change, Changed, Entry, Fact, How, ToolResult, active_path, text_of};
-pub(crate) use red::failing;
+use haft_core::{
+    CallId, Change, Changed, Entry, Evidence, Fact, How, Report, ToolResult, active_path, text_of,
+};
 use serde_json::Value;
 use std::{
     collections::{HashMap, HashSet},
@@ -13,9 +17,23 @@ use std::{
     sync::Arc,
 };
 
+/// The [`Evidence`] that Haft uses: reads English claims, and looks for the calls that show them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ClaimChecker;
+
+impl Evidence for ClaimChecker {
+    fn unproven(&self, entries: &[Arc<Entry>], check: Option<&str>) -> Vec<String> {
+        unproven(entries, check)
+    }
+
+    fn failing_tests(&self, path: &[&Arc<Entry>]) -> Vec<String> {
+        red::failing(path)
+    }
+}
+
 /// The claims of the last reply that nothing in the session shows, each in the reply's own words with what is missing.
 /// `check`: the command that shows that the work is well; if it is not set, any run of tests does.
-pub(crate) fn unproven(entries: &[Arc<Entry>], check: Option<&str>) -> Vec<String> {
+fn unproven(entries: &[Arc<Entry>], check: Option<&str>) -> Vec<String> {
     let path = active_path(entries);
     let facts: Vec<&Fact> = path.iter().map(|entry| &entry.fact).collect();
     let last = facts.iter().rev().find_map(|fact| match fact {
@@ -25,15 +43,6 @@ pub(crate) fn unproven(entries: &[Arc<Entry>], check: Option<&str>) -> Vec<Strin
     let deeds = Done { check: check.map(normal), ..done(&facts) };
     let unproven = claims(&last.unwrap_or_default()).into_iter().filter(|claim| !deeds.show(&claim.what));
     unproven.map(|Claim { what, words }| format!("\"{words}\": {}", missing(&what, check))).collect()
-}
-
-/// What the model reads about claims that nothing shows.
-pub(crate) fn reminder(unproven: &[String]) -> String {
-    format!(
-        "[Nothing in this session shows what you claim]\n- {}\nDo it now, or say what is true instead. This is asked \
-         once.",
-        unproven.join("\n- ")
-    )
 }
 
 fn missing(what: &Deed, check: Option<&str>) -> String {
@@ -158,12 +167,14 @@ const TEST_WORDS: &[&str] = &[
 
 impl Done {
     fn end(&mut self, name: &str, words: &str, (how, has_changed): (How, bool), result: &ToolResult) {
-        let details = &result.details;
-        let command = details["command"].as_str().unwrap_or_default();
-        let went_well = result.is_ok()
-            && details["exit_code"].as_i64().unwrap_or_default() == 0
-            && details["ok"].as_bool().unwrap_or(true);
-        if details["session"].is_string() && went_well {
+        let report = result.report();
+        let went_well = result.went_well();
+        let command = match &report {
+            Some(Report::Tests(run)) => run.command.as_str(),
+            _ => "",
+        };
+        let has_exit_code = matches!(&report, Some(Report::Command(run)) if run.exit_code.is_some());
+        if matches!(&report, Some(Report::Subagent(_))) && went_well {
             let place = self.calls.len();
             self.hearsay.extend(claims(&result.content).into_iter().map(|claim| (claim.what, place)));
         }
@@ -172,7 +183,7 @@ impl Done {
             name: name.to_lowercase(),
             words: normal(&format!("{words} {command}")),
             went_well,
-            is_command: is_untracked || !details["exit_code"].is_null(),
+            is_command: is_untracked || has_exit_code,
             is_untracked,
             has_changed,
             failed: None,

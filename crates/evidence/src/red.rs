@@ -1,7 +1,6 @@
 //! [`failing`]: finds tests that fail because of the work: in the last run, and not before anything was changed.
 use super::{Call, done, words_of};
-use haft_core::{Entry, Fact, ToolResult};
-use serde_json::Value;
+use haft_core::{Entry, Fact, Report, TestRun, ToolResult};
 use std::sync::Arc;
 
 /// Programs whose exit code says what tests came to. `test` alone is a shell's own, and `mkdir test` runs none.
@@ -38,7 +37,7 @@ const TEST_RUNNERS: &[&str] = &[
 ];
 
 /// What failed in the last run of tests and in none before the first change; by name, where the run has names.
-pub(crate) fn failing(path: &[&Arc<Entry>]) -> Vec<String> {
+pub(super) fn failing(path: &[&Arc<Entry>]) -> Vec<String> {
     let facts: Vec<&Fact> = path.iter().map(|entry| &entry.fact).collect();
     let calls = done(&facts).calls;
     let first_change = calls.iter().position(|call| call.failed.is_none() && call.may_have_changed());
@@ -56,29 +55,26 @@ pub(super) fn failed_in(call: &Call, result: &ToolResult) -> Option<Vec<String>>
     if !result.is_ok() {
         return None;
     }
-    let details = &result.details;
-    match details["ok"].as_bool() {
-        Some(true) => Some(Vec::new()),
-        Some(false) => of_report(details),
-        None => {
+    match result.report()? {
+        Report::Tests(run) if run.ok => Some(Vec::new()),
+        Report::Tests(run) => failures(&run),
+        Report::Command(run) => {
             let runs =
                 |command: &str| words_of(command).next().is_some_and(|first| TEST_RUNNERS.contains(&first));
-            let code = details["exit_code"].as_i64()?;
+            let code = run.exit_code?;
             let is_run = call.runs_tests() && call.commands().any(runs);
             is_run.then(|| if code == 0 { Vec::new() } else { vec![format!("`{}`", call.words)] })
         }
+        Report::Plan(_) | Report::Subagent(_) | Report::Delivery(_) => None,
     }
 }
 
-fn of_report(details: &Value) -> Option<Vec<String>> {
-    let names = details["failures"].as_array().into_iter().flatten();
-    let names: Vec<String> =
-        names.filter_map(|failure| Some(format!("`{}`", failure["name"].as_str()?))).collect();
-    let count = |name: &str| details[name].as_u64().unwrap_or_default();
-    let is_nothing = details["parsed"] == true && count("passed") + count("failed") == 0;
+fn failures(run: &TestRun) -> Option<Vec<String>> {
+    let names: Vec<String> = run.failures.iter().map(|failure| format!("`{}`", failure.name)).collect();
+    let is_nothing = run.parsed && run.passed.unwrap_or_default() + run.failed.unwrap_or_default() == 0;
     match names.is_empty() {
         true if is_nothing => None,
-        true => Some(vec![format!("`{}`", details["command"].as_str().unwrap_or_default())]),
+        true => Some(vec![format!("`{}`", run.command)]),
         false => Some(names),
     }
 }

@@ -1,0 +1,224 @@
+//! [`Report`]: what Haft itself needs to know of a result, beside the text that the model reads.
+//!
+//! A tool writes the fields of a report into [`ToolOutput::details`](crate::ToolOutput::details), where people, scripts
+//! and profiles find them as well. This file is the only reader of them: the engine, evidence, jobs and front-ends see
+//! a [`Report`].
+use crate::{SessionId, ToolResult};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Field of [`CommandRun`] that models do not see.
+pub(super) const TOTAL_LINES: &str = "total_lines";
+
+/// What a call came to, by kind. [`ToolResult::report`] reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Report {
+    /// A command ended or was stopped.
+    Command(CommandRun),
+    /// Tests ran.
+    Tests(TestRun),
+    /// The model wrote down its steps.
+    Plan(Plan),
+    /// Another agent worked for this one.
+    Subagent(SubagentRun),
+    /// The work was handed in.
+    Delivery(Delivery),
+}
+
+/// How a command ended. Recognized by the field `exit_code`, which may be `null`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandRun {
+    /// As a shell says it: 128 plus the signal that killed the command. `None` if it was stopped.
+    pub exit_code: Option<i64>,
+    /// The file with all that the command printed, if the result holds less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_file: Option<PathBuf>,
+    /// How many lines the command printed, if the result holds fewer. Models do not see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_lines: Option<u64>,
+    /// Whether its time was up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
+    /// Whether the user stopped it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// Why it was stopped, if that is known in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What a run of tests came to. Recognized by the field `ok`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestRun {
+    /// The command line that ran the tests.
+    #[serde(default)]
+    pub command: String,
+    /// Whether the output of the runner could be read.
+    #[serde(default)]
+    pub parsed: bool,
+    /// Whether all tests passed, and there were some.
+    pub ok: bool,
+    /// Number of tests that passed, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<u64>,
+    /// Number of tests that failed, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<u64>,
+    /// Tests that failed, and what could not even be built or loaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<TestFailure>,
+}
+
+/// One test that failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestFailure {
+    /// The name of the test, as its runner prints it.
+    pub name: String,
+    /// The file that it stands in, if known.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// The line of that file, counted from 1.
+    #[serde(default)]
+    pub line: Option<u64>,
+    /// What the runner printed about it.
+    #[serde(default)]
+    pub message: String,
+}
+
+/// The steps of a task, as a model keeps them. Recognized by the field `items`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// In the order in which they are to be done.
+    pub items: Vec<PlanStep>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanStep {
+    /// What is to be done.
+    pub text: String,
+    /// How far it is.
+    pub status: StepStatus,
+}
+
+/// How far a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepStatus {
+    /// Not begun.
+    Pending,
+    /// At work.
+    InProgress,
+    /// Done.
+    Done,
+}
+
+/// Where another agent worked. Recognized by the field `session`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubagentRun {
+    /// The session of the other agent.
+    pub session: SessionId,
+}
+
+/// What became of work that was handed in. Recognized by the field `commit`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The commit that holds it.
+    pub commit: String,
+    /// What could not be done, as a sentence; `None` if all was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl Report {
+    pub(super) fn of(details: &Value) -> Option<Self> {
+        let fields = details.as_object()?;
+        if fields.get("ok").is_some_and(Value::is_boolean) {
+            return TestRun::deserialize(details).ok().map(Self::Tests);
+        }
+        if fields.contains_key("exit_code") {
+            return CommandRun::deserialize(details).ok().map(Self::Command);
+        }
+        if fields.contains_key("items") {
+            return Plan::deserialize(details).ok().map(Self::Plan);
+        }
+        if fields.contains_key("commit") {
+            return Delivery::deserialize(details).ok().map(Self::Delivery);
+        }
+        SubagentRun::deserialize(details).ok().map(Self::Subagent)
+    }
+
+    /// Returns whether this is the report of something that did well: no test failed, and the exit code is 0.
+    pub fn is_success(&self) -> bool {
+        match self {
+            Self::Command(run) => run.exit_code.is_none_or(|code| code == 0),
+            Self::Tests(run) => run.ok,
+            Self::Plan(_) | Self::Subagent(_) | Self::Delivery(_) => true,
+        }
+    }
+}
+
+impl CommandRun {
+    /// Returns whether the command was stopped before it ended.
+    pub fn is_stopped(&self) -> bool {
+        self.timed_out || self.interrupted
+    }
+}
+
+impl TestFailure {
+    /// Returns the failure with its place, written as `FILE:LINE` or `FILE:LINE:COLUMN`.
+    pub fn at(mut self, place: &str) -> Self {
+        let mut parts = place.split(':');
+        self.file = parts.next().filter(|file| !file.is_empty()).map(str::to_owned);
+        self.line = parts.next().and_then(|line| line.parse().ok());
+        self
+    }
+}
+
+impl Plan {
+    /// `1 of 3 done`.
+    pub fn progress(&self) -> String {
+        let done = self.items.iter().filter(|step| step.status == StepStatus::Done).count();
+        format!("{done} of {} done", self.items.len())
+    }
+
+    /// Returns the step that is at work, else the next one; `None` if all are done.
+    pub fn current(&self) -> Option<&PlanStep> {
+        let with = |status| self.items.iter().find(|step| step.status == status);
+        with(StepStatus::InProgress).or_else(|| with(StepStatus::Pending))
+    }
+}
+
+impl ToolResult {
+    /// Returns what Haft needs to know of the result; `None` if its fields are not those of a report.
+    pub fn report(&self) -> Option<Report> {
+        Report::of(&self.details)
+    }
+
+    /// Returns how the command of this result ended, if it is the result of one.
+    pub fn command(&self) -> Option<CommandRun> {
+        match self.report() {
+            Some(Report::Command(run)) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// Returns the steps that a call which worked wrote down.
+    pub fn plan(&self) -> Option<Plan> {
+        match self.report() {
+            Some(Report::Plan(plan)) if self.is_ok() => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the call did what it was asked to and found what it was to find: no run of tests that failed.
+    pub fn is_green(&self) -> bool {
+        self.is_ok() && !matches!(self.report(), Some(Report::Tests(run)) if !run.ok)
+    }
+
+    /// Returns whether what it ran did well, too: no command that ended with another code than 0.
+    pub fn went_well(&self) -> bool {
+        self.is_ok() && self.report().is_none_or(|report| report.is_success())
+    }
+}
