@@ -14,7 +14,7 @@ use super::{
     teller::Teller,
     wire::Flow,
 };
-use haft_core::{Entry, Fact, Seq, SessionId};
+use haft_core::{Entry, Seq, SessionId, SessionOpened};
 use haft_engine::Session;
 use std::{
     collections::HashMap,
@@ -118,7 +118,7 @@ impl Host {
         let found = self.settings.home.find(id).ok().filter(|found| found.0 == id);
         let entries =
             found.and_then(|_| self.settings.home.peek(id).ok()).ok_or_else(|| unknown_session(id))?;
-        let Some(Fact::SessionOpened { workspace, .. }) = entries.first().map(|entry| &entry.fact) else {
+        let Some(SessionOpened { workspace, .. }) = SessionOpened::of(&entries) else {
             return Err(failed(format!("cannot load the session `{id}`: its journal has no beginning")));
         };
         let asked = Folder::of(cwd)?.real;

@@ -37,8 +37,8 @@ pub use conversation::{
 };
 pub use event::{Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Summarizer};
 pub use facts::{
-    Asking, Evidence, Forked, LastTurn, NoEvidence, RemainingWork, Running, Seq, SessionId, Standing,
-    active_path,
+    Asking, Evidence, Forked, LastTurn, NoEvidence, RemainingWork, Running, Seq, SessionId, SessionOpened,
+    Standing, active_path,
     activity::{Activities, Activity, ActivityType},
     change, changed, event, fork, go_on, job, line, undo,
     update::Update,

@@ -19,7 +19,9 @@ pub use error::EngineError;
 use crate::journal::Journal;
 use futures::{Stream, StreamExt};
 use haft_call::Permission;
-use haft_core::{CallId, Change, Command, Entry, Event, Fact, Hash, Mode, Seq, SessionId, Stage};
+use haft_core::{
+    CallId, Change, Command, Entry, Event, Fact, Hash, Mode, Seq, SessionId, SessionOpened, Stage,
+};
 use mail::Mail;
 use receipt::Receipt;
 use std::{io, path::PathBuf, pin::pin, sync::Arc};
@@ -144,19 +146,15 @@ impl Session {
     /// # Errors
     /// Fails if a file cannot be read.
     pub fn left_alone(&self, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
-        let entries = self.entries();
-        match entries.first().map(|entry| &entry.fact) {
-            Some(Fact::SessionOpened { workspace, .. }) => self.stage.conflicts(workspace, changes),
-            _ => Ok(Vec::new()),
+        match SessionOpened::of(&self.entries()) {
+            Some(opened) => self.stage.conflicts(&opened.workspace, changes),
+            None => Ok(Vec::new()),
         }
     }
 
     /// The session that delegated to this one.
     pub fn delegated_by(&self) -> Option<SessionId> {
-        match &self.entries().first()?.fact {
-            Fact::SessionOpened { delegated_by, .. } => delegated_by.clone(),
-            _ => None,
-        }
+        SessionOpened::of(&self.entries())?.delegated_by.clone()
     }
 }
 

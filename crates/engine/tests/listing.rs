@@ -1,7 +1,7 @@
 //! What is read of the journals of sessions, to list them and to find the newest one. A binary of its own: it counts what
 //! its process reads.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-use haft_core::{Entry, Fact, Part, Seq, SessionId, event::JOURNAL_VERSION};
+use haft_core::{Entry, Fact, Part, Seq, SessionId, SessionOpened, event::JOURNAL_VERSION};
 use haft_engine::{Home, Summary};
 use std::{fs, path::Path};
 
@@ -19,7 +19,7 @@ fn line(seq: u64, at: u64, fact: Fact) -> String {
 }
 
 fn opened(id: &str, at: u64, workspace: &str) -> String {
-    let fact = Fact::SessionOpened {
+    let fact = Fact::SessionOpened(SessionOpened {
         version: JOURNAL_VERSION,
         session: SessionId(id.into()),
         agent: "haft".into(),
@@ -29,7 +29,7 @@ fn opened(id: &str, at: u64, workspace: &str) -> String {
         delegated_by: None,
         order: None,
         forked_from: None,
-    };
+    });
     line(0, at, fact)
 }
 

@@ -7,7 +7,8 @@ use crate::{
     places::work_place,
 };
 use haft_core::{
-    Command, Conclusion, Entry, Fact, JobStatus, Order, Seq, SessionId, event::JOURNAL_VERSION, line,
+    Command, Conclusion, Entry, Fact, JobStatus, Order, Seq, SessionId, SessionOpened,
+    event::JOURNAL_VERSION, line,
 };
 use std::time::SystemTime;
 use tokio_postgres::{Row, types::Type};
@@ -68,7 +69,7 @@ fn first_line(new: &NewJob) -> String {
     let workspace = work_place(&new.id);
     let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
     let order = Order { origin: workspace.clone(), ..new.order.clone() };
-    let fact = Fact::SessionOpened {
+    let fact = Fact::SessionOpened(SessionOpened {
         version: JOURNAL_VERSION,
         session: new.id.clone(),
         agent: order.kind.clone(),
@@ -78,7 +79,7 @@ fn first_line(new: &NewJob) -> String {
         delegated_by: None,
         order: Some(order),
         forked_from: None,
-    };
+    });
     line::of_entry(&Entry { seq: Seq(0), parent: None, at, fact })
 }
 

@@ -12,7 +12,7 @@ use crate::{
 use haft::{
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages},
     evidence::ClaimChecker,
-    kernel::{Fact, Registry, Sandbox, Skill, Start},
+    kernel::{Registry, Sandbox, SessionOpened, Skill, Start},
     providers::Scripted,
     stage::{CommandAccess, CommandViews, Declared},
     tools::SKILL,
@@ -282,7 +282,7 @@ fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure
 pub(crate) fn workspace_for(context: &CliContext, turn: &TurnArgs) -> Result<PathBuf, Failure> {
     let Some(id) = &turn.session else { return workspace(turn.cwd.as_deref()) };
     let entries = Home(context.places.home.clone()).peek(id)?;
-    let Some(Fact::SessionOpened { workspace: own, .. }) = entries.first().map(|entry| &entry.fact) else {
+    let Some(SessionOpened { workspace: own, .. }) = SessionOpened::of(&entries) else {
         return workspace(turn.cwd.as_deref());
     };
     let asked = turn.cwd.as_deref().map(|cwd| workspace(Some(cwd))).transpose()?;

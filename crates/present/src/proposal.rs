@@ -2,7 +2,7 @@
 pub mod sentence;
 
 use crate::safe;
-use haft_core::{BulkFolder, CallId, Change, ChangeKind, Effect, Execution, Fact, ToolCall};
+use haft_core::{BulkFolder, CallId, Change, ChangeKind, Effect, Execution, Fact, SessionOpened, ToolCall};
 use haft_engine::{Recorded, called};
 use sentence::Sentence;
 use serde_json::{Map, Value};
@@ -69,11 +69,8 @@ impl Proposal {
         let made = runs.as_deref().cloned().or_else(|| called::made(session, call));
         let made = made.unwrap_or_else(|| unknown(call));
         let entries = session.entries();
-        let workspace = entries.first().map(|entry| &entry.fact);
-        let workspace = match workspace {
-            Some(Fact::SessionOpened { workspace, .. }) => workspace.as_path(),
-            _ => Path::new("/"),
-        };
+        let opened = SessionOpened::of(&entries);
+        let workspace = opened.map_or(Path::new("/"), |opened| &opened.workspace);
         Some(Self {
             bulk: bulk.iter().map(in_bulk).collect(),
             ..Self::new(&made, reason, effects, changes, workspace)

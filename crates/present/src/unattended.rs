@@ -1,5 +1,5 @@
 //! [`refuse`] and [`reply`]: answer in place of a person who is not there.
-use haft_core::{Answer, CallId, Command, Effect, Fact, Mode, Policy, Rule, Ruling, Verdict};
+use haft_core::{Answer, CallId, Command, Effect, Mode, Policy, Rule, Ruling, SessionOpened, Verdict};
 use haft_engine::Session;
 use std::path::Path;
 
@@ -15,10 +15,8 @@ pub fn reply(session: &Session, call: &CallId) {
 
 /// What would have allowed `effects` in `session`: the narrowest mode, or rules.
 pub fn hint(session: &Session, effects: &[Effect]) -> String {
-    match session.entries().first().map(|entry| &entry.fact) {
-        Some(Fact::SessionOpened { workspace, .. }) => narrowest(effects, workspace),
-        _ => narrowest(effects, Path::new("")),
-    }
+    let entries = session.entries();
+    narrowest(effects, SessionOpened::of(&entries).map_or(Path::new(""), |opened| &opened.workspace))
 }
 
 /// What would allow `effects` in `workspace`: the narrowest mode, or rules.

@@ -163,9 +163,9 @@ impl View {
 
     fn fold(&mut self, entry: &Entry) -> Vec<Block> {
         match &entry.fact {
-            Fact::SessionOpened { model, agent, workspace, .. } => {
-                (self.model, self.agent) = (model.clone(), agent.clone());
-                self.workspace.clone_from(workspace);
+            Fact::SessionOpened(opened) => {
+                (self.model, self.agent) = (opened.model.clone(), opened.agent.clone());
+                self.workspace.clone_from(&opened.workspace);
                 Vec::new()
             }
             Fact::Prompted { parts, channel } => vec![self.prompted(entry.at, parts, channel.as_ref())],

@@ -14,7 +14,7 @@ use crate::{
 };
 use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
-use haft_core::{Entry, Event, Fact, Order, Seq, SessionId};
+use haft_core::{Event, Order, Seq, SessionId, SessionOpened};
 use haft_engine::{Home, Session};
 use haft_sandbox::give_memory_back;
 use held::{Held, Opened};
@@ -175,14 +175,11 @@ impl Hub {
                 .suggest("`GET /v1/sessions` lists them")
         };
         let id = self.home().exact(id).ok_or_else(missing)?;
-        let Some(Entry { fact, .. }) = self.home().opened(&id) else { return Err(missing()) };
-        let Fact::SessionOpened { agent, model, workspace, profile, order, .. } = fact else {
-            return Err(missing());
-        };
-        let asked_in = order.as_ref().map_or(&workspace, |order| &order.origin);
-        if !self.is_served(asked_in) && !self.is_served(&workspace) {
+        let (_, opened) = self.home().opened(&id).ok_or_else(missing)?;
+        if !self.is_served(opened.asked_in()) && !self.is_served(&opened.workspace) {
             return Err(missing());
         }
+        let SessionOpened { agent, model, workspace, profile, order, .. } = opened;
         Ok(Known { id, agent, place: Wanted { workspace, model, profile }, order })
     }
 

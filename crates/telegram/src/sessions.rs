@@ -5,7 +5,7 @@ use super::{
     outbox::Job,
     store::ChatState,
 };
-use haft_core::{Command, Entry, Fact, Seq};
+use haft_core::{Command, Entry, Seq, SessionOpened};
 use haft_engine::{Engine, EngineError, JournalError, Session};
 use std::{mem, sync::Arc};
 
@@ -183,8 +183,7 @@ impl Chat {
     }
 
     fn is_of_here(&self, entries: &[Arc<Entry>]) -> bool {
-        let opened = entries.first().map(|entry| &entry.fact);
         let here = &self.bot.engine.setup().workspace;
-        matches!(opened, Some(Fact::SessionOpened { workspace, .. }) if workspace == here)
+        SessionOpened::of(entries).is_some_and(|opened| opened.workspace == *here)
     }
 }

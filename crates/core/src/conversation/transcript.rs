@@ -104,7 +104,7 @@ impl Transcript {
                 self.phase = Phase::Idle;
                 self.turn = Turn::default();
             }
-            Fact::SessionOpened { .. }
+            Fact::SessionOpened(_)
             | Fact::PromptQueued { .. }
             | Fact::PromptDenied { .. }
             | Fact::QuestionAsked { .. }

@@ -1,7 +1,7 @@
 //! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
-    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Forked, How, JobId, Mode, Order, Part,
-    Question, RemainingWork, Resource, Seq, SessionId, StopReason, ToolCall, ToolResult, Update, Usage,
+    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, How, JobId, Mode, Part, Question,
+    RemainingWork, Resource, Seq, SessionId, SessionOpened, StopReason, ToolCall, ToolResult, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -50,23 +50,7 @@ pub struct Entry {
 #[expect(missing_docs, reason = "the fields are named by their types")]
 pub enum Fact {
     /// The first entry of each journal.
-    SessionOpened {
-        version: u32,
-        session: SessionId,
-        agent: String,
-        model: String,
-        workspace: PathBuf,
-        profile: String,
-        /// The session that delegated to this one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        delegated_by: Option<SessionId>,
-        /// What it is to do, where the session is a job.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        order: Option<Order>,
-        /// The session whose entries it begins with.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        forked_from: Option<Forked>,
-    },
+    SessionOpened(SessionOpened),
     /// A person spoke. Opens a turn, or steers the one that runs.
     Prompted {
         parts: Vec<Part>,

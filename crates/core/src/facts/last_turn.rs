@@ -96,7 +96,7 @@ impl Fold {
                     (outcome, _) => LastTurn::Ended(*outcome),
                 };
             }
-            Fact::Rewound { .. } | Fact::Concluded(_) | Fact::SessionOpened { .. } => {
+            Fact::Rewound { .. } | Fact::Concluded(_) | Fact::SessionOpened(_) => {
                 (self.last, self.is_open) = (LastTurn::None, false);
             }
             // A summary between two turns ends like a turn does.

@@ -1,5 +1,5 @@
 //! [`Standing`]: the status of a job, folded from its journal.
-use crate::{Asking, Conclusion, Entry, Fact, JobStatus, Order, active_path};
+use crate::{Asking, Conclusion, Entry, Fact, JobStatus, Order, SessionOpened, active_path};
 use std::sync::Arc;
 
 /// A job as its journal tells it.
@@ -20,7 +20,7 @@ pub struct Standing {
 impl Standing {
     /// Folds the entries of a session; `None` where it is not a job. `is_alive`: a process has it open.
     pub fn of(entries: &[Arc<Entry>], is_alive: bool) -> Option<Self> {
-        let Fact::SessionOpened { order: Some(order), .. } = &entries.first()?.fact else { return None };
+        let order = SessionOpened::of(entries)?.order.as_ref()?;
         let mut fold = Fold::default();
         for entry in active_path(entries) {
             fold.apply(&entry.fact);
@@ -90,7 +90,7 @@ mod tests {
             start: None,
             debug: false,
         };
-        let opened = Fact::SessionOpened {
+        let opened = Fact::SessionOpened(SessionOpened {
             version: JOURNAL_VERSION,
             session: SessionId("s".into()),
             agent: "builder".into(),
@@ -100,7 +100,7 @@ mod tests {
             delegated_by: None,
             forked_from: None,
             order: Some(order),
-        };
+        });
         let facts = std::iter::once(opened).chain(facts).zip(0..);
         let entries: Vec<_> =
             facts.map(|(fact, seq)| Arc::new(Entry { seq: Seq(seq), parent: None, at: 0, fact })).collect();

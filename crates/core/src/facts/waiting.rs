@@ -8,7 +8,7 @@ pub fn waiting_prompts<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<
     let (mut waiting, mut taken_over) = (VecDeque::new(), None);
     for entry in entries {
         match &entry.fact {
-            Fact::SessionOpened { forked_from: Some(from), .. } => taken_over = Some(from.seq),
+            Fact::SessionOpened(opened) => taken_over = opened.forked_from.as_ref().map(|from| from.seq),
             _ if taken_over.is_some_and(|last| entry.seq <= last) => {}
             Fact::PromptQueued { parts, channel } => {
                 waiting.push_back(Fact::Prompted { parts: parts.clone(), channel: channel.clone() });

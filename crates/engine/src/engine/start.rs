@@ -22,7 +22,7 @@ use crate::{
 };
 use haft_call::{Ancestors, BackgroundCommands, CallScope, Interactions, Permission, ReadTracker, as_found};
 use haft_core::{
-    Effect, Entry, Fact, Limits, Order, Policy, Registry, SessionId, Stage, Transcript,
+    Effect, Entry, Fact, Limits, Order, Policy, Registry, SessionId, SessionOpened, Stage, Transcript,
     event::JOURNAL_VERSION,
 };
 use std::{collections::HashMap, sync::Arc, thread};
@@ -93,7 +93,8 @@ fn context(
     let tree = above.tree(&entries, setup);
     let own = own_tools(setup, &tree);
     let kit = shared.kit(&agent, &own, tree.may_delegate());
-    let is_job = is_job(&entries);
+    // The claims of a job are checked against what it did, since no person watches it.
+    let is_job = SessionOpened::of(&entries).is_some_and(SessionOpened::is_job);
     let limits = bounds(setup, &agent, &model, caller.map(|caller| &caller.ceiling), is_job)?;
     let limits = Limits { evidence: limits.evidence || is_job, ..limits };
     let queue = PromptQueue::replay(&entries);
@@ -228,12 +229,6 @@ fn touched<'a>(
 /// The tool that a session does not have which may not delegate.
 const DELEGATE_TOOL: &str = "delegate";
 
-/// The claims of a job are checked against what it did, since no person watches it.
-fn is_job(entries: &[Arc<Entry>]) -> bool {
-    let opened = entries.first().map(|entry| &entry.fact);
-    matches!(opened, Some(Fact::SessionOpened { order: Some(_), .. }))
-}
-
 /// What a session comes from.
 #[derive(Default)]
 pub(super) struct Above {
@@ -244,8 +239,7 @@ pub(super) struct Above {
 impl Above {
     /// A child session that is opened again has lost its tree: no call waits for it any more.
     fn tree(&self, entries: &[Arc<Entry>], setup: &Setup) -> Tree {
-        let opened = entries.first().map(|entry| &entry.fact);
-        let is_below = matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }));
+        let is_below = SessionOpened::of(entries).is_some_and(SessionOpened::is_subagent);
         match &self.caller {
             Some(caller) => caller.tree.clone(),
             None if is_below => Tree::root(setup::Delegation { depth: 0, ..setup.profile.delegation }),
@@ -255,7 +249,7 @@ impl Above {
 }
 
 fn opened(setup: &Setup, model: &Model, id: &SessionId, agent: &Agent, above: &Above) -> Fact {
-    Fact::SessionOpened {
+    Fact::SessionOpened(SessionOpened {
         version: JOURNAL_VERSION,
         session: id.clone(),
         agent: agent.name.clone(),
@@ -265,5 +259,5 @@ fn opened(setup: &Setup, model: &Model, id: &SessionId, agent: &Agent, above: &A
         delegated_by: above.caller.as_ref().map(|caller| caller.session.clone()),
         order: above.order.clone(),
         forked_from: None,
-    }
+    })
 }

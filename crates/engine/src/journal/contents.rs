@@ -1,6 +1,6 @@
 //! [`Contents`]: what the file of a journal holds.
 use super::JournalError;
-use haft_core::{Entry, Fact, Seq, event::JOURNAL_VERSION, line};
+use haft_core::{Entry, Seq, SessionOpened, event::JOURNAL_VERSION, line};
 use memchr::memchr;
 use std::{
     fs::File,
@@ -23,12 +23,12 @@ pub(super) fn read(file: &mut File, path: &Path) -> Result<Contents, JournalErro
     let failed = |source| JournalError::Io { action: "read", path: path.to_owned(), source };
     file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(failed)?;
     let contents = parse(&bytes);
-    match contents.entries.first().map(|entry| &entry.fact) {
-        Some(Fact::SessionOpened { version, .. }) if *version > JOURNAL_VERSION => {
-            Err(JournalError::Newer { path: path.to_owned(), found: *version })
+    match SessionOpened::of(&contents.entries) {
+        Some(opened) if opened.version > JOURNAL_VERSION => {
+            Err(JournalError::Newer { path: path.to_owned(), found: opened.version })
         }
         // A newer format may also look like nothing we know; an older damage never takes the first line alone.
-        None if bytes.contains(&b'\n') => {
+        None if contents.entries.is_empty() && bytes.contains(&b'\n') => {
             Err(JournalError::Unreadable { path: path.to_owned(), why: "no line of it can be read".into() })
         }
         _ => Ok(contents),

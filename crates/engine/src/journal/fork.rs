@@ -4,7 +4,7 @@ use super::{
     sessions::{is_content, new_session_id},
 };
 use crate::setup::Home;
-use haft_core::{Entry, Fact, Forked, Hash, Seq, SessionId, changed, event, fork, line};
+use haft_core::{Entry, Fact, Forked, Hash, Seq, SessionId, SessionOpened, changed, event, fork, line};
 use haft_sandbox::own_folder;
 use std::{
     collections::BTreeSet,
@@ -51,23 +51,20 @@ impl Home {
 
 /// The same entries at the same places, but for the first one, which is the new session's own.
 fn begun(taken: &[Arc<Entry>], forked: &SessionId, from: &Forked) -> Vec<Arc<Entry>> {
-    let own = |entry: &Arc<Entry>| match &entry.fact {
-        Fact::SessionOpened { agent, model, workspace, profile, .. } => Arc::new(Entry {
+    let own = |entry: &Arc<Entry>| match entry.opened() {
+        Some(opened) => Arc::new(Entry {
             at: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64,
-            fact: Fact::SessionOpened {
+            fact: Fact::SessionOpened(SessionOpened {
                 version: event::JOURNAL_VERSION,
                 session: forked.clone(),
-                agent: agent.clone(),
-                model: model.clone(),
-                workspace: workspace.clone(),
-                profile: profile.clone(),
                 delegated_by: None,
                 order: None,
                 forked_from: Some(from.clone()),
-            },
+                ..opened.clone()
+            }),
             ..entry.as_ref().clone()
         }),
-        _ => entry.clone(),
+        None => entry.clone(),
     };
     taken.iter().map(own).collect()
 }

@@ -1,7 +1,7 @@
 //! Deletes a session.
 use super::{Journal, JournalError};
 use crate::setup::Home;
-use haft_core::{Fact, SessionId};
+use haft_core::SessionId;
 use std::fs;
 
 impl Home {
@@ -12,10 +12,7 @@ impl Home {
     pub fn remove(&self, id: &str) -> Result<Vec<SessionId>, JournalError> {
         let id = self.find(id)?;
         let kept = |why| JournalError::NotRemoved { session: id.clone(), why };
-        if self
-            .opened(&id)
-            .is_some_and(|entry| matches!(entry.fact, Fact::SessionOpened { order: Some(_), .. }))
-        {
+        if self.is_job(&id) {
             return Err(kept("it is a job, whose branch and work tree belong to it"));
         }
         let mut all = vec![id.clone()];

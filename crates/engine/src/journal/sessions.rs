@@ -2,10 +2,10 @@
 use super::{
     Journal, JournalError, Summary,
     ownership::owner_has_ended,
-    summary::{first_entry, last_entry},
+    summary::{first_fact, last_entry},
 };
 use crate::setup::Home;
-use haft_core::{Entry, Fact, SessionId, Standing};
+use haft_core::{Entry, SessionId, SessionOpened, Standing};
 use std::{
     cmp::Reverse,
     collections::HashMap,
@@ -154,24 +154,22 @@ impl Home {
         // Names begin with the second of their making, and nothing is below what came after it.
         let second = |name: &str| name.bytes().take(SECONDS_LENGTH).collect::<Vec<_>>();
         let begun = second(&parent.0);
-        let is_below = |id: &SessionId| match self.opened(id) {
-            Some(Entry { at, fact: Fact::SessionOpened { delegated_by, .. }, .. }) => {
-                at >= since && delegated_by.as_ref() == Some(parent)
-            }
-            _ => false,
+        let is_below = |id: &SessionId| {
+            self.opened(id)
+                .is_some_and(|(at, opened)| at >= since && opened.delegated_by.as_ref() == Some(parent))
         };
         let later = self.names().into_iter().filter(|name| second(name) >= begun);
         later.map(SessionId).filter(is_below).collect()
     }
 
-    fn is_job(&self, id: &SessionId) -> bool {
-        let fact = self.opened(id).map(|entry| entry.fact);
-        matches!(fact, Some(Fact::SessionOpened { order: Some(_), .. }))
+    pub(super) fn is_job(&self, id: &SessionId) -> bool {
+        self.opened(id).is_some_and(|(_, opened)| opened.is_job())
     }
 
-    /// The first entry alone: the others may be many. `None` if there is no session that can be read.
-    pub fn opened(&self, id: &SessionId) -> Option<Entry> {
-        first_entry(&mut BufReader::new(File::open(self.journal(id)).ok()?))
+    /// The first fact alone, and when it was recorded in milliseconds since 1970-01-01 UTC: the others may be many.
+    /// `None` if there is no session that can be read.
+    pub fn opened(&self, id: &SessionId) -> Option<(u64, SessionOpened)> {
+        first_fact(&mut BufReader::new(File::open(self.journal(id)).ok()?))
     }
 
     /// Whether a process has the session open. One that was killed may hold its lock for a moment yet.
@@ -183,14 +181,13 @@ impl Home {
     /// The `wanted` session that works in `workspace`, below no other one, in which something happened last. Of other
     /// sessions only the first entry is read.
     pub fn newest(&self, workspace: &Path, wanted: impl Fn(&Summary) -> bool) -> Option<SessionId> {
-        let last_at = |id: SessionId| match self.opened(&id)? {
-            Entry { at, fact: Fact::SessionOpened { workspace: own, delegated_by: None, .. }, .. }
-                if own == workspace =>
-            {
-                let last = last_entry(&mut File::open(self.journal(&id)).ok()?).ok()??;
-                Some((last.at.max(at), id))
+        let last_at = |id: SessionId| {
+            let (at, opened) = self.opened(&id)?;
+            if opened.workspace != workspace || opened.is_subagent() {
+                return None;
             }
-            _ => None,
+            let last = last_entry(&mut File::open(self.journal(&id)).ok()?).ok()??;
+            Some((last.at.max(at), id))
         };
         let here = self.names().into_iter().rev().map(SessionId);
         let mut here: Vec<(u64, SessionId)> = here.filter_map(last_at).collect();
@@ -207,10 +204,7 @@ impl Home {
     /// The folder of the contents that a session's changes name: with the session that a person opened, for all that
     /// are below it.
     pub fn contents(&self, id: &SessionId) -> PathBuf {
-        let above = |id: &SessionId| match self.opened(id)?.fact {
-            Fact::SessionOpened { delegated_by, .. } => delegated_by,
-            _ => None,
-        };
+        let above = |id: &SessionId| self.opened(id)?.1.delegated_by;
         let top = iter::successors(Some(id.clone()), above).take(MAX_DEPTH).last();
         self.folder(top.as_ref().unwrap_or(id)).join("blobs")
     }
@@ -290,7 +284,7 @@ mod tests {
         let mut names = ["taken", "taken", "free", "free"].into_iter();
         let mut create = || home.create_first(|| SessionId(names.next().unwrap().to_owned()));
         let (first, journal) = create().unwrap();
-        journal.append(Fact::Interrupted, None).unwrap();
+        journal.append(haft_core::Fact::Interrupted, None).unwrap();
         drop(journal);
         let (second, journal) = create().unwrap();
         assert_eq!((first.0.as_str(), second.0.as_str()), ("taken", "free"));

@@ -1,6 +1,6 @@
 //! [`Summary`]: one line of a list of sessions, read off the beginning and the end of a journal: what lies between may
 //! be long.
-use haft_core::{Entry, Fact, Forked, SessionId, event::JOURNAL_VERSION, text_of};
+use haft_core::{Entry, Fact, Forked, SessionId, SessionOpened, event::JOURNAL_VERSION, text_of};
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
@@ -36,11 +36,8 @@ impl Summary {
     /// Of the session `id` with this journal. `None` if it has no readable entries.
     pub(crate) fn read(id: SessionId, journal: &Path) -> Option<Self> {
         let mut reader = BufReader::new(File::open(journal).ok()?);
-        let first = first_entry(&mut reader)?;
-        let Fact::SessionOpened { version, workspace, model, delegated_by, forked_from, .. } = first.fact
-        else {
-            return None;
-        };
+        let (opened_at, opened) = first_fact(&mut reader)?;
+        let SessionOpened { version, workspace, model, delegated_by, forked_from, .. } = opened;
         if version > JOURNAL_VERSION {
             return None;
         }
@@ -49,7 +46,7 @@ impl Summary {
         let last = last_entry(&mut reader.into_inner()).ok()??;
         // Places are given away once and in order, so the last one tells how many there are.
         let entries = usize::try_from(last.seq.0 + 1).unwrap_or(usize::MAX);
-        let (opened_at, last_at) = (first.at, last.at.max(first.at));
+        let last_at = last.at.max(opened_at);
         Some(Self {
             id,
             opened_at,
@@ -71,11 +68,12 @@ impl Summary {
     }
 }
 
-/// The entry in the first line.
-pub(crate) fn first_entry(journal: &mut impl BufRead) -> Option<Entry> {
+/// The fact in the first line, and when it was recorded.
+pub(crate) fn first_fact(journal: &mut impl BufRead) -> Option<(u64, SessionOpened)> {
     let mut first = Vec::new();
     journal.read_until(b'\n', &mut first).ok()?;
-    serde_json::from_slice(&first).ok()
+    let entry: Entry = serde_json::from_slice(&first).ok()?;
+    entry.opened().map(|opened| (entry.at, opened.clone()))
 }
 
 /// Lines are only parsed where they begin like a prompt: most are something else, and many are long.

@@ -1,7 +1,7 @@
 //! [`Used`]: what each request of each session used, read off the journals: of all other lines only the first bytes.
-use super::summary::first_entry;
+use super::summary::first_fact;
 use crate::setup::Home;
-use haft_core::{Fact, Seq, SessionId, Usage};
+use haft_core::{Seq, SessionId, SessionOpened, Usage};
 use serde::Deserialize;
 use std::{
     fs::{self, File},
@@ -57,10 +57,7 @@ impl Home {
 
     fn used_by(&self, session: SessionId, since: u64) -> Option<Used> {
         let mut journal = BufReader::with_capacity(1 << 16, File::open(self.journal(&session)).ok()?);
-        let Fact::SessionOpened { model, workspace, forked_from, .. } = first_entry(&mut journal)?.fact
-        else {
-            return None;
-        };
+        let (_, SessionOpened { model, workspace, forked_from, .. }) = first_fact(&mut journal)?;
         let taken_over = forked_from.map(|from| from.seq);
         let (mut requests, mut line) = (Vec::new(), Vec::new());
         while let Ok(1..) = journal.read_until(b'\n', &mut line) {

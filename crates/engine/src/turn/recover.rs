@@ -5,8 +5,8 @@ use crate::{
 };
 use haft_call::{Settled, conflict};
 use haft_core::{
-    Change, Changed, Entry, Fact, How, Outcome, Running, ToolCall, ToolError, ToolErrorKind, ToolResult,
-    Usage, active_path,
+    Change, Changed, Entry, Fact, How, Outcome, Running, SessionOpened, ToolCall, ToolError, ToolErrorKind,
+    ToolResult, Usage, active_path,
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -143,9 +143,7 @@ async fn settle_again(
 }
 
 fn is_below(log: &Log) -> bool {
-    let entries = log.journal.entries();
-    let opened = entries.first().map(|entry| &entry.fact);
-    matches!(opened, Some(Fact::SessionOpened { delegated_by: Some(_), .. }))
+    SessionOpened::of(&log.journal.entries()).is_some_and(SessionOpened::is_subagent)
 }
 
 /// A task is not given again where sessions below have begun something. What they did stands; the last change may not

@@ -7,7 +7,7 @@ use crate::{
     },
     setup::Home,
 };
-use haft_core::{Entry, Fact, Price, SessionId, Spending, Summarizer, Usage, active_path};
+use haft_core::{Entry, Fact, Price, SessionId, SessionOpened, Spending, Summarizer, Usage, active_path};
 use std::sync::Arc;
 
 impl SessionContext {
@@ -41,7 +41,7 @@ fn open_turn(entries: &[Arc<Entry>]) -> Vec<&Arc<Entry>> {
 }
 
 fn is_boundary(fact: &Fact) -> bool {
-    matches!(fact, Fact::SessionOpened { .. } | Fact::TurnEnded { .. } | Fact::Rewound { .. })
+    matches!(fact, Fact::SessionOpened(_) | Fact::TurnEnded { .. } | Fact::Rewound { .. })
 }
 
 fn of_entries(entries: &[&Arc<Entry>], price: Option<Price>) -> Spending {
@@ -72,7 +72,7 @@ fn below(shared: &Shared, parent: &SessionId, since: u64) -> Spending {
     let mut all = Spending::default();
     for id in home.below(parent, since) {
         let Ok(entries) = home.peek(&id.0) else { continue };
-        let price = entries.first().and_then(|opened| price(shared, &opened.fact));
+        let price = SessionOpened::of(&entries).and_then(|opened| price(shared, &opened.model));
         all += of_entries(&active_path(&entries), price);
         all += below(shared, &id, since);
     }
@@ -80,8 +80,7 @@ fn below(shared: &Shared, parent: &SessionId, since: u64) -> Spending {
 }
 
 /// Of the model that a session began with.
-fn price(shared: &Shared, opened: &Fact) -> Option<Price> {
-    let Fact::SessionOpened { model, .. } = opened else { return None };
+fn price(shared: &Shared, model: &str) -> Option<Price> {
     let setup = &shared.setup;
     if *model == setup.model.spec {
         return setup.model.price;

@@ -2,7 +2,7 @@
 use crate::{CliContext, assemble, config::Settings, failure::Failure, model};
 use haft::{
     engine::{Account, Row, account},
-    kernel::{Entry, Fact, tokens},
+    kernel::{Entry, SessionOpened, tokens},
     present::safe,
     terminal::Exit,
 };
@@ -13,9 +13,7 @@ use std::{
 
 /// After what was said and done; nothing where no server counted.
 pub(crate) fn print(context: &CliContext, entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
-    let Some(Fact::SessionOpened { model, workspace, profile, .. }) =
-        entries.first().map(|entry| &entry.fact)
-    else {
+    let Some(SessionOpened { model, workspace, profile, .. }) = SessionOpened::of(entries) else {
         return Ok(Exit::Success);
     };
     let settings = Settings { profile: Some(profile.clone()), ..Settings::default() };

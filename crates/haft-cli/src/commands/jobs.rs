@@ -19,7 +19,7 @@ use crate::{
 use futures::FutureExt;
 use haft::{
     engine::{Agent, Engine, Home, Session, record, run_job},
-    kernel::{Conclusion, Entry, Fact, JobStatus, Order, Outcome, SessionId},
+    kernel::{Conclusion, Entry, JobStatus, Order, Outcome, SessionId, SessionOpened},
     mcp::server::Begun,
     terminal::{Exit, signals::Interrupts},
 };
@@ -339,10 +339,7 @@ fn told(id: &str, what: &str, json: bool) -> Result<Exit, Failure> {
 }
 
 fn worked_in(entries: &[Arc<Entry>]) -> PathBuf {
-    match entries.first().map(|entry| &entry.fact) {
-        Some(Fact::SessionOpened { workspace, .. }) => workspace.clone(),
-        _ => PathBuf::new(),
-    }
+    SessionOpened::of(entries).map(|opened| opened.workspace.clone()).unwrap_or_default()
 }
 
 /// Takes up a job that failed, was stopped, or lost its process.

@@ -12,7 +12,7 @@ use crate::{
 };
 use haft::{
     engine::{Engine, Home, Session},
-    kernel::{Command, Entry, Fact, Mode, Part, Seq},
+    kernel::{Command, Entry, Mode, Part, Seq, SessionOpened},
     present::{cursor::next, words::Style},
     providers::direct,
     terminal::{
@@ -185,8 +185,9 @@ pub(super) fn continued(context: &CliContext, turn: &TurnArgs) -> Result<TurnArg
 
 /// The model, the profile and the folder that the session began with, where nothing else is asked for.
 pub(super) fn with_session(turn: TurnArgs, id: &str, entries: &[Arc<Entry>]) -> TurnArgs {
-    let opened = entries.first().map(|entry| &entry.fact);
-    let Some(Fact::SessionOpened { model, workspace, profile, .. }) = opened else { return turn };
+    let Some(SessionOpened { model, workspace, profile, .. }) = SessionOpened::of(entries) else {
+        return turn;
+    };
     TurnArgs {
         settings: Settings {
             model: turn.settings.model.or_else(|| {

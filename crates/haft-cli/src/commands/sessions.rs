@@ -18,7 +18,7 @@ use crate::{
 };
 use haft::{
     engine::{Chat, Home, Summary},
-    kernel::{Command, Entry, Event, Fact, LastTurn, Seq, active_path},
+    kernel::{Command, Entry, Event, Fact, LastTurn, Seq, SessionOpened, active_path},
     present::{
         age::age,
         lines, safe,
@@ -77,7 +77,7 @@ fn fork(home: &Home, id: &str, at: Option<Seq>, json: bool) -> Result<Exit, Fail
         return Ok(Exit::Success);
     }
     let opened = home.peek(&forked.0)?;
-    let Some(Fact::SessionOpened { forked_from, .. }) = opened.first().map(|entry| &entry.fact) else {
+    let Some(SessionOpened { forked_from, .. }) = SessionOpened::of(&opened) else {
         return Err(Failure::failed(format!("cannot read the session `{forked}`, which was forked")));
     };
     writeln!(stdout, "{}", json!({"session": forked, "forked_from": forked_from}))?;

@@ -12,7 +12,7 @@ use haft::{
     engine::{Engine, Home, Model, Session},
     kernel::{
         Change, ChangeKind, Changed, Command, Direction, Entry, Event, Fact, FileKind, How, JobId, Seq,
-        SessionId, active_path, changed, undo as plan,
+        SessionId, SessionOpened, active_path, changed, undo as plan,
     },
     present::{
         diff, safe,
@@ -85,7 +85,7 @@ fn prompt_after(entries: &[Arc<Entry>], to: Seq) -> Option<String> {
 /// Prints `file` as going back `to` would restore it, or as the last undo would have that left it alone.
 fn show(session: &Session, file: &Path, to: Option<Seq>) -> Result<Exit, Failure> {
     let entries = session.entries();
-    let Some(Fact::SessionOpened { workspace, .. }) = entries.first().map(|entry| &entry.fact) else {
+    let Some(SessionOpened { workspace, .. }) = SessionOpened::of(&entries) else {
         return Err(Failure::failed("cannot read the session"));
     };
     let planned = to.map(|to| changed::whole(&plan::back_to(&entries, to).changes)).unwrap_or_default();
@@ -162,10 +162,8 @@ async fn open(context: &CliContext, args: &SessionArg) -> Result<(Engine, Sessio
         },
     };
     // The files lie where the session worked, wherever the person stands.
-    if let Some(Fact::SessionOpened { workspace, .. }) =
-        setup.home.peek(&id)?.first().map(|entry| &entry.fact)
-    {
-        setup.workspace.clone_from(workspace);
+    if let Some(opened) = SessionOpened::of(&setup.home.peek(&id)?) {
+        setup.workspace.clone_from(&opened.workspace);
     }
     let engine = Engine::new(setup);
     let session = engine.open(&id, AGENT).await?;

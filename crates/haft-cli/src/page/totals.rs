@@ -4,7 +4,7 @@ use super::{
     story::{Item, Turn},
     text::{counted, dollars, duration, escaped, grouped, named, time},
 };
-use haft::kernel::{Changed, Entry, Fact, Price, Usage, active_path};
+use haft::kernel::{Changed, Entry, Fact, Price, SessionOpened, Usage, active_path};
 use std::sync::Arc;
 
 /// The name of the session, where it worked and with what, and its totals.
@@ -15,11 +15,10 @@ pub(super) fn html(
     price: Option<Price>,
     contents: Contents<'_>,
 ) -> String {
-    let opened = entries.first().map(|entry| &entry.fact);
-    let Some(Fact::SessionOpened { session, model, workspace, profile, forked_from, .. }) = opened else {
+    let Some(opened) = SessionOpened::of(entries) else {
         return format!("<header class=\"head\"><h1>{}</h1></header>", named(title));
     };
-    let fork = forked_from.as_ref().map(|from| {
+    let fork = opened.forked_from.as_ref().map(|from| {
         format!(
             "<dt>Forked from</dt><dd><code>{}</code> at entry {}</dd>",
             escaped(&from.session.0),
@@ -29,11 +28,11 @@ pub(super) fn html(
     format!(
         "<header class=\"head\"><p class=\"brow\">Session</p><h1>{}</h1><dl class=\"facts\"><dt>Model</dt><dd>{}</dd><dt>Directory</dt><dd><code>{}</code></dd><dt>Profile</dt><dd>{}</dd><dt>Begun</dt><dd>{}</dd><dt>Session</dt><dd><code>{}</code></dd>{}</dl><ul class=\"totals\">{}</ul></header>",
         named(title),
-        named(model),
-        named(&workspace.to_string_lossy()),
-        named(profile),
+        named(&opened.model),
+        named(&opened.workspace.to_string_lossy()),
+        named(&opened.profile),
         begun(entries),
-        escaped(&session.0),
+        escaped(&opened.session.0),
         fork.unwrap_or_default(),
         totals(entries, turns, price, contents)
     )

@@ -23,7 +23,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use haft_core::{Event, Fact, Outcome, Seq, SessionId, Usage};
+use haft_core::{Event, Fact, Outcome, Seq, SessionId, SessionOpened, Usage};
 use haft_engine::{Session, TurnReport};
 use items::Items;
 use serde::Deserialize;
@@ -99,8 +99,8 @@ pub(crate) async fn retrieve(State(context): State<Context>, Id(id): Id) -> Answ
         let turn = entries.iter().skip_while(|entry| entry.seq < from);
         let (mut teller, mut items, mut usage) = (Teller::default(), Items::default(), Usage::default());
         let (mut at, mut status, mut model) = (0, "in_progress", Value::Null);
-        if let Some(Fact::SessionOpened { model: spec, .. }) = entries.first().map(|entry| &entry.fact) {
-            model = spec.as_str().into();
+        if let Some(opened) = SessionOpened::of(&entries) {
+            model = opened.model.as_str().into();
         }
         for entry in turn {
             at = if at == 0 { entry.at / 1_000 } else { at };

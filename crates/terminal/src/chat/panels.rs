@@ -1,7 +1,7 @@
 //! [`show`]: prints the screen's panels line by line.
 use super::note;
 use crate::{console::Order, export, host::Host};
-use haft_core::{Event, Fact};
+use haft_core::{Event, SessionOpened};
 use haft_engine::{Engine, Session};
 use haft_present::{context::Filling, view::View};
 
@@ -28,10 +28,7 @@ pub(super) async fn show(order: &Order, host: &Host, open: Option<&(Engine, Sess
 
 fn filling(engine: &Engine, session: &Session) -> anyhow::Result<()> {
     let entries = session.entries();
-    let agent = match entries.first().map(|entry| &entry.fact) {
-        Some(Fact::SessionOpened { agent, .. }) => agent.clone(),
-        _ => String::new(),
-    };
+    let agent = SessionOpened::of(&entries).map(|opened| opened.agent.clone()).unwrap_or_default();
     let mut view = View::default();
     entries.iter().for_each(|entry| drop(view.apply(&Event::Recorded(entry.clone()))));
     let filling = Filling::of(engine.setup(), &agent, &entries, view.context);

@@ -2,7 +2,7 @@
 use crate::{CliContext, config::Settings, failure::Failure, model, page::Page};
 use haft::{
     engine::Home,
-    kernel::{Fact, FileState, Price, Stage},
+    kernel::{FileState, Price, SessionOpened, Stage},
     stage::Declared,
     terminal::Exit,
 };
@@ -23,10 +23,8 @@ pub(crate) fn page(context: &CliContext, home: &Home, id: &str) -> Result<String
     let entries = home.peek(&id.0)?;
     let kept = Declared::new(home.contents(&id));
     let contents = |state: &FileState| kept.content(&state.hash).ok();
-    let price = match entries.first().map(|entry| &entry.fact) {
-        Some(Fact::SessionOpened { model, workspace, .. }) => price(context, workspace, model),
-        _ => None,
-    };
+    let opened = SessionOpened::of(&entries);
+    let price = opened.and_then(|opened| price(context, &opened.workspace, &opened.model));
     let page = Page { entries: &entries, name: home.name(&id), price, contents: &contents };
     Ok(page.html())
 }

@@ -1,6 +1,6 @@
 //! [`of`]: writes a session as Markdown.
 use haft::{
-    kernel::{Entry, Fact, Part, active_path},
+    kernel::{Entry, Fact, Part, SessionOpened, active_path},
     present::{
         safe,
         words::{PREVIEW_LINES, preview},
@@ -15,7 +15,7 @@ pub(crate) fn of(entries: &[Arc<Entry>]) -> String {
 
 fn markdown(fact: &Fact) -> String {
     match fact {
-        Fact::SessionOpened { session, model, workspace, .. } => {
+        Fact::SessionOpened(SessionOpened { session, model, workspace, .. }) => {
             format!("# Session {session}\n\nModel `{model}` in `{}`.\n", workspace.display())
         }
         Fact::Prompted { parts, .. } => format!("\n## Prompt\n\n{}\n", haft::kernel::text_of(parts)),

@@ -16,7 +16,7 @@ use crate::{
 use driver::Driver;
 use haft::{
     engine::{Engine, Home, Model, Setup},
-    kernel::{Entry, Fact, Mode, NoHooks, SessionId},
+    kernel::{Entry, Mode, NoHooks, SessionId, SessionOpened},
     providers::{Retold, direct},
     terminal::{Exit, signals::Interrupts},
 };
@@ -35,9 +35,7 @@ const DELEGATE: &str = "delegate";
 pub(super) async fn replay(context: &CliContext, home: &Home, args: ReplayArgs) -> Result<Exit, Failure> {
     let id = home.find(&args.id)?;
     let entries = home.peek(&id.0)?;
-    let Some(Fact::SessionOpened { agent, workspace, profile, .. }) =
-        entries.first().map(|entry| &entry.fact)
-    else {
+    let Some(SessionOpened { agent, workspace, profile, .. }) = SessionOpened::of(&entries) else {
         return Err(Failure::usage(format!(
             "cannot replay the session `{id}`: its journal has no beginning"
         )));

@@ -1,0 +1,62 @@
+//! [`SessionOpened`]: the first fact of a session: who works, where, on what.
+use crate::{Entry, Fact, Forked, Order, SessionId};
+use serde::{Deserialize, Serialize};
+use std::{path::PathBuf, sync::Arc};
+
+/// A session began. The first entry of each journal holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionOpened {
+    /// Version of the journal's format.
+    pub version: u32,
+    /// The session's name.
+    pub session: SessionId,
+    /// The agent that works.
+    pub agent: String,
+    /// The model that it began with, as `PROVIDER/MODEL`.
+    pub model: String,
+    /// The folder that it works in.
+    pub workspace: PathBuf,
+    /// The profile that it began with.
+    pub profile: String,
+    /// The session that delegated to this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegated_by: Option<SessionId>,
+    /// What it is to do, if the session is a job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    /// The session whose entries it begins with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<Forked>,
+}
+
+impl SessionOpened {
+    /// Returns the first fact of these entries; `None` if they do not begin with it.
+    pub fn of(entries: &[Arc<Entry>]) -> Option<&Self> {
+        entries.first()?.opened()
+    }
+
+    /// Returns whether the session is a job.
+    pub fn is_job(&self) -> bool {
+        self.order.is_some()
+    }
+
+    /// Returns whether the session is one that another session delegated to.
+    pub fn is_subagent(&self) -> bool {
+        self.delegated_by.is_some()
+    }
+
+    /// Returns the folder that a person asked for work in: a job works in a copy of it.
+    pub fn asked_in(&self) -> &PathBuf {
+        self.order.as_ref().map_or(&self.workspace, |order| &order.origin)
+    }
+}
+
+impl Entry {
+    /// Returns the fact if it is the one that begins a session.
+    pub fn opened(&self) -> Option<&SessionOpened> {
+        match &self.fact {
+            Fact::SessionOpened(opened) => Some(opened),
+            _ => None,
+        }
+    }
+}
