@@ -5,7 +5,7 @@
 use crate::{Engine, Setup, session::Session, setup::Agent};
 use haft_core::{
     Changed, Command, Conclusion, Entry, Fact, How, JobStatus, Order, Outcome, Part, RemainingWork, Report,
-    StopReason, ToolResult, active_path, text_of,
+    ToolResult, active_path, text_of,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -101,29 +101,19 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
         Fact::PromptDenied { reason, .. } => Some(format!("a hook denied the prompt: {reason}")),
         _ => None,
     });
-    match outcome {
-        Outcome::Failed => failure.unwrap_or_else(|| "the model could not be asked".into()),
+    let told = match outcome {
+        Outcome::Failed | Outcome::Refused => failure,
         Outcome::RoundLimit => {
             let worded = last_turn(entries).iter().rev().find_map(|entry| match &entry.fact {
                 Fact::RoundsReached { reason, .. } => reason.clone(),
                 _ => None,
             });
-            if let Some(reason) = worded {
-                return reason;
-            }
-            let left = RemainingWork::of(&active_path(entries)).sentence();
-            let left = left.map(|left| format!("; {left}")).unwrap_or_default();
-            format!("too many rounds without an end{left}")
+            let left = || RemainingWork::of(&active_path(entries)).sentence();
+            worded.or_else(|| Some(format!("{}; {}", outcome.reason()?, left()?)))
         }
-        Outcome::Budget => "the budget is spent".into(),
-        Outcome::Repeating if is_endless(last_turn(entries)) => "a reply did not come to an end".into(),
-        Outcome::Repeating => "the same calls again and again".into(),
-        Outcome::Refused => {
-            failure.unwrap_or_else(|| "an effect needed an approval that nobody could give".into())
-        }
-        Outcome::Unproven => "the reply claims what the journal does not show".into(),
-        Outcome::Finished | Outcome::Interrupted => String::new(),
-    }
+        _ => None,
+    };
+    told.or(outcome.reason().map(str::to_owned)).unwrap_or_default()
 }
 
 /// What was recorded since the turn before the last one ended: why that failed is not a reason any more.
@@ -133,14 +123,6 @@ fn last_turn(entries: &[Arc<Entry>]) -> &[Arc<Entry>] {
         entries.iter().enumerate().filter(|(_, entry)| is_end(entry)).map(|(place, _)| place).collect();
     let before = ends.len().checked_sub(2).map_or(0, |before| ends[before] + 1);
     &entries[before..]
-}
-
-fn is_endless(entries: &[Arc<Entry>]) -> bool {
-    let stop = entries.iter().rev().find_map(|entry| match &entry.fact {
-        Fact::Replied { stop, .. } => Some(*stop),
-        _ => None,
-    });
-    stop.is_some_and(StopReason::is_endless)
 }
 
 /// What counts as done: the job's agent, and what its engine knows.

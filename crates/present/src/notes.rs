@@ -53,14 +53,12 @@ pub(crate) fn changed(change: &Change) -> String {
     format!("{what} `{}`", safe::text(&change.path.to_string_lossy()))
 }
 
-/// Why a turn ended that did not end by itself.
-pub fn of_outcome(outcome: Outcome) -> Option<&'static str> {
+/// Why a turn ended that did not end by itself, where nothing else says it.
+pub fn of_outcome(outcome: Outcome) -> Option<String> {
+    let reason = outcome.reason()?;
     match outcome {
-        Outcome::RoundLimit => Some("stopped: too many rounds"),
-        Outcome::Repeating => Some("stopped: the model repeats itself"),
-        Outcome::Budget => Some("stopped: the budget is used up"),
-        Outcome::Interrupted => Some("interrupted"),
-        Outcome::Unproven => Some("the reply claims what the journal does not show"),
-        Outcome::Finished | Outcome::Failed | Outcome::Refused => None,
+        Outcome::Failed | Outcome::Refused => None,
+        _ if outcome.is_limit() => Some(format!("stopped: {reason}")),
+        _ => Some(reason.to_owned()),
     }
 }

@@ -225,7 +225,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 write!(self.reply, "{}", cap.replace("{n}", &rounds.to_string()))?;
                 self.reply.flush()
             }
-            _ => notes::of_outcome(outcome).map_or(Ok(()), |note| self.note(note)),
+            _ => notes::of_outcome(outcome).map_or(Ok(()), |note| self.note(&note)),
         }
     }
 

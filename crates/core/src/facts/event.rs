@@ -207,7 +207,7 @@ pub enum Fact {
     Rewound {
         way: Direction,
         changes: Vec<Change>,
-        /// RemainingWork alone, since they were changed elsewhere meanwhile.
+        /// Left alone, since they were changed elsewhere meanwhile.
         conflicts: Vec<PathBuf>,
         /// Calls on the way whose changes were not recorded.
         untracked: Vec<CallId>,
@@ -304,6 +304,29 @@ pub enum Outcome {
     Refused,
     /// The reply claims what the journal does not show.
     Unproven,
+}
+
+impl Outcome {
+    /// Returns why the turn did not come to a good end, as people read it: a sentence without its dot. `None` if it did.
+    pub fn reason(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Finished => return None,
+            Self::Interrupted => "interrupted",
+            Self::Failed => "the model could not be asked",
+            Self::RoundLimit => "too many rounds without an end",
+            Self::Budget => "the budget is used up",
+            Self::Repeating => {
+                "the model repeats itself: it made the same calls again and again, or its reply did not end"
+            }
+            Self::Refused => "an effect needed an approval, and no person could give it",
+            Self::Unproven => "the reply claims what the journal does not show",
+        })
+    }
+
+    /// Returns whether a limit ended the turn.
+    pub fn is_limit(self) -> bool {
+        matches!(self, Self::RoundLimit | Self::Budget | Self::Repeating)
+    }
 }
 
 /// What a front-end sees of a session.

@@ -153,7 +153,6 @@ pub(crate) struct Account {
     is_open: bool,
     /// Whether a turn has ended.
     has_ended: bool,
-    is_endless: bool,
 }
 
 impl Account {
@@ -166,7 +165,7 @@ impl Account {
                 report.error = Some(format!("a hook denied the prompt: {reason}"));
             }
             Fact::Replied { parts, stop, .. } => {
-                (report.text, self.is_endless) = (text_of(parts), stop.is_endless());
+                report.text = text_of(parts);
                 if *stop == StopReason::Length {
                     report.hint = Some("the last reply was cut off at the model's limit".into());
                 }
@@ -204,18 +203,11 @@ impl Account {
     fn turn_ended(&mut self, outcome: Outcome) {
         let report = &mut self.report;
         let why = match outcome {
-            Outcome::Finished => None,
-            Outcome::Interrupted => Some("interrupted".to_owned()),
-            Outcome::Failed => Some("the model could not be asked".into()),
-            Outcome::RoundLimit => Some("the turn has made all the model calls that it may make".into()),
-            Outcome::Budget => Some("the budget is used up".into()),
-            Outcome::Repeating if self.is_endless => Some("a reply did not come to an end".into()),
-            Outcome::Repeating => Some("the model made the same calls again and again".into()),
-            Outcome::Refused => Some("an effect needed an approval that nobody could give".into()),
             Outcome::Unproven => {
                 report.unproven.clone_from(&self.claims);
                 Some(format!("nothing shows what the reply claims: {}", self.claims.join("; ")))
             }
+            _ => outcome.reason().map(str::to_owned),
         };
         report.error = why.map(|why| report.error.take().unwrap_or(why));
     }

@@ -209,7 +209,7 @@ impl Painter<'_> {
         cost: Option<f64>,
         took: Duration,
     ) -> Vec<Line<'static>> {
-        let why = notes::of_outcome(outcome).map(str::to_owned);
+        let why = notes::of_outcome(outcome);
         let rounds = (rounds > 1).then(|| format!("{rounds} rounds"));
         let all = usage.total();
         let tokens = (all > 0).then(|| format!("{} tokens", tokens(all)));
