@@ -223,7 +223,9 @@ fn with_hint(message: &str, hint: Option<&str>) -> String {
 /// Why a turn stopped, in the five words that the protocol has; a model that could not be asked is an error.
 fn stopped(outcome: Outcome, end: End) -> Result<StopReason, Error> {
     match outcome {
-        Outcome::Failed => Err(failed(end.failure.unwrap_or_else(|| outcome.reason().unwrap_or_default().to_owned()))),
+        Outcome::Failed => {
+            Err(failed(end.failure.unwrap_or_else(|| outcome.reason().unwrap_or_default().to_owned())))
+        }
         Outcome::Interrupted => Ok(StopReason::Cancelled),
         Outcome::Budget if end.out_of_tokens => Ok(StopReason::MaxTokens),
         Outcome::RoundLimit | Outcome::Budget | Outcome::Repeating => Ok(StopReason::MaxTurnRequests),

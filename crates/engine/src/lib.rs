@@ -37,6 +37,8 @@ pub use journal::{
 pub use session::{
     Closed, EngineError, Recorded, Session, called,
     prefix::PrefixSize,
+    responder::{Approval, Responder},
+    subscription::Subscription,
     turn_handle::Turn,
     turn_report::{CallReport, TurnError, TurnReport},
 };

@@ -8,7 +8,9 @@ pub(crate) mod mail;
 pub(crate) mod prefix;
 pub(crate) mod queue;
 pub(crate) mod receipt;
+pub(crate) mod responder;
 pub(crate) mod shared;
+pub(crate) mod subscription;
 pub(crate) mod toolbox;
 pub(crate) mod tree;
 pub(crate) mod turn_handle;
@@ -24,6 +26,7 @@ use haft_core::{
 };
 use mail::Mail;
 use receipt::Receipt;
+use responder::Responder;
 use std::{io, path::PathBuf, pin::pin, sync::Arc};
 use tokio::sync::mpsc;
 
@@ -36,6 +39,7 @@ pub struct Session {
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) permission: Permission,
     pub(crate) may_allow: bool,
+    pub(crate) responder: Option<Responder>,
 }
 
 /// The session is closed and reads no commands any more.
@@ -47,6 +51,12 @@ impl Session {
     /// Its name.
     pub fn id(&self) -> &SessionId {
         &self.id
+    }
+
+    /// Returns a handle of the same session whose turns answer what calls ask with `responder`. What it leaves open is
+    /// for the code that reads a [`Turn`](crate::Turn) as a stream; one that is awaited refuses it.
+    pub fn answered_by(self, responder: Responder) -> Self {
+        Self { responder: Some(responder), ..self }
     }
 
     /// Its journal: where it lies, what of it was damaged, why it closed.

@@ -39,7 +39,7 @@ async fn main() -> haft::Result<()> {
     let agent = agent(folder.path()).await?;
     let lost = agent.engine().setup().home.list();
     let session = agent.resume(&lost[0].id.0).await?;
-    let report = session.go_on().await?;
+    let report = session.resume().await?;
     assert_eq!(fs::read_to_string(file).expect("the call ran again"), "Hello, Ann!");
     assert_eq!((report.calls.len(), report.text.as_str()), (1, "I said hello."));
     Ok(())

@@ -1,12 +1,12 @@
 //! [`Builder`]: puts an agent together: a model, tools, and what it may do.
 #[cfg(feature = "mcp")]
 use crate::mcp_servers;
-use crate::{Approval, Error, Haft, IntoTool, Result, environment::Environment, person::Person};
+use crate::{Error, Haft, IntoTool, Result, environment::Environment};
 use haft_core::{
     Answer, Hooks, Limits, Mode, NoHooks, Policy, Price, Provider, Question, Registry, ToolSource,
 };
 use haft_dialects::Dialect;
-use haft_engine::{Agent, Engine, Profile, Setup};
+use haft_engine::{Agent, Approval, Engine, Profile, Responder, Setup};
 use haft_evidence::ClaimChecker;
 use haft_stage::CommandAccess;
 use std::{
@@ -40,7 +40,7 @@ pub struct Builder {
     pub(crate) profile: Option<Profile>,
     limits: Option<Limits>,
     policy: Policy,
-    person: Person,
+    responder: Responder,
     workspace: Option<PathBuf>,
     place: Place,
     commands: Option<CommandAccess>,
@@ -216,13 +216,13 @@ impl Builder {
 
     /// Answers calls that ask for an approval. Called while a turn is awaited or read, so it must not block for long.
     pub fn approve(mut self, approve: impl Fn(&Approval) -> Answer + Send + Sync + 'static) -> Self {
-        self.person.approve = Some(Arc::new(approve));
+        self.responder.approve = Some(Arc::new(approve));
         self
     }
 
     /// Answers questions of calls; `None` if the program has no answer. Called as [`Builder::approve`] is.
     pub fn reply(mut self, reply: impl Fn(&Question) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.person.reply = Some(Arc::new(reply));
+        self.responder.reply = Some(Arc::new(reply));
         self
     }
 
@@ -287,7 +287,7 @@ impl Builder {
             models,
             replicas: None,
         });
-        Ok(Haft { engine, agent: AGENT_NAME.into(), person: self.person })
+        Ok(Haft { engine, agent: AGENT_NAME.into(), responder: self.responder })
     }
 }
 

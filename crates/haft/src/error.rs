@@ -1,5 +1,5 @@
 //! [`Error`]: why something could not be done, and what to do about it.
-use haft_engine::{EngineError, TurnError, TurnReport};
+use haft_engine::{Closed, EngineError, TurnError, TurnReport};
 use std::fmt;
 
 /// The result of what can fail here.
@@ -79,6 +79,13 @@ impl From<EngineError> for Error {
             Some(hint) => told.with_hint(hint),
             None => told,
         }
+    }
+}
+
+impl From<Closed> for Error {
+    fn from(closed: Closed) -> Self {
+        Self::new(format!("cannot give the command: {closed}"))
+            .with_hint("`Haft::resume` opens the session again")
     }
 }
 

@@ -1,7 +1,7 @@
 //! [`Haft`]: an agent that is ready to work: it opens sessions.
-use crate::{Result, Session, person::Person};
+use crate::Result;
 use haft_core::Seq;
-use haft_engine::{Engine, EngineError};
+use haft_engine::{Engine, EngineError, Responder, Session};
 
 /// An agent that is ready to work. Cheap to clone.
 ///
@@ -11,7 +11,7 @@ use haft_engine::{Engine, EngineError};
 pub struct Haft {
     pub(crate) engine: Engine,
     pub(crate) agent: String,
-    pub(crate) person: Person,
+    pub(crate) responder: Responder,
 }
 
 impl Haft {
@@ -28,7 +28,7 @@ impl Haft {
     /// # Errors
     /// Fails as [`Haft::session`] does, and where there is no such agent or its model cannot be opened.
     pub fn session_of(&self, agent: &str) -> Result<Session> {
-        Ok(Session::new(self.engine.create(agent)?, self.person.clone()))
+        Ok(self.engine.create(agent)?.answered_by(self.responder.clone()))
     }
 
     /// Opens a session that exists, by its name or the beginning of it. What a crash left half-done is put in order first.
@@ -38,7 +38,7 @@ impl Haft {
     /// Fails if there is no such session, its journal cannot be read, or another process has it open and accepts no
     /// clients.
     pub async fn resume(&self, id: &str) -> Result<Session> {
-        Ok(Session::new(self.engine.open(id, &self.agent).await?, self.person.clone()))
+        Ok(self.engine.open(id, &self.agent).await?.answered_by(self.responder.clone()))
     }
 
     /// Opens a new session that begins with the entries of another one, up to `at` or all of them. The other one stays as it

@@ -67,10 +67,7 @@ mod mcp_servers;
 #[cfg(feature = "http")]
 mod model;
 mod parts;
-mod person;
-mod session;
 mod shared_registry;
-mod subscription;
 mod tool_loop;
 
 pub use builder::{Builder, Speech};
@@ -85,14 +82,13 @@ pub use haft_core::{
     Seq, SessionId, SplitResult, StopReason, Tool, ToolCall, ToolContext, ToolError, ToolErrorKind,
     ToolOutput, ToolResult, ToolSource, ToolSpec, Update, Usage, Validation, Work, text_of,
 };
-pub use haft_engine::{Agent, CallReport, Profile, TurnReport};
+pub use haft_engine::{
+    Agent, Approval, CallReport, Closed, Profile, Session, Subscription, Turn, TurnError, TurnReport,
+};
 pub use haft_macros::tool_in_haft as tool;
 pub use haft_stage::CommandAccess;
 pub use into_tool::IntoTool;
-pub use person::Approval;
-pub use session::{Session, Turn};
 pub use shared_registry::SharedRegistry;
-pub use subscription::Subscription;
 pub use tool_loop::{Conversation, ToolLoop, ToolLoopResult, run_tool_loop};
 
 /// Editors over ACP.

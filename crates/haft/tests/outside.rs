@@ -64,7 +64,7 @@ fn manifest(here: &Path) -> String {
 }
 
 /// A program that embeds Haft compiles no more than this.
-const MOST_CRATES: usize = 200;
+const MOST_CRATES: usize = 210;
 
 #[test]
 fn the_default_features_bring_few_crates() {

@@ -296,7 +296,10 @@ mod tests {
             (vec![over(Outcome::Interrupted)], "(interrupted)".into()),
             (vec![over(Outcome::Finished)], "(nothing was said)".into()),
             (vec![replied("x", vec![]), over(Outcome::Finished)], "x".into()),
-            (vec![replied("x", vec![]), over(Outcome::RoundLimit)], "x\n\n(stopped: too many rounds without an end)".into()),
+            (
+                vec![replied("x", vec![]), over(Outcome::RoundLimit)],
+                "x\n\n(stopped: too many rounds without an end)".into(),
+            ),
         ];
         for (facts, expected) in table {
             assert_eq!(told(&facts, Chat::default()), expected);

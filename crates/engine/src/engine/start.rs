@@ -58,7 +58,8 @@ pub(super) fn start(
     let ownership = Ownership::take(&folder);
     let task = Task { session, log, mailbox, stop, later: Default::default(), socket, ownership };
     shared.tasks.spawn(task.run());
-    let session = Session { id, mailbox: sender, journal, stage, permission, may_allow: true };
+    let session =
+        Session { id, mailbox: sender, journal, stage, permission, may_allow: true, responder: None };
     shared.live.add(&session);
     Ok(session)
 }

@@ -54,6 +54,6 @@ impl OpenSession {
         let mailbox = self.mailbox.upgrade()?;
         let (journal, stage) = (self.journal.upgrade()?, self.stage.clone());
         let (permission, may_allow) = (self.permission.clone(), self.may_allow);
-        Some(Session { id: self.id.clone(), mailbox, journal, stage, permission, may_allow })
+        Some(Session { id: self.id.clone(), mailbox, journal, stage, permission, may_allow, responder: None })
     }
 }

@@ -6,7 +6,7 @@ use super::{
     turn_report::{Account, TurnError, TurnReport},
 };
 use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::BoxStream};
-use haft_core::{Command, Event, Part, Seq};
+use haft_core::{Answer, CallId, Command, Event, Part, Seq};
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
@@ -29,7 +29,13 @@ impl Session {
             is_queued: false,
             seen: Seq(0),
             account: Account::default(),
+            refuses_unanswered: false,
         }
+    }
+
+    /// Takes up a turn that did not end: after a crash, or after the model failed.
+    pub fn resume(&self) -> Turn {
+        self.start(Command::Continue)
     }
 
     /// Says `text`: opens a turn, or joins the one that runs.
@@ -48,6 +54,9 @@ impl Session {
 
 /// What comes of one command of a session: a stream of events, then a report.
 ///
+/// What calls ask meanwhile is answered as the handle's session says ([`Session::answered_by`]). Code that reads it as a
+/// [`Stream`] may answer with [`Turn::answer`] and [`Turn::reply`]: the turn waits for that.
+///
 /// As a [`Stream`] it yields the events from the first entry that comes of the command to the last one, as
 /// [`Session::events`] does. It ends when the turn has ended that the command opened or joined; at once where the command
 /// opens none, such as [`Command::Interrupt`]; and when the session closes.
@@ -63,6 +72,8 @@ pub struct Turn {
     is_queued: bool,
     seen: Seq,
     account: Account,
+    /// Whether what the session's [`Responder`](super::responder::Responder) does not answer is refused.
+    refuses_unanswered: bool,
 }
 
 /// Up to where a handle has come.
@@ -98,6 +109,30 @@ impl Turn {
         self.session.send(command)
     }
 
+    /// Answers a call that asks for an approval.
+    ///
+    /// # Errors
+    /// Fails if the session is closed.
+    pub fn answer(&self, call: CallId, answer: Answer) -> Result<(), Closed> {
+        self.send(Command::Answer { call, answer })
+    }
+
+    /// Answers the question of a call; `None` if there is no person to ask.
+    ///
+    /// # Errors
+    /// Fails if the session is closed.
+    pub fn reply(&self, call: CallId, answer: Option<String>) -> Result<(), Closed> {
+        self.send(Command::Reply { call, answer })
+    }
+
+    /// Stops the turn that runs. Its report comes all the same.
+    ///
+    /// # Errors
+    /// Fails if the session is closed.
+    pub fn interrupt(&self) -> Result<(), Closed> {
+        self.send(Command::Interrupt)
+    }
+
     /// Waits until the command is recorded: it begins, it stands in the journal as a prompt that waits, or it is done. What
     /// was given before a crash is not lost then.
     pub async fn recorded(&mut self) {
@@ -123,8 +158,22 @@ impl Turn {
     /// Waits for the end and returns what came of the command. Where the session closed before, or refused the command,
     /// the report has no outcome and its `error` says why.
     pub async fn report(mut self) -> TurnReport {
-        while self.next().await.is_some() {}
+        self.finish().await;
         self.into_report().0
+    }
+
+    async fn finish(&mut self) {
+        self.refuses_unanswered = true;
+        while self.next().await.is_some() {}
+    }
+
+    fn respond(&self, event: &Event) {
+        let responder = self.session.responder.as_ref();
+        let command =
+            responder.and_then(|responder| responder.answer(&self.session, event, self.refuses_unanswered));
+        if let Some(command) = command {
+            let _session_is_closed = self.send(command);
+        }
     }
 
     /// What was seen, and why the command was not done.
@@ -211,6 +260,7 @@ impl Stream for Turn {
                     self.seen = Seq(entry.seq.0 + 1);
                     self.account.apply(entry);
                 }
+                self.respond(&event);
                 return Poll::Ready(Some(event));
             }
         }
@@ -223,7 +273,7 @@ impl IntoFuture for Turn {
 
     fn into_future(mut self) -> Self::IntoFuture {
         async move {
-            while self.next().await.is_some() {}
+            self.finish().await;
             match self.into_report() {
                 (report, Some(why)) => Err(TurnError::Ended { why, report: Box::new(report) }),
                 (report, None) => report.checked(),

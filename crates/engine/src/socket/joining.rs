@@ -25,7 +25,7 @@ pub(crate) async fn join(shared: &Shared, id: &str) -> Result<Session, EngineErr
     let there = Policy { mode: connection.mode(), ..Policy::default() };
     let permission = Permission::new(there, Mode::Full, &journal.entries());
     let may_allow = connection.may_allow();
-    let session = Session { id, mailbox: sender, journal, stage, permission, may_allow };
+    let session = Session { id, mailbox: sender, journal, stage, permission, may_allow, responder: None };
     shared.live.add(&session);
     shared.tasks.spawn(connection.stay(mailbox, shared.stop.clone()));
     Ok(session)

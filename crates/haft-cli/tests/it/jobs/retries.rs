@@ -21,7 +21,12 @@ fn a_retry_that_is_refused_says_so_and_not_why_the_first_try_failed() {
         (&fails, "ask", 1, "the vendor is down"),
         (&refused, "ask", 4, "an effect needed an approval, and no person could give it"),
         (&fails, "ask", 1, "it has no more lines"),
-        (&circles, "full", 3, "the model repeats itself: it made the same calls again and again, or its reply did not end"),
+        (
+            &circles,
+            "full",
+            3,
+            "the model repeats itself: it made the same calls again and again, or its reply did not end",
+        ),
     ];
     for (model, permission, code, expected) in table {
         let ran = place.run(&["jobs", "retry", &job, "--model", model, "--permission", permission]);

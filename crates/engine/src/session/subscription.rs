@@ -1,7 +1,7 @@
 //! [`Subscription`]: reports what calls do to functions of the program.
-use crate::{Activity, ActivityType, Session};
+use super::Session;
 use futures::StreamExt;
-use haft_core::{Activities, Seq};
+use haft_core::{Activities, Activity, ActivityType};
 use tokio::task::JoinSet;
 
 /// A function that hears what calls do, until this is dropped.
@@ -20,8 +20,8 @@ impl Session {
     /// Calls `heard` for each activity of this kind from now on.
     ///
     /// ```
-    /// # async fn example(session: haft::Session) {
-    /// use haft::ActivityType;
+    /// # async fn example(session: haft_engine::Session) {
+    /// use haft_core::ActivityType;
     /// let subscription = session.subscribe(ActivityType::ToolCallStart, |activity| {
     ///     println!("{} started", activity.data["toolName"]);
     /// });
@@ -43,8 +43,7 @@ impl Session {
 
     /// Calls `heard` for every activity from now on.
     pub fn subscribe_all(&self, mut heard: impl FnMut(&Activity) + Send + 'static) -> Subscription {
-        let next = self.entries().last().map_or(Seq(0), |last| Seq(last.seq.0 + 1));
-        let mut events = Box::pin(self.events(next));
+        let mut events = Box::pin(self.events(self.journal.next()));
         let mut task = JoinSet::new();
         task.spawn(async move {
             let mut activities = Activities::default();

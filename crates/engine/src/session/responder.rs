@@ -1,6 +1,6 @@
-//! [`Person`]: the program's answers in place of a person. [`Approval`]: what a call asks.
+//! [`Responder`]: the program's answers in place of a person. [`Approval`]: what a call asks.
+use super::{Session, called};
 use haft_core::{Answer, BulkFolder, CallId, Change, Command, Effect, Event, Fact, Question, ToolCall};
-use haft_engine::{Session, called};
 use std::sync::Arc;
 
 /// What a call wants to do, to be allowed or refused.
@@ -43,15 +43,17 @@ impl Approval {
 type Approve = dyn Fn(&Approval) -> Answer + Send + Sync;
 type Reply = dyn Fn(&Question) -> Option<String> + Send + Sync;
 
-/// The program's answers.
+/// Answers what calls ask, in place of a person. See [`Session::answered_by`].
 #[derive(Clone, Default)]
-pub(crate) struct Person {
-    pub(crate) approve: Option<Arc<Approve>>,
-    pub(crate) reply: Option<Arc<Reply>>,
+pub struct Responder {
+    /// Answers calls that need an approval.
+    pub approve: Option<Arc<Approve>>,
+    /// Answers the questions of calls; `None` if there is no answer.
+    pub reply: Option<Arc<Reply>>,
 }
 
-impl Person {
-    /// The answer to what `event` asks, if the program gave one beforehand; or, with `refuse_unanswered`, a refusal.
+impl Responder {
+    /// The answer to what `event` asks, if there is one; with `refuse_unanswered`, a refusal in place of none.
     pub(crate) fn answer(
         &self,
         session: &Session,
