@@ -140,6 +140,23 @@ pub use haft_tools as tools;
 #[doc(hidden)]
 pub use haft_core as kernel;
 
+/// What the signatures of other types mention.
+pub mod types {
+    pub use haft_core::{
+        Access, Aliases, ArgumentForm, Attributes, Bulk, BulkFolder, CallForm, Clip, CommandRun, Completion,
+        Conclusion, Confinement, Delivery, Direction, ErrorWording, Evicted, Example, Examples, Execution,
+        Failure, FileKind, FileRead, FileState, Forked, Found, Hash, Host, How, JobStatus, Keep, Network,
+        OnCap, Order, Outside, Overlay, Person, Plan, PlanStep, Presentation, Print, ProcessLimits, Reach,
+        Reached, Readable, Registered, RemainingWork, Render, ReplyForm, Report, Resource, ResultObject,
+        Sandbox, Secrets, SessionOpened, Shown, Spending, Start, StepStatus, SubagentRun, Subagents,
+        Summarizer, TestFailure, TestRun, Verdict, View, Wording,
+        call_form::Tag,
+        call_form::grammar::Rules,
+        clip::Clipped,
+        policy::{BadRule, IsRepository},
+    };
+}
+
 /// What most programs need.
 pub mod prelude {
     pub use crate::{

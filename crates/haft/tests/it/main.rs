@@ -7,3 +7,4 @@ mod go_tools;
 mod library;
 #[cfg(feature = "http")]
 mod opencode;
+mod public_api;
