@@ -207,7 +207,7 @@ fn answer(picked: &Picked) -> Answer {
         Picked::Option(id) if id == "once" => Answer::Once,
         Picked::Option(id) if id == "always" => Answer::Always,
         Picked::Option(_) | Picked::Cancelled => Answer::No,
-        Picked::NoAnswer => Answer::Nobody,
+        Picked::NoAnswer => Answer::Unanswered,
     }
 }
 

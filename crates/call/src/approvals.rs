@@ -133,7 +133,7 @@ impl Interactions {
         let is_granted = |effect: &&Effect| match answer {
             Answer::Always => true,
             Answer::Once => has_confined && matches!(effect, Effect::Network(_)),
-            Answer::No | Answer::Nobody => false,
+            Answer::No | Answer::Unanswered => false,
         };
         self.lock().granted.extend(asked.iter().filter(is_granted).cloned());
     }
@@ -230,7 +230,7 @@ impl Asker {
         let (answer, is_ours) = tokio::select! {
             biased;
             answer = answered_elsewhere => (answer, false),
-            answer = given => (answer.unwrap_or(Answer::Nobody), true),
+            answer = given => (answer.unwrap_or(Answer::Unanswered), true),
         };
         self.record(Fact::ApprovalAnswered { call, answer }).await?;
         self.interactions.grant(answer, &effects);

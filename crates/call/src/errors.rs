@@ -46,7 +46,7 @@ fn kind_of(error: &io::Error) -> ToolErrorKind {
 /// Files were changed by another process before the call could write them.
 pub fn conflict(paths: &[PathBuf]) -> ToolError {
     let paths = paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ");
-    ToolError::new(ToolErrorKind::User, format!("not written, since somebody changed it meanwhile: {paths}"))
+    ToolError::new(ToolErrorKind::User, format!("not written, since it was changed meanwhile: {paths}"))
         .hint("read it again, then decide anew")
 }
 

@@ -245,10 +245,10 @@ impl CallRun<'_> {
         let asked: Vec<Effect> = request.effects.iter().filter(|effect| !is_open(effect)).cloned().collect();
         let reason = request.reason.clone();
         let answer = self.asker().approve(request, &asked, None).await?;
-        let error = match answer.unwrap_or(Answer::Nobody) {
+        let error = match answer.unwrap_or(Answer::Unanswered) {
             Answer::Once | Answer::Always => return Ok(()),
             Answer::No => denied(format!("{reason}, and the user said no")),
-            Answer::Nobody => denied(format!("{reason}, and there is nobody who could give it"))
+            Answer::Unanswered => denied(format!("{reason}, and there is no person who could give it"))
                 .hint("find a way that needs no approval, or say what you would have done"),
         };
         Err(error.into())

@@ -8,7 +8,7 @@ use crate::{
     repeats::Repeats,
     rules::{CallRules, Unread},
 };
-use haft_core::{Access, Alone, Hooks, Limits, NoHooks, Policy, SessionId, Stage, Subagents};
+use haft_core::{Access, Hooks, Limits, NoHooks, NoSubagents, Policy, SessionId, Stage, Subagents};
 use std::{
     path::PathBuf,
     sync::{Arc, atomic::AtomicBool},
@@ -60,9 +60,9 @@ pub trait Delegates: Send + Sync {
 }
 
 /// No call delegates.
-impl Delegates for Alone {
+impl Delegates for NoSubagents {
     fn subagents(&self, _: &CallScope, _: ParentCall, _: Asker) -> Arc<dyn Subagents> {
-        Arc::new(Alone)
+        Arc::new(NoSubagents)
     }
 }
 
@@ -94,7 +94,7 @@ impl CallScope {
             repeats: Repeats::default(),
             told_unconfined: AtomicBool::new(false),
             ancestors: None,
-            delegates: Arc::new(Alone),
+            delegates: Arc::new(NoSubagents),
         }
     }
 

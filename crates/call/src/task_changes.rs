@@ -77,7 +77,7 @@ fn with_changes(mut result: ToolResult, changes: &[Change], others: &[PathBuf]) 
     let changes: Vec<String> = changes.iter().map(change).collect();
     let others: Vec<String> = others.iter().map(|path| path.display().to_string()).collect();
     let parts =
-        [("changed", changes), ("left alone, since somebody else changed it while the task ran", others)];
+        [("changed", changes), ("left alone, since another program changed it while the task ran", others)];
     for (what, files) in parts.into_iter().filter(|(_, files)| !files.is_empty()) {
         let named = files.iter().take(MAX_NAMED_FILES).cloned().collect::<Vec<_>>().join(", ");
         let more = match files.len().saturating_sub(MAX_NAMED_FILES) {

@@ -63,7 +63,7 @@ pub use tool::{
     effect::{Effect, Execution},
     hook::{Hooked, Hooks, Moment, NoHooks},
     network::{Network, Reach},
-    person::{Nobody, Person, Question},
+    person::{NoPerson, Person, Question},
     present::Presentation,
     registry::{self, Declared, Registered, Registry},
     render::{ErrorWording, Render, ResultObject, Wording},
@@ -73,7 +73,7 @@ pub use tool::{
     skill::Skill,
     source::ToolSource,
     split::SplitResult,
-    subagent::{Alone, Subagents},
+    subagent::{NoSubagents, Subagents},
 };
 pub use transcript::{Step, Transcript};
 pub use window::Window;

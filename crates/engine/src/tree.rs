@@ -8,7 +8,7 @@ use crate::session::{
 use futures::{StreamExt, future::BoxFuture};
 use haft_call::{ApprovalRequest, Asker, CallScope, Delegates, ParentCall};
 use haft_core::{
-    Alone, Answer, CallId, Command, Event, Fact, Limits, Outcome, Question, Subagents, ToolError,
+    Answer, CallId, Command, Event, Fact, Limits, NoSubagents, Outcome, Question, Subagents, ToolError,
     ToolErrorKind, ToolOutput, arguments_in_brief,
 };
 use serde_json::json;
@@ -33,7 +33,7 @@ pub(crate) struct Delegation<O> {
 impl<O: Opens + Clone + 'static> Delegates for Delegation<O> {
     fn subagents(&self, scope: &CallScope, parent: ParentCall, asker: Asker) -> Arc<dyn Subagents> {
         if !self.tree.may_delegate() {
-            return Arc::new(Alone);
+            return Arc::new(NoSubagents);
         }
         let ceiling = Ceiling { permission: scope.permission.clone(), limits: self.limits.clone() };
         let (session, tree, stage) = (scope.session.clone(), self.tree.clone(), scope.stage.clone());

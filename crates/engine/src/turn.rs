@@ -108,7 +108,7 @@ async fn apply_queued(
         receipt.begin(&log.journal);
         // What adds nothing to the conversation leaves its open calls alone.
         if matches!(fact, Fact::Prompted { .. } | Fact::JobEnded { .. }) {
-            recover::end_open_calls(log, session, "not run: somebody spoke first")?;
+            recover::end_open_calls(log, session, "not run: a prompt came first")?;
         }
         let is_denied = matches!(fact, Fact::PromptDenied { .. });
         log.record(fact)?;

@@ -143,8 +143,8 @@ async fn an_address_where_nobody_lets_in_is_told_so() {
     let table = [
         ("mysql://x/y".to_owned(), "must look like `postgres://"),
         (
-            address.replace("haft@", "nobody-here@"),
-            "refuses the connection: role \"nobody-here\" does not exist",
+            address.replace("haft@", "no-such-role@"),
+            "refuses the connection: role \"no-such-role\" does not exist",
         ),
         (
             address.replace("/postgres?", "/nothing?"),
@@ -182,8 +182,8 @@ async fn whoever_has_least_is_next_then_what_matters_most_then_what_waits_longes
     assert_eq!(order, ["m3", "f1", "m1", "f2", "m2", "m4"]);
     let token = |owner: &str| format!("token of {owner}");
     assert_eq!(owner_of(&database, &token("few")).await.expect("an answer"), Some(Owner("few".into())));
-    assert_eq!(owner_of(&database, "token of nobody").await.expect("an answer"), None);
-    // Nobody sees or stops what is another's.
+    assert_eq!(owner_of(&database, "unknown token").await.expect("an answer"), None);
+    // An owner neither sees nor stops what is another's.
     let few = Owner("few".into());
     assert!(job(&database, "m1", Some(&few)).await.expect("an answer").is_none());
     assert!(cancel(&database, "m1", Some(&few)).await.expect("an answer").is_none());

@@ -20,7 +20,7 @@ async fn main() -> haft::Result<()> {
     let session = agent.session()?;
     let report = session.prompt("Bake a cake, please").await?;
     assert!(report.calls[0].result().job.is_some());
-    // Nobody asked for what comes now, so it belongs to no handle: the session's events tell it.
+    // What comes now was not asked for, so it belongs to no handle: the session's events tell it.
     let mut events = Box::pin(session.events(Seq(0)));
     let (mut replies, mut ended) = (Vec::new(), None);
     while !(ended.is_some() && replies.len() == 3) {

@@ -31,7 +31,7 @@ async fn main() -> haft::Result<()> {
         .await?;
     let report = agent.session()?.prompt("How many lines has poem.txt?").await?;
     assert_eq!(report.calls[0].result().content, "3");
-    // Outside the workspace somebody would have to allow it, and nobody is asked here.
+    // Outside the workspace a person would have to allow it, and none is asked here.
     assert_eq!(report.outcome, Some(Outcome::Refused));
     assert!(!report.calls[1].result().is_ok());
     Ok(())

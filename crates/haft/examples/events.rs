@@ -1,4 +1,4 @@
-//! Events as they come: a turn is a stream, and whoever reads it answers what it asks.
+//! Events as they come: a turn is a stream, and the code that reads it answers what it asks.
 use haft::{prelude::*, providers::Scripted};
 use serde_json::json;
 use std::fs;

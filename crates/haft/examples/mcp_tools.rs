@@ -19,7 +19,7 @@ async fn main() -> haft::Result<()> {
     let agent = Haft::builder()
         .provider(model)
         .mcp_program("words", program.to_string_lossy(), ["serve"])
-        // To the policy a tool of somebody else is a command.
+        // To the policy a tool of another program is a command.
         .approve(|_| Answer::Once)
         .in_memory()
         .build()

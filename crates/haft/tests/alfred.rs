@@ -93,7 +93,7 @@ fn a_function_is_a_tool_in_the_registry_of_the_program() {
     assert_eq!(registry.specs().len(), 5);
     // The function stays a function.
     assert_eq!(test_func("you".into(), 1), "Hello you 1");
-    assert!(registry.get("nobody").is_none());
+    assert!(registry.get("missing").is_none());
     registry.clear();
     assert!(registry.is_empty());
     let own = Registry::default().with(double {}).with(test_func {}).with(double {});
@@ -121,13 +121,13 @@ async fn the_agent_executes_tools() {
 #[tokio::test]
 async fn errors_go_to_the_model_and_calls_in_text_are_read() {
     let sentinel = r#"[TOOL_CALLS][{"id": "1", "name": "double", "arguments": {"x": 4}}]"#;
-    let model = Scripted::new([]).calls([("untold", json!({})), ("nobody", json!({}))]);
+    let model = Scripted::new([]).calls([("untold", json!({})), ("missing", json!({}))]);
     let model = Arc::new(model.says(sentinel).says("done"));
     let agent = alfred(model.clone()).tool(untold).tool(double).build().await.unwrap();
     let report = agent.session().unwrap().prompt("go").await.unwrap();
     let contents: Vec<&str> = report.calls.iter().map(|call| call.result().content.as_str()).collect();
     assert_eq!(contents[0], "Error: it is broken");
-    assert!(contents[1].starts_with("Error: Tool 'nobody' not found"), "{contents:?}");
+    assert!(contents[1].starts_with("Error: Tool 'missing' not found"), "{contents:?}");
     assert_eq!((contents[2], report.text.as_str()), ("{\n  \"result\": 8\n}", "done"));
 }
 

@@ -87,7 +87,7 @@ impl Tool for Still {
 fn a_tool_says_whether_something_moves_while_it_runs() {
     let tools = Registry::declared().with(Still);
     let still = |name: &str| tools.get(name).map(|registered| registered.tool.suppresses_animation());
-    assert_eq!((still("my_tool"), still("still"), still("nobody")), (Some(false), Some(true), None));
+    assert_eq!((still("my_tool"), still("still"), still("missing")), (Some(false), Some(true), None));
     let told: Vec<String> = tools.specs().iter().map(|spec| spec.name.clone()).collect();
     assert_eq!(told, ["my_tool", "count_lines", "empty", "forget", "still"]);
 }

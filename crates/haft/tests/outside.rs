@@ -1,4 +1,4 @@
-//! A crate outside of this workspace, as somebody writes it who has read the first page of the documentation.
+//! A crate outside of this workspace, as a reader writes it of the first page of the documentation.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod server;
 use std::{collections::BTreeSet, fs, path::Path, process::Command};

@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for tests")]
 use futures::future::{BoxFuture, ready};
 use haft_core::{
-    Access, Alone, CallId, How, NoJobs, Person, Question, Registry, SessionId, Stage, ToolContext,
+    Access, CallId, How, NoJobs, NoSubagents, Person, Question, Registry, SessionId, Stage, ToolContext,
     ToolSource, ToolSpec, View, schema,
 };
 use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
@@ -84,7 +84,7 @@ fn context(folder: &Path) -> ToolContext {
         artifacts: folder.join("artifacts"),
         jobs: Arc::new(NoJobs),
         person: Arc::new(AsProposed),
-        subagents: Arc::new(Alone),
+        subagents: Arc::new(NoSubagents),
         cancel: Default::default(),
         on_progress: Arc::new(|chunk| println!("progress: {chunk}")),
         view,

@@ -240,7 +240,7 @@ async fn status(address: std::net::SocketAddr, header: &str) -> (u16, String) {
     (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
 }
 
-// The program that called waits for its person; somebody else answers in the session itself.
+// The program that called waits for its person; another client answers in the session itself.
 #[tokio::test]
 async fn what_somebody_else_answers_is_not_waited_for() {
     let place = Place::new();
@@ -311,7 +311,7 @@ async fn a_session_that_is_deleted_has_ended() {
         let greeted = greeted.send().await.unwrap();
         let id = greeted.headers()["mcp-session-id"].to_str().unwrap().to_owned();
         for (what, id, expected) in [
-            ("one that is not there", Some("nobody"), 404),
+            ("one that is not there", Some("missing"), 404),
             ("none", None, 400),
             ("the session", Some(id.as_str()), 200),
             ("one that has ended", Some(id.as_str()), 404),
@@ -327,7 +327,7 @@ async fn a_session_that_is_deleted_has_ended() {
     }
 }
 
-// E06: half a request, from somebody who sends no more
+// E06: half a request, from a client that sends no more
 #[tokio::test]
 async fn who_is_connected_and_says_nothing_does_not_keep_it_from_stopping() {
     use tokio::io::AsyncWriteExt;
@@ -350,7 +350,7 @@ async fn who_is_connected_and_says_nothing_does_not_keep_it_from_stopping() {
     served.unwrap();
 }
 
-// What is said there is not encrypted, so nobody else may listen
+// What is said there is not encrypted, so no other host may listen
 #[tokio::test]
 async fn only_this_machine_is_listened_to() {
     let refused = listen(([0, 0, 0, 0], 0).into()).await.unwrap_err();

@@ -5,8 +5,8 @@ use haft_core::{Change, ChangeKind, Fact, Outcome, StopReason};
 /// Nothing where a fact is shown in another way, or speaks for itself.
 pub fn of(fact: &Fact) -> Option<String> {
     Some(match fact {
-        Fact::ApprovalAnswered { answer: haft_core::Answer::Nobody, .. } => {
-            "refused: it needs an approval, and there is nobody to ask".into()
+        Fact::ApprovalAnswered { answer: haft_core::Answer::Unanswered, .. } => {
+            "refused: it needs an approval, and there is no person to ask".into()
         }
         Fact::Unsettled { paths, .. } => {
             let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();

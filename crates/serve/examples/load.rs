@@ -2,7 +2,7 @@
 //!
 //! SESSIONS sessions at once (1,000), each five rounds with a call, against a model on loopback that takes two to four
 //! seconds for a reply. Haft's own share of a round is the time from the last byte of a reply to the next request for the
-//! same session: the call, its journal, the room in the window, the request. Then IDLE sessions that nobody needs (10,000):
+//! same session: the call, its journal, the room in the window, the request. Then IDLE sessions without a client (10,000):
 //! what they take, and how often the process wakes for them in ten seconds.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that cannot go on has failed")]
 use axum::{Router, body::Body, extract::State, response::Response, routing::post};
@@ -83,7 +83,7 @@ async fn busy(haft: &Path, folder: &Path, model: &str, told: &Model, sessions: u
         + bad("≤ 250 MB", megabytes <= 250.0)
 }
 
-/// Many that nobody needs.
+/// Many without a client.
 async fn at_rest(haft: &Path, folder: &Path, model: &str, idle: usize) -> usize {
     let server = Server::start(haft, folder, model, "1");
     let begun = Instant::now();
@@ -92,7 +92,7 @@ async fn at_rest(haft: &Path, folder: &Path, model: &str, idle: usize) -> usize 
     while !server.ask("GET", "/metrics", "").await.contains("haft_sessions_open 0\n") {
         sleep(Duration::from_millis(200)).await;
     }
-    // Connections are closed by now, and the engine, which nobody needs either.
+    // Connections are closed by now, and the engine is not needed either.
     sleep(Duration::from_secs(20)).await;
     let (before, megabytes) = (server.wakes(), server.memory("VmRSS") / 1024.0);
     sleep(Duration::from_secs(10)).await;

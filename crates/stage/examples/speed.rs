@@ -1,5 +1,9 @@
 //! How long it takes to record and settle one file, and many: `cargo run --release -p haft-stage --example speed`.
-#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program to be read by whoever runs it")]
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a program that prints for the person who runs it"
+)]
 use haft_core::{Change, Effect, Stage};
 use haft_stage::Declared;
 use std::{

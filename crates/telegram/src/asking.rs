@@ -48,7 +48,7 @@ impl Button {
         match self {
             Self::Answer(ask, Answer::Once) => format!("a:{ask}:once"),
             Self::Answer(ask, Answer::Always) => format!("a:{ask}:always"),
-            Self::Answer(ask, Answer::No | Answer::Nobody) => format!("a:{ask}:no"),
+            Self::Answer(ask, Answer::No | Answer::Unanswered) => format!("a:{ask}:no"),
             Self::Choice(ask, place) => format!("q:{ask}:{place}"),
             Self::Session(id) => format!("s:{}", id.chars().take(62).collect::<String>()),
         }
@@ -188,7 +188,7 @@ pub(super) fn said(answer: Answer) -> &'static str {
         Answer::Once => "Allowed once.",
         Answer::Always => "Allowed in this session.",
         Answer::No => "Not allowed.",
-        Answer::Nobody => "Refused: no person could be asked.",
+        Answer::Unanswered => "Refused: no person could be asked.",
     }
 }
 

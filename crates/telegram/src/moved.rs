@@ -11,7 +11,7 @@ pub(super) fn moved(changes: &[Change], conflicts: &[PathBuf], untracked: usize)
     }
     for path in conflicts {
         let path = path.to_string_lossy();
-        lines.push(format!("! {} was left alone: somebody changed it since", safe::text(&path)));
+        lines.push(format!("! {} was left alone: it was changed since", safe::text(&path)));
     }
     if changes.is_empty() {
         lines.push("There were no files to restore.".into());

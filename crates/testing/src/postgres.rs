@@ -12,8 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The account `nobody`: PostgreSQL refuses to run as root.
-const NOBODY: u32 = 65_534;
+/// The account without rights: PostgreSQL refuses to run as root.
+const OTHER_USER: u32 = 65_534;
 /// So long it may take to begin.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -41,7 +41,7 @@ impl Postgres {
         fs::create_dir(&folder).expect("a scratch folder");
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("a scratch folder");
         if is_root() {
-            chown(&folder, Some(NOBODY), Some(NOBODY)).expect("root may give a folder away");
+            chown(&folder, Some(OTHER_USER), Some(OTHER_USER)).expect("root may give a folder away");
         }
         let server = Self { folder, programs, port: free_port(), running: Mutex::default() };
         let data = server.data();
@@ -83,7 +83,7 @@ impl Postgres {
     /// Where it does not.
     pub fn begin_with(&self, settings: &[&str]) {
         let mut running = self.running.lock().expect("no test panics while it holds the server");
-        // It ends with whoever holds the other end of its standard input.
+        // It ends with the process at the other end of its standard input.
         let script = r#""$@" & read _; kill -INT $!; wait $!"#;
         let mut command = Command::new("sh");
         let log = fs::File::create(self.folder.join("log")).expect("a scratch folder");
@@ -113,7 +113,7 @@ impl Postgres {
         }
     }
 
-    /// Whoever talks to it is not answered any more, and not refused either.
+    /// Its clients are not answered any more, and not refused either.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
     }
@@ -144,7 +144,7 @@ impl Postgres {
         fs::write(&place, content).expect("a scratch folder");
         fs::set_permissions(&place, fs::Permissions::from_mode(0o600)).expect("a scratch folder");
         if is_root() {
-            chown(&place, Some(NOBODY), Some(NOBODY)).expect("root may give a file away");
+            chown(&place, Some(OTHER_USER), Some(OTHER_USER)).expect("root may give a file away");
         }
     }
 
@@ -197,7 +197,7 @@ fn assert_ok(output: &Output) {
     assert!(output.status.success(), "{said}");
 }
 
-/// One that nobody has at the moment.
+/// One that is free at the moment.
 fn free_port() -> u16 {
     let listening = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     listening.expect("loopback").port()

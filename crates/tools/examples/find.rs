@@ -4,7 +4,9 @@
 //! all runs and their median. *own process* starts this program for a single call, as `rg` is started, so the ratio
 //! compares like with like; *in process* is what a call costs an agent that runs already.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that cannot go on has failed")]
-use haft_core::{Access, Alone, CallId, NoJobs, Nobody, SessionId, Stage, ToolContext, Validation, View};
+use haft_core::{
+    Access, CallId, NoJobs, NoPerson, NoSubagents, SessionId, Stage, ToolContext, Validation, View,
+};
 use haft_stage::Declared;
 use haft_tools::{Settings, builtin};
 use serde_json::{Value, json};
@@ -141,8 +143,8 @@ fn context(view: Arc<dyn View>) -> ToolContext {
         readable: Arc::default(),
         artifacts: view.root().with_file_name("artifacts"),
         jobs: Arc::new(NoJobs),
-        person: Arc::new(Nobody),
-        subagents: Arc::new(Alone),
+        person: Arc::new(NoPerson),
+        subagents: Arc::new(NoSubagents),
         cancel: Default::default(),
         on_progress: Arc::new(|_| {}),
         view,

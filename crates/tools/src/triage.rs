@@ -14,7 +14,7 @@ pub(crate) struct Args {
     severity: Severity,
     /// Why this kind and this severity.
     reason: String,
-    /// Where somebody should look first.
+    /// Where a person should look first.
     #[serde(default)]
     files: Vec<PathBuf>,
 }

@@ -93,7 +93,7 @@ async fn whatever_an_editor_does_with_a_text_the_disk_holds_what_was_recorded() 
     }
 }
 
-// C-17, C-73: of a text that the editor does not show nobody knows whether it is saved
+// C-17, C-73: whether a text that the editor does not show is saved is unknown
 #[tokio::test]
 async fn what_the_editor_does_not_show_it_does_not_write() {
     const BUSY: i32 = -32603;

@@ -61,7 +61,7 @@ async fn a_mode_is_chosen_below_the_ceiling_and_kept() {
     );
 }
 
-// X-23, D68: a session that somebody began elsewhere, where nobody chose a mode
+// X-23, D68: a session that began elsewhere, without a chosen mode
 #[tokio::test]
 async fn a_loaded_session_without_a_mode_begins_as_a_new_one_does() {
     let place = Place { mode: Mode::Full, ..Place::new() };
@@ -232,7 +232,7 @@ async fn an_editor_that_does_not_listen_holds_up_nothing_but_itself() {
         while !place.home().peek(&name).unwrap().iter().any(is_over) {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
-        // Nobody has read a word so far.
+        // Not a word has been read so far.
         let (mut heard, mut count) = (String::new(), 0);
         loop {
             let line: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();

@@ -80,7 +80,7 @@ impl Transcript {
             Fact::Retried { usage, .. } => self.turn.usage += *usage,
             Fact::Called { made } => self.called(made),
             Fact::ToolEnded { call, result, .. } => self.answer(call, result),
-            Fact::ApprovalAnswered { answer: Answer::Nobody, .. } => self.turn.refused = true,
+            Fact::ApprovalAnswered { answer: Answer::Unanswered, .. } => self.turn.refused = true,
             Fact::Evicted { results } => self.history.evict(results),
             Fact::Compacted { summary, kept, pinned_bytes, usage, .. } => {
                 self.history.compact(summary, *kept, *pinned_bytes);
@@ -360,7 +360,7 @@ mod tests {
         let round = |id: &str| [said(vec![call(id)]), ended(id)];
         let many =
             |n: usize| [prompt()].into_iter().chain((0..n).flat_map(|i| round(&i.to_string()))).collect();
-        let refused = Fact::ApprovalAnswered { call: CallId("a".into()), answer: Answer::Nobody };
+        let refused = Fact::ApprovalAnswered { call: CallId("a".into()), answer: Answer::Unanswered };
         let table: Vec<(&str, Vec<Fact>, &str)> = vec![
             ("a fresh session waits", vec![], "Finished"),
             ("a prompt asks the model", vec![prompt()], "ask"),

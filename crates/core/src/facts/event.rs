@@ -281,7 +281,8 @@ pub enum Answer {
     /// No.
     No,
     /// No person can be asked.
-    Nobody,
+    #[serde(rename = "nobody")]
+    Unanswered,
 }
 
 /// How a turn ended.

@@ -19,9 +19,9 @@ pub trait Person: Send + Sync {
 }
 
 /// A conversation without a person: every question goes unanswered.
-pub struct Nobody;
+pub struct NoPerson;
 
-impl Person for Nobody {
+impl Person for NoPerson {
     fn ask(&self, _: Question) -> BoxFuture<'_, Option<String>> {
         Box::pin(std::future::ready(None))
     }

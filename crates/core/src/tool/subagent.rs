@@ -16,16 +16,16 @@ pub trait Subagents: Send + Sync {
 }
 
 /// No agent to delegate to: every task is refused.
-pub struct Alone;
+pub struct NoSubagents;
 
-impl Subagents for Alone {
+impl Subagents for NoSubagents {
     fn run(
         &self,
         _: String,
         _: Option<String>,
         _: Box<dyn Fn(String) + Send + Sync>,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        let error = ToolError::new(ToolErrorKind::User, "cannot delegate: there is nobody to delegate to");
+        let error = ToolError::new(ToolErrorKind::User, "cannot delegate: there are no subagents here");
         Box::pin(std::future::ready(Err(error.hint("do it yourself"))))
     }
 }

@@ -14,7 +14,7 @@ use std::{
     sync::Arc,
 };
 
-/// Greet somebody.
+/// Greet a person.
 /// This line is for people.
 ///
 /// Args:
@@ -117,8 +117,8 @@ fn context() -> ToolContext {
         readable: Default::default(),
         artifacts: "/a".into(),
         jobs: Arc::new(haft_core::NoJobs),
-        person: Arc::new(haft_core::Nobody),
-        subagents: Arc::new(haft_core::Alone),
+        person: Arc::new(haft_core::NoPerson),
+        subagents: Arc::new(haft_core::NoSubagents),
         cancel: Default::default(),
         on_progress: Arc::new(|_| ()),
         view: Arc::new(Plain),
@@ -174,7 +174,7 @@ fn the_schema_comes_from_types_and_comments() {
         },
         "required": ["name"],
     });
-    assert_eq!(schema("greet"), ("Greet somebody.".into(), expected));
+    assert_eq!(schema("greet"), ("Greet a person.".into(), expected));
     let bare = json!({"type": "object", "properties": {}, "required": []});
     assert_eq!(schema("bare"), (String::new(), bare));
 }

@@ -166,7 +166,7 @@ fn calls(
 /// The model that the agent names, else the engine's.
 fn model_of(setup: &Setup, agent: &Agent) -> Result<Model, EngineError> {
     let Some(spec) = &agent.model else { return Ok(setup.model.clone()) };
-    let no_models = || Err("nobody opens models for agents here".to_owned());
+    let no_models = || Err("no models can be opened for agents here".to_owned());
     let opened = setup.models.as_ref().map_or_else(no_models, |open| open(spec));
     opened.map_err(|why| EngineError::NoModel { agent: agent.name.clone(), why })
 }
@@ -184,7 +184,7 @@ fn bounds(
     let limits = agent.within(&Limits { max_rounds, ..whole.clone() });
     // The price of the engine's own model is the business of the program that chose it.
     if agent.model.is_some() && limits.budget.usd.is_some() && model.price.is_none() {
-        let why = format!("a limit on cost is set, and nobody knows what `{}` costs", model.spec);
+        let why = format!("a limit on cost is set, and the price of `{}` is unknown", model.spec);
         return Err(EngineError::NoModel { agent: agent.name.clone(), why });
     }
     Ok(limits)

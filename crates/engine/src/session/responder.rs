@@ -62,7 +62,7 @@ impl Responder {
     ) -> Option<Command> {
         if let Some(approval) = Approval::of(session, event) {
             let own = self.approve.as_ref().map(|approve| approve(&approval));
-            let answer = own.or(refuse_unanswered.then_some(Answer::Nobody))?;
+            let answer = own.or(refuse_unanswered.then_some(Answer::Unanswered))?;
             return Some(Command::Answer { call: approval.id, answer });
         }
         let Event::Recorded(entry) = event else { return None };

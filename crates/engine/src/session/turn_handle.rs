@@ -63,7 +63,7 @@ impl Session {
 ///
 /// `.await` gives the [`TurnReport`] of a turn that ended, or a [`TurnError`]; [`Turn::report`] gives the report in each
 /// case. A handle that is dropped stops nothing: [`Command::Interrupt`] does.
-#[must_use = "the command is given, but nobody waits for what comes of it"]
+#[must_use = "the command is given, but what comes of it is not waited for"]
 pub struct Turn {
     session: Session,
     events: BoxStream<'static, Event>,

@@ -151,7 +151,7 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
         }
         command @ (Command::Prompt { .. }
         | Command::Interrupt
-        | Command::Answer { answer: Answer::No | Answer::Nobody, .. }
+        | Command::Answer { answer: Answer::No | Answer::Unanswered, .. }
         | Command::Reply { answer: None, .. }
         | Command::Continue
         | Command::Rewind { .. }

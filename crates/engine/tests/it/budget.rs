@@ -184,7 +184,7 @@ async fn what_those_below_have_spent_is_known_after_a_crash() {
         assert!(told.ends_with("turn_ended=finished"), "{what}: {told}");
         let (_, usage, usd) = end(&session);
         match twice {
-            // What nobody counted is in no journal.
+            // What was not counted is in no journal.
             false => assert!(usage == whole && usd > Some(0.12) && usd <= cost, "{what}: {usage:?} {usd:?}"),
             // The one that died with the call had spent as much before it ran again.
             true => assert!(usage.input >= whole.input + 20_000, "{what}: {usage:?}"),

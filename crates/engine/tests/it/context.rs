@@ -293,7 +293,7 @@ async fn a_death_in_the_middle_of_a_summary_loses_nothing() {
     assert_eq!(told, "continued\ncompacted\nreplied\nturn_ended=finished");
 }
 
-// A summary that nobody waits for any more is none
+// A summary that the turn no longer waits for is dropped
 #[tokio::test]
 async fn an_interruption_ends_a_summary() {
     let place = Place::new();

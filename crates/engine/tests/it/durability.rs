@@ -335,7 +335,7 @@ async fn what_cannot_be_read_keeps_its_place() {
     }
 }
 
-// A job that ended with its process is told, and nothing goes on that nobody asked for
+// A job that ended with its process is told, and nothing goes on unasked
 #[tokio::test]
 async fn a_session_whose_job_is_lost_is_at_rest_when_it_is_opened() {
     let place = Place::new();
@@ -362,7 +362,7 @@ async fn a_session_whose_job_is_lost_is_at_rest_when_it_is_opened() {
     assert!(Transcript::replay(&session.entries()).is_idle());
 }
 
-/// Delegates once; whoever is below makes these calls.
+/// Delegates once; the subagent makes these calls.
 struct Handing(String);
 
 impl Provider for Handing {

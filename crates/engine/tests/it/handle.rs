@@ -9,7 +9,7 @@ use haft_engine::{Engine, Session, Turn, TurnError, TurnReport};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 
-/// Nobody waits longer for what does not come.
+/// How long a test waits for what does not come.
 const LONG: Duration = Duration::from_secs(60);
 
 async fn report(turn: Turn) -> TurnReport {
@@ -78,7 +78,7 @@ async fn a_turn_gives_its_events_and_a_report() {
     assert!(matches!(&failed, TurnError::Failed { why, .. } if !why.is_empty()), "{failed:?}");
     assert!(failed.report().calls.is_empty() && failed.report().changes.is_empty());
     let unpriced = place.session(&says("hi")).prompt("go").await.unwrap();
-    assert_eq!(unpriced.cost_usd, None, "nobody knows what it costs");
+    assert_eq!(unpriced.cost_usd, None, "its price is unknown");
 }
 
 #[tokio::test]

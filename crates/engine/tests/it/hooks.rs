@@ -195,7 +195,7 @@ async fn context_stands_in_the_recorded_prompt() {
     let scene = Scene::new(&[adds], &says("done"));
     scene.go().await;
     assert_eq!(scene.prompts(), ["go\n[a hook says: It is Monday.]"]);
-    // The journal says the same, so nobody is asked again.
+    // The journal says the same, so no one is asked again.
     let entries = scene.session.entries();
     let recorded = entries.iter().find_map(|entry| match &entry.fact {
         Fact::Prompted { parts, .. } => Some(text_of(parts)),

@@ -58,7 +58,7 @@ fn skill(place: &Place) -> Knowledge {
     }
 }
 
-/// With the tool for what `knowledge` holds, and with nobody who could approve anything.
+/// With the tool for what `knowledge` holds, and without a person who could approve anything.
 fn knowing(setup: &mut Setup, knowledge: Knowledge) {
     setup.tools = haft_tools::builtin(&Settings { skills: knowledge.skills.clone(), ..Settings::default() });
     setup.knowledge = knowledge;

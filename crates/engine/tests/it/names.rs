@@ -66,7 +66,7 @@ fn names_sort_by_time_and_fit_into_the_address_of_a_socket() {
     }
     assert!(names.is_sorted(), "{names:?}");
     for name in names {
-        let usual = PathBuf::from("/home/somebody-with-a-long-name/.local/share/haft/sessions");
+        let usual = PathBuf::from("/home/person-with-a-long-name/.local/share/haft/sessions");
         assert!(usual.join(&name).join("socket").as_os_str().len() < 108, "{name}");
         assert!(name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'), "{name}");
     }

@@ -18,18 +18,18 @@ struct Kept {
 
 impl Kept {
     fn text(&self) -> String {
-        self.lines.lock().expect("nobody panics").iter().map(|(_, line)| line.as_str()).collect()
+        self.lines.lock().expect("no test panics here").iter().map(|(_, line)| line.as_str()).collect()
     }
 }
 
 impl Replica for Kept {
     fn append(&self, seq: Seq, line: &str) {
-        self.lines.lock().expect("nobody panics").push((seq, line.to_owned()));
+        self.lines.lock().expect("no test panics here").push((seq, line.to_owned()));
     }
 
     fn sync(&self) -> BoxFuture<'_, io::Result<()>> {
         let is_over = self.until.is_some_and(|until| self.text().contains(until));
-        async move { if is_over { Err(io::Error::other("somebody else has it")) } else { Ok(()) } }.boxed()
+        async move { if is_over { Err(io::Error::other("another process has it")) } else { Ok(()) } }.boxed()
     }
 }
 
@@ -49,7 +49,8 @@ async fn what_is_recorded_stands_in_the_second_place_line_for_line() {
     session.start(prompt("Go.")).report().await;
     let file = std::fs::read_to_string(session.journal().path()).expect("a journal");
     assert_eq!(kept.text(), file);
-    let places: Vec<u64> = kept.lines.lock().expect("nobody panics").iter().map(|(seq, _)| seq.0).collect();
+    let places: Vec<u64> =
+        kept.lines.lock().expect("no test panics here").iter().map(|(seq, _)| seq.0).collect();
     assert_eq!(places, (0..places.len() as u64).collect::<Vec<_>>());
     assert_eq!(place.read("a.txt").as_deref(), Some("new\n"));
 }
@@ -62,7 +63,7 @@ async fn who_has_lost_a_session_asks_settles_and_undoes_nothing_more() {
             Engine::new(setup(&place, &kept, &writes_and_ends())).create("haft").expect("a session");
         let report = session.start(prompt("Go.")).report().await;
         let failure = session.journal().failure().unwrap_or_default().to_owned();
-        assert!(failure.contains("somebody else has it"), "{until}: {failure} {report:?}");
+        assert!(failure.contains("another process has it"), "{until}: {failure} {report:?}");
         assert_eq!(kept.text().matches("\"type\":\"replied\"").count(), asked, "{until}");
         let is_settled = until == "\"tool_ended\"";
         assert_eq!(place.read("a.txt").is_some(), is_settled, "{until}");

@@ -1,4 +1,4 @@
-//! What a call staged and could not make real was not done: for an undo, for the evidence, for whoever reads the result.
+//! What a call staged and could not make real was not done: for an undo, for the evidence, for the reader of the result.
 use crate::kit::{Place, calls, content, prompt, says, scripted, tell};
 use haft_core::{Change, Changed, Effect, Fact, Hash, How, Stage, View, changed::paths, undo};
 use haft_engine::Engine;

@@ -354,7 +354,7 @@ async fn a_command_that_the_session_runs_does_not_come_in_as_its_person() {
 
 /// Where a process finds what to say that has left its parents and its environment behind.
 const ORDERS: &str = "stranger.orders";
-/// It is there when whoever started that process has ended.
+/// It is there when the parent of that process has ended.
 const ALONE: &str = "stranger.alone";
 
 /// Does something only in a process that the next test leaves behind.
@@ -371,7 +371,7 @@ fn a_stranger_answers() {
     std::fs::rename("stranger.new", "stranger.told").unwrap();
 }
 
-// D60: in a program that does not take orphans nobody can tell a person's process from one that a command left behind.
+// D60: in a program that does not adopt orphans it is impossible to tell a person's process from one that a command left behind.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_process_allows_that_left_its_parents_does_not_count() {
     let place = Place::new();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const AGENTS: usize = 16;
 const FILES: usize = 4;
 
-/// Delegates to all agents at once. Each of them changes its own line in each file; where somebody else was quicker, it
+/// Delegates to all agents at once. Each of them changes its own line in each file; where another one was quicker, it
 /// reads the file and tries again.
 struct Crowd;
 
@@ -75,7 +75,7 @@ async fn many_agents_at_work_on_the_same_files_lose_nothing() {
         place.write(&format!("{file}.txt"), &open);
     }
     let mut setup = place.setup(Arc::new(Crowd));
-    // Whoever loses a race makes the same call again, and may lose many.
+    // The loser of a race makes the same call again, and may lose many.
     setup.profile.limits.max_repeats = 1_000;
     let engine = Engine::new(setup);
     let session = engine.create("haft").unwrap();
@@ -123,7 +123,7 @@ async fn no_more_is_delegated_than_the_profile_allows() {
     assert!(refused, "{told}");
 }
 
-/// Delegates once; whoever is below waits until it is spoken to, or for ever.
+/// Delegates once; the subagent waits until it is spoken to, or for ever.
 struct Slow;
 
 impl Provider for Slow {
@@ -215,7 +215,7 @@ async fn until_from<T>(session: &Session, from: Seq, wanted: impl Fn(&Fact) -> O
     tokio::time::timeout(std::time::Duration::from_secs(60), found).await.unwrap()
 }
 
-// C-70: what somebody else answers is asked of nobody any more, and the caller goes on.
+// C-70: a question that is answered elsewhere is withdrawn, and the caller goes on.
 #[tokio::test]
 async fn a_question_of_a_subagent_that_somebody_else_answers_is_withdrawn() {
     let interrupted = "the other agent did not finish: interrupted";
@@ -255,12 +255,12 @@ async fn a_question_of_a_subagent_that_somebody_else_answers_is_withdrawn() {
                 _ => None,
             })
             .collect();
-        assert_eq!(answers, answered, "{what}: whoever was asked sees that it is settled");
+        assert_eq!(answers, answered, "{what}: each client that was asked sees that it is settled");
         assert_eq!(place.read("made").is_some(), what == "answered");
     }
 }
 
-/// Delegates what it is told; whoever is below changes the file of that name.
+/// Delegates what it is told; the subagent changes the file of that name.
 struct Writer;
 
 impl Provider for Writer {

@@ -190,7 +190,7 @@ async fn an_approved_command_runs_and_a_refused_one_does_not_start() {
             false,
         ),
         (
-            Some(Answer::Nobody),
+            Some(Answer::Unanswered),
             "approval_asked bash-0\napproval_answered bash-0=nobody\ntool_ended bash-0=permission_error",
             "refused",
             false,
@@ -551,7 +551,7 @@ async fn a_file_that_was_not_read_is_not_overwritten() {
     }
 }
 
-// C-17, C-18: what was read is known after a restart too, unless somebody changed it meanwhile
+// C-17, C-18: what was read is known after a restart too, unless it was changed meanwhile
 #[tokio::test]
 async fn what_was_read_is_known_after_a_restart() {
     let place = Place::new();
@@ -606,7 +606,7 @@ async fn a_call_that_can_bring_nothing_new_is_not_made_again() {
     assert_eq!(content(&session, "bash-1"), "(no output)", "a command is never taken for the same");
 }
 
-// A question of a tool is recorded with its answer, and one that nobody answers is an error for the model
+// A question of a tool is recorded with its answer, and one without an answer is an error for the model
 #[tokio::test]
 async fn a_tool_asks_the_person() {
     let place = Place::new();
@@ -691,7 +691,7 @@ async fn what_is_swapped_while_a_person_is_asked_does_not_run() {
     assert!(place.read("good/here").is_none() && place.read("evil/here").is_none());
 }
 
-// C-70: another agent works in a session of its own, under the same policy; nobody delegates what was delegated
+// C-70: another agent works in a session of its own, under the same policy; a subagent does not delegate further
 #[tokio::test]
 async fn a_task_is_delegated() {
     let place = Place::new();
@@ -773,7 +773,7 @@ async fn a_write_through_a_link_that_leads_out_is_asked_about() {
         let rules = vec![Rule::parse(Ruling::Allow, "execute:ln *").unwrap()];
         setup.policy = Policy { rules, mode: Mode::AcceptEdits };
         let session = Engine::new(setup).create("haft").unwrap();
-        let told = tell(&session, prompt("go"), 1, Some(Answer::Nobody)).await;
+        let told = tell(&session, prompt("go"), 1, Some(Answer::Unanswered)).await;
         assert!(told.contains("tool_ended bash-0=ok") && told.contains("=permission_error"), "{told}");
         assert!(!outside.path().join("p").exists(), "{told}");
     }

@@ -1,4 +1,4 @@
-//! What whoever watches a session sees of it, however slow they are and however it ends.
+//! What a client sees of a session that it watches, however slow it is and however the session ends.
 use crate::kit::{Place, prompt, scripted};
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{Delta, Event, Fact, Provider, ProviderError, Request, Seq, Update, text_of};

@@ -224,7 +224,7 @@ fn told(
     for path in conflicts {
         let would = if is_dry { "would be " } else { "" };
         let path = safe::name(&path.to_string_lossy()).into_owned();
-        writeln!(stdout, "! {path} {would}left alone: somebody changed it since")?;
+        writeln!(stdout, "! {path} {would}left alone: it was changed since")?;
     }
     if changes.is_empty() {
         writeln!(stdout, "there were no files to restore")?;

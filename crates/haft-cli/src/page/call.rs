@@ -53,7 +53,7 @@ fn approvals(call: &Call) -> String {
             Some(Answer::Once) => "allowed, this time",
             Some(Answer::Always) => "allowed, from here on",
             Some(Answer::No) => "denied by a person",
-            Some(Answer::Nobody) => "denied: no person could be asked",
+            Some(Answer::Unanswered) => "denied: no person could be asked",
             None => "not answered",
         };
         format!("<p>{}: <strong>{answer}</strong></p>", escaped(reason))

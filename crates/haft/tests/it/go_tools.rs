@@ -198,7 +198,7 @@ async fn an_async_tool_answers_at_once_and_calls_back_when_it_is_done() {
     assert_eq!(ended.recv().await, Some((JobId("1".into()), "all done".into())));
 }
 
-// T-25, T-26: nobody is told, so the call gives what its work came to
+// T-25, T-26: without a callback, the call gives what its work came to
 #[tokio::test]
 async fn without_a_callback_a_call_waits_for_its_work() {
     let end = Arc::new(Notify::new());
@@ -242,7 +242,7 @@ impl Tool for Endless {
     }
 }
 
-// T-58: what nobody waits for any more ends, in the call and behind its callback
+// T-58: what is no longer waited for ends, in the call and behind its callback
 #[tokio::test]
 async fn a_call_and_its_work_end_with_whoever_wanted_them() {
     let (sender, mut dropped) = mpsc::unbounded_channel();

@@ -1,4 +1,4 @@
-//! What the library promises: defaults, errors that say what to do, nobody waits for ever.
+//! What the library promises: defaults, errors that say what to do, no wait without an end.
 use futures::stream::BoxStream;
 use haft::{
     Builder, Conversation, Rule, Ruling, Seq, ToolLoop, prelude::*, providers::Scripted, run_tool_loop,
@@ -7,7 +7,7 @@ use haft::{
 use serde_json::json;
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-/// Nobody waits longer for what does not come.
+/// How long a test waits for what does not come.
 const LONG: Duration = Duration::from_secs(60);
 
 /// Writes a text to a file.

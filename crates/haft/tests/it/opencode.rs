@@ -15,7 +15,7 @@ use std::{
 };
 use tokio::sync::Barrier;
 
-/// Nobody waits longer for what does not come.
+/// How long a test waits for what does not come.
 const LONG: Duration = Duration::from_secs(60);
 
 /// Reads a file.
@@ -99,7 +99,7 @@ fn a_tracker_keeps_the_order_and_gives_each_call_once() {
         tracker.start_call(id, name);
     }
     tracker.add_arguments("c", "{\"x\":1}");
-    tracker.add_arguments("nobody", "{}");
+    tracker.add_arguments("missing", "{}");
     assert_eq!(tracker.finish_call("c"), Some(ToolCall::new("c", "read", json!({"x": 1}))));
     assert_eq!(tracker.finish_call("c"), None);
     let rest = [ToolCall::new("b", "read", json!({})), ToolCall::new("a", "who", json!({}))];

@@ -59,7 +59,7 @@ async fn tell(session: &Session, entry: &Entry, client: &Client) {
 /// With all that the call would do: there is nowhere else to look it up.
 async fn approve(session: &Session, fact: &Fact, client: &Client) -> Answer {
     let (Fact::ApprovalAsked { changes, .. }, Some(proposal)) = (fact, Proposal::of(session, fact)) else {
-        return Answer::Nobody;
+        return Answer::Unanswered;
     };
     let whole = proposal.whole(&diff::of_all(session, changes));
     let question = format!("{whole}{}\n{}. Allow it?", proposal.always_line(), proposal.reason);
@@ -73,7 +73,7 @@ async fn approve(session: &Session, fact: &Fact, client: &Client) -> Answer {
         Answered::With(word) if word == "yes" => Answer::Once,
         Answered::With(word) if word == "always" => Answer::Always,
         Answered::With(_) | Answered::No => Answer::No,
-        Answered::NoAnswer => Answer::Nobody,
+        Answered::NoAnswer => Answer::Unanswered,
     }
 }
 

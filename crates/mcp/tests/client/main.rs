@@ -161,7 +161,7 @@ async fn a_server_that_misbehaves_is_an_error_that_says_what_to_do() {
     let table = [
         ("mcp__mill__wrong", "the MCP server `mill` refused `wrong`: there is no grain"),
         ("mcp__hasty__slow", "the MCP server `hasty` was silent for 0 seconds; `slow` was cancelled"),
-        // A line of 17 MB is not read, and nobody waits for it.
+        // A line of 17 MB is not read, and not waited for.
         (
             "mcp__mill__flood",
             "lost the MCP server `mill` in the middle of `flood`: it sent a message of more than 16 MB",
@@ -333,7 +333,7 @@ async fn a_question_ends_with_the_call_it_belongs_to() {
         let told = place.kit.told("mcp__mill__ask", arguments.clone());
         match expected {
             None => tokio::select! {
-                told = told => panic!("nobody answered: {told:?}"),
+                told = told => panic!("no answer: {told:?}"),
                 () = asked => {}
             },
             Some(expected) => {
@@ -381,7 +381,7 @@ async fn nothing_is_left_running() {
     let child = place.text("mcp__mill__child", json!({})).await;
     assert!(runs(&server) && runs(&child));
     drop(place);
-    // Whoever is killed takes a moment to go.
+    // A killed process takes a moment to go.
     until(|| !runs(&server) && !runs(&child)).await;
 }
 

@@ -137,7 +137,7 @@ impl Server {
         }
         let Some((id, _)) = self.waiting.take() else { return };
         match how {
-            "die" => panic!("nobody answers"),
+            "die" => panic!("no answer comes"),
             how => send(json!({"id": id, "result": text(how)})),
         }
     }

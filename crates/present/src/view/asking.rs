@@ -19,7 +19,7 @@ impl View {
             Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. } => {
                 self.answered(call);
                 match fact {
-                    Fact::ApprovalAnswered { answer: Answer::No | Answer::Nobody, .. } => {
+                    Fact::ApprovalAnswered { answer: Answer::No | Answer::Unanswered, .. } => {
                         self.with_call(call, |call| call.refused.append(&mut call.proposed));
                     }
                     Fact::QuestionAnswered { answer: Some(answer), .. } => {

@@ -87,7 +87,7 @@ pub(super) fn files(
     let whole = changed::whole(changes);
     let moved = whole.iter().filter(|change| !conflicts.contains(&change.path));
     let moved = moved.map(|change| format!("{} {}", crate::diff::sign(change.kind()), name(&change.path)));
-    let kept = conflicts.iter().map(|path| format!("! {} left alone: somebody changed it since", name(path)));
+    let kept = conflicts.iter().map(|path| format!("! {} left alone: it was changed since", name(path)));
     let next = conflicts.first().map(|path| safe::text(&next_step(path, way)).into_owned());
     let s = if untracked == 1 { "" } else { "s" };
     let unknown = (untracked > 0)

@@ -36,7 +36,7 @@ async fn what_a_command_prints_is_the_reply() {
         ("colors and white space", sh(r"printf '\n\033[1mhi\033[0m\r\n\n'", &[]), "hi"),
         ("words on the standard error", sh("echo loading >&2; echo hi", &[]), "hi"),
         ("no input where the prompt is an argument", sh(r"cat; echo end", &["{prompt}"]), "end"),
-        ("somebody stays behind", sh("sleep 1000 & echo hi", &[]), "hi"),
+        ("a process stays behind", sh("sleep 1000 & echo hi", &[]), "hi"),
         ("nothing", sh("true", &[]), ""),
     ];
     for (what, exec, expected) in table {
@@ -106,7 +106,7 @@ async fn a_command_that_fails_says_why() {
 async fn a_reply_that_is_dropped_ends_the_command_and_its_children() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
-    // Whoever lives holds the pipe open.
+    // A process that lives on holds the pipe open.
     let script = r#"mkfifo "$1"; echo ready; exec 3>"$1"; sleep 1000 & sleep 1000"#;
     let mut deltas = sh(script, &[pipe.to_str().unwrap(), "{prompt}"]).stream(request());
     assert_eq!(deltas.next().await.unwrap().unwrap(), Delta::Text("ready".into()));

@@ -227,7 +227,7 @@ fn it_is_known_beforehand_whether_commands_can_be_confined() {
 /// The tests of this file, by a user who may do nothing.
 #[test]
 fn somebody_who_is_not_root_is_confined_as_well() {
-    const NOBODY: u32 = 65_534;
+    const OTHER_USER: u32 = 65_534;
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -236,13 +236,13 @@ fn somebody_who_is_not_root_is_confined_as_well() {
     // By another process: a command that begins meanwhile would hold the file open for writing, and nothing could run it.
     let copied = Command::new("cp").arg(env::current_exe().unwrap()).arg(&program).status().unwrap();
     assert!(copied.success());
-    chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    chown(folder.path(), Some(OTHER_USER), Some(OTHER_USER)).unwrap();
     let mut tests = Command::new(program);
     tests
         .args(["confined::", "--skip", "somebody_who_is_not_root"])
         .current_dir(folder.path())
-        .uid(NOBODY)
-        .gid(NOBODY);
+        .uid(OTHER_USER)
+        .gid(OTHER_USER);
     let ended = tests.env("TMPDIR", folder.path()).env("HOME", folder.path()).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
     assert!(String::from_utf8_lossy(&ended.stdout).contains("7 passed"));

@@ -140,7 +140,7 @@ async fn a_child_that_finishes_the_output_is_waited_for() {
     assert_eq!(stdout, "b\n");
 }
 
-// A child that leaves the group keeps the pipe open; nobody waits for it.
+// A child that leaves the group keeps the pipe open; it is not waited for.
 #[tokio::test]
 async fn a_daemon_does_not_hold_up_the_result() {
     let start = Instant::now();
@@ -177,7 +177,7 @@ async fn a_dropped_run_leaves_nobody_behind() {
     wait_for_the_end_of(&["sleep\u{0}3003"]).await;
 }
 
-// As `git` removes its lock; the shell around it does not wait for that. Nobody reads what it prints.
+// As `git` removes its lock; the shell around it does not wait for that. What it prints is not read.
 #[tokio::test]
 async fn a_dropped_run_may_tidy_up() {
     let folder = tempfile::tempdir().unwrap();

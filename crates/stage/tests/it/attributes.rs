@@ -59,7 +59,7 @@ fn an_edit_keeps_attributes_access_lists_owner_and_mode() {
     let place = Place::new(&[("a", "1")]);
     let path = place.workspace.join("a");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    // Only root can; whoever else runs this keeps their own.
+    // Only root can; another user keeps their own.
     let _not_root = chown(&path, Some(Uid::from_raw(12_345)), Some(Gid::from_raw(54_321)));
     let has = given(&path);
     let before = seen(&path);
@@ -110,7 +110,7 @@ fn a_folder_that_has_a_part_of_its_attributes_gets_the_rest() {
     let names = || attributes(&path).into_keys().filter(|name| name.starts_with("user.")).collect::<Vec<_>>();
     assert!(place.settle(&[change(none.clone(), all.clone())]).is_empty());
     assert_eq!((names(), seen(&path).2 & 0o777), (vec!["user.one".into(), "user.two".into()], 0o700));
-    // What is neither is somebody else's.
+    // What is neither belongs to others.
     set("user.one", "another");
     assert_eq!(place.settle(&[change(all.clone(), none.clone())]), [Path::new("d")]);
     set("user.one", "one");

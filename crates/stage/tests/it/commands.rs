@@ -104,7 +104,7 @@ async fn run(command: &str, folder: &Path, view: Option<&dyn View>) -> (String, 
 /// Attributes that commands set.
 const NOTES: [&str; 3] = ["user.note", "user.empty", "system.posix_acl_access"];
 
-/// For whoever runs this to use, besides the owner, and for nobody else (acl(5), `posix_acl_xattr.h` of Linux).
+/// For the user who runs this, besides the owner, and for no other (acl(5), `posix_acl_xattr.h` of Linux).
 fn access_list() -> String {
     let number = rustix::process::getuid().as_raw().swap_bytes();
     format!(
@@ -115,7 +115,7 @@ fn access_list() -> String {
 
 const NAMES: [&str; 9] = ["a", "b", "c", "d", "d/a", "d/b", "d/e", "d/e/a", "new name"];
 
-/// At a certain time, by somebody.
+/// At a certain time, by another program.
 const GIT: &str = "GIT_AUTHOR_DATE='@1700000000 +0000' GIT_COMMITTER_DATE='@1700000000 +0000' git -c user.name=x -c user.email=x";
 
 /// A line of a script; nothing in it depends on the time or on where it runs.
@@ -228,7 +228,7 @@ async fn what_somebody_else_changes_meanwhile_is_not_written_over() {
     place.put("theirs", "old\n");
     let view = view(&place);
     run("echo new >mine; echo new >theirs", &place.workspace, Some(&*view)).await;
-    place.put("theirs", "somebody else's\n");
+    place.put("theirs", "another program's\n");
     let told = view.changes().unwrap_err().to_string();
     assert!(told.starts_with("`theirs` was changed by another process while the command ran"), "{told}");
 }

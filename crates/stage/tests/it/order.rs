@@ -134,11 +134,11 @@ fn what_a_killed_process_left_beside_a_file_is_tidied_up() {
     let changes = place.written("a", "new content");
     let name = leftover_name(&place, &changes);
     place.put("a", "old content");
-    place.put(&name, "somebody's");
+    place.put(&name, "another's");
     assert!(place.settle(&changes).is_empty());
     assert_eq!(
         (place.get("a").as_deref(), place.get(&name).as_deref()),
-        (Some("new content"), Some("somebody's"))
+        (Some("new content"), Some("another's"))
     );
 }
 
@@ -147,7 +147,7 @@ fn leftover_name(place: &Place, changes: &[Change]) -> String {
     let content = place.folder.path().join("blobs").join(&changes[0].after.as_ref().unwrap().hash.0);
     let kept = content.with_extension("kept");
     fs::rename(&content, &kept).unwrap();
-    // A pipe in the place of the content: whoever settles waits for somebody who writes into it.
+    // A pipe in the place of the content: settling waits for a program that writes into it.
     let made = std::process::Command::new("mkfifo").arg(&content).status().unwrap();
     assert!(made.success());
     let name = std::thread::scope(|scope| {

@@ -237,7 +237,7 @@ fn who_waits_for_another_process_says_so_and_has_done_nothing() {
     assert_eq!((place.get("a").as_deref(), place.get("new/b").as_deref()), (Some("2"), Some("2")));
 }
 
-/// Somebody else replaces the file all the time: what we replace is what we had seen, and their last word stands, or we
+/// Another program replaces the file all the time: what we replace is what we had seen, and their last word stands, or we
 /// had seen it.
 #[test]
 fn what_somebody_writes_in_the_same_moment_is_not_lost() {

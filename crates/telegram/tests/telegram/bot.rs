@@ -26,7 +26,7 @@ pub(crate) struct Place {
     pub(crate) pair: bool,
     pub(crate) mode: Mode,
     pub(crate) profile: &'static str,
-    /// What they tell whoever runs them.
+    /// What they tell the person who runs them.
     pub(crate) notes: Arc<Mutex<Vec<String>>>,
     /// The models that they opened an engine for.
     pub(crate) opened: Arc<Mutex<Vec<String>>>,
@@ -176,7 +176,7 @@ impl Place {
         let runs = engine.clone();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            // Dropping the runtime is what a death looks like from outside: nobody gets to say anything more.
+            // Dropping the runtime is what a death looks like from outside: no task says anything more.
             runtime.block_on(async {
                 tokio::select! {
                     ended = haft_telegram::run(runs, options, async { drop(stopped.await) }) => Some(ended),

@@ -537,7 +537,7 @@ async fn what_is_no_text_is_told_so_in_a_sentence() {
         Fact::Prompted { parts, .. } => Some(text_of(parts)),
         _ => None,
     });
-    // What somebody else wrote is not a command of the one who forwards it.
+    // A forwarded message is not a command of the person who forwards it.
     assert_eq!(prompt.as_deref(), Some("Forwarded, in the words of another person:\n/new"));
 }
 
@@ -922,7 +922,7 @@ async fn chats_of_those_who_may_no_longer_talk_are_forgotten() {
     );
 }
 
-// What somebody else wrote answers no question, and an answer holds nothing that a terminal obeys.
+// A forwarded message answers no question, and an answer holds nothing that a terminal obeys.
 #[tokio::test]
 async fn a_question_is_answered_in_the_person_s_own_words() {
     let (fake, place) = (Fake::start().await, Place::new());

@@ -184,7 +184,7 @@ async fn a_command_without_a_timeout_is_handed_over() {
         assert_eq!((title.as_str(), result.unwrap().for_model.as_str()), (command.as_str(), "first\nlast"));
         let look = kit.told("job", json!({"id": 1})).await.content;
         assert_eq!(look, format!("job 1 (ended): {command}\nlast"));
-        assert_eq!(kit.shown(), "first\n", "nobody watches a call that is over");
+        assert_eq!(kit.shown(), "first\n", "a call that is over is not watched");
     }
 }
 

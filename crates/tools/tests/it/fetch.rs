@@ -91,8 +91,8 @@ async fn what_cannot_be_read_says_why() {
         let told = kit.told("fetch", json!({"url": format!("{server}{path}")})).await;
         assert!(!told.is_ok() && told.content.contains(expected), "{path}: {}", told.content);
     }
-    let nobody = kit.told("fetch", json!({"url": "http://127.0.0.1:1/"})).await;
-    assert!(nobody.content.contains("refused"), "{}", nobody.content);
+    let refused = kit.told("fetch", json!({"url": "http://127.0.0.1:1/"})).await;
+    assert!(refused.content.contains("refused"), "{}", refused.content);
 }
 
 // D56

@@ -131,7 +131,7 @@ async fn files_are_found_by_a_pattern_of_their_path() {
         (json!({"pattern": "**/.git*"}), ".gitignore"),
         (json!({"pattern": "readme*", "ignore_case": true}), "README.md"),
         (json!({"pattern": "out.rs", "all": true}), "target/out.rs"),
-        // Whoever names a folder means it.
+        // A named folder is meant.
         (json!({"pattern": "target/*.rs"}), "target/out.rs"),
         (json!({"pattern": kit.workspace.join("src/*.rs")}), "src/main.rs"),
         (

@@ -81,8 +81,11 @@ async fn an_address_is_asked_like_a_command() {
     assert_eq!(asked(settings, "ls").await.deny, None);
     let refused = format!("the hook at `{address}/keyed` failed with status 401");
     assert_eq!(asked(hook(&format!("{address}/keyed")), "ls").await.deny, Some(refused));
-    let nobody = asked(hook("http://127.0.0.1:9/"), "ls").await.deny.unwrap();
-    assert!(nobody.starts_with("the hook at `http://127.0.0.1:9/` could not be asked: "), "{nobody}");
+    let unreachable = asked(hook("http://127.0.0.1:9/"), "ls").await.deny.unwrap();
+    assert!(
+        unreachable.starts_with("the hook at `http://127.0.0.1:9/` could not be asked: "),
+        "{unreachable}"
+    );
 }
 
 #[test]

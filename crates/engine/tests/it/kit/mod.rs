@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-/// Nobody waits longer for what does not come.
+/// How long a test waits for what does not come.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// A folder with a workspace and a home in it.

@@ -64,7 +64,7 @@ fn notes_are_told_from_far_to_near() {
     fs::create_dir_all(place.work().join(".git")).unwrap();
     assert!(!system(&place, &part).0.contains("# Notes"));
     // Above the repository, and beside a file that goes first.
-    fs::write(place.path().join("AGENTS.md"), "Nobody's.").unwrap();
+    fs::write(place.path().join("AGENTS.md"), "Not loaded.").unwrap();
     place.write("AGENTS.md", "Ours.");
     place.write("CLAUDE.md", "For another one.");
     place.write("part/CLAUDE.md", "Nearest.");

@@ -79,7 +79,7 @@ fn what_the_page_of_troubles_quotes_is_what_people_see() {
         .into_iter()
         .filter(|text| !seen.contains(text.as_str()) && !elsewhere.contains(&text.as_str()))
         .collect();
-    assert!(unseen.is_empty(), "nobody saw {unseen:?} in {seen}");
+    assert!(unseen.is_empty(), "{unseen:?} was not seen in {seen}");
 }
 
 /// The words of a command line; what stands in quotes is one.

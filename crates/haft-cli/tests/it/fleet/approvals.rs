@@ -61,7 +61,7 @@ fn a_job_that_waits_for_a_person_says_so_and_leaves_its_slot_to_others() {
     assert_eq!(server.ask(&format!("GET /v1/sessions/{first}/diff?seq=9999"), "").status, 404);
 
     // One stream follows them all, as the page does.
-    let path = format!("/v1/events?follow={first}:0,{}:0,nobody:0", jobs[1]);
+    let path = format!("/v1/events?follow={first}:0,{}:0,missing:0", jobs[1]);
     let mut stream = server.stream(&path, "");
     let mut seen = [0; 3];
     while seen.contains(&0) {

@@ -21,7 +21,7 @@ fn publish_slowly() -> Value {
     step
 }
 
-/// What a model says, with enough behind it for one that is told again and again that nobody knows what its call did:
+/// What a model says, with enough behind it for one that is told again and again that it is unknown what its call did:
 /// on a machine that is busy, a short lease is lost in the middle of any of them.
 fn steps(first: &[Value]) -> Vec<Value> {
     let again = (0..40).map(|number| if number % 2 == 0 { publish() } else { say() });
@@ -191,7 +191,7 @@ impl Authority {
     }
 
     /// The key and the certificate of a server with these names; with none, those of the authority itself, as a server has
-    /// them whose certificate is signed by nobody else.
+    /// them whose certificate no other key signs.
     fn sign(&self, names: &str) -> (Vec<u8>, Vec<u8>) {
         let read = |name: &str| fs::read(self.0.join(name)).unwrap();
         if names.is_empty() {
@@ -289,7 +289,7 @@ fn a_worker_whose_clock_is_an_hour_off_works_as_any_other() {
         let script = fleet.place.script("hangs.jsonl", &[count(), json!({"hang": true})]);
         let mut first = fleet.worker(&script, &["--lease", "2"]);
         wait_until_counted(&fleet, &id);
-        // It is renewed, and nobody takes it for late.
+        // It is renewed, and does not count as late.
         let until = fleet.job(&id, "leased_until");
         fleet.wait_for("it is renewed", || (fleet.job(&id, "leased_until") > until).then_some(()));
         assert_eq!(fleet.job(&id, "status, attempts"), "running|1", "{hours}");
@@ -351,7 +351,7 @@ fn a_migration_that_was_killed_is_made_by_the_next_one() {
             haft.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
         };
         std::thread::scope(|scope| {
-            // Whoever makes the same table, and has not said yet whether it is to stay, holds it up in the middle.
+            // A transaction that makes the same table, and is not committed yet, blocks it in the middle.
             let hold = "BEGIN; CREATE TABLE jobs (id text); SELECT pg_sleep(600)";
             let held = scope.spawn(|| std::panic::catch_unwind(AssertUnwindSafe(|| fleet.server.sql(hold))));
             fleet.wait_for("it is held up", || (fleet.server.sql(waits) == "1").then_some(()));
@@ -403,7 +403,7 @@ fn a_worker_whose_disk_is_full_gives_its_job_back() {
     let id = fleet.add();
     let mount = r#"mount -t tmpfs -o size=8m none "$HOME" && mkdir "$HAFT_HOME" || exit 9; exec "$@""#;
     let worker = fleet.worker_command(&script, &["--sandbox", "off"]);
-    // Whoever is root in a namespace of its own sees nothing of what is PostgreSQL's.
+    // Root in a namespace of its own sees nothing of what is PostgreSQL's.
     let namespace = if rustix::process::geteuid().is_root() { "-m" } else { "-Urm" };
     let mut small = Command::new("unshare");
     small.args([namespace, "sh", "-c", mount, "sh"]).arg(worker.get_program()).args(worker.get_args());

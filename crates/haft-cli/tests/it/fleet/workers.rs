@@ -1,5 +1,5 @@
 //! Jobs on many machines: real workers, a real PostgreSQL, real repositories.
-#![expect(clippy::print_stderr, reason = "figures are for whoever runs the tests")]
+#![expect(clippy::print_stderr, reason = "figures are for the person who runs the tests")]
 use crate::kit::{
     Ran,
     fleet::{Fleet, count, end, publish, say},
@@ -153,7 +153,7 @@ fn storm(count: usize, every: Duration) -> String {
     let Some(fleet) = Fleet::new() else { return String::new() };
     let seed = fastrand::u64(..);
     fleet.add_many(count);
-    // Of a call that was cut off nobody knows what it did: the model is told to make it again, as often as that happens.
+    // What a call did that was cut off is unknown: the model is told to make it again, as often as that happens.
     let again = (0..40).map(|number| if number % 2 == 0 { publish() } else { say() });
     let steps: Vec<Value> = std::iter::once(count_slowly()).chain(again).collect();
     let script = fleet.place.script("steps.jsonl", &steps);
@@ -174,7 +174,7 @@ fn storm(count: usize, every: Duration) -> String {
         if over / 500 > shown {
             shown = over / 500;
             eprintln!("{over} of {count} jobs after {:.0} s", begun.elapsed().as_secs_f64());
-            // As whoever keeps a repository does: a push looks at each branch that lies by itself.
+            // As the keeper of a repository does: a push looks at each branch that lies by itself.
             let mut pack = Command::new("git");
             pack.arg("-C").arg(fleet.remote()).args(["pack-refs", "--all"]).stderr(Stdio::null());
             let _a_push_may_hold_one = pack.status();
@@ -299,7 +299,7 @@ fn a_server_of_a_fleet_shows_each_owner_what_is_its_own() {
         ("ann", &ann, "200"),
         ("bob", &bob, "404"),
         ("admin", &admin, "200"),
-        ("nobody", &"0".repeat(64), "401"),
+        ("unknown owner", &"0".repeat(64), "401"),
     ] {
         assert_eq!(ask(token, "GET", &path, None).0, expected, "{who}");
         let (code, list) = ask(token, "GET", "/v1/jobs", None);
@@ -317,7 +317,7 @@ fn a_server_of_a_fleet_shows_each_owner_what_is_its_own() {
     let bad = ask(&ann, "POST", "/v1/jobs", Some(json!({"description": "x", "repository": "ext::sh"}))).1;
     assert!(bad["error"]["message"].as_str().unwrap().contains("is no address of a repository"), "{bad}");
 
-    // A worker that waits is steered and stopped by whoever the job is of.
+    // A worker that waits is steered and stopped by the owner of the job.
     let script = fleet.place.script("hangs.jsonl", &[count(), json!({"hang": true})]);
     let mut worker = fleet.worker(&script, &["--lease", "2"]);
     let line = format!("SELECT count(*) FROM entries WHERE job = '{id}' AND line LIKE ");
@@ -367,7 +367,7 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
         (None, 2, "which fleet is not said"),
         (Some("http://example.org".to_owned()), 2, "it must look like `postgres://USER@HOST/DATABASE`"),
         (Some("postgres://haft@127.0.0.1:1/haft".to_owned()), 1, "cannot reach PostgreSQL at 127.0.0.1:1"),
-        (Some(other("haft@", "somebody@")), 2, "refuses the connection: role \"somebody\" does not exist"),
+        (Some(other("haft@", "stranger@")), 2, "refuses the connection: role \"stranger\" does not exist"),
         (Some(other("/postgres?", "/template1?")), 2, "`haft fleet migrate` makes them"),
     ];
     for (url, code, expected) in &table {
@@ -386,8 +386,8 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
     }
     fleet.server.sql("DELETE FROM migrations WHERE version = 9");
     for (words, expected) in [
-        (&["fleet", "add", "builder", "x", "--owner", "nobody"][..], "there is no such owner"),
-        (&["fleet", "add", "nobody", "x"], "there is no agent `nobody`"),
+        (&["fleet", "add", "builder", "x", "--owner", "missing"][..], "there is no such owner"),
+        (&["fleet", "add", "missing", "x"], "there is no agent `missing`"),
         (&["fleet", "retry", "x"], "there is no job `x`"),
         (&["fleet", "owner", "a b"], "`a b` cannot be an owner"),
     ] {

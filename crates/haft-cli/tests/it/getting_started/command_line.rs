@@ -38,7 +38,7 @@ fn input_that_is_no_text_or_never_comes_ends_nothing() {
     assert!(ran.code == 2 && ran.err.contains("is not UTF-8"), "{ran:?}");
     let ran = place.run_with_input(&["--model", &model, "go"], &vec![b'x'; (4 << 20) + 1]);
     assert!(ran.code == 2 && ran.err.contains("more than 4 MB"), "{ran:?}");
-    // Nobody writes into this pipe, and nobody closes it.
+    // No process writes into this pipe or closes it.
     let mut command = place.haft(&["--model", &model, "go"]);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -259,7 +259,7 @@ fn sessions_are_listed_found_and_deleted() {
         lines[1].starts_with(&id) && lines[1].contains("  now ") && lines[1].ends_with("why is it slow?")
     );
     assert!(lines[1].contains(&place.work().display().to_string()), "{listed}");
-    for (text, count) in [("GRÖSSE", 0), ("größe OF", 1), ("SLOW", 1), ("nobody said", 0)] {
+    for (text, count) in [("GRÖSSE", 0), ("größe OF", 1), ("SLOW", 1), ("never said", 0)] {
         let found = place.run(&["sessions", "search", text, "--json"]).events();
         assert_eq!(found.len(), count, "{text}: {found:?}");
         assert!(found.iter().all(|found| found["session"] == id));

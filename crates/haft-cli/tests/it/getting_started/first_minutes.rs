@@ -5,17 +5,17 @@ use serde_json::json;
 
 const SIZE: (u16, u16) = (80, 50);
 
-/// Each line as somebody types it behind `haft`, with what stands in front of a pipe, and what is seen then.
+/// Each line as a person types it behind `haft`, with what stands in front of a pipe, and what is seen then.
 #[test]
 fn what_is_piped_in_and_what_is_mistyped_are_told_apart() {
     let place = Place::new();
     place.write("notes.txt", "Buy milk.\n");
     // Only a prompt with the input in it is answered.
     let expect = "summarize\n\n<stdin bytes=\"10\">\nBuy milk.\n</stdin>";
-    place.script("model.jsonl", &[json!({"say": "Somebody needs milk.", "expect": expect})]);
+    place.script("model.jsonl", &[json!({"say": "The shop needs milk.", "expect": expect})]);
     let Some(terminal) = Terminal::open(&place, SIZE) else { return };
     let table = [
-        ("--model script/../model.jsonl summarize <notes.txt", "Somebody needs milk.\nleft 0"),
+        ("--model script/../model.jsonl summarize <notes.txt", "The shop needs milk.\nleft 0"),
         ("sesions list", "there is no command `sesions`; did you mean `sessions`?"),
         ("sesions list", "hint: `haft run \"sesions list\"` sends it as a prompt\nleft 2"),
         ("resum 2026", "there is no command `resum`; did you mean `resume`?"),

@@ -1,4 +1,4 @@
-//! The first minutes of somebody who has neither a key nor a configuration. The real binary in a real terminal, servers on
+//! The first minutes of a person with neither a key nor a configuration. The real binary in a real terminal, servers on
 //! loopback.
 use crate::kit::{
     Place, Reply, openai_text,

@@ -22,7 +22,7 @@ fn a_description_becomes_a_branch_with_a_commit_and_a_pull_request() {
     );
     let evidence = &job["output"]["evidence"][0];
     assert_eq!(evidence["files"], json!(["instances_test.go"]));
-    assert_eq!(evidence["pull_request"], "https://example.org/somebody/instances/pull/1");
+    assert_eq!(evidence["pull_request"], "https://example.org/octo/instances/pull/1");
     assert_eq!(project.commits(branch), "Test GenerateInstances");
     let asked = project.opened.lock().unwrap()[0].clone();
     assert_eq!(
@@ -36,7 +36,7 @@ fn a_description_becomes_a_branch_with_a_commit_and_a_pull_request() {
     assert!(shown.out.contains("status       completed"), "{}", shown.out);
 }
 
-// P-49, X-32: a job is not done because somebody says so.
+// P-49, X-32: a job is not done because the model says so.
 #[test]
 fn a_model_that_lies_or_only_talks_has_not_completed_its_job() {
     let say = |text: &str| json!({"say": text});
@@ -70,7 +70,7 @@ fn work_that_nobody_published_is_published() {
     assert_eq!(project.commits(job["branch"].as_str().unwrap()), "Add tests for GenerateInstances");
 }
 
-// Nobody watches: what the repository says of pushing must not lead the work elsewhere.
+// No person watches: what the repository says of pushing must not lead the work elsewhere.
 #[test]
 fn a_repository_does_not_lead_a_job_to_another_branch() {
     let project = Project::new();
@@ -109,7 +109,7 @@ fn a_job_whose_process_is_killed_goes_on() {
     let mut child = project.haft(&words).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let job = wait_for(|| project.jobs().pop().filter(|job| job["rounds"] == 1));
     assert_eq!(job["status"], "running");
-    // Killed in the middle of the command, nobody could say what it did.
+    // Killed in the middle of the command, its effects would be unknown.
     let logs = || project.run(&["jobs", "logs", job["job"].as_str().unwrap()]).out;
     wait_for(|| logs().contains("tool_ended").then_some(()));
     child.kill().unwrap();
@@ -436,7 +436,7 @@ fn a_job_in_a_work_tree_of_an_older_version_goes_on_there() {
     assert_eq!(project.commits(job["branch"].as_str().unwrap()), "Add a file");
 }
 
-// P-62: whoever reads of a work tree does not expect a job among their own files.
+// P-62: a reader of a work tree does not expect a job among their own files.
 #[test]
 fn a_job_that_can_have_no_work_tree_does_not_begin_and_leaves_nothing() {
     let project = Project::new();

@@ -1,4 +1,4 @@
-//! A terminal that says nothing by itself: whoever tests answers in its place.
+//! A terminal that says nothing by itself: the test answers in its place.
 use super::{Place, terminal::poll};
 use std::{
     io::Write,

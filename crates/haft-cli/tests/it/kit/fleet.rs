@@ -156,9 +156,9 @@ impl Fleet {
                     repository: Some(remote.clone()),
                     base: Some(base.clone()),
                     priority: 0,
-                    // A storm is nobody's fault.
+                    // A storm is no job's fault.
                     max_attempts: 1000,
-                    model: "script/nobody".into(),
+                    model: "script/none".into(),
                     profile: "default".into(),
                 };
                 add(&database, &job).await.unwrap();
@@ -191,7 +191,7 @@ impl Fleet {
                 0,
             ),
             (
-                "nobody wrote with a token that was taken from it",
+                "a worker wrote with a token that was taken from it",
                 "SELECT count(*) FROM (SELECT token < lag(token) OVER (PARTITION BY job, session ORDER BY seq) AS is_late \
                  FROM entries) written WHERE is_late",
                 0,

@@ -13,7 +13,7 @@ use std::{
 
 const PROGRAM: &str = "HAFT_UNDER_TEST";
 const FOLDER: &str = "HAFT_TEST_FOLDER";
-const NOBODY: u32 = 65_534;
+const OTHER_USER: u32 = 65_534;
 
 /// The binary: a copy where the user may not read the one that was built.
 pub(crate) fn program() -> OsString {
@@ -25,7 +25,7 @@ pub(crate) fn seen_folder() -> PathBuf {
     env::var_os(FOLDER).map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from)
 }
 
-/// Runs the test `name` of `module` (its `module_path!()`) as that user. Whoever is not root has run it as somebody who may do little.
+/// Runs the test `name` of `module` (its `module_path!()`) as that user. A user other than root has run it with few rights already.
 pub(crate) fn run_as_nobody(module: &str, name: &str) {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         return;
@@ -35,9 +35,13 @@ pub(crate) fn run_as_nobody(module: &str, name: &str) {
     for (program, copy) in copies {
         fs::copy(program, folder.path().join(copy)).unwrap();
     }
-    chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    chown(folder.path(), Some(OTHER_USER), Some(OTHER_USER)).unwrap();
     let mut tests = Command::new(folder.path().join("tests"));
-    tests.args(["--exact", &full_name(module, name)]).current_dir(folder.path()).uid(NOBODY).gid(NOBODY);
+    tests
+        .args(["--exact", &full_name(module, name)])
+        .current_dir(folder.path())
+        .uid(OTHER_USER)
+        .gid(OTHER_USER);
     tests.env(PROGRAM, folder.path().join("haft")).env(FOLDER, folder.path());
     let ended = tests.env("TMPDIR", folder.path()).env("HOME", folder.path()).output().unwrap();
     let told = String::from_utf8_lossy(&ended.stdout);

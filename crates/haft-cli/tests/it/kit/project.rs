@@ -37,7 +37,7 @@ impl Project {
     pub(crate) fn haft(&self, words: &[&str]) -> Command {
         let mut command = self.place.haft(words);
         command.env("GITHUB_TOKEN", "t0ken").env("GITHUB_API_URL", &self.api);
-        command.env("GITHUB_REPOSITORY", "somebody/instances");
+        command.env("GITHUB_REPOSITORY", "octo/instances");
         command
     }
 
@@ -74,8 +74,8 @@ impl Project {
 pub(crate) fn begin_repository(work: &Path) {
     for words in [
         &["init", "--quiet", "-b", "main"][..],
-        &["config", "user.name", "Somebody"],
-        &["config", "user.email", "somebody@example.org"],
+        &["config", "user.name", "Octo"],
+        &["config", "user.email", "octo@example.org"],
         &["add", "."],
         &["commit", "--quiet", "-m", "Begin"],
     ] {
@@ -106,11 +106,10 @@ fn api() -> (Arc<Mutex<Vec<Value>>>, String, tokio::runtime::Runtime) {
     let open = |State(opened): State<Arc<Mutex<Vec<Value>>>>, Json(asked): Json<Value>| async move {
         let mut opened = opened.lock().unwrap();
         opened.push(asked);
-        let url = format!("https://example.org/somebody/instances/pull/{}", opened.len());
+        let url = format!("https://example.org/octo/instances/pull/{}", opened.len());
         (StatusCode::CREATED, Json(json!({"html_url": url})))
     };
-    let router =
-        Router::new().route("/repos/somebody/instances/pulls", post(open)).with_state(opened.clone());
+    let router = Router::new().route("/repos/octo/instances/pulls", post(open)).with_state(opened.clone());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();

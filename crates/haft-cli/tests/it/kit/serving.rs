@@ -85,7 +85,7 @@ impl Serving {
         stream
     }
 
-    /// Says these bytes, and reads all that is answered; the status is 0 where nobody is there.
+    /// Says these bytes, and reads all that is answered; the status is 0 if no server answers.
     pub(crate) fn say(&self, bytes: &[u8]) -> Answered {
         let Ok(mut stream) = TcpStream::connect(&self.address) else { return answered("") };
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

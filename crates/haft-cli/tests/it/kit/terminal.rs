@@ -6,13 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A slow machine may take its time; nobody waits longer for what does not come.
+/// How long a test waits; a slow machine may take its time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// So often the screen must look the same before it is at rest.
 const AT_REST: usize = 3;
 
-/// The shell is named: without a `$SHELL`, `tmux` would take the one of the account, and that of `nobody` ends at once.
+/// The shell is named: without a `$SHELL`, `tmux` would take the one of the account, and that of a system account ends at once.
 const CONFIG: &str = "set -g history-limit 50000
 set -g status off
 set -s escape-time 0
@@ -85,7 +85,7 @@ impl Terminal {
         assert!(sent.success(), "{name} to {found:?}");
     }
 
-    /// As somebody closes the window: the terminal is gone.
+    /// As a person closes the window: the terminal is gone.
     pub(crate) fn close(&self) {
         self.tmux(&["kill-server"]);
     }
@@ -153,7 +153,7 @@ impl Terminal {
         text(&self.tmux(&["capture-pane", "-p", "-e"]))
     }
 
-    /// The shell's line editing is on again: nobody types blindly.
+    /// The shell's line editing is on again: a person does not type blindly.
     pub(crate) fn is_usable(&self) {
         self.say("stty -a | tr ' ' '\\n' | grep -xE -- '-?(echo|icanon|isig);?'");
         let screen = self.see("isig\n");

@@ -1,4 +1,4 @@
-//! Which model is taken where nobody names one. The real binary, servers on loopback.
+//! Which model is taken if none is named. The real binary, servers on loopback.
 use crate::kit::{Place, Ran, Server, openai_text, terminal::Terminal};
 use serde_json::json;
 use std::{
@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Answers every request as a server does that has one model; what was asked for.
-fn somebody(model: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
+fn ollama_with(model: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/v1", listener.local_addr().unwrap());
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -34,7 +34,7 @@ fn somebody(model: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
 #[test]
 fn a_server_that_nobody_named_is_offered_and_not_taken() {
     let place = Place::new();
-    let (ollama, asked) = somebody("qwen3:8b");
+    let (ollama, asked) = ollama_with("qwen3:8b");
     let run = |arguments: &[&str]| {
         let mut command = place.haft(arguments);
         command.env("OLLAMA_BASE_URL", &ollama).env("LLAMACPP_BASE_URL", "http://127.0.0.1:1/v1");

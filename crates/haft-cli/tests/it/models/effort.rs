@@ -85,7 +85,7 @@ fn the_effort_reaches_every_wire_in_its_own_field() {
             assert!(body["max_tokens"].as_u64().unwrap() > budget, "{body}");
         }
         let (body, _) = told(&place, &server, &["run", "--model", model, "go"]);
-        assert_eq!(effort_of(&body), json!({}), "{model}: nothing is sent that nobody asked for");
+        assert_eq!(effort_of(&body), json!({}), "{model}: nothing is sent unasked");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Nothing is done that nobody allowed: permissions and rules through the real binary.
+//! Nothing is done that was not allowed: permissions and rules through the real binary.
 
 use crate::kit::{
     Place, Ran, other_user,
@@ -166,7 +166,7 @@ fn below(folder: &Path) -> Vec<std::path::PathBuf> {
     found
 }
 
-// What is denied is neither opened nor copied: a pipe in its place would show that somebody looked.
+// What is denied is neither opened nor copied: a pipe in its place would show a read.
 #[test]
 fn a_denied_call_touches_nothing_before_the_verdict() {
     let place = Place::new();

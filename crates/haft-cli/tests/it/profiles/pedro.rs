@@ -65,7 +65,7 @@ fn the_flow_from_end_to_end() {
     assert_eq!(project.opened.lock().unwrap().len(), 1);
     let told = "✓ completed: Task complete. Created PR #123 with comprehensive tests.";
     assert!(ran.err.contains(told), "{}", ran.err);
-    assert!(ran.err.contains("pull_request: https://example.org/somebody/instances/pull/1"), "{}", ran.err);
+    assert!(ran.err.contains("pull_request: https://example.org/octo/instances/pull/1"), "{}", ran.err);
 }
 
 /// "Option A", as it stands there, and its two calls.
@@ -135,7 +135,7 @@ fn results_are_worded_as_the_loop_words_them() {
 }
 
 /// What the document does not say: the profile's name and line in lists, its limits of a reply and of a result, and that
-/// nobody else's notes are told.
+/// no other notes are told.
 // P-16, P-17, X-21
 #[test]
 fn what_else_the_profile_sets() {

@@ -54,7 +54,7 @@ fn only_the_listed_commands_run_whatever_is_permitted() {
     assert_eq!(result_of(&project, &["run", "go"], "bash uname"), "Tool 1 (bash) output:\nLinux");
     let asked = result_of(&project, &["run", "go", "--sandbox", "off"], "bash uname");
     assert!(
-        asked.contains("`execute:uname` needs approval, and there is nobody who could give it"),
+        asked.contains("`execute:uname` needs approval, and there is no person who could give it"),
         "{asked}"
     );
     project.place.configure("\n[rules]\nonly = [\"read:x\"]\n");

@@ -135,7 +135,7 @@ fn the_log_tells_of_every_call() {
     }
 }
 
-// T-06, T-58: whoever does not want to wait says so
+// T-06, T-58: a program that does not want to wait says so
 #[test]
 fn an_interrupt_ends_the_waiting_and_the_work() {
     let place = Place::new();

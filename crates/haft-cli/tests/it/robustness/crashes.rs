@@ -190,7 +190,7 @@ fn two_rounds(place: &Place) {
         _ => {
             waits.store(true, SeqCst);
             wait_until("the process is killed", || is_dead.load(SeqCst));
-            openai_text("nobody hears this")
+            openai_text("not read by any client")
         }
     });
     let mut run = Run::start(haft(place, &server, &["run", PROMPT]));
@@ -491,13 +491,13 @@ fn what_a_dead_process_held_is_taken_over_and_no_other_process_is_hurt() {
     let owner = fs::read_to_string(folder.join("owner")).unwrap_or_else(|_| panic!("{held:?}"));
     let killed = run.0.id().to_string();
     run.kill();
-    // Its number is somebody else's by now.
+    // Another process has its number by now.
     assert!(owner.contains(&killed), "{owner}");
     fs::write(folder.join("owner"), owner.replace(&killed, &innocent.0.id().to_string())).unwrap();
     assert!(folder.join("socket").exists(), "{held:?}");
     let ran = place.run(&["resume", "--last", "--permission", "full"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "It went on.\n"), "{ran:?}");
-    assert!(innocent.0.try_wait().unwrap().is_none(), "somebody else was ended");
+    assert!(innocent.0.try_wait().unwrap().is_none(), "another process was ended");
     assert_eq!(place.read("ticks").as_deref(), Some("tick\n"));
     assert!(!folder.join("owner").exists() && !folder.join("socket").exists());
 }

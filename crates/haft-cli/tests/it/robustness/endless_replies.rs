@@ -137,7 +137,7 @@ fn what_a_retried_request_cost_is_not_forgotten() {
         ("within the limit", vec![cut_off.clone(), good.clone()], "2.0", (0, 2, 0.4001)),
         ("without a limit of money", vec![cut_off.clone(), good.clone()], "9.0", (0, 2, 0.4001)),
         ("over the limit", vec![cut_off.clone(), cut_off, good.clone()], "0.6", (3, 2, 0.8)),
-        ("nobody counted", vec![uncounted, good], "0.6", (3, 1, 1.0)),
+        ("not counted", vec![uncounted, good], "0.6", (3, 1, 1.0)),
     ];
     for (what, replies, limit, (code, requests, cost)) in table {
         let server = Server::start(replies);

@@ -489,7 +489,7 @@ fn what_lies_outside_stays_as_it_is_whatever_tool_writes_to_its_other_name() {
         let ran = confined_run(&place, &model, permission);
         let events = ran.events();
         assert_eq!(events.iter().filter(|event| event["type"] == "tool_ended").count(), count, "{ran:?}");
-        // Whoever may do anything may write where a link leads; the second name of a file is never written through.
+        // A call that may do anything may write where a link leads; the second name of a file is never written through.
         for path in below(&outside)
             .into_iter()
             .filter(|path| permission != "full" || path.display().to_string().contains("hard"))
@@ -733,7 +733,7 @@ fn settings_that_were_not_there_widen_nothing() {
     assert!(ran.code != 0 && place.read("made").is_none() && pwned(&place).is_empty(), "{ran:?}");
 }
 
-// D63: what was open in whoever started it
+// D63: what was open in the parent
 #[test]
 fn commands_inherit_no_descriptors() {
     for sandbox in ["require", "off"] {

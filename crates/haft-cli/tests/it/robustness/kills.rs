@@ -1,6 +1,6 @@
 //! Killed at whatever instant, a session goes on, and what it did to files happened once or not at all. The real binary.
 #![cfg(target_os = "linux")]
-#![expect(clippy::print_stderr, reason = "figures are for whoever runs the tests")]
+#![expect(clippy::print_stderr, reason = "figures are for the person who runs the tests")]
 use crate::kit::{Place, terminal::poll};
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn steps() -> Vec<Value> {
     ]
     .map(|calls| json!({"calls": calls}))
     .into_iter()
-    // The last one for whoever says something more after all of it.
+    // The last one for a prompt after all of it.
     .chain([json!({"say": "done"}), json!({"say": "done"})])
     .collect()
 }
@@ -132,7 +132,7 @@ enum When {
     Step(&'static str, usize),
 }
 
-/// What is done to keep and to settle, step by step, by nobody but `haft`; how often a command does it in its stead; and how
+/// What is done to keep and to settle, step by step, by `haft` alone; how often a command does it in its stead; and how
 /// many steps may be passed over from one that is tried to the next one, where there is no time for all.
 const STEPS: [(&str, usize, usize); 4] = [
     ("fsync,fdatasync,syncfs", 0, 16),
@@ -239,7 +239,7 @@ fn killed(when: &When, random: &mut Rng) -> Result<bool, String> {
     if count > 1 || (count == 0 && !is_unknown) {
         return say("a command was not run once");
     }
-    poll(|| !works_in(&place.work()), || format!("{when:?}: nobody to work there any more"));
+    poll(|| !works_in(&place.work()), || format!("{when:?}: no process to work there any more"));
     Ok(is_killed)
 }
 

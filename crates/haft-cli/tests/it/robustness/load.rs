@@ -122,7 +122,7 @@ fn queued_jobs_end_once_whatever_happens_to_the_server() {
         *facts.entry(if is_unknown { "unknown" } else { "known" }).or_default() += 1;
     }
     assert!(facts.get("unknown").copied().unwrap_or_default() <= WORKERS, "{facts:?}");
-    // The oldest first: whoever began, no more than those at work were before its turn.
+    // The oldest first: of those that began, no more than those at work were before its turn.
     let places: BTreeMap<&str, usize> = listed.iter().enumerate().map(|(place, id)| (*id, place)).collect();
     let late =
         ticks.lines().skip(before).enumerate().map(|(at, id)| (before + at).abs_diff(places[id])).max();
@@ -216,7 +216,7 @@ fn a_server_with_few_files_goes_on() {
     assert_eq!((said.status, &said.json()["text"]), (200, &json!("Hello.")), "{said:?}");
 }
 
-/// `haft` with so little of everything, as somebody who is not root.
+/// `haft` with so little of everything, as a user other than root.
 fn limited(place: &Place, limits: &[&str], words: &[&str]) -> Command {
     let haft = place.haft(words);
     let mut command = Command::new("prlimit");

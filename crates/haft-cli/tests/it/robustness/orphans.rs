@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// Nobody waits longer for what does not come.
+/// How long a test waits for what does not come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Starts one process of each kind that gets away from who started it. Each removes a file once it is late.
@@ -45,7 +45,7 @@ const SERVER: &str = r#"
     done
 "#;
 
-/// A place with files that nobody may remove, and a hook that starts processes of its own.
+/// A place with files that must not be removed, and a hook that starts processes of its own.
 fn place() -> Place {
     let place = Place::unconfined();
     place.write("log", "end\n");
@@ -317,7 +317,7 @@ fn killed_and_taken_up(by: By) {
         if number > 0 && then.load(Relaxed) == 0 && !matches!(by, By::Subagent) {
             // It has begun what it is to be killed over.
             wait_until("the run is killed", || then.load(Relaxed) > 0);
-            return openai_text("nobody hears this");
+            return openai_text("not read by any client");
         }
         if then.load(Relaxed) == 0 {
             return by.reply(request);
@@ -338,7 +338,7 @@ fn killed_and_taken_up(by: By) {
     assert_eq!(victims(&place), all_victims(), "{by:?}");
 }
 
-// Whoever goes on asks nobody else whether something runs on.
+// The process that goes on asks no other one whether something runs on.
 #[test]
 fn who_resumes_ends_what_a_killed_run_left_before_the_model_is_asked() {
     ALL.into_iter().for_each(killed_and_taken_up);
@@ -421,7 +421,7 @@ fn a_run_that_is_killed_at_any_instant_is_taken_up_alone_and_once() {
         parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
     });
     be_late(&places);
-    // Of a run that ended by itself nobody looks for who left its group and its environment.
+    // After a run that ended by itself, processes that left its group and its environment are not searched.
     let gone = BTreeSet::from(["victim-gone".to_owned()]);
     for place in places {
         let expected = &all_victims() - &gone;

@@ -102,7 +102,7 @@ fn limited(place: &Place, more: usize, arguments: &[&str]) -> Command {
     command
 }
 
-/// Nobody's number on this machine.
+/// A user ID that no account of this machine has.
 const OTHER_USER: u32 = 12_345;
 
 fn is_root() -> bool {
@@ -376,7 +376,7 @@ fn what_the_machine_denies_is_an_error() {
             command.uid(OTHER_USER).gid(OTHER_USER);
         }
         let Ok(output) = command.output() else {
-            return haft_testing::left_out("B40: the binary cannot be run as somebody else");
+            return haft_testing::left_out("B40: the binary cannot be run as another user");
         };
         let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
         assert_eq!(
@@ -433,7 +433,7 @@ fn pages_of_this_machine_are_not_fetched_however_they_are_written() {
         assert!(content(&told).contains("of this machine or of a private network"), "{host}: {told}");
     }
     assert!(server.asked().is_empty(), "{:?}", server.asked());
-    // The server is there for whoever may reach it.
+    // The server is there for each program that may reach it.
     place.configure("[tools.fetch]\nallow_private = true");
     let told = call(&place, "fetch", &json!({"url": format!("http://{address}/")}));
     assert_eq!((content(&told).trim(), server.asked().len()), ("a secret of this machine", 1), "{told}");

@@ -29,7 +29,7 @@ fn what_a_line_says_is_done() {
         (vec!["hi", "a\\", "b\\", "c"], vec!["It is two.", "Three lines."]),
         (vec![&choose, "hi"], vec!["model script/", "Another model."]),
         (vec!["/model no/such", "hi"], vec!["error: ", "It is two."]),
-        (vec!["/agent nobody", "hi"], vec!["there is no agent `nobody`", "It is two."]),
+        (vec!["/agent missing", "hi"], vec!["there is no agent `missing`", "It is two."]),
         (vec!["/new", "/sessions"], vec!["session 2"]),
         (vec!["/nonsense"], vec!["there is no command `/nonsense`"]),
         (vec!["/jobs"], vec!["needs the screen"]),
@@ -84,7 +84,7 @@ fn a_terminal_has_completion_and_a_history() {
     }
 }
 
-/// A question that nobody waits for any more takes no line that is meant for what comes next.
+/// A withdrawn question takes no line that is meant for what comes next.
 #[test]
 fn a_withdrawn_question_leaves_the_next_line_alone() {
     let place = Place::new();

@@ -261,8 +261,8 @@ fn bad_input_is_told_in_one_sentence_with_a_hint() {
         (vec!["run", "--model", "script/nowhere", "hi"], "error: "),
         (vec!["run", "--model", &broken, "hi"], "error: "),
         (
-            vec!["run", "--model", &script, "--profile", "nobody", "hi"],
-            "error: --profile: there is no profile `nobody`; there are `default`, `alfred`",
+            vec!["run", "--model", &script, "--profile", "missing", "hi"],
+            "error: --profile: there is no profile `missing`; there are `default`, `alfred`",
         ),
         (
             vec!["run", "--model", &script, "--tools", "reed", "hi"],
@@ -273,8 +273,8 @@ fn bad_input_is_told_in_one_sentence_with_a_hint() {
             "error: cannot work in `nowhere`: No such file",
         ),
         (
-            vec!["run", "--model", &script, "--agent", "nobody", "hi"],
-            "error: there is no agent `nobody`; there are `haft`",
+            vec!["run", "--model", &script, "--agent", "missing", "hi"],
+            "error: there is no agent `missing`; there are `haft`",
         ),
         (vec!["run", "--model", &script, "--continue", "hi"], "error: there is no session in "),
         (vec!["run", "--model", &script, "--no-such", "hi"], "error: unexpected argument '--no-such' found"),
@@ -476,7 +476,7 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
     place.write("kept", "mine\n");
     let dry = place.run(&["undo", "--dry-run"]);
     assert!(
-        dry.code == 1 && dry.out.contains("! kept would be left alone: somebody changed it since\n"),
+        dry.code == 1 && dry.out.contains("! kept would be left alone: it was changed since\n"),
         "{dry:?}"
     );
     // Only what would happen.
@@ -493,7 +493,7 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
         (ran.code, ran.out.as_str()),
         (
             1,
-            "- sub/made removed\n! kept left alone: somebody changed it since\nthe conversation is back before your prompt: go\n"
+            "- sub/made removed\n! kept left alone: it was changed since\nthe conversation is back before your prompt: go\n"
         )
     );
     assert!(ran.err.contains(next), "{ran:?}");
@@ -717,7 +717,7 @@ fn profiles_are_listed_and_shown_as_they_may_stand_in_a_file() {
         assert_eq!(ran.out, place.run(&["tools", "schema", "--profile", name]).out, "{name}");
         assert!(ran.out.len() > 100);
     }
-    assert_eq!(place.run(&["profiles", "show", "nobody"]).code, 2);
+    assert_eq!(place.run(&["profiles", "show", "missing"]).code, 2);
 }
 
 // P-03, P-14, P-15, P-16: a small script is the model; it calls two tools and answers

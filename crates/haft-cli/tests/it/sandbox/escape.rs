@@ -1,4 +1,4 @@
-//! Ways out of the sandboxes of agents, tried by confined commands through the binary: nobody gets out.
+//! Ways out of the sandboxes of agents, tried by confined commands through the binary: none gets out.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -115,7 +115,7 @@ struct Repository {
 }
 
 const BEGINNING: &str = "set -e; git init -q -b main
-    git config user.name Somebody; git config user.email somebody@example.org";
+    git config user.name Octo; git config user.email octo@example.org";
 
 impl Repository {
     fn new(setup: &str) -> Self {
@@ -141,7 +141,7 @@ impl Repository {
     /// All of `commands` in one session.
     fn run(&self, permission: &str, commands: &[Everyday]) -> Vec<Came> {
         let effects = Arc::new(Mutex::new(Vec::new()));
-        let other = Server::start(vec![openai_text("Nobody asks.")]);
+        let other = Server::start(vec![openai_text("Not asked.")]);
         let host = other.address.trim_start_matches("http://").to_owned();
         let server = self.server(commands.to_vec(), host, effects.clone());
         let arguments = ["run", "--permission", permission, "--json", "--model", "openai/gpt-5", "go"];

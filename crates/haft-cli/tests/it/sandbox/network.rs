@@ -159,7 +159,7 @@ fn what_a_command_lacks_is_told_and_given_when_somebody_allows_it() {
     place.configure(&format!("[rules]\nallow = [\"{host}\"]\n"));
     let given = call(&place, &["--permission", "accept-edits"], needs.clone());
     assert_eq!((given.code, place.read("got").as_deref()), (0, Some("from the server\n")), "{given:?}");
-    // What was recorded of files is undone; that somebody was asked is not.
+    // What was recorded of files is undone; that a person was asked is not.
     let started = given.events().into_iter().find(|event| event["type"] == "tool_started").unwrap();
     assert_eq!((&started["how"], &started["outside"]), (&json!("staged"), &json!(true)));
     assert_eq!((place.run(&["undo"]).code, place.read("got")), (0, None));

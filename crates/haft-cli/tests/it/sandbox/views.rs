@@ -68,8 +68,8 @@ fn a_command_sees_no_keys_and_reaches_nobody_unless_somebody_allows_it() {
     let home = home.display();
     let looked = command(&place, "accept-edits", &format!("ls -A {home}/person/.ssh {home}/home; echo $?"));
     assert!(!told(&looked).contains("id\n") && !told(&looked).contains("sessions"), "{looked:?}");
-    let lost = command(&place, "accept-edits", "curl -sS http://nobody.example.org");
-    assert!(told(&lost).contains("call again with `needs: [\"network:nobody.example.org\"]`"), "{lost:?}");
+    let lost = command(&place, "accept-edits", "curl -sS http://unknown.example.org");
+    assert!(told(&lost).contains("call again with `needs: [\"network:unknown.example.org\"]`"), "{lost:?}");
     let asked = run(&place, "accept-edits", json!({"command": "echo x >y", "needs": ["network"]}));
     assert_eq!((asked.code, place.read("y")), (4, None), "{asked:?}");
     assert!(told(&asked).contains("`execute:echo x >y` needs approval"), "{asked:?}");
@@ -323,7 +323,7 @@ fn a_dry_undo_shows_all_that_a_command_did_and_what_stays() {
         "~ changed would be put back",
         "+ gone would be brought back",
         "- link would be removed",
-        "! mine would be left alone: somebody changed it since",
+        "! mine would be left alone: it was changed since",
         "-new\n+old",
         "mode: mode 755 becomes 644",
         "- link (link to changed)",

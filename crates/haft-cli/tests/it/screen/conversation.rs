@@ -170,7 +170,7 @@ fn a_prompt_that_waited_when_the_process_was_killed_is_seen_when_the_session_goe
         terminal.see("next: hurry");
         terminal.signal("KILL");
         terminal.see("left 137");
-        // Nobody has given the terminal back, so that Enter ends no line, and none that is pressed before this is done.
+        // The terminal was not given back, so that Enter ends no line, and none that is pressed before this is done.
         terminal.keys(&["-l", "stty sane; printf 'given %s\\n' back"]);
         terminal.keys(&["C-j"]);
         terminal.see("given back");

@@ -1,4 +1,4 @@
-//! `haft serve`: who is let in, and what nobody can make it do. The real binary, raw HTTP.
+//! `haft serve`: who is let in, and what no request can make it do. The real binary, raw HTTP.
 use crate::kit::{Place, serving::Serving};
 use serde_json::{Value, json};
 use std::{
@@ -396,7 +396,13 @@ fn what_cannot_be_read_is_said_in_plain_words() {
     let table = [
         ("POST /v1/sessions", "{", 400, "invalid_request", "cannot read the body"),
         ("POST /v1/sessions", r#"{"modle":"x"}"#, 400, "invalid_request", "modle"),
-        ("POST /v1/sessions", r#"{"agent":"nobody"}"#, 400, "invalid_request", "there is no agent `nobody`"),
+        (
+            "POST /v1/sessions",
+            r#"{"agent":"missing"}"#,
+            400,
+            "invalid_request",
+            "there is no agent `missing`",
+        ),
         ("POST /v1/sessions", r#"{"permission":"all"}"#, 400, "invalid_request", "`all` is not a mode"),
         (&prompt, "{}", 400, "invalid_request", "the prompt is empty"),
         (&prompt, r#"{"parts":[{"type":"upload","id":"x"}]}"#, 400, "invalid_request", "there is no upload"),

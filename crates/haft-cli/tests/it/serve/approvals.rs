@@ -35,7 +35,7 @@ fn one_stream_follows_several_sessions() {
         |id: &str| server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go","wait":true}"#);
     prompt(&one);
     // From the beginning, from the second entry on, and one that is not there.
-    let path = format!("/v1/events?follow={one}:0,{two}:1,nobody:0,{one}:2");
+    let path = format!("/v1/events?follow={one}:0,{two}:1,missing:0,{one}:2");
     let mut stream = server.stream(&path, "");
     let mut seen: [Vec<u64>; 4] = Default::default();
     let mut states = Vec::new();

@@ -156,7 +156,7 @@ fn a_key_is_forgotten_after_a_day_and_one_that_cannot_be_read_is_refused() {
         assert_eq!(answered.status, status, "{key}: {answered:?}");
     }
     // An error is tried again, and only with the same request.
-    let wrong = r#"{"agent":"nobody"}"#;
+    let wrong = r#"{"agent":"missing"}"#;
     for status in [400, 400] {
         assert_eq!(keyed(&server, "wrong", "POST /v1/sessions", wrong).status, status);
     }

@@ -139,5 +139,5 @@ fn jobs_of_a_fleet_are_listed_in_pages_and_by_how_they_stand() {
     for path in ["/v1/jobs?status=dead", "/v1/jobs?limit=-1"] {
         assert_eq!(server.ask(&format!("GET {path}"), "").status, 400, "{path}");
     }
-    assert_eq!(server.ask("GET /v1/jobs?after=nobody", "").status, 404);
+    assert_eq!(server.ask("GET /v1/jobs?after=missing", "").status, 404);
 }

@@ -39,7 +39,7 @@ fn asked(server: &Serving, id: &str) -> Value {
         if let Some(first) = asked.as_array().unwrap().first() {
             return first.clone();
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "nobody is asked");
+        assert!(begun.elapsed() < Duration::from_secs(30), "no person is asked");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -91,7 +91,7 @@ fn a_fork_at_an_entry_knows_nothing_of_what_came_later() {
     let own = entries(&place, &new);
     assert_eq!(own[1..], all[1..own.len()]);
     assert_eq!(own.last().unwrap()["type"], "turn_ended");
-    // The file is what the second turn of the other session made of it: somebody else's, here.
+    // The file is what the second turn of the other session made of it, which this session did not.
     let undone = place.run(&["undo", &new]);
     assert_eq!((undone.code, place.read("a").as_deref()), (1, Some("two")), "{undone:?}");
     assert!(undone.out.contains("! a left alone"), "{undone:?}");

@@ -81,7 +81,7 @@ fn a_chat_is_undone_and_spoken_to_from_the_command_line() {
     assert_eq!(count(&place, "session_opened"), 1);
 }
 
-// Whoever dies takes nobody along.
+// A process that dies ends no other one.
 #[test]
 fn who_joined_a_session_hears_that_its_owner_was_killed_and_takes_it_up() {
     let place = Place::unconfined();
@@ -90,7 +90,7 @@ fn who_joined_a_session_hears_that_its_owner_was_killed_and_takes_it_up() {
     let mut owner = started(&place, &["run", "--model", &model, "--permission", "full", "go"]);
     wait_for("the call", || place.read("begun").is_some());
     let mut joined = started(&place, &["run", "--session", &id(&place), "--model", &model, "and then?"]);
-    // Whoever has only connected takes the session up; this one is in when it says so.
+    // A client that has only connected may take the session over; this one has joined when it says so.
     let mut notes = BufReader::new(joined.stderr.take().unwrap());
     let mut told = String::new();
     notes.read_line(&mut told).unwrap();

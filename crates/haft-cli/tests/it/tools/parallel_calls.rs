@@ -57,7 +57,7 @@ type Tree = BTreeMap<PathBuf, (u32, Vec<u8>, Option<Vec<u8>>)>;
 /// What is left at the end in what else a command may write in.
 const LOOK: &str = "cat $SHARED/log; cd /tmp && grep -r . .";
 
-/// The exit code (some changes are asked about, and nobody answers), what was answered to each call, and the tree after
+/// The exit code (some changes are asked about, without an answer), what was answered to each call, and the tree after
 /// them.
 fn done(replies: &[Vec<String>], is_shared: bool) -> (i32, Vec<String>, Tree) {
     let place = Place::in_sight();

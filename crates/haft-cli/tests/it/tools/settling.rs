@@ -1,4 +1,4 @@
-//! What becomes of files where something or somebody is in the way, with default settings.
+//! What becomes of files where something is in the way, with default settings.
 use crate::kit::{Place, Ran};
 use rustix::{
     fs::{XattrFlags, getxattr, setxattr},
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Nobody waits longer for what does not come.
+/// How long a test waits for what does not come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn writes() -> Value {

@@ -43,7 +43,7 @@ fn refusal(ran: &Ran) -> Option<String> {
     ended.unwrap()["error"]["message"].as_str().map(str::to_owned)
 }
 
-/// Ways to replace `a.txt` by what somebody wrote long ago, and whether that is another content.
+/// Ways to replace `a.txt` by an older file, and whether that is another content.
 fn ways() -> Vec<(&'static str, bool)> {
     vec![
         ("mv old/a.txt a.txt", true),

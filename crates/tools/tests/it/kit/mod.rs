@@ -63,7 +63,7 @@ impl Jobs for Started {
     }
 }
 
-/// Answers what a test has put there; then there is nobody.
+/// Answers what a test has put there, and nothing after that.
 #[derive(Default)]
 pub(crate) struct Answers {
     answers: Mutex<Vec<String>>,
@@ -175,7 +175,7 @@ impl Kit {
             artifacts: self.workspace.with_file_name("artifacts"),
             jobs: self.jobs.clone(),
             person: self.person.clone(),
-            subagents: Arc::new(haft_core::Alone),
+            subagents: Arc::new(haft_core::NoSubagents),
             cancel: self.cancel.clone(),
             on_progress: Arc::new(move |chunk| live.lock().unwrap().push_str(&chunk)),
             view,

@@ -144,16 +144,16 @@ impl Driver {
     fn approval(&mut self, call: &CallId, reason: &str, effects: &[Effect]) -> Answer {
         let allowed = self.allows_all || effects.iter().all(|effect| self.is_of_copy(effect));
         let Some(recorded) = self.recorded(call) else {
-            return if allowed { Answer::Once } else { Answer::Nobody };
+            return if allowed { Answer::Once } else { Answer::Unanswered };
         };
         match recorded.approval {
-            Some(answer @ (Answer::No | Answer::Nobody)) => answer,
+            Some(answer @ (Answer::No | Answer::Unanswered)) => answer,
             _ if allowed => Answer::Once,
-            _ if !recorded.started => Answer::Nobody,
+            _ if !recorded.started => Answer::Unanswered,
             _ => {
                 let seq = recorded.ended.as_ref().map(|(seq, _)| *seq);
                 self.verdict.refused = Some((seq, recorded.name.clone(), self.moved.back(reason)));
-                Answer::Nobody
+                Answer::Unanswered
             }
         }
     }

@@ -95,7 +95,7 @@ fn what_others_changed_while_it_ran_is_left_alone_and_named() {
     let ran = run_and_let_go(&place, &[vec![background(&task)], edits.to_vec(), vec![bash(others)]], 4);
     assert_eq!(ran.code, 0, "{ran:?}");
     let told = ended(&ran);
-    let left = "[left alone, since somebody else changed it while the task ran: folder/kept.txt, new.txt, shared.txt]";
+    let left = "[left alone, since another program changed it while the task ran: folder/kept.txt, new.txt, shared.txt]";
     assert!(told.contains("[changed: - gone.txt, + other.txt]") && told.ends_with(left), "{told}");
     let files = ["shared.txt", "folder/kept.txt", "new.txt", "other.txt", "gone.txt"];
     let read = files.map(|name| place.read(name));
