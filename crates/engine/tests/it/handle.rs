@@ -1,5 +1,5 @@
 //! A command has a handle: whatever it is and whenever it is given, its events are told and its report comes.
-use crate::kit::{Place, calls, in_a_word, prompt, says, scripted};
+use crate::kit::{Place, bash, calls, in_a_word, prompt, says, scripted};
 use futures::{StreamExt, future::BoxFuture};
 use haft_core::{
     Answer, Command, Conclusion, Event, Fact, Hooked, Hooks, JobStatus, Mode, Moment, Outcome, Policy, Price,
@@ -25,10 +25,6 @@ async fn told(mut turn: Turn) -> (String, TurnReport) {
         }
     }
     (told.join(" "), report(turn).await)
-}
-
-fn bash(command: &str) -> String {
-    calls(&[("bash", json!({"command": command}))])
 }
 
 /// Waits until a fact is recorded that `wanted` takes.

@@ -1,5 +1,5 @@
 //! What hooks may do: deny and add, at each moment, and never allow. Real engine, real tools, real little scripts.
-use crate::kit::{Place, calls, content, prompt, says, scripted, tell};
+use crate::kit::{Place, bash, calls, content, prompt, says, scripted, tell};
 use haft_core::{Command, Fact, Message, Mode, Policy, Rule, Ruling, text_of};
 use haft_engine::{Engine, Session};
 use haft_providers::Scripted;
@@ -59,10 +59,6 @@ impl Scene {
         let text = self.place.read(file).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
-}
-
-fn bash(command: &str) -> String {
-    calls(&[("bash", json!({"command": command}))])
 }
 
 const DENIES: &str = r#"cat >/dev/null; echo '{"decision":"deny","reason":"not on a Sunday"}'"#;

@@ -1,5 +1,5 @@
 //! Sessions that more than one process has open. A lock belongs to an open file, so two engines stand for two processes.
-use crate::kit::{Place, calls, prompt, says, scripted, tell};
+use crate::kit::{Place, bash, calls, prompt, says, scripted, tell};
 use futures::StreamExt;
 use haft_core::{Answer, Change, Command, Direction, Event, Fact, Mode, Policy, Seq, Update};
 use haft_engine::{Engine, EngineError, JournalError, Session};
@@ -12,10 +12,6 @@ use std::{
 };
 
 const LONG: Duration = Duration::from_secs(60);
-
-fn bash(command: &str) -> String {
-    calls(&[("bash", json!({"command": command}))])
-}
 
 /// An engine whose person is asked about commands.
 fn asking(place: &Place, script: &str) -> Engine {

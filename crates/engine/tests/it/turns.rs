@@ -1,5 +1,5 @@
 //! What a turn promises, told as facts. Real engine, real tools, scripted model.
-use crate::kit::{Place, calls, content, in_a_word, prompt, says, scripted, tell};
+use crate::kit::{Place, bash, calls, content, in_a_word, prompt, says, scripted, tell};
 use futures::StreamExt;
 use haft_core::{
     Answer, Command, Effect, Event, Fact, Message, Mode, Part, Policy, Rule, Ruling, Seq, Tool, ToolContext,
@@ -8,10 +8,6 @@ use haft_core::{
 use haft_engine::{Engine, Home, Profile, Unread};
 use serde_json::json;
 use std::{path::Path, time::Duration};
-
-fn bash(command: &str) -> String {
-    calls(&[("bash", json!({"command": command}))])
-}
 
 // O-02, O-04, O-06, O-10, O-33, O-43, P-01, P-05, T-02, T-50
 // A-93, C-01, C-02, C-03, C-11, C-15, O-46, T-42, T-47, T-48, T-51: defined tools are executed, and their results reach the model

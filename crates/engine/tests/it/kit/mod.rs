@@ -165,3 +165,8 @@ pub(crate) fn content(session: &Session, call: &str) -> String {
     });
     found.unwrap_or_default()
 }
+
+/// A line of a script: a reply that runs `command`.
+pub(crate) fn bash(command: &str) -> String {
+    calls(&[("bash", json!({"command": command}))])
+}

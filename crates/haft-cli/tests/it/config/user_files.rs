@@ -1,11 +1,7 @@
 //! What a person and a project bring along: hooks, notes, skills, commands. The real binary, a scripted model.
-use crate::kit::{Place, Ran, Server, openai_text};
+use crate::kit::{Place, Ran, Server, bash, openai_text};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::symlink, path::Path};
-
-fn bash(command: &str) -> Value {
-    json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
-}
 
 fn says(text: &str) -> Value {
     json!({"say": text})

@@ -26,6 +26,16 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+/// A line of a script: a reply with this call.
+pub(crate) fn call(name: &str, arguments: Value) -> Value {
+    json!({"calls": [{"name": name, "arguments": arguments}]})
+}
+
+/// A line of a script: a reply that runs `command`.
+pub(crate) fn bash(command: &str) -> Value {
+    call("bash", json!({"command": command}))
+}
+
 /// Waits in a command until the test says so: nothing that one command does is seen by another one before it has ended.
 pub(crate) const UNTIL_GO: &str = "until grep -q go .go; do sleep 0.01; done";
 
@@ -81,6 +91,13 @@ impl Place {
         let folder = self.path().join("person/.config/haft");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("config.toml"), text).unwrap();
+    }
+
+    /// Adds `text` to the person's configuration.
+    pub(crate) fn configure_also(&self, text: &str) {
+        let known = self.path().join("person/.config/haft/config.toml");
+        let known = std::fs::read_to_string(known).unwrap_or_default();
+        self.configure(&format!("{known}\n{text}"));
     }
 
     /// A script beside the workspace; returns what `--model` takes.

@@ -1,7 +1,7 @@
 //! Nothing is done that was not allowed: permissions and rules through the real binary.
 
 use crate::kit::{
-    Place, Ran, other_user,
+    Place, Ran, call, other_user,
     terminal::{Terminal, poll},
 };
 use serde_json::{Value, json};
@@ -13,10 +13,6 @@ use std::{
     process::{Command, Stdio},
     time::Duration,
 };
-
-fn call(name: &str, arguments: Value) -> Value {
-    json!({"calls": [{"name": name, "arguments": arguments}]})
-}
 
 fn bash(command: &str, folder: &str) -> Value {
     call("bash", json!({"command": command, "working_dir": folder}))

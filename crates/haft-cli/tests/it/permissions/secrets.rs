@@ -1,13 +1,9 @@
 //! What commands get of a person's secrets, and what is left of them where they are printed. The real binary.
-use crate::kit::{Place, Ran, openai_call, openai_text};
+use crate::kit::{Place, Ran, bash, openai_call, openai_text};
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 
 const KEY: &str = "sk-proj-0123456789abcdef";
-
-fn bash(command: &str) -> Value {
-    json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
-}
 
 /// A turn in which the model runs `command`, in an environment with these variables besides; the result that the model
 /// reads.

@@ -1,7 +1,7 @@
 //! Repositories, models and programs that mean harm, row by row (faults of group D). The real binary.
 #![cfg(target_os = "linux")]
 use crate::kit::{
-    Place, Ran, Reply, Server, bare_terminal::BareTerminal, openai_call, openai_text, other_user,
+    Place, Ran, Reply, Server, bare_terminal::BareTerminal, bash, call, openai_call, openai_text, other_user,
     serving::Serving, terminal::poll,
 };
 use serde_json::{Value, json};
@@ -18,14 +18,6 @@ use std::{
 };
 
 const KEY: &str = "sk-proj-9876543210zyxwvuts";
-
-fn call(name: &str, arguments: Value) -> Value {
-    json!({"calls": [{"name": name, "arguments": arguments}]})
-}
-
-fn bash(command: &str) -> Value {
-    call("bash", json!({"command": command}))
-}
 
 fn git(folder: &Path, words: &[&str]) {
     let mut git = Command::new("git");

@@ -54,7 +54,7 @@ fn place() -> Place {
     let hook = format!(
         "(until [ -e late ] || [ ! -e log ]; do sleep 0.05; done; rm -f victim-hook) >&- 2>&- & ({LOOP}) >&- 2>&- & sleep 0.02"
     );
-    configure(&place, &format!("[[hooks]]\nevent = \"before_tool\"\ncommand = {}\n", json!(hook)));
+    place.configure_also(&format!("[[hooks]]\nevent = \"before_tool\"\ncommand = {}\n", json!(hook)));
     place
 }
 
@@ -64,15 +64,8 @@ fn place_with_server() -> Place {
     let script = place.path().join("server");
     fs::write(&script, SERVER).unwrap();
     let server = json!(format!("({LOOP}) & exec bash {}", script.display()));
-    configure(&place, &format!("[mcp.own]\ncommand = \"bash\"\nargs = [\"-c\", {server}]\n"));
+    place.configure_also(&format!("[mcp.own]\ncommand = \"bash\"\nargs = [\"-c\", {server}]\n"));
     place
-}
-
-fn configure(place: &Place, more: &str) {
-    let person = place.path().join("person/.config/haft");
-    fs::create_dir_all(&person).unwrap();
-    let known = fs::read_to_string(person.join("config.toml")).unwrap_or_default();
-    fs::write(person.join("config.toml"), format!("{known}\n{more}")).unwrap();
 }
 
 /// When a process was started, in ticks since the machine was; none where it has ended.
@@ -271,18 +264,17 @@ impl By {
             Self::Command | Self::BackgroundJob | Self::Subagent => {}
             Self::Hook => {
                 let hook = json!(once);
-                configure(&place, &format!("[[hooks]]\nevent = \"before_tool\"\ncommand = {hook}\n"));
+                place.configure_also(&format!("[[hooks]]\nevent = \"before_tool\"\ncommand = {hook}\n"));
             }
             Self::McpServer => {
                 let server = json!(format!("({once}) >&- 2>&- <&- & {SERVER}"));
-                configure(&place, &format!("[mcp.own]\ncommand = \"bash\"\nargs = [\"-c\", {server}]\n"));
+                place.configure_also(&format!("[mcp.own]\ncommand = \"bash\"\nargs = [\"-c\", {server}]\n"));
             }
             Self::Model => {
                 let model = json!(once);
-                configure(
-                    &place,
-                    &format!("[exec.own]\nprogram = \"bash\"\narguments = [\"-c\", {model}]\n"),
-                );
+                place.configure_also(&format!(
+                    "[exec.own]\nprogram = \"bash\"\narguments = [\"-c\", {model}]\n"
+                ));
             }
         }
         place

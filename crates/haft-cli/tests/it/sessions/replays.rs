@@ -1,11 +1,7 @@
 //! `haft sessions replay`: the recorded replies again, with real tools in a copy of the workspace.
-use crate::kit::{Place, Ran};
+use crate::kit::{Place, Ran, call};
 use serde_json::{Value, json};
 use std::fs;
-
-fn call(name: &str, arguments: Value) -> Value {
-    json!({"calls": [{"name": name, "arguments": arguments}]})
-}
 
 /// A session that said this, with every permission.
 fn session(place: &Place, steps: &[Value]) -> String {
