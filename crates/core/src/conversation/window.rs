@@ -180,6 +180,3 @@ fn results(
         Message::User { .. } | Message::Assistant { .. } => None,
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,24 @@
-//! The integration tests of `haft-core`: schemas and the contract of a tool.
+//! The integration tests of `haft-core`: words and rules, through their public names.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod active_path;
+mod address;
+mod budget;
+mod call_form;
+mod changed;
+mod clip;
+mod host;
 mod json_schema_suite;
+mod last_turn;
+mod line;
+mod network;
+mod policy;
+mod public_address;
+mod remaining;
+mod render;
+mod reply;
+mod secret;
+mod standing;
 mod tool;
+mod transcript;
+mod undo;
+mod window;

@@ -1,9 +1,13 @@
 //! Tests of [`Window`]: what fits, what is evicted, and what stays as it was.
-use super::*;
-use crate::{CallId, Evicted, Fact, StopReason, Summarizer, ToolCall, Usage, text_of};
-use crate::{Part, replies_left_out, tokens::fit};
+use haft_core::{CallId, Evicted, Fact, StopReason, Summarizer, ToolCall, Usage, text_of};
+use haft_core::{Message, ToolResult, Transcript, Window, window::*};
+use haft_core::{
+    Part, replies_left_out,
+    tokens::{fit, of_message},
+};
 use proptest::prelude::*;
 use serde_json::json;
+use std::sync::Arc;
 
 fn prompt(text: &str) -> Fact {
     Fact::Prompted { parts: vec![Part::text(text)], channel: None }

@@ -1,0 +1,82 @@
+//! Tests of `facts/undo.rs`, through the public names.
+use haft_core::undo::*;
+use haft_core::{CallId, Change, Direction, Entry, Fact, How, Seq};
+use haft_core::{FileState, Hash, Part, ToolResult};
+use std::sync::Arc;
+
+fn state(text: &str) -> Option<FileState> {
+    (!text.is_empty()).then(|| FileState::file(Hash(text.into()), 0o644))
+}
+fn change(before: &str, after: &str) -> Change {
+    Change { path: "f".into(), before: state(before), after: state(after) }
+}
+fn staged(before: &str, after: &str) -> Fact {
+    let result = ToolResult::default();
+    Fact::Staged {
+        call: CallId(format!("{before}-{after}")),
+        changes: vec![change(before, after)],
+        how: How::Declared,
+        result,
+        unkept: vec![],
+    }
+}
+fn prompted() -> Fact {
+    Fact::Prompted { parts: vec![Part::text("go")], channel: None }
+}
+fn rewound(way: Direction, changes: Vec<Change>) -> Fact {
+    Fact::Rewound { way, changes, conflicts: vec![], untracked: vec![] }
+}
+fn journal(facts: Vec<(Fact, Option<u64>)>) -> Vec<Arc<Entry>> {
+    let entries = facts.into_iter().enumerate();
+    entries
+        .map(|(seq, (fact, parent))| {
+            Arc::new(Entry { seq: Seq(seq as u64), parent: parent.map(Seq), at: 0, fact })
+        })
+        .collect()
+}
+
+#[test]
+fn what_an_undo_left_alone_is_known_until_somebody_speaks() {
+    let left = Fact::Rewound {
+        way: Direction::Undo,
+        changes: vec![change("2", "1"), change("1", "")],
+        conflicts: vec!["f".into()],
+        untracked: vec![],
+    };
+    let start = vec![(Fact::Interrupted, None), (prompted(), None), (staged("", "2"), None), (left, Some(0))];
+    let with = |more: Vec<(Fact, Option<u64>)>| left_alone(&journal([start.clone(), more].concat()));
+    assert_eq!(with(vec![]), [change("2", "")]);
+    assert_eq!(with(vec![(prompted(), None)]), []);
+    assert_eq!(left_alone(&journal(vec![(rewound(Direction::Undo, vec![change("2", "1")]), None)])), []);
+}
+
+// C-73, trap 6
+#[test]
+fn going_back_turns_the_changes_round_newest_first() {
+    let entries = journal(vec![
+        (Fact::Interrupted, None),
+        (prompted(), None),
+        (staged("", "1"), None),
+        (prompted(), None),
+        (staged("1", "2"), None),
+        (staged("2", ""), None),
+    ]);
+    assert_eq!(before_last_turn(&entries), Some(Seq(2)));
+    assert_eq!(back_to(&entries, Seq(2)).changes, [change("", "2"), change("2", "1")]);
+    assert_eq!(before_last_calls(&entries, 1), Some(Seq(4)));
+    assert_eq!(before_last_calls(&entries, 9), Some(Seq(1)));
+    assert_eq!(back_to(&entries, Seq(0)).changes.len(), 3);
+}
+
+#[test]
+fn an_undo_can_be_taken_back_until_somebody_speaks() {
+    let undo = || rewound(Direction::Undo, vec![change("1", "")]);
+    let start =
+        vec![(Fact::Interrupted, None), (prompted(), None), (staged("", "1"), None), (undo(), Some(0))];
+    let with = |more: Vec<(Fact, Option<u64>)>| journal([start.clone(), more].concat());
+    assert_eq!(last_undo(&with(vec![])), Some((vec![change("", "1")], Seq(2))));
+    assert_eq!(last_undo(&with(vec![(prompted(), None)])), None);
+    let redone = with(vec![(rewound(Direction::Redo, vec![change("", "1")]), Some(2))]);
+    assert_eq!(last_undo(&redone), None);
+    assert_eq!(back_to(&redone, Seq(0)).changes, [change("1", "")]);
+}
