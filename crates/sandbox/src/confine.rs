@@ -15,18 +15,16 @@ mod scope;
 mod step;
 mod table;
 
-use crate::{clone::Teller, launch::Launch};
 use haft_core::{Confinement, ProcessLimits, Reach};
 pub use hidden::hidden_places;
+pub(crate) use init::exit;
 pub(crate) use listener::{ADDRESS, Receiver};
 pub use mounts::limits_processes;
 use mounts::steps;
 use rights::Identity;
 pub use rights::is_root_of_machine;
 pub use scope::scopes_sockets;
-use std::{
-    convert::Infallible, ffi::CString, io, os::unix::ffi::OsStrExt, path::Path, sync::atomic::AtomicI32,
-};
+use std::{ffi::CString, io, os::unix::ffi::OsStrExt, path::Path};
 use step::{MAX_SLOTS, Slots, Step};
 pub use table::has_mounts_below;
 
@@ -65,9 +63,9 @@ impl Plan {
         Ok((plan, receiver))
     }
 
-    /// Runs the program of `launch`, confined, in a process below this one, which has just begun and has one thread,
-    /// and records how that process ended. Returns only if it could not start. Allocates nothing.
-    pub(crate) fn run(&self, launch: &Launch, teller: Teller, ended: &AtomicI32) -> io::Result<Infallible> {
+    /// Confines the process that was just forked from this one, before its program begins: returns in a process below
+    /// it, which is the command. Allocates nothing.
+    pub(crate) fn enter(&self) -> io::Result<()> {
         step::done(rights::unshare(self.namespaces))?;
         if let Some(identity) = &self.identity {
             identity.take()?;
@@ -78,7 +76,10 @@ impl Plan {
         if let Some(listening) = &self.listening {
             listening.send_listener()?;
         }
-        init::run(self, launch, teller, ended)
+        init::fork_command()?;
+        self.confine()?;
+        init::unblock_signals();
+        Ok(())
     }
 
     /// Confines this process, which is already in new namespaces.

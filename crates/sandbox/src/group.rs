@@ -1,8 +1,6 @@
 //! [`Group`]: a command and all its children, which end together.
 use crate::{
-    child::Child,
     confine::Plan,
-    launch::Launch,
     marks::{VARIABLE, new_start},
     orphans,
     proxy::Proxy,
@@ -21,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::{
-    process::{ChildStderr, ChildStdout},
+    process::{Child, ChildStderr, ChildStdout},
     runtime::Handle,
     task::spawn_blocking,
     time::{sleep, timeout},
@@ -51,14 +49,14 @@ impl Group {
         let mut given = command.get_envs().filter(|(name, _)| *name == VARIABLE);
         let given = given.find_map(|(_, words)| words?.to_str().map(|words| format!("{words} ")));
         command.env(VARIABLE, given.unwrap_or_default() + &start);
-        let launch = Launch::new(&command)?;
+        let is_confined = plan.is_some();
         let mut children = orphans::hold();
         let begun = Instant::now();
-        let child = spawn(launch, plan, takes_input)?;
-        let leader = Some(child.pid());
+        let child = spawn(command, plan, takes_input)?;
+        let leader = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         children.waits_for(leader);
         let origin = Origin { first: leader, begun };
-        let members = Members { child, leader, origin, start, pipes: Vec::new() };
+        let members = Members { child, leader, origin, start, is_confined, pipes: Vec::new() };
         Ok(Self { members: Some(members), proxy: None })
     }
 
@@ -172,6 +170,8 @@ struct Members {
     origin: Origin,
     /// What marks the processes that left the group.
     start: String,
+    /// All processes of a confined command are in one namespace, and end with the first of it.
+    is_confined: bool,
     /// Held open, since a process that prints into a pipe without a reader is killed.
     pipes: Vec<OwnedFd>,
 }
@@ -195,8 +195,11 @@ impl Members {
     }
 
     async fn kill(mut self) {
-        self.kill_group();
-        if !self.child.is_last() {
+        if self.is_confined {
+            // Where one of the processes around a confined command is killed, the system ends the others.
+            self.signal(Signal::KILL);
+            self.tidy_up().await;
+        } else {
             // Searching for the processes that left takes a moment.
             let _done = spawn_blocking(move || drop(self)).await;
         }
@@ -217,7 +220,7 @@ impl Members {
 impl Drop for Members {
     fn drop(&mut self) {
         self.kill_group();
-        if !self.child.is_last() {
+        if !self.is_confined {
             strays::kill(&self.start, self.origin);
         }
         orphans::forget(self.origin.first);

@@ -13,12 +13,8 @@
 //! How it works inside: `README.md` of this crate.
 
 mod appears;
-mod begin;
-mod child;
-mod clone;
 mod confine;
 mod group;
-mod launch;
 mod left_over;
 mod marks;
 mod mask;
@@ -33,11 +29,9 @@ mod programs;
 mod proxy;
 mod refused;
 mod regular;
-mod signals;
 mod spawn;
 mod strays;
 mod supervisor;
-mod told;
 mod tried;
 mod unread;
 

@@ -157,7 +157,7 @@ pub(crate) fn start(
     takes_input: bool,
 ) -> io::Result<Group> {
     let (plan, receiver) = confinement.map(|confinement| Plan::new(confinement, folder)).transpose()?.unzip();
-    command.current_dir(folder).envs(environment.iter().map(|(name, value)| (name, value)));
+    command.current_dir(folder).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
     let hosts = match confinement.map(|confinement| &confinement.reach) {
         Some(Reach::Hosts(hosts)) => hosts.as_slice(),
         Some(Reach::Nothing | Reach::Everything) | None => &[],

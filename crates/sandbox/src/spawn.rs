@@ -2,75 +2,102 @@
 //!
 //! Linux sends the *parent-death signal* of a process when the thread ends that started it. Threads of a runtime come and
 //! go, so one thread starts all processes, and lasts as long as this process does.
-use crate::{
-    begin::{Beginning, Begun},
-    child::{Child, Streams},
-    confine::Plan,
-    launch::Launch,
-    marks, supervisor,
+use crate::{confine::Plan, marks, supervisor};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setrlimit, setsid,
 };
-use rustix::process::{Pid, getpid};
 use std::{
-    fs::File,
     io,
-    os::fd::OwnedFd,
+    os::unix::process::CommandExt,
     panic::{AssertUnwindSafe, catch_unwind},
+    process::{Command, Stdio},
     sync::{Mutex, mpsc},
     thread,
 };
-use tokio::runtime::Handle;
+use tokio::{process::Child, runtime::Handle};
 
 /// Starts a process in a session of its own: with a process group and without a terminal, so that a program that asks
 /// `/dev/tty` for a password fails at once instead of waiting forever. It is killed when this process ends, for
 /// whatever reason. It is confined as `plan` says. `takes_input`: whether it gets a standard input. Needs a tokio
 /// runtime.
-pub(crate) fn spawn(launch: Launch, plan: Option<Plan>, takes_input: bool) -> io::Result<Child> {
-    Handle::try_current().map_err(io::Error::other)?;
+pub(crate) fn spawn(mut command: Command, plan: Option<Plan>, takes_input: bool) -> io::Result<Child> {
+    let runtime = Handle::try_current().map_err(io::Error::other)?;
     let thread = lasting_thread();
     // Without a thread, the process may outlive this one until `end_left_over` finds it.
-    let (beginning, streams) = prepared(launch, plan, takes_input, thread.is_some().then(getpid))?;
-    let begun = match thread {
-        Some(thread) => begin_in(&thread, beginning)?,
-        None => beginning.begin()?,
+    let first_steps =
+        FirstSteps { number: marks::numbered(), ends_with: thread.is_some().then(getpid), plan };
+    command.stdin(if takes_input { Stdio::piped() } else { Stdio::null() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    before_program(&mut command, move || first_steps.take());
+    let start = move || {
+        let _entered = runtime.enter();
+        tokio::process::Command::from(command).spawn()
     };
-    Child::new(begun, streams)
+    match thread {
+        Some(thread) => start_in(&thread, start),
+        None => start(),
+    }
 }
 
-fn begin_in(thread: &mpsc::Sender<Job>, beginning: Beginning) -> io::Result<Begun> {
-    let (answer, started) = mpsc::channel();
-    let start: Job = Box::new(move || {
-        let begun = beginning.begin();
-        // The reader of its output sees the end only if no other process could still print.
-        drop(beginning);
-        let _nobody_waits = answer.send(begun);
-        // Afterwards, so that no caller waits for it.
-        supervisor::start();
-    });
-    thread.send(start).map_err(|_| no_answer())?;
-    started.recv().map_err(|_| no_answer())?
+#[expect(unsafe_code, reason = "what runs between fork(2) and execve(2) must do system calls only")]
+fn before_program(command: &mut Command, steps: impl FnMut() -> io::Result<()> + Send + Sync + 'static) {
+    // SAFETY: the steps make one system call after the other; they allocate nothing and take no lock.
+    unsafe { command.pre_exec(steps) };
 }
 
-/// Both ends of the process's streams.
-fn prepared(
-    launch: Launch,
-    plan: Option<Plan>,
-    takes_input: bool,
+/// What a process does before its program begins.
+struct FirstSteps {
+    /// What marks the process as ours, see [`crate::marks`].
+    number: Option<Rlimit>,
+    /// The process with which it ends; `None` if its end is not tied to another process.
     ends_with: Option<Pid>,
-) -> io::Result<(Beginning, Streams)> {
-    let (stdin, input): (OwnedFd, Option<OwnedFd>) = match takes_input {
-        true => io::pipe().map(|(stdin, input)| (stdin.into(), Some(input.into())))?,
-        false => (File::open("/dev/null")?.into(), None),
-    };
-    let ((output, stdout), (errors, stderr)) = (io::pipe()?, io::pipe()?);
-    let streams = [stdin, stdout.into(), stderr.into()];
-    let beginning = Beginning { launch, plan, streams, number: marks::numbered(), ends_with };
-    Ok((beginning, Streams { stdin: input, stdout: output.into(), stderr: errors.into() }))
+    /// What the process sees and reaches; `None` if it is not confined.
+    plan: Option<Plan>,
+}
+
+impl FirstSteps {
+    fn take(&self) -> io::Result<()> {
+        setsid()?;
+        if let Some(number) = self.number {
+            // Some systems do not know it.
+            let _it_has_none = setrlimit(Resource::Rttime, number);
+        }
+        if self.ends_with.is_some() {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            // It may have ended already.
+            if getppid() != self.ends_with {
+                return Err(rustix::io::Errno::SRCH.into());
+            }
+        }
+        keep_files();
+        self.plan.as_ref().map_or(Ok(()), Plan::enter)
+    }
+}
+
+/// Keeps descriptors of this process, and of the process that started it, from the program: it gets only the three
+/// standard streams.
+#[expect(unsafe_code, reason = "close_range(2) has no safe form that does no more than mark")]
+fn keep_files() {
+    // SAFETY: marks descriptors to be closed when the program begins; all of this process stay open until then. An older
+    // system does not know it.
+    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
 type Job = Box<dyn FnOnce() + Send>;
 
-fn no_answer() -> io::Error {
-    io::Error::other("the runtime cannot start processes")
+fn start_in(
+    thread: &mpsc::Sender<Job>,
+    start: impl FnOnce() -> io::Result<Child> + Send + 'static,
+) -> io::Result<Child> {
+    let (answer, started) = mpsc::channel();
+    let job: Job = Box::new(move || {
+        let _nobody_waits = answer.send(start());
+        // Afterwards, so that no caller waits for it.
+        supervisor::start();
+    });
+    let no_answer = || io::Error::other("the runtime cannot start processes");
+    thread.send(job).map_err(|_| no_answer())?;
+    started.recv().map_err(|_| no_answer())?
 }
 
 /// The thread that starts processes, made on first use. A fork of this process does not have it.

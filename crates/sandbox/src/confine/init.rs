@@ -1,124 +1,151 @@
-//! [`run`]: the two processes between this one and a confined command.
+//! [`fork_command`]: the two processes that stand between this program and a confined command.
 //!
-//! A process cannot put itself into a new namespace of processes, only its children: so the one that we start waits for
-//! the first of the namespace, its *init*. Whatever that one leaves behind ends with it. It is not the command itself: an
-//! init gets no signal that it does not ask for, and has to wait for orphans.
+//! A process cannot put itself into a new namespace of processes, only its children. So the process that was started,
+//! the *waiter*, forks the first process of the namespace, its *init*, and that one forks the command. Init is not the
+//! command itself: an init gets no signal that it does not ask for, and has to wait for orphans. What the command left
+//! ends with init.
 //!
-//! They all have the memory of the first one, until the command has its program: init sleeps until then, and the first one
-//! only waits. None of our handlers runs in them.
-use super::{Plan, step::done};
-use crate::{
-    clone::{AS_VFORK, STACK_SIZE, Stack, Teller, start},
-    launch::Launch,
-    told::NO_STATUS,
-};
+//! The waiter ends as the command did, so the process that started it waits for it as for the command.
+use super::step::done;
 use rustix::{
-    io::Errno,
-    process::{Pid, WaitOptions, wait, waitpid},
+    io::{Errno, read, retry_on_intr, write},
+    process::{DumpableBehavior, Pid, WaitOptions, set_dumpable_behavior, wait, waitpid},
     thread::{Timespec, nanosleep},
 };
 use std::{
-    convert::Infallible,
-    ffi::{c_int, c_uint, c_void},
-    io,
-    sync::atomic::{AtomicI32, Ordering::Relaxed},
+    ffi::{c_int, c_uint},
+    io::{self, PipeReader, PipeWriter},
+    mem::MaybeUninit,
+    os::{fd::AsFd, unix::process::ExitStatusExt},
+    process::ExitStatus,
+    ptr,
 };
 
-/// How many moments the processes that a command left may go on after its end.
-const MAX_LAST_MOMENTS: u32 = 100;
-const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+/// How often init looks for processes that the command left, and may go on for a moment after its end.
+const MAX_LAST_POLLS: u32 = 100;
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
-/// What the three processes have in common.
-struct Common<'a> {
-    plan: &'a Plan,
-    launch: &'a Launch,
-    teller: Teller,
-    /// How the command ended. No process exits with the same signal: the others that share its memory would die, too,
-    /// if it dumps core.
-    ended: &'a AtomicI32,
-}
-
-/// Starts init, and with it the command; waits for both, and records how the command ended. Returns only if it could
-/// not start.
-pub(super) fn run(plan: &Plan, launch: &Launch, teller: Teller, ended: &AtomicI32) -> io::Result<Infallible> {
-    let common = Common { plan, launch, teller, ended };
-    // It is used until init has ended, and in it lies that of the command.
-    let mut stack = Stack::<{ 2 * STACK_SIZE }>::uninit();
-    let init = start(libc::CLONE_VM, &mut stack, init, &common)?;
-    close_files();
-    let init = wait_for(init);
-    // It was killed before it could report anything.
-    let _said_already = ended.compare_exchange(NO_STATUS, init, Relaxed, Relaxed);
-    end()
-}
-
-#[expect(unsafe_code, reason = "the start of a process has the form that clone(2) wants")]
-extern "C" fn init(common: *mut c_void) -> c_int {
-    // SAFETY: `run` gives it, and waits until this process has ended.
-    let common = unsafe { &*common.cast::<Common<'_>>() };
-    let mut stack = Stack::<STACK_SIZE>::uninit();
-    let begun = die_with_parent().and_then(|()| start(AS_VFORK, &mut stack, command, common));
-    match begun {
-        Ok(command) => {
-            close_files();
-            last_of(command, common.ended);
-            end()
-        }
-        Err(error) => common.teller.end(Err(error)),
+/// Returns in the process of the command, in the new namespace of processes, with all signals blocked. This process,
+/// and init, do not return unless something fails. Allocates nothing.
+pub(super) fn fork_command() -> io::Result<()> {
+    // Both have a copy of this program's memory, which may hold keys, and would dump it with the signal of the command.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    block_signals(libc::sigfillset);
+    let (status, report) = io::pipe()?;
+    if let Some(init) = fork()? {
+        end_as_command(init, &status);
     }
+    end_with_parent()?;
+    if let Some(command) = fork()? {
+        be_init(command, &report);
+    }
+    end_with_parent()
 }
 
-#[expect(unsafe_code, reason = "as above")]
-extern "C" fn command(common: *mut c_void) -> c_int {
-    // SAFETY: `init` gives it, and sleeps until this process has its program or has ended.
-    let Common { plan, launch, teller, .. } = unsafe { &*common.cast::<Common<'_>>() };
-    let confined = die_with_parent().and_then(|()| plan.confine());
-    teller.end(confined.and_then(|()| launch.run_program()))
+/// Lets all signals through to the program that begins next.
+pub(super) fn unblock_signals() {
+    block_signals(libc::sigemptyset);
 }
 
-#[expect(unsafe_code, reason = "prctl(2) has no safe form for this that we have")]
-fn die_with_parent() -> io::Result<()> {
-    // SAFETY: takes a number and nothing else.
-    done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }.into())
+/// The waiter: waits for init, and ends as the command did.
+fn end_as_command(init: Pid, status: &PipeReader) -> ! {
+    keep_only(status);
+    let mut number = [0; size_of::<c_int>()];
+    let reported = retry_on_intr(|| read(rustix::stdio::stdin(), &mut number));
+    let ended = wait_for(init);
+    // Init was killed before it could report anything.
+    let ended = if reported == Ok(number.len()) { c_int::from_ne_bytes(number) } else { ended };
+    end_as(ExitStatus::from_raw(ended))
 }
 
-/// Closes all descriptors, so that no other process waits for a pipe that only these processes hold.
-#[expect(unsafe_code, reason = "close_range(2) on descriptors of our own")]
-fn close_files() {
-    // SAFETY: nothing in this process uses a descriptor any more.
-    unsafe { libc::syscall(libc::SYS_close_range, 0, c_uint::MAX, 0) };
-}
-
-/// Waits for `child` and returns its status.
-fn wait_for(child: Pid) -> c_int {
+/// Init: waits for all processes of the namespace, and reports how `command` ended.
+fn be_init(command: Pid, report: &PipeWriter) -> ! {
+    keep_only(report);
     loop {
-        if let Ok(Some((_, status))) = waitpid(Some(child), WaitOptions::empty()) {
-            return status.as_raw();
+        match wait(WaitOptions::empty()) {
+            Ok(Some((child, status))) if child == command => {
+                let _the_waiter_was_killed = write(rustix::stdio::stdin(), &status.as_raw().to_ne_bytes());
+                break;
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => break,
         }
     }
-}
-
-/// Waits for all processes, and records how `command` ended. Uses calls that set no `errno`, which these processes
-/// share with one of our threads.
-fn last_of(command: Pid, ended: &AtomicI32) {
-    loop {
-        if let Ok(Some((child, status))) = wait(WaitOptions::empty())
-            && child == command
-        {
-            break ended.store(status.as_raw(), Relaxed);
-        }
-    }
-    for _ in 0..MAX_LAST_MOMENTS {
+    for _ in 0..MAX_LAST_POLLS {
         match wait(WaitOptions::NOHANG) {
-            Ok(None) => drop(nanosleep(&MOMENT)),
+            Ok(None) => drop(nanosleep(&POLL_INTERVAL)),
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Err(_) => break,
         }
     }
+    exit(0)
 }
 
-#[expect(unsafe_code, reason = "_exit(2) in a process without memory of its own")]
-fn end() -> ! {
-    // SAFETY: runs nothing of the program that this process was made from.
-    unsafe { libc::_exit(0) }
+/// `None` in the new process.
+#[expect(unsafe_code, reason = "fork(2) has no safe form")]
+fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: this process has one thread, and the new one calls nothing that takes a lock.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Pid::from_raw(pid)),
+    }
+}
+
+#[expect(unsafe_code, reason = "prctl(2) has no safe form for this that we have")]
+fn end_with_parent() -> io::Result<()> {
+    // SAFETY: takes a number and nothing else.
+    done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }.into())
+}
+
+/// Closes all descriptors but `pipe`, which becomes standard input: no reader waits for a pipe that only this process
+/// still holds.
+#[expect(unsafe_code, reason = "close_range(2) on descriptors of our own")]
+fn keep_only(pipe: impl AsFd) {
+    let _it_is_open = rustix::stdio::dup2_stdin(pipe);
+    // SAFETY: this process uses none of them any more, and drops no owner of one.
+    unsafe { libc::syscall(libc::SYS_close_range, 1, c_uint::MAX, 0) };
+}
+
+/// Waits for `child` and returns its status.
+fn wait_for(child: Pid) -> c_int {
+    match retry_on_intr(|| waitpid(Some(child), WaitOptions::empty())) {
+        Ok(Some((_, status))) => status.as_raw(),
+        Ok(None) | Err(_) => libc::SIGKILL,
+    }
+}
+
+/// `sigfillset` or `sigemptyset`.
+type Fill = unsafe extern "C" fn(*mut libc::sigset_t) -> c_int;
+
+#[expect(unsafe_code, reason = "sigfillset(3) and pthread_sigmask(3) have no safe form")]
+fn block_signals(fill: Fill) {
+    let mut signals = MaybeUninit::uninit();
+    // SAFETY: `fill` writes the whole set, which outlives the calls.
+    unsafe {
+        fill(signals.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, signals.as_ptr(), ptr::null_mut());
+    }
+}
+
+/// Ends this process with the same exit code or signal.
+#[expect(unsafe_code, reason = "kill(2) on this process, with a signal that has no name")]
+fn end_as(status: ExitStatus) -> ! {
+    if let Some(signal) = status.signal() {
+        // SAFETY: numbers. Our handler for it, which is a copy, does not run.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            unblock_signals();
+            libc::kill(libc::getpid(), signal);
+        }
+    }
+    exit(status.code().unwrap_or(1))
+}
+
+#[expect(
+    unsafe_code,
+    reason = "_exit(2) in a process that shall not run the guards of the program it was forked from"
+)]
+pub(crate) fn exit(code: c_int) -> ! {
+    // SAFETY: takes a number.
+    unsafe { libc::_exit(code) }
 }
