@@ -13,7 +13,7 @@ use haft_core::{
     Access, Answer, Bulk, Change, Confinement, Effect, Execution, Host, How, Network, Reach, Readable,
     ToolCall, ToolError, Verdict,
 };
-use haft_sandbox::Programs;
+use haft_process::Programs;
 use std::sync::Arc;
 
 /// What the policy says of a call before it runs.

@@ -114,10 +114,13 @@ pub use haft_mcp as mcp;
 /// What front-ends share: one fold of events into what a person sees.
 #[cfg(feature = "present")]
 pub use haft_present as present;
+/// Processes that end when they should.
+#[cfg(feature = "process")]
+pub use haft_process as process;
 /// Models behind wires, commands and scripts.
 #[cfg(feature = "http")]
 pub use haft_providers as providers;
-/// Processes that end when they should.
+/// Confines processes to what they may see, change and reach.
 #[cfg(feature = "sandbox")]
 pub use haft_sandbox as sandbox;
 /// Sessions and jobs over HTTP.

@@ -1,7 +1,7 @@
 //! What confinement costs: a command with and without, in milliseconds.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 use haft_core::{Confinement, Found, Outside, Overlay, Reach};
-use haft_sandbox::Shell;
+use haft_process::Shell;
 use std::{env, error::Error, fs, sync::Arc, time::Instant};
 
 #[tokio::main(flavor = "current_thread")]

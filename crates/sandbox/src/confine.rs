@@ -18,7 +18,8 @@ mod table;
 use haft_core::{Confinement, ProcessLimits, Reach};
 pub use hidden::hidden_places;
 pub(crate) use init::exit;
-pub(crate) use listener::{ADDRESS, Receiver};
+pub(crate) use listener::ADDRESS;
+pub use listener::Receiver;
 pub use mounts::limits_processes;
 use mounts::steps;
 use rights::Identity;
@@ -29,7 +30,7 @@ use step::{MAX_SLOTS, Slots, Step};
 pub use table::has_mounts_below;
 
 /// What a new process has to do to be confined.
-pub(crate) struct Plan {
+pub struct Plan {
     namespaces: libc::c_int,
     /// Which user the process is in a user namespace of its own; `None` for root.
     identity: Option<Identity>,
@@ -44,7 +45,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Also returns the end that receives the proxy's listening socket, if the process may reach hosts.
-    pub(crate) fn new(confinement: &Confinement, folder: &Path) -> io::Result<(Self, Option<Receiver>)> {
+    pub fn new(confinement: &Confinement, folder: &Path) -> io::Result<(Self, Option<Receiver>)> {
         let is_root = is_root_of_machine();
         let own = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
         let network = if confinement.reach == Reach::Everything { 0 } else { libc::CLONE_NEWNET };
@@ -65,7 +66,7 @@ impl Plan {
 
     /// Confines the process that was just forked from this one, before its program begins: returns in a process below
     /// it, which is the command. Allocates nothing.
-    pub(crate) fn enter(&self) -> io::Result<()> {
+    pub fn enter(&self) -> io::Result<()> {
         step::done(rights::unshare(self.namespaces))?;
         if let Some(identity) = &self.identity {
             identity.take()?;

@@ -6,7 +6,7 @@ mod request;
 
 use client::pass_on;
 use dial::dial;
-use haft_core::Host;
+use haft_core::{Confinement, Host, Reach};
 use request::{Asked, Refusal};
 use std::{
     convert::Infallible,
@@ -22,7 +22,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::confine::ADDRESS;
+use crate::confine::{ADDRESS, Receiver};
 
 /// Maximum connections at a time; others wait.
 const MAX_CONNECTIONS: usize = 64;
@@ -53,7 +53,7 @@ pub struct Unreached {
 
 /// The hosts that were not reached. Clones share one list.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<Unreached>>>);
+pub struct Log(Arc<Mutex<Vec<Unreached>>>);
 
 impl Log {
     fn add(&self, host: &Host, why: Option<String>) {
@@ -64,14 +64,15 @@ impl Log {
         }
     }
 
-    pub(crate) fn take(&self) -> Vec<Unreached> {
+    /// Returns them, and begins anew.
+    pub fn take(&self) -> Vec<Unreached> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// A proxy for one command.
 #[derive(Debug)]
-pub(crate) struct Proxy {
+pub struct Proxy {
     listener: Listener,
     rules: Rules,
 }
@@ -86,18 +87,21 @@ struct Rules {
 }
 
 impl Proxy {
-    pub(crate) fn new(listener: Listener, hosts: &[Host], private: bool) -> io::Result<Self> {
+    /// For a command whose program has begun: its process has sent the socket on which the proxy listens.
+    pub fn new(receiver: Receiver, confinement: &Confinement) -> io::Result<Self> {
+        let listener = receiver.listener()?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, rules: Rules { hosts: hosts.into(), private, log: Log::default() } })
+        let (hosts, private) = (hosts(confinement).into(), confinement.private_hosts);
+        Ok(Self { listener, rules: Rules { hosts, private, log: Log::default() } })
     }
 
     /// The hosts that were not reached, updated as it happens.
-    pub(crate) fn log(&self) -> Log {
+    pub fn log(&self) -> Log {
         self.rules.log.clone()
     }
 
     /// Serves until it is dropped, which ends all its connections.
-    pub(crate) async fn serve(self) -> io::Result<Infallible> {
+    pub async fn serve(self) -> io::Result<Infallible> {
         let listener = TcpListener::from_std(self.listener)?;
         let mut open = JoinSet::new();
         loop {
@@ -256,11 +260,25 @@ const PROXY_VARIABLES: [&str; 10] = [
 /// The command's own loopback.
 const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// The environment variables for a command that may reach `hosts`.
-pub(crate) fn environment(hosts: &[Host]) -> Vec<(&'static str, String)> {
+/// The environment variables that a confined command needs in addition to its own.
+pub fn environment(confinement: &Confinement) -> Vec<(&'static str, String)> {
+    // Its workspace is a mount, and the repository may lie above.
+    let git = ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1".to_owned());
+    let hosts = hosts(confinement);
+    if hosts.is_empty() {
+        return vec![git];
+    }
     let is_listed = |own: &&str| hosts.iter().any(|host| host.name() == **own);
     let direct: Vec<&str> = LOOPBACK_HOSTS.into_iter().filter(|own| !is_listed(own)).collect();
     let direct = ["NO_PROXY", "no_proxy", "npm_config_noproxy"].map(|name| (name, direct.join(",")));
     let proxy = PROXY_VARIABLES.map(|name| (name, format!("http://{ADDRESS}")));
-    proxy.into_iter().chain(direct).chain([("NODE_USE_ENV_PROXY", "1".to_owned())]).collect()
+    [git].into_iter().chain(proxy).chain(direct).chain([("NODE_USE_ENV_PROXY", "1".to_owned())]).collect()
+}
+
+/// The hosts that a command reaches through its proxy.
+fn hosts(confinement: &Confinement) -> &[Host] {
+    match &confinement.reach {
+        Reach::Hosts(hosts) => hosts,
+        Reach::Nothing | Reach::Everything => &[],
+    }
 }

@@ -8,7 +8,7 @@ use futures::StreamExt;
 use haft_core::{Asking, Command, Event, JobStatus, Outcome, SessionId, Standing};
 use haft_engine::{Session, Turns, run_job};
 use haft_fleet::{Slot, Slots};
-use haft_sandbox::appears;
+use haft_process::appears;
 use std::{
     collections::{HashMap, VecDeque},
     path::Path,

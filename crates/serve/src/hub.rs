@@ -16,7 +16,7 @@ use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
 use haft_core::{Event, Order, Seq, SessionId, SessionOpened};
 use haft_engine::{Home, Session};
-use haft_sandbox::give_memory_back;
+use haft_process::give_memory_back;
 use held::{Held, Opened};
 use now::Now;
 pub(crate) use now::State;

@@ -4,7 +4,7 @@ use crate::{
     sync::sync_system,
 };
 use haft_core::{FileKind, FileState, Hash};
-use haft_sandbox::own_folder;
+use haft_process::own_folder;
 use std::{
     fs::{self, File},
     io::{self, Read},

@@ -1,6 +1,6 @@
 //! One process of a person at a time puts files of a workspace in place.
 use haft_core::Hash;
-use haft_sandbox::own_folder;
+use haft_process::own_folder;
 use std::{
     fs::{File, TryLockError},
     io,

@@ -13,7 +13,8 @@ use crate::{blobs::Blobs, sparse::Stop};
 use difference::Moves;
 use folder::Views;
 use haft_core::{Bulk, Change, Confinement, Effect, Found, How, Outside, ProcessLimits, Reach, View};
-use haft_sandbox::{has_mounts_below, hidden_places, own_folder, try_confinement};
+use haft_process::own_folder;
+use haft_sandbox::{has_mounts_below, hidden_places, try_confinement};
 use layer::Layer;
 use std::{
     collections::HashMap,

@@ -32,7 +32,7 @@ pub fn append(path: &Path, text: &str) -> io::Result<()> {
     if text.len() > MAX_ENTRY_LENGTH {
         return Ok(());
     }
-    path.parent().map_or(Ok(()), haft_sandbox::own_folder)?;
+    path.parent().map_or(Ok(()), haft_process::own_folder)?;
     let mut file = File::options().append(true).create(true).mode(0o600).open(path)?;
     file.write_all(format!("{}\n", serde_json::Value::from(text)).as_bytes())
 }

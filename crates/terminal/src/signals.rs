@@ -1,5 +1,5 @@
 //! [`Interrupts`]: SIGINT, SIGTERM, and SIGHUP when the terminal goes away.
-use haft_sandbox::appears;
+use haft_process::appears;
 use std::{
     future::Future,
     io::{self, IsTerminal},

@@ -4,7 +4,7 @@ use haft_core::{
     Aliases, Effect, Example, How, JobId, JobOutput, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
     Work,
 };
-use haft_sandbox::{Finished, ProcessError, Shell};
+use haft_process::{Finished, ProcessError, Shell};
 use need::Need;
 use report::Report;
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! [`Place`]: a file of a call, opened so that nothing can hang, and the messages for what fails.
 use haft_core::{Readable, ToolContext, ToolError, ToolErrorKind};
-use haft_sandbox::{open_regular, read_regular};
+use haft_process::{open_regular, read_regular};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read, Write},

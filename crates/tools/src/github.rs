@@ -4,7 +4,7 @@
 //! Source: docs.github.com/en/rest/pulls, version 2022-11-28.
 use crate::settings::PublishSettings;
 use haft_core::{ToolContext, ToolError, ToolErrorKind};
-use haft_sandbox::{Exit, Program};
+use haft_process::{Exit, Program};
 use serde_json::{Value, json};
 use std::time::Duration;
 

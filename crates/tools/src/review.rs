@@ -2,7 +2,7 @@
 //! lines.
 use crate::{github, settings::PublishSettings};
 use haft_core::{Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
-use haft_sandbox::read_regular;
+use haft_process::read_regular;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

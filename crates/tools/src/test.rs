@@ -1,7 +1,7 @@
 //! [`Test`] (`test`): runs a project's tests and says which failed, where and why.
 use crate::examples::examples_for;
 use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
-use haft_sandbox::{Exit, Finished, Program};
+use haft_process::{Exit, Finished, Program};
 use report::Report;
 use runner::{Command, Framework};
 use schemars::JsonSchema;

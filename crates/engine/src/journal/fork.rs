@@ -5,7 +5,7 @@ use super::{
 };
 use crate::setup::Home;
 use haft_core::{Entry, Fact, Forked, Hash, Seq, SessionId, SessionOpened, changed, event, fork, line};
-use haft_sandbox::own_folder;
+use haft_process::own_folder;
 use std::{
     collections::BTreeSet,
     fs::{self, File},

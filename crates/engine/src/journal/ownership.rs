@@ -4,7 +4,7 @@
 //! only if that process was killed, or ended while commands still tidied up.
 use crate::setup::Home;
 use haft_core::{Access, SessionId};
-use haft_sandbox::{Owner, VARIABLE, end_left_over, is_tidy, write_own_file};
+use haft_process::{Owner, VARIABLE, end_left_over, is_tidy, write_own_file};
 use std::{
     fs,
     path::{Path, PathBuf},

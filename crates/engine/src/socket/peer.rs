@@ -3,7 +3,7 @@
 //!
 //! Linux tells the process that connected (`SO_PEERCRED`, unix(7)), its parents, its terminal and the environment that it
 //! began with (proc(5)). A command may leave its parents behind with a second fork, its session with `setsid`, and clean
-//! its environment. It stays below the process that takes its orphans: see `haft_sandbox::adopt_orphans`.
+//! its environment. It stays below the process that takes its orphans: see `haft_process::adopt_orphans`.
 use std::{
     fs,
     os::unix::fs::MetadataExt,
@@ -15,7 +15,7 @@ use tokio::net::UnixStream;
 /// A longer chain of parents is not followed.
 const MAX_CHAIN_LENGTH: usize = 4_096;
 
-/// What each process below a command carries that has not cleaned its environment (`haft_sandbox`).
+/// What each process below a command carries that has not cleaned its environment (`haft_process`).
 const CALL_VARIABLE: &[u8] = b"HAFT_CALL=";
 
 /// The process that connected.

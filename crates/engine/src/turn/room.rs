@@ -8,7 +8,7 @@ use haft_core::{
     Evicted, Fact, Message, ToolResult, Window, tokens,
     window::{self, Cut, Room},
 };
-use haft_sandbox::{own_folder, write_own_file};
+use haft_process::{own_folder, write_own_file};
 use std::{
     io,
     path::{Path, PathBuf},

@@ -14,7 +14,7 @@ use haft::{
     engine::Home,
     kernel::Mode,
     mcp::client::{McpServer, Transport},
-    sandbox::is_read,
+    process::is_read,
     terminal::{Exit, signals::Interrupts},
 };
 use std::sync::Arc;

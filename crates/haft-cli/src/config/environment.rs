@@ -2,8 +2,8 @@
 use super::Config;
 use haft::{
     kernel::{Access, AccessRules},
+    process::VARIABLE,
     providers::vendors,
-    sandbox::VARIABLE,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use super::{
     settings::{McpServer, Transport},
     words,
 };
-use haft_sandbox::{Process, ProcessError, Program};
+use haft_process::{Process, ProcessError, Program};
 use reqwest::{
     Url,
     header::{HeaderName, HeaderValue},

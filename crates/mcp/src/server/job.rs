@@ -8,7 +8,7 @@ use super::{
 use futures::future::BoxFuture;
 use haft_core::{Command, Conclusion, JobStatus, Order, Outcome};
 use haft_engine::{Agent, Engine, Session, Turns, run_job};
-use haft_sandbox::appears;
+use haft_process::appears;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::{Value, json};
 use std::{

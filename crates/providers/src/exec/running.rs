@@ -1,7 +1,7 @@
 //! One run of the command: the prompt in, bytes out, and an end for all that it started.
 use super::{Clean, Exec};
 use haft_core::{ProviderError, clip::Clip, clip::Keep};
-use haft_sandbox::{Piped, Process, ProcessError, Program};
+use haft_process::{Piped, Process, ProcessError, Program};
 use std::{
     io::{self, ErrorKind},
     os::unix::process::ExitStatusExt,

@@ -29,7 +29,7 @@ pub(super) struct Sender(OwnedFd);
 
 /// The end that this process holds.
 #[derive(Debug)]
-pub(crate) struct Receiver(OwnedFd);
+pub struct Receiver(OwnedFd);
 
 pub(super) fn pair() -> io::Result<(Sender, Receiver)> {
     let (one, other) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;

@@ -1,7 +1,8 @@
 //! What a confined command sees, changes and reaches.
 #![cfg(target_os = "linux")]
 use haft_core::{Confinement, Found, Outside, Overlay, Reach};
-use haft_sandbox::{Exit, Shell, scopes_sockets, try_confinement};
+use haft_process::{Exit, Shell};
+use haft_sandbox::{scopes_sockets, try_confinement};
 use std::{
     env, fs,
     net::TcpListener,

@@ -8,7 +8,7 @@ use crate::{
 use haft_core::SessionId;
 use haft_engine::new_session_id;
 use haft_fleet::RequestAnswer;
-use haft_sandbox::own_folder;
+use haft_process::own_folder;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, TryLockError},

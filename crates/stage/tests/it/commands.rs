@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 use crate::kit::Place;
 use haft_core::{Change, Effect, How, Stage, View};
-use haft_sandbox::{Exit, Shell};
+use haft_process::{Exit, Shell};
 use haft_stage::{CommandAccess, Declared};
 use std::{
     collections::BTreeMap,

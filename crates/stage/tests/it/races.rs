@@ -1,7 +1,7 @@
 //! What others do to folders and files while changes are settled.
 use crate::kit::Place;
 use haft_core::{Effect, Stage, View};
-use haft_sandbox::Shell;
+use haft_process::Shell;
 use haft_stage::{CommandAccess, Declared};
 use std::{
     collections::BTreeMap,

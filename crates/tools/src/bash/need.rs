@@ -1,7 +1,7 @@
 //! [`Need`]: what a command asks for that a confined one does not have, and how a command that failed without it is
 //! told to ask.
 use haft_core::{Effect, Execution, Host, Network};
-use haft_sandbox::Unreached;
+use haft_process::Unreached;
 use serde::Deserialize;
 use std::path::Path;
 

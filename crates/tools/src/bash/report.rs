@@ -2,7 +2,7 @@
 use super::{Limit, need::Ended, screen::as_lines};
 use crate::BashSettings;
 use haft_core::{CommandRun, ToolContext, ToolError, ToolErrorKind, ToolOutput};
-use haft_sandbox::{Captured, Exit, Finished, Unreached, new_file};
+use haft_process::{Captured, Exit, Finished, Unreached, new_file};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::{

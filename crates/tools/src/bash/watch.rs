@@ -1,6 +1,6 @@
 //! [`Watch`] and [`Running`]: a running command, and where its output goes.
 use haft_core::{JobOutput, ToolContext};
-use haft_sandbox::{Finished, ProcessError, Shell};
+use haft_process::{Finished, ProcessError, Shell};
 use std::{
     future::Future,
     pin::Pin,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::files::text_of;
 use haft_core::{Access, Confinement, Readable, ToolContext, ToolError, ToolErrorKind};
-use haft_sandbox::{Exit, Finished, Program};
+use haft_process::{Exit, Finished, Program};
 use std::{
     ffi::OsString,
     fs,

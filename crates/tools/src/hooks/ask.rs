@@ -4,7 +4,7 @@ use super::{
     settings::{Hook, HookTarget},
 };
 use haft_core::clip;
-use haft_sandbox::{Exit, Finished, ProcessError, Program};
+use haft_process::{Exit, Finished, ProcessError, Program};
 use reqwest::header::HeaderMap;
 use serde::Deserialize;
 use std::{path::Path, sync::Arc, time::Duration};

@@ -9,7 +9,7 @@ use crate::{
 };
 use grep_matcher::Matcher;
 use haft_core::{ToolContext, ToolError, ToolOutput};
-use haft_sandbox::open_regular;
+use haft_process::open_regular;
 use serde_json::json;
 use std::{
     fs::OpenOptions,

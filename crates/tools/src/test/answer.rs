@@ -4,7 +4,7 @@ use super::{
     runner::{Command, Framework},
 };
 use haft_core::{Clip, Keep, TestFailure, TestRun, ToolOutput};
-use haft_sandbox::{Exit, Finished};
+use haft_process::{Exit, Finished};
 use serde::Serialize;
 use serde_json::json;
 
@@ -107,7 +107,7 @@ fn end(exit: Exit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_sandbox::Captured;
+    use haft_process::Captured;
 
     fn check(report: Option<Report>, exit: Exit) -> (String, bool) {
         let (program, arguments, folder) = ("cargo".into(), vec!["test".into()], "/".into());

@@ -3,7 +3,7 @@ use crate::{failure::Failure, untrusted_file};
 use croner::Cron;
 use haft::{
     engine::Home,
-    sandbox::{own_folder, write_own_file},
+    process::{own_folder, write_own_file},
 };
 use jiff::{SignedDuration, Span, Timestamp, Zoned};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,8 @@
 //!
 //! Linux sends the *parent-death signal* of a process when the thread ends that started it. Threads of a runtime come and
 //! go, so one thread starts all processes, and lasts as long as this process does.
-use crate::{confine::Plan, marks, supervisor};
+use crate::{process_tags, supervisor};
+use haft_sandbox::Plan;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setrlimit, setsid,
 };
@@ -25,7 +26,7 @@ pub(crate) fn spawn(mut command: Command, plan: Option<Plan>, takes_input: bool)
     let thread = lasting_thread();
     // Without a thread, the process may outlive this one until `end_left_over` finds it.
     let first_steps =
-        FirstSteps { number: marks::numbered(), ends_with: thread.is_some().then(getpid), plan };
+        FirstSteps { number: process_tags::numbered(), ends_with: thread.is_some().then(getpid), plan };
     command.stdin(if takes_input { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     before_program(&mut command, move || first_steps.take());
@@ -47,7 +48,7 @@ fn before_program(command: &mut Command, steps: impl FnMut() -> io::Result<()> +
 
 /// What a process does before its program begins.
 struct FirstSteps {
-    /// What marks the process as ours, see [`crate::marks`].
+    /// What marks the process as ours, see [`crate::process_tags`].
     number: Option<Rlimit>,
     /// The process with which it ends; `None` if its end is not tied to another process.
     ends_with: Option<Pid>,

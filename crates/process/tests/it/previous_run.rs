@@ -1,6 +1,6 @@
 //! What becomes of processes whose parent is gone.
 #![cfg(target_os = "linux")]
-use haft_sandbox::{Owner, Program, Shell, VARIABLE, end_left_over};
+use haft_process::{Owner, Program, Shell, VARIABLE, end_left_over};
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -62,7 +62,7 @@ fn is_host() -> bool {
 fn host(test: &str, folder: &Path) -> (Child, Vec<u32>) {
     let mut command = Command::new(env::current_exe().unwrap());
     command
-        .args([&format!("left_over::{test}"), "--exact", "--nocapture"])
+        .args([&format!("previous_run::{test}"), "--exact", "--nocapture"])
         .env(HOST, folder)
         .stdout(Stdio::null());
     let host = command.spawn().unwrap();
@@ -169,6 +169,6 @@ fn a_program_outlives_the_thread_that_started_it() {
     assert_eq!(started.process.ended().unwrap(), None);
     runtime.block_on(async {
         drop(started);
-        haft_sandbox::tidied_up().await;
+        haft_process::tidied_up().await;
     });
 }

@@ -1,12 +1,11 @@
 //! [`Group`]: a command and all its children, which end together.
 use crate::{
-    confine::Plan,
-    marks::{VARIABLE, new_start},
+    escaped::{self, Origin},
     orphans,
-    proxy::Proxy,
+    process_tags::{VARIABLE, new_start},
     spawn::spawn,
-    strays::{self, Origin},
 };
+use haft_sandbox::{Plan, Proxy};
 use rustix::{
     io::Errno,
     process::{Pid, Signal, kill_process_group, test_kill_process_group},
@@ -221,7 +220,7 @@ impl Drop for Members {
     fn drop(&mut self) {
         self.kill_group();
         if !self.is_confined {
-            strays::kill(&self.start, self.origin);
+            escaped::kill(&self.start, self.origin);
         }
         orphans::forget(self.origin.first);
         orphans::reap();

@@ -2,7 +2,7 @@
 use crate::{
     group::Group,
     output::Output,
-    process::{Finished, ProcessError, follow, start},
+    shell::{Finished, ProcessError, follow, start},
 };
 use haft_core::Confinement;
 use std::{

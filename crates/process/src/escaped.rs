@@ -1,5 +1,5 @@
 //! [`kill`]: kills processes that left the group they were started in (daemons, `setsid`), found by their marks.
-use crate::marks::words;
+use crate::process_tags::words;
 use rustix::{
     io::Errno,
     process::{Pid, Signal, kill_process},

@@ -1,12 +1,11 @@
 //! [`Shell`]: runs a command line, from its start to its certain end.
 use crate::{
-    confine::Plan,
     group::Group,
     orphans,
     output::{Captured, Output, Source},
-    proxy::{Proxy, Unreached, environment as proxied},
 };
-use haft_core::{Confinement, Reach};
+use haft_core::Confinement;
+use haft_sandbox::{Plan, Proxy, Unreached, environment as confined_environment};
 use std::{
     future::Future,
     io,
@@ -158,21 +157,10 @@ pub(crate) fn start(
 ) -> io::Result<Group> {
     let (plan, receiver) = confinement.map(|confinement| Plan::new(confinement, folder)).transpose()?.unzip();
     command.current_dir(folder).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
-    let hosts = match confinement.map(|confinement| &confinement.reach) {
-        Some(Reach::Hosts(hosts)) => hosts.as_slice(),
-        Some(Reach::Nothing | Reach::Everything) | None => &[],
-    };
-    if confinement.is_some() {
-        // Its workspace is a mount, and the repository may lie above.
-        command.env("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
-    }
-    let private = confinement.is_some_and(|confinement| confinement.private_hosts);
-    if !hosts.is_empty() {
-        command.envs(proxied(hosts));
-    }
+    command.envs(confinement.map(confined_environment).unwrap_or_default());
     let group = Group::start(command, plan, takes_input)?;
-    match receiver.flatten() {
-        Some(receiver) => Ok(group.with_proxy(Proxy::new(receiver.listener()?, hosts, private)?)),
+    match receiver.flatten().zip(confinement) {
+        Some((receiver, confinement)) => Ok(group.with_proxy(Proxy::new(receiver, confinement)?)),
         None => Ok(group),
     }
 }

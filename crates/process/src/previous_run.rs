@@ -1,7 +1,7 @@
 //! [`end_left_over`]: ends what a process left running that was killed, or had no time to end it.
 use crate::{
-    marks::{has_number, instance, is_of, words},
-    strays::{Process, has_ended, kill_all, stat},
+    escaped::{Process, has_ended, kill_all, stat},
+    process_tags::{has_number, instance, is_of, words},
 };
 use std::{
     fs,

@@ -1,9 +1,9 @@
 //! [`supervise`]: a process beside this one that outlives it, and then ends what it left running: the parent-death
 //! signal reaches only the processes that this one started itself, not those below.
 use crate::{
-    left_over::has_left,
-    marks::{VARIABLE, instance, is_of, words},
-    strays::{Process, kill_all},
+    escaped::{Process, kill_all},
+    previous_run::has_left,
+    process_tags::{VARIABLE, instance, is_of, words},
 };
 use std::{
     ffi::OsString,

@@ -1,5 +1,5 @@
 //! Programs with arguments that a shell would read differently.
-use haft_sandbox::{Exit, Finished, Piped, Program};
+use haft_process::{Exit, Finished, Piped, Program};
 use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -1,5 +1,5 @@
 //! Commands that behave, and commands that do not.
-use haft_sandbox::{Exit, Finished, ProcessError, Shell};
+use haft_process::{Exit, Finished, ProcessError, Shell};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,

@@ -1,7 +1,7 @@
 //! A process that leaves its parents comes to this process. A file of its own: it is a decision for the whole process.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "this is a test")]
-use haft_sandbox::{Exit, Shell, adopt_orphans};
+use haft_process::{Exit, Shell, adopt_orphans};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{fs, path::Path, sync::Arc};
 

@@ -1,0 +1,50 @@
+//! [`Shell`] and [`Program`]: the one way to start a process.
+//!
+//! [`Shell`] runs one command line and returns a [`Finished`], whatever the command does: it may never end, ignore
+//! signals, print without end, ask the terminal, or leave children behind. [`Program`] does the same for one program
+//! with its arguments, and [`Program::start_piped`] starts one that the caller exchanges messages with. A command with
+//! a [`haft_core::Confinement`] sees and reaches only what that says: `haft-sandbox` confines it.
+//!
+//! A killed process cannot end what it started. Three mechanisms do: the system kills its children, a supervisor
+//! ([`supervise_by`]) kills the processes below them, and the process that continues its work calls [`end_left_over`]
+//! first.
+//!
+//! [`read_regular`] reads files that may be anything.
+//!
+//! How it works inside: `README.md` of this crate.
+
+mod appears;
+mod escaped;
+mod group;
+mod mask;
+mod memory;
+mod orphans;
+mod output;
+mod own;
+mod previous_run;
+mod private;
+mod process_tags;
+mod program;
+mod programs;
+mod regular;
+mod shell;
+mod spawn;
+mod supervisor;
+mod unread;
+
+pub use appears::appears;
+pub use group::{is_tidy, tidied_up};
+pub use haft_sandbox::Unreached;
+pub use memory::give_memory_back;
+pub use orphans::adopt_orphans;
+pub use output::{Captured, new_file};
+pub use own::{own_folder, write_own_file};
+pub use previous_run::{Owner, end_left_over};
+pub use private::keep_memory_private;
+pub use process_tags::VARIABLE;
+pub use program::{Piped, Process, Program};
+pub use programs::Programs;
+pub use regular::{open_regular, read_regular};
+pub use shell::{Exit, Finished, ProcessError, Shell};
+pub use supervisor::{dismiss_supervisor, supervise, supervise_by};
+pub use unread::is_read;
