@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     let runtime = runtime(&cli).expect("the system gives threads and an event queue");
     let ended = runtime.block_on(async {
         let ended = run(cli, environment).await;
-        haft::process::tidied_up().await;
+        haft::process::wait_for_cleanup().await;
         ended
     });
     // A thread may still wait for a key.

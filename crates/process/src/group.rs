@@ -24,7 +24,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// How long a command may tidy up after the request to end.
+/// How long a command may clean up after the request to end.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How often the group is checked for members: the system does not report when a group is empty.
@@ -74,7 +74,7 @@ impl Group {
         &mut self.members().child
     }
 
-    /// Both its streams. Their pipes are held open until the members are gone: a process that tidies up may print.
+    /// Both its streams. Their pipes are held open until the members are gone: a process that cleans up may print.
     pub(crate) fn streams(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         let Members { child, pipes, .. } = self.members();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -98,7 +98,7 @@ impl Group {
     pub(crate) async fn ask_to_end(&mut self) {
         let members = self.members();
         members.signal(Signal::TERM);
-        members.tidy_up().await;
+        members.clean_up().await;
     }
 
     /// Kills all members, and the processes that left the group.
@@ -117,45 +117,45 @@ impl Drop for Group {
     fn drop(&mut self) {
         if let (Some(mut members), Ok(runtime)) = (self.members.take(), Handle::try_current()) {
             members.signal(Signal::TERM);
-            let tidying = Tidying::new();
+            let cleanup = Cleanup::new();
             // The runtime owns them, for as long as the grace is.
             runtime.spawn(async move {
-                members.tidy_up().await;
+                members.clean_up().await;
                 members.kill().await;
-                drop(tidying);
+                drop(cleanup);
             });
         }
     }
 }
 
-/// Waits until every command that was cancelled in this process has tidied up, at most for the grace. If the process
+/// Waits until every command that was cancelled in this process has cleaned up, at most for the grace. If the process
 /// ends before, the commands are killed at once.
-pub async fn tidied_up() {
-    while !is_tidy() {
+pub async fn wait_for_cleanup() {
+    while !is_cleaned_up() {
         sleep(POLL_INTERVAL).await;
     }
 }
 
-/// Whether no cancelled command of this process is still tidying up.
-pub fn is_tidy() -> bool {
-    TIDYING.load(Relaxed) == 0
+/// Whether no cancelled command of this process is still cleaning up.
+pub fn is_cleaned_up() -> bool {
+    CLEANUPS.load(Relaxed) == 0
 }
 
-static TIDYING: AtomicUsize = AtomicUsize::new(0);
+static CLEANUPS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts as one command that tidies up until it is dropped.
-struct Tidying;
+/// Counts as one command that cleans up until it is dropped.
+struct Cleanup;
 
-impl Tidying {
+impl Cleanup {
     fn new() -> Self {
-        TIDYING.fetch_add(1, Relaxed);
+        CLEANUPS.fetch_add(1, Relaxed);
         Self
     }
 }
 
-impl Drop for Tidying {
+impl Drop for Cleanup {
     fn drop(&mut self) {
-        TIDYING.fetch_sub(1, Relaxed);
+        CLEANUPS.fetch_sub(1, Relaxed);
     }
 }
 
@@ -177,7 +177,7 @@ struct Members {
 
 impl Members {
     /// Returns when the members are gone, or when the grace is over.
-    async fn tidy_up(&mut self) {
+    async fn clean_up(&mut self) {
         let (child, leader) = (&mut self.child, self.leader);
         let gone = async {
             let _status = child.wait().await;
@@ -197,7 +197,7 @@ impl Members {
         if self.is_confined {
             // Where one of the processes around a confined command is killed, the system ends the others.
             self.signal(Signal::KILL);
-            self.tidy_up().await;
+            self.clean_up().await;
         } else {
             // Searching for the processes that left takes a moment.
             let _done = spawn_blocking(move || drop(self)).await;

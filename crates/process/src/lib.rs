@@ -6,7 +6,7 @@
 //! a [`haft_core::Confinement`] sees and reaches only what that says: `haft-sandbox` confines it.
 //!
 //! A killed process cannot end what it started. Three mechanisms do: the system kills its children, a supervisor
-//! ([`supervise_by`]) kills the processes below them, and the process that continues its work calls [`end_left_over`]
+//! ([`supervise_by`]) kills the processes below them, and the process that continues its work calls [`end_previous_run`]
 //! first.
 //!
 //! [`read_regular`] reads files that may be anything.
@@ -33,13 +33,13 @@ mod supervisor;
 mod unread;
 
 pub use appears::appears;
-pub use group::{is_tidy, tidied_up};
+pub use group::{is_cleaned_up, wait_for_cleanup};
 pub use haft_sandbox::Unreached;
 pub use memory::give_memory_back;
 pub use orphans::adopt_orphans;
 pub use output::{Captured, new_file};
 pub use own::{own_folder, write_own_file};
-pub use previous_run::{Owner, end_left_over};
+pub use previous_run::{Owner, end_previous_run};
 pub use private::keep_memory_private;
 pub use process_tags::VARIABLE;
 pub use program::{Piped, Process, Program};

@@ -1,4 +1,4 @@
-//! [`end_left_over`]: ends what a process left running that was killed, or had no time to end it.
+//! [`end_previous_run`]: ends what a process left running that was killed, or had no time to end it.
 use crate::{
     escaped::{Process, has_ended, kill_all, stat},
     process_tags::{has_number, instance, is_of, words},
@@ -84,7 +84,7 @@ enum Fate {
 /// Kills the processes that still run of `sessions`, which carry the session names in the variable `HAFT_CALL`, and all
 /// that `owner` had started, if that process has ended. Leaves processes of this process alone. Blocks until they are
 /// gone; returns how many could not be killed.
-pub fn end_left_over(sessions: &[String], owner: Option<&Owner>) -> usize {
+pub fn end_previous_run(sessions: &[String], owner: Option<&Owner>) -> usize {
     let dead = owner.and_then(Owner::dead_instance).filter(|dead| *dead != instance());
     let is_wanted = |process: &Process| match words(&process.environment) {
         Some(words) => {

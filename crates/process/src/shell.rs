@@ -38,9 +38,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(300);
 ///
 /// When this process ends, for whatever reason, the command is killed with it. What the command has started is killed
 /// as well if a supervisor was named ([`crate::supervise_by`]), and otherwise when a later process calls
-/// [`crate::end_left_over`].
+/// [`crate::end_previous_run`].
 ///
-/// A command that did not end by itself is asked to (SIGTERM) and has a second to tidy up before it is killed. After a
+/// A command that did not end by itself is asked to (SIGTERM) and has a second to clean up before it is killed. After a
 /// drop that second passes in the tokio runtime, which the caller must keep running; if the runtime ends before, the
 /// command is killed at once.
 #[derive(Clone, Debug)]

@@ -24,7 +24,7 @@ use tokio::{process::Child, runtime::Handle};
 pub(crate) fn spawn(mut command: Command, plan: Option<Plan>, takes_input: bool) -> io::Result<Child> {
     let runtime = Handle::try_current().map_err(io::Error::other)?;
     let thread = lasting_thread();
-    // Without a thread, the process may outlive this one until `end_left_over` finds it.
+    // Without a thread, the process may outlive this one until `end_previous_run` finds it.
     let first_steps =
         FirstSteps { number: process_tags::numbered(), ends_with: thread.is_some().then(getpid), plan };
     command.stdin(if takes_input { Stdio::piped() } else { Stdio::null() });

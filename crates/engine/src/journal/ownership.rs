@@ -4,7 +4,7 @@
 //! only if that process was killed, or ended while commands still tidied up.
 use crate::setup::Home;
 use haft_core::{Access, SessionId};
-use haft_process::{Owner, VARIABLE, end_left_over, is_tidy, write_own_file};
+use haft_process::{Owner, VARIABLE, end_previous_run, is_cleaned_up, write_own_file};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -37,7 +37,7 @@ impl Ownership {
         let end = move || {
             let names: Vec<String> =
                 with_those_below(&home, id).into_iter().map(|session| session.0).collect();
-            earlier.iter().map(|owner| end_left_over(&names, Some(owner))).sum()
+            earlier.iter().map(|owner| end_previous_run(&names, Some(owner))).sum()
         };
         let left = tokio::task::spawn_blocking(end).await.unwrap_or_default();
         if left == 0 {
@@ -49,7 +49,7 @@ impl Ownership {
 
     /// Nothing of the session runs any more; unless a command still tidies up, which may be killed with this process.
     pub(crate) fn give_up(&self) {
-        if self.earlier.is_empty() && is_tidy() {
+        if self.earlier.is_empty() && is_cleaned_up() {
             let _already_gone = fs::remove_file(&self.file);
         }
     }

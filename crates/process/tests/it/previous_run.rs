@@ -1,6 +1,6 @@
 //! What becomes of processes whose parent is gone.
 #![cfg(target_os = "linux")]
-use haft_process::{Owner, Program, Shell, VARIABLE, end_left_over};
+use haft_process::{Owner, Program, Shell, VARIABLE, end_previous_run};
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -101,10 +101,10 @@ fn a_command_ends_with_the_process_that_started_it() {
     host.kill().unwrap();
     host.wait().unwrap();
     wait_until("the command has ended", || !alive(&pids).contains(&"leader"));
-    assert_eq!(end_left_over(&[SESSION.to_owned()], None), 0);
+    assert_eq!(end_previous_run(&[SESSION.to_owned()], None), 0);
     assert_eq!(alive(&pids), ["clean", "gone"], "what says nothing of its session is not known by it");
     let owner = Owner::read(&fs::read_to_string(folder.path().join("owner")).unwrap());
-    assert_eq!(end_left_over(&[], Some(&owner)), 0);
+    assert_eq!(end_previous_run(&[], Some(&owner)), 0);
     assert_eq!(alive(&pids), [""; 0]);
 }
 
@@ -119,7 +119,7 @@ fn what_a_killed_process_left_is_ended_at_once() {
         let owner = Owner::read(&fs::read_to_string(folder.path().join("owner")).unwrap());
         host.kill().unwrap();
         // It need not even have been waited for.
-        assert_eq!(end_left_over(&[], Some(&owner)), 0);
+        assert_eq!(end_previous_run(&[], Some(&owner)), 0);
         assert_eq!(alive(&pids), [""; 0], "round {round}");
         host.wait().unwrap();
     }
@@ -136,11 +136,11 @@ fn what_a_living_process_has_started_goes_on() {
     let elsewhere = text.rsplit_once(' ').unwrap().0.to_owned() + " pid:[1]";
     let reused = text.replacen(&format!(" {} ", host.id()), " 1 ", 1);
     for owner in [&text, &elsewhere, "", "nonsense", "1 2 3 4 5"] {
-        assert_eq!(end_left_over(&[], Some(&Owner::read(owner))), 0, "{owner}");
+        assert_eq!(end_previous_run(&[], Some(&Owner::read(owner))), 0, "{owner}");
         assert_eq!(alive(&pids), KINDS, "{owner}");
     }
     // Where another process has its number by now, it has ended.
-    assert_eq!(end_left_over(&[], Some(&Owner::read(&reused))), 0);
+    assert_eq!(end_previous_run(&[], Some(&Owner::read(&reused))), 0);
     assert_eq!(alive(&pids), [""; 0]);
     host.kill().unwrap();
     host.wait().unwrap();
@@ -169,6 +169,6 @@ fn a_program_outlives_the_thread_that_started_it() {
     assert_eq!(started.process.ended().unwrap(), None);
     runtime.block_on(async {
         drop(started);
-        haft_process::tidied_up().await;
+        haft_process::wait_for_cleanup().await;
     });
 }
