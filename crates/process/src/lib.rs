@@ -13,38 +13,32 @@
 //!
 //! How it works inside: `README.md` of this crate.
 
-mod appears;
 mod escaped;
+mod files;
 mod group;
 mod mask;
-mod memory;
 mod orphans;
 mod output;
-mod own;
 mod previous_run;
-mod private;
+mod process_memory;
 mod process_tags;
 mod program;
 mod programs;
-mod regular;
 mod shell;
 mod spawn;
 mod supervisor;
 mod unread;
 
-pub use appears::appears;
+pub use files::{appears, open_regular, own_folder, read_regular, write_own_file};
 pub use group::{is_cleaned_up, wait_for_cleanup};
 pub use haft_sandbox::Unreached;
-pub use memory::give_memory_back;
 pub use orphans::adopt_orphans;
 pub use output::{Captured, new_file};
-pub use own::{own_folder, write_own_file};
 pub use previous_run::{Owner, end_previous_run};
-pub use private::keep_memory_private;
+pub use process_memory::{give_memory_back, keep_memory_private};
 pub use process_tags::VARIABLE;
 pub use program::{Piped, Process, Program};
 pub use programs::Programs;
-pub use regular::{open_regular, read_regular};
 pub use shell::{Exit, Finished, ProcessError, Shell};
 pub use supervisor::{dismiss_supervisor, supervise, supervise_by};
 pub use unread::is_read;

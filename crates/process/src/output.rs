@@ -1,5 +1,5 @@
 //! [`Output`]: keeps what a process prints in bounded memory, and all of it on disk if the caller asked for that.
-use crate::{mask::Mask, own::own_folder};
+use crate::{files::own_folder, mask::Mask};
 use std::{
     collections::VecDeque,
     fs::File,

@@ -37,30 +37,3 @@ fn in_socket(output: impl AsFd) -> io::Result<u64> {
 fn in_socket(_: impl AsFd) -> io::Result<u64> {
     Ok(0)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::{
-        io::{Read, Write, pipe},
-        os::unix::net::UnixStream,
-    };
-
-    fn check(mut input: impl Read, mut output: impl Write + AsFd) {
-        assert!(is_read(&output));
-        output.write_all(b"word").unwrap();
-        assert!(!is_read(&output));
-        input.read_exact(&mut [0; 4]).unwrap();
-        assert!(is_read(&output));
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn what_waits_in_a_pipe_or_a_socket_is_not_read() {
-        let (input, output) = pipe().unwrap();
-        check(input, output);
-        let (input, output) = UnixStream::pair().unwrap();
-        check(input, output);
-        assert!(is_read(std::fs::File::open("/dev/null").unwrap()));
-    }
-}

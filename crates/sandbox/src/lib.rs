@@ -7,11 +7,10 @@
 
 mod confine;
 mod proxy;
-mod refused;
-mod tried;
+mod trial;
 
 pub use confine::{
     Plan, Receiver, has_mounts_below, hidden_places, is_root_of_machine, limits_processes, scopes_sockets,
 };
 pub use proxy::{Log, Proxy, Unreached, environment};
-pub use tried::try_confinement;
+pub use trial::try_confinement;

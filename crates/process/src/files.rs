@@ -1,12 +1,24 @@
-//! [`open_regular`] and [`read_regular`]: open regular files so that no other kind of file in their place can block the
-//! caller.
+//! [`write_own_file`] and [`read_regular`]: make files that only this user may read, and open files so that no other kind of
+//! file in their place can block the caller.
 use rustix::fs::OFlags;
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, ErrorKind, Read},
-    os::unix::fs::OpenOptionsExt,
+    fs::{DirBuilder, File, OpenOptions},
+    io::{self, ErrorKind, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::Path,
+    time::Duration,
 };
+
+/// Makes a folder, and the missing ones above it. An existing one stays as it is.
+pub fn own_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Writes a file, and replaces its content.
+pub fn write_own_file(file: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(file)?;
+    file.write_all(content.as_ref())
+}
 
 /// Opens a regular file. It does not wait for a pipe, adopt a terminal or read a device in its place: the error is of
 /// the kind `InvalidInput`, that of a folder `IsADirectory`. Follows links.
@@ -35,27 +47,14 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::symlink;
+/// How often a folder is checked for a file that is to appear.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-    #[test]
-    fn what_is_no_file_is_told_at_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        std::fs::write(at("file"), "text").unwrap();
-        symlink(at("file"), at("link")).unwrap();
-        symlink("/dev/zero", at("zero")).unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
-            .unwrap();
-        let told = |name: &str, most| {
-            read_regular(&at(name), most).map(|content| content.len()).map_err(|error| error.to_string())
-        };
-        let not_regular = || Err("it is not a regular file".to_owned());
-        assert_eq!((told("file", 4), told("link", 4)), (Ok(4), Ok(4)));
-        assert_eq!(told("file", 3), Err("it has more than 3 bytes".into()));
-        assert_eq!((told("zero", 1 << 20), told("pipe", 1)), (not_regular(), not_regular()));
-        assert!(told(".", 1).is_err_and(|error| error.contains("directory")));
+/// Waits until `file` exists and removes it: asks this process to stop, for callers that share only a folder with it.
+/// Without a `file` it waits forever.
+pub async fn appears(file: Option<&Path>) {
+    let Some(file) = file else { return std::future::pending().await };
+    while std::fs::remove_file(file).is_err() {
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

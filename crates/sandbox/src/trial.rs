@@ -1,5 +1,34 @@
-//! [`explained`]: says which settings of a system let only root confine a process, and how to change them.
-use std::{fs, io, path::Path};
+//! [`try_confinement`]: finds out whether a confinement works, and which setting of the system refuses it.
+use crate::confine::{Plan, exit};
+use haft_core::Confinement;
+use std::{
+    fs, io,
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// Whether processes can be confined here as `confinement` says; the error says why not. Starts a process that ends at
+/// once.
+pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
+    let (plan, _) = Plan::new(confinement, &confinement.workspace)?;
+    // No program begins: the process ends where it would.
+    let mut command = Command::new("true");
+    command.current_dir(&confinement.workspace);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    enter_and_end(&mut command, plan);
+    let ended = command.spawn().map_err(explained)?.wait()?;
+    match ended.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("it ended with {ended}"))),
+    }
+}
+
+#[expect(unsafe_code, reason = "what runs between fork(2) and execve(2) must do system calls only")]
+fn enter_and_end(command: &mut Command, plan: Plan) {
+    // SAFETY: entering makes one system call after the other, allocates nothing and takes no lock.
+    unsafe { command.pre_exec(move || plan.enter().map(|()| exit(0))) };
+}
 
 /// A setting below `/proc/sys`, the value with which it refuses, and what to tell the user.
 struct Setting {
@@ -32,7 +61,7 @@ const SETTINGS: [Setting; 3] = [
 const CONTAINER_FILES: [&str; 2] = [".dockerenv", "run/.containerenv"];
 
 /// The same error, with an explanation from the settings of this system.
-pub(crate) fn explained(error: io::Error) -> io::Error {
+fn explained(error: io::Error) -> io::Error {
     match reason(Path::new("/")) {
         Some(reason) => io::Error::new(error.kind(), format!("{reason} ({error})")),
         None => error,
