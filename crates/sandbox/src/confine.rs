@@ -24,6 +24,7 @@ pub use mounts::limits_processes;
 use mounts::steps;
 use rights::Identity;
 pub use rights::is_root_of_machine;
+use rustix::thread::UnshareFlags;
 pub use scope::scopes_sockets;
 use std::{ffi::CString, io, os::unix::ffi::OsStrExt, path::Path};
 use step::{MAX_SLOTS, Slots, Step};
@@ -31,7 +32,7 @@ pub use table::has_mounts_below;
 
 /// What a new process has to do to be confined.
 pub struct Plan {
-    namespaces: libc::c_int,
+    namespaces: UnshareFlags,
     /// Which user the process is in a user namespace of its own; `None` for root.
     identity: Option<Identity>,
     steps: Vec<Step>,
@@ -47,13 +48,14 @@ impl Plan {
     /// Also returns the end that receives the proxy's listening socket, if the process may reach hosts.
     pub fn new(confinement: &Confinement, folder: &Path) -> io::Result<(Self, Option<Receiver>)> {
         let is_root = is_root_of_machine();
-        let own = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
-        let network = if confinement.reach == Reach::Everything { 0 } else { libc::CLONE_NEWNET };
-        let user = if is_root { 0 } else { libc::CLONE_NEWUSER };
+        let own = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
+        let network = confinement.reach != Reach::Everything;
+        let more = [(network, UnshareFlags::NEWNET), (!is_root, UnshareFlags::NEWUSER)];
+        let more = more.into_iter().filter_map(|(is_wanted, namespace)| is_wanted.then_some(namespace));
         let pair = matches!(confinement.reach, Reach::Hosts(_)).then(listener::pair).transpose()?;
         let (listening, receiver) = pair.unzip();
         let plan = Self {
-            namespaces: own | network | user,
+            namespaces: more.fold(own, UnshareFlags::union),
             identity: (!is_root).then(Identity::own),
             steps: steps(confinement, is_root)?,
             listening,
@@ -67,11 +69,11 @@ impl Plan {
     /// Confines the process that was just forked from this one, before its program begins: returns in a process below
     /// it, which is the command. Allocates nothing.
     pub fn enter(&self) -> io::Result<()> {
-        step::done(rights::unshare(self.namespaces))?;
+        rights::unshare(self.namespaces)?;
         if let Some(identity) = &self.identity {
             identity.take()?;
         }
-        if self.namespaces & libc::CLONE_NEWNET != 0 {
+        if self.namespaces.contains(UnshareFlags::NEWNET) {
             rights::begin_loopback()?;
         }
         if let Some(listening) = &self.listening {
@@ -85,9 +87,9 @@ impl Plan {
 
     /// Confines this process, which is already in new namespaces.
     fn confine(&self) -> io::Result<()> {
-        let mut slots: Slots = [-1; MAX_SLOTS];
+        let mut slots: Slots = [const { None }; MAX_SLOTS];
         self.steps.iter().try_for_each(|step| step.run(&mut slots))?;
-        step::enter_folder(&self.folder)?;
+        rustix::process::chdir(&self.folder)?;
         rights::give_up(&self.limits)?;
         scope::apply()?;
         filter::apply(self.filter)

@@ -6,10 +6,12 @@
 //! ends with init.
 //!
 //! The waiter ends as the command did, so the process that started it waits for it as for the command.
-use super::step::done;
 use rustix::{
     io::{Errno, read, retry_on_intr, write},
-    process::{DumpableBehavior, Pid, WaitOptions, set_dumpable_behavior, wait, waitpid},
+    process::{
+        DumpableBehavior, Pid, Signal, WaitOptions, set_dumpable_behavior, set_parent_process_death_signal,
+        wait, waitpid,
+    },
     thread::{Timespec, nanosleep},
 };
 use std::{
@@ -91,10 +93,8 @@ fn fork() -> io::Result<Option<Pid>> {
     }
 }
 
-#[expect(unsafe_code, reason = "prctl(2) has no safe form for this that we have")]
 fn end_with_parent() -> io::Result<()> {
-    // SAFETY: takes a number and nothing else.
-    done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }.into())
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 /// Closes all descriptors but `pipe`, which becomes standard input: no reader waits for a pipe that only this process

@@ -3,13 +3,14 @@ use super::{
     hidden::places,
     outside::{Piece, below, is_bound, pieces},
     rights::is_root_of_machine,
-    step::{MAX_SLOTS, NO_DEVICES, NO_PROGRAMS, NO_SETUID, READ_ONLY, Step},
+    step::{MAX_SLOTS, NO_DEVICES, NO_PROGRAMS, NO_SETUID, NOTHING, READ_ONLY, Step},
     table::MountTable,
 };
 use haft_core::{Confinement, Found, Outside, Overlay, Reach};
 use rustix::{
     fs::{AtFlags, Mode, OFlags},
     io::Errno,
+    mount::MountAttrFlags,
 };
 use std::{
     ffi::{CString, OsStr, OsString},
@@ -56,9 +57,9 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
         Outside::Bound => Vec::new(),
     };
     // In a user namespace it can be made only where another one is seen.
-    let processes = plan.system("proc", &[], (NO_SETUID | NO_DEVICES | NO_PROGRAMS) as _)?;
+    let processes = plan.system("proc", &[], NO_SETUID | NO_DEVICES | NO_PROGRAMS)?;
     plan.outside(&pieces, is_root)?;
-    plan.steps.push(attributes("/", READ_ONLY | NO_SETUID, 0, true)?);
+    plan.steps.push(attributes("/", READ_ONLY | NO_SETUID, NOTHING, true)?);
     plan.dev(devices)?;
     plan.attach(processes, "/proc")?;
     if is_root && limits_processes() {
@@ -68,7 +69,7 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     if rustix::process::geteuid().is_root() {
         plan.kernel()?;
     }
-    plan.fresh("tmpfs", &[("mode", "755")], 0, SOCKETS)?;
+    plan.fresh("tmpfs", &[("mode", "755")], NOTHING, SOCKETS)?;
     if let Some((slot, file)) = resolver {
         plan.attach_new_file(slot, &file)?;
     }
@@ -160,15 +161,15 @@ impl Mounts {
         if pieces.is_empty() {
             return Ok(());
         }
-        self.fresh("tmpfs", &[("mode", "755")], 0, EMPTY)?;
+        self.fresh("tmpfs", &[("mode", "755")], NOTHING, EMPTY)?;
         if !is_root {
-            self.fresh("tmpfs", &[("mode", "755")], 0, NEW_ROOT)?;
+            self.fresh("tmpfs", &[("mode", "755")], NOTHING, NEW_ROOT)?;
         }
         for piece in pieces {
             match piece {
                 Piece::Overlay(place) => {
                     let layers = [escaped(place), EMPTY.into()].join(OsStr::new(":"));
-                    let slot = self.system("overlay", &[("lowerdir", &layers)], 0)?;
+                    let slot = self.system("overlay", &[("lowerdir", &layers)], NOTHING)?;
                     self.attach(slot, below(NEW_ROOT, place))?;
                     self.slots -= 1;
                 }
@@ -201,7 +202,7 @@ impl Mounts {
         &mut self,
         kind: &str,
         options: &[(&str, &OsStr)],
-        attributes: libc::c_uint,
+        attributes: MountAttrFlags,
     ) -> io::Result<usize> {
         let slot = self.slot()?;
         let option =
@@ -216,7 +217,7 @@ impl Mounts {
         &mut self,
         kind: &str,
         options: &[(&str, &str)],
-        attributes: libc::c_uint,
+        attributes: MountAttrFlags,
         place: &str,
     ) -> io::Result<()> {
         let options: Vec<(&str, &OsStr)> =
@@ -264,7 +265,7 @@ impl Mounts {
         }
         self.steps.push(Step::File { path: name(file)? });
         self.attach(slot, file)?;
-        self.steps.push(attributes(file, READ_ONLY, 0, false)?);
+        self.steps.push(attributes(file, READ_ONLY, NOTHING, false)?);
         Ok(())
     }
 
@@ -282,7 +283,7 @@ impl Mounts {
             ),
             false => options.push(("userxattr", OsStr::new(""))),
         }
-        self.system("overlay", &options, 0)
+        self.system("overlay", &options, NOTHING)
     }
 
     /// Also for root of a user namespace, who may be root of the machine to the files of the kernel.
@@ -290,13 +291,13 @@ impl Mounts {
         for path in KERNEL.iter().filter(|path| Path::new(path).exists()) {
             let slot = self.clone_of(Path::new(path))?;
             self.attach(slot, path)?;
-            self.steps.push(attributes(path, READ_ONLY, 0, false)?);
+            self.steps.push(attributes(path, READ_ONLY, NOTHING, false)?);
         }
         Ok(())
     }
 
     fn dev(&mut self, devices: Vec<(usize, &str)>) -> io::Result<()> {
-        self.fresh("tmpfs", &[("mode", "755"), ("size", "1m")], NO_SETUID as _, "/dev")?;
+        self.fresh("tmpfs", &[("mode", "755"), ("size", "1m")], NO_SETUID, "/dev")?;
         for (slot, device) in devices {
             let place = Path::new("/dev").join(device);
             self.steps.push(Step::File { path: name(&place)? });
@@ -305,13 +306,8 @@ impl Mounts {
         for folder in ["/dev/pts", "/dev/shm"] {
             self.steps.push(Step::Folder { path: CString::new(folder)?, mode: 0o755 });
         }
-        self.fresh(
-            "devpts",
-            &[("ptmxmode", "0666"), ("mode", "620")],
-            (NO_SETUID | NO_PROGRAMS) as _,
-            "/dev/pts",
-        )?;
-        self.fresh("tmpfs", &[("mode", "1777")], (NO_SETUID | NO_DEVICES) as _, "/dev/shm")?;
+        self.fresh("devpts", &[("ptmxmode", "0666"), ("mode", "620")], NO_SETUID | NO_PROGRAMS, "/dev/pts")?;
+        self.fresh("tmpfs", &[("mode", "1777")], NO_SETUID | NO_DEVICES, "/dev/shm")?;
         let links = [
             ("/dev/ptmx", "pts/ptmx"),
             ("/dev/fd", "/proc/self/fd"),
@@ -335,7 +331,7 @@ impl Mounts {
         let slot = match found.is_dir() {
             true => {
                 let options = [("mode", OsStr::new("755")), ("size", OsStr::new("4k"))];
-                self.system("tmpfs", &options, READ_ONLY as _)?
+                self.system("tmpfs", &options, READ_ONLY)?
             }
             false => self.clone_of(Path::new("/dev/null"))?,
         };
@@ -392,7 +388,12 @@ fn escaped(path: &Path) -> OsString {
     OsString::from_vec(escaped.collect())
 }
 
-fn attributes(place: impl AsRef<Path>, set: u64, clear: u64, all: bool) -> io::Result<Step> {
+fn attributes(
+    place: impl AsRef<Path>,
+    set: MountAttrFlags,
+    clear: MountAttrFlags,
+    all: bool,
+) -> io::Result<Step> {
     Ok(Step::Attributes { place: name(place.as_ref())?, set, clear, all })
 }
 

@@ -1,6 +1,16 @@
 //! [`give_up`] and [`Identity`]: take rights from a confined process, whichever user it is.
 use super::step::{done, write};
 use haft_core::ProcessLimits;
+use rustix::{
+    process::{
+        DumpableBehavior, Resource, Rlimit, Signal, set_dumpable_behavior, set_parent_process_death_signal,
+        setrlimit,
+    },
+    thread::{
+        CapabilitySet, CapabilitySets, UnshareFlags, clear_ambient_capability_set,
+        remove_capability_from_bounding_set, set_capabilities, set_no_new_privs, unshare_unsafe,
+    },
+};
 use std::{ffi::CString, fs, io, ptr, sync::LazyLock};
 
 /// Whether this process is root of the machine, and not only of a user namespace, as in a rootless container: the
@@ -28,13 +38,13 @@ impl Identity {
 
     /// The files belong to root while the memory of this process is private, so it is not private for a moment.
     pub(super) fn take(&self) -> io::Result<()> {
-        set_dumpable(true)?;
+        set_dumpable_behavior(DumpableBehavior::Dumpable)?;
         let taken = self.write_maps();
-        set_dumpable(false)?;
-        taken
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+        Ok(taken?)
     }
 
-    fn write_maps(&self) -> io::Result<()> {
+    fn write_maps(&self) -> rustix::io::Result<()> {
         // Without it only root may map a group (user_namespaces(7)).
         write(c"/proc/self/setgroups", c"deny")?;
         write(c"/proc/self/uid_map", &self.users)?;
@@ -42,17 +52,10 @@ impl Identity {
     }
 }
 
-/// Makes the memory private again.
-#[expect(unsafe_code, reason = "prctl(2) without memory of its own")]
-fn set_dumpable(dumpable: bool) -> io::Result<()> {
-    // SAFETY: takes numbers and nothing else.
-    done(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, libc::c_ulong::from(dumpable), 0, 0, 0) }.into())
-}
-
-#[expect(unsafe_code, reason = "unshare(2) without memory of its own")]
-pub(super) fn unshare(namespaces: libc::c_int) -> libc::c_long {
+#[expect(unsafe_code, reason = "some flags of unshare(2) are not safe where there are other threads")]
+pub(super) fn unshare(namespaces: UnshareFlags) -> rustix::io::Result<()> {
     // SAFETY: this process has one thread.
-    unsafe { libc::unshare(namespaces) }.into()
+    unsafe { unshare_unsafe(namespaces) }
 }
 
 /// Starts loopback: a new network has one interface, which is down.
@@ -71,41 +74,23 @@ pub(super) fn begin_loopback() -> io::Result<()> {
     }
 }
 
-#[repr(C)]
-struct CapabilityHeader {
-    version: u32,
-    pid: libc::c_int,
+/// Gives up all capabilities for good, including those that root would get with the next program.
+pub(super) fn give_up(limits: &ProcessLimits) -> io::Result<()> {
+    let mut known = (0..u64::BITS).map(|number| CapabilitySet::from_bits_retain(1 << number));
+    let _from_here_on_none_is_known = known.try_for_each(remove_capability_from_bounding_set);
+    clear_ambient_capability_set()?;
+    let nothing = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: nothing, permitted: nothing, inheritable: nothing })?;
+    limit(Resource::Nproc, Some(limits.processes.into()));
+    limit(Resource::Fsize, limits.file_bytes);
+    limit(Resource::Data, limits.memory_bytes);
+    set_no_new_privs(true)?;
+    // It was lost with the rights.
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// `_LINUX_CAPABILITY_VERSION_3`: two words of each kind.
-const CAPABILITIES: u32 = 0x2008_0522;
-
-/// Gives up all capabilities for good, including those that root would get with the next program.
-#[expect(unsafe_code, reason = "prctl(2), capset(2) and setrlimit(2) without memory of their own")]
-pub(super) fn give_up(limits: &ProcessLimits) -> io::Result<()> {
-    let nothing = [0_u32; 6];
-    let header = CapabilityHeader { version: CAPABILITIES, pid: 0 };
-    // SAFETY: numbers, and structures that outlive the calls.
-    unsafe {
-        let mut capability = 0;
-        while libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 {
-            capability += 1;
-        }
-        done(libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0).into())?;
-        done(libc::syscall(libc::SYS_capset, &raw const header, nothing.as_ptr()))?;
-        let most = |most: u64| libc::rlimit { rlim_cur: most, rlim_max: most };
-        let processes = most(limits.processes.into());
-        let _fewer_are_allowed = libc::setrlimit(libc::RLIMIT_NPROC, &raw const processes);
-        if let Some(bytes) = limits.file_bytes {
-            let bytes = most(bytes);
-            let _less_is_allowed = libc::setrlimit(libc::RLIMIT_FSIZE, &raw const bytes);
-        }
-        if let Some(bytes) = limits.memory_bytes {
-            let bytes = most(bytes);
-            let _less_is_allowed = libc::setrlimit(libc::RLIMIT_DATA, &raw const bytes);
-        }
-        done(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;
-        // It was lost with the rights.
-        done(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL).into())
+fn limit(of: Resource, most: Option<u64>) {
+    if most.is_some() {
+        let _less_is_allowed = setrlimit(of, Rlimit { current: most, maximum: most });
     }
 }
