@@ -1,4 +1,5 @@
-//! [`kill`]: kills processes that left the group they were started in (daemons, `setsid`), found by their marks.
+//! [`kill`]: kills processes that left the group they were started in (daemons, `setsid`), found by their tags. It alone ends
+//! them with their command, while this process goes on.
 use crate::process_tags::words;
 use rustix::{
     io::Errno,
@@ -8,7 +9,6 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
-    sync::LazyLock,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -22,48 +22,18 @@ const USUAL_SIZE: usize = 16 << 10;
 /// How long to wait between two passes: a signal arrives, a program takes the place of another.
 const PASS_DELAY: Duration = Duration::from_millis(10);
 
-/// Kills every process that carries `start` in the environment that it was started with, and was started by `origin`.
-/// Finds none without `/proc`, and cannot reach a process that cleaned its environment. Blocks while there is one, at
-/// most 40 ms.
-pub(crate) fn kill(start: &str, origin: Origin) {
+/// Kills every process that carries `start` in the environment that it was started with. Finds none without `/proc`, and
+/// cannot reach a process that cleaned its environment. Blocks while there is one, at most 40 ms.
+pub(crate) fn kill(start: &str) {
     let is_wanted =
         |process: &Process| words(&process.environment).is_some_and(|words| words.contains(&start));
     for _ in 1..MAX_PASSES {
-        if kill_once(is_wanted, origin.lowest()) == 0 {
+        if kill_once(is_wanted) == 0 {
             return;
         }
         sleep(PASS_DELAY);
     }
-    kill_once(is_wanted, origin.lowest());
-}
-
-/// The first process, and since when: processes that come of it have higher numbers, until the numbers start over.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Origin {
-    pub(crate) first: Option<Pid>,
-    pub(crate) begun: Instant,
-}
-
-impl Origin {
-    /// The lowest number that a process that comes of it can have. Numbers are given out one after the other, to
-    /// threads as well, and under a lock: no machine gives out more than one in a microsecond.
-    fn lowest(self) -> Pid {
-        let given = self.begun.elapsed().as_micros();
-        let is_below = |first: &Pid| {
-            let left = most_processes().saturating_sub(first.as_raw_nonzero().get());
-            u128::try_from(left).is_ok_and(|left| given < left)
-        };
-        self.first.filter(is_below).unwrap_or(Pid::INIT)
-    }
-}
-
-/// The highest process number, see proc_sys_kernel(5). 0 if unknown.
-fn most_processes() -> i32 {
-    static MOST: LazyLock<i32> = LazyLock::new(|| {
-        let told = fs::read_to_string("/proc/sys/kernel/pid_max").unwrap_or_default();
-        told.trim().parse().unwrap_or(0)
-    });
-    *MOST
+    kill_once(is_wanted);
 }
 
 /// Kills every wanted process until none is left. Blocks meanwhile, at most for `patience`: a process that waits for a
@@ -71,7 +41,7 @@ fn most_processes() -> i32 {
 pub(crate) fn kill_all(is_wanted: impl Fn(&Process) -> bool, patience: Duration) -> usize {
     let end = Instant::now() + patience;
     loop {
-        let found = kill_once(&is_wanted, Pid::INIT);
+        let found = kill_once(&is_wanted);
         if found == 0 || Instant::now() >= end {
             return found;
         }
@@ -87,14 +57,13 @@ pub(crate) struct Process {
     pub(crate) environment: Vec<u8>,
 }
 
-/// How many there were from the number `lowest` on, those counted that may turn out to be one.
-fn kill_once(is_wanted: impl Fn(&Process) -> bool, lowest: Pid) -> usize {
-    let (ours, lowest) = (i32::try_from(std::process::id()).ok(), lowest.as_raw_nonzero().get());
+/// How many there were, those counted that may turn out to be one.
+fn kill_once(is_wanted: impl Fn(&Process) -> bool) -> usize {
+    let ours = i32::try_from(std::process::id()).ok();
     let mut found = 0;
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let pid: Option<i32> = process.file_name().to_str().and_then(|name| name.parse().ok());
-        let is_other = |pid: &i32| *pid >= lowest && Some(*pid) != ours;
-        let Some(pid) = pid.filter(is_other).and_then(Pid::from_raw) else { continue };
+        let Some(pid) = pid.filter(|pid| Some(*pid) != ours).and_then(Pid::from_raw) else { continue };
         let folder = process.path();
         match environment_of(&folder) {
             Some(environment) => {
@@ -152,19 +121,6 @@ pub(crate) fn has_ended(stat: &[String]) -> bool {
 mod tests {
     use super::*;
     use std::process::Command;
-
-    #[test]
-    fn lower_numbers_are_passed_over_until_they_may_have_been_given_out_again() {
-        let lowest = |first: i32, age: Duration| {
-            let origin =
-                Origin { first: Pid::from_raw(first), begun: Instant::now().checked_sub(age).unwrap() };
-            origin.lowest().as_raw_nonzero().get()
-        };
-        let day = Duration::from_secs(86_400);
-        assert_eq!((lowest(300, Duration::ZERO), lowest(300, day)), (300, 1));
-        assert_eq!(lowest(most_processes(), Duration::ZERO), 1);
-        assert_eq!(Origin { first: None, begun: Instant::now() }.lowest(), Pid::INIT);
-    }
 
     #[test]
     #[cfg(target_os = "linux")]

@@ -1,7 +1,6 @@
 //! [`Group`]: a command and all its children, which end together.
 use crate::{
-    escaped::{self, Origin},
-    orphans,
+    escaped, orphans,
     process_tags::{VARIABLE, new_start},
     spawn::spawn,
 };
@@ -15,7 +14,7 @@ use std::{
     os::fd::{AsFd, OwnedFd},
     process::{Command, ExitStatus},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tokio::{
     process::{Child, ChildStderr, ChildStdout},
@@ -50,12 +49,10 @@ impl Group {
         command.env(VARIABLE, given.unwrap_or_default() + &start);
         let is_confined = plan.is_some();
         let mut children = orphans::hold();
-        let begun = Instant::now();
         let child = spawn(command, plan, takes_input)?;
         let leader = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         children.waits_for(leader);
-        let origin = Origin { first: leader, begun };
-        let members = Members { child, leader, origin, start, is_confined, pipes: Vec::new() };
+        let members = Members { child, first: leader, leader, start, is_confined, pipes: Vec::new() };
         Ok(Self { members: Some(members), proxy: None })
     }
 
@@ -166,8 +163,8 @@ struct Members {
     /// Until the group is killed. Later, another one may have the number.
     leader: Option<Pid>,
     /// The process that was started.
-    origin: Origin,
-    /// What marks the processes that left the group.
+    first: Option<Pid>,
+    /// What tags the processes that left the group.
     start: String,
     /// All processes of a confined command are in one namespace, and end with the first of it.
     is_confined: bool,
@@ -220,9 +217,9 @@ impl Drop for Members {
     fn drop(&mut self) {
         self.kill_group();
         if !self.is_confined {
-            escaped::kill(&self.start, self.origin);
+            escaped::kill(&self.start);
         }
-        orphans::forget(self.origin.first);
+        orphans::forget(self.first);
         orphans::reap();
     }
 }
