@@ -1,19 +1,16 @@
-//! [`adopt_orphans`]: makes processes that lost their parents children of this one, so that a second fork does not hide
-//! a command.
+//! [`adopt_orphans`]: makes processes that lost their parents children of this one. It alone keeps a command from passing for
+//! a person on the session socket after a second fork.
 //!
 //! Linux gives an orphan to the nearest process above it that asked for orphans (`PR_SET_CHILD_SUBREAPER`, prctl(2)),
 //! whatever session, group or environment the orphan chose. A process that takes orphans has to wait for them when they
 //! end.
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpgid, waitpid};
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::BTreeSet,
     convert::Infallible,
     fs,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 /// Takes the orphans of everything that this process starts from now on; returns whether the system supports it. Only a
@@ -24,48 +21,41 @@ pub fn adopt_orphans() -> bool {
     let adopts = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
     #[cfg(not(target_os = "linux"))]
     let adopts = false;
-    ADOPTS_ORPHANS.store(adopts, Relaxed);
+    hold().0.has_orphans = adopts;
     adopts
 }
-
-static ADOPTS_ORPHANS: AtomicBool = AtomicBool::new(false);
 
 /// How often ended orphans are collected while a command runs.
 const REAP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long an ended child is left to the code that started it, which normally waits for it sooner.
-const WAIT_GRACE: Duration = Duration::from_secs(10);
-
 /// The children of this process.
-#[derive(Default)]
 struct Children {
+    /// Whether orphans become children of this process.
+    has_orphans: bool,
     /// Leaders of a session of their own that a caller in this process waits for.
     leaders: BTreeSet<i32>,
-    /// Children that have ended and that a caller in this process may wait for: since when, by their number and start
-    /// time.
-    ended: HashMap<(i32, u64), Instant>,
 }
 
-static CHILDREN: Mutex<Option<Children>> = Mutex::new(None);
+static CHILDREN: Mutex<Children> = Mutex::new(Children { has_orphans: false, leaders: BTreeSet::new() });
 
 /// While the result is held, no child is taken for an orphan.
 pub(crate) fn hold() -> Held {
     Held(CHILDREN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-pub(crate) struct Held(MutexGuard<'static, Option<Children>>);
+pub(crate) struct Held(MutexGuard<'static, Children>);
 
 impl Held {
     /// Records that a caller in this process waits for `leader`.
     pub(crate) fn waits_for(&mut self, leader: Option<Pid>) {
-        self.0.get_or_insert_default().leaders.extend(leader.map(Pid::as_raw_pid));
+        self.0.leaders.extend(leader.map(Pid::as_raw_pid));
     }
 }
 
 /// Records that no caller in this process waits for `leader` any more.
 pub(crate) fn forget(leader: Option<Pid>) {
-    if let (Some(children), Some(leader)) = (hold().0.as_mut(), leader) {
-        children.leaders.remove(&leader.as_raw_pid());
+    if let Some(leader) = leader {
+        hold().0.leaders.remove(&leader.as_raw_pid());
     }
 }
 
@@ -79,29 +69,24 @@ pub(crate) async fn reaping() -> Infallible {
 
 /// Collects the ended orphans of a group. Its leader must have been waited for.
 pub(crate) fn reap_group(leader: Pid) {
-    if !ADOPTS_ORPHANS.load(Relaxed) {
-        return;
+    if hold().0.has_orphans {
+        while let Ok(Some(_)) = waitpgid(leader, WaitOptions::NOHANG) {}
     }
-    while let Ok(Some(_)) = waitpgid(leader, WaitOptions::NOHANG) {}
 }
 
-/// Collects all ended orphans.
+/// Collects all ended orphans: commands and all below them are in other sessions than this process, and everything else
+/// that it starts is in its own.
 pub(crate) fn reap() {
+    let held = hold();
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    if !ADOPTS_ORPHANS.load(Relaxed) || !matches!(waitid(WaitId::All, look), Ok(Some(_))) {
+    if !held.0.has_orphans || !matches!(waitid(WaitId::All, look), Ok(Some(_))) {
         return;
     }
     let Some(own) = Process::read("self") else { return };
-    let mut held = hold();
-    let Children { leaders, ended } = held.0.get_or_insert_default();
-    let found: Vec<Process> = ended_children(own.pid).filter(|child| !leaders.contains(&child.pid)).collect();
-    ended.retain(|known, _| found.iter().any(|child| (child.pid, child.began) == *known));
-    for child in found {
-        let since = *ended.entry((child.pid, child.began)).or_insert_with(Instant::now);
-        // Commands and all below them are in other sessions; everything else that this process starts is in its own.
-        let is_orphan = child.session != own.session || since.elapsed() > WAIT_GRACE;
-        if let Some(pid) = Pid::from_raw(child.pid).filter(|_| is_orphan) {
-            let _somebody_else_did = waitpid(Some(pid), WaitOptions::NOHANG);
+    let is_orphan = |child: &Process| child.session != own.session && !held.0.leaders.contains(&child.pid);
+    for child in ended_children(own.pid).filter(is_orphan) {
+        if let Some(pid) = Pid::from_raw(child.pid) {
+            let _its_starter_did = waitpid(Some(pid), WaitOptions::NOHANG);
         }
     }
 }
@@ -122,8 +107,6 @@ struct Process {
     has_ended: bool,
     parent: i32,
     session: i32,
-    /// In ticks since the system began.
-    began: u64,
 }
 
 impl Process {
@@ -133,7 +116,6 @@ impl Process {
         let (pid, rest) = (stat.split_once(' ')?.0.parse().ok()?, stat.rsplit_once(')')?.1);
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         let number = |place: usize| fields.get(place).and_then(|field| field.parse().ok());
-        let (has_ended, began) = (fields.first() == Some(&"Z"), fields.get(19)?.parse().ok()?);
-        Some(Self { pid, has_ended, parent: number(1)?, session: number(3)?, began })
+        Some(Self { pid, has_ended: fields.first() == Some(&"Z"), parent: number(1)?, session: number(3)? })
     }
 }

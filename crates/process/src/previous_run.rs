@@ -1,4 +1,5 @@
-//! [`end_previous_run`]: ends what a process left running that was killed, or had no time to end it.
+//! [`end_previous_run`]: ends what a process left running that was killed, or had no time to end it. It alone carries the
+//! promise that nothing of a killed run is alive when its session goes on, where the supervisor was killed as well.
 use crate::{
     escaped::{Process, has_ended, kill_all, stat},
     process_tags::{has_number, instance, is_of, words},

@@ -1,11 +1,12 @@
-//! [`VARIABLE`] and [`numbered`]: mark our processes so that they are found however far they are from this one, by a
+//! [`VARIABLE`] and [`numbered`]: tag our processes so that they are found however far they are from this one, by a
 //! variable in their environment and a number among their limits.
 //!
 //! `HAFT_CALL` holds words: the sessions that a process belongs to, if the caller named them, and its *start*,
 //! `PID-RANDOM-NUMBER`. The first two parts of a start name this process, and are its *instance*. A command inherits
 //! the words of its parent, so that a `haft` below a `haft` belongs to both.
 //!
-//! A process can be started with an empty environment (`env -i`). It cannot lose by accident the soft limit
+//! A process can be started with an empty environment (`env -i`). The number alone finds it then, once the process that
+//! started it has ended. No process loses by accident the soft limit
 //! `RLIMIT_RTTIME`, which only applies to processes of the real-time scheduler, and which Haft sets to a number that
 //! none of them ever reaches.
 use rustix::process::{Resource, Rlimit, getrlimit};
@@ -23,7 +24,7 @@ use std::{
 /// The variable by which processes are found: the caller may put words of its own into it, separated by spaces.
 pub const VARIABLE: &str = "HAFT_CALL";
 
-/// Names this process in the marks of the processes that it starts: `PID-RANDOM`.
+/// Names this process in the tags of the processes that it starts: `PID-RANDOM`.
 pub(crate) fn instance() -> &'static str {
     static INSTANCE: OnceLock<String> = OnceLock::new();
     INSTANCE

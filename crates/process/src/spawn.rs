@@ -1,4 +1,4 @@
-//! [`spawn`]: starts processes that end at once when this one does.
+//! [`spawn`]: starts processes that end at once when this one does, even where it has no supervisor.
 //!
 //! Linux sends the *parent-death signal* of a process when the thread ends that started it. Threads of a runtime come and
 //! go, so one thread starts all processes, and lasts as long as this process does.
@@ -12,7 +12,7 @@ use std::{
     os::unix::process::CommandExt,
     panic::{AssertUnwindSafe, catch_unwind},
     process::{Command, Stdio},
-    sync::{Mutex, mpsc},
+    sync::{OnceLock, mpsc},
     thread,
 };
 use tokio::{process::Child, runtime::Handle};
@@ -35,7 +35,7 @@ pub(crate) fn spawn(mut command: Command, plan: Option<Plan>, takes_input: bool)
         tokio::process::Command::from(command).spawn()
     };
     match thread {
-        Some(thread) => start_in(&thread, start),
+        Some(thread) => start_in(thread, start),
         None => start(),
     }
 }
@@ -48,7 +48,7 @@ fn before_program(command: &mut Command, steps: impl FnMut() -> io::Result<()> +
 
 /// What a process does before its program begins.
 struct FirstSteps {
-    /// What marks the process as ours, see [`crate::process_tags`].
+    /// What tags the process as ours, see [`crate::process_tags`].
     number: Option<Rlimit>,
     /// The process with which it ends; `None` if its end is not tied to another process.
     ends_with: Option<Pid>,
@@ -101,20 +101,15 @@ fn start_in(
     started.recv().map_err(|_| no_answer())?
 }
 
-/// The thread that starts processes, made on first use. A fork of this process does not have it.
-fn lasting_thread() -> Option<mpsc::Sender<Job>> {
-    static THREAD: Mutex<Option<(u32, mpsc::Sender<Job>)>> = Mutex::new(None);
-    let mut known = THREAD.lock().ok()?;
-    let ours = std::process::id();
-    if let Some((process, thread)) = &*known
-        && *process == ours
-    {
-        return Some(thread.clone());
-    }
-    let (sender, jobs) = mpsc::channel::<Job>();
-    // All that it started would end with it.
-    let work = move || jobs.into_iter().for_each(|job| drop(catch_unwind(AssertUnwindSafe(job))));
-    thread::Builder::new().name("haft-spawn".into()).spawn(work).ok()?;
-    *known = Some((ours, sender.clone()));
-    Some(sender)
+/// The thread that starts processes, made on first use.
+fn lasting_thread() -> Option<&'static mpsc::Sender<Job>> {
+    static THREAD: OnceLock<Option<mpsc::Sender<Job>>> = OnceLock::new();
+    let begin = || {
+        let (sender, jobs) = mpsc::channel::<Job>();
+        // All that it started would end with it.
+        let work = move || jobs.into_iter().for_each(|job| drop(catch_unwind(AssertUnwindSafe(job))));
+        thread::Builder::new().name("haft-spawn".into()).spawn(work).ok()?;
+        Some(sender)
+    };
+    THREAD.get_or_init(begin).as_ref()
 }

@@ -1,5 +1,6 @@
-//! [`supervise`]: a process beside this one that outlives it, and then ends what it left running: the parent-death
-//! signal reaches only the processes that this one started itself, not those below.
+//! [`supervise`]: a process beside this one that outlives it, and then ends what it left running. It alone carries the
+//! promise that a killed program leaves nothing alive: the parent-death signal reaches only the processes that this one
+//! started itself, not those below.
 use crate::{
     escaped::{Process, kill_all},
     previous_run::has_left,
@@ -9,9 +10,9 @@ use std::{
     ffi::OsString,
     io::{self, Read, Write, stdin},
     os::unix::process::{CommandExt, parent_id},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{ChildStdin, Command, Stdio},
-    sync::{Mutex, OnceLock},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -25,19 +26,25 @@ const DISMISSAL: &[u8] = b"q";
 /// How long the supervisor retries processes that cannot be killed.
 const KILL_TIMEOUT: Duration = Duration::from_secs(60);
 
-static NAMED: OnceLock<Named> = OnceLock::new();
-static SUPERVISOR: Mutex<Option<ChildStdin>> = Mutex::new(None);
+static SUPERVISOR: Mutex<Supervisor> = Mutex::new(Supervisor::None);
 
-struct Named {
-    program: PathBuf,
-    belongs_to: Option<String>,
+enum Supervisor {
+    /// No program is named, or it was dismissed.
+    None,
+    /// Not started yet. `belongs_to`: the variable of this process.
+    Named { program: PathBuf, belongs_to: Option<String> },
+    /// It ends what is left when this pipe is closed.
+    Runs(ChildStdin),
 }
 
 /// Names the program that supervises this process: one whose `main` begins with [`supervise`]. It is started with the
 /// first process that this one starts. If no program is named, there is only the parent-death signal. `belongs_to`: the
 /// variable `HAFT_CALL` of this process, if set.
 pub fn supervise_by(program: PathBuf, belongs_to: Option<String>) {
-    let _the_first_one_stays = NAMED.set(Named { program, belongs_to });
+    let mut supervisor = lock();
+    if matches!(*supervisor, Supervisor::None) {
+        *supervisor = Supervisor::Named { program, belongs_to };
+    }
 }
 
 /// Runs the supervisor, if the first argument of this process says that it is one: waits for the end of the process
@@ -66,27 +73,33 @@ pub fn supervise(argument: Option<OsString>) -> bool {
 
 /// Dismisses the supervisor: this process ends by itself, and has ended what it started.
 pub fn dismiss_supervisor() {
-    if let Some(mut supervisor) = SUPERVISOR.lock().ok().and_then(|mut supervisor| supervisor.take()) {
+    if let Supervisor::Runs(mut supervisor) = std::mem::replace(&mut *lock(), Supervisor::None) {
         let _it_is_gone = supervisor.write_all(DISMISSAL);
     }
 }
 
 /// Starts the supervisor, if one was named and none runs. Commands work without it as well.
 pub(crate) fn start() {
-    let Some(named) = NAMED.get() else { return };
-    let Ok(mut supervisor) = SUPERVISOR.lock() else { return };
-    if supervisor.is_none() {
-        *supervisor = begin(named).ok();
+    let mut supervisor = lock();
+    if let Supervisor::Named { program, belongs_to } = &*supervisor {
+        // Where it cannot be started, the next command tries again.
+        if let Ok(input) = begin(program, belongs_to.as_deref()) {
+            *supervisor = Supervisor::Runs(input);
+        }
     }
+}
+
+fn lock() -> MutexGuard<'static, Supervisor> {
+    SUPERVISOR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// In a group of its own, so that no key of a terminal reaches it, and with nothing of our environment but the variable
 /// that says what this process itself belongs to.
-fn begin(named: &Named) -> io::Result<ChildStdin> {
-    let mut command = Command::new(&named.program);
+fn begin(program: &Path, belongs_to: Option<&str>) -> io::Result<ChildStdin> {
+    let mut command = Command::new(program);
     command.arg(format!("{ARGUMENT_PREFIX}{}", instance())).current_dir("/").env_clear().process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.envs(named.belongs_to.iter().map(|words| (VARIABLE, words)));
+    command.envs(belongs_to.map(|words| (VARIABLE, words)));
     let mut child = command.spawn()?;
     child.stdin.take().ok_or_else(|| io::ErrorKind::BrokenPipe.into())
 }
