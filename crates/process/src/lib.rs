@@ -20,6 +20,7 @@ mod mask;
 mod orphans;
 mod output;
 mod previous_run;
+mod proc;
 mod process_memory;
 mod process_tags;
 mod program;

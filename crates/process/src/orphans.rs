@@ -4,11 +4,12 @@
 //! Linux gives an orphan to the nearest process above it that asked for orphans (`PR_SET_CHILD_SUBREAPER`, prctl(2)),
 //! whatever session, group or environment the orphan chose. A process that takes orphans has to wait for them when they
 //! end.
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpgid, waitpid};
+use crate::proc::{PARENT, SESSION, Stat, others};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, getpid, waitid, waitpgid, waitpid};
 use std::{
     collections::BTreeSet,
     convert::Infallible,
-    fs,
+    path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -82,40 +83,14 @@ pub(crate) fn reap() {
     if !held.0.has_orphans || !matches!(waitid(WaitId::All, look), Ok(Some(_))) {
         return;
     }
-    let Some(own) = Process::read("self") else { return };
-    let is_orphan = |child: &Process| child.session != own.session && !held.0.leaders.contains(&child.pid);
-    for child in ended_children(own.pid).filter(is_orphan) {
-        if let Some(pid) = Pid::from_raw(child.pid) {
+    let own = Stat::read(Path::new("/proc/self"));
+    let own_pid = getpid().to_string();
+    for (pid, folder) in others() {
+        let stat = Stat::read(&folder);
+        let is_child = stat.field(PARENT) == Some(&own_pid);
+        let is_orphan = is_child && stat.has_ended() && stat.field(SESSION) != own.field(SESSION);
+        if is_orphan && !held.0.leaders.contains(&pid.as_raw_pid()) {
             let _its_starter_did = waitpid(Some(pid), WaitOptions::NOHANG);
         }
-    }
-}
-
-fn ended_children(of: i32) -> impl Iterator<Item = Process> {
-    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let all = all.filter_map(|entry| {
-        let name = entry.file_name();
-        let name = name.to_str().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))?;
-        Process::read(name)
-    });
-    all.filter(move |process| process.parent == of && process.has_ended)
-}
-
-/// What the system reports about a process.
-struct Process {
-    pid: i32,
-    has_ended: bool,
-    parent: i32,
-    session: i32,
-}
-
-impl Process {
-    /// Fields of `/proc/PID/stat` (proc_pid_stat(5)), counted from behind the name, which may hold anything.
-    fn read(name: &str) -> Option<Self> {
-        let stat = String::from_utf8_lossy(&fs::read(format!("/proc/{name}/stat")).ok()?).into_owned();
-        let (pid, rest) = (stat.split_once(' ')?.0.parse().ok()?, stat.rsplit_once(')')?.1);
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let number = |place: usize| fields.get(place).and_then(|field| field.parse().ok());
-        Some(Self { pid, has_ended: fields.first() == Some(&"Z"), parent: number(1)?, session: number(3)? })
     }
 }

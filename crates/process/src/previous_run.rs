@@ -1,7 +1,8 @@
 //! [`end_previous_run`]: ends what a process left running that was killed, or had no time to end it. It alone carries the
 //! promise that nothing of a killed run is alive when its session goes on, where the supervisor was killed as well.
 use crate::{
-    escaped::{Process, has_ended, kill_all, stat},
+    escaped::{Process, kill_all},
+    proc::{FLAGS, PENDING_SIGNALS, STARTED, Stat},
     process_tags::{has_number, instance, is_of, words},
 };
 use std::{
@@ -24,8 +25,8 @@ pub struct Owner(String);
 impl Owner {
     /// This process.
     pub fn this() -> Self {
-        let own = stat(Path::new("/proc/self"));
-        let started = own.get(STARTED_FIELD).map_or("-", String::as_str);
+        let own = Stat::read(Path::new("/proc/self"));
+        let started = own.field(STARTED).unwrap_or("-");
         Self(format!("{} {} {started} {}", instance(), std::process::id(), namespace()))
     }
 
@@ -102,13 +103,8 @@ pub fn end_previous_run(sessions: &[String], owner: Option<&Owner>) -> usize {
 
 /// Whether a process without our variable was started by `instance`, and is alive.
 pub(crate) fn has_left(process: &Process, instance: &str) -> bool {
-    has_number(&process.folder, instance) && !has_ended(&stat(&process.folder))
+    has_number(&process.folder, instance) && !Stat::read(&process.folder).has_ended()
 }
-
-/// Places in [`stat`], from proc_pid_stat(5): kernel flags, start time, and pending signals.
-const FLAGS_FIELD: usize = 6;
-const STARTED_FIELD: usize = 19;
-const PENDING_FIELD: usize = 28;
 
 /// `PF_EXITING` in `linux/sched.h`.
 const EXITING_FLAG: u64 = 0x4;
@@ -117,26 +113,23 @@ const EXITING_FLAG: u64 = 0x4;
 const SIGKILL_BIT: u64 = 1 << 8;
 
 fn is_same(process: &Path, started: &str) -> bool {
-    stat(process).get(STARTED_FIELD).is_some_and(|found| found == started)
+    Stat::read(process).field(STARTED) == Some(started)
 }
 
-fn threads(process: &Path) -> Vec<Vec<String>> {
+fn threads(process: &Path) -> Vec<Stat> {
     let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
-    threads.map(|thread| stat(&thread.path())).collect()
+    threads.map(|thread| Stat::read(&thread.path())).collect()
 }
 
 fn has_no_thread(process: &Path) -> bool {
-    threads(process).iter().all(|thread| has_ended(thread))
+    threads(process).iter().all(Stat::has_ended)
 }
 
 /// Whether it was killed, or one of its threads ends: a moment later it is known whether all do.
 fn is_ending(process: &Path) -> bool {
-    let has = |thread: &[String], place: usize, bit: u64| {
-        thread.get(place).and_then(|bits| bits.parse::<u64>().ok()).is_some_and(|bits| bits & bit != 0)
-    };
-    threads(process)
-        .iter()
-        .any(|thread| has(thread, FLAGS_FIELD, EXITING_FLAG) || has(thread, PENDING_FIELD, SIGKILL_BIT))
+    let is_ending =
+        |thread: &Stat| thread.has(FLAGS, EXITING_FLAG) || thread.has(PENDING_SIGNALS, SIGKILL_BIT);
+    threads(process).iter().any(is_ending)
 }
 
 /// Process numbers are comparable only if this is the same.
