@@ -4,7 +4,8 @@ use crate::{
     process_tags::{VARIABLE, new_start},
     spawn::spawn,
 };
-use haft_sandbox::{Plan, Proxy};
+use haft_core::Confinement;
+use haft_sandbox::{Plan, Proxy, environment as confined_environment};
 use rustix::{
     io::Errno,
     process::{Pid, Signal, kill_process_group, test_kill_process_group},
@@ -12,6 +13,7 @@ use rustix::{
 use std::{
     io,
     os::fd::{AsFd, OwnedFd},
+    path::Path,
     process::{Command, ExitStatus},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     time::Duration,
@@ -40,28 +42,39 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Starts `command` with the environment that it names, as [`spawn`] does, confined as `plan` says, and adds a word
-    /// of its own to the words of its variable. `takes_input`: whether it gets a standard input.
-    pub(crate) fn start(mut command: Command, plan: Option<Plan>, takes_input: bool) -> io::Result<Self> {
+    /// Starts `command` in `folder` as [`spawn`] does, with this environment and no other, and a word of its own among the
+    /// words of its variable. It sees and reaches what `confinement` says. `takes_input`: whether it gets a standard
+    /// input.
+    pub(crate) fn start(
+        mut command: Command,
+        folder: &Path,
+        environment: &[(String, String)],
+        confinement: Option<&Confinement>,
+        takes_input: bool,
+    ) -> io::Result<Self> {
+        let (plan, receiver) =
+            confinement.map(|confinement| Plan::new(confinement, folder)).transpose()?.unzip();
         let start = new_start();
-        let mut given = command.get_envs().filter(|(name, _)| *name == VARIABLE);
-        let given = given.find_map(|(_, words)| words?.to_str().map(|words| format!("{words} ")));
-        command.env(VARIABLE, given.unwrap_or_default() + &start);
-        let is_confined = plan.is_some();
+        let given = environment.iter().rfind(|(name, _)| name == VARIABLE);
+        let words = given.map_or(start.clone(), |(_, words)| format!("{words} {start}"));
+        command.current_dir(folder).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
+        command.envs(confinement.map(confined_environment).unwrap_or_default()).env(VARIABLE, words);
         let mut children = orphans::hold();
         let child = spawn(command, plan, takes_input)?;
         let leader = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         children.waits_for(leader);
+        drop(children);
+        let is_confined = confinement.is_some();
         let members = Members { child, first: leader, leader, start, is_confined, pipes: Vec::new() };
-        Ok(Self { members: Some(members), proxy: None })
+        // From here on a failure kills them.
+        let mut group = Self { members: Some(members), proxy: None };
+        if let Some((receiver, confinement)) = receiver.flatten().zip(confinement) {
+            group.proxy = Some(Proxy::new(receiver, confinement)?);
+        }
+        Ok(group)
     }
 
-    /// The same, with a proxy to hosts, which the caller must serve.
-    pub(crate) fn with_proxy(mut self, proxy: Proxy) -> Self {
-        self.proxy = Some(proxy);
-        self
-    }
-
+    /// The proxy to the hosts that it may reach, which the caller must serve.
     pub(crate) fn take_proxy(&mut self) -> Option<Proxy> {
         self.proxy.take()
     }

@@ -15,9 +15,11 @@
 
 mod escaped;
 mod files;
+mod follow;
 mod group;
 mod mask;
 mod orphans;
+mod outcome;
 mod output;
 mod previous_run;
 mod proc;
@@ -34,12 +36,13 @@ pub use files::{appears, open_regular, own_folder, read_regular, write_own_file}
 pub use group::{is_cleaned_up, wait_for_cleanup};
 pub use haft_sandbox::Unreached;
 pub use orphans::adopt_orphans;
+pub use outcome::{Exit, Finished, ProcessError};
 pub use output::{Captured, new_file};
 pub use previous_run::{Owner, end_previous_run};
 pub use process_memory::{give_memory_back, keep_memory_private};
 pub use process_tags::VARIABLE;
 pub use program::{Piped, Process, Program};
 pub use programs::Programs;
-pub use shell::{Exit, Finished, ProcessError, Shell};
+pub use shell::Shell;
 pub use supervisor::{dismiss_supervisor, supervise, supervise_by};
 pub use unread::is_read;

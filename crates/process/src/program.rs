@@ -1,8 +1,9 @@
 //! [`Program`]: runs a program with its arguments as they are, without a shell.
 use crate::{
+    follow::follow,
     group::Group,
+    outcome::{Finished, ProcessError},
     output::Output,
-    shell::{Finished, ProcessError, follow, start},
 };
 use haft_core::Confinement;
 use std::{
@@ -84,7 +85,7 @@ impl Program {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
         let confinement = self.confinement.as_deref();
-        let started = start(command, &self.folder, &self.environment, confinement, takes_input);
+        let started = Group::start(command, &self.folder, &self.environment, confinement, takes_input);
         let what = format!("`{}`", self.program.display());
         started.map_err(|source| ProcessError::not_started(&what, &self.folder, source))
     }
