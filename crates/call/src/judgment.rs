@@ -6,6 +6,7 @@ use crate::{
     approvals::ApprovalRequest,
     checked::CheckedCall,
     errors::denied,
+    programs::Programs,
     round::{CallRun, Stopped},
     scope::CallScope,
 };
@@ -13,7 +14,6 @@ use haft_core::{
     Access, Answer, Bulk, Change, Confinement, Effect, Execution, Host, How, Network, Reach, Readable,
     ToolCall, ToolError, Verdict,
 };
-use haft_process::Programs;
 use std::sync::Arc;
 
 /// What the policy says of a call before it runs.

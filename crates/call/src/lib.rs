@@ -31,6 +31,7 @@ mod judgment;
 mod links;
 mod order;
 mod permission;
+mod programs;
 mod reads;
 mod recorder;
 mod repeats;

@@ -27,13 +27,13 @@ const TASK_FILES: [&str; 8] = [
 const MAX_WORDS: usize = 1_000;
 
 /// The files that commands run: where each lies, and its state, which a replaced or changed file does not have.
-pub struct Programs(Vec<(PathBuf, Option<State>)>);
+pub(crate) struct Programs(Vec<(PathBuf, Option<State>)>);
 
 type State = (u64, u64, u64, [(i64, i64); 2]);
 
 impl Programs {
     /// Returns the files of the commands among `effects`.
-    pub fn of(effects: &[Effect], workspace: &Path) -> Self {
+    pub(crate) fn of(effects: &[Effect], workspace: &Path) -> Self {
         let commands = effects.iter().filter_map(|effect| match effect {
             Effect::Execute(execution) => Some(execution),
             Effect::Read(_) | Effect::Write(_) | Effect::Network(_) => None,
@@ -60,7 +60,7 @@ impl Programs {
     }
 
     /// Returns a file that has changed.
-    pub fn changed(&self) -> Option<&Path> {
+    pub(crate) fn changed(&self) -> Option<&Path> {
         self.0.iter().find(|(path, before)| state(path) != *before).map(|(path, _)| path.as_path())
     }
 }
