@@ -1,4 +1,4 @@
-//! [`ALLOWED`]: the system calls that a confined process may make.
+//! [`ALLOWED`] and [`REFUSED`]: the system calls that a confined process may make, and those that it is told are not permitted.
 //!
 //! The list is that of moby's default profile for containers without capabilities (`profiles/seccomp/default.json`), less
 //! what 253 everyday commands and the usual toolchains do without: message queues of System V and POSIX, `memfd_secret`,
@@ -69,6 +69,21 @@ pub(super) const OLDER: &[c_long] = &[
 ];
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const OLDER: &[c_long] = &[c::SYS_renameat];
+
+/// Refused with `EPERM` whatever the arguments: with these calls programs ask for rights that a confined process does
+/// not get, and they report this error in words that people know. Other calls that are not allowed do not exist
+/// (`ENOSYS`).
+#[rustfmt::skip]
+pub(super) const REFUSED: &[c_long] = &[
+    c::SYS_mount, c::SYS_umount2, c::SYS_pivot_root, c::SYS_chroot, c::SYS_move_mount, c::SYS_open_tree,
+    c::SYS_fsopen, c::SYS_fsconfig, c::SYS_fsmount, c::SYS_fspick, c::SYS_mount_setattr, c::SYS_unshare,
+    c::SYS_setns, c::SYS_ptrace, c::SYS_process_vm_readv, c::SYS_process_vm_writev, c::SYS_bpf,
+    c::SYS_perf_event_open, c::SYS_userfaultfd, c::SYS_keyctl, c::SYS_add_key, c::SYS_request_key,
+    c::SYS_io_uring_setup, c::SYS_io_uring_enter, c::SYS_io_uring_register, c::SYS_open_by_handle_at,
+    c::SYS_init_module, c::SYS_finit_module, c::SYS_delete_module, c::SYS_kexec_load, c::SYS_reboot,
+    c::SYS_swapon, c::SYS_swapoff, c::SYS_acct, c::SYS_quotactl, c::SYS_settimeofday, c::SYS_clock_settime,
+    c::SYS_adjtimex, c::SYS_syslog,
+];
 
 /// What personality(2) may be set to: Linux, including what `uname` reports, or only a query.
 pub(super) const PERSONALITIES: [u64; 5] = [0, 0x8, 0x20000, 0x20008, 0xffff_ffff];

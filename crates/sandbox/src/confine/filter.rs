@@ -1,67 +1,18 @@
 //! [`filter`]: the seccomp filter of a confined process: the system calls that it may make, and which uses of them are
 //! refused.
 use super::{
-    calls::{ALLOWED, OLDER, PERSONALITIES},
+    calls::{ALLOWED, OLDER, PERSONALITIES, REFUSED},
     step::done,
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, sock_filter,
+    TargetArch,
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io,
-    sync::OnceLock,
-};
+use std::{collections::BTreeMap, io, sync::OnceLock};
 
 /// One filter for calls that do not exist, one for calls that are refused. Of two errors the kernel returns that of the
 /// last filter.
 pub(super) type Filter = [BpfProgram; 2];
-
-/// Refused with `EPERM` whatever the arguments: with these calls programs ask for rights that a confined process does
-/// not get, and they report this error in words that people know. Other calls that are not allowed do not exist
-/// (`ENOSYS`).
-const REFUSED: &[libc::c_long] = &[
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_adjtimex,
-    libc::SYS_syslog,
-];
 
 /// Flags of `clone` that create new namespaces.
 const NAMESPACES: [libc::c_int; 7] = [
@@ -114,34 +65,9 @@ fn made() -> io::Result<Filter> {
     rules.insert(libc::SYS_personality, vec![rule(others.collect::<io::Result<_>>()?)?]);
     let refused = compiled(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;
     let known = ALLOWED.iter().chain(OLDER).chain(REFUSED).chain(&[libc::SYS_personality]);
-    Ok([only(known.copied().collect()), refused])
-}
-
-/// Makes calls that are not among `known` fail as unknown. Neighboring numbers are compared at once: the kernel walks
-/// through the filter for each existing call when it is attached to a process, and `seccompiler` writes five
-/// instructions for each.
-fn only(known: BTreeSet<libc::c_long>) -> BpfProgram {
-    let op = |code: u32, jt: u8, k: u32| sock_filter { code: code as u16, jt, jf: 0, k };
-    let unknown = || op(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32);
-    // The number of the call is the first field of `seccomp_data` (seccomp(2)).
-    let mut program = vec![op(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for number in known.into_iter().filter_map(|number| u32::try_from(number).ok()) {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == number => *last = number,
-            _ => ranges.push((number, number)),
-        }
-    }
-    for (first, last) in ranges {
-        program.extend([
-            op(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, first),
-            unknown(),
-            op(libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K, 1, last),
-            op(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
-        ]);
-    }
-    program.push(unknown());
-    program
+    let known = known.map(|call| (*call, Vec::new())).collect();
+    let known = compiled(known, SeccompAction::Errno(libc::ENOSYS as u32), SeccompAction::Allow)?;
+    Ok([known, refused])
 }
 
 /// Attaches the filter to this process for good. Allocates nothing.
