@@ -3,7 +3,10 @@ use rustix::{
     fs::{FileType, fstat},
     io::ioctl_fionread,
 };
-use std::{io, os::fd::AsFd};
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd},
+};
 
 /// Returns whether the other end of a pipe or a socket has read all that was written to `output`; true if unknown.
 pub fn is_read(output: impl AsFd) -> bool {
@@ -16,24 +19,14 @@ pub fn is_read(output: impl AsFd) -> bool {
     unread.unwrap_or_default() == 0
 }
 
-/// How many bytes, with what the system adds, wait for the other end of a local socket: `SIOCOUTQ`, which is the number
-/// of `TIOCOUTQ` in `asm-generic/ioctls.h`.
-#[cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
-))]
+/// How many bytes, with what the system adds, wait for the other end of a local socket: `SIOCOUTQ` on Linux, which is the
+/// number of `TIOCOUTQ`. Other systems do not know it for sockets.
 #[expect(unsafe_code, reason = "rustix has no name for this request")]
 fn in_socket(output: impl AsFd) -> io::Result<u64> {
-    use rustix::ioctl::{Getter, ioctl};
-    // SAFETY: the request takes nothing and gives one `int`.
-    let unread: i32 = unsafe { ioctl(output, Getter::<0x5411, i32>::new()) }?;
-    Ok(u64::try_from(unread).unwrap_or_default())
-}
-
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
-)))]
-fn in_socket(_: impl AsFd) -> io::Result<u64> {
-    Ok(0)
+    let mut unread: libc::c_int = 0;
+    // SAFETY: the request writes one `int`, which outlives the call.
+    match unsafe { libc::ioctl(output.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut unread) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(u64::try_from(unread).unwrap_or_default()),
+    }
 }
