@@ -38,11 +38,10 @@ pub(crate) struct Output {
 impl Output {
     /// Keeps `most` bytes of each stream in memory; if there is more, all of it in a file in `folder`.
     pub(crate) fn new(most: usize, folder: Option<PathBuf>) -> Self {
-        let (masks, ends) =
-            ([Mask::new([].into()), Mask::new([].into())], [Ends::new(most), Ends::new(most)]);
+        let nothing = Mask::new(&Arc::default());
         Self {
-            masks,
-            ends,
+            masks: [nothing.clone(), nothing],
+            ends: [Ends::new(most), Ends::new(most)],
             decoders: Default::default(),
             spill: Spill { folder, file: None, room: MAX_SPILLED },
         }
@@ -50,7 +49,8 @@ impl Output {
 
     /// None of these texts is kept or shown.
     pub(crate) fn without(mut self, hidden: &Arc<[String]>) -> Self {
-        self.masks = [Mask::new(hidden.clone()), Mask::new(hidden.clone())];
+        let mask = Mask::new(hidden);
+        self.masks = [mask.clone(), mask];
         self
     }
 
