@@ -221,7 +221,7 @@ impl Members {
 
     fn signal(&self, signal: Signal) {
         if let Some(leader) = self.leader {
-            let _nobody_left = kill_process_group(leader, signal);
+            let _the_group_is_gone = kill_process_group(leader, signal);
         }
     }
 }

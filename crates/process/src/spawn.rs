@@ -92,7 +92,7 @@ fn start_in(
 ) -> io::Result<Child> {
     let (answer, started) = mpsc::channel();
     let job: Job = Box::new(move || {
-        let _nobody_waits = answer.send(start());
+        let _the_caller_is_gone = answer.send(start());
         // Afterwards, so that no caller waits for it.
         supervisor::start();
     });

@@ -1,4 +1,4 @@
-//! A process that leaves its parents comes to this process. A file of its own: it is a decision for the whole process.
+//! Processes that lose their parents become children of this one. A binary of its own: it is a decision for the whole process.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 use haft_process::{Exit, Shell, adopt_orphans};
@@ -20,7 +20,7 @@ async fn run(folder: &Path, command: &str) {
     assert_eq!(shell.run(|_| ()).await.unwrap().exit, Exit::Code(0));
 }
 
-/// Its parent, and whether it has ended without being waited for.
+/// The parent of a process, and whether the process is a zombie.
 fn standing(pid: &str) -> Option<(u32, bool)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
@@ -42,5 +42,5 @@ async fn who_leaves_its_parents_comes_here_and_is_waited_for() {
         tokio::task::yield_now().await;
     }
     run(folder.path(), "true").await;
-    assert_eq!(standing(&pid), None, "it was waited for");
+    assert_eq!(standing(&pid), None, "this process has waited for it");
 }

@@ -1,4 +1,4 @@
-//! What becomes of processes whose parent is gone.
+//! [`end_previous_run`]: what becomes of processes whose parent is gone.
 #![cfg(target_os = "linux")]
 use haft_process::{Owner, Program, Shell, VARIABLE, end_previous_run};
 use std::{
@@ -16,7 +16,7 @@ const HOST: &str = "HAFT_TEST_HOST";
 /// A word that the host's commands carry.
 const SESSION: &str = "a-session";
 
-/// Starts one of each kind that gets away from who started it, in the folder in which it runs.
+/// Starts one of each kind that gets away from its parent, in the folder in which it runs.
 const STRAYS: &str = r#"
     stray() { echo $BASHPID > $1.new; mv $1.new $1; while :; do sleep 0.01; done; }
     export -f stray

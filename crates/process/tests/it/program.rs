@@ -135,7 +135,7 @@ async fn a_program_can_be_talked_to_and_ends_when_nobody_keeps_it() {
     assert_eq!(output.read_to_end(&mut rest).await.unwrap(), 0);
 }
 
-// The number of a group is free once no process is in it: nothing is sent there later.
+// The number of a group is free once the group is empty: nothing is sent there later.
 #[tokio::test]
 async fn with_a_program_that_ended_its_children_are_killed() {
     let shell = program("/bin/sh", &["-c", "sleep 1235 & exit 3"]);

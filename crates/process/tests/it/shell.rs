@@ -103,7 +103,7 @@ async fn what_does_not_end_is_ended_with_its_children() {
     tokio::join!(a, b, c, d);
 }
 
-// B01, B06: apart from the others, since who reads it does nothing else
+// B01, B06: apart from the others, since the reader does nothing else
 #[tokio::test]
 async fn what_prints_without_end_is_ended() {
     is_ended("yes 1007", "1007").await;
@@ -140,7 +140,7 @@ async fn a_child_that_finishes_the_output_is_waited_for() {
     assert_eq!(stdout, "b\n");
 }
 
-// A child that leaves the group keeps the pipe open; it is not waited for.
+// A child that leaves the group keeps the pipe open; the result does not wait for it.
 #[tokio::test]
 async fn a_daemon_does_not_hold_up_the_result() {
     let start = Instant::now();

@@ -286,7 +286,7 @@ impl Mounts {
         self.system("overlay", &options, NOTHING)
     }
 
-    /// Also for root of a user namespace, who may be root of the machine to the files of the kernel.
+    /// Also for root of a user namespace: to the files of the kernel it may be root of the machine.
     fn kernel(&mut self) -> io::Result<()> {
         for path in KERNEL.iter().filter(|path| Path::new(path).exists()) {
             let slot = self.clone_of(Path::new(path))?;

@@ -217,6 +217,20 @@ async fn a_confined_command_ends_as_others_do() {
     assert!(begun.elapsed() < Duration::from_secs(15));
 }
 
+// What settles the view afterwards must not meet a process that still writes there.
+#[tokio::test]
+async fn a_confined_command_that_is_ended_writes_nothing_more() {
+    let place = Place::new();
+    let count = "n=0; while :; do n=$((n + 1)); echo $n >count; done";
+    let stubborn = format!("trap '' TERM; setsid env -i sh -c '{count}' & while :; do sleep 1; done");
+    let left = Shell { timeout: Some(Duration::from_millis(300)), ..place.shell(&stubborn) };
+    assert_eq!(left.run(|_| ()).await.unwrap().exit, Exit::TimedOut);
+    let written = || fs::read(place.root().join("upper/count")).unwrap();
+    let at_its_end = written();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(written(), at_its_end);
+}
+
 #[test]
 fn it_is_known_beforehand_whether_commands_can_be_confined() {
     let place = Place::new();
@@ -246,5 +260,5 @@ fn somebody_who_is_not_root_is_confined_as_well() {
         .gid(OTHER_USER);
     let ended = tests.env("TMPDIR", folder.path()).env("HOME", folder.path()).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
-    assert!(String::from_utf8_lossy(&ended.stdout).contains("7 passed"));
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("8 passed"));
 }
