@@ -23,7 +23,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [File; 15] = files! {
+const FILES: [File; 16] = files! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
     "/icon.svg" "image/svg+xml" "icon.svg",
@@ -35,6 +35,7 @@ const FILES: [File; 15] = files! {
     "/dom.js" "text/javascript; charset=utf-8" "dom.js",
     "/diff.js" "text/javascript; charset=utf-8" "diff.js",
     "/markdown.js" "text/javascript; charset=utf-8" "markdown.js",
+    "/transcript.js" "text/javascript; charset=utf-8" "transcript.js",
     "/session.js" "text/javascript; charset=utf-8" "session.js",
     "/job.js" "text/javascript; charset=utf-8" "job.js",
     "/lists.js" "text/javascript; charset=utf-8" "lists.js",
