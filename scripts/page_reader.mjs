@@ -37,7 +37,8 @@ for (const width of [1280, 390]) {
     const found = await tab.evaluate(() => ({
       title: document.title,
       address: location.href,
-      active: document.querySelectorAll('script, iframe, object, embed, link, form, base, [style], [onerror], [onclick]').length,
+      scripts: [...document.scripts].map((one) => one.type).join(),
+      active: document.querySelectorAll('iframe, object, embed, link, form, base, button, input, textarea, [style], [onerror], [onclick]').length,
       sources: [...document.querySelectorAll('[src]')].map((one) => one.getAttribute('src').slice(0, 5)),
       links: [...document.querySelectorAll('a')].map((one) => one.getAttribute('href')),
       overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
@@ -45,6 +46,7 @@ for (const width of [1280, 390]) {
     }))
     expect(`${where}: the title is the prompt's: ${found.title}`, found.title.startsWith('The sign is lost.'))
     expect(`${where}: the page is still there: ${found.address}`, found.address === address)
+    expect(`${where}: the journal and the script of the page are all scripts: ${found.scripts}`, found.scripts === 'application/json,module')
     expect(`${where}: nothing in it is active: ${found.active}`, found.active === 0)
     expect(`${where}: pictures stand in it: ${found.sources}`, found.sources.every((source) => source === 'data:'))
     expect(`${where}: links lead to prompts and web pages: ${found.links}`, found.links.every((link) => /^(#turn-\d+|https?:)/.test(link)))

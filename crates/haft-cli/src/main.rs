@@ -9,7 +9,6 @@ mod hooks;
 mod mcp;
 mod model;
 mod notes;
-mod page;
 mod skills;
 mod slash;
 mod source_dir;

@@ -13,7 +13,7 @@
 //! | `crew` | works on jobs |
 //! | `api` | the routes below `/v1` |
 //! | `openai` | `/v1/chat/completions` and `/v1/responses` |
-//! | `page` | the page at `/` |
+//! | `page` | the page at `/`, and a session as one file with that page in it |
 //! | `router` | all routes, and the description that is made of them |
 //! | `fleet` | jobs of many machines; this process runs none of them |
 //! | `server` | accepts connections, and shuts down |
@@ -42,5 +42,6 @@ mod router;
 mod server;
 
 pub use fleet::{Fleet, Make};
+pub use page::SessionExport;
 pub use parts::{Begun, Export, Format, Jobs, Open, Problem, Settings, Wanted};
 pub use server::{FleetSettings, Listening, listen, serve, serve_fleet};

@@ -1,5 +1,9 @@
 //! [`routes`]: the page at `/`: plain modules that are part of the program. It loads nothing from anywhere else, and
 //! runs nothing that is not in these files.
+mod export;
+
+pub use export::SessionExport;
+
 use axum::{
     Router,
     http::{

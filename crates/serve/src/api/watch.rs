@@ -131,6 +131,23 @@ pub(crate) struct FileLines {
     hunks: Vec<Vec<Line>>,
 }
 
+impl FileLines {
+    /// Keeps `most` lines at most, and returns how many more there may be.
+    pub(crate) fn clip(&mut self, most: usize) -> usize {
+        let mut left = most;
+        for hunk in &mut self.hunks {
+            let is_cut = hunk.len() > left;
+            hunk.truncate(left);
+            left -= hunk.len();
+            if is_cut {
+                hunk.push(Line { old: None, new: None, parts: vec![(false, "the rest is left out".into())] });
+            }
+        }
+        self.hunks.retain(|hunk| !hunk.is_empty());
+        left
+    }
+}
+
 /// A line before the change, after it, or both.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Line {

@@ -9,10 +9,14 @@ export function files(all) {
     file.note ? el('p', { class: 'quiet' }, file.note) : el('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': `Lines of ${file.path}` }, lines(file.hunks))))
 }
 
-function count({ hunks }) {
-  const all = hunks.flat()
-  const added = all.filter((line) => line.old === null && line.new !== null).length
-  const removed = all.filter((line) => line.new === null && line.old !== null).length
+/** How many lines came and went in these files. */
+export function linesOf(all) {
+  const lines = all.flatMap(({ hunks }) => hunks.flat())
+  return [lines.filter((line) => line.old === null && line.new !== null).length, lines.filter((line) => line.new === null && line.old !== null).length]
+}
+
+function count(file) {
+  const [added, removed] = linesOf([file])
   return added || removed ? `+${added} −${removed}` : ''
 }
 

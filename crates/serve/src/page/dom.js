@@ -66,6 +66,8 @@ export function ask(title, fields, action) {
 
 export const money = (dollars) => (dollars === null || dollars === undefined ? 'cost unknown' : `$${dollars.toFixed(dollars < 1 ? 4 : 2)}`)
 export const tokens = (count) => (count < 1000 ? String(count) : count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(2)}M`)
+export const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ',')
+export const plural = (count, what) => `${grouped(count)} ${what}${count === 1 ? '' : 's'}`
 export const seconds = (ms) => (ms < 1000 ? `${ms} ms` : ms < 60000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60000)} min ${Math.round((ms % 60000) / 1000)} s`)
 
 export function age(at) {

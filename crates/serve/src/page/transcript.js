@@ -1,5 +1,5 @@
 // What a person sees of a session's entries: prompts, replies, thoughts, calls with their changes, notes, ends of turns. It
-// fetches nothing: `session.js` shows a session live.
+// fetches nothing: `session.js` shows one live, `export.js` one that was exported.
 import { el, fill, money, named, seconds, tokens } from './dom.js'
 import { blocks } from './markdown.js'
 

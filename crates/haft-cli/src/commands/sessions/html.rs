@@ -1,14 +1,16 @@
 //! [`export`] (`haft sessions export --format html`): writes a session as a page.
-use crate::{CliContext, config::Settings, failure::Failure, model, page::Page};
+use crate::{CliContext, config::Settings, failure::Failure, model};
 use haft::{
-    engine::Home,
-    kernel::{FileState, Price, SessionOpened, Stage},
+    engine::{Home, Recorded},
+    kernel::{Entry, Hash, Price, SessionOpened, Stage},
+    serve::SessionExport,
     stage::Declared,
     terminal::Exit,
 };
 use std::{
-    io::{Write, stdout},
+    io::{self, Write, stdout},
     path::Path,
+    sync::Arc,
 };
 
 /// Prints the page.
@@ -20,13 +22,26 @@ pub(super) fn export(context: &CliContext, home: &Home, id: &str) -> Result<Exit
 /// The whole journal as one page, what was undone included.
 pub(crate) fn page(context: &CliContext, home: &Home, id: &str) -> Result<String, Failure> {
     let id = home.find(id)?;
-    let entries = home.peek(&id.0)?;
-    let kept = Declared::new(home.contents(&id));
-    let contents = |state: &FileState| kept.content(&state.hash).ok();
-    let opened = SessionOpened::of(&entries);
+    let session = Kept { entries: home.peek(&id.0)?, contents: Declared::new(home.contents(&id)) };
+    let opened = SessionOpened::of(&session.entries);
     let price = opened.and_then(|opened| price(context, &opened.workspace, &opened.model));
-    let page = Page { entries: &entries, name: home.name(&id), price, contents: &contents };
-    Ok(page.html())
+    Ok(SessionExport { session: &session, name: home.name(&id), price }.html())
+}
+
+/// A session as it lies on disk.
+struct Kept {
+    entries: Vec<Arc<Entry>>,
+    contents: Declared,
+}
+
+impl Recorded for Kept {
+    fn entries(&self) -> Vec<Arc<Entry>> {
+        self.entries.clone()
+    }
+
+    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
+        self.contents.content(hash)
+    }
 }
 
 /// A session can be read even if the configuration cannot.

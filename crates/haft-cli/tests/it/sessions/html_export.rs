@@ -1,10 +1,11 @@
-//! `haft sessions export --format html`: one page with everything in it, and nothing that acts. `scripts/page.sh` opens
-//! one in a browser.
+//! `haft sessions export --format html`: one page with everything in it, and nothing that acts but its own script. What the
+//! script makes of the journal is read from a browser; `scripts/page.sh` looks at it as people do.
 use crate::kit::Place;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft::kernel::Hash;
 use regex::Regex;
 use serde_json::{Value, json};
+use std::process::Command;
 
 fn call(name: &str, arguments: Value) -> Value {
     json!({"calls": [{"name": name, "arguments": arguments}], "usage": {"input": 1000, "output": 50}})
@@ -32,6 +33,23 @@ fn export(place: &Place) -> String {
     exported.out
 }
 
+/// The elements of the page once its script has run, as HTML and without the scripts; `None` if there is no browser.
+fn shown(place: &Place, page: &str) -> Option<String> {
+    let file = place.path().join("page.html");
+    std::fs::write(&file, page).unwrap();
+    let profile = format!("--user-data-dir={}", place.path().join("browser").display());
+    let arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", &profile];
+    let browsers = ["chromium", "chromium-browser", "google-chrome"];
+    let run = |browser| Command::new(browser).args(arguments).arg(&file).output().ok();
+    let Some(ran) = browsers.into_iter().find_map(run) else {
+        haft_testing::left_out("what an exported page shows: there is no `chromium` here");
+        return None;
+    };
+    let dom = String::from_utf8(ran.stdout).unwrap();
+    assert!(dom.contains("This page fetches nothing."), "{dom}\n{}", String::from_utf8_lossy(&ran.stderr));
+    Some(Regex::new("(?s)<script.*?</script>").unwrap().replace_all(&dom, "").into_owned())
+}
+
 fn all<'a>(pattern: &str, page: &'a str) -> Vec<&'a str> {
     let found = Regex::new(pattern).unwrap();
     found.captures_iter(page).map(|found| found.get(1).unwrap().as_str()).collect()
@@ -52,28 +70,31 @@ fn a_page_tells_what_was_said_done_and_undone() {
     ];
     page(&place, "accept-edits", &steps, &["Change one.\nPlease.", "Take a note."]);
     assert_eq!(place.run(&["undo"]).code, 0);
-    let page = export(&place);
-    for expected in [
-        "<h1>Change one.</h1>",
-        "<p>Change one.\nPlease.</p>",
-        "<summary>Thinking</summary><div class=\"inside\"><p>I <em>look</em> first.</p>",
-        "<p>I <strong>look</strong>.</p>",
-        "<h3>Done</h3><ul><li>☑ it",
-        // The call with its arguments and what came of it, then the diff with the words that changed.
-        "<dt>path</dt><dd><code>a.py</code></dd>",
-        "Replaced 1 occurrence",
-        "<span aria-hidden=\"true\">+1</span>",
-        "one = <ins>11</ins>",
-        "one = <del>1</del>",
-        "denied: no person could be asked",
-        // 2,000, 1,000, 1,000, 3,000 and 1,000 read, 260 written.
-        "<strong>8,260</strong> tokens",
-        "<strong>$0.0279</strong> cost",
-        "<polyline",
-        "<span class=\"tag\">undone</span>",
-        "<strong>Undone.</strong> 1 file restored: <code>b.md</code>.",
-    ] {
-        assert!(page.contains(expected), "{expected}:\n{page}");
+    if let Some(page) = shown(&place, &export(&place)) {
+        for expected in [
+            "<h1>Change one.</h1>",
+            "<p>Change one.\nPlease.</p>",
+            "<summary>Thinking</summary><div class=\"inside\"><p>I <em>look</em> first.</p>",
+            "<p>I <strong>look</strong>.</p>",
+            "<h3>Done</h3><ul><li>☑ it",
+            // The call with its arguments and what came of it, then the diff with the words that changed.
+            "\"path\": \"a.py\"",
+            "Replaced 1 occurrence",
+            "changed, +1 −1",
+            "one = <ins>11</ins>",
+            "one = <del>1</del>",
+            "No person could be asked to allow it.",
+            // 2,000, 1,000, 1,000, 3,000 and 1,000 read, 260 written.
+            "<dt>Tokens</dt><dd><strong>8,260</strong>",
+            "<dt>Cost</dt><dd><strong>$0.0279</strong>",
+            "<polyline",
+            "<a href=\"#turn-",
+            "<span class=\"tag\">undone</span>",
+            "class=\"prompt undone\"",
+            "Undone: b.md",
+        ] {
+            assert!(page.contains(expected), "{expected}:\n{page}");
+        }
     }
     // A session goes by its name here, too.
     let listed = place.run(&["sessions", "list", "--json"]).events();
@@ -93,10 +114,20 @@ fn whatever_was_said_is_text() {
         json!({"say": format!("```{evil}\n{evil}\n```\n\n# {evil}\n\n|{evil}|\n|-|\n|{evil}|\n")}),
     ];
     let page = page(&place, "accept-edits", &steps, &[evil]);
+    // What is said stands in the journal, where nothing is markup.
+    let journal = all("(?s)<script id=\"journal\" type=\"application/json\">(.*?)</script>", &page)[0];
+    assert!(!journal.contains(['<', '>', '&']) && journal.contains("evil.example"), "{journal}");
+    let held: Value = serde_json::from_str(journal).unwrap();
+    assert_eq!(held["entries"][1]["parts"][0]["text"], json!(evil));
+    assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
+    let Some(page) = shown(&place, &page) else { return };
     let tags = all("<([a-z][a-z0-9]*)", &page);
-    let forbidden = ["script", "img", "iframe", "object", "embed", "link", "base", "form", "input", "i", "b"];
+    let forbidden =
+        ["script", "img", "iframe", "object", "embed", "link", "base", "form", "input", "button", "i", "b"];
     assert!(tags.iter().all(|tag| !forbidden.contains(tag)), "{page}");
     assert_eq!(tags.iter().filter(|tag| **tag == "style").count(), 1);
+    // A browser writes a label as it is; a quote in it would be escaped.
+    let page = Regex::new(" aria-label=\"[^\"]*\"").unwrap().replace_all(&page, "").into_owned();
     // Inside of tags: no address that is fetched, nothing that happens, no style of its own.
     let attributes =
         all(r#"<[a-z][^<>]*?\s((?:on\w+|style|src|srcset|action|formaction|background|ping)=)"#, &page);
@@ -106,19 +137,27 @@ fn whatever_was_said_is_text() {
 }
 
 #[test]
-fn the_policy_of_a_page_allows_its_own_style_and_nothing_else() {
+fn the_policy_of_a_page_allows_its_own_script_and_style_and_nothing_else() {
     let place = Place::new();
     let page = page(&place, "ask", &[json!({"say": "Hello."})], &["Hi"]);
     let style = all("(?s)<style>(.*?)</style>", &page)[0];
-    let Hash(hash) = Hash::of(style.as_bytes()).unwrap();
-    let hash = BASE64_STANDARD.encode(hex::decode(hash).unwrap());
+    let script = all("(?s)<script type=\"module\">(.*?)</script>", &page)[0];
+    let [style_hash, script_hash] = [style, script].map(|text| {
+        let Hash(hash) = Hash::of(text.as_bytes()).unwrap();
+        BASE64_STANDARD.encode(hex::decode(hash).unwrap())
+    });
     let expected = format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; script-src 'sha256-{script_hash}'; style-src 'sha256-{style_hash}'; img-src data:; \
+         base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     );
     assert_eq!(all("http-equiv=\"Content-Security-Policy\" content=\"([^\"]*)\"", &page), [expected]);
     assert!(
         page.find("Content-Security-Policy") < page.find("<style>"),
         "the policy holds for what stands behind it"
+    );
+    assert!(
+        !Regex::new(r"\b(fetch|import|eval|innerHTML|localStorage)\b").unwrap().is_match(script),
+        "{script}"
     );
     assert!(
         style.contains("prefers-color-scheme: dark") && !style.contains("url(") && !style.contains("@import")
@@ -131,9 +170,7 @@ fn a_session_that_nobody_has_is_wrong_usage_and_one_without_words_has_a_page() {
     assert_eq!(place.run(&["sessions", "export", "nope", "--format", "html"]).code, 2);
     assert_eq!(place.run(&["sessions", "export", "nope", "--format", "pdf"]).code, 2);
     let page = page(&place, "ask", &[json!({"fail": "no", "kind": "rejected"})], &["Hi"]);
-    assert!(
-        page.contains("the model could not be asked") && page.contains("Failed after 0 rounds"),
-        "{page}"
-    );
+    let Some(page) = shown(&place, &page) else { return };
+    assert!(page.contains("class=\"failure\"") && page.contains("Failed · 0 rounds"), "{page}");
     assert!(!page.contains("<svg"), "{page}");
 }

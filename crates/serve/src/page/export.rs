@@ -1,0 +1,142 @@
+//! [`SessionExport`]: a session as one HTML file that holds its journal and the page that shows it, and fetches nothing.
+//!
+//! Its script makes text of whatever people, models and tools said. A policy in its head forbids anything that would
+//! escape this: no script and no style but those with the given hashes, no address, no markup from a script.
+use crate::api::watch::{FileLines, files};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use haft_core::{Changed, Entry, Fact, Part, Price, active_path, text_of};
+use haft_engine::Recorded;
+use haft_present::{lines, safe};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use std::{fmt::Write, sync::Arc};
+
+const STYLE: &str = include_str!("style.css");
+
+/// The modules of the script, each behind those that it uses.
+const MODULES: [(&str, &str); 6] = [
+    ("dom", include_str!("dom.js")),
+    ("diff", include_str!("diff.js")),
+    ("markdown", include_str!("markdown.js")),
+    ("plot", include_str!("plot.js")),
+    ("transcript", include_str!("transcript.js")),
+    ("export", include_str!("export.js")),
+];
+
+/// Maximum length of a title that is made of the first prompt, in characters.
+const MAX_TITLE_LENGTH: usize = 80;
+
+/// Maximum lines of an entry's diffs; the rest is left out.
+const MAX_DIFF_LINES: usize = 2_000;
+
+/// A session to write as a file.
+pub struct SessionExport<'a> {
+    /// All that was recorded, and the contents that are still kept.
+    pub session: &'a dyn Recorded,
+    /// What people call the session; else its first prompt stands there.
+    pub name: Option<String>,
+    /// What the model costs.
+    pub price: Option<Price>,
+}
+
+impl SessionExport<'_> {
+    /// The whole file.
+    pub fn html(&self) -> String {
+        let entries = self.session.entries();
+        let title = self.name.clone().unwrap_or_else(|| first_words(&entries));
+        let (title, script) = (escaped(&safe::name(&title)), script());
+        let policy = format!(
+            "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'; \
+             require-trusted-types-for 'script'; trusted-types 'none'",
+            hash(&script),
+            hash(STYLE),
+        );
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+             <title>{title} – Haft</title>\n<style>{STYLE}</style>\n</head>\n<body class=\"exported\">\n\
+             <main id=\"main\"><header class=\"head\"><h1>{title}</h1></header>\
+             <noscript><p>This page needs JavaScript: its own script shows the journal that it holds.</p></noscript></main>\n\
+             <script id=\"journal\" type=\"application/json\">{}</script>\n<script type=\"module\">{script}</script>\n</body>\n</html>\n",
+            self.journal(&entries),
+        )
+    }
+
+    /// What the script shows, as JSON without a character that HTML reads as markup.
+    fn journal(&self, entries: &[Arc<Entry>]) -> String {
+        let changed = entries.iter().filter_map(|entry| match &entry.fact {
+            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => Some((entry.seq, changes)),
+            _ => None,
+        });
+        let diffs = changed.map(|(seq, changes)| {
+            let mut files = files(self.session, changes);
+            clip(&mut files);
+            (seq.to_string(), json!(files))
+        });
+        let diffs: Map<String, Value> = diffs.collect();
+        let changes = Changed::of(active_path(entries).iter().map(|entry| &entry.fact)).whole();
+        let mut changes = files(self.session, &changes);
+        clip(&mut changes);
+        let entries: Vec<String> = entries.iter().map(|entry| lines::entry(entry)).collect();
+        let more = json!({"diffs": diffs, "changes": changes, "price": self.price}).to_string();
+        let journal = format!("{{\"entries\":[{}],{}", entries.join(","), &safe::json(&more)[1..]);
+        journal.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    }
+}
+
+fn clip(files: &mut [FileLines]) {
+    let mut left = MAX_DIFF_LINES;
+    files.iter_mut().for_each(|file| left = file.clip(left));
+}
+
+/// All modules as one script: each is a function that gives what it exports.
+fn script() -> String {
+    MODULES.iter().fold(String::new(), |mut script, (name, source)| {
+        let mut exports = Vec::new();
+        let _a_string_takes_all = writeln!(script, "const {name}_js = (() => {{");
+        for line in source.lines() {
+            let _a_string_takes_all = writeln!(script, "{}", inlined(line, &mut exports));
+        }
+        let _a_string_takes_all = writeln!(script, "return {{ {} }}\n}})()", exports.join(", "));
+        script
+    })
+}
+
+/// A line of a module as it stands in the function of the module.
+fn inlined<'a>(line: &'a str, exports: &mut Vec<&'a str>) -> String {
+    if let Some((names, from)) = line.strip_prefix("import ").and_then(|rest| rest.split_once(" from './")) {
+        return format!("const {names} = {}_js", from.trim_end_matches(".js'"));
+    }
+    let Some(exported) = line.strip_prefix("export ") else { return line.to_owned() };
+    let mut words = exported.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    exports.extend(words.find(|word| !["async", "class", "const", "function"].contains(word)));
+    exported.to_owned()
+}
+
+/// As a source in a policy.
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
+}
+
+fn first_words(entries: &[Arc<Entry>]) -> String {
+    let first = entries.iter().find_map(|entry| match &entry.fact {
+        Fact::Prompted { parts, .. } => Some(parts),
+        _ => None,
+    });
+    first.map_or_else(|| "A session".to_owned(), |parts| heading(parts))
+}
+
+fn heading(prompt: &[Part]) -> String {
+    let text = text_of(prompt);
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("(a picture)").trim();
+    match line.char_indices().nth(MAX_TITLE_LENGTH) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
