@@ -19,17 +19,3 @@ pub fn event(event: &Event) -> String {
 pub fn entry(entry: &Entry) -> String {
     safe::json(&line::of_entry(entry)).into_owned()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use haft_core::Update;
-
-    #[test]
-    fn a_line_of_an_update_tells_the_time_and_moves_no_cursor() {
-        let line = event(&Event::Live(Update::Text { text: "\u{9b}2J".into() }));
-        assert!(!line.contains('\u{9b}'), "{line}");
-        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
-        assert!(value["at"].as_u64().unwrap() > 0 && value["text"] == "\u{9b}2J");
-    }
-}

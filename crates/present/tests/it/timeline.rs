@@ -1,6 +1,4 @@
 //! What a person sees of a session, folded from events written by hand.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use haft_core::{Entry, Event, Update};
 use haft_present::view::{Asked, Block, CallState, View, prompts};
 use serde_json::{Value, json};
