@@ -1,6 +1,6 @@
 //! What the front-ends share: how a session looks to a person, without a word about where it is shown.
 //!
-//! Begin with [`view`], which folds events into blocks that are finished and what still goes on. [`words`] prints the
+//! Begin with [`timeline`], which folds events into items that are finished and what still goes on. [`words`] prints the
 //! same events as plain text, [`lines`] as JSON. The other modules make the pieces: [`pieces`] cuts a reply where its
 //! Markdown blocks end, [`diff`] shows changes as text, [`file_diff`] has them line by line for a front-end that draws
 //! them itself, [`proposal`] says what a call that asks would do, [`notes`] what is shown beside replies and calls,
@@ -24,6 +24,6 @@ pub mod outcome;
 pub mod pieces;
 pub mod proposal;
 pub mod safe;
+pub mod timeline;
 pub mod unattended;
-pub mod view;
 pub mod words;

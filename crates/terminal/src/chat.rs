@@ -11,7 +11,7 @@ use crate::{
 };
 use haft_core::{Command, Entry, Fact, Mode, Part, Seq, undo};
 use haft_engine::{Engine, Session};
-use haft_present::{cursor::next, view};
+use haft_present::{cursor::next, timeline};
 use reader::{Before, Reader};
 use std::{
     io::{Write, stderr, stdout},
@@ -274,7 +274,7 @@ impl Talk<'_> {
             return Ok(());
         }
         let entries = self.open.iter().flat_map(|(_, session)| session.entries().into_iter().rev());
-        let files = entries.filter_map(|entry| view::moved_by(&entry.fact)).next();
+        let files = entries.filter_map(|entry| timeline::moved_by(&entry.fact)).next();
         files.into_iter().flatten().try_for_each(|file| note(&file))
     }
 
@@ -292,7 +292,7 @@ impl Talk<'_> {
 
     fn cost(&self) -> anyhow::Result<()> {
         let Some((engine, session)) = &self.open else { return Ok(()) };
-        let usage = view::usage(&session.entries());
+        let usage = timeline::usage(&session.entries());
         let cost = engine.setup().model.price.map(|price| format!("${:.4}", price.cost(usage)));
         let cost = cost.unwrap_or_else(|| "unknown".into());
         note(&format!("{} tokens in, {} out; cost: {cost}", usage.total() - usage.output, usage.output))

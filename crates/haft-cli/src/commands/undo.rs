@@ -16,7 +16,7 @@ use haft::{
     },
     present::{
         diff, safe,
-        view::{next_step, prompts},
+        timeline::{next_step, prompts},
     },
     providers::{Scripted, direct},
     terminal::Exit,

@@ -1,6 +1,6 @@
 //! What a person sees of a session, folded from events written by hand.
 use haft_core::{Entry, Event, Update};
-use haft_present::view::{Asked, Block, CallState, View, prompts};
+use haft_present::timeline::{Asked, CallState, Item, Timeline, prompts};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -36,21 +36,21 @@ fn turn_ended() -> Value {
 }
 
 /// Blocks in a few words each.
-fn seen(view: &mut View, events: &[Event]) -> Vec<String> {
+fn seen(view: &mut Timeline, events: &[Event]) -> Vec<String> {
     let blocks = events.iter().flat_map(|event| view.apply(event));
     blocks.map(|block| in_words(&block)).collect()
 }
 
-fn in_words(block: &Block) -> String {
+fn in_words(block: &Item) -> String {
     match block {
-        Block::Prompt { text, .. } => format!("> {text}"),
-        Block::Thinking(text) => format!("({text})"),
-        Block::Reply(piece) => piece.markdown.clone(),
-        Block::Call(call) => format!("{} {} {:?}", call.name, call.summary, call.state),
-        Block::Note(text) => format!("· {text}"),
-        Block::Failure { message, .. } => format!("! {message}"),
-        Block::Rewound { files, .. } => files.join(","),
-        Block::Ended { took, .. } => format!("ended after {} s", took.as_secs()),
+        Item::Prompt { text, .. } => format!("> {text}"),
+        Item::Thinking(text) => format!("({text})"),
+        Item::Reply(piece) => piece.markdown.clone(),
+        Item::Call(call) => format!("{} {} {:?}", call.name, call.summary, call.state),
+        Item::Note(text) => format!("· {text}"),
+        Item::Failure { message, .. } => format!("! {message}"),
+        Item::Rewound { files, .. } => files.join(","),
+        Item::Ended { took, .. } => format!("ended after {} s", took.as_secs()),
     }
 }
 
@@ -92,7 +92,7 @@ fn a_reply_is_seen_once_however_it_comes() {
         ),
     ];
     for (case, events, expected) in table {
-        let mut view = View::default();
+        let mut view = Timeline::default();
         assert_eq!(seen(&mut view, &events), expected, "{case}");
         assert_eq!(view.pending(), "", "{case}");
     }
@@ -101,7 +101,7 @@ fn a_reply_is_seen_once_however_it_comes() {
 // O-11
 #[test]
 fn calls_are_seen_while_they_run_and_when_they_are_over() {
-    let mut view = View::default();
+    let mut view = Timeline::default();
     let begun = [
         recorded(1, &prompted("go")),
         recorded(2, &replied("", &["a", "b"])),
@@ -138,7 +138,7 @@ fn the_time_that_a_person_takes_is_not_the_turns() {
         ("never answered", vec![(3, &ask)], "ended after 2 s"),
     ];
     for (case, asked, expected) in table {
-        let mut view = View::default();
+        let mut view = Timeline::default();
         let asked = asked.into_iter().map(|(seq, fact)| recorded(seq, fact));
         let events: Vec<Event> = [recorded(1, &prompted("go")), recorded(2, &replied("", &[]))]
             .into_iter()
@@ -160,7 +160,7 @@ fn who_was_answered_elsewhere_asks_no_more() {
         (turn_ended(), vec![]),
     ];
     for (answer, expected) in table {
-        let mut view = View::default();
+        let mut view = Timeline::default();
         seen(&mut view, &[recorded(1, &prompted("go")), recorded(2, &ask), recorded(3, &question)]);
         seen(&mut view, &[recorded(4, &answer)]);
         assert_eq!(

@@ -3,7 +3,7 @@ use super::note;
 use crate::{console::Order, export, host::Host};
 use haft_core::{Event, SessionOpened};
 use haft_engine::{Engine, Session};
-use haft_present::{context::Filling, view::View};
+use haft_present::{context::Filling, timeline::Timeline};
 
 /// Shows what `order` asks for.
 pub(super) async fn show(order: &Order, host: &Host, open: Option<&(Engine, Session)>) -> anyhow::Result<()> {
@@ -29,7 +29,7 @@ pub(super) async fn show(order: &Order, host: &Host, open: Option<&(Engine, Sess
 fn filling(engine: &Engine, session: &Session) -> anyhow::Result<()> {
     let entries = session.entries();
     let agent = SessionOpened::of(&entries).map(|opened| opened.agent.clone()).unwrap_or_default();
-    let mut view = View::default();
+    let mut view = Timeline::default();
     entries.iter().for_each(|entry| drop(view.apply(&Event::Recorded(entry.clone()))));
     let filling = Filling::of(engine.setup(), &agent, &entries, view.context);
     filling.parts.iter().try_for_each(|(name, size)| note(&format!("  {name:<14} {size:>9} tokens")))?;

@@ -3,7 +3,7 @@ use super::{
     blocks::Painter,
     choice::{Answering, Pick, Popup},
     input::{Draft, Input},
-    list::Item,
+    list,
     look::Look,
     page::Page,
 };
@@ -23,7 +23,7 @@ use haft_engine::{Engine, Session};
 use haft_present::{
     file_diff::FileDiff,
     safe,
-    view::{Asked, Block, View},
+    timeline::{Asked, Item, Timeline},
 };
 use ratatui::text::Line;
 use std::{
@@ -43,7 +43,7 @@ pub(super) struct App {
     pub(super) events: BoxStream<'static, Event>,
     /// What was asked of the host and is not there yet.
     pub(super) waiting: FuturesUnordered<BoxFuture<'static, Done>>,
-    pub(super) view: View,
+    pub(super) view: Timeline,
     pub(super) input: Input,
     pub(super) popup: Option<Popup>,
     pub(super) pick: Option<Pick>,
@@ -58,7 +58,7 @@ pub(super) struct App {
     pub(super) pictures: Vec<(usize, Image)>,
     /// A word about the last key.
     pub(super) hint: Option<String>,
-    pub(super) files: Option<Vec<Item>>,
+    pub(super) files: Option<Vec<list::Item>>,
     pub(super) columns: usize,
     pub(super) rows: usize,
     pub(super) is_watched: bool,
@@ -86,7 +86,7 @@ pub(super) struct App {
 pub(super) enum Done {
     /// With the wish that was fulfilled.
     Opened(Result<(Opened, Wish), String>),
-    Files(Vec<Item>),
+    Files(Vec<list::Item>),
     /// Models that vendors and servers list.
     Models(Vec<(String, String)>),
     Servers(Vec<Server>),
@@ -102,7 +102,7 @@ impl App {
             session: None,
             events: futures::stream::pending().boxed(),
             waiting: FuturesUnordered::new(),
-            view: View::default(),
+            view: Timeline::default(),
             input: Input::new(typed),
             popup: None,
             pick: None,
@@ -174,13 +174,13 @@ impl App {
         self.fail(message, Some("`/new` begins another one".into()));
     }
 
-    pub(super) fn finished(&mut self, mut block: Block) {
-        if let Block::Prompt { text, .. } = &mut block
+    pub(super) fn finished(&mut self, mut block: Item) {
+        if let Item::Prompt { text, .. } = &mut block
             && let Some(typed) = self.as_it_was_typed(text)
         {
             *text = typed;
         }
-        if let Block::Ended { took, .. } = &block {
+        if let Item::Ended { took, .. } = &block {
             self.hint = None;
             if *took >= LONG_TURN && !self.is_watched {
                 // A notification (OSC 9) where the terminal knows it, and a bell.
@@ -218,11 +218,11 @@ impl App {
     }
 
     pub(super) fn note(&mut self, text: &str) {
-        self.finished(Block::Note(safe::text(text).into_owned()));
+        self.finished(Item::Note(safe::text(text).into_owned()));
     }
 
     pub(super) fn fail(&mut self, message: String, hint: Option<String>) {
-        self.finished(Block::Failure { message, hint });
+        self.finished(Item::Failure { message, hint });
     }
 
     pub(super) fn send(&mut self, command: Command) {

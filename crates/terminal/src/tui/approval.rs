@@ -18,7 +18,7 @@ use haft_present::{
         Proposal,
         sentence::{NO, YES},
     },
-    view::Asked,
+    timeline::Asked,
 };
 use ratatui::text::{Line, Span};
 

@@ -10,7 +10,7 @@ use haft_present::{
     file_diff::FileDiff,
     notes,
     outcome::step_line,
-    view::{Block, Call, CallState},
+    timeline::{Call, CallState, Item},
 };
 use ratatui::{
     style::Style,
@@ -29,24 +29,24 @@ pub(super) struct Painter<'a> {
 
 impl Painter<'_> {
     /// A block with the blank line in front of it, where it is not a part of the one before.
-    pub(super) fn block(&self, block: &Block) -> Vec<Line<'static>> {
+    pub(super) fn block(&self, block: &Item) -> Vec<Line<'static>> {
         let lines = self.lines(block);
-        let is_close = matches!(block, Block::Reply(piece) if piece.continues);
+        let is_close = matches!(block, Item::Reply(piece) if piece.continues);
         let gap = (!is_close && !lines.is_empty()).then(Line::default);
         gap.into_iter().chain(lines).collect()
     }
 
-    fn lines(&self, block: &Block) -> Vec<Line<'static>> {
+    fn lines(&self, block: &Item) -> Vec<Line<'static>> {
         let look = &self.look;
         match block {
-            Block::Prompt { text, images, from } => self.prompt(text, images.len(), from.as_deref()),
-            Block::Thinking(text) => plain(text, Span::raw("  "), self.columns, look.dim()),
-            Block::Reply(piece) => markdown::lines(&piece.markdown, self.columns, look),
-            Block::Call(call) => self.call(call),
-            Block::Note(text) => plain(text, Span::styled("· ", look.dim()), self.columns, look.dim()),
-            Block::Failure { message, hint } => self.failure(message, hint.as_deref()),
-            Block::Rewound { way, files } => self.rewound(*way, files),
-            Block::Ended { outcome, rounds, usage, cost_usd, took } => {
+            Item::Prompt { text, images, from } => self.prompt(text, images.len(), from.as_deref()),
+            Item::Thinking(text) => plain(text, Span::raw("  "), self.columns, look.dim()),
+            Item::Reply(piece) => markdown::lines(&piece.markdown, self.columns, look),
+            Item::Call(call) => self.call(call),
+            Item::Note(text) => plain(text, Span::styled("· ", look.dim()), self.columns, look.dim()),
+            Item::Failure { message, hint } => self.failure(message, hint.as_deref()),
+            Item::Rewound { way, files } => self.rewound(*way, files),
+            Item::Ended { outcome, rounds, usage, cost_usd, took } => {
                 self.ended(*outcome, *rounds, *usage, *cost_usd, *took)
             }
         }

@@ -10,7 +10,7 @@ use crate::{loading, outputs, paint::diff::Room};
 use haft_core::{Event, Fact, Question, ToolResult};
 use haft_present::{
     safe,
-    view::{Activity, Asked, Block, Call, View},
+    timeline::{Activity, Asked, Call, Item, Timeline},
 };
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
@@ -206,7 +206,7 @@ impl App {
 
     /// Everything that was said and done, with whole results.
     pub(super) fn whole(&self) -> Vec<Line<'static>> {
-        let mut view = View::default();
+        let mut view = Timeline::default();
         let mut lines = Vec::new();
         for entry in self.entries().unwrap_or_default() {
             let mut blocks = view.apply(&Event::Recorded(entry.clone()));
@@ -216,7 +216,7 @@ impl App {
             };
             for block in &mut blocks {
                 // All of it follows.
-                if let (Block::Call(call), Some(_)) = (&mut *block, result) {
+                if let (Item::Call(call), Some(_)) = (&mut *block, result) {
                     call.preview.clear();
                 }
                 lines.extend(self.painted_in(Room::WHOLE, |painter| painter.block(block)));

@@ -2,7 +2,7 @@
 use super::{app::App, choice::What, page::Page};
 use crate::console;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use haft_present::view::Asked;
+use haft_present::timeline::Asked;
 use std::time::{Duration, Instant};
 
 /// For the help.

@@ -13,7 +13,7 @@ use haft_core::{Command, Event, Mode, Seq};
 use haft_engine::{Agent, Session};
 use haft_present::{
     age::age,
-    view::{self, Asked, View},
+    timeline::{self, Asked, Timeline},
 };
 use serde_json::json;
 
@@ -100,7 +100,7 @@ impl App {
         if self.must_wait() {
             return;
         }
-        let prompts = view::prompts(&self.entries().unwrap_or_default()).into_iter().rev();
+        let prompts = timeline::prompts(&self.entries().unwrap_or_default()).into_iter().rev();
         let items = prompts.map(|(before, text)| Item {
             value: before.to_string(),
             label: text.lines().next().unwrap_or_default().to_owned(),
@@ -160,7 +160,7 @@ impl App {
             What::Mode => self.mode(&item.value),
             What::Theme => self.theme(&item.value),
             What::Prompt => {
-                let text = view::prompts(&self.entries().unwrap_or_default());
+                let text = timeline::prompts(&self.entries().unwrap_or_default());
                 let text = text.into_iter().find(|(before, _)| before.to_string() == item.value);
                 if let Some((before, text)) = text {
                     self.input.recall(&text);
@@ -205,7 +205,7 @@ impl App {
         let Some(session) = self.below().into_iter().find(|session| session.id().0 == name) else {
             return self.note("it has ended");
         };
-        let mut view = View::default();
+        let mut view = Timeline::default();
         let said = session.entries().into_iter().flat_map(|entry| view.apply(&Event::Recorded(entry)));
         let blocks: Vec<_> = said.collect();
         let mut lines =
@@ -282,6 +282,6 @@ impl App {
 
 /// The first line of what a session was told to do.
 fn asked_of(session: &Session) -> String {
-    let prompts = view::prompts(&session.entries());
+    let prompts = timeline::prompts(&session.entries());
     prompts.first().and_then(|(_, text)| text.lines().next()).unwrap_or_default().to_owned()
 }

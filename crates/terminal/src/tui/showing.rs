@@ -6,7 +6,7 @@ use haft_core::{Event, LastTurn};
 use haft_engine::{Engine, Session};
 use haft_present::{
     cursor::next,
-    view::{Block, View},
+    timeline::{Item, Timeline},
 };
 use ratatui::text::{Line, Span};
 
@@ -18,11 +18,11 @@ impl App {
     pub(super) fn show(&mut self, opened: Opened, goes_on: bool) {
         let Opened { engine, session, notices, effort } = opened;
         self.effort = effort;
-        self.view = View::default();
+        self.view = Timeline::default();
         self.view.how = " (Ctrl+O shows all)";
         let entries = session.entries();
         let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
-        let said: Vec<Block> = said.collect();
+        let said: Vec<Item> = said.collect();
         let is_at_rest = !session.is_joined();
         // It was so when the session was open before, and is told anew where it still is.
         self.view.is_unconfined &= session.is_joined();
@@ -68,7 +68,7 @@ impl App {
     }
 
     /// What was said and done before.
-    fn tell_again(&mut self, said: Vec<Block>) {
+    fn tell_again(&mut self, said: Vec<Item>) {
         let skipped = said.len().saturating_sub(SHOWN_AGAIN);
         if skipped > 0 {
             self.note(&format!("{skipped} earlier parts are not shown; Ctrl+O shows all"));

@@ -1,11 +1,11 @@
-//! [`Block`]: one piece of what a person sees of a session.
+//! [`Item`]: one piece of what a person sees of a session.
 use crate::{pieces::Piece, safe, words};
 use haft_core::{CallId, Change, Direction, Fact, Image, Outcome, Plan, Question, ToolCall, Usage};
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
 /// Something that is finished and never looks different later.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Block {
+pub enum Item {
     /// A person spoke.
     Prompt {
         /// What was said.
@@ -52,7 +52,7 @@ pub enum Block {
     },
 }
 
-impl Block {
+impl Item {
     pub(super) fn failure(message: &str, hint: Option<&str>) -> Self {
         Self::Failure {
             message: safe::text(message).into_owned(),
@@ -205,7 +205,7 @@ impl Call {
     }
 }
 
-impl Block {
+impl Item {
     /// The pictures in it.
     pub fn images(&self) -> &[Image] {
         match self {

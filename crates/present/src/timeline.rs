@@ -1,12 +1,12 @@
-//! [`View`]: folds events into what a person sees: blocks that are finished, and what still goes on.
+//! [`Timeline`]: folds events into what a person sees: blocks that are finished, and what still goes on.
 mod activity;
 mod asking;
-mod block;
 mod history;
+mod item;
 
 pub use activity::Activity;
-pub use block::{Asked, Block, Call, CallState};
 pub use history::{moved, moved_by, next_step, prompts, usage};
+pub use item::{Asked, Call, CallState, Item};
 
 use crate::{
     notes,
@@ -27,7 +27,7 @@ use std::{
 
 /// A session as people see it.
 #[derive(Debug, Default)]
-pub struct View {
+pub struct Timeline {
     /// The model it began with, as `VENDOR/MODEL`.
     pub model: String,
     /// Who works.
@@ -80,7 +80,7 @@ pub struct View {
     waited: u64,
 }
 
-impl View {
+impl Timeline {
     /// What is seen of the reply that is being written, and was not handed out as a block.
     pub fn pending(&self) -> &str {
         self.pieces.pending()
@@ -104,20 +104,20 @@ impl View {
     }
 
     /// Takes in what happened, and gives the blocks that are finished by it.
-    pub fn apply(&mut self, event: &Event) -> Vec<Block> {
+    pub fn apply(&mut self, event: &Event) -> Vec<Item> {
         match event {
             Event::Live(update) => self.update(update),
             Event::Recorded(entry) => self.fact(entry),
         }
     }
 
-    fn update(&mut self, update: &Update) -> Vec<Block> {
+    fn update(&mut self, update: &Update) -> Vec<Item> {
         match update {
             Update::Text { text } => {
                 let text = safe::text(text);
                 self.heard += &text;
                 let thought = self.thought();
-                thought.into_iter().chain(self.pieces.push(&text).into_iter().map(Block::Reply)).collect()
+                thought.into_iter().chain(self.pieces.push(&text).into_iter().map(Item::Reply)).collect()
             }
             Update::Thinking { text } => {
                 self.thinking += &safe::text(text);
@@ -132,7 +132,7 @@ impl View {
                 let begun = !self.heard.is_empty();
                 self.forget_reply();
                 let note = format!("{}; the reply begins anew", safe::text(reason));
-                begun.then_some(Block::Note(note)).into_iter().collect()
+                begun.then_some(Item::Note(note)).into_iter().collect()
             }
             Update::ToolCall { name, .. } => {
                 self.calling = Some(safe::name(name).into_owned());
@@ -146,7 +146,7 @@ impl View {
         }
     }
 
-    fn fact(&mut self, entry: &Entry) -> Vec<Block> {
+    fn fact(&mut self, entry: &Entry) -> Vec<Item> {
         self.summarizing_since = None;
         let blocks = self.fold(entry);
         // The time that a person takes is not the turn's.
@@ -161,7 +161,7 @@ impl View {
         blocks
     }
 
-    fn fold(&mut self, entry: &Entry) -> Vec<Block> {
+    fn fold(&mut self, entry: &Entry) -> Vec<Item> {
         match &entry.fact {
             Fact::SessionOpened(opened) => {
                 (self.model, self.agent) = (opened.model.clone(), opened.agent.clone());
@@ -177,7 +177,7 @@ impl View {
             Fact::Continued | Fact::JobEnded { .. } => {
                 self.begin(entry.at);
                 self.job_ended(&entry.fact);
-                notes::of(&entry.fact).map(Block::Note).into_iter().collect()
+                notes::of(&entry.fact).map(Item::Note).into_iter().collect()
             }
             Fact::JobStarted { job, title, .. } => {
                 self.jobs.push((job.clone(), safe::text(title).into_owned()));
@@ -185,7 +185,7 @@ impl View {
             }
             Fact::Replied { parts, usage, .. } => {
                 let mut blocks = self.replied(parts, *usage);
-                blocks.extend(notes::of(&entry.fact).map(Block::Note));
+                blocks.extend(notes::of(&entry.fact).map(Item::Note));
                 blocks
             }
             Fact::ToolStarted { .. }
@@ -199,14 +199,14 @@ impl View {
             | Fact::QuestionAnswered { .. } => self.asking(&entry.fact),
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
             Fact::PromptDenied { reason, .. } => {
-                vec![Block::failure(&format!("a hook denied the prompt: {reason}"), None)]
+                vec![Item::failure(&format!("a hook denied the prompt: {reason}"), None)]
             }
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
                 self.turn_ended(entry.at, *outcome, *rounds, (*usage, *cost_usd))
             }
             Fact::Rewound { way, changes, conflicts, untracked } => {
                 self.rest();
-                vec![Block::Rewound { way: *way, files: files(*way, changes, conflicts, untracked.len()) }]
+                vec![Item::Rewound { way: *way, files: files(*way, changes, conflicts, untracked.len()) }]
             }
             // The status line shows it; a change of it is no line of its own.
             Fact::ModeSet { mode } => {
@@ -215,19 +215,19 @@ impl View {
             }
             fact => {
                 self.is_unconfined |= matches!(fact, Fact::Unconfined { .. });
-                notes::of(fact).map(|note| Block::Note(safe::text(&note).into_owned())).into_iter().collect()
+                notes::of(fact).map(|note| Item::Note(safe::text(&note).into_owned())).into_iter().collect()
             }
         }
     }
 
     /// A call begins, does something to files, or ends.
-    fn calling(&mut self, fact: &Fact) -> Vec<Block> {
+    fn calling(&mut self, fact: &Fact) -> Vec<Item> {
         match fact {
             Fact::ToolStarted { call, .. } => self.with_call(call, |call| call.state = CallState::Running),
             Fact::Staged { call, changes, .. } => match self.calls.iter_mut().find(|known| known.id == *call)
             {
                 Some(call) => call.changes.clone_from(changes),
-                None => return changes.iter().map(notes::changed).map(Block::Note).collect(),
+                None => return changes.iter().map(notes::changed).map(Item::Note).collect(),
             },
             Fact::ChangedBelow { call, changes, .. } => self.with_call(call, |call| {
                 call.changes.extend(changes.iter().cloned());
@@ -243,7 +243,7 @@ impl View {
         Vec::new()
     }
 
-    fn prompted(&mut self, at: u64, parts: &[Part], channel: Option<&Channel>) -> Block {
+    fn prompted(&mut self, at: u64, parts: &[Part], channel: Option<&Channel>) -> Item {
         self.begin(at);
         let images = parts.iter().filter_map(|part| match part {
             Part::Image(image) => Some(image.clone()),
@@ -251,15 +251,15 @@ impl View {
         });
         let images = images.collect();
         let from = channel.map(|channel| channel.kind.clone());
-        Block::Prompt { text: safe::text(&text_of(parts)).into_owned(), images, from }
+        Item::Prompt { text: safe::text(&text_of(parts)).into_owned(), images, from }
     }
 
     /// What was heard of the reply stands above what ended it.
-    fn failed(&mut self, message: &str, hint: Option<&str>) -> Vec<Block> {
-        let mut blocks: Vec<Block> = self.thought().into_iter().collect();
-        blocks.extend(self.pieces.finish().map(Block::Reply));
+    fn failed(&mut self, message: &str, hint: Option<&str>) -> Vec<Item> {
+        let mut blocks: Vec<Item> = self.thought().into_iter().collect();
+        blocks.extend(self.pieces.finish().map(Item::Reply));
         self.forget_reply();
-        blocks.push(Block::failure(message, hint));
+        blocks.push(Item::failure(message, hint));
         blocks
     }
 
@@ -280,12 +280,12 @@ impl View {
         }
     }
 
-    fn replied(&mut self, parts: &[Part], usage: Usage) -> Vec<Block> {
+    fn replied(&mut self, parts: &[Part], usage: Usage) -> Vec<Item> {
         let text = text_of(parts);
-        let mut blocks: Vec<Block> = self.thought().into_iter().collect();
+        let mut blocks: Vec<Item> = self.thought().into_iter().collect();
         let rest = self.unheard(&safe::text(&text));
-        blocks.extend(self.pieces.push(&rest).into_iter().map(Block::Reply));
-        blocks.extend(self.pieces.finish().map(Block::Reply));
+        blocks.extend(self.pieces.push(&rest).into_iter().map(Item::Reply));
+        blocks.extend(self.pieces.finish().map(Item::Reply));
         self.forget_reply();
         self.last_reply = if text.is_empty() { std::mem::take(&mut self.last_reply) } else { text };
         self.calls = parts.iter().filter_map(Part::as_call).map(Call::waiting).collect();
@@ -311,12 +311,12 @@ impl View {
         self.pieces = Pieces::default();
     }
 
-    fn thought(&mut self) -> Option<Block> {
+    fn thought(&mut self) -> Option<Item> {
         let thought = std::mem::take(&mut self.thinking);
-        (!thought.trim().is_empty()).then(|| Block::Thinking(thought.trim().to_owned()))
+        (!thought.trim().is_empty()).then(|| Item::Thinking(thought.trim().to_owned()))
     }
 
-    fn ended(&mut self, id: &CallId, name: &str, result: &ToolResult, took: Duration) -> Vec<Block> {
+    fn ended(&mut self, id: &CallId, name: &str, result: &ToolResult, took: Duration) -> Vec<Item> {
         let take = |calls: &mut Vec<Call>| {
             calls.iter().position(|call| call.id == *id).map(|place| calls.remove(place))
         };
@@ -334,7 +334,7 @@ impl View {
         }
         let summary = plan.as_ref().map_or(call.summary, Plan::progress);
         self.plan = plan.clone().or(self.plan.take());
-        vec![Block::Call(Call {
+        vec![Item::Call(Call {
             state,
             preview,
             verdict,
@@ -353,9 +353,9 @@ impl View {
         outcome: Outcome,
         rounds: u32,
         (usage, cost_usd): (Usage, Option<f64>),
-    ) -> Vec<Block> {
-        let mut blocks: Vec<Block> = self.thought().into_iter().collect();
-        blocks.extend(self.pieces.finish().map(Block::Reply));
+    ) -> Vec<Item> {
+        let mut blocks: Vec<Item> = self.thought().into_iter().collect();
+        blocks.extend(self.pieces.finish().map(Item::Reply));
         self.usage += usage;
         self.cost_usd = cost_usd.map(|cost| cost + self.cost_usd.unwrap_or_default()).or(self.cost_usd);
         // What ends without having begun is a summary.
@@ -363,7 +363,7 @@ impl View {
         let waited = self.waited + self.asked_at.map_or(0, |since| at.saturating_sub(since));
         let took = Duration::from_millis(at.saturating_sub(begun).saturating_sub(waited));
         self.rest();
-        blocks.push(Block::Ended { outcome, rounds, usage, cost_usd, took });
+        blocks.push(Item::Ended { outcome, rounds, usage, cost_usd, took });
         blocks
     }
 

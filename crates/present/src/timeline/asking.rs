@@ -1,11 +1,11 @@
-//! [`View::asking`]: tracks the questions to a person, and their answers.
-use super::{Asked, Block, View};
+//! [`Timeline::asking`]: tracks the questions to a person, and their answers.
+use super::{Asked, Item, Timeline};
 use crate::{notes, safe};
 use haft_core::{Answer, CallId, Fact};
 
-impl View {
+impl Timeline {
     /// A person is asked, or has answered.
-    pub(super) fn asking(&mut self, fact: &Fact) -> Vec<Block> {
+    pub(super) fn asking(&mut self, fact: &Fact) -> Vec<Item> {
         match fact {
             Fact::ApprovalAsked { call, changes, .. } => {
                 self.with_call(call, |call| call.proposed.clone_from(changes));
@@ -28,7 +28,7 @@ impl View {
                     }
                     _ => {}
                 }
-                notes::of(fact).map(Block::Note).into_iter().collect()
+                notes::of(fact).map(Item::Note).into_iter().collect()
             }
             _ => Vec::new(),
         }
