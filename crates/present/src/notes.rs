@@ -44,7 +44,7 @@ pub fn of(fact: &Fact) -> Option<String> {
 }
 
 /// What became of a file, where no call says it.
-pub(crate) fn changed(change: &Change) -> String {
+pub fn changed(change: &Change) -> String {
     let what = match change.kind() {
         ChangeKind::Created => "created",
         ChangeKind::Modified => "changed",

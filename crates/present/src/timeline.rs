@@ -1,12 +1,13 @@
-//! [`Timeline`]: folds events into what a person sees: blocks that are finished, and what still goes on.
+//! [`Timeline`]: folds events into items: what is finished, and what happens while something goes on.
 mod activity;
 mod asking;
 mod history;
 mod item;
+mod speech;
 
 pub use activity::Activity;
 pub use history::{moved, moved_by, next_step, prompts, usage};
-pub use item::{Asked, Call, CallState, Item};
+pub use item::{Aside, Asked, Call, CallState, Item};
 
 use crate::{
     notes,
@@ -15,17 +16,33 @@ use crate::{
     safe, words,
 };
 use haft_core::{
-    CallId, Channel, Entry, Event, Fact, JobId, Mode, Outcome, Part, Plan, ToolCall, ToolResult, Update,
+    CallId, Change, Channel, Event, Fact, JobId, Mode, Outcome, Part, Plan, ToolCall, ToolResult, Update,
     Usage, text_of,
 };
 use history::files;
+use speech::{News, Speech};
 use std::{
     collections::VecDeque,
     path::PathBuf,
     time::{Duration, Instant},
 };
 
-/// A session as people see it.
+/// How a front-end is given replies and thoughts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Replies {
+    /// In parts that are Markdown by themselves and never look different later, each thought as a whole.
+    #[default]
+    InParts,
+    /// As they stream. After a retry only what differs from what is shown.
+    Once,
+    /// As [`Self::Once`], but when the front-end asks for them, and at most this many bytes at a time; see
+    /// [`Timeline::news`].
+    OnDemand(usize),
+    /// As they stream. After a retry all of it again.
+    Anew,
+}
+
+/// A session as people see it: the one fold of its events. Front-ends draw its items.
 #[derive(Debug, Default)]
 pub struct Timeline {
     /// The model it began with, as `VENDOR/MODEL`.
@@ -60,6 +77,10 @@ pub struct Timeline {
     pub retry: Option<String>,
     /// The steps of this turn, as the model listed them last.
     pub plan: Option<Plan>,
+    replies: Replies,
+    reply: Speech,
+    /// Thoughts, unless they are given as a whole.
+    thoughts: Speech,
     pieces: Pieces,
     /// Calls of a turn that was cut off: how they ended is shown when the session goes on.
     cut_off: Vec<Call>,
@@ -67,7 +88,6 @@ pub struct Timeline {
     pub mode: Option<Mode>,
     /// Commands run unconfined that were to be confined.
     pub is_unconfined: bool,
-    heard: String,
     /// The tool whose call is being written.
     calling: Option<String>,
     /// Since then the beginning of the conversation is being summarized.
@@ -81,6 +101,16 @@ pub struct Timeline {
 }
 
 impl Timeline {
+    /// A timeline that gives replies in this way.
+    pub fn with(replies: Replies) -> Self {
+        Self { replies, ..Self::default() }
+    }
+
+    /// The call of this round, if it is not over.
+    pub fn call(&self, id: &CallId) -> Option<&Call> {
+        self.calls.iter().find(|call| call.id == *id)
+    }
+
     /// What is seen of the reply that is being written, and was not handed out as a block.
     pub fn pending(&self) -> &str {
         self.pieces.pending()
@@ -96,47 +126,94 @@ impl Timeline {
                 Activity::Running(running.map(|call| call.name.clone()).unwrap_or_default())
             }
             (_, Some(name)) => Activity::Calling(name.clone()),
-            _ if !self.heard.is_empty() => Activity::Responding,
+            _ if !self.reply.is_empty() => Activity::Responding,
             _ if !self.thinking.is_empty() => Activity::Thinking,
             (Some(why), _) => Activity::Retrying(why.clone()),
             _ => Activity::Waiting,
         }
     }
 
-    /// Takes in what happened, and gives the blocks that are finished by it.
+    /// Takes in what happened, and gives the items of it.
     pub fn apply(&mut self, event: &Event) -> Vec<Item> {
         match event {
             Event::Live(update) => self.update(update),
-            Event::Recorded(entry) => self.fact(entry),
+            Event::Recorded(entry) => self.fact(entry.at, &entry.fact),
         }
     }
 
-    fn update(&mut self, update: &Update) -> Vec<Item> {
+    /// The next text or thought that was heard and not given, for [`Replies::OnDemand`].
+    pub fn news(&mut self) -> Option<Item> {
+        self.next_news(true)
+    }
+
+    /// Whether [`Self::news`] has any.
+    pub fn has_news(&self) -> bool {
+        self.thoughts.has_news() || self.reply.has_news()
+    }
+
+    fn next_news(&mut self, is_live: bool) -> Option<Item> {
+        let most = if let Replies::OnDemand(most) = self.replies { most } else { usize::MAX };
+        let thought = |News { text, is_anew }: News| Item::Thought { text, is_anew, is_live };
+        let text = |News { text, is_anew }: News| Item::Text { text, is_anew };
+        self.thoughts.news(most).map(thought).or_else(|| self.reply.news(most).map(text))
+    }
+
+    /// What was heard, as far as it is not given on demand.
+    fn heard(&mut self) -> Vec<Item> {
+        match self.replies {
+            Replies::OnDemand(_) => Vec::new(),
+            Replies::InParts | Replies::Once | Replies::Anew => self.all_news(true),
+        }
+    }
+
+    fn all_news(&mut self, is_live: bool) -> Vec<Item> {
+        let mut items = Vec::new();
+        while let Some(item) = self.next_news(is_live) {
+            match item {
+                Item::Text { text, .. } if self.replies == Replies::InParts => {
+                    items.extend(self.pieces.push(&text).into_iter().map(Item::Reply));
+                }
+                item => items.push(item),
+            }
+        }
+        items
+    }
+
+    /// All of the reply and the thoughts that was not given, where nothing more comes.
+    fn rest_of_reply(&mut self) -> Vec<Item> {
+        let mut items: Vec<Item> = self.thought().into_iter().collect();
+        items.extend(self.all_news(false));
+        items.extend(self.pieces.finish().map(Item::Reply));
+        self.forget_reply();
+        items
+    }
+
+    /// Takes in what is seen live and never recorded.
+    pub fn update(&mut self, update: &Update) -> Vec<Item> {
         match update {
             Update::Text { text } => {
-                let text = safe::text(text);
-                self.heard += &text;
+                match self.replies {
+                    Replies::InParts => self.reply.hear(&safe::text(text)),
+                    _ => self.reply.hear(text),
+                }
                 let thought = self.thought();
-                thought.into_iter().chain(self.pieces.push(&text).into_iter().map(Item::Reply)).collect()
+                thought.into_iter().chain(self.heard()).collect()
             }
             Update::Thinking { text } => {
-                self.thinking += &safe::text(text);
-                Vec::new()
+                match self.replies {
+                    Replies::InParts => self.thinking += &safe::text(text),
+                    _ => self.thoughts.hear(text),
+                }
+                self.heard()
             }
             Update::ToolOutput { call, chunk } => {
                 self.with_call(call, |call| call.hear(chunk));
-                Vec::new()
+                vec![Item::Output { call: call.clone(), chunk: chunk.clone() }]
             }
-            Update::Retrying { reason, .. } => {
-                self.retry = Some(safe::text(reason).replace('\n', " "));
-                let begun = !self.heard.is_empty();
-                self.forget_reply();
-                let note = format!("{}; the reply begins anew", safe::text(reason));
-                begun.then_some(Item::Note(note)).into_iter().collect()
-            }
-            Update::ToolCall { name, .. } => {
+            Update::Retrying { reason, after_ms } => vec![self.retrying(reason, *after_ms)],
+            Update::ToolCall { call, name } => {
                 self.calling = Some(safe::name(name).into_owned());
-                Vec::new()
+                vec![Item::Announced { call: call.clone(), name: name.clone() }]
             }
             Update::Summarizing => {
                 self.summarizing_since = Some(Instant::now());
@@ -146,76 +223,92 @@ impl Timeline {
         }
     }
 
-    fn fact(&mut self, entry: &Entry) -> Vec<Item> {
+    fn retrying(&mut self, reason: &str, after_ms: u64) -> Item {
+        let reason = safe::text(reason).into_owned();
+        self.retry = Some(reason.replace('\n', " "));
+        let was_begun = !self.reply.is_empty();
+        match self.replies {
+            Replies::InParts | Replies::Anew => self.forget_reply(),
+            Replies::Once | Replies::OnDemand(_) => {
+                self.reply.begin_anew();
+                self.thoughts.begin_anew();
+                self.calling = None;
+            }
+        }
+        Item::Retrying { reason, after_ms, was_begun }
+    }
+
+    /// Takes in what was recorded `at` this time, in milliseconds since 1970-01-01 UTC.
+    pub fn fact(&mut self, at: u64, fact: &Fact) -> Vec<Item> {
         self.summarizing_since = None;
-        let blocks = self.fold(entry);
+        let items = self.fold(at, fact);
         // The time that a person takes is not the turn's.
         match (self.asked.is_empty(), self.asked_at) {
-            (false, None) => self.asked_at = Some(entry.at),
+            (false, None) => self.asked_at = Some(at),
             (true, Some(since)) => {
-                self.waited += entry.at.saturating_sub(since);
+                self.waited += at.saturating_sub(since);
                 self.asked_at = None;
             }
             _ => {}
         }
-        blocks
+        items
     }
 
-    fn fold(&mut self, entry: &Entry) -> Vec<Item> {
-        match &entry.fact {
+    fn fold(&mut self, at: u64, fact: &Fact) -> Vec<Item> {
+        match fact {
             Fact::SessionOpened(opened) => {
                 (self.model, self.agent) = (opened.model.clone(), opened.agent.clone());
                 self.workspace.clone_from(&opened.workspace);
                 Vec::new()
             }
-            Fact::Prompted { parts, channel } => vec![self.prompted(entry.at, parts, channel.as_ref())],
+            Fact::Prompted { parts, channel } => vec![self.prompted(at, parts, channel.as_ref())],
             Fact::Called { made } => {
-                self.begin(entry.at);
+                self.begin(at);
                 self.calls = vec![Call { is_own: true, ..Call::waiting(made) }];
                 Vec::new()
             }
             Fact::Continued | Fact::JobEnded { .. } => {
-                self.begin(entry.at);
-                self.job_ended(&entry.fact);
-                notes::of(&entry.fact).map(Item::Note).into_iter().collect()
+                self.begin(at);
+                self.job_ended(fact);
+                note(fact)
             }
             Fact::JobStarted { job, title, .. } => {
                 self.jobs.push((job.clone(), safe::text(title).into_owned()));
-                Vec::new()
+                aside(Aside::Task, fact)
             }
             Fact::Replied { parts, usage, .. } => {
-                let mut blocks = self.replied(parts, *usage);
-                blocks.extend(notes::of(&entry.fact).map(Item::Note));
-                blocks
+                let mut items = self.replied(parts, *usage);
+                items.extend(note(fact));
+                items
             }
             Fact::ToolStarted { .. }
             | Fact::Staged { .. }
             | Fact::ChangedBelow { .. }
             | Fact::Unsettled { .. }
-            | Fact::ToolEnded { .. } => self.calling(&entry.fact),
+            | Fact::ToolEnded { .. } => self.calling(fact),
             Fact::ApprovalAsked { .. }
             | Fact::QuestionAsked { .. }
             | Fact::ApprovalAnswered { .. }
-            | Fact::QuestionAnswered { .. } => self.asking(&entry.fact),
+            | Fact::QuestionAnswered { .. } => self.asking(fact),
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
             Fact::PromptDenied { reason, .. } => {
-                vec![Item::failure(&format!("a hook denied the prompt: {reason}"), None)]
+                vec![Item::Denied { reason: safe::text(reason).into_owned() }]
             }
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
-                self.turn_ended(entry.at, *outcome, *rounds, (*usage, *cost_usd))
+                self.turn_ended(at, *outcome, *rounds, (*usage, *cost_usd))
             }
             Fact::Rewound { way, changes, conflicts, untracked } => {
                 self.rest();
                 vec![Item::Rewound { way: *way, files: files(*way, changes, conflicts, untracked.len()) }]
             }
-            // The status line shows it; a change of it is no line of its own.
             Fact::ModeSet { mode } => {
                 self.mode = Some(*mode);
-                Vec::new()
+                aside(Aside::Mode(*mode), fact)
             }
+            Fact::Evicted { .. } => aside(Aside::Room, fact),
             fact => {
                 self.is_unconfined |= matches!(fact, Fact::Unconfined { .. });
-                notes::of(fact).map(|note| Item::Note(safe::text(&note).into_owned())).into_iter().collect()
+                note(fact)
             }
         }
     }
@@ -223,24 +316,36 @@ impl Timeline {
     /// A call begins, does something to files, or ends.
     fn calling(&mut self, fact: &Fact) -> Vec<Item> {
         match fact {
-            Fact::ToolStarted { call, .. } => self.with_call(call, |call| call.state = CallState::Running),
-            Fact::Staged { call, changes, .. } => match self.calls.iter_mut().find(|known| known.id == *call)
-            {
-                Some(call) => call.changes.clone_from(changes),
-                None => return changes.iter().map(notes::changed).map(Item::Note).collect(),
-            },
-            Fact::ChangedBelow { call, changes, .. } => self.with_call(call, |call| {
-                call.changes.extend(changes.iter().cloned());
-                call.is_delegated = true;
-            }),
-            Fact::Unsettled { call, paths } => self.with_call(call, |call| call.left_alone(paths)),
+            Fact::ToolStarted { call, name, arguments, .. } => {
+                self.with_call(call, |call| (call.state, call.has_started) = (CallState::Running, true));
+                vec![Item::Started { call: call.clone(), name: name.clone(), arguments: arguments.clone() }]
+            }
+            Fact::Staged { call, changes, .. } => {
+                self.with_call(call, |call| call.changes.clone_from(changes));
+                self.changed(call, changes)
+            }
+            Fact::ChangedBelow { call, changes, .. } => {
+                self.with_call(call, |call| {
+                    call.changes.extend(changes.iter().cloned());
+                    call.is_delegated = true;
+                });
+                self.changed(call, changes)
+            }
+            Fact::Unsettled { call, paths } => {
+                self.with_call(call, |call| call.left_alone(paths));
+                aside(Aside::Unsettled(call.clone()), fact)
+            }
             Fact::ToolEnded { call, name, result, duration_ms } => {
                 self.answered(call);
-                return self.ended(call, name, result, Duration::from_millis(*duration_ms));
+                vec![self.ended(call, name, result, Duration::from_millis(*duration_ms))]
             }
-            _ => {}
+            _ => Vec::new(),
         }
-        Vec::new()
+    }
+
+    fn changed(&self, call: &CallId, changes: &[Change]) -> Vec<Item> {
+        let is_known = self.call(call).is_some();
+        vec![Item::Changed { call: call.clone(), changes: changes.to_vec(), is_known }]
     }
 
     fn prompted(&mut self, at: u64, parts: &[Part], channel: Option<&Channel>) -> Item {
@@ -256,11 +361,9 @@ impl Timeline {
 
     /// What was heard of the reply stands above what ended it.
     fn failed(&mut self, message: &str, hint: Option<&str>) -> Vec<Item> {
-        let mut blocks: Vec<Item> = self.thought().into_iter().collect();
-        blocks.extend(self.pieces.finish().map(Item::Reply));
-        self.forget_reply();
-        blocks.push(Item::failure(message, hint));
-        blocks
+        let mut items = self.rest_of_reply();
+        items.push(Item::failure(message, hint));
+        items
     }
 
     /// Nothing goes on any more: what was in the middle of a turn belongs to a process that is gone.
@@ -282,31 +385,34 @@ impl Timeline {
 
     fn replied(&mut self, parts: &[Part], usage: Usage) -> Vec<Item> {
         let text = text_of(parts);
-        let mut blocks: Vec<Item> = self.thought().into_iter().collect();
-        let rest = self.unheard(&safe::text(&text));
-        blocks.extend(self.pieces.push(&rest).into_iter().map(Item::Reply));
-        blocks.extend(self.pieces.finish().map(Item::Reply));
-        self.forget_reply();
+        match self.replies {
+            Replies::InParts => self.finish_in_parts(&safe::text(&text)),
+            Replies::Once | Replies::OnDemand(_) | Replies::Anew => {
+                self.thoughts.finish(&thoughts_of(parts));
+                self.reply.finish(&text);
+            }
+        }
+        let mut items = self.rest_of_reply();
         self.last_reply = if text.is_empty() { std::mem::take(&mut self.last_reply) } else { text };
         self.calls = parts.iter().filter_map(Part::as_call).map(Call::waiting).collect();
         self.context = usage.total();
         self.turn += usage;
         self.retry = None;
-        blocks
+        items.push(Item::Replied { parts: parts.to_vec() });
+        items
     }
 
-    /// What of the reply was not heard. Where updates were lost it goes on behind what was handed out, or comes once more.
-    fn unheard(&mut self, text: &str) -> String {
-        if let Some(rest) = text.strip_prefix(&self.heard) {
-            return rest.to_owned();
+    /// Where updates were lost, the reply goes on behind the parts that were given, or comes once more.
+    fn finish_in_parts(&mut self, whole: &str) {
+        if !self.reply.is_beginning_of(whole) {
+            self.reply.take_back(self.pieces.given().unwrap_or_default());
+            self.pieces = Pieces::default();
         }
-        let given = self.pieces.given().filter(|given| text.get(..*given) == self.heard.get(..*given));
-        self.pieces = Pieces::default();
-        text.get(given.unwrap_or_default()..).unwrap_or(text).to_owned()
+        self.reply.finish(whole);
     }
 
     fn forget_reply(&mut self) {
-        self.heard.clear();
+        (self.reply, self.thoughts) = Default::default();
         self.calling = None;
         self.pieces = Pieces::default();
     }
@@ -316,13 +422,17 @@ impl Timeline {
         (!thought.trim().is_empty()).then(|| Item::Thinking(thought.trim().to_owned()))
     }
 
-    fn ended(&mut self, id: &CallId, name: &str, result: &ToolResult, took: Duration) -> Vec<Item> {
+    fn ended(&mut self, id: &CallId, name: &str, result: &ToolResult, took: Duration) -> Item {
         let take = |calls: &mut Vec<Call>| {
             calls.iter().position(|call| call.id == *id).map(|place| calls.remove(place))
         };
         let known = take(&mut self.calls).or_else(|| take(&mut self.cut_off));
-        let unknown = || Call::waiting(&ToolCall::new(id.0.clone(), name, serde_json::json!({})));
-        let call = known.unwrap_or_else(unknown);
+        let unknown = || {
+            let made = ToolCall::new(id.0.clone(), name, serde_json::json!({}));
+            Call { has_started: true, ..Call::waiting(&made) }
+        };
+        let mut call = known.unwrap_or_else(unknown);
+        name.clone_into(&mut call.made.name);
         let state = if result.went_well() { CallState::Done } else { CallState::Failed };
         // Who has typed it wants to see it whole.
         let lines = if call.is_own { usize::MAX } else { words::PREVIEW_LINES };
@@ -334,17 +444,17 @@ impl Timeline {
         }
         let summary = plan.as_ref().map_or(call.summary, Plan::progress);
         self.plan = plan.clone().or(self.plan.take());
-        vec![Item::Call(Call {
+        Item::Call(Box::new(Call {
             state,
             preview,
             verdict,
             plan,
             summary,
             took,
-            images: result.images.clone(),
             is_command: result.command().is_some(),
+            result: result.clone(),
             ..call
-        })]
+        }))
     }
 
     fn turn_ended(
@@ -354,8 +464,7 @@ impl Timeline {
         rounds: u32,
         (usage, cost_usd): (Usage, Option<f64>),
     ) -> Vec<Item> {
-        let mut blocks: Vec<Item> = self.thought().into_iter().collect();
-        blocks.extend(self.pieces.finish().map(Item::Reply));
+        let mut items = self.rest_of_reply();
         self.usage += usage;
         self.cost_usd = cost_usd.map(|cost| cost + self.cost_usd.unwrap_or_default()).or(self.cost_usd);
         // What ends without having begun is a summary.
@@ -363,8 +472,8 @@ impl Timeline {
         let waited = self.waited + self.asked_at.map_or(0, |since| at.saturating_sub(since));
         let took = Duration::from_millis(at.saturating_sub(begun).saturating_sub(waited));
         self.rest();
-        blocks.push(Item::Ended { outcome, rounds, usage, cost_usd, took });
-        blocks
+        items.push(Item::Ended { outcome, rounds, usage, cost_usd, took });
+        items
     }
 
     fn job_ended(&mut self, fact: &Fact) {
@@ -378,4 +487,23 @@ impl Timeline {
             change(call);
         }
     }
+}
+
+/// A line beside the conversation, where a fact is shown as one.
+fn note(fact: &Fact) -> Vec<Item> {
+    notes::of(fact).map(|text| Item::Note(safe::text(&text).into_owned())).into_iter().collect()
+}
+
+/// The same for a fact that not every front-end shows.
+fn aside(about: Aside, fact: &Fact) -> Vec<Item> {
+    let text = notes::of(fact).map(|text| safe::text(&text).into_owned()).unwrap_or_default();
+    vec![Item::Aside { about, text }]
+}
+
+fn thoughts_of(parts: &[Part]) -> String {
+    let thoughts = parts.iter().filter_map(|part| match part {
+        Part::Thinking { text, .. } => Some(text.as_str()),
+        Part::Text { .. } | Part::Image(_) | Part::ToolCall(_) => None,
+    });
+    thoughts.collect()
 }

@@ -4,15 +4,13 @@ use crate::{
     diff, notes,
     outcome::{plan, step_line, stopped, verdict},
     safe,
+    timeline::{Call, Item, Replies, Timeline},
 };
-use haft_core::{
-    CallId, Change, Event, Fact, Outcome, Part, Shown, ToolCall, ToolResult, Update, arguments_in_brief,
-    text_of,
-};
+use haft_core::{CallId, Change, Event, Outcome, Part, Shown, ToolCall, ToolResult, arguments_in_brief};
 use haft_engine::Chat;
 use serde_json::Value;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     io::{self, Write},
 };
 
@@ -38,25 +36,15 @@ pub struct Words<Out, Err> {
     notes: Err,
     style: Style,
     chat: Chat,
-    /// What of the current reply stands on the first stream.
-    shown: String,
-    /// What of it has been heard; differs from `shown` after a retry.
-    heard: String,
-    calls: HashMap<String, ToolCall>,
-    /// The call that no model made.
-    own: Option<CallId>,
+    timeline: Timeline,
+    /// What of the current reply stands on the first stream does not end its line.
+    is_in_line: bool,
     /// Calls that have ended before an earlier one.
-    order: CallOrder<Ended>,
+    order: CallOrder<Call>,
     /// Draws changes; without it files are named.
     diffs: Option<Diffs>,
     /// Calls whose changes were shown when they asked.
     asked: HashSet<CallId>,
-}
-
-struct Ended {
-    name: String,
-    result: ToolResult,
-    is_own: bool,
 }
 
 type Diffs = Box<dyn Fn(&[Change]) -> String + Send>;
@@ -64,8 +52,9 @@ type Diffs = Box<dyn Fn(&[Change]) -> String + Send>;
 impl<Out: Write, Err: Write> Words<Out, Err> {
     /// `reply` gets what the model says, `notes` the rest. `chat` replaces words of ours with those of a profile.
     pub fn new(reply: Out, notes: Err, style: Style, chat: Chat) -> Self {
-        let (shown, heard, calls, own, order, asked) = Default::default();
-        Self { reply, notes, style, chat, shown, heard, calls, own, order, diffs: None, asked }
+        let timeline = Timeline::with(Replies::Once);
+        let (order, asked) = Default::default();
+        Self { reply, notes, style, chat, timeline, is_in_line: false, order, diffs: None, asked }
     }
 
     /// Shows what changes did as `diffs` draws it.
@@ -75,96 +64,58 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
 
     /// Prints one event.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
-        match event {
-            Event::Live(update) => self.update(update),
-            Event::Recorded(entry) => self.fact(&entry.fact),
-        }
+        self.timeline.apply(event).into_iter().try_for_each(|item| self.item(item))
     }
 
-    fn update(&mut self, update: &Update) -> io::Result<()> {
-        match update {
-            Update::Text { text } => {
-                self.heard += text;
-                self.say()
+    fn item(&mut self, item: Item) -> io::Result<()> {
+        match item {
+            Item::Text { text, is_anew } => self.say(&text, is_anew),
+            Item::Thought { text, is_live: true, .. } if self.style.thinking => {
+                write!(self.notes, "{}", safe::text(&text))
             }
-            Update::Thinking { text } if self.style.thinking => write!(self.notes, "{}", safe::text(text)),
-            Update::Retrying { reason, after_ms } => {
-                self.heard.clear();
-                let seconds = *after_ms as f64 / 1000.0;
+            Item::Retrying { reason, after_ms, .. } => {
+                let seconds = after_ms as f64 / 1000.0;
                 self.note(&format!("{reason}; asking again in {seconds:.1} s"))
             }
-            Update::Thinking { .. } | Update::ToolOutput { .. } | Update::Summarizing => Ok(()),
-            Update::ToolCall { .. } | Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => Ok(()),
-        }
-    }
-
-    fn fact(&mut self, fact: &Fact) -> io::Result<()> {
-        match fact {
-            Fact::Replied { parts, .. } => {
-                self.replied(parts)?;
-                notes::of(fact).map_or(Ok(()), |note| self.note(&note))
-            }
-            Fact::Called { made } => {
-                self.calls = [(made.id.0.clone(), made.clone())].into();
-                self.own = Some(made.id.clone());
+            Item::Replied { parts } => self.replied(&parts),
+            Item::Started { call, .. } => self.started(&call),
+            Item::Asked { call, has_changes } => {
+                if has_changes {
+                    self.asked.insert(call);
+                }
                 Ok(())
             }
-            Fact::ToolStarted { call, .. } => match self.calls.get(&call.0).cloned() {
-                Some(call) if self.chat.executing.is_none() => self.started(&call),
-                _ => Ok(()),
-            },
-            Fact::ApprovalAsked { call, changes, .. } if !changes.is_empty() => {
-                self.asked.insert(call.clone());
-                Ok(())
-            }
-            Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
-                self.changed(call, changes)
-            }
-            Fact::ToolEnded { call, name, result, .. } => {
-                let is_own = self.own.as_ref() == Some(call);
-                let ended = Ended { name: name.clone(), result: result.clone(), is_own };
-                let ended = self.order.ended(call, ended);
+            Item::Changed { call, changes, .. } => self.changed(&call, &changes),
+            Item::Call(call) => {
+                let id = call.id.clone();
+                let ended = self.order.ended(&id, *call);
                 self.all_ended(ended)
             }
-            Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
-            Fact::PromptDenied { reason, .. } => {
-                self.failed(&format!("a hook denied the prompt: {reason}"), None)
-            }
-            Fact::TurnEnded { outcome, rounds, .. } => {
+            Item::Failure { message, hint } => self.failed(&message, hint.as_deref()),
+            Item::Denied { reason } => self.failed(&format!("a hook denied the prompt: {reason}"), None),
+            Item::Ended { outcome, rounds, .. } => {
                 let ended = self.order.rest();
                 self.all_ended(ended)?;
-                self.turn_ended(*outcome, *rounds)
+                self.turn_ended(outcome, rounds)
             }
-            fact => notes::of(fact).map_or(Ok(()), |note| self.note(&note)),
+            Item::Note(text) | Item::Aside { text, .. } => self.note(&text),
+            Item::Prompt { .. } | Item::Thinking(_) | Item::Thought { .. } | Item::Reply(_) => Ok(()),
+            Item::Announced { .. } | Item::Output { .. } | Item::Rewound { .. } => Ok(()),
         }
     }
 
-    /// Prints what was heard and does not stand there yet. After a retry the same words come again.
-    fn say(&mut self) -> io::Result<()> {
-        if self.shown.starts_with(&self.heard) {
-            return Ok(());
-        }
-        let news = match self.heard.strip_prefix(&self.shown) {
-            Some(rest) => rest.to_owned(),
-            None => format!("\n{}", self.heard),
-        };
-        self.shown.clone_from(&self.heard);
-        write!(self.reply, "{}", safe::text(&news))?;
+    fn say(&mut self, text: &str, is_anew: bool) -> io::Result<()> {
+        let gap = if is_anew { "\n" } else { "" };
+        self.is_in_line = !text.ends_with('\n');
+        write!(self.reply, "{gap}{}", safe::text(text))?;
         self.reply.flush()
     }
 
     fn replied(&mut self, parts: &[Part]) -> io::Result<()> {
-        self.heard = text_of(parts);
-        if !self.heard.is_empty() {
-            self.say()?;
-        }
-        if !self.shown.is_empty() && self.chat.reply.is_none() && !self.shown.ends_with('\n') {
+        if std::mem::take(&mut self.is_in_line) && self.chat.reply.is_none() {
             writeln!(self.reply)?;
         }
-        self.shown.clear();
-        self.heard.clear();
         let calls: Vec<&ToolCall> = parts.iter().filter_map(Part::as_call).collect();
-        self.calls = calls.iter().map(|call| (call.id.0.clone(), (*call).clone())).collect();
         let ended = self.order.asked(calls.iter().copied());
         self.all_ended(ended)?;
         match &self.chat.executing {
@@ -176,10 +127,13 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         self.reply.flush()
     }
 
-    fn started(&mut self, call: &ToolCall) -> io::Result<()> {
+    fn started(&mut self, call: &CallId) -> io::Result<()> {
+        let Some(call) = self.timeline.call(call).filter(|_| self.chat.executing.is_none()) else {
+            return Ok(());
+        };
         let bold =
             |text: &str| if self.style.color { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() };
-        let line = format!("● {} {}", bold(&safe::name(&call.name)), summary(&call.arguments));
+        let line = format!("● {} {}", bold(&safe::name(&call.made.name)), call.summary);
         self.line(&line)
     }
 
@@ -198,17 +152,17 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         Ok(())
     }
 
-    fn all_ended(&mut self, ended: Vec<Ended>) -> io::Result<()> {
-        ended.iter().try_for_each(|ended| self.ended(ended))
+    fn all_ended(&mut self, ended: Vec<Call>) -> io::Result<()> {
+        ended.iter().try_for_each(|call| self.ended(call))
     }
 
-    fn ended(&mut self, Ended { name, result, is_own }: &Ended) -> io::Result<()> {
+    fn ended(&mut self, Call { made, result, is_own, .. }: &Call) -> io::Result<()> {
         if let Shown::Message(text) = &result.shown {
             return writeln!(self.notes, "{}", safe::text(text));
         }
         let mark = if result.went_well() { &self.chat.done } else { &self.chat.failed };
         if let Some(mark) = mark {
-            write!(self.reply, "{}", mark.replace("{name}", &safe::name(name)))?;
+            write!(self.reply, "{}", mark.replace("{name}", &safe::name(&made.name)))?;
             return self.reply.flush();
         }
         let sign = if result.went_well() { "✓" } else { "✗" };
@@ -303,69 +257,7 @@ fn short(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{Entry, Seq, StopReason, Usage};
     use serde_json::json;
-    use std::sync::Arc;
-
-    fn recorded(fact: Fact) -> Event {
-        Event::Recorded(Arc::new(Entry { seq: Seq(0), parent: None, at: 0, fact }))
-    }
-    fn live(text: &str) -> Event {
-        Event::Live(Update::Text { text: text.into() })
-    }
-    fn retrying() -> Event {
-        Event::Live(Update::Retrying { reason: "reset".into(), after_ms: 500 })
-    }
-    fn replied(text: &str, calls: Vec<ToolCall>) -> Event {
-        let parts = std::iter::once(Part::text(text)).chain(calls.into_iter().map(Part::ToolCall)).collect();
-        recorded(Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn })
-    }
-    fn told(events: Vec<Event>, chat: Chat) -> (String, String) {
-        let (mut reply, mut notes) = (Vec::new(), Vec::new());
-        let mut words = Words::new(&mut reply, &mut notes, Style::default(), chat);
-        events.iter().for_each(|event| words.event(event).unwrap());
-        (String::from_utf8(reply).unwrap(), String::from_utf8(notes).unwrap())
-    }
-
-    // A-35, A23
-    #[test]
-    fn a_reply_is_printed_once_as_it_streams() {
-        let table = [
-            (vec![live("Hel"), live("lo"), replied("Hello", vec![])], "Hello\n"),
-            (vec![replied("Hello", vec![])], "Hello\n"),
-            (vec![live("Hel"), replied("Hello", vec![])], "Hello\n"),
-            (vec![live("Hel"), retrying(), live("Hello"), replied("Hello", vec![])], "Hello\n"),
-            (vec![live("Hel"), retrying(), live("H"), live("i!"), replied("Hi!", vec![])], "Hel\nHi!\n"),
-            (vec![live("\u{1b}[2Jx"), replied("\u{1b}[2Jx", vec![])], "[2Jx\n"),
-        ];
-        for (events, expected) in table {
-            assert_eq!(told(events.clone(), Chat::default()).0, expected, "{events:?}");
-        }
-    }
-
-    //
-    #[test]
-    fn a_profile_has_words_of_its_own_for_calls() {
-        let alfred = haft_engine::Profile::named("alfred").unwrap().chat;
-        let call = |id: &str| ToolCall::new(id, "read", json!({"path": "a"}));
-        let ended = |id: &str, error: bool| {
-            let failure = haft_core::Failure {
-                kind: haft_core::ToolErrorKind::User,
-                message: "no".into(),
-                suggestion: None,
-            };
-            let result = ToolResult { error: error.then_some(failure), ..ToolResult::default() };
-            recorded(Fact::ToolEnded { call: CallId(id.into()), name: "read".into(), result, duration_ms: 0 })
-        };
-        let events = vec![
-            live("Let me see."),
-            replied("Let me see.", vec![call("1"), call("2")]),
-            // A reply's order holds, whichever ends first.
-            ended("2", true),
-            ended("1", false),
-        ];
-        assert_eq!(told(events, alfred).0, "Let me see.\n[Executing 2 tool(s)...]\n[read] ✓\n[read] ✗\n");
-    }
 
     // C-07, C-51, C-67
     #[test]

@@ -10,11 +10,11 @@ impl Timeline {
             Fact::ApprovalAsked { call, changes, .. } => {
                 self.with_call(call, |call| call.proposed.clone_from(changes));
                 self.asked.push_back(Asked::Approval { call: call.clone(), fact: Box::new(fact.clone()) });
-                Vec::new()
+                vec![Item::Asked { call: call.clone(), has_changes: !changes.is_empty() }]
             }
             Fact::QuestionAsked { call, question } => {
                 self.asked.push_back(Asked::Question { call: call.clone(), question: question.clone() });
-                Vec::new()
+                vec![Item::Asked { call: call.clone(), has_changes: false }]
             }
             Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. } => {
                 self.answered(call);

@@ -1,9 +1,13 @@
 //! [`Item`]: one piece of what a person sees of a session.
 use crate::{pieces::Piece, safe, words};
-use haft_core::{CallId, Change, Direction, Fact, Image, Outcome, Plan, Question, ToolCall, Usage};
+use haft_core::{
+    CallId, Change, Direction, Fact, Image, Mode, Outcome, Part, Plan, Question, ToolCall, ToolResult, Usage,
+};
+use serde_json::Value;
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
-/// Something that is finished and never looks different later.
+/// What is finished never looks different later: prompts, thoughts, parts of replies, calls with what came of them, notes,
+/// failures, moved files and ends of turns. What happens while something goes on stands behind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// A person spoke.
@@ -15,15 +19,27 @@ pub enum Item {
         /// The front-end it came from, where that is another one.
         from: Option<String>,
     },
-    /// What the model thought.
+    /// What the model thought, with [`Replies::InParts`](super::Replies::InParts).
     Thinking(String),
-    /// A part of a reply.
+    /// A part of a reply, with [`Replies::InParts`](super::Replies::InParts).
     Reply(Piece),
     /// A call and what came of it.
-    Call(Call),
+    Call(Box<Call>),
     /// A line beside the conversation.
     Note(String),
-    /// What went wrong, and what to do.
+    /// A line that not every front-end shows, since some show it in another way.
+    Aside {
+        /// What it is about.
+        about: Aside,
+        /// The line.
+        text: String,
+    },
+    /// A hook denied the prompt.
+    Denied {
+        /// Why.
+        reason: String,
+    },
+    /// The model could not be asked, and what to do.
     Failure {
         /// What went wrong.
         message: String,
@@ -50,6 +66,88 @@ pub enum Item {
         /// From the prompt on, without the time in which a person was asked.
         took: Duration,
     },
+    /// More of the reply, with the other ways in which replies are given.
+    Text {
+        /// As the model wrote it.
+        text: String,
+        /// It differs from what was given of the reply, and comes in its place.
+        is_anew: bool,
+    },
+    /// More of what the model thinks.
+    Thought {
+        /// As the model wrote it.
+        text: String,
+        /// It differs from what was given, and comes in its place.
+        is_anew: bool,
+        /// The model thinks it now; else it was missed, and is known from the record.
+        is_live: bool,
+    },
+    /// The model is asked again.
+    Retrying {
+        /// Why.
+        reason: String,
+        /// In how many milliseconds.
+        after_ms: u64,
+        /// Some of the reply had been heard.
+        was_begun: bool,
+    },
+    /// A reply is whole; its text was given before.
+    Replied {
+        /// All of it.
+        parts: Vec<Part>,
+    },
+    /// The model is writing a call.
+    Announced {
+        /// The call.
+        call: CallId,
+        /// The tool, as the model calls it.
+        name: String,
+    },
+    /// A call begins to run.
+    Started {
+        /// The call.
+        call: CallId,
+        /// The tool, as the model calls it.
+        name: String,
+        /// With these arguments, which may have been put right.
+        arguments: Value,
+    },
+    /// A call says something while it runs.
+    Output {
+        /// The call.
+        call: CallId,
+        /// May end in the middle of a line.
+        chunk: String,
+    },
+    /// A call did something to files.
+    Changed {
+        /// The call.
+        call: CallId,
+        /// What it did.
+        changes: Vec<Change>,
+        /// The call is one of this round.
+        is_known: bool,
+    },
+    /// A call asks a person.
+    Asked {
+        /// The call.
+        call: CallId,
+        /// With changes in view.
+        has_changes: bool,
+    },
+}
+
+/// What a line is about that not every front-end shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Aside {
+    /// What runs unasked.
+    Mode(Mode),
+    /// A background task began.
+    Task,
+    /// Files that a call left as they were.
+    Unsettled(CallId),
+    /// Results were put aside.
+    Room,
 }
 
 impl Item {
@@ -64,6 +162,8 @@ impl Item {
 /// A call of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
+    /// As the model made it.
+    pub made: ToolCall,
     /// Names it in its session.
     pub id: CallId,
     /// The tool.
@@ -72,6 +172,8 @@ pub struct Call {
     pub summary: String,
     /// How far it is.
     pub state: CallState,
+    /// It ran; else it was refused, or its arguments were wrong.
+    pub has_started: bool,
     /// The last lines that it said while it ran.
     pub output: VecDeque<String>,
     /// What it did to files.
@@ -90,8 +192,8 @@ pub struct Call {
     pub answer: Option<String>,
     /// The steps that its result is.
     pub plan: Option<Plan>,
-    /// Pictures in its result.
-    pub images: Vec<Image>,
+    /// What the model reads of it, once it is over.
+    pub result: ToolResult,
     /// It ran a command.
     pub is_command: bool,
     /// No model made it.
@@ -147,10 +249,12 @@ const LIVE_LINES: usize = 5;
 impl Call {
     pub(super) fn waiting(made: &ToolCall) -> Self {
         Self {
+            made: made.clone(),
             id: made.id.clone(),
             name: safe::text(&made.name).into_owned(),
             summary: words::summary(&made.arguments),
             state: CallState::Waiting,
+            has_started: false,
             output: VecDeque::new(),
             changes: Vec::new(),
             proposed: Vec::new(),
@@ -160,7 +264,7 @@ impl Call {
             verdict: None,
             answer: None,
             plan: None,
-            images: Vec::new(),
+            result: ToolResult::default(),
             is_command: false,
             is_own: false,
             took: Duration::ZERO,
@@ -209,7 +313,8 @@ impl Item {
     /// The pictures in it.
     pub fn images(&self) -> &[Image] {
         match self {
-            Self::Prompt { images, .. } | Self::Call(Call { images, .. }) => images,
+            Self::Prompt { images, .. } => images,
+            Self::Call(call) => &call.result.images,
             _ => &[],
         }
     }

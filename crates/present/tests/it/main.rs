@@ -7,3 +7,4 @@ mod pieces;
 mod safe;
 mod timeline;
 mod unattended;
+mod words;

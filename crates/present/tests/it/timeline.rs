@@ -1,6 +1,6 @@
 //! What a person sees of a session, folded from events written by hand.
 use haft_core::{Entry, Event, Update};
-use haft_present::timeline::{Asked, CallState, Item, Timeline, prompts};
+use haft_present::timeline::{Asked, CallState, Item, Replies, Timeline, prompts};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -37,21 +37,66 @@ fn turn_ended() -> Value {
 
 /// Blocks in a few words each.
 fn seen(view: &mut Timeline, events: &[Event]) -> Vec<String> {
-    let blocks = events.iter().flat_map(|event| view.apply(event));
-    blocks.map(|block| in_words(&block)).collect()
+    let items = events.iter().flat_map(|event| view.apply(event));
+    items.filter_map(|item| in_words(&item)).collect()
 }
 
-fn in_words(block: &Item) -> String {
-    match block {
+fn in_words(item: &Item) -> Option<String> {
+    Some(match item {
         Item::Prompt { text, .. } => format!("> {text}"),
         Item::Thinking(text) => format!("({text})"),
         Item::Reply(piece) => piece.markdown.clone(),
         Item::Call(call) => format!("{} {} {:?}", call.name, call.summary, call.state),
         Item::Note(text) => format!("· {text}"),
+        Item::Retrying { reason, was_begun: true, .. } => format!("· {reason}; the reply begins anew"),
         Item::Failure { message, .. } => format!("! {message}"),
         Item::Rewound { files, .. } => files.join(","),
         Item::Ended { took, .. } => format!("ended after {} s", took.as_secs()),
+        Item::Text { text, is_anew: false } => text.clone(),
+        Item::Text { text, is_anew: true } => format!("anew: {text}"),
+        _ => return None,
+    })
+}
+
+/// What is given of a reply after each piece; `None` is a line that breaks.
+fn given(replies: Replies, pieces: &[Option<&str>], whole: &str) -> Vec<String> {
+    let live = pieces.iter().map(|piece| match piece {
+        Some(piece) => text(piece),
+        None => Event::Live(Update::Retrying { reason: "reset".into(), after_ms: 1 }),
+    });
+    let mut timeline = Timeline::with(replies);
+    let mut given = Vec::new();
+    for event in live.chain([recorded(2, &replied(whole, &[]))]) {
+        let items = timeline.apply(&event);
+        given.extend(items.into_iter().chain(timeline.news()).filter_map(|item| match item {
+            Item::Text { .. } => in_words(&item),
+            _ => None,
+        }));
     }
+    given
+}
+
+#[test]
+fn what_is_said_anew_is_given_where_it_differs() {
+    type Row<'a> = (&'a [Option<&'a str>], &'a str, &'a [&'a str]);
+    let table: [Row<'_>; 7] = [
+        (&[Some("Hel"), Some("lo")], "Hello", &["Hel", "lo"]),
+        (&[Some("Hel")], "Hello", &["Hel", "lo"]),
+        (&[Some("Hel"), None, Some("H"), Some("ello")], "Hello", &["Hel", "lo"]),
+        (&[Some("Hel"), None, None, Some("Hello")], "Hello", &["Hel", "lo"]),
+        (&[Some("Hel"), None, Some("H"), Some("i!")], "Hi!", &["Hel", "anew: Hi!"]),
+        (&[None, Some("Hi")], "Hi", &["Hi"]),
+        // A piece was lost.
+        (&[Some("a"), Some("c")], "abc", &["a", "c", "anew: abc"]),
+    ];
+    for (pieces, whole, expected) in table {
+        for replies in [Replies::Once, Replies::OnDemand(100)] {
+            assert_eq!(given(replies, pieces, whole), expected, "{replies:?} {pieces:?}");
+        }
+    }
+    let pieces = [Some("Hel"), None, Some("Hello")];
+    assert_eq!(given(Replies::Anew, &pieces, "Hello"), ["Hel", "Hello"]);
+    assert_eq!(given(Replies::OnDemand(3), &[Some("Hello")], "Hello!"), ["Hel", "lo!"]);
 }
 
 // C-51, E06, D15

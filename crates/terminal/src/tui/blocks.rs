@@ -10,13 +10,26 @@ use haft_present::{
     file_diff::FileDiff,
     notes,
     outcome::step_line,
-    timeline::{Call, CallState, Item},
+    timeline::{Aside, Call, CallState, Item},
 };
 use ratatui::{
     style::Style,
     text::{Line, Span},
 };
 use std::time::Duration;
+
+/// Whether an item has lines of its own.
+pub(super) fn is_drawn(item: &Item) -> bool {
+    match item {
+        Item::Aside { about, .. } => *about == Aside::Room,
+        Item::Retrying { was_begun, .. } => *was_begun,
+        Item::Changed { is_known, .. } => !is_known,
+        Item::Text { .. } | Item::Thought { .. } | Item::Replied { .. } | Item::Announced { .. } => false,
+        Item::Started { .. } | Item::Output { .. } | Item::Asked { .. } => false,
+        Item::Prompt { .. } | Item::Thinking(_) | Item::Reply(_) | Item::Call(_) | Item::Note(_) => true,
+        Item::Denied { .. } | Item::Failure { .. } | Item::Rewound { .. } | Item::Ended { .. } => true,
+    }
+}
 
 /// Draws blocks; asks `files_of` for what changes did to files.
 pub(super) struct Painter<'a> {
@@ -43,13 +56,36 @@ impl Painter<'_> {
             Item::Thinking(text) => plain(text, Span::raw("  "), self.columns, look.dim()),
             Item::Reply(piece) => markdown::lines(&piece.markdown, self.columns, look),
             Item::Call(call) => self.call(call),
-            Item::Note(text) => plain(text, Span::styled("· ", look.dim()), self.columns, look.dim()),
+            Item::Note(text) | Item::Aside { about: Aside::Room, text } => self.note(text),
+            Item::Retrying { reason, was_begun: true, .. } => {
+                self.note(&format!("{reason}; the reply begins anew"))
+            }
+            Item::Changed { changes, is_known: false, .. } => {
+                let notes: Vec<_> = changes.iter().map(|change| self.note(&notes::changed(change))).collect();
+                notes.join(&Line::default())
+            }
+            Item::Denied { reason } => self.failure(&format!("a hook denied the prompt: {reason}"), None),
             Item::Failure { message, hint } => self.failure(message, hint.as_deref()),
             Item::Rewound { way, files } => self.rewound(*way, files),
             Item::Ended { outcome, rounds, usage, cost_usd, took } => {
                 self.ended(*outcome, *rounds, *usage, *cost_usd, *took)
             }
+            // The status line and the live lines show these.
+            Item::Aside { about: Aside::Mode(_) | Aside::Task | Aside::Unsettled(_), .. }
+            | Item::Changed { is_known: true, .. }
+            | Item::Retrying { was_begun: false, .. }
+            | Item::Text { .. }
+            | Item::Thought { .. }
+            | Item::Replied { .. }
+            | Item::Announced { .. }
+            | Item::Started { .. }
+            | Item::Output { .. }
+            | Item::Asked { .. } => Vec::new(),
         }
+    }
+
+    fn note(&self, text: &str) -> Vec<Line<'static>> {
+        plain(text, Span::styled("· ", self.look.dim()), self.columns, self.look.dim())
     }
 
     fn prompt(&self, text: &str, images: usize, from: Option<&str>) -> Vec<Line<'static>> {

@@ -1,5 +1,5 @@
 //! Shows a session on the screen, starting from its history.
-use super::{app::App, queued::waiting, wrap::one_row};
+use super::{app::App, blocks::is_drawn, queued::waiting, wrap::one_row};
 use crate::host::Opened;
 use futures::StreamExt;
 use haft_core::{Event, LastTurn};
@@ -22,7 +22,7 @@ impl App {
         self.view.how = " (Ctrl+O shows all)";
         let entries = session.entries();
         let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
-        let said: Vec<Item> = said.collect();
+        let said: Vec<Item> = said.filter(is_drawn).collect();
         let is_at_rest = !session.is_joined();
         // It was so when the session was open before, and is told anew where it still is.
         self.view.is_unconfined &= session.is_joined();
