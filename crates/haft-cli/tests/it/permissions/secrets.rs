@@ -1,6 +1,6 @@
 //! What commands get of a person's secrets, and what is left of them where they are printed. The real binary.
 use crate::kit::{Place, Ran, bash, openai_call, openai_text};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{fs, path::Path};
 
 const KEY: &str = "sk-proj-0123456789abcdef";
