@@ -168,5 +168,5 @@ pub(crate) fn content(session: &Session, call: &str) -> String {
 
 /// A line of a script: a reply that runs `command`.
 pub(crate) fn bash(command: &str) -> String {
-    calls(&[("bash", json!({"command": command}))])
+    calls(&[("bash", serde_json::json!({"command": command}))])
 }
