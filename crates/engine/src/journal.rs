@@ -5,17 +5,13 @@
 //! reported, so that a damaged journal never takes a session away in silence.
 mod account;
 mod contents;
-mod disk;
-mod ends;
 mod error;
 mod fork;
 mod gc;
 mod heard;
 mod hidden;
-mod last;
 mod naming;
 pub(crate) mod ownership;
-mod remove;
 mod sessions;
 mod summary;
 mod used;
@@ -24,7 +20,6 @@ use crate::setup::Replica;
 pub use account::{Account, Row, account};
 use async_stream::stream;
 use contents::{Contents, read};
-use disk::sync_data;
 pub use error::JournalError;
 use futures::Stream;
 pub use gc::{Garbage, Unnamed};
@@ -42,7 +37,10 @@ use std::{
     time::SystemTime,
 };
 pub use summary::Summary;
-use tokio::sync::broadcast;
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::broadcast,
+};
 use tokio_util::sync::CancellationToken;
 pub use used::Used;
 
@@ -362,6 +360,28 @@ impl Journal {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().expect("no code panics while it holds the journal")
     }
+
+    /// The place of the last entry with such a fact. Asked in each round, so that nothing is copied.
+    pub(crate) fn last(&self, is_wanted: impl Fn(&Fact) -> bool) -> Option<Seq> {
+        self.lock().entries.iter().rfind(|entry| is_wanted(&entry.fact)).map(|entry| entry.seq)
+    }
+
+    /// The place behind the last entry.
+    pub(crate) fn end(&self) -> Seq {
+        self.lock().entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1))
+    }
+
+    /// The place of what is recorded next; behind lines, too, that cannot be read.
+    pub(crate) fn next(&self) -> Seq {
+        self.lock().next
+    }
+
+    /// As [`Journal::close`] with a `failure`, if it is not closed yet.
+    pub(crate) fn close_if_open(&self, failure: &str) {
+        if !self.0.closed.is_cancelled() {
+            self.close(Some(failure.to_owned()));
+        }
+    }
 }
 
 /// Checking whether a journal is open locks it for a moment; opening tries again after this time.
@@ -384,4 +404,16 @@ fn not_ours() -> io::Error {
 
 fn name_of(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Flushes `file` to disk. If many sessions share a runtime, the others go on meanwhile.
+async fn sync_data(file: Arc<File>) -> io::Result<()> {
+    match Handle::current().runtime_flavor() {
+        RuntimeFlavor::CurrentThread => file.sync_data(),
+        _ => match tokio::task::spawn_blocking(move || file.sync_data()).await {
+            // The runtime ends, and this task with it.
+            Err(error) if error.is_cancelled() => std::future::pending().await,
+            synced => synced?,
+        },
+    }
 }

@@ -35,10 +35,11 @@ pub use journal::{
     Account, Garbage, Journal, JournalError, Row, Summary, Unnamed, Used, account, new_session_id,
 };
 pub use session::{
-    Closed, EngineError, Recorded, Session, called,
+    Closed, EngineError, Recorded, Session,
     prefix::PrefixSize,
     responder::{Approval, Responder},
     subscription::Subscription,
+    tool_call_for,
     turn_handle::Turn,
     turn_report::{CallReport, TurnError, TurnReport},
 };

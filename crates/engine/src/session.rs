@@ -1,13 +1,11 @@
 //! [`Session`]: the handle of a session. One task owns its transcript; all other code holds a handle.
 pub(crate) mod budget;
-pub mod called;
 pub(crate) mod context;
 mod error;
 pub(crate) mod live;
-pub(crate) mod mail;
+pub(crate) mod mailbox;
 pub(crate) mod prefix;
 pub(crate) mod queue;
-pub(crate) mod receipt;
 pub(crate) mod responder;
 pub(crate) mod shared;
 pub(crate) mod subscription;
@@ -22,10 +20,10 @@ use crate::journal::Journal;
 use futures::{Stream, StreamExt};
 use haft_call::Permission;
 use haft_core::{
-    CallId, Change, Command, Entry, Event, Fact, Hash, Mode, Seq, SessionId, SessionOpened, Stage,
+    CallId, Change, Command, Entry, Event, Fact, Hash, Mode, Part, Seq, SessionId, SessionOpened, Stage,
+    ToolCall,
 };
-use mail::Mail;
-use receipt::Receipt;
+use mailbox::{CommandTicket, SessionMessage};
 use responder::Responder;
 use std::{io, path::PathBuf, pin::pin, sync::Arc};
 use tokio::sync::mpsc;
@@ -34,7 +32,7 @@ use tokio::sync::mpsc;
 #[derive(Clone)]
 pub struct Session {
     pub(crate) id: SessionId,
-    pub(crate) mailbox: mpsc::UnboundedSender<Mail>,
+    pub(crate) mailbox: mpsc::UnboundedSender<SessionMessage>,
     pub(crate) journal: Journal,
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) permission: Permission,
@@ -80,7 +78,7 @@ impl Session {
     /// # Errors
     /// Fails if the session is closed.
     pub fn send(&self, command: Command) -> Result<(), Closed> {
-        self.mailbox.send(Mail::Command(command, Receipt::none())).map_err(|_| Closed)
+        self.mailbox.send(SessionMessage::Command(command, CommandTicket::none())).map_err(|_| Closed)
     }
 
     /// Forgets which calls were made in this turn: the next one is made again, also where it can bring nothing new.
@@ -88,7 +86,7 @@ impl Session {
     /// # Errors
     /// Fails if the session is closed.
     pub fn clear_current_turn(&self) -> Result<(), Closed> {
-        self.mailbox.send(Mail::Forget { read: false }).map_err(|_| Closed)
+        self.mailbox.send(SessionMessage::Forget { read: false }).map_err(|_| Closed)
     }
 
     /// Forgets as [`Session::clear_current_turn`] does, and also which files the model has read, until the session is
@@ -97,7 +95,7 @@ impl Session {
     /// # Errors
     /// Fails if the session is closed.
     pub fn clear_state(&self) -> Result<(), Closed> {
-        self.mailbox.send(Mail::Forget { read: true }).map_err(|_| Closed)
+        self.mailbox.send(SessionMessage::Forget { read: true }).map_err(|_| Closed)
     }
 
     /// Everything recorded since `from`, then everything that happens, until the session closes.
@@ -188,4 +186,18 @@ impl Recorded for Session {
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
         Self::content(self, hash)
     }
+}
+
+/// `call` as it runs, or else as the model made it. Names of calls come again in other rounds: the last one is meant.
+pub fn tool_call_for(session: &dyn Recorded, call: &CallId) -> Option<ToolCall> {
+    session.entries().iter().rev().find_map(|entry| match &entry.fact {
+        Fact::ToolStarted { call: started, name, arguments, .. } if started == call => {
+            Some(ToolCall::new(call.0.clone(), name.clone(), arguments.clone()))
+        }
+        Fact::Replied { parts, .. } => {
+            parts.iter().filter_map(Part::as_call).find(|made| made.id == *call).cloned()
+        }
+        Fact::Called { made } => Some(made).filter(|made| made.id == *call).cloned(),
+        _ => None,
+    })
 }

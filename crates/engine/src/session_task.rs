@@ -3,9 +3,9 @@ use crate::{
     journal::{Journal, JournalError, ownership::Ownership},
     session::{
         context::{Log, SessionContext},
-        mail::Mail,
+        mailbox::CommandTicket,
+        mailbox::SessionMessage,
         queue::{PromptQueue, Queued},
-        receipt::Receipt,
     },
     socket::SessionSocket,
     turn::{compact_now, open_turn, recover},
@@ -24,10 +24,10 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct Task {
     pub(crate) session: SessionContext,
     pub(crate) log: Log,
-    pub(crate) mailbox: mpsc::UnboundedReceiver<Mail>,
+    pub(crate) mailbox: mpsc::UnboundedReceiver<SessionMessage>,
     pub(crate) stop: CancellationToken,
     /// Commands that came in the middle of a turn and have to wait for its end.
-    pub(crate) later: VecDeque<(Command, Receipt)>,
+    pub(crate) later: VecDeque<(Command, CommandTicket)>,
     /// Where other processes come in; `None` if they cannot.
     pub(crate) socket: Option<SessionSocket>,
     /// Says in the session's folder that this process has it open.
@@ -58,7 +58,7 @@ impl Drop for Task {
 /// The result of open calls of a turn that a crash ended, if a new prompt comes.
 const NOT_RUN_TEXT: &str = "not run: the session was interrupted before it";
 
-/// Upper limit of queued prompts; beyond it a prompt with a receipt is refused.
+/// Upper limit of queued prompts; beyond it a prompt with a ticket is refused.
 const MAX_WAITING_PROMPTS: usize = 256;
 
 /// The next round takes it up.
@@ -66,17 +66,17 @@ fn wait_in_line(
     journal: &Journal,
     queue: &PromptQueue,
     (parts, channel): (Vec<Part>, Option<Channel>),
-    receipt: Receipt,
+    ticket: CommandTicket,
 ) -> Result<(), JournalError> {
-    if receipt.is_wanted() && queue.prompts() >= MAX_WAITING_PROMPTS {
-        receipt.refuse(format!(
+    if ticket.is_wanted() && queue.prompts() >= MAX_WAITING_PROMPTS {
+        ticket.refuse(format!(
             "{MAX_WAITING_PROMPTS} prompts wait for the turn that runs; interrupt it, or wait until it ends"
         ));
         return Ok(());
     }
     journal.append(Fact::PromptQueued { parts: parts.clone(), channel: channel.clone() }, None)?;
-    receipt.queued();
-    queue.push(Fact::Prompted { parts, channel }, receipt);
+    ticket.queued();
+    queue.push(Fact::Prompted { parts, channel }, ticket);
     Ok(())
 }
 
@@ -109,34 +109,34 @@ impl Task {
         recover::put_in_order(&mut self.log, &self.session, left).await?;
         let stop = self.stop.clone();
         loop {
-            let mail = tokio::select! {
+            let message = tokio::select! {
                 biased;
                 () = stop.cancelled() => return Ok(()),
-                mail = self.mailbox.recv() => mail,
+                message = self.mailbox.recv() => message,
             };
-            match mail {
+            match message {
                 None => return Ok(()),
-                Some(Mail::Command(command, receipt)) => self.follow_up(command, receipt).await?,
-                Some(Mail::Job(ended)) => self.turn(ended).await?,
-                Some(Mail::Forget { read }) => self.session.forget(read),
+                Some(SessionMessage::Command(command, ticket)) => self.follow_up(command, ticket).await?,
+                Some(SessionMessage::Job(ended)) => self.turn(ended).await?,
+                Some(SessionMessage::Forget { read }) => self.session.forget(read),
             }
             self.catch_up().await?;
         }
     }
 
     /// Carries out `command`, and reports to its sender.
-    async fn follow_up(&mut self, command: Command, receipt: Receipt) -> Result<(), JournalError> {
+    async fn follow_up(&mut self, command: Command, ticket: CommandTicket) -> Result<(), JournalError> {
         let command = match command {
             // What was said before a crash comes first.
             Command::Prompt { parts, channel } if self.session.queue.prompts() > 0 => {
                 recover::end_open_calls(&mut self.log, &self.session, NOT_RUN_TEXT)?;
-                return wait_in_line(&self.log.journal, &self.session.queue, (parts, channel), receipt);
+                return wait_in_line(&self.log.journal, &self.session.queue, (parts, channel), ticket);
             }
             command => command,
         };
-        receipt.begin(&self.log.journal);
+        ticket.begin(&self.log.journal);
         self.apply(command).await?;
-        receipt.done(&self.log.journal);
+        ticket.done(&self.log.journal);
         Ok(())
     }
 
@@ -179,16 +179,16 @@ impl Task {
     /// What was said during a turn and found no round any more opens the next one.
     async fn catch_up(&mut self) -> Result<(), JournalError> {
         loop {
-            if let Some(Queued { fact, receipt }) = self.session.queue.pop() {
-                receipt.begin(&self.log.journal);
+            if let Some(Queued { fact, ticket }) = self.session.queue.pop() {
+                ticket.begin(&self.log.journal);
                 match fact {
                     // It opens no turn: only its end is reported.
                     Fact::JobStarted { .. } => self.log.record(fact)?,
                     fact => self.turn(fact).await?,
                 }
-                receipt.done(&self.log.journal);
-            } else if let Some((command, receipt)) = self.later.pop_front() {
-                Box::pin(self.follow_up(command, receipt)).await?;
+                ticket.done(&self.log.journal);
+            } else if let Some((command, ticket)) = self.later.pop_front() {
+                Box::pin(self.follow_up(command, ticket)).await?;
             } else {
                 return Ok(());
             }
@@ -199,7 +199,7 @@ impl Task {
         self.session.calls.repeats.clear();
         self.session.open_budget(&self.log).await;
         self.attend(Work::Turn(opening.into())).await?;
-        self.session.queue.take_joined().into_iter().for_each(|receipt| receipt.done(&self.log.journal));
+        self.session.queue.take_joined().into_iter().for_each(|ticket| ticket.done(&self.log.journal));
         Ok(())
     }
 
@@ -223,32 +223,32 @@ impl Task {
             tokio::select! {
                 done = &mut work => return done,
                 () = &mut out_of_time, if time_left.is_some() && !cancel.is_cancelled() => cancel.cancel(),
-                Some(mail) = self.mailbox.recv() => match mail {
-                    Mail::Command(command, receipt) => match command {
+                Some(message) = self.mailbox.recv() => match message {
+                    SessionMessage::Command(command, ticket) => match command {
                         Command::Interrupt => {
                             cancel.cancel();
-                            receipt.done(&journal);
+                            ticket.done(&journal);
                         }
                         Command::Answer { call, answer } => {
                             interactions.answer(&call, answer);
-                            receipt.done(&journal);
+                            ticket.done(&journal);
                         }
                         Command::Reply { call, answer } => {
                             interactions.reply(&call, answer);
-                            receipt.done(&journal);
+                            ticket.done(&journal);
                         }
                         // No part of the conversation, so that the transcript need not hear of it.
                         Command::SetMode { mode } => {
-                            receipt.begin(&journal);
+                            ticket.begin(&journal);
                             journal.append(Fact::ModeSet { mode: permission.set(mode) }, None)?;
-                            receipt.done(&journal);
+                            ticket.done(&journal);
                         }
-                        Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), receipt)?,
+                        Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), ticket)?,
                         Command::Continue | Command::Call { .. } | Command::TypedCall { .. } | Command::Conclude(_)
-                        | Command::Rewind { .. } | Command::Redo | Command::Compact => self.later.push_back((command, receipt)),
+                        | Command::Rewind { .. } | Command::Redo | Command::Compact => self.later.push_back((command, ticket)),
                     },
-                    Mail::Job(fact) => queue.push(fact, Receipt::none()),
-                    Mail::Forget { read } => session.forget(read),
+                    SessionMessage::Job(fact) => queue.push(fact, CommandTicket::none()),
+                    SessionMessage::Forget { read } => session.forget(read),
                 }
             }
         }

@@ -1,27 +1,23 @@
 //! [`Setup`]: what an engine is made of, as values that the program chooses.
 mod agent;
-mod choices;
 mod header;
-mod home;
 pub(crate) mod knowledge;
-mod model;
 mod profile;
-mod profile_rules;
-mod replica;
 
 pub use agent::{Agent, BadAgent};
-pub use choices::Delegation;
 pub use header::{BadHeader, with_header};
-pub use home::Home;
 pub use knowledge::{Knowledge, Note};
-pub use model::{Model, Models};
-pub use profile::{AgentInProfile, Chat, Edits, Profile, Reasons};
-pub use profile_rules::ProfileRules;
-pub use replica::{Replica, Replicas};
+pub use profile::{AgentInProfile, Chat, Edits, Profile, ProfileRules, Reasons};
 
+use futures::future::BoxFuture;
 use haft_call::Unread;
-use haft_core::{Access, Evidence, Hooks, Limits, Mode, Policy, Registry, Stage, ToolSource};
+use haft_core::{
+    Access, Evidence, Hooks, Limits, Mode, Policy, Price, Provider, Registry, Seq, SessionId, Stage,
+    ToolSource,
+};
+use serde::Deserialize;
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -73,5 +69,70 @@ impl Setup {
         let call_seconds = self.profile.limits.call_seconds;
         self.profile.limits = Limits { call_seconds, ..Limits::default() };
         self
+    }
+}
+
+/// The folder of all sessions, outside every workspace: `HOME/sessions/ID/journal.jsonl`.
+#[derive(Clone, Debug)]
+pub struct Home(pub PathBuf);
+
+/// Opens a model from `VENDOR/MODEL`; an error says why it cannot.
+pub type Models = Arc<dyn Fn(&str) -> Result<Model, String> + Send + Sync>;
+
+/// A model and the way to it.
+#[derive(Clone)]
+pub struct Model {
+    /// As people write it: `VENDOR/MODEL`.
+    pub spec: String,
+    /// As the vendor spells it.
+    pub name: String,
+    /// Tokens that it takes in, request and reply together; `None` if unknown.
+    pub window: Option<u64>,
+    /// What it costs; `None` if unknown.
+    pub price: Option<Price>,
+    /// The provider that is asked.
+    pub provider: Arc<dyn Provider>,
+}
+
+impl Model {
+    /// One of which nothing more is known; `spec` is `VENDOR/MODEL`.
+    pub fn plain(spec: &str, provider: Arc<dyn Provider>) -> Self {
+        let name = spec.split_once('/').map_or(spec, |(_, name)| name).to_owned();
+        Self { spec: spec.to_owned(), name, window: None, price: None, provider }
+    }
+}
+
+/// A second, authoritative store for journal entries: a database that machines share. Through it a process notices that
+/// another one has taken the session over.
+pub trait Replica: Send + Sync {
+    /// Takes an entry's line, newline included, in order, and waits for nothing.
+    fn append(&self, seq: Seq, line: &str);
+
+    /// Returns when all lines taken so far stand there, and the contents that they name. Waited for before the model is
+    /// asked, before a command that has no view begins, before files are settled and at the end of a turn. Fails where
+    /// they never will: another process writes this session now, or the store cannot be reached. The session closes
+    /// then.
+    fn sync(&self) -> BoxFuture<'_, io::Result<()>>;
+}
+
+/// Makes the replica of a session.
+pub type Replicas = Arc<dyn Fn(&SessionId) -> Arc<dyn Replica> + Send + Sync>;
+
+/// How far work is delegated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Delegation {
+    /// Levels of child sessions; 0 for no delegation.
+    pub depth: usize,
+    /// Maximum sessions of one level that work at the same time; others wait.
+    pub at_once: usize,
+    /// Maximum sessions in a tree while the process runs.
+    pub total: usize,
+}
+
+impl Default for Delegation {
+    /// One level; 16 at once, the most that a model asks for in one reply; 200 in all.
+    fn default() -> Self {
+        Self { depth: 1, at_once: 16, total: 200 }
     }
 }

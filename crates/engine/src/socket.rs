@@ -33,7 +33,7 @@ pub(crate) use joining::join;
 use self::{connection::Owned, peer::Peer};
 use crate::{
     journal::Journal,
-    session::{mail::Mail, receipt::CommandId},
+    session::{mailbox::CommandId, mailbox::SessionMessage},
 };
 use futures::{StreamExt, stream::FuturesUnordered};
 use haft_call::Permission;
@@ -116,7 +116,7 @@ pub(crate) struct SessionSocket {
     /// Held, so that no other process puts a socket there before this one is removed.
     journal: Journal,
     /// Clients keep no session open.
-    mailbox: mpsc::WeakUnboundedSender<Mail>,
+    mailbox: mpsc::WeakUnboundedSender<SessionMessage>,
     permission: Permission,
 }
 
@@ -126,7 +126,7 @@ impl SessionSocket {
     pub(crate) fn open(
         folder: &Path,
         journal: &Journal,
-        mailbox: &mpsc::UnboundedSender<Mail>,
+        mailbox: &mpsc::UnboundedSender<SessionMessage>,
         permission: &Permission,
     ) -> Option<Self> {
         let path = folder.join(FILE_NAME);

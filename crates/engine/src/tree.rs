@@ -1,6 +1,6 @@
 //! [`Delegation`]: a call that lets another agent work, in a session of its own.
 use crate::session::{
-    EngineError, Session, called,
+    EngineError, Session, tool_call_for,
     tree::{Caller, Ceiling, Tree},
     turn_handle::Turn,
     turn_report::TurnReport,
@@ -105,7 +105,7 @@ impl<O> Delegating<O> {
             let command = match asked {
                 Asked::Approval(request) => {
                     let reason = format!("a subagent asks: {}", request.reason);
-                    let runs = request.runs.or_else(|| called::made(session, &call).map(Box::new));
+                    let runs = request.runs.or_else(|| tool_call_for(session, &call).map(Box::new));
                     let (effects, request) =
                         (request.effects.clone(), ApprovalRequest { reason, runs, ..request });
                     let answer = self.asker.approve(request, &effects, Some(&mut settled)).await;

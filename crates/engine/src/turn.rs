@@ -102,10 +102,10 @@ async fn apply_queued(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     while let Some(queued) = session.queue.pop_if(|fact| is_answered(log, session, fact)) {
-        let Queued { fact, receipt } = queued;
+        let Queued { fact, ticket } = queued;
         let fact = hooks::checked(session, fact, cancel).await;
         let fact = background::settled(log, session, fact, cancel).await?;
-        receipt.begin(&log.journal);
+        ticket.begin(&log.journal);
         // What adds nothing to the conversation leaves its open calls alone.
         if matches!(fact, Fact::Prompted { .. } | Fact::JobEnded { .. }) {
             recover::end_open_calls(log, session, "not run: a prompt came first")?;
@@ -113,8 +113,8 @@ async fn apply_queued(
         let is_denied = matches!(fact, Fact::PromptDenied { .. });
         log.record(fact)?;
         match is_denied {
-            true => receipt.done(&log.journal),
-            false => session.queue.join(receipt),
+            true => ticket.done(&log.journal),
+            false => session.queue.join(ticket),
         }
     }
     Ok(())

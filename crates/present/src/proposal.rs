@@ -3,7 +3,7 @@ pub mod sentence;
 
 use crate::safe;
 use haft_core::{BulkFolder, CallId, Change, ChangeKind, Effect, Execution, Fact, SessionOpened, ToolCall};
-use haft_engine::{Recorded, called};
+use haft_engine::{Recorded, tool_call_for};
 use sentence::Sentence;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -66,7 +66,7 @@ impl Proposal {
     /// Of a fact that asks for an approval; nothing of another one.
     pub fn of(session: &dyn Recorded, fact: &Fact) -> Option<Self> {
         let Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs } = fact else { return None };
-        let made = runs.as_deref().cloned().or_else(|| called::made(session, call));
+        let made = runs.as_deref().cloned().or_else(|| tool_call_for(session, call));
         let made = made.unwrap_or_else(|| unknown(call));
         let entries = session.entries();
         let opened = SessionOpened::of(&entries);

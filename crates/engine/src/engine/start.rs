@@ -8,9 +8,9 @@ use crate::{
     session::{
         EngineError, Session,
         context::{Log, SessionContext},
-        mail::Mail,
+        mailbox::CommandTicket,
+        mailbox::SessionMessage,
         queue::PromptQueue,
-        receipt::Receipt,
         shared::Shared,
         toolbox::Toolbox,
         tree::{Caller, Ceiling, Tree},
@@ -87,7 +87,7 @@ fn context(
     model: Model,
     above: &Above,
     journal: &Journal,
-    sender: &mpsc::UnboundedSender<Mail>,
+    sender: &mpsc::UnboundedSender<SessionMessage>,
 ) -> Result<SessionContext, EngineError> {
     let (setup, entries, caller) = (&shared.setup, journal.entries(), above.caller.as_ref());
     let (budget, owns_budget) = shared.budget(id, caller.map(|caller| &caller.session));
@@ -111,16 +111,16 @@ fn background(
     setup: &Setup,
     entries: &[Arc<Entry>],
     queue: &PromptQueue,
-    sender: &mpsc::UnboundedSender<Mail>,
+    sender: &mpsc::UnboundedSender<SessionMessage>,
 ) -> BackgroundCommands {
     // Weak: a task must not keep its session's mailbox alive.
     let (mailbox, queue) = (sender.downgrade(), queue.clone());
     let tell = move |fact| match fact {
         // Its call is part of a turn, and the turn records it before its next round, however soon that comes.
-        Fact::JobStarted { .. } => queue.push(fact, Receipt::none()),
+        Fact::JobStarted { .. } => queue.push(fact, CommandTicket::none()),
         ended => {
-            let mail = Mail::Job(ended);
-            let _session_closed = mailbox.upgrade().is_some_and(|mailbox| mailbox.send(mail).is_ok());
+            let message = SessionMessage::Job(ended);
+            let _session_closed = mailbox.upgrade().is_some_and(|mailbox| mailbox.send(message).is_ok());
         }
     };
     BackgroundCommands::new(tell, jobs_of(entries) + 1, setup.profile.render.clone())

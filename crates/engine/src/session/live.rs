@@ -1,5 +1,5 @@
 //! [`Live`]: the open sessions of an engine, so that other code than their openers can watch and steer them.
-use super::{Session, mail::Mail};
+use super::{Session, mailbox::SessionMessage};
 use crate::journal::WeakJournal;
 use haft_call::Permission;
 use haft_core::{SessionId, Stage};
@@ -12,7 +12,7 @@ pub(crate) struct Live(Mutex<Vec<OpenSession>>);
 
 struct OpenSession {
     id: SessionId,
-    mailbox: WeakUnboundedSender<Mail>,
+    mailbox: WeakUnboundedSender<SessionMessage>,
     journal: WeakJournal,
     stage: Arc<dyn Stage>,
     permission: Permission,

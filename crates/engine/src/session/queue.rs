@@ -1,5 +1,5 @@
 //! [`PromptQueue`]: prompts and background events that wait for the next round or turn.
-use super::receipt::Receipt;
+use super::mailbox::CommandTicket;
 use haft_core::{Entry, Fact, waiting_prompts};
 use std::{
     collections::VecDeque,
@@ -14,13 +14,13 @@ pub(crate) struct PromptQueue(Arc<Mutex<State>>);
 struct State {
     waiting: VecDeque<Queued>,
     /// Commands that joined the turn that runs.
-    joined: Vec<Receipt>,
+    joined: Vec<CommandTicket>,
 }
 
 /// A fact that opens a turn, or joins the one that runs.
 pub(crate) struct Queued {
     pub(crate) fact: Fact,
-    pub(crate) receipt: Receipt,
+    pub(crate) ticket: CommandTicket,
 }
 
 impl PromptQueue {
@@ -28,12 +28,12 @@ impl PromptQueue {
     pub(crate) fn replay(entries: &[Arc<Entry>]) -> Self {
         let queue = Self::default();
         let waiting = waiting_prompts(entries.iter().map(Arc::as_ref));
-        waiting.into_iter().for_each(|prompt| queue.push(prompt, Receipt::none()));
+        waiting.into_iter().for_each(|prompt| queue.push(prompt, CommandTicket::none()));
         queue
     }
 
-    pub(crate) fn push(&self, fact: Fact, receipt: Receipt) {
-        self.lock().waiting.push_back(Queued { fact, receipt });
+    pub(crate) fn push(&self, fact: Fact, ticket: CommandTicket) {
+        self.lock().waiting.push_back(Queued { fact, ticket });
     }
 
     pub(crate) fn pop(&self) -> Option<Queued> {
@@ -52,15 +52,15 @@ impl PromptQueue {
         self.lock().waiting.iter().filter(|queued| matches!(queued.fact, Fact::Prompted { .. })).count()
     }
 
-    /// The command of `receipt` is done when the turn that runs has ended.
-    pub(crate) fn join(&self, receipt: Receipt) {
-        if receipt.is_wanted() {
-            self.lock().joined.push(receipt);
+    /// The command of `ticket` is done when the turn that runs has ended.
+    pub(crate) fn join(&self, ticket: CommandTicket) {
+        if ticket.is_wanted() {
+            self.lock().joined.push(ticket);
         }
     }
 
     /// The commands that joined the turn, which has ended.
-    pub(crate) fn take_joined(&self) -> Vec<Receipt> {
+    pub(crate) fn take_joined(&self) -> Vec<CommandTicket> {
         std::mem::take(&mut self.lock().joined)
     }
 

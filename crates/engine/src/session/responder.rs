@@ -1,5 +1,5 @@
 //! [`Responder`]: the program's answers in place of a person. [`Approval`]: what a call asks.
-use super::{Session, called};
+use super::{Session, tool_call_for};
 use haft_core::{Answer, BulkFolder, CallId, Change, Command, Effect, Event, Fact, Question, ToolCall};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Approval {
         let Fact::ApprovalAsked { call: id, reason, effects, changes, bulk, runs } = &entry.fact else {
             return None;
         };
-        let call = runs.as_deref().cloned().or_else(|| called::made(session, id));
+        let call = runs.as_deref().cloned().or_else(|| tool_call_for(session, id));
         let (id, reason) = (id.clone(), reason.clone());
         Some(Self {
             call,

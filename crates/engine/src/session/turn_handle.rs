@@ -1,8 +1,8 @@
 //! [`Turn`]: the handle of one command: the events of its turn, and a report at the end.
 use super::{
     Closed, Session,
-    mail::Mail,
-    receipt::{Progress, Progresses, Receipt},
+    mailbox::SessionMessage,
+    mailbox::{CommandStatus, CommandStatuses, CommandTicket},
     turn_report::{Account, TurnError, TurnReport},
 };
 use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::BoxStream};
@@ -19,8 +19,9 @@ impl Session {
     pub fn start(&self, command: Command) -> Turn {
         let (sender, progress) = mpsc::unbounded_channel();
         let events = self.events(self.journal.next()).boxed();
-        // A closed session drops the receipt, and its events end.
-        let _session_is_closed = self.mailbox.send(Mail::Command(command, Receipt::of(0, sender)));
+        // A closed session drops the ticket, and its events end.
+        let _session_is_closed =
+            self.mailbox.send(SessionMessage::Command(command, CommandTicket::of(0, sender)));
         Turn {
             session: self.clone(),
             events,
@@ -67,7 +68,7 @@ impl Session {
 pub struct Turn {
     session: Session,
     events: BoxStream<'static, Event>,
-    progress: Progresses,
+    progress: CommandStatuses,
     place: Place,
     is_queued: bool,
     seen: Seq,
@@ -185,19 +186,19 @@ impl Turn {
         (self.account.report(why.as_deref()), why)
     }
 
-    fn hear(&mut self, progress: Progress) {
+    fn hear(&mut self, progress: CommandStatus) {
         self.place = match (progress, std::mem::replace(&mut self.place, Place::Waits)) {
-            (Progress::Queued, place) => {
+            (CommandStatus::Queued, place) => {
                 self.is_queued = true;
                 place
             }
-            (Progress::Begun { from }, _) => Place::Begins { from },
-            (Progress::Done { to }, Place::Runs { next, .. }) => Place::Runs { next, to: Some(to) },
-            (Progress::Done { to }, Place::Begins { from }) => Place::Runs { next: from, to: Some(to) },
+            (CommandStatus::Begun { from }, _) => Place::Begins { from },
+            (CommandStatus::Done { to }, Place::Runs { next, .. }) => Place::Runs { next, to: Some(to) },
+            (CommandStatus::Done { to }, Place::Begins { from }) => Place::Runs { next: from, to: Some(to) },
             // It left nothing to see.
-            (Progress::Done { to }, Place::Waits) => Place::Runs { next: to, to: Some(to) },
-            (Progress::Refused { why }, _) => Place::Ended { why: Some(why) },
-            (Progress::Done { .. }, ended @ Place::Ended { .. }) => ended,
+            (CommandStatus::Done { to }, Place::Waits) => Place::Runs { next: to, to: Some(to) },
+            (CommandStatus::Refused { why }, _) => Place::Ended { why: Some(why) },
+            (CommandStatus::Done { .. }, ended @ Place::Ended { .. }) => ended,
         };
     }
 

@@ -1,10 +1,10 @@
 //! [`Profile`]: every number, text and shape that systems disagree on, as data (`profiles/*.toml`).
 //!
 //! No code asks for a profile's name; it asks for the setting.
-use crate::setup::{Agent, Delegation, ProfileRules};
+use crate::setup::{Agent, Delegation};
 use haft_call::{CallRules, Redundancy, Unread};
-use haft_core::{Clip, Limits, Render, Sandbox, Validation};
-use serde::Deserialize;
+use haft_core::{Clip, Limits, Render, Rule, Ruling, Sandbox, Validation};
+use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -216,6 +216,37 @@ impl Profile {
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
     }
+}
+
+/// Rules as a person writes them, which stand before the person's own.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProfileRules {
+    /// Effects that are denied.
+    #[serde(deserialize_with = "denying")]
+    pub deny: Vec<Rule>,
+    /// The only commands, and the only targets, that may be asked for; all are where none is named.
+    #[serde(deserialize_with = "limiting")]
+    pub only: Vec<Rule>,
+}
+
+impl ProfileRules {
+    pub(crate) fn all(&self) -> impl Iterator<Item = Rule> + use<> {
+        [self.deny.clone(), self.only.clone()].into_iter().flatten()
+    }
+}
+
+fn denying<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Rule>, D::Error> {
+    rules(deserializer, Ruling::Deny)
+}
+
+fn limiting<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Rule>, D::Error> {
+    rules(deserializer, Ruling::Only)
+}
+
+fn rules<'de, D: Deserializer<'de>>(deserializer: D, ruling: Ruling) -> Result<Vec<Rule>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| Rule::parse(ruling, text).map_err(D::Error::custom)).collect()
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use super::{
 use crate::{
     journal::Journal,
     session::{
-        mail::Mail,
-        receipt::{CommandId, Receipt},
+        mailbox::SessionMessage,
+        mailbox::{CommandId, CommandTicket},
     },
 };
 use haft_core::{Command, Event, Mode, Seq, line};
@@ -135,7 +135,11 @@ impl Connection {
     }
 
     /// Sees and passes on, until the owner or everybody here leaves, or `stop`.
-    pub(crate) async fn stay(self, mailbox: mpsc::UnboundedReceiver<Mail>, stop: CancellationToken) {
+    pub(crate) async fn stay(
+        self,
+        mailbox: mpsc::UnboundedReceiver<SessionMessage>,
+        stop: CancellationToken,
+    ) {
         let Self { mirror, lines, writer, .. } = self;
         let journal = mirror.0.clone();
         let given = Given::default();
@@ -205,10 +209,14 @@ async fn hear(lines: &mut Lines<OwnedReadHalf>, journal: &Journal) -> Received {
 }
 
 /// Until all handles are gone. Jobs and their ends come from a session's own calls, which run in the owner only.
-async fn pass_on(mut mailbox: mpsc::UnboundedReceiver<Mail>, mut writer: OwnedWriteHalf, given: &Given) {
-    while let Some(mail) = mailbox.recv().await {
-        let Mail::Command(command, receipt) = mail else { continue };
-        let line = Named { id: given.add(receipt), command };
+async fn pass_on(
+    mut mailbox: mpsc::UnboundedReceiver<SessionMessage>,
+    mut writer: OwnedWriteHalf,
+    given: &Given,
+) {
+    while let Some(message) = mailbox.recv().await {
+        let SessionMessage::Command(command, ticket) = message else { continue };
+        let line = Named { id: given.add(ticket), command };
         if say(&mut writer, &line).await.is_err() {
             // The reading side learns why from the owner's last line.
             return pending().await;
@@ -231,49 +239,49 @@ struct Given(Mutex<Commands>);
 
 #[derive(Default)]
 struct Commands {
-    receipts: HashMap<CommandId, Receipt>,
+    tickets: HashMap<CommandId, CommandTicket>,
     next: CommandId,
 }
 
 impl Given {
     /// The command's name, if its sender wants reports.
-    fn add(&self, receipt: Receipt) -> Option<CommandId> {
+    fn add(&self, ticket: CommandTicket) -> Option<CommandId> {
         let mut commands = self.lock();
-        receipt.is_wanted().then(|| {
+        ticket.is_wanted().then(|| {
             let id = commands.next;
             commands.next += 1;
-            commands.receipts.insert(id, receipt);
+            commands.tickets.insert(id, ticket);
             id
         })
     }
 
     fn begun(&self, id: CommandId, from: Seq) {
-        if let Some(receipt) = self.lock().receipts.get(&id) {
-            receipt.begin_at(from);
+        if let Some(ticket) = self.lock().tickets.get(&id) {
+            ticket.begin_at(from);
         }
     }
 
     fn queued(&self, id: CommandId) {
-        if let Some(receipt) = self.lock().receipts.get(&id) {
-            receipt.queued();
+        if let Some(ticket) = self.lock().tickets.get(&id) {
+            ticket.queued();
         }
     }
 
     /// All that came of it stands in `journal`, but for what could not be read.
     fn done(&self, id: CommandId, journal: &Journal) {
-        if let Some(receipt) = self.take(id) {
-            receipt.done(journal);
+        if let Some(ticket) = self.take(id) {
+            ticket.done(journal);
         }
     }
 
     fn refused(&self, id: CommandId, why: String) {
-        if let Some(receipt) = self.take(id) {
-            receipt.refuse(why);
+        if let Some(ticket) = self.take(id) {
+            ticket.refuse(why);
         }
     }
 
-    fn take(&self, id: CommandId) -> Option<Receipt> {
-        self.lock().receipts.remove(&id)
+    fn take(&self, id: CommandId) -> Option<CommandTicket> {
+        self.lock().tickets.remove(&id)
     }
 
     fn lock(&self) -> MutexGuard<'_, Commands> {

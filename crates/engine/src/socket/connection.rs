@@ -7,8 +7,8 @@ use super::{
 use crate::{
     journal::Journal,
     session::{
-        mail::Mail,
-        receipt::{CommandId, Progress, Progresses, Receipt},
+        mailbox::SessionMessage,
+        mailbox::{CommandId, CommandStatus, CommandStatuses, CommandTicket},
     },
 };
 use futures::StreamExt;
@@ -35,7 +35,7 @@ const MAX_COMPLAINTS: usize = 8;
 #[derive(Clone, Copy)]
 pub(super) struct Owned<'a> {
     pub(super) journal: &'a Journal,
-    pub(super) mailbox: &'a mpsc::WeakUnboundedSender<Mail>,
+    pub(super) mailbox: &'a mpsc::WeakUnboundedSender<SessionMessage>,
     pub(super) permission: &'a Permission,
 }
 
@@ -87,15 +87,16 @@ async fn hear(
     owned: Owned<'_>,
     peer: Peer,
     complaints: mpsc::Sender<Complaint>,
-    progress: mpsc::UnboundedSender<(CommandId, Progress)>,
+    progress: mpsc::UnboundedSender<(CommandId, CommandStatus)>,
 ) {
     while let Ok(Some(line)) = lines.next().await {
         let passed_on = match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => Ok(()),
             Line::Whole(line) => {
                 let id = id_of(line);
-                let receipt = id.map_or_else(Receipt::none, |id| Receipt::of(id, progress.clone()));
-                pass_on(line, receipt, peer, owned).map_err(|message| Complaint { message, id })
+                let ticket =
+                    id.map_or_else(CommandTicket::none, |id| CommandTicket::of(id, progress.clone()));
+                pass_on(line, ticket, peer, owned).map_err(|message| Complaint { message, id })
             }
             Line::TooLong => Err(Complaint { message: too_long("a command"), id: None }),
         };
@@ -122,14 +123,16 @@ fn id_of(line: &[u8]) -> Option<CommandId> {
 
 fn pass_on(
     line: &[u8],
-    receipt: Receipt,
+    ticket: CommandTicket,
     peer: Peer,
     Owned { mailbox, permission, .. }: Owned<'_>,
 ) -> Result<(), String> {
     let command: Command =
         serde_json::from_slice(line).map_err(|error| format!("the command cannot be read: {error}"))?;
     let command = taken(command, peer, permission)?;
-    let sent = mailbox.upgrade().is_some_and(|mailbox| mailbox.send(Mail::Command(command, receipt)).is_ok());
+    let sent = mailbox
+        .upgrade()
+        .is_some_and(|mailbox| mailbox.send(SessionMessage::Command(command, ticket)).is_ok());
     if sent { Ok(()) } else { Err("the session is about to close and takes no commands".into()) }
 }
 
@@ -205,7 +208,7 @@ async fn tell(
 /// What is sent to a client beside events.
 struct Outgoing {
     complaints: mpsc::Receiver<Complaint>,
-    progress: Progresses,
+    progress: CommandStatuses,
     /// Commands that are done when the entries before that place are sent.
     done: Vec<(CommandId, Seq)>,
 }
@@ -216,17 +219,19 @@ impl Outgoing {
         &mut self,
         writer: &mut (impl AsyncWrite + Unpin),
         id: CommandId,
-        progress: Progress,
+        progress: CommandStatus,
         have: Seq,
     ) -> io::Result<()> {
         match progress {
-            Progress::Begun { from } => say(writer, &Notice::Begun { id, from }).await,
-            Progress::Queued => say(writer, &Notice::Queued { id }).await,
-            Progress::Done { to } => {
+            CommandStatus::Begun { from } => say(writer, &Notice::Begun { id, from }).await,
+            CommandStatus::Queued => say(writer, &Notice::Queued { id }).await,
+            CommandStatus::Done { to } => {
                 self.done.push((id, to));
                 self.end_up_to(writer, have).await
             }
-            Progress::Refused { why } => say(writer, &Notice::Error { message: why, id: Some(id) }).await,
+            CommandStatus::Refused { why } => {
+                say(writer, &Notice::Error { message: why, id: Some(id) }).await
+            }
         }
     }
 

@@ -1,9 +1,9 @@
-//! [`Receipt`]: reports the progress of a command to its sender: the range of journal entries that it produced.
+//! [`SessionMessage`]: what reaches a session's task. [`CommandTicket`]: reports the progress of a command to its sender.
 //!
-//! The session's task holds the [`Receipt`] of each command until it is done. A receipt that is dropped before says that
-//! the session ends without it.
+//! The session's task holds the ticket of each command until the command is done: the range of journal entries that it
+//! produced. A ticket that is dropped before says that the session ends without it.
 use crate::journal::Journal;
-use haft_core::Seq;
+use haft_core::{Command, Fact, Seq};
 use tokio::sync::mpsc;
 
 /// Names a command to its sender.
@@ -11,7 +11,7 @@ pub(crate) type CommandId = u64;
 
 /// How far a command is.
 #[derive(Debug)]
-pub(crate) enum Progress {
+pub(crate) enum CommandStatus {
     /// It is carried out. Sent before the first entry that comes of it is recorded.
     Begun {
         /// The place of that entry.
@@ -32,20 +32,20 @@ pub(crate) enum Progress {
 }
 
 /// Receives the progress of commands.
-pub(crate) type Progresses = mpsc::UnboundedReceiver<(CommandId, Progress)>;
+pub(crate) type CommandStatuses = mpsc::UnboundedReceiver<(CommandId, CommandStatus)>;
 
 /// One command, as the session's task sees it.
 #[derive(Debug)]
-pub(crate) struct Receipt(Option<(CommandId, mpsc::UnboundedSender<(CommandId, Progress)>)>);
+pub(crate) struct CommandTicket(Option<(CommandId, mpsc::UnboundedSender<(CommandId, CommandStatus)>)>);
 
-impl Receipt {
+impl CommandTicket {
     /// For a command whose sender wants no reports.
     pub(crate) fn none() -> Self {
         Self(None)
     }
 
     /// The progress of the command `id` is sent to `to`.
-    pub(crate) fn of(id: CommandId, to: mpsc::UnboundedSender<(CommandId, Progress)>) -> Self {
+    pub(crate) fn of(id: CommandId, to: mpsc::UnboundedSender<(CommandId, CommandStatus)>) -> Self {
         Self(Some((id, to)))
     }
 
@@ -61,27 +61,38 @@ impl Receipt {
 
     /// The same, where the entry stands at `from`.
     pub(crate) fn begin_at(&self, from: Seq) {
-        self.tell(Progress::Begun { from });
+        self.tell(CommandStatus::Begun { from });
     }
 
     /// The command waits, and a crash does not lose it.
     pub(crate) fn queued(&self) {
-        self.tell(Progress::Queued);
+        self.tell(CommandStatus::Queued);
     }
 
     /// Nothing more comes of the command.
     pub(crate) fn done(self, journal: &Journal) {
-        self.tell(Progress::Done { to: journal.end() });
+        self.tell(CommandStatus::Done { to: journal.end() });
     }
 
     /// The command is not carried out.
     pub(crate) fn refuse(self, why: String) {
-        self.tell(Progress::Refused { why });
+        self.tell(CommandStatus::Refused { why });
     }
 
-    fn tell(&self, progress: Progress) {
+    fn tell(&self, progress: CommandStatus) {
         if let Some((id, to)) = &self.0 {
             let _nobody_waits = to.send((*id, progress));
         }
     }
+}
+
+/// What reaches the session's task.
+pub(crate) enum SessionMessage {
+    Command(Command, CommandTicket),
+    /// That a job ended.
+    Job(Fact),
+    /// Forgets what was called in this turn; with `read`, also which files the model has read.
+    Forget {
+        read: bool,
+    },
 }
