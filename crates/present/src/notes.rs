@@ -30,17 +30,25 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Compacted { before, after, .. } => {
             format!("summarized to save room: {before} tokens became {after}")
         }
-        Fact::ModelFailed { message, hint } => {
-            let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-            format!("the model could not be asked: {message}{hint}")
-        }
-        Fact::PromptDenied { reason, .. } => format!("a hook denied the prompt: {reason}"),
+        Fact::ModelFailed { message, hint } => failed(message, hint.as_deref()),
+        Fact::PromptDenied { reason, .. } => denied(reason),
         Fact::Unconfined { reason } => {
             format!("commands run unconfined, and an undo cannot take back what they do: {reason}")
         }
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         _ => return fact.limit_reached(),
     })
+}
+
+/// That the model could not be asked.
+pub fn failed(message: &str, hint: Option<&str>) -> String {
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("the model could not be asked: {message}{hint}")
+}
+
+/// That a hook denied the prompt.
+pub fn denied(reason: &str) -> String {
+    format!("a hook denied the prompt: {reason}")
 }
 
 /// What became of a file, where no call says it.

@@ -92,7 +92,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 self.all_ended(ended)
             }
             Item::Failure { message, hint } => self.failed(&message, hint.as_deref()),
-            Item::Denied { reason } => self.failed(&format!("a hook denied the prompt: {reason}"), None),
+            Item::Denied { reason } => self.failed(&notes::denied(&reason), None),
             Item::Ended { outcome, rounds, .. } => {
                 let ended = self.order.rest();
                 self.all_ended(ended)?;

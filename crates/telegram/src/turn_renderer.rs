@@ -3,10 +3,13 @@ use super::{
     markdown,
     rich::{Rich, Style},
 };
-use haft_core::{CallId, Fact, Image, Outcome, Part, Shown, ToolResult, Update, text_of};
+use haft_core::{CallId, Fact, Image, Outcome, Part, Shown, Update, text_of};
 use haft_engine::Chat;
-use haft_present::{call_order::CallOrder, notes, safe, words::summary};
-use std::collections::HashMap;
+use haft_present::{
+    call_order::CallOrder,
+    notes, safe,
+    timeline::{Aside, Call, Item, Replies, Timeline},
+};
 
 /// Maximum calls in a row that are shown, the last ones.
 const MAX_CALLS: usize = 8;
@@ -14,13 +17,11 @@ const MAX_CALLS: usize = 8;
 const MAX_SUMMARY_CHARACTERS: usize = 60;
 
 /// A part of a turn, as far as it has come.
-#[derive(Default)]
 pub(super) struct TurnRenderer {
+    timeline: Timeline,
     pieces: Vec<Piece>,
-    /// What of the next reply has been heard.
+    /// What of the next reply has been heard: a message that grows can be edited, so that what is recorded replaces it.
     live: String,
-    /// What each call of the last reply is called with.
-    calls: HashMap<String, String>,
     /// Lines of calls that have ended before an earlier one.
     order: CallOrder<String>,
     images: Vec<Image>,
@@ -63,7 +64,9 @@ pub(super) struct Extent {
 
 impl TurnRenderer {
     pub(super) fn new(words: Chat) -> Self {
-        Self { words, ..Self::default() }
+        let timeline = Timeline::with(Replies::Anew);
+        let (pieces, live, order, images, said, marks) = Default::default();
+        Self { timeline, pieces, live, order, images, said, marks, words }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -84,35 +87,37 @@ impl TurnRenderer {
     }
 
     pub(super) fn update(&mut self, update: &Update) {
-        match update {
-            Update::Text { text } => self.live += text,
-            Update::Retrying { .. } => self.live.clear(),
-            Update::Thinking { .. } | Update::ToolOutput { .. } | Update::Summarizing => {}
-            Update::ToolCall { .. } | Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => {}
-        }
+        let items = self.timeline.update(update);
+        items.into_iter().for_each(|item| self.item(item));
     }
 
     pub(super) fn fact(&mut self, fact: &Fact) {
-        match fact {
-            Fact::Replied { parts, .. } => {
-                self.replied(parts);
-                notes::of(fact).iter().for_each(|note| self.note(note));
+        let items = self.timeline.fact(0, fact);
+        items.into_iter().for_each(|item| self.item(item));
+    }
+
+    fn item(&mut self, item: Item) {
+        match item {
+            Item::Text { text, .. } => self.live += &text,
+            Item::Retrying { .. } => self.live.clear(),
+            Item::Replied { parts } => self.replied(&parts),
+            Item::Started { call, name, .. } if self.words.executing.is_none() => {
+                let about = self.timeline.call(&call).map(about).unwrap_or_default();
+                self.mark(Piece::Call { id: call.0, name, about, sign: '●' });
             }
-            Fact::Called { made } => {
-                self.calls = [(made.id.0.clone(), about(&made.arguments))].into();
-            }
-            Fact::ToolStarted { call, name, .. } if self.words.executing.is_none() => {
-                let about = self.calls.get(&call.0).cloned().unwrap_or_default();
-                self.mark(Piece::Call { id: call.0.clone(), name: name.clone(), about, sign: '●' });
-            }
-            Fact::ApprovalAsked { call, .. } | Fact::QuestionAsked { call, .. } => {
+            Item::Asked { call, .. } => {
                 self.sign(&call.0, '?');
             }
-            Fact::ToolEnded { call, name, result, .. } => self.ended(&call.0, name, result),
-            Fact::TurnEnded { outcome, rounds, .. } => self.turn_ended(*outcome, *rounds),
+            Item::Call(call) => self.ended(&call),
+            Item::Ended { outcome, rounds, .. } => self.turn_ended(outcome, rounds),
+            Item::Failure { message, hint } => self.note(&notes::failed(&message, hint.as_deref())),
+            Item::Denied { reason } => self.note(&notes::denied(&reason)),
+            Item::Note(text) | Item::Aside { about: Aside::Task, text } => self.note(&text),
             // The chat in which a mode is chosen gets its own answer.
-            Fact::ModeSet { .. } | Fact::Evicted { .. } | Fact::Unsettled { .. } => {}
-            fact => notes::of(fact).iter().for_each(|note| self.note(note)),
+            Item::Aside { about: Aside::Mode(_) | Aside::Room | Aside::Unsettled(_), .. } => {}
+            Item::Prompt { .. } | Item::Thinking(_) | Item::Thought { .. } | Item::Reply(_) => {}
+            Item::Started { .. } | Item::Announced { .. } | Item::Output { .. } => {}
+            Item::Changed { .. } | Item::Rewound { .. } => {}
         }
     }
 
@@ -124,7 +129,6 @@ impl TurnRenderer {
             self.pieces.push(Piece::Said(text));
         }
         let calls: Vec<_> = parts.iter().filter_map(Part::as_call).collect();
-        self.calls = calls.iter().map(|call| (call.id.0.clone(), about(&call.arguments))).collect();
         self.order.asked(calls.iter().copied()).into_iter().for_each(|line| self.mark(Piece::Line(line)));
         if let Some(executing) = self.words.executing.as_ref().filter(|_| !calls.is_empty()) {
             let line = executing.replace("{n}", &calls.len().to_string());
@@ -132,7 +136,7 @@ impl TurnRenderer {
         }
     }
 
-    fn ended(&mut self, id: &str, name: &str, result: &ToolResult) {
+    fn ended(&mut self, Call { id: CallId(id), made, result, .. }: &Call) {
         self.images.extend(result.images.iter().cloned());
         if let Shown::Message(text) = &result.shown {
             self.pieces.retain(|piece| !matches!(piece, Piece::Call { id: other, .. } if other == id));
@@ -141,15 +145,15 @@ impl TurnRenderer {
         }
         let words = if result.went_well() { &self.words.done } else { &self.words.failed };
         if let Some(words) = words {
-            let line = words.replace("{name}", name);
-            let ready = self.order.ended(&CallId(id.to_owned()), line);
+            let line = words.replace("{name}", &made.name);
+            let ready = self.order.ended(&made.id, line);
             return ready.into_iter().for_each(|line| self.mark(Piece::Line(line)));
         }
         let now = if result.went_well() { '✓' } else { '✗' };
         // One that began in a part that is told already: that it went well is seen by what follows.
         if !self.sign(id, now) && !result.is_ok() {
-            let (id, about) = (id.to_owned(), String::new());
-            self.mark(Piece::Call { id, name: name.to_owned(), about, sign: now });
+            let (id, about) = (id.clone(), String::new());
+            self.mark(Piece::Call { id, name: made.name.clone(), about, sign: now });
         }
     }
 
@@ -231,18 +235,17 @@ fn drawn(piece: &Piece) -> Rich {
     }
 }
 
-fn about(arguments: &serde_json::Value) -> String {
-    let about = summary(arguments);
-    match about.char_indices().nth(MAX_SUMMARY_CHARACTERS) {
-        Some((at, _)) => format!("{}…", &about[..at]),
-        None => about,
+fn about(call: &Call) -> String {
+    match call.summary.char_indices().nth(MAX_SUMMARY_CHARACTERS) {
+        Some((at, _)) => format!("{}…", &call.summary[..at]),
+        None => call.summary.clone(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{CallId, StopReason, ToolCall, Usage};
+    use haft_core::{StopReason, ToolCall, ToolResult, Usage};
     use serde_json::json;
 
     fn replied(text: &str, calls: Vec<ToolCall>) -> Fact {
@@ -323,7 +326,7 @@ mod tests {
     //
     #[test]
     fn what_was_heard_before_a_retry_is_void() {
-        let mut renderer = TurnRenderer::default();
+        let mut renderer = TurnRenderer::new(Chat::default());
         renderer.update(&Update::Text { text: "Hel".into() });
         renderer.update(&Update::Retrying { reason: "reset".into(), after_ms: 1 });
         renderer.update(&Update::Text { text: "Hi".into() });

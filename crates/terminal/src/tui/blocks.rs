@@ -64,7 +64,7 @@ impl Painter<'_> {
                 let notes: Vec<_> = changes.iter().map(|change| self.note(&notes::changed(change))).collect();
                 notes.join(&Line::default())
             }
-            Item::Denied { reason } => self.failure(&format!("a hook denied the prompt: {reason}"), None),
+            Item::Denied { reason } => self.failure(&notes::denied(reason), None),
             Item::Failure { message, hint } => self.failure(message, hint.as_deref()),
             Item::Rewound { way, files } => self.rewound(*way, files),
             Item::Ended { outcome, rounds, usage, cost_usd, took } => {
