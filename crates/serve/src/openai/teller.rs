@@ -1,5 +1,6 @@
 //! [`Teller`]: turns the events of a turn into what a client of OpenAI's expects: text, thoughts, calls.
-use haft_core::{CallId, Event, Fact, Part, ToolCall, ToolResult, Update, text_of};
+use haft_core::{CallId, Event, ToolCall, ToolResult};
+use haft_present::timeline::{Call, Item, Replies, Timeline};
 use serde_json::Value;
 
 /// Something to tell.
@@ -15,107 +16,66 @@ pub(super) enum Told {
     Ended { call: CallId, name: String, result: Box<ToolResult> },
 }
 
-/// Folds events. Replies of one turn are told as one text, a blank line between them.
-#[derive(Default)]
+/// Draws the items of a turn. Replies of one turn are told as one text, a blank line between them.
 pub(super) struct Teller {
-    /// Of the reply that is being written.
-    heard: String,
-    thought: String,
-    /// Calls of the last reply that have not begun.
-    written: Vec<ToolCall>,
+    timeline: Timeline,
+    /// Some of the reply that is being written was told.
+    is_begun: bool,
     /// All text that was told.
     pub(super) text: String,
 }
 
+impl Default for Teller {
+    fn default() -> Self {
+        Self { timeline: Timeline::with(Replies::Anew), is_begun: false, text: String::new() }
+    }
+}
+
 impl Teller {
     pub(super) fn tell(&mut self, event: &Event) -> Vec<Told> {
-        match event {
-            Event::Live(Update::Text { text }) => self.say(text).into_iter().collect(),
-            Event::Live(Update::Thinking { text }) => {
-                self.thought += text;
-                vec![Told::Thinking(text.clone())]
-            }
-            Event::Live(Update::Retrying { .. }) => {
-                let was_begun = !self.heard.is_empty();
-                self.forget();
-                let note = "\n\n(The reply was cut off, and begins anew.)";
-                if was_begun {
-                    self.text += note;
-                }
-                was_begun.then(|| Told::Text(note.to_owned())).into_iter().collect()
-            }
-            Event::Live(_) => Vec::new(),
-            Event::Recorded(entry) => self.fact(&entry.fact),
-        }
+        self.timeline.apply(event).into_iter().flat_map(|item| self.item(item)).collect()
     }
 
-    fn fact(&mut self, fact: &Fact) -> Vec<Told> {
-        match fact {
-            Fact::Replied { parts, .. } => self.replied(parts),
-            Fact::ToolStarted { call, name, arguments, .. } => {
-                self.written.retain(|written| written.id != *call);
-                vec![Told::Began { call: call.clone(), name: name.clone(), arguments: arguments.clone() }]
+    fn item(&mut self, item: Item) -> Vec<Told> {
+        match item {
+            Item::Text { text, is_anew: false } => vec![self.say(&text)],
+            Item::Thought { text, is_anew: false, .. } => vec![Told::Thinking(text)],
+            Item::Retrying { was_begun: true, .. } => {
+                let note = "\n\n(The reply was cut off, and begins anew.)";
+                self.is_begun = false;
+                self.text += note;
+                vec![Told::Text(note.to_owned())]
             }
-            Fact::ToolEnded { call, name, result, .. } => {
+            Item::Replied { .. } => {
+                self.is_begun = false;
+                Vec::new()
+            }
+            Item::Started { call, name, arguments } => vec![Told::Began { call, name, arguments }],
+            Item::Call(ended) => {
+                let Call { made: ToolCall { id, name, arguments, .. }, has_started, result, .. } = *ended;
                 // One that never began was refused, or its arguments were wrong: it is told all the same.
-                let written = self.written.iter().position(|written| written.id == *call);
-                let made = written.map(|place| self.written.remove(place));
-                let began = made.map(|ToolCall { id, name, arguments, .. }| Told::Began {
-                    call: id,
-                    name,
-                    arguments,
-                });
-                let ended =
-                    Told::Ended { call: call.clone(), name: name.clone(), result: Box::new(result.clone()) };
+                let began =
+                    (!has_started).then(|| Told::Began { call: id.clone(), name: name.clone(), arguments });
+                let ended = Told::Ended { call: id, name, result: Box::new(result) };
                 began.into_iter().chain([ended]).collect()
             }
             _ => Vec::new(),
         }
     }
 
-    /// What was not heard live comes now.
-    fn replied(&mut self, parts: &[Part]) -> Vec<Told> {
-        let thought: String = parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::Thinking { text, .. } => Some(text.as_str()),
-                _ => None,
-            })
-            .collect();
-        let mut told = Vec::new();
-        if let Some(rest) = thought.strip_prefix(&self.thought).filter(|rest| !rest.is_empty()) {
-            told.push(Told::Thinking(rest.to_owned()));
-        }
-        let text = text_of(parts);
-        if let Some(rest) = text.strip_prefix(&self.heard).map(str::to_owned) {
-            told.extend(self.say(&rest));
-        }
-        self.forget();
-        self.written = parts.iter().filter_map(Part::as_call).cloned().collect();
-        told
-    }
-
-    fn say(&mut self, text: &str) -> Option<Told> {
-        if text.is_empty() {
-            return None;
-        }
-        let gap = if self.heard.is_empty() && !self.text.is_empty() { "\n\n" } else { "" };
-        self.heard += text;
+    fn say(&mut self, text: &str) -> Told {
+        let gap = if !self.is_begun && !self.text.is_empty() { "\n\n" } else { "" };
+        self.is_begun = true;
         let said = format!("{gap}{text}");
         self.text += &said;
-        Some(Told::Text(said))
-    }
-
-    fn forget(&mut self) {
-        self.heard.clear();
-        self.thought.clear();
+        Told::Text(said)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{Entry, Seq, StopReason, Usage};
+    use haft_core::{Entry, Fact, Part, Seq, StopReason, Update, Usage};
     use std::sync::Arc;
 
     fn live(text: &str) -> Event {
