@@ -5,9 +5,12 @@ use super::{
     kinds,
     sdk::{ContentBlock, ContentChunk, CurrentModeUpdate, ImageContent, SessionUpdate, TextContent},
 };
-use haft_core::{CallId, Entry, Fact, Part, ToolCall, Update, active_path, clip, text_of};
+use haft_core::{CallId, Entry, Fact, Part, ToolCall, Update, active_path};
 use haft_engine::{Engine, Session};
-use haft_present::{notes, safe};
+use haft_present::{
+    safe,
+    timeline::{Aside, Item, Replies, Timeline},
+};
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
 
@@ -19,73 +22,18 @@ pub(super) struct Teller {
     session: Session,
     engine: Engine,
     folder: Folder,
+    timeline: Timeline,
     /// How many replies there were; tells apart the calls of different rounds.
     round: usize,
     /// How often the reply that is heard was begun anew.
     attempt: usize,
-    text: Stream,
-    thoughts: Stream,
     calls: HashMap<CallId, Call>,
-}
-
-/// A text that arrives in pieces, and may be taken back.
-#[derive(Default)]
-struct Stream {
-    heard: String,
-    /// How many bytes of `heard` are shown.
-    shown: usize,
-    /// What was shown and then taken back, until what comes in its place differs.
-    stale: Option<String>,
-}
-
-impl Stream {
-    /// Everything so far was for nothing.
-    fn begin_anew(&mut self) {
-        let shown = &self.heard[..self.shown];
-        if !shown.is_empty() {
-            self.stale = Some(shown.to_owned());
-        }
-        self.heard.clear();
-        self.shown = 0;
-    }
-
-    /// This is all of it.
-    fn finish(&mut self, whole: String) {
-        if !whole.starts_with(&self.heard[..self.shown]) {
-            self.begin_anew();
-        }
-        self.heard = whole;
-    }
-
-    /// What is to be shown next. What was taken back comes again, whole, unless it is the same.
-    fn news(&mut self) -> Option<String> {
-        if !self.has_news() {
-            return None;
-        }
-        let mut gap = "";
-        if let Some(stale) = self.stale.take() {
-            match self.heard.starts_with(&stale) {
-                true => self.shown = stale.len(),
-                false => gap = "\n\n",
-            }
-        }
-        let piece = clip::head(&self.heard[self.shown..], MAX_TEXT_BYTES);
-        self.shown += piece.len();
-        Some(format!("{gap}{}", safe::text(piece)))
-    }
-
-    fn has_news(&self) -> bool {
-        match &self.stale {
-            Some(stale) => !stale.starts_with(&self.heard),
-            None => self.shown < self.heard.len(),
-        }
-    }
 }
 
 impl Teller {
     pub(super) fn new(session: Session, engine: Engine, folder: Folder) -> Self {
-        let (text, thoughts) = (Stream::default(), Stream::default());
-        Self { session, engine, folder, round: 0, attempt: 0, text, thoughts, calls: HashMap::new() }
+        let timeline = Timeline::with(Replies::OnDemand(MAX_TEXT_BYTES));
+        Self { session, engine, folder, timeline, round: 0, attempt: 0, calls: HashMap::new() }
     }
 
     /// The conversation as it stands: what was undone is left out, but counted.
@@ -107,49 +55,24 @@ impl Teller {
         updates
     }
 
-    /// Takes in what happens; what is to be shown of it is given by [`Teller::news`].
-    pub(super) fn live(&mut self, update: &Update) -> Option<SessionUpdate> {
-        match update {
-            Update::Text { text } => self.text.heard += text,
-            Update::Thinking { text } => self.thoughts.heard += text,
-            Update::Retrying { .. } => {
-                self.text.begin_anew();
-                self.thoughts.begin_anew();
-                self.attempt += 1;
-            }
-            Update::ToolOutput { call, chunk } => {
-                if let Some(call) = self.calls.get_mut(call) {
-                    call.says(chunk);
-                }
-            }
-            Update::ToolCall { call, name } if !self.calls.contains_key(call) => {
-                let looks = kinds::unfinished(name, &self.engine.setup().tools);
-                let announced = Call::new(self.id(call), name, looks, Value::Null);
-                let update = announced.announced();
-                self.calls.insert(call.clone(), announced);
-                return Some(update);
-            }
-            Update::ToolCall { .. } | Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => {}
-            Update::Summarizing => {}
-        }
-        None
+    /// Takes in what happens; texts that are heard are given by [`Teller::news`].
+    pub(super) fn live(&mut self, update: &Update) -> Vec<SessionUpdate> {
+        let items = self.timeline.update(update);
+        items.into_iter().flat_map(|item| self.item(item)).collect()
     }
 
     /// Something that was heard and not shown yet.
-    pub(super) fn news(&mut self) -> Option<SessionUpdate> {
-        if let Some(thought) = self.thoughts.news() {
-            return Some(SessionUpdate::AgentThoughtChunk(self.chunk(thought)));
+    pub(super) fn news(&mut self) -> Vec<SessionUpdate> {
+        if let Some(item) = self.timeline.news() {
+            return self.item(item);
         }
-        if let Some(text) = self.text.news() {
-            return Some(SessionUpdate::AgentMessageChunk(self.chunk(text)));
-        }
-        let call = self.calls.values_mut().find(|call| call.has_news)?;
-        Some(SessionUpdate::ToolCallUpdate(call.output()))
+        let call = self.calls.values_mut().find(|call| call.has_news);
+        call.map(|call| SessionUpdate::ToolCallUpdate(call.output())).into_iter().collect()
     }
 
     /// Whether [`Teller::news`] has any.
     pub(super) fn has_news(&self) -> bool {
-        self.text.has_news() || self.thoughts.has_news() || self.calls.values().any(|call| call.has_news)
+        self.timeline.has_news() || self.calls.values().any(|call| call.has_news)
     }
 
     /// The call, where it is known.
@@ -159,46 +82,78 @@ impl Teller {
 
     /// Something that was recorded.
     pub(super) fn fact(&mut self, fact: &Fact) -> Vec<SessionUpdate> {
+        let items = self.timeline.fact(0, fact);
+        let mut updates: Vec<_> = items.into_iter().flat_map(|item| self.item(item)).collect();
         match fact {
-            Fact::Replied { parts, .. } => {
-                let mut updates = self.replied(parts);
-                updates.extend(self.note(fact));
-                updates
-            }
-            Fact::Called { made } => self.called(made).into_iter().collect(),
-            Fact::ToolStarted { call, arguments, .. } => self.started(call, arguments),
+            Fact::Called { made } => updates.extend(self.called(made)),
             Fact::Staged { call, .. } | Fact::ChangedBelow { call, .. } | Fact::Unsettled { call, .. } => {
                 let call = self.calls.get_mut(call);
                 let update = call.map(|call| call.changes(&self.session, &self.folder, fact));
-                update.map(SessionUpdate::ToolCallUpdate).into_iter().collect()
+                updates.extend(update.map(SessionUpdate::ToolCallUpdate));
             }
-            Fact::ToolEnded { call, result, .. } => {
-                let plan = calls::plan(result);
-                let ended =
-                    self.calls.remove(call).map(|call| SessionUpdate::ToolCallUpdate(call.ended(result)));
+            _ => {}
+        }
+        updates
+    }
+
+    fn item(&mut self, item: Item) -> Vec<SessionUpdate> {
+        match item {
+            Item::Text { text, is_anew } => {
+                vec![SessionUpdate::AgentMessageChunk(self.piece(&text, is_anew))]
+            }
+            Item::Thought { text, is_anew, .. } => {
+                vec![SessionUpdate::AgentThoughtChunk(self.piece(&text, is_anew))]
+            }
+            Item::Retrying { .. } => {
+                self.attempt += 1;
+                Vec::new()
+            }
+            Item::Replied { parts } => self.replied(&parts),
+            Item::Announced { call, name } => self.announced(&call, &name).into_iter().collect(),
+            Item::Started { call, arguments, .. } => self.started(&call, &arguments),
+            Item::Output { call, chunk } => {
+                if let Some(call) = self.calls.get_mut(&call) {
+                    call.says(&chunk);
+                }
+                Vec::new()
+            }
+            Item::Call(ended) => {
+                let plan = calls::plan(&ended.result);
+                let call = self.calls.remove(&ended.id);
+                let ended = call.map(|call| SessionUpdate::ToolCallUpdate(call.ended(&ended.result)));
                 ended.into_iter().chain(plan).collect()
             }
-            Fact::ModeSet { mode } => {
+            Item::Aside { about: Aside::Mode(mode), .. } => {
                 vec![SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(mode.name()))]
             }
-            Fact::TurnEnded { .. } => self.over(),
-            // These fail the request, which says why.
-            Fact::ModelFailed { .. } | Fact::PromptDenied { .. } | Fact::Evicted { .. } => Vec::new(),
-            fact => self.note(fact).into_iter().collect(),
+            Item::Ended { .. } => self.over(),
+            // An editor that shows no more than replies and calls leaves the person in the dark.
+            Item::Note(text) | Item::Aside { about: Aside::Task, text } => {
+                vec![SessionUpdate::AgentMessageChunk(self.chunk(format!("\n\n({text})")))]
+            }
+            // These fail the request, which says why, or are shown with their call.
+            Item::Failure { .. } | Item::Denied { .. } | Item::Aside { .. } | Item::Changed { .. } => {
+                Vec::new()
+            }
+            Item::Prompt { .. } | Item::Thinking(_) | Item::Reply(_) | Item::Rewound { .. } => Vec::new(),
+            Item::Asked { .. } => Vec::new(),
         }
     }
 
-    /// An editor that shows no more than replies and calls leaves the person in the dark.
-    fn note(&self, fact: &Fact) -> Option<SessionUpdate> {
-        let note = format!("\n\n({})", notes::of(fact)?);
-        Some(SessionUpdate::AgentMessageChunk(self.chunk(note)))
+    fn announced(&mut self, id: &CallId, name: &str) -> Option<SessionUpdate> {
+        if self.calls.contains_key(id) {
+            return None;
+        }
+        let looks = kinds::unfinished(name, &self.engine.setup().tools);
+        let announced = Call::new(self.id(id), name, looks, Value::Null);
+        let update = announced.announced();
+        self.calls.insert(id.clone(), announced);
+        Some(update)
     }
 
     fn replied(&mut self, parts: &[Part]) -> Vec<SessionUpdate> {
-        self.thoughts.finish(thoughts_of(parts));
-        self.text.finish(text_of(parts));
-        let mut updates: Vec<_> = std::iter::from_fn(|| self.news()).collect();
-        (self.text, self.thoughts, self.attempt) = (Stream::default(), Stream::default(), 0);
+        let mut updates = self.outputs();
+        self.attempt = 0;
         let made: Vec<&ToolCall> = parts.iter().filter_map(Part::as_call).collect();
         let is_made = |id: &CallId| made.iter().any(|call| call.id == *id);
         let dropped: Vec<CallId> = self.calls.keys().filter(|id| !is_made(id)).cloned().collect();
@@ -241,28 +196,32 @@ impl Teller {
 
     /// Nothing goes on after a turn: what was announced in a reply that was cut off never came to be.
     fn over(&mut self) -> Vec<SessionUpdate> {
-        let mut updates: Vec<_> = std::iter::from_fn(|| self.news()).collect();
+        let mut updates = self.outputs();
         updates.extend(self.calls.drain().map(|(_, call)| SessionUpdate::ToolCallUpdate(call.dropped())));
-        (self.text, self.thoughts, self.attempt) = (Stream::default(), Stream::default(), 0);
+        self.attempt = 0;
         updates
+    }
+
+    /// What running calls said and was not shown yet.
+    fn outputs(&mut self) -> Vec<SessionUpdate> {
+        let calls = self.calls.values_mut().filter(|call| call.has_news);
+        calls.map(|call| SessionUpdate::ToolCallUpdate(call.output())).collect()
     }
 
     fn id(&self, call: &CallId) -> String {
         format!("{}-{call}", self.round)
     }
 
+    /// What comes in the place of something else stands by itself.
+    fn piece(&self, text: &str, is_anew: bool) -> ContentChunk {
+        let gap = if is_anew { "\n\n" } else { "" };
+        self.chunk(format!("{gap}{}", safe::text(text)))
+    }
+
     fn chunk(&self, text: String) -> ContentChunk {
         let message = format!("reply-{}-{}", self.round, self.attempt);
         ContentChunk::new(ContentBlock::Text(TextContent::new(text))).message_id(message.as_str())
     }
-}
-
-fn thoughts_of(parts: &[Part]) -> String {
-    let thoughts = parts.iter().filter_map(|part| match part {
-        Part::Thinking { text, .. } => Some(text.as_str()),
-        Part::Text { .. } | Part::Image(_) | Part::ToolCall(_) => None,
-    });
-    thoughts.collect()
 }
 
 /// What a person said.
@@ -275,42 +234,4 @@ fn said(parts: &[Part]) -> Vec<SessionUpdate> {
         Part::Thinking { .. } | Part::ToolCall(_) => None,
     });
     blocks.map(|block| SessionUpdate::UserMessageChunk(ContentChunk::new(block))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What is shown after each piece; `None` is a line that breaks.
-    fn shown(pieces: &[Option<&str>], whole: &str) -> Vec<String> {
-        let mut stream = Stream::default();
-        let mut shown = Vec::new();
-        for piece in pieces {
-            match piece {
-                Some(text) => stream.heard += text,
-                None => stream.begin_anew(),
-            }
-            shown.extend(stream.news());
-        }
-        stream.finish(whole.to_owned());
-        shown.extend(stream.news());
-        shown
-    }
-
-    #[test]
-    fn what_is_said_anew_is_shown_where_it_differs() {
-        type Row<'a> = (&'a [Option<&'a str>], &'a str, &'a [&'a str]);
-        let table: [Row<'_>; 6] = [
-            (&[Some("Hel"), Some("lo")], "Hello", &["Hel", "lo"]),
-            (&[Some("Hel")], "Hello", &["Hel", "lo"]),
-            (&[Some("Hel"), None, Some("H"), Some("ello")], "Hello", &["Hel", "lo"]),
-            (&[Some("Hel"), None, Some("H"), Some("i!")], "Hi!", &["Hel", "\n\nHi!"]),
-            (&[None, Some("Hi")], "Hi", &["Hi"]),
-            // A piece was lost.
-            (&[Some("a"), Some("c")], "abc", &["a", "c", "\n\nabc"]),
-        ];
-        for (pieces, whole, expected) in table {
-            assert_eq!(shown(pieces, whole), expected, "{pieces:?}");
-        }
-    }
 }
