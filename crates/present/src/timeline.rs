@@ -333,7 +333,7 @@ impl Timeline {
             }
             Fact::Unsettled { call, paths } => {
                 self.with_call(call, |call| call.left_alone(paths));
-                aside(Aside::Unsettled(call.clone()), fact)
+                aside(Aside::Unsettled(paths.clone()), fact)
             }
             Fact::ToolEnded { call, name, result, duration_ms } => {
                 self.answered(call);

@@ -145,7 +145,7 @@ pub enum Aside {
     /// A background task began.
     Task,
     /// Files that a call left as they were.
-    Unsettled(CallId),
+    Unsettled(Vec<PathBuf>),
     /// Results were put aside.
     Room,
 }

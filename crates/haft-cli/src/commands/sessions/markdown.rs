@@ -3,6 +3,7 @@ use haft::{
     kernel::{Entry, Fact, Part, SessionOpened, active_path},
     present::{
         safe,
+        timeline::{Aside, Item, Replies, Timeline},
         words::{PREVIEW_LINES, preview},
     },
 };
@@ -10,30 +11,35 @@ use std::sync::Arc;
 
 /// What was said and done, without what was taken back.
 pub(crate) fn of(entries: &[Arc<Entry>]) -> String {
-    active_path(entries).iter().map(|entry| safe::text(&markdown(&entry.fact)).into_owned()).collect()
-}
-
-fn markdown(fact: &Fact) -> String {
-    match fact {
+    let mut timeline = Timeline::with(Replies::Once);
+    let told = active_path(entries).into_iter().map(|entry| match &entry.fact {
         Fact::SessionOpened(SessionOpened { session, model, workspace, .. }) => {
             format!("# Session {session}\n\nModel `{model}` in `{}`.\n", workspace.display())
         }
-        Fact::Prompted { parts, .. } => format!("\n## Prompt\n\n{}\n", haft::kernel::text_of(parts)),
-        Fact::Replied { parts, .. } => parts.iter().map(part).collect(),
-        Fact::ToolEnded { name, result, .. } => {
-            let mark = if result.went_well() { "✓" } else { "✗" };
-            format!("\n{mark} `{name}`\n\n{}", fenced(&preview(result, PREVIEW_LINES, "").join("\n")))
+        fact => timeline.fact(entry.at, fact).iter().map(markdown).collect(),
+    });
+    safe::text(&told.collect::<String>()).into_owned()
+}
+
+fn markdown(item: &Item) -> String {
+    match item {
+        Item::Prompt { text, .. } => format!("\n## Prompt\n\n{text}\n"),
+        Item::Replied { parts } => parts.iter().map(part).collect(),
+        Item::Call(call) => {
+            let mark = if call.result.went_well() { "✓" } else { "✗" };
+            let shown = preview(&call.result, PREVIEW_LINES, "").join("\n");
+            format!("\n{mark} `{}`\n\n{}", call.made.name, fenced(&shown))
         }
-        Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => changes
+        Item::Changed { changes, .. } => changes
             .iter()
             .map(|change| format!("\n- `{}`: {:?}\n", change.path.display(), change.kind()))
             .collect(),
-        Fact::Unsettled { paths, .. } => {
+        Item::Aside { about: Aside::Unsettled(paths), .. } => {
             paths.iter().map(|path| format!("\n- `{}`: left as it was\n", path.display())).collect()
         }
-        Fact::PromptDenied { reason, .. } => format!("\n**A hook denied a prompt:** {reason}\n"),
-        Fact::ModelFailed { message, .. } => format!("\n**The model could not be asked:** {message}\n"),
-        Fact::TurnEnded { outcome, rounds, .. } => format!("\n*{outcome:?} after {rounds} rounds.*\n"),
+        Item::Denied { reason } => format!("\n**A hook denied a prompt:** {reason}\n"),
+        Item::Failure { message, .. } => format!("\n**The model could not be asked:** {message}\n"),
+        Item::Ended { outcome, rounds, .. } => format!("\n*{outcome:?} after {rounds} rounds.*\n"),
         _ => String::new(),
     }
 }
