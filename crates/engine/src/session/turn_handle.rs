@@ -17,14 +17,25 @@ impl Session {
     /// Gives `command`. The handle follows what comes of it, whether it opens a turn, joins the one that runs, waits for
     /// that one's end or opens none.
     pub fn start(&self, command: Command) -> Turn {
+        self.start_at(command, self.journal.next(), false)
+    }
+
+    /// As [`Self::start`], but the handle yields all events from the entry `from` on, those of others included, until
+    /// nothing more comes of the command.
+    pub fn start_from(&self, command: Command, from: Seq) -> Turn {
+        self.start_at(command, from, true)
+    }
+
+    fn start_at(&self, command: Command, from: Seq, yields_all: bool) -> Turn {
         let (sender, progress) = mpsc::unbounded_channel();
-        let events = self.events(self.journal.next()).boxed();
+        let events = self.events(from).boxed();
         // A closed session drops the ticket, and its events end.
         let _session_is_closed =
             self.mailbox.send(SessionMessage::Command(command, CommandTicket::of(0, sender)));
         Turn {
             session: self.clone(),
             events,
+            yields_all,
             progress,
             place: Place::Waits,
             is_queued: false,
@@ -68,6 +79,8 @@ impl Session {
 pub struct Turn {
     session: Session,
     events: BoxStream<'static, Event>,
+    /// Also what comes of other commands.
+    yields_all: bool,
     progress: CommandStatuses,
     place: Place,
     is_queued: bool,
@@ -262,6 +275,9 @@ impl Stream for Turn {
                     self.account.apply(entry);
                 }
                 self.respond(&event);
+                return Poll::Ready(Some(event));
+            }
+            if self.yields_all {
                 return Poll::Ready(Some(event));
             }
         }

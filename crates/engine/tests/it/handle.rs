@@ -95,6 +95,16 @@ async fn live_text_is_told_with_its_own_turn() {
 }
 
 #[tokio::test]
+async fn a_handle_that_begins_earlier_tells_of_others_and_reports_its_own() {
+    let place = Place::new();
+    let session = place.session(&(says("one") + &says("two")));
+    assert_eq!(report(session.prompt("first")).await.text, "one");
+    let (facts, second) = told(session.start_from(prompt("second"), Seq(1))).await;
+    assert_eq!(facts, "prompted replied turn_ended=finished prompted replied turn_ended=finished");
+    assert_eq!((second.text.as_str(), second.rounds), ("two", 1));
+}
+
+#[tokio::test]
 async fn a_prompt_given_in_a_turn_ends_with_the_turn_that_answers_it() {
     let place = Place::new();
     let (_engine, session, first) = busy(&place, &says("both")).await;
