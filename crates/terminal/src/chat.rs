@@ -6,7 +6,7 @@ use crate::{
     Exit,
     console::{self, Order},
     host::{Host, Opened, Wish},
-    print::{self, Options, Output, PromptHistory},
+    print::{Options, Output, Printer},
     signals::Interrupts,
 };
 use haft_core::{Command, Entry, Fact, Mode, Part, Seq, undo};
@@ -58,16 +58,16 @@ pub(crate) fn how_to_resume(session: &Session) -> Option<String> {
 }
 
 /// Of a session that has just begun nothing was told.
-fn untold(session: &Session) -> PromptHistory {
+fn untold(session: &Session) -> Seq {
     let is_new = session.entries().len() == 1;
-    PromptHistory::before(if is_new { Seq(0) } else { next(session) })
+    if is_new { Seq(0) } else { next(session) }
 }
 
 struct Talk<'a> {
     host: Host,
     open: Option<(Engine, Session)>,
     /// Of what happens at the prompt the person is told when they come back to it.
-    told: PromptHistory,
+    told: Seq,
     wish: Wish,
     options: &'a Options,
     interrupts: &'a mut Interrupts,
@@ -126,16 +126,21 @@ impl Talk<'_> {
             (_, Output::Json | Output::StreamJson | Output::Activity) => ("", ""),
         };
         print_now(before)?;
-        if let Some((_, session)) = &self.open {
-            print::follow_on(session, command, &mut self.told, self.options, self.interrupts).await?;
+        if let Some(mut printer) = self.printer() {
+            printer.turn(command).await?;
         }
         print_now(after)?;
         Ok(())
     }
 
     async fn follow(&mut self, command: Option<Command>) -> anyhow::Result<Exit> {
-        let Some((_, session)) = &self.open else { return Ok(Exit::Success) };
-        print::follow(session, command, &mut self.told, self.options, self.interrupts).await
+        let Some(mut printer) = self.printer() else { return Ok(Exit::Success) };
+        printer.follow(command).await
+    }
+
+    fn printer(&mut self) -> Option<Printer<'_>> {
+        let (_, session) = self.open.as_ref()?;
+        Some(Printer { session, options: self.options, interrupts: self.interrupts, next: &mut self.told })
     }
 
     async fn order(&mut self, order: Order) -> anyhow::Result<()> {

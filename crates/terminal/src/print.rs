@@ -1,4 +1,4 @@
-//! [`turn`]: runs one prompt, and prints the reply, one object or all events.
+//! [`Printer`]: runs prompts, and prints the reply, one object or all events.
 use crate::{
     Diffs, Exit, going_on,
     object::object,
@@ -8,19 +8,17 @@ use crate::{
     waiting::Waiting,
 };
 use anyhow::Context;
-use futures::StreamExt;
-use haft_core::{Activities, Command, Entry, Event, Fact, Outcome, Seq, Update};
-use haft_engine::{Chat, Session, Turn, TurnReport};
+use futures::{Stream, StreamExt};
+use haft_core::{Activities, Command, Event, Fact, Outcome, Seq, Update};
+use haft_engine::{Chat, Session, TurnReport};
 use haft_present::{
     cursor::next,
     lines, notes, safe,
     words::{Style, Words},
 };
 use serde_json::json;
-use std::{
-    io::{Stderr, Stdout, Write, stderr, stdout},
-    sync::Arc,
-};
+use std::io::{Stderr, Stdout, Write, stderr, stdout};
+use tokio::time::Interval;
 
 /// What is printed on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,163 +57,213 @@ pub struct Options {
 pub async fn turn(
     session: &Session,
     command: Command,
-    from: Seq,
+    mut from: Seq,
     options: &Options,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
-    follow_on(session, command, &mut PromptHistory::before(from), options, interrupts).await
+    Printer { session, options, interrupts, next: &mut from }.turn(command).await
 }
 
 /// As [`turn`], before the process ends: work that the turn left in the background is waited for.
 pub async fn last_turn(
     session: &Session,
     command: Command,
-    from: Seq,
+    mut from: Seq,
     options: &Options,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
-    let (waiting, told) = (Waiting::begin(session, options.seconds), &mut PromptHistory::before(from));
-    let mut report = watch_on(session, command, told, options, interrupts).await?;
-    while let Some(limit) = report.as_ref().and_then(|report| waiting.limit(session, report)) {
-        waiting.tell(session, options.style.quiet)?;
-        let showing = watch_next(session, told, options, interrupts);
-        let Ok(shown) = tokio::time::timeout(limit, showing).await else { break };
-        report = Some(if shown? { waiting.report(session) } else { interrupted() });
-    }
-    waiting.tell_ended(session, options.style.quiet)?;
-    finish(session, report, options, interrupts)
+    Printer { session, options, interrupts, next: &mut from }.last_turn(command).await
 }
 
-/// As [`follow`], and on where the turn has used up its rounds and a person at the terminal wants it to.
-pub(crate) async fn follow_on(
-    session: &Session,
-    command: Command,
-    told: &mut PromptHistory,
-    options: &Options,
-    interrupts: &mut Interrupts,
-) -> anyhow::Result<Exit> {
-    let report = watch_on(session, command, told, options, interrupts).await?;
-    finish(session, report, options, interrupts)
+/// Prints what happens in a session, and asks the person at the terminal.
+pub(crate) struct Printer<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) options: &'a Options,
+    pub(crate) interrupts: &'a mut Interrupts,
+    /// The first entry that was not printed, from one turn to the next.
+    pub(crate) next: &'a mut Seq,
 }
 
-async fn watch_on(
-    session: &Session,
-    command: Command,
-    told: &mut PromptHistory,
-    options: &Options,
-    interrupts: &mut Interrupts,
-) -> anyhow::Result<Option<TurnReport>> {
-    let mut report = watch(session, Some(command), told, options, interrupts).await?;
-    while let Some(rounds) = can_go_on(session, report.as_ref(), options)
-        && going_on::is_wanted(rounds, interrupts).await
-    {
-        report = watch(session, Some(Command::Continue), told, options, interrupts).await?;
-    }
-    Ok(report)
+/// What came of waiting for an event.
+enum Step {
+    /// It is printed.
+    Printed(Event),
+    /// Nothing more comes.
+    End,
+    /// The person does not want to wait any longer.
+    Left,
 }
 
-/// Up to where a person has been told of a session, from one turn to the next.
-#[derive(Debug)]
-pub(crate) struct PromptHistory {
-    next: Seq,
-}
-
-impl PromptHistory {
-    /// All before `next`.
-    pub(crate) fn before(next: Seq) -> Self {
-        Self { next }
+impl Printer<'_> {
+    /// Gives `command` and prints until its turn has ended, and on where the turn has used up its rounds and a person at
+    /// the terminal wants it to.
+    pub(crate) async fn turn(&mut self, command: Command) -> anyhow::Result<Exit> {
+        let report = self.print_turn(command).await?;
+        self.finish(report)
     }
 
-    fn apply(&mut self, event: &Event) {
-        let Event::Recorded(entry) = event else { return };
-        self.next = Seq(entry.seq.0 + 1);
+    async fn last_turn(&mut self, command: Command) -> anyhow::Result<Exit> {
+        let (session, is_quiet) = (self.session, self.options.style.quiet);
+        let waiting = Waiting::begin(session, self.options.seconds);
+        let mut report = self.print_turn(command).await?;
+        while let Some(limit) = report.as_ref().and_then(|report| waiting.limit(session, report)) {
+            waiting.tell(session, is_quiet)?;
+            let Ok(has_ended) = tokio::time::timeout(limit, self.print_next_turn()).await else { break };
+            report = Some(if has_ended? { waiting.report(session) } else { interrupted() });
+        }
+        waiting.tell_ended(session, is_quiet)?;
+        self.finish(report)
     }
-}
 
-/// After how many rounds a person is asked whether the turn goes on; `None` if no person is asked.
-fn can_go_on(session: &Session, report: Option<&TurnReport>, options: &Options) -> Option<u32> {
-    let is_over = report?.outcome == Some(Outcome::RoundLimit);
-    let is_asked = options.can_ask && options.output == Output::Text;
-    going_on::used_up(session).filter(|_| is_over && is_asked)
-}
+    /// Gives `command` and prints until what it asks for has happened; without one, what there is, and a turn that asks
+    /// something to its end.
+    pub(crate) async fn follow(&mut self, command: Option<Command>) -> anyhow::Result<Exit> {
+        let report = match command {
+            Some(command) => self.print(command).await?,
+            None => self.catch_up().await?,
+        };
+        self.finish(report)
+    }
 
-/// Gives `command` and shows everything that was not told, until what it asks for has happened; without one, what there
-/// is, and the turn to its end that asks something.
-pub(crate) async fn follow(
-    session: &Session,
-    command: Option<Command>,
-    told: &mut PromptHistory,
-    options: &Options,
-    interrupts: &mut Interrupts,
-) -> anyhow::Result<Exit> {
-    let report = watch(session, command, told, options, interrupts).await?;
-    finish(session, report, options, interrupts)
-}
+    async fn print_turn(&mut self, command: Command) -> anyhow::Result<Option<TurnReport>> {
+        let mut report = self.print(command).await?;
+        while let Some(rounds) = self.rounds_used_up(report.as_ref())
+            && going_on::is_wanted(rounds, self.interrupts).await
+        {
+            report = self.print(Command::Continue).await?;
+        }
+        Ok(report)
+    }
 
-async fn watch(
-    session: &Session,
-    command: Option<Command>,
-    told: &mut PromptHistory,
-    options: &Options,
-    interrupts: &mut Interrupts,
-) -> anyhow::Result<Option<TurnReport>> {
-    let mut events = Box::pin(session.events(told.next));
-    let mut goal = Goal::of(session, command);
-    let mut showing = Showing::new(session, options);
-    let mut is_interrupted = false;
-    let mut ticks = tokio::time::interval(TICK);
-    while !goal.is_reached(told, &showing.questions) {
-        let event = tokio::select! {
-            event = events.next() => event,
-            () = goal.done(), if goal.is_waiting() => continue,
-            () = interrupts.next() => {
-                session.send(Command::Interrupt)?;
-                if std::mem::replace(&mut is_interrupted, true) {
-                    return Ok(Some(interrupted()));
+    /// After how many rounds a person is asked whether the turn goes on; `None` if no person is asked.
+    fn rounds_used_up(&self, report: Option<&TurnReport>) -> Option<u32> {
+        let is_over = report?.outcome == Some(Outcome::RoundLimit);
+        let is_asked = self.options.can_ask && self.options.output == Output::Text;
+        going_on::used_up(self.session).filter(|_| is_over && is_asked)
+    }
+
+    /// Gives `command` and prints what comes of it, and what happens meanwhile. Returns the report of its turn; `None` if
+    /// it is not about a turn.
+    async fn print(&mut self, command: Command) -> anyhow::Result<Option<TurnReport>> {
+        let is_turn = !matches!(command, Command::Rewind { .. } | Command::Redo | Command::SetMode { .. });
+        let mut turn = self.session.start_from(command, *self.next);
+        let mut showing = Showing::new(self.session, self.options);
+        let mut note = None;
+        loop {
+            match self.step(&mut turn, &mut showing).await? {
+                Step::Printed(Event::Recorded(entry)) if turn.seen() > entry.seq => {
+                    if let Fact::Replied { .. } = &entry.fact {
+                        note = notes::of(&entry.fact);
+                    }
                 }
-                continue;
+                Step::Printed(_) => {}
+                Step::Left => return Ok(Some(interrupted())),
+                Step::End => break,
             }
-            _ = ticks.tick(), if showing.spinner.is_enabled() => {
-                showing.spinner.tick();
-                continue;
-            }
-        };
-        let Some(event) = event else { break };
-        or_gone(showing.apply(session, &event), (), interrupts)?;
-        if goal.hear(&event) {
-            // The next one is for the turn that is waited for.
-            is_interrupted = false;
         }
-        told.apply(&event);
+        if !is_turn && showing.questions.is_open() {
+            let mut events = Box::pin(self.session.events(*self.next));
+            while showing.questions.is_open() {
+                match self.step(&mut events, &mut showing).await? {
+                    Step::Printed(_) => {}
+                    Step::Left => return Ok(Some(interrupted())),
+                    Step::End => break,
+                }
+            }
+        }
+        showing.spinner.clear();
+        let report = turn.report().await;
+        Ok(is_turn.then(|| TurnReport { error: note.or(report.error.clone()), ..report }))
     }
-    showing.spinner.clear();
-    Ok(goal.report().await)
+
+    /// Prints what there is, and a turn that asks something to its end. Returns the report of a turn that ended.
+    async fn catch_up(&mut self) -> anyhow::Result<Option<TurnReport>> {
+        let mut events = Box::pin(self.session.events(*self.next));
+        let mut showing = Showing::new(self.session, self.options);
+        let (now, mut entries, mut has_asked) = (next(self.session), Vec::new(), false);
+        loop {
+            has_asked |= showing.questions.is_open();
+            if *self.next >= now && !has_asked {
+                break;
+            }
+            match self.step(&mut events, &mut showing).await? {
+                Step::Printed(event) => {
+                    has_asked &= !is_end(&event);
+                    if let Event::Recorded(entry) = event {
+                        entries.push(entry);
+                    }
+                }
+                Step::Left => return Ok(Some(interrupted())),
+                Step::End => break,
+            }
+        }
+        showing.spinner.clear();
+        Ok(Some(TurnReport::of(&entries)).filter(|report| report.outcome.is_some()))
+    }
+
+    /// Prints until one more turn has ended; `false` if a person does not want to wait for it.
+    async fn print_next_turn(&mut self) -> anyhow::Result<bool> {
+        let mut events = Box::pin(self.session.events(*self.next));
+        let mut showing = Showing::new(self.session, self.options);
+        showing.spinner = Spinner::new(false);
+        showing.is_interrupted = true;
+        loop {
+            match self.step(&mut events, &mut showing).await? {
+                Step::Printed(event) if is_end(&event) => return Ok(true),
+                Step::Printed(_) => {}
+                Step::Left | Step::End => return Ok(false),
+            }
+        }
+    }
+
+    /// Waits for the next event and prints it. An interrupt is passed on; a second one in the same turn leaves it.
+    async fn step(
+        &mut self,
+        events: &mut (impl Stream<Item = Event> + Unpin),
+        showing: &mut Showing<'_>,
+    ) -> anyhow::Result<Step> {
+        loop {
+            tokio::select! {
+                event = events.next() => {
+                    let Some(event) = event else { return Ok(Step::End) };
+                    or_gone(showing.apply(self.session, &event), (), self.interrupts)?;
+                    if let Event::Recorded(entry) = &event {
+                        *self.next = Seq(entry.seq.0 + 1);
+                    }
+                    // The next interrupt is for the turn that is waited for.
+                    showing.is_interrupted &= !is_end(&event);
+                    return Ok(Step::Printed(event));
+                }
+                () = self.interrupts.next() => {
+                    self.session.send(Command::Interrupt)?;
+                    if std::mem::replace(&mut showing.is_interrupted, true) {
+                        return Ok(Step::Left);
+                    }
+                }
+                _ = showing.ticks.tick(), if showing.spinner.is_enabled() => showing.spinner.tick(),
+            }
+        }
+    }
+
+    /// Nothing to report is a success.
+    fn finish(&self, report: Option<TurnReport>) -> anyhow::Result<Exit> {
+        let Some(report) = report else { return Ok(Exit::Success) };
+        or_gone(self.tell(&report), Exit::Interrupted, self.interrupts)
+    }
+
+    fn tell(&self, report: &TurnReport) -> anyhow::Result<Exit> {
+        if report.outcome.is_none() && self.options.output != Output::Json {
+            writeln!(stderr(), "error: {}", report.error.as_deref().unwrap_or_default())?;
+        }
+        if self.options.output == Output::Json {
+            writeln!(stdout(), "{}", safe::json(&object(self.session, report).to_string()))?;
+        }
+        Ok(report.outcome.map_or(Exit::Failed, Exit::from))
+    }
 }
 
-/// Shows what happens until one more turn has ended; `false` where a person does not want to wait for it.
-async fn watch_next(
-    session: &Session,
-    told: &mut PromptHistory,
-    options: &Options,
-    interrupts: &mut Interrupts,
-) -> anyhow::Result<bool> {
-    let mut events = Box::pin(session.events(told.next));
-    let mut showing = Showing::new(session, options);
-    loop {
-        let event = tokio::select! {
-            event = events.next() => event,
-            () = interrupts.next() => {
-                session.send(Command::Interrupt)?;
-                return Ok(false);
-            }
-        };
-        let Some(event) = event else { return Ok(false) };
-        or_gone(showing.apply(session, &event), (), interrupts)?;
-        told.apply(&event);
-        if matches!(&event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
-            return Ok(true);
-        }
-    }
+fn is_end(event: &Event) -> bool {
+    matches!(event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. }))
 }
 
 fn interrupted() -> TurnReport {
@@ -227,92 +275,16 @@ fn or_gone<T>(shown: anyhow::Result<T>, gone: T, interrupts: &Interrupts) -> any
     shown.or_else(|error| if interrupts.has_hung_up() { Ok(gone) } else { Err(error) })
 }
 
-/// What is waited for.
-struct Goal {
-    /// What comes of the command; none where nothing was asked for.
-    own: Option<Turn>,
-    has_ended: bool,
-    /// Whether the command is about a turn: then its report is told.
-    is_turn: bool,
-    /// What there is to say about the last reply of the own turn.
-    note: Option<String>,
-    /// A turn asked something, and goes on.
-    has_asked: bool,
-    /// Entries of turns that other clients began, shown here.
-    others: Vec<Arc<Entry>>,
-    /// What stood in the journal at the beginning goes up to here.
-    now: Seq,
-}
-
-impl Goal {
-    fn of(session: &Session, command: Option<Command>) -> Self {
-        let is_turn =
-            !matches!(command, None | Some(Command::Rewind { .. } | Command::Redo | Command::SetMode { .. }));
-        let now = next(session);
-        let own = command.map(|command| session.start(command));
-        let (has_ended, note, has_asked, others) = Default::default();
-        Self { own, has_ended, is_turn, note, has_asked, others, now }
-    }
-
-    fn is_waiting(&self) -> bool {
-        self.own.is_some() && !self.has_ended
-    }
-
-    /// Until the command is done. What comes of it is shown with all other events.
-    async fn done(&mut self) {
-        let Some(turn) = &mut self.own else { return };
-        while let Some(event) = turn.next().await {
-            if let Event::Recorded(entry) = event
-                && matches!(entry.fact, Fact::Replied { .. })
-            {
-                self.note = notes::of(&entry.fact);
-            }
-        }
-        self.has_ended = true;
-    }
-
-    /// Whether a turn has ended with `event`.
-    fn hear(&mut self, event: &Event) -> bool {
-        let Event::Recorded(entry) = event else { return false };
-        if self.own.is_none() {
-            self.others.push(entry.clone());
-        }
-        let is_end = matches!(entry.fact, Fact::TurnEnded { .. });
-        self.has_asked &= !is_end;
-        is_end
-    }
-
-    fn is_reached(&mut self, told: &PromptHistory, questions: &Questions) -> bool {
-        self.has_asked |= questions.is_open();
-        match &self.own {
-            None => told.next >= self.now && !self.has_asked,
-            Some(turn) => {
-                let is_shown = self.has_ended && told.next >= turn.seen();
-                is_shown && (self.is_turn || !questions.is_open())
-            }
-        }
-    }
-
-    /// What is told at the end; nothing where no turn ended that anybody waits for.
-    async fn report(self) -> Option<TurnReport> {
-        match self.own {
-            Some(turn) if self.is_turn => {
-                let report = turn.report().await;
-                Some(TurnReport { error: self.note.or(report.error), ..report })
-            }
-            Some(_) => None,
-            None => Some(TurnReport::of(&self.others)).filter(|report| report.outcome.is_some()),
-        }
-    }
-}
-
 /// What a person sees of events, and is asked.
 struct Showing<'a> {
     options: &'a Options,
     words: Words<Stdout, Stderr>,
     spinner: Spinner,
+    ticks: Interval,
     questions: Questions,
     activities: Activities,
+    /// The turn that goes on was interrupted, and the next interrupt leaves it.
+    is_interrupted: bool,
 }
 
 impl<'a> Showing<'a> {
@@ -326,8 +298,9 @@ impl<'a> Showing<'a> {
         let is_text = options.output == Output::Text;
         let mut spinner = Spinner::new(options.can_ask && is_text && !options.style.quiet);
         spinner.label("waiting for the model");
-        let questions = Questions::with(diffs);
-        Self { options, words, spinner, questions, activities: Activities::default() }
+        let (questions, ticks) = (Questions::with(diffs), tokio::time::interval(TICK));
+        let activities = Activities::default();
+        Self { options, words, spinner, ticks, questions, activities, is_interrupted: false }
     }
 
     /// Asks also where nothing can be written.
@@ -363,25 +336,4 @@ fn relabel(spinner: &mut Spinner, still: &[String], event: &Event) {
         Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } | Fact::TurnEnded { .. } => spinner.label(""),
         _ => spinner.label("waiting for the model"),
     }
-}
-
-/// Nothing to report is a success.
-fn finish(
-    session: &Session,
-    report: Option<TurnReport>,
-    options: &Options,
-    interrupts: &Interrupts,
-) -> anyhow::Result<Exit> {
-    let Some(report) = report else { return Ok(Exit::Success) };
-    or_gone(tell(session, &report, options), Exit::Interrupted, interrupts)
-}
-
-fn tell(session: &Session, report: &TurnReport, options: &Options) -> anyhow::Result<Exit> {
-    if report.outcome.is_none() && options.output != Output::Json {
-        writeln!(stderr(), "error: {}", report.error.as_deref().unwrap_or_default())?;
-    }
-    if options.output == Output::Json {
-        writeln!(stdout(), "{}", safe::json(&object(session, report).to_string()))?;
-    }
-    Ok(report.outcome.map_or(Exit::Failed, Exit::from))
 }
