@@ -47,19 +47,19 @@ pub enum Replies {
 pub struct Timeline {
     /// The model it began with, as `VENDOR/MODEL`.
     pub model: String,
-    /// Who works.
+    /// The agent.
     pub agent: String,
-    /// Where.
+    /// The folder in which it works.
     pub workspace: PathBuf,
-    /// A turn goes.
+    /// A turn is running.
     pub working: bool,
-    /// Since then.
+    /// When that turn began.
     pub since: Option<Instant>,
     /// The calls of this round that are not over.
     pub calls: Vec<Call>,
-    /// Who waits for an answer, the first first.
+    /// Calls that wait for an answer, the oldest first.
     pub asked: VecDeque<Asked>,
-    /// Work that outlives its call.
+    /// Background tasks: their IDs and titles.
     pub jobs: Vec<(JobId, String)>,
     /// Of all turns so far.
     pub usage: Usage,
@@ -111,7 +111,7 @@ impl Timeline {
         self.calls.iter().find(|call| call.id == *id)
     }
 
-    /// What is seen of the reply that is being written, and was not handed out as a block.
+    /// What is seen of the reply that is being written, and was not given as a part.
     pub fn pending(&self) -> &str {
         self.pieces.pending()
     }
