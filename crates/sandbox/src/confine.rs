@@ -48,14 +48,13 @@ impl Plan {
     /// Also returns the end that receives the proxy's listening socket, if the process may reach hosts.
     pub fn new(confinement: &Confinement, folder: &Path) -> io::Result<(Self, Option<Receiver>)> {
         let is_root = is_root_of_machine();
-        let own = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
-        let network = confinement.reach != Reach::Everything;
-        let more = [(network, UnshareFlags::NEWNET), (!is_root, UnshareFlags::NEWUSER)];
-        let more = more.into_iter().filter_map(|(is_wanted, namespace)| is_wanted.then_some(namespace));
+        let mut namespaces = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
+        namespaces.set(UnshareFlags::NEWNET, confinement.reach != Reach::Everything);
+        namespaces.set(UnshareFlags::NEWUSER, !is_root);
         let pair = matches!(confinement.reach, Reach::Hosts(_)).then(listener::pair).transpose()?;
         let (listening, receiver) = pair.unzip();
         let plan = Self {
-            namespaces: more.fold(own, UnshareFlags::union),
+            namespaces,
             identity: (!is_root).then(Identity::own),
             steps: steps(confinement, is_root)?,
             listening,
