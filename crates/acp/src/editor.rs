@@ -12,7 +12,7 @@ mod view;
 
 pub(super) use buffers::Buffers;
 
-use haft_core::{Change, Effect, Hash, How, Stage, View};
+use haft_core::{Change, Effect, Hash, Stage, Tracking, View};
 use haft_engine::Stages;
 use std::{
     collections::HashMap,
@@ -41,7 +41,7 @@ struct EditorStage {
 }
 
 impl Stage for EditorStage {
-    fn how(&self, workspace: &Path, effects: &[Effect]) -> How {
+    fn how(&self, workspace: &Path, effects: &[Effect]) -> Tracking {
         self.inner.how(workspace, effects)
     }
 

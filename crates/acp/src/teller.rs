@@ -86,7 +86,7 @@ impl Teller {
         let mut updates: Vec<_> = items.into_iter().flat_map(|item| self.item(item)).collect();
         match fact {
             Fact::Called { made } => updates.extend(self.called(made)),
-            Fact::Staged { call, .. } | Fact::ChangedBelow { call, .. } | Fact::Unsettled { call, .. } => {
+            Fact::Staged { call, .. } | Fact::SubagentChanged { call, .. } | Fact::Unsettled { call, .. } => {
                 let call = self.calls.get_mut(call);
                 let update = call.map(|call| call.changes(&self.session, &self.folder, fact));
                 updates.extend(update.map(SessionUpdate::ToolCallUpdate));

@@ -1,7 +1,7 @@
 //! [`Ancestors`]: the calls that delegated to a session. What the session does to files stands in their journals before it is
 //! real: an undo there takes it back, and after a crash it is not done again.
 use crate::recorder::{Recorder, Unrecorded, WeakRecorder};
-use haft_core::{CallId, Change, Fact, How, SessionId};
+use haft_core::{CallId, Change, Fact, SessionId, Tracking};
 use std::{iter, path::PathBuf, sync::Arc};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -49,7 +49,7 @@ impl ParentCall {
         &self,
         session: &SessionId,
         changes: &[Change],
-        how: How,
+        how: Tracking,
     ) -> Result<RecordedAbove, Unrecorded> {
         let calls = iter::successors(Some(self), |parent| parent.above.as_deref());
         // All recorders are held before the first one records: all of them see the change, or none.
@@ -57,7 +57,7 @@ impl ParentCall {
         let above = RecordedAbove(held?);
         for (call, recorder) in &above.0 {
             let (call, session, changes) = (call.clone(), session.clone(), changes.to_vec());
-            recorder.record_durably(Fact::ChangedBelow { call, session, changes, how }).await?;
+            recorder.record_durably(Fact::SubagentChanged { call, session, changes, how }).await?;
         }
         Ok(above)
     }

@@ -1,8 +1,8 @@
 //! [`BackgroundCommands`]: work that outlives its call. It belongs to the session: when the session ends, so does the work.
 use futures::future::BoxFuture;
 use haft_core::{
-    Fact, How, JobId, JobOutput, JobState, Jobs, Render, ToolCall, ToolError, ToolErrorKind, ToolResult,
-    View, Work,
+    BackgroundTasks, Fact, Render, TaskId, TaskOutput, TaskState, TaskWork, ToolCall, ToolError,
+    ToolErrorKind, ToolResult, Tracking, View,
 };
 use std::{
     collections::HashMap,
@@ -26,13 +26,13 @@ pub struct BackgroundCommands {
     next: AtomicU64,
     render: Render,
     /// The results of tasks that have ended, if their calls wait for them.
-    awaited: Option<Arc<Mutex<HashMap<JobId, ToolResult>>>>,
+    awaited: Option<Arc<Mutex<HashMap<TaskId, ToolResult>>>>,
 }
 
 struct BackgroundCommand {
-    id: JobId,
+    id: TaskId,
     title: String,
-    output: JobOutput,
+    output: TaskOutput,
     stop: CancellationToken,
     ended: CancellationToken,
     /// The view that it works in, until what it changed there is settled.
@@ -57,7 +57,7 @@ impl BackgroundCommands {
         let results = Arc::new(Mutex::new(HashMap::new()));
         let ended = results.clone();
         let tell = move |fact| {
-            if let Fact::JobEnded { job, result } = fact {
+            if let Fact::TaskEnded { task: job, result } = fact {
                 ended.lock().unwrap_or_else(PoisonError::into_inner).insert(job, result);
             }
         };
@@ -92,7 +92,7 @@ impl BackgroundCommands {
     }
 
     /// The view that a task has worked in, once it has ended.
-    pub fn take_view(&self, job: &JobId) -> Option<Arc<dyn View>> {
+    pub fn take_view(&self, job: &TaskId) -> Option<Arc<dyn View>> {
         self.lock().iter_mut().find(|known| known.id == *job)?.view.take()
     }
 
@@ -107,10 +107,16 @@ impl BackgroundCommands {
         }
     }
 
-    fn begin(&self, view: Option<Arc<dyn View>>, title: String, work: Work, output: JobOutput) -> JobId {
-        let id = JobId(self.next.fetch_add(1, Ordering::Relaxed).to_string());
-        let how = view.as_ref().map_or(How::Untracked, |view| view.how());
-        (self.tell)(Fact::JobStarted { job: id.clone(), title: title.clone(), how });
+    fn begin(
+        &self,
+        view: Option<Arc<dyn View>>,
+        title: String,
+        work: TaskWork,
+        output: TaskOutput,
+    ) -> TaskId {
+        let id = TaskId(self.next.fetch_add(1, Ordering::Relaxed).to_string());
+        let how = view.as_ref().map_or(Tracking::Untracked, |view| view.how());
+        (self.tell)(Fact::TaskStarted { task: id.clone(), title: title.clone(), how });
         let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
         let (tell, job, render, began) = (self.tell.clone(), id.clone(), self.render.clone(), Instant::now());
         let call = ToolCall::new(id.0.clone(), title.clone(), serde_json::Value::Null);
@@ -128,23 +134,23 @@ impl BackgroundCommands {
             };
             let (duration_ms, failed) = (began.elapsed().as_millis() as u64, result.as_ref().err());
             tracing::debug!(%job, duration_ms, ?failed, "the job ended");
-            tell(Fact::JobEnded { job, result: render.result(&call, result) });
+            tell(Fact::TaskEnded { task: job, result: render.result(&call, result) });
         });
         id
     }
 }
 
-impl Jobs for BackgroundCommands {
-    fn start(&self, title: String, work: Work, output: JobOutput) -> JobId {
+impl BackgroundTasks for BackgroundCommands {
+    fn start(&self, title: String, work: TaskWork, output: TaskOutput) -> TaskId {
         self.begin(None, title, work, output)
     }
 
-    fn start_in(&self, view: Arc<dyn View>, title: String, work: Work, output: JobOutput) -> JobId {
+    fn start_in(&self, view: Arc<dyn View>, title: String, work: TaskWork, output: TaskOutput) -> TaskId {
         self.begin(Some(view), title, work, output)
     }
 
-    fn all(&self) -> Vec<JobState> {
-        let state = |task: &BackgroundCommand| JobState {
+    fn all(&self) -> Vec<TaskState> {
+        let state = |task: &BackgroundCommand| TaskState {
             id: task.id.clone(),
             title: task.title.clone(),
             running: !task.ended.is_cancelled(),
@@ -153,7 +159,7 @@ impl Jobs for BackgroundCommands {
         self.lock().iter().map(state).collect()
     }
 
-    fn wait<'a>(&'a self, job: &JobId, limit: Duration) -> BoxFuture<'a, ()> {
+    fn wait<'a>(&'a self, job: &TaskId, limit: Duration) -> BoxFuture<'a, ()> {
         let ended = self.lock().iter().find(|known| known.id == *job).map(|known| known.ended.clone());
         Box::pin(async move {
             let Some(ended) = ended else { return };
@@ -161,7 +167,7 @@ impl Jobs for BackgroundCommands {
         })
     }
 
-    fn stop(&self, job: &JobId) -> bool {
+    fn stop(&self, job: &TaskId) -> bool {
         let known = self.lock();
         let running = known.iter().find(|known| known.id == *job && !known.ended.is_cancelled());
         running.inspect(|known| known.stop.cancel()).is_some()

@@ -6,7 +6,7 @@ use crate::{
     round::{CallRun, Round},
 };
 use futures::{StreamExt, stream};
-use haft_core::{Effect, How, Message, ToolCall, ToolError, ToolErrorKind, ToolResult, Verdict};
+use haft_core::{Effect, Message, ToolCall, ToolError, ToolErrorKind, ToolResult, Tracking, Verdict};
 use std::iter::Peekable;
 
 /// More calls than this in one reply are answered, not run.
@@ -109,7 +109,7 @@ fn runs_in_view(round: &Round<'_>, call: &PreparedCall) -> bool {
     let lasts = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.lasting);
     call.checked.as_ref().is_ok_and(|checked| {
         let judgment = Judgment::of(round.scope, &checked.effects);
-        judgment.how == How::Staged
+        judgment.how == Tracking::Staged
             && !checked.effects.iter().any(lasts)
             && !judgment.reaches_out()
             && judgment.verdict(round.scope, &call.call) == Verdict::Allow

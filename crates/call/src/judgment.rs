@@ -11,8 +11,8 @@ use crate::{
     scope::CallScope,
 };
 use haft_core::{
-    Access, Answer, Bulk, Change, Confinement, Effect, Execution, Host, How, Network, Reach, Readable,
-    ToolCall, ToolError, Verdict,
+    Access, Answer, Bulk, Change, Confinement, Effect, Execution, Host, Network, Reach, Readable, ToolCall,
+    ToolError, Tracking, Verdict,
 };
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct Judgment {
     writes: Verdict,
     others: Verdict,
     /// How the changes of the call will be tracked.
-    pub(crate) how: How,
+    pub(crate) how: Tracking,
     /// What a command of the call reaches.
     reach: Reach,
     /// Whether it can change folders outside of its view.
@@ -52,8 +52,8 @@ impl Judgment {
             others: judge(&others).and(refused),
             how,
             reach,
-            writes_elsewhere: how == How::Staged && scope.stage.writes_elsewhere(workspace, effects),
-            is_unconfined: how == How::Untracked && effects.iter().any(is_confinable),
+            writes_elsewhere: how == Tracking::Staged && scope.stage.writes_elsewhere(workspace, effects),
+            is_unconfined: how == Tracking::Untracked && effects.iter().any(is_confinable),
         }
     }
 
@@ -92,22 +92,22 @@ impl Judgment {
     /// Whether a person is asked about writing once the changes are known.
     fn asks_about_changes(&self) -> bool {
         match self.how {
-            How::Staged | How::Declared => matches!(self.writes, Verdict::Ask { .. }),
-            How::Untracked => false,
+            Tracking::Staged | Tracking::Declared => matches!(self.writes, Verdict::Ask { .. }),
+            Tracking::Untracked => false,
         }
     }
 }
 
 /// Whether the network settings apply: the command has a view, or goes on in the background, where it is confined in all but
 /// the workspace.
-fn network_applies(effects: &[Effect], how: How) -> bool {
+fn network_applies(effects: &[Effect], how: Tracking) -> bool {
     let lasts = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.lasting);
-    how == How::Staged || effects.iter().any(lasts)
+    how == Tracking::Staged || effects.iter().any(lasts)
 }
 
 /// `effects` as they will really run: a command that could be confined is not if its call gets no view; one that is confined
 /// has the part of the network that all commands have.
-fn as_run(effects: &[Effect], how: How, network: &Network) -> impl Iterator<Item = Effect> {
+fn as_run(effects: &[Effect], how: Tracking, network: &Network) -> impl Iterator<Item = Effect> {
     let applies = network_applies(effects, how);
     let given = if applies { network.unasked() } else { Reach::Nothing };
     let is_given = {
@@ -121,7 +121,7 @@ fn as_run(effects: &[Effect], how: How, network: &Network) -> impl Iterator<Item
     };
     effects.iter().filter(move |effect| !is_given(effect)).cloned().map(move |effect| match effect {
         Effect::Execute(execution) => Effect::Execute(Execution {
-            confined: execution.confined && how == How::Staged,
+            confined: execution.confined && how == Tracking::Staged,
             network: applies && (execution.network || given == Reach::Everything),
             ..execution
         }),
@@ -130,7 +130,7 @@ fn as_run(effects: &[Effect], how: How, network: &Network) -> impl Iterator<Item
 }
 
 /// What a command in a view reaches: what all of them do, and what it asked for.
-fn reach(effects: &[Effect], how: How, network: &Network) -> Reach {
+fn reach(effects: &[Effect], how: Tracking, network: &Network) -> Reach {
     let has_all = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.network);
     if !network_applies(effects, how) {
         return Reach::Nothing;
@@ -147,7 +147,7 @@ fn reach(effects: &[Effect], how: How, network: &Network) -> Reach {
 }
 
 /// Denies what the network settings rule out; no answer of a person can allow that.
-fn refused(effects: &[Effect], how: How, network: &Network) -> Verdict {
+fn refused(effects: &[Effect], how: Tracking, network: &Network) -> Verdict {
     let has_all = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.network);
     let all = effects.iter().any(has_all).then_some(None);
     let mut wanted = all.into_iter().chain(named_hosts(effects).map(Some));
@@ -209,7 +209,7 @@ impl CallRun<'_> {
         &self,
         changes: &[Change],
         bulk: &Bulk,
-        how: How,
+        how: Tracking,
         runs: Option<&ToolCall>,
     ) -> Result<(), Stopped> {
         let scope = self.round.scope;

@@ -1,5 +1,5 @@
 //! [`Permission`]: what runs unasked in a session: the rules, and a mode that a person may change up to a ceiling.
-use haft_core::{Change, Effect, Entry, Fact, How, Mode, Policy, Readable, Verdict};
+use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Readable, Tracking, Verdict};
 use std::{
     cell::RefCell,
     collections::HashMap,
@@ -59,7 +59,13 @@ impl Permission {
     }
 
     /// See [`Policy::judge_changes`].
-    pub fn judge_changes(&self, changes: &[Change], bulk: &[PathBuf], how: How, workspace: &Path) -> Verdict {
+    pub fn judge_changes(
+        &self,
+        changes: &[Change],
+        bulk: &[PathBuf],
+        how: Tracking,
+        workspace: &Path,
+    ) -> Verdict {
         // Thousands of paths lie in the same folders.
         let known = RefCell::new(HashMap::<PathBuf, bool>::new());
         let is_repository = |folder: &Path| {

@@ -1,6 +1,8 @@
 //! [`ReadTracker`]: which content of which file the model has read, so that nothing is overwritten that it does not know.
 use crate::rules::Unread;
-use haft_core::{Change, Effect, Entry, Fact, FileRead, Hash, How, Print, ToolError, ToolErrorKind};
+use haft_core::{
+    Change, Effect, Entry, Fact, FileRead, Fingerprint, Hash, ToolError, ToolErrorKind, Tracking,
+};
 use rustix::fs::OFlags;
 use serde_json::Value;
 use std::{
@@ -29,7 +31,7 @@ pub(crate) struct Stamp {
 #[derive(Clone, Debug)]
 enum Known {
     /// Its content; its length, if that was recorded.
-    Print { print: Print, bytes: Option<u64> },
+    Fingerprint { print: Fingerprint, bytes: Option<u64> },
     /// That it does not exist.
     Missing,
     /// Its state at this time, in milliseconds since 1970-01-01 UTC: an older journal says no more.
@@ -38,7 +40,7 @@ enum Known {
 
 impl Known {
     fn of(read: FileRead) -> (PathBuf, Self) {
-        (read.path, Self::Print { print: read.print, bytes: Some(read.bytes) })
+        (read.path, Self::Fingerprint { print: read.print, bytes: Some(read.bytes) })
     }
 
     /// Whether the file still is what the model has read. May read all of it.
@@ -46,11 +48,11 @@ impl Known {
         match (self, now) {
             (Self::Missing, now) => now.is_none(),
             (_, None) => false,
-            (Self::Print { bytes: Some(bytes), .. }, Some(now)) if *bytes != now.bytes => false,
-            (Self::Print { print: Print::Hash(known), .. }, Some(_)) => {
+            (Self::Fingerprint { bytes: Some(bytes), .. }, Some(now)) if *bytes != now.bytes => false,
+            (Self::Fingerprint { print: Fingerprint::Hash(known), .. }, Some(_)) => {
                 hash(path).is_ok_and(|hash| hash == *known)
             }
-            (Self::Print { print, .. }, Some(now)) => *print == now.print(),
+            (Self::Fingerprint { print, .. }, Some(now)) => *print == now.print(),
             // The journal's clock has no parts of a millisecond.
             (Self::At(time), Some(now)) => {
                 i128::from(now.modified.max(now.changed)) < (i128::from(*time) + 1) * 1_000_000
@@ -106,7 +108,7 @@ impl ReadSnapshot {
 
 fn read(path: PathBuf, stamp: Stamp) -> Option<FileRead> {
     let print = match stamp.bytes {
-        ..=MAX_HASHED_BYTES => Print::Hash(hash(&path).ok()?),
+        ..=MAX_HASHED_BYTES => Fingerprint::Hash(hash(&path).ok()?),
         _ => stamp.print(),
     };
     Some(FileRead { path, bytes: stamp.bytes, print })
@@ -127,7 +129,7 @@ impl ReadTracker {
                     begun.insert(&call.0, Begun { name, arguments, reads, written: Vec::new() });
                 }
                 // The model has not seen what a command wrote.
-                Fact::Staged { call, changes, how: How::Declared, .. } => {
+                Fact::Staged { call, changes, how: Tracking::Declared, .. } => {
                     if let Some(begun) = begun.get_mut(call.0.as_str()) {
                         begun.written.extend(changes);
                     }
@@ -169,7 +171,9 @@ impl ReadTracker {
     pub(crate) fn wrote<'a>(&self, workspace: &Path, changes: impl IntoIterator<Item = &'a Change>) {
         let known = changes.into_iter().map(|change| {
             let known = match &change.after {
-                Some(state) => Known::Print { print: Print::Hash(state.hash.clone()), bytes: None },
+                Some(state) => {
+                    Known::Fingerprint { print: Fingerprint::Hash(state.hash.clone()), bytes: None }
+                }
                 None => Known::Missing,
             };
             (workspace.join(&change.path), known)
@@ -240,9 +244,9 @@ fn stamp(path: &Path) -> Option<Stamp> {
 }
 
 impl Stamp {
-    fn print(self) -> Print {
+    fn print(self) -> Fingerprint {
         let Self { inode, modified, changed, bytes: _ } = self;
-        Print::Stamp { inode, modified, changed }
+        Fingerprint::Stamp { inode, modified, changed }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The effects of a call are resolved before they are judged. If another process replaces a folder by a symbolic link while
 //! the call runs, the paths of the call still mean the files that were judged.
-use haft_core::{Bulk, Change, Confinement, Effect, Execution, How, Stage, View};
+use haft_core::{Bulk, Change, Confinement, Effect, Execution, Stage, Tracking, View};
 use std::{
     collections::HashMap,
     io,
@@ -70,8 +70,8 @@ impl View for ResolvedView {
         self.view.changes()
     }
 
-    fn changes_of_its_own(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
-        self.view.changes_of_its_own()
+    fn own_changes(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
+        self.view.own_changes()
     }
 
     fn stop(&self) {
@@ -82,7 +82,7 @@ impl View for ResolvedView {
         self.view.finish_by(deadline);
     }
 
-    fn how(&self) -> How {
+    fn how(&self) -> Tracking {
         self.view.how()
     }
 

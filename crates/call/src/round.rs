@@ -5,7 +5,8 @@ use crate::{
     scope::CallScope,
 };
 use haft_core::{
-    Change, Channel, How, JobOutput, Registry, ToolCall, ToolError, ToolOutput, ToolResult, View, Wording,
+    Change, Channel, Registry, TaskOutput, ToolCall, ToolError, ToolOutput, ToolResult, Tracking, View,
+    Wording,
 };
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -37,21 +38,21 @@ pub struct CallRun<'a> {
     /// The place of the call among those that run side by side; `None` if it runs alone.
     pub(crate) turn: Option<Turn>,
     /// What the call has printed so far.
-    pub(crate) output: JobOutput,
+    pub(crate) output: TaskOutput,
 }
 
 /// What a call did in its view, before any of it is real.
 pub(crate) struct Done {
     pub(crate) result: ToolResult,
     pub(crate) changes: Vec<Change>,
-    pub(crate) how: How,
+    pub(crate) how: Tracking,
     /// The view. It also owns changes that are applied and not recorded.
     pub(crate) view: Option<Arc<dyn View>>,
 }
 
 impl Done {
     pub(crate) fn without_changes(result: ToolResult) -> Self {
-        Self { result, changes: Vec::new(), how: How::Declared, view: None }
+        Self { result, changes: Vec::new(), how: Tracking::Declared, view: None }
     }
 }
 
@@ -76,13 +77,13 @@ impl From<Unrecorded> for Stopped {
 impl<'a> CallRun<'a> {
     /// A call that runs alone.
     pub fn new(round: &'a Round<'a>, call: ToolCall) -> Self {
-        Self { round, call, turn: None, output: JobOutput::default() }
+        Self { round, call, turn: None, output: TaskOutput::default() }
     }
 
     /// Words a result as the profile says, and no longer than it allows.
     pub(crate) fn render_result(&self, result: Result<ToolOutput, ToolError>) -> ToolResult {
         let rules = &self.round.scope.rules;
-        let result = result.map_err(|error| self.round.tools.in_told_names(&self.call.name, error));
+        let result = result.map_err(|error| self.round.tools.in_shown_names(&self.call.name, error));
         let cut = |text: &str| match &rules.clip {
             Some(clip) => clip.apply(text, "ask for a part of it"),
             None => text.to_owned(),

@@ -15,7 +15,8 @@ use crate::{
     tool::{CallLog, run_tool},
 };
 use haft_core::{
-    Change, Effect, Fact, FileRead, How, ToolError, ToolOutput, ToolResult, Verdict, View, loops::warning,
+    Change, Effect, Fact, FileRead, ToolError, ToolOutput, ToolResult, Tracking, Verdict, View,
+    loops::warning,
 };
 use serde_json::Value;
 use std::{
@@ -147,7 +148,7 @@ impl CallRun<'_> {
     }
 
     /// What the call did in its view, if the policy lets it become real.
-    async fn done(&self, output: ToolOutput, view: Arc<dyn View>, how: How) -> Result<Done, Stopped> {
+    async fn done(&self, output: ToolOutput, view: Arc<dyn View>, how: Tracking) -> Result<Done, Stopped> {
         let scope = self.round.scope;
         let mut result = self.render_result(Ok(output));
         if scope.background.holds(&view) {
@@ -163,7 +164,7 @@ impl CallRun<'_> {
         &self,
         effects: &[Effect],
         names: Names,
-        how: How,
+        how: Tracking,
     ) -> Result<Arc<dyn View>, ToolError> {
         let scope = self.round.scope;
         let (stage, workspace, effects) = (scope.stage.clone(), scope.workspace.clone(), effects.to_vec());
@@ -201,7 +202,7 @@ impl CallRun<'_> {
         let (how, outside) = (judgment.how, judgment.reaches_out());
         let (call, name) = (self.call.id.clone(), self.call.name.clone());
         let started = Fact::ToolStarted { call, name, arguments: arguments.clone(), how, outside, reads };
-        if how != How::Untracked && !outside {
+        if how != Tracking::Untracked && !outside {
             return Ok(self.round.recorder.record(started).await?);
         }
         self.round.recorder.record_durably(started).await?;

@@ -7,7 +7,7 @@ use crate::{
     scope::CallScope,
 };
 use haft_core::{
-    Change, Fact, How, Stage, ToolError, ToolResult, View,
+    Change, Fact, Stage, ToolError, ToolResult, Tracking, View,
     changed::{self, paths},
 };
 use std::{
@@ -42,8 +42,8 @@ impl CallRun<'_> {
         let (scope, recorder) = (self.round.scope, &self.round.recorder);
         let Done { result, changes, how, view } = done;
         let bulk = view.as_ref().map(|view| view.bulk()).unwrap_or_default();
-        let unkept: Vec<PathBuf> = bulk.folders.iter().map(|folder| folder.path.clone()).collect();
-        let changes_files = !changes.is_empty() || !unkept.is_empty();
+        let unrecorded: Vec<PathBuf> = bulk.folders.iter().map(|folder| folder.path.clone()).collect();
+        let changes_files = !changes.is_empty() || !unrecorded.is_empty();
         if let Some(turn) = self.turn.as_ref().filter(|_| changes_files || bulk.changes_tmp) {
             turn.changes();
         }
@@ -53,7 +53,7 @@ impl CallRun<'_> {
         }
         let _lock = scope.lock_tree(&changes).await?;
         let (call, recorded) = (self.call.id.clone(), result.clone());
-        let staged = Fact::Staged { call, changes: changes.clone(), how, result: recorded, unkept };
+        let staged = Fact::Staged { call, changes: changes.clone(), how, result: recorded, unrecorded };
         recorder.record_durably(staged).await?;
         let (above, settled) = match scope.record_in_ancestors(&changes, how).await {
             Ok(above) => (above, scope.make_real(changes, how, self.round.cancel).await),
@@ -98,7 +98,7 @@ impl CallScope {
     pub(crate) async fn record_in_ancestors(
         &self,
         changes: &[Change],
-        how: How,
+        how: Tracking,
     ) -> Result<Option<RecordedAbove>, ToolError> {
         let Some(ancestors) = &self.ancestors else { return Ok(None) };
         let above = ancestors.parent.record(&self.session, changes, how).await;
@@ -134,7 +134,12 @@ impl CallScope {
     }
 
     /// Brings files from `before` to `after`: each whole or not at all. Doing it twice is doing it once.
-    pub async fn make_real(&self, changes: Vec<Change>, how: How, cancel: &CancellationToken) -> Settled {
+    pub async fn make_real(
+        &self,
+        changes: Vec<Change>,
+        how: Tracking,
+        cancel: &CancellationToken,
+    ) -> Settled {
         let (unsettled, error) = match self.settle(&changes, cancel).await {
             Ok(conflicts) if conflicts.is_empty() => (conflicts, None),
             Ok(conflicts) => {
@@ -148,7 +153,7 @@ impl CallScope {
             }
         };
         // The model has not seen what a command wrote.
-        if how == How::Declared {
+        if how == Tracking::Declared {
             let real = changes.iter().filter(|change| !unsettled.contains(&change.path));
             self.reads.wrote(&self.workspace, real);
         }
@@ -159,7 +164,7 @@ impl CallScope {
     /// those that were not moved.
     pub async fn move_files(&self, steps: &[Change], cancel: &CancellationToken) -> Vec<PathBuf> {
         // Nearly always all of them can be moved, and then one sync is enough.
-        let whole = changed::whole(steps);
+        let whole = changed::squash(steps);
         let left = match self.settle(&whole, cancel).await {
             Ok(left) => left,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

@@ -4,7 +4,7 @@ use crate::{
     links,
     round::{CallRun, Done, Stopped},
 };
-use haft_core::{Change, ChangeKind, How, ToolError, ToolErrorKind, ToolResult, View};
+use haft_core::{Change, ChangeKind, ToolError, ToolErrorKind, ToolResult, Tracking, View};
 use std::{io, path::PathBuf, sync::Arc};
 
 /// What the result of a task says if its changes are dropped.
@@ -33,13 +33,13 @@ impl CallRun<'_> {
 
     async fn judge_task(&self, result: &ToolResult, view: Arc<dyn View>) -> Result<Done, Stopped> {
         let comparing = view.clone();
-        let compared = tokio::task::spawn_blocking(move || comparing.changes_of_its_own()).await;
+        let compared = tokio::task::spawn_blocking(move || comparing.own_changes()).await;
         let (changes, others) =
             compared.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_kept)?;
-        self.judge_changes(&changes, &view.bulk(), How::Staged, Some(&self.call)).await?;
+        self.judge_changes(&changes, &view.bulk(), Tracking::Staged, Some(&self.call)).await?;
         let mut result = with_changes(result.clone(), &changes, &others);
         result.content += &links::note(&changes, &self.round.scope.workspace).unwrap_or_default();
-        Ok(Done { result, changes, how: How::Staged, view: Some(view) })
+        Ok(Done { result, changes, how: Tracking::Staged, view: Some(view) })
     }
 
     fn task_failed(&self, result: ToolResult, stopped: Stopped) -> ToolResult {

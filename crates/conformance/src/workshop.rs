@@ -1,7 +1,7 @@
 //! [`Workshop`]: a folder with the files of a case, and Haft's own tools at work there.
 use haft_call::{CallScope, Recorder, Round, run_calls};
 use haft_core::{Failure, Mode, Policy, Registry, ToolCall, ToolErrorKind};
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use haft_tools::{Settings, builtin};
 use serde_json::{Map, Value};
 use std::{fs, io, sync::Arc};
@@ -26,7 +26,7 @@ impl Workshop {
             fs::create_dir_all(path.parent().unwrap_or(&workspace))?;
             fs::write(path, content.as_str().unwrap_or_default())?;
         }
-        let stage = Arc::new(Declared::new(root.join("blobs")));
+        let stage = Arc::new(LocalStage::new(root.join("blobs")));
         // As for a user who lets files of the workspace be changed, and cannot be asked about others.
         let policy = Policy { rules: Vec::new(), mode: Mode::AcceptEdits };
         let scope = CallScope::standalone(workspace, stage, policy, root.join("artifacts"));

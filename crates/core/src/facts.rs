@@ -27,5 +27,5 @@ pub use opened::SessionOpened;
 pub use place::{Forked, Seq, SessionId};
 pub use remaining::RemainingWork;
 pub use running::Running;
-pub use standing::Standing;
+pub use standing::JobSummary;
 pub use waiting::waiting_prompts;

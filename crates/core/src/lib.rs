@@ -26,8 +26,8 @@ pub mod tool;
 pub use budget::{Budget, Price, Reached, Resource, Spending};
 pub use call_form::{ArgumentForm, CallForm, ReplyForm, grammar};
 pub use change::{
-    Attributes, Bulk, BulkFolder, Change, ChangeKind, FileKind, FileRead, FileState, Hash, How, Print, Stage,
-    View,
+    Attributes, Bulk, BulkFolder, Change, ChangeKind, FileKind, FileRead, FileState, Fingerprint, Hash,
+    Stage, Tracking, View,
 };
 pub use changed::Changed;
 pub use clip::{Clip, Keep};
@@ -37,8 +37,8 @@ pub use conversation::{
 };
 pub use event::{Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Summarizer};
 pub use facts::{
-    Asking, Evidence, Forked, LastTurn, NoEvidence, RemainingWork, Running, Seq, SessionId, SessionOpened,
-    Standing, active_path,
+    Asking, Evidence, Forked, JobSummary, LastTurn, NoEvidence, RemainingWork, Running, Seq, SessionId,
+    SessionOpened, active_path,
     activity::{Activities, Activity, ActivityType},
     change, changed, event, fork, go_on, job, line, undo,
     update::Update,
@@ -47,7 +47,7 @@ pub use facts::{
 pub use fork::NoFork;
 pub use haft_macros::tool;
 pub use host::Host;
-pub use job::{Conclusion, JobStatus, Order, Start};
+pub use job::{BaseCommit, Conclusion, JobSpec, JobStatus};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, arguments_in_brief, text_of};
 pub use policy::{Mode, Policy, Readable, Rule, Ruling, Verdict, is_gits_own};
 pub use provider::{Delta, Provider, ProviderError, Request, TimedOut};
@@ -58,8 +58,8 @@ pub use tool::{
     AnyTool, Example, Examples, Tool, ToolContext, ToolSpec,
     access::{Access, AccessRules},
     alias::{self, Aliases},
-    background::{JobId, JobOutput, JobState, Jobs, NoJobs, Work},
-    confinement::{Confinement, Found, Outside, Overlay, ProcessLimits, Sandbox},
+    background::{BackgroundTasks, NoBackgroundTasks, TaskId, TaskOutput, TaskState, TaskWork},
+    confinement::{Confinement, Outside, Overlay, ProcessLimits, Sandbox, WorkspaceMount},
     effect::{Effect, Execution},
     hook::{Hooked, Hooks, Moment, NoHooks},
     network::{Network, Reach},

@@ -8,7 +8,7 @@ pub use git::{is_data as is_git_data, is_gits_own};
 pub use readable::Readable;
 pub use rule::{BadRule, Rule, Ruling};
 
-use crate::{Change, Effect, Execution, How};
+use crate::{Change, Effect, Execution, Tracking};
 use haft_shell::{Command, Runs};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -105,11 +105,11 @@ impl Policy {
         &self,
         changes: &[Change],
         bulk: &[PathBuf],
-        how: How,
+        how: Tracking,
         workspace: &Path,
         is_repository: IsRepository<'_>,
     ) -> Verdict {
-        let is_data = |change: &&Change| how == How::Staged && git::is_data(change);
+        let is_data = |change: &&Change| how == Tracking::Staged && git::is_data(change);
         let (data, others): (Vec<_>, Vec<_>) = changes.iter().partition(is_data);
         let path = |change: &&'_ Change| change.path.clone();
         let others = others.iter().map(path).chain(bulk.iter().cloned()).map(Effect::Write);
@@ -135,7 +135,7 @@ impl Policy {
     }
 
     fn judge_as(&self, effects: &[Effect], workspace: &Path, is_gits_own: IsGitsOwn<'_>) -> Verdict {
-        let (mut grounds, mut seen) = (Vec::<(Ground<'_>, Vec<&Effect>)>::new(), HashSet::new());
+        let (mut grounds, mut seen) = (Vec::<(MatchedBy<'_>, Vec<&Effect>)>::new(), HashSet::new());
         for effect in effects.iter().filter(|effect| seen.insert(*effect)) {
             let ground = self.ground(effect, workspace, is_gits_own);
             match grounds.iter_mut().find(|(known, _)| *known == ground) {
@@ -157,30 +157,32 @@ impl Policy {
     ) -> (Verdict, Vec<&Rule>) {
         let ground = self.ground(effect, workspace, &|path| belongs_to_git(path, workspace, is_repository));
         let rules = match &ground {
-            Ground::Rule(rule) | Ground::Unread(rule) => vec![*rule],
-            Ground::Outside(rules) | Ground::Each(rules) => rules.clone(),
-            Ground::Open | Ground::Asked | Ground::GitsOwn | Ground::Elsewhere | Ground::ReadOnly => {
-                Vec::new()
-            }
+            MatchedBy::Rule(rule) | MatchedBy::Unread(rule) => vec![*rule],
+            MatchedBy::Outside(rules) | MatchedBy::Each(rules) => rules.clone(),
+            MatchedBy::Open
+            | MatchedBy::Asked
+            | MatchedBy::GitsOwn
+            | MatchedBy::Elsewhere
+            | MatchedBy::ReadOnly => Vec::new(),
         };
         (ground.verdict(&[effect]), rules)
     }
 
     /// What settles `effect`.
-    fn ground(&self, effect: &Effect, workspace: &Path, is_gits_own: IsGitsOwn<'_>) -> Ground<'_> {
+    fn ground(&self, effect: &Effect, workspace: &Path, is_gits_own: IsGitsOwn<'_>) -> MatchedBy<'_> {
         let is_gits_own = match effect {
             Effect::Write(path) => is_gits_own(&normal(&workspace.join(path))),
             Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => false,
         };
         let limits: Vec<&Rule> = self.rules.iter().filter(|rule| rule.limits(effect)).collect();
         if !limits.is_empty() && !rule::within(&limits, effect, workspace) {
-            return Ground::Outside(limits);
+            return MatchedBy::Outside(limits);
         }
         let first = |effect: &Effect| {
             let mut others = self.rules.iter().filter(|rule| rule.ruling != Ruling::Only);
             others.find(|rule| rule.matches(effect, workspace, is_gits_own))
         };
-        let whole = first(effect).map(|rule| (rule.ruling, Ground::Rule(rule)));
+        let whole = first(effect).map(|rule| (rule.ruling, MatchedBy::Rule(rule)));
         let inside = match effect {
             Effect::Execute(execution) => self.strictest_inside(execution, workspace),
             Effect::Read(_) | Effect::Write(_) | Effect::Network(_) => None,
@@ -196,7 +198,7 @@ impl Policy {
                 };
                 let joined = commands::joined(&execution.command);
                 if let Some(rules) = joined.and_then(|all| all.into_iter().map(allowed).collect()) {
-                    return Ground::Each(rules);
+                    return MatchedBy::Each(rules);
                 }
             }
             (None, Effect::Read(_) | Effect::Write(_) | Effect::Network(_)) => {}
@@ -206,7 +208,7 @@ impl Policy {
 
     /// The strictest of what settles each command inside the line that `execution` runs; `None` if no rule that asks or
     /// denies matches one of them.
-    fn strictest_inside(&self, execution: &Execution, workspace: &Path) -> Option<(Ruling, Ground<'_>)> {
+    fn strictest_inside(&self, execution: &Execution, workspace: &Path) -> Option<(Ruling, MatchedBy<'_>)> {
         if !self.rules.iter().any(|rule| rule.holds_unread(None)) {
             return None;
         }
@@ -215,13 +217,13 @@ impl Policy {
             let matches = |rule: &&Rule| rule.may_match(command, runs.moves, &execution.folder, workspace);
             self.rules.iter().filter(|rule| rule.ruling != Ruling::Only).find(matches)
         };
-        let read = runs.commands.iter().filter_map(first).map(|rule| (rule.ruling, Ground::Rule(rule)));
+        let read = runs.commands.iter().filter_map(first).map(|rule| (rule.ruling, MatchedBy::Rule(rule)));
         let read = read.filter(|(ruling, _)| *ruling != Ruling::Allow);
         let unread = self.rules.iter().filter(|rule| {
             let is_mentioned = || runs.texts.iter().any(|text| rule.holds_unread(Some(text)));
             if runs.is_whole { is_mentioned() } else { rule.holds_unread(None) }
         });
-        let unread = unread.map(|rule| (rule.ruling, Ground::Unread(rule)));
+        let unread = unread.map(|rule| (rule.ruling, MatchedBy::Unread(rule)));
         read.chain(unread).max_by_key(|(ruling, _)| ruling.strictness())
     }
 }
@@ -235,7 +237,7 @@ fn belongs_to_git(file: &Path, workspace: &Path, is_repository: IsRepository<'_>
 }
 
 /// Why an effect runs, is asked for, or does not run.
-enum Ground<'a> {
+enum MatchedBy<'a> {
     Rule(&'a Rule),
     /// The line does not tell all that it runs, and may run what this rule is about.
     Unread(&'a Rule),
@@ -255,7 +257,7 @@ enum Ground<'a> {
     ReadOnly,
 }
 
-impl PartialEq for Ground<'_> {
+impl PartialEq for MatchedBy<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Rule(rule), Self::Rule(other)) | (Self::Unread(rule), Self::Unread(other)) => {
@@ -271,7 +273,7 @@ impl PartialEq for Ground<'_> {
 
 const UNREADABLE_NOTE: &str = ", which holds for what cannot be read as plain commands; write them out";
 
-impl Ground<'_> {
+impl MatchedBy<'_> {
     fn verdict(self, effects: &[&Effect]) -> Verdict {
         let (names, is_one) = (named(effects), effects.len() == 1);
         let (needs, is) = if is_one { ("needs", "is") } else { ("need", "are") };
@@ -325,18 +327,18 @@ fn named(effects: &[&Effect]) -> String {
 }
 
 impl Mode {
-    fn ground<'a>(self, effect: &Effect, workspace: &Path, is_gits_own: bool) -> Ground<'a> {
+    fn ground<'a>(self, effect: &Effect, workspace: &Path, is_gits_own: bool) -> MatchedBy<'a> {
         let inside = |path: &Path| normal(&workspace.join(path)).starts_with(workspace);
         match (self, effect) {
-            (Self::Full, _) => Ground::Open,
-            (_, Effect::Read(path)) if inside(path) => Ground::Open,
-            (Self::ReadOnly, _) => Ground::ReadOnly,
-            (_, Effect::Write(_)) if is_gits_own => Ground::GitsOwn,
-            (Self::AcceptEdits, Effect::Write(path)) if inside(path) => Ground::Open,
-            (_, Effect::Execute(Execution { folder, .. })) if !inside(folder) => Ground::Elsewhere,
+            (Self::Full, _) => MatchedBy::Open,
+            (_, Effect::Read(path)) if inside(path) => MatchedBy::Open,
+            (Self::ReadOnly, _) => MatchedBy::ReadOnly,
+            (_, Effect::Write(_)) if is_gits_own => MatchedBy::GitsOwn,
+            (Self::AcceptEdits, Effect::Write(path)) if inside(path) => MatchedBy::Open,
+            (_, Effect::Execute(Execution { folder, .. })) if !inside(folder) => MatchedBy::Elsewhere,
             // It can do nothing but change its view, and what it changed there is judged afterwards.
-            (_, Effect::Execute(execution)) if execution.stays_inside() => Ground::Open,
-            (Self::Ask | Self::AcceptEdits, _) => Ground::Asked,
+            (_, Effect::Execute(execution)) if execution.stays_inside() => MatchedBy::Open,
+            (Self::Ask | Self::AcceptEdits, _) => MatchedBy::Asked,
         }
     }
 }

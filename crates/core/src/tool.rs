@@ -20,8 +20,8 @@ pub mod split;
 pub mod subagent;
 
 use crate::{
-    Access, Aliases, CallId, Effect, Jobs, Person, Subagents, ToolError, ToolErrorKind, ToolOutput, View,
-    schema::Described,
+    Access, Aliases, BackgroundTasks, CallId, Effect, Person, Subagents, ToolError, ToolErrorKind,
+    ToolOutput, View, schema::Described,
 };
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -100,7 +100,7 @@ pub struct ToolContext {
     /// approval.
     pub artifacts: PathBuf,
     /// Work that outlives the call.
-    pub jobs: Arc<dyn Jobs>,
+    pub jobs: Arc<dyn BackgroundTasks>,
     /// Who may be asked.
     pub person: Arc<dyn Person>,
     /// Who may do a part of the work.

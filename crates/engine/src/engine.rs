@@ -8,7 +8,7 @@ use crate::{
     socket,
     tree::Opens,
 };
-use haft_core::{Order, SessionId};
+use haft_core::{JobSpec, SessionId};
 use start::{Above, start};
 use std::{
     sync::Arc,
@@ -59,7 +59,7 @@ impl Engine {
     }
 
     /// A new session that is a job, of this name where one is given. On return it survives a power cut.
-    pub async fn create_job(&self, order: Order, id: Option<SessionId>) -> Result<Session, EngineError> {
+    pub async fn create_job(&self, order: JobSpec, id: Option<SessionId>) -> Result<Session, EngineError> {
         let above = Above { order: Some(order.clone()), ..Above::default() };
         let session = self.begin(&order.kind, above, id)?;
         session.journal().sync().await?;

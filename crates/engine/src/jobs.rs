@@ -4,8 +4,8 @@
 //! its agent's last turn ended by itself *and* the journal holds the call that the agent must have made.
 use crate::{Engine, Setup, session::Session, setup::Agent};
 use haft_core::{
-    Changed, Command, Conclusion, Entry, Fact, How, JobStatus, Order, Outcome, Part, RemainingWork, Report,
-    ToolResult, active_path, text_of,
+    Changed, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, Part, RemainingWork, Report,
+    ToolResult, Tracking, active_path, text_of,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub async fn run_job<T: Turns>(
     engine: &Engine,
     session: &Session,
     agent: &Agent,
-    order: &Order,
+    order: &JobSpec,
     turns: &mut T,
 ) -> Result<Conclusion, T::Error> {
     let check = Check { agent, setup: engine.setup() };
@@ -67,10 +67,10 @@ fn ended_before(entries: &[Arc<Entry>]) -> Option<Outcome> {
 }
 
 /// A first prompt, or what takes up what is there.
-fn opening(entries: &[Arc<Entry>], agent: &Agent, order: &Order) -> Command {
+fn opening(entries: &[Arc<Entry>], agent: &Agent, order: &JobSpec) -> Command {
     let path = active_path(entries);
     let has_begun = path.iter().any(|entry| matches!(entry.fact, Fact::Prompted { .. }));
-    let last = path.iter().rev().map(|entry| &entry.fact).find(|fact| !matches!(fact, Fact::Concluded(_)));
+    let last = path.iter().rev().map(|entry| &entry.fact).find(|fact| !matches!(fact, Fact::JobFinished(_)));
     match (has_begun, last) {
         (false, _) => Command::Prompt { parts: agent.opening(order), channel: None },
         (true, Some(Fact::TurnEnded { outcome, .. })) if *outcome != Outcome::Failed => prompt(
@@ -81,7 +81,7 @@ fn opening(entries: &[Arc<Entry>], agent: &Agent, order: &Order) -> Command {
 }
 
 /// The call that ends a job, made in place of the model.
-fn finishing(agent: &Agent, order: &Order) -> Option<Command> {
+fn finishing(agent: &Agent, order: &JobSpec) -> Option<Command> {
     let name = agent.done.clone().filter(|_| agent.finish)?;
     let title = order.description.lines().next().unwrap_or_default();
     Some(Command::Call { name, arguments: json!({"title": title}) })
@@ -232,7 +232,7 @@ fn unproven(path: &[&Arc<Entry>], is_proof: &dyn Fn(&str) -> bool) -> Option<Str
         return gone();
     }
     // A command may have changed files, too.
-    let ran = |entry: &&Arc<Entry>| matches!(&entry.fact, Fact::ToolStarted { name, how: How::Untracked, .. } if !is_proof(name));
+    let ran = |entry: &&Arc<Entry>| matches!(&entry.fact, Fact::ToolStarted { name, how: Tracking::Untracked, .. } if !is_proof(name));
     let between = &path[failing..passing];
     let is_changed = !Changed::of(between.iter().map(|entry| &entry.fact)).is_empty();
     (!is_changed && !between.iter().any(ran))
@@ -246,7 +246,7 @@ fn last_change(path: &[&Arc<Entry>]) -> Option<usize> {
 
 /// Whether `path` begins with a change of which not every file was left as it was.
 fn is_change(path: &[&Arc<Entry>]) -> bool {
-    let Some(Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. }) =
+    let Some(Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. }) =
         path.first().map(|entry| &entry.fact)
     else {
         return false;

@@ -2,14 +2,14 @@
 pub(crate) mod budget;
 pub(crate) mod context;
 mod error;
-pub(crate) mod live;
 pub(crate) mod mailbox;
 pub(crate) mod prefix;
 pub(crate) mod queue;
+pub(crate) mod registry;
 pub(crate) mod responder;
 pub(crate) mod shared;
 pub(crate) mod subscription;
-pub(crate) mod toolbox;
+pub(crate) mod tool_set;
 pub(crate) mod tree;
 pub(crate) mod turn_handle;
 pub(crate) mod turn_report;

@@ -13,7 +13,7 @@ use crate::{
 use futures::FutureExt;
 use haft_call::last_words;
 use haft_core::{
-    CallId, Change, Channel, Command, Direction, Fact, Jobs, Part, Seq, ToolCall, Transcript, undo,
+    BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall, Transcript, undo,
 };
 use serde_json::Value;
 use std::{collections::VecDeque, panic::AssertUnwindSafe};
@@ -149,7 +149,7 @@ impl Task {
             Command::Call { name, arguments } => self.call(name, arguments, false).await,
             Command::TypedCall { name, arguments } => self.call(name, arguments, true).await,
             Command::Conclude(conclusion) => {
-                self.log.record(Fact::Concluded(conclusion))?;
+                self.log.record(Fact::JobFinished(conclusion))?;
                 self.log.journal.sync().await
             }
             Command::Continue => self.turn(Fact::Continued).await,
@@ -183,7 +183,7 @@ impl Task {
                 ticket.begin(&self.log.journal);
                 match fact {
                     // It opens no turn: only its end is reported.
-                    Fact::JobStarted { .. } => self.log.record(fact)?,
+                    Fact::TaskStarted { .. } => self.log.record(fact)?,
                     fact => self.turn(fact).await?,
                 }
                 ticket.done(&self.log.journal);

@@ -1,4 +1,4 @@
-//! [`Delegation`]: a call that lets another agent work, in a session of its own.
+//! [`ChildRun`]: a call that lets another agent work, in a session of its own.
 use crate::session::{
     EngineError, Session, tool_call_for,
     tree::{Caller, Ceiling, Tree},
@@ -23,14 +23,14 @@ pub(crate) trait Opens: Send + Sync {
 }
 
 /// Lets the calls of a session delegate to child sessions.
-pub(crate) struct Delegation<O> {
+pub(crate) struct ChildRun<O> {
     pub(crate) opens: O,
     /// The place of the session whose calls delegate.
     pub(crate) tree: Tree,
     pub(crate) limits: Limits,
 }
 
-impl<O: Opens + Clone + 'static> Delegates for Delegation<O> {
+impl<O: Opens + Clone + 'static> Delegates for ChildRun<O> {
     fn subagents(&self, scope: &CallScope, parent: ParentCall, asker: Asker) -> Arc<dyn Subagents> {
         if !self.tree.may_delegate() {
             return Arc::new(NoSubagents);

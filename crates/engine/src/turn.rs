@@ -107,7 +107,7 @@ async fn apply_queued(
         let fact = background::settled(log, session, fact, cancel).await?;
         ticket.begin(&log.journal);
         // What adds nothing to the conversation leaves its open calls alone.
-        if matches!(fact, Fact::Prompted { .. } | Fact::JobEnded { .. }) {
+        if matches!(fact, Fact::Prompted { .. } | Fact::TaskEnded { .. }) {
             recover::end_open_calls(log, session, "not run: a prompt came first")?;
         }
         let is_denied = matches!(fact, Fact::PromptDenied { .. });
@@ -122,7 +122,7 @@ async fn apply_queued(
 
 /// Whether there is a round left that answers `fact`, or it needs none.
 fn is_answered(log: &Log, session: &SessionContext, fact: &Fact) -> bool {
-    if matches!(fact, Fact::JobStarted { .. }) {
+    if matches!(fact, Fact::TaskStarted { .. }) {
         return true;
     }
     let mut then = log.transcript.clone();

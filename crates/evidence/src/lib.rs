@@ -8,7 +8,7 @@ mod success;
 
 use claims::{Claim, Deed, claims};
 use haft_core::{
-    CallId, Change, Changed, Entry, Evidence, Fact, How, Report, ToolResult, active_path, text_of,
+    CallId, Change, Changed, Entry, Evidence, Fact, Report, ToolResult, Tracking, active_path, text_of,
 };
 use serde_json::Value;
 use std::{
@@ -94,8 +94,8 @@ fn done(facts: &[&Fact]) -> Done {
     let steps = changed.steps();
     let steps = steps.map(|step| (step.path.to_string_lossy().into_owned(), step.after.is_some()));
     let mut done = Done { changes: steps.collect(), ..Done::default() };
-    let mut started: HashMap<&CallId, (&str, String, How)> = HashMap::new();
-    let mut jobs: HashMap<&str, (&str, How)> = HashMap::new();
+    let mut started: HashMap<&CallId, (&str, String, Tracking)> = HashMap::new();
+    let mut jobs: HashMap<&str, (&str, Tracking)> = HashMap::new();
     let mut staged: HashSet<&CallId> = HashSet::new();
     for fact in facts {
         match fact {
@@ -106,16 +106,16 @@ fn done(facts: &[&Fact]) -> Done {
                 let Some((name, words, how)) = started.remove(call) else { continue };
                 done.end(name, &words, (how, staged.contains(call)), result);
             }
-            Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
+            Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. } => {
                 let is_work = |change: &Change| !change.path.starts_with(".git");
                 staged.extend(changes.iter().any(is_work).then_some(call));
             }
             Fact::Prompted { .. } => done.before = done.calls.len(),
-            Fact::JobStarted { job, title, how } => {
+            Fact::TaskStarted { task: job, title, how } => {
                 jobs.insert(&job.0, (title.as_str(), *how));
             }
-            Fact::JobEnded { job, result } => {
-                let (title, how) = jobs.get(job.0.as_str()).copied().unwrap_or(("", How::Untracked));
+            Fact::TaskEnded { task: job, result } => {
+                let (title, how) = jobs.get(job.0.as_str()).copied().unwrap_or(("", Tracking::Untracked));
                 done.end("", title, (how, staged.contains(&job.call())), result);
             }
             _ => {}
@@ -166,7 +166,7 @@ const TEST_WORDS: &[&str] = &[
 ];
 
 impl Done {
-    fn end(&mut self, name: &str, words: &str, (how, has_changed): (How, bool), result: &ToolResult) {
+    fn end(&mut self, name: &str, words: &str, (how, has_changed): (Tracking, bool), result: &ToolResult) {
         let report = result.report();
         let went_well = result.went_well();
         let command = match &report {
@@ -178,7 +178,7 @@ impl Done {
             let place = self.calls.len();
             self.hearsay.extend(claims(&result.content).into_iter().map(|claim| (claim.what, place)));
         }
-        let is_untracked = how == How::Untracked;
+        let is_untracked = how == Tracking::Untracked;
         let mut call = Call {
             name: name.to_lowercase(),
             words: normal(&format!("{words} {command}")),

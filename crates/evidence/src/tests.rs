@@ -1,6 +1,6 @@
 //! Tests of [`unproven`]: claims in many phrasings, and the facts that prove them.
 use super::*;
-use haft_core::{Change, FileState, Hash, JobId, Part, Seq, StopReason, Usage};
+use haft_core::{Change, FileState, Hash, Part, Seq, StopReason, TaskId, Usage};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -146,7 +146,7 @@ fn staged(path: &str, is_there: bool) -> Vec<Fact> {
     let (before, after) = if is_there { (None, Some(state)) } else { (Some(state), None) };
     let change = Change { path: PathBuf::from(path), before, after };
     let (call, result) = (CallId("c".into()), ToolResult::default());
-    vec![Fact::Staged { call, changes: vec![change], how: How::Staged, result, unkept: Vec::new() }]
+    vec![Fact::Staged { call, changes: vec![change], how: How::Staged, result, unrecorded: Vec::new() }]
 }
 
 fn holds(reply: &str, facts: Vec<Vec<Fact>>) -> bool {
@@ -164,10 +164,10 @@ fn a_claim_is_shown_by_what_happened() {
         |ok: bool| ran("test", json!({}), How::Declared, json!({"ok": ok, "command": "cargo test"}));
     let job = |exit_code: i32| {
         let result = ToolResult { details: json!({"exit_code": exit_code}), ..ToolResult::default() };
-        let job = JobId("1".into());
+        let job = TaskId("1".into());
         vec![
-            Fact::JobStarted { job: job.clone(), title: "cargo test".into(), how: How::Untracked },
-            Fact::JobEnded { job, result },
+            Fact::TaskStarted { task: job.clone(), title: "cargo test".into(), how: How::Untracked },
+            Fact::TaskEnded { task: job, result },
         ]
     };
     let write = || {

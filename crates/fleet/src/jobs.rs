@@ -7,7 +7,7 @@ use crate::{
     places::work_place,
 };
 use haft_core::{
-    Command, Conclusion, Entry, Fact, JobStatus, Order, Seq, SessionId, SessionOpened,
+    Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Seq, SessionId, SessionOpened,
     event::JOURNAL_VERSION, line,
 };
 use std::time::SystemTime;
@@ -21,7 +21,7 @@ pub struct NewJob {
     /// Who gives it.
     pub owner: Owner,
     /// What is to be done; where, is said by `repository`.
-    pub order: Order,
+    pub order: JobSpec,
     /// A URL that git takes; none: it works in an empty folder.
     pub repository: Option<String>,
     /// The commit or branch to begin with; none: what the repository calls HEAD.
@@ -68,7 +68,7 @@ pub async fn add(database: &Database, new: &NewJob) -> Result<(), FleetError> {
 fn first_line(new: &NewJob) -> String {
     let workspace = work_place(&new.id);
     let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
-    let order = Order { origin: workspace.clone(), ..new.order.clone() };
+    let order = JobSpec { origin: workspace.clone(), ..new.order.clone() };
     let fact = Fact::SessionOpened(SessionOpened {
         version: JOURNAL_VERSION,
         session: new.id.clone(),

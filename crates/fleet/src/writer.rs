@@ -286,7 +286,7 @@ impl Group {
                 self.asking.apply(&entry.fact);
             }
             let states =
-                changed::named(&entry.fact).iter().flat_map(|change| [&change.before, &change.after]);
+                changed::changes_in(&entry.fact).iter().flat_map(|change| [&change.before, &change.after]);
             let hashes = states.flatten().map(|state| state.hash.0.clone());
             self.contents.extend(hashes.filter(|hash| is_content(hash)));
         }

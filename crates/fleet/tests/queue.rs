@@ -1,7 +1,7 @@
 //! The queue, leases and journals on a real PostgreSQL.
 use haft_core::{
-    CallId, Change, Conclusion, Entry, Fact, FileState, Hash, How, JobStatus, Order, Seq, SessionId,
-    ToolResult, line,
+    CallId, Change, Conclusion, Entry, Fact, FileState, Hash, JobSpec, JobStatus, Seq, SessionId, ToolResult,
+    Tracking, line,
 };
 use haft_fleet::{
     Claimed, Database, FleetError, Lease, Migrated, Moved, NewJob, Owner, Settled, Writer, add, add_owner,
@@ -22,7 +22,7 @@ const NEWEST: i32 = 3;
 const LONG: Duration = Duration::from_secs(3600);
 
 fn new_job(id: &str, owner: &str) -> NewJob {
-    let order = Order {
+    let order = JobSpec {
         kind: "builder".into(),
         job_type: "build".into(),
         description: format!("Do {id}\nwith care"),
@@ -375,8 +375,8 @@ async fn while_the_database_is_away_nothing_counts_and_then_it_goes_on() {
     server.stop();
     let after = Some(FileState::file(Hash(name), 0o644));
     let changes = vec![Change { path: "/attempt/tree/a".into(), before: None, after }];
-    let (call, how, result) = (CallId("c".into()), How::Staged, ToolResult::default());
-    let fact = Fact::Staged { call, changes, how, result, unkept: Vec::new() };
+    let (call, how, result) = (CallId("c".into()), Tracking::Staged, ToolResult::default());
+    let fact = Fact::Staged { call, changes, how, result, unrecorded: Vec::new() };
     let change = line::of_entry(&Entry { seq: Seq(1), parent: None, at: 1, fact });
     long.append(&first.id, Seq(1), &change);
     lost.append(&second.id, Seq(1), "{}");

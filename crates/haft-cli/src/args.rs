@@ -239,7 +239,7 @@ pub(crate) struct TurnArgs {
     pub(crate) plain: bool,
     /// Where a job's branch began.
     #[arg(skip)]
-    pub(crate) start: Option<Box<haft::kernel::Start>>,
+    pub(crate) start: Option<Box<haft::kernel::BaseCommit>>,
     /// MCP servers that an editor names, in addition to the user's own.
     #[arg(skip)]
     pub(crate) servers: Vec<haft::mcp::client::McpServer>,

@@ -6,15 +6,15 @@ use crate::{
     config::{Config, ConfigError, Environment, Places},
     failure::Failure,
     hooks, mcp,
-    model::{self, Speech},
+    model::{self, ToolCallFormat},
     notes, skills,
 };
 use haft::{
     engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages},
     evidence::ClaimChecker,
-    kernel::{Registry, Sandbox, SessionOpened, Skill, Start},
+    kernel::{BaseCommit, Registry, Sandbox, SessionOpened, Skill},
     providers::Scripted,
-    stage::{CommandAccess, CommandViews, Declared},
+    stage::{CommandAccess, CommandViews, LocalStage},
     tools::SKILL,
 };
 use std::{
@@ -65,9 +65,12 @@ impl<'a> SessionSpec<'a> {
 
     /// The same with a last word on its parts.
     pub(crate) async fn engine_with(self, adjust: impl FnOnce(&mut Setup)) -> Result<Assembled, Failure> {
-        let typed =
-            self.turn.dialect.as_deref().map(|typed| Speech { dialect: Some(typed), ..Speech::default() });
-        let speech = typed.unwrap_or_else(|| Speech::of(&self.profile));
+        let typed = self
+            .turn
+            .dialect
+            .as_deref()
+            .map(|typed| ToolCallFormat { dialect: Some(typed), ..ToolCallFormat::default() });
+        let speech = typed.unwrap_or_else(|| ToolCallFormat::of(&self.profile));
         let chosen = model::choose(self.context, &self.config, self.turn.base_url.as_deref(), speech).await?;
         priced(&chosen.model, &self.profile)?;
         let notices = chosen.notices.into_iter().chain(stripped(self.context, &self.config)).collect();
@@ -132,7 +135,7 @@ fn stripped(context: &CliContext, config: &Config) -> Option<String> {
 fn stages(home: &Home, sandbox: Sandbox, access: CommandAccess, workspace: &Path) -> Result<Stages, Failure> {
     let locks = home.0.join("locks");
     let stage = move |blobs: &Path| {
-        let plain = Declared::new(blobs.to_owned()).with_locks(locks.clone());
+        let plain = LocalStage::new(blobs.to_owned()).with_locks(locks.clone());
         if sandbox == Sandbox::Off { plain } else { plain.with_command_views(access.clone()) }
     };
     if sandbox == Sandbox::Require {
@@ -150,7 +153,7 @@ pub(crate) fn command_views(
     config: &Config,
     workspace: &Path,
 ) -> Result<CommandViews, String> {
-    let stage = Declared::new(places.home.join(TRIED)).with_command_views(config.command_access(places));
+    let stage = LocalStage::new(places.home.join(TRIED)).with_command_views(config.command_access(places));
     stage.command_views(workspace)
 }
 
@@ -237,7 +240,8 @@ pub(crate) fn bare_engine(context: &CliContext, workspace: &Path, model: &str) -
 fn models(context: &CliContext, config: &Config, profile: &Profile) -> Models {
     let (context, config, profile) = (context.clone(), config.clone(), profile.clone());
     Arc::new(move |spec| {
-        model::open(&context, &config, spec, None, Speech::of(&profile)).map_err(|failure| failure.message)
+        model::open(&context, &config, spec, None, ToolCallFormat::of(&profile))
+            .map_err(|failure| failure.message)
     })
 }
 
@@ -246,7 +250,7 @@ pub(crate) fn tools(
     environment: &Environment,
     profile: &Profile,
     skills: &[Skill],
-    start: Option<&Start>,
+    start: Option<&BaseCommit>,
 ) -> Result<Registry, Failure> {
     let mut settings: haft::tools::Settings =
         profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {

@@ -76,7 +76,7 @@ impl Config {
     }
 
     /// What the person says: options over variables over the file.
-    pub(crate) fn said(&self) -> Settings {
+    pub(crate) fn effective(&self) -> Settings {
         self.flags.clone().over(self.configured())
     }
 
@@ -87,7 +87,7 @@ impl Config {
 
     /// The mode in force: what the person says, and no wider than the project's file.
     pub(crate) fn mode(&self) -> Mode {
-        let wanted = self.said().permission.unwrap_or_default();
+        let wanted = self.effective().permission.unwrap_or_default();
         self.most().min(wanted)
     }
 
@@ -98,13 +98,13 @@ impl Config {
 
     /// Whether commands are confined: what the person says, else the profile, and no less than the project's file says.
     pub(crate) fn sandbox(&self, profile: &Profile) -> Sandbox {
-        let wanted = self.said().sandbox.unwrap_or(profile.sandbox);
+        let wanted = self.effective().sandbox.unwrap_or(profile.sandbox);
         self.project.settings().sandbox.map_or(wanted, |least| least.max(wanted))
     }
 
     /// What confined commands get of the network: what the person says, and no more than the project's file allows.
     pub(crate) fn network(&self) -> Network {
-        let wanted = self.said().network.unwrap_or_default();
+        let wanted = self.effective().network.unwrap_or_default();
         self.project.settings().network.map_or(wanted.clone(), |limit| wanted.within(&limit))
     }
 
@@ -148,8 +148,8 @@ impl Config {
                 usd: self.limit(usd, profile.budget.usd),
                 seconds: self.limit(seconds, profile.budget.seconds),
             },
-            evidence: self.said().evidence.unwrap_or(profile.evidence),
-            check: self.said().check.or_else(|| profile.check.clone()),
+            evidence: self.effective().evidence.unwrap_or(profile.evidence),
+            check: self.effective().check.or_else(|| profile.check.clone()),
             ..profile.clone()
         }
     }
@@ -200,7 +200,7 @@ impl Config {
 
     /// The profile as it was written.
     fn named_profile(&self) -> Result<Profile, ConfigError> {
-        let name = self.said().profile.unwrap_or_else(|| "default".to_owned());
+        let name = self.effective().profile.unwrap_or_else(|| "default".to_owned());
         if let Some(profile) = Profile::named(&name) {
             return Ok(profile);
         }
@@ -564,6 +564,6 @@ mod tests {
     fn variables_stand_over_files() {
         let config =
             loaded("model = \"a/b\"", "", &[("HAFT_MODEL", "c/d"), ("HAFT_PERMISSION", "full")]).unwrap();
-        assert_eq!((config.said().model.as_deref(), config.mode()), (Some("c/d"), Mode::Full));
+        assert_eq!((config.effective().model.as_deref(), config.mode()), (Some("c/d"), Mode::Full));
     }
 }

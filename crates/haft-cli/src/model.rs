@@ -34,7 +34,7 @@ pub(crate) struct Chosen {
 
 /// How a model's calls are to be written.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Speech<'a> {
+pub(crate) struct ToolCallFormat<'a> {
     /// A dialect's name, `auto`, or nothing where the server has words for calls.
     pub(crate) dialect: Option<&'a str>,
     /// The model calls natively, and in the dialect only where it does not.
@@ -43,7 +43,7 @@ pub(crate) struct Speech<'a> {
     pub(crate) is_free: bool,
 }
 
-impl<'a> Speech<'a> {
+impl<'a> ToolCallFormat<'a> {
     /// As `profile` says.
     pub(crate) fn of(profile: &'a Profile) -> Self {
         Self { dialect: profile.dialect.as_deref(), is_fallback: profile.native_first, is_free: false }
@@ -57,9 +57,9 @@ pub(crate) async fn choose(
     context: &CliContext,
     config: &Config,
     base_url: Option<&str>,
-    speech: Speech<'_>,
+    speech: ToolCallFormat<'_>,
 ) -> Result<Chosen, Failure> {
-    if let Some(said) = config.said().model {
+    if let Some(said) = config.effective().model {
         let (spec, notice) = whole(context, config, said, base_url).await?;
         let model = open(context, config, &spec, base_url, speech)?;
         let notices = notice.into_iter().chain(without_effort(config, &spec)).collect();
@@ -76,7 +76,7 @@ pub(crate) async fn choose(
 
 /// What a person is told who wants an effort of a model that takes none.
 fn without_effort(config: &Config, spec: &str) -> Option<String> {
-    let effort = config.said().effort?.name();
+    let effort = config.effective().effort?.name();
     (!has_effort(spec)).then(|| format!("`{spec}` takes no reasoning effort; `{effort}` is not sent"))
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn has_effort(spec: &str) -> bool {
 
 /// Whether a setting names a model, or a key stands for one.
 pub(crate) fn is_chosen(context: &CliContext, config: &Config) -> bool {
-    config.said().model.is_some() || of_a_key(context, config).is_some()
+    config.effective().model.is_some() || of_a_key(context, config).is_some()
 }
 
 /// A vendor's name alone becomes its default model, or the best one that its server has; a word says which.
@@ -156,7 +156,7 @@ pub(crate) fn open(
     config: &Config,
     spec: &str,
     base_url: Option<&str>,
-    speech: Speech<'_>,
+    speech: ToolCallFormat<'_>,
 ) -> Result<Model, Failure> {
     let Some((kind, name)) = spec.split_once('/').filter(|(_, name)| !name.is_empty()) else {
         return Err(Failure::usage(format!("cannot use the model `{spec}`: it is not of the form VENDOR/MODEL"))
@@ -192,7 +192,7 @@ pub(crate) fn card_of(config: &Config, spec: &str) -> Card {
 }
 
 /// In the dialect that is asked for, if one is.
-fn speaking(provider: Arc<dyn Provider>, speech: Speech<'_>) -> Result<Arc<dyn Provider>, Failure> {
+fn speaking(provider: Arc<dyn Provider>, speech: ToolCallFormat<'_>) -> Result<Arc<dyn Provider>, Failure> {
     let spoken = match speech.dialect {
         None => return Ok(provider),
         Some("auto") => TextToolCalls::auto(provider),
@@ -214,7 +214,7 @@ fn command(
     context: &CliContext,
     config: &Config,
     name: &str,
-    speech: Speech<'_>,
+    speech: ToolCallFormat<'_>,
 ) -> Result<(String, Arc<dyn Provider>), Failure> {
     let Some(file) = config.user.exec.get(name) else {
         let hint = format!(
@@ -229,7 +229,7 @@ fn command(
     let environment = context.environment.access(config).environment.to_vec();
     let exec = Exec { folder: Some("/".into()), environment, repeating, reply, ..exec };
     let model = file.model.clone().unwrap_or_else(|| name.to_owned());
-    let speech = Speech { dialect: speech.dialect.or(Some("auto")), is_fallback: false, ..speech };
+    let speech = ToolCallFormat { dialect: speech.dialect.or(Some("auto")), is_fallback: false, ..speech };
     Ok((model, speaking(Arc::new(exec), speech)?))
 }
 
@@ -238,7 +238,7 @@ fn script(path: &Path) -> Result<Scripted, Failure> {
 }
 
 #[cfg(not(feature = "local"))]
-fn local(_: &CliContext, name: &str, _: Speech<'_>) -> Result<(Arc<dyn Provider>, u64), Failure> {
+fn local(_: &CliContext, name: &str, _: ToolCallFormat<'_>) -> Result<(Arc<dyn Provider>, u64), Failure> {
     Err(Failure::usage(format!(
         "cannot open `local/{name}`: this `haft` was built without the feature `local`"
     )))
@@ -296,7 +296,7 @@ fn connection(context: &CliContext, config: &Config, vendor: &Vendor, flag: Opti
     let base_url = base_url(context, config, vendor, flag);
     let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
     let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
-    Connection { base_url, key, timeouts, effort: config.said().effort, ..Connection::default() }
+    Connection { base_url, key, timeouts, effort: config.effective().effort, ..Connection::default() }
 }
 
 /// The base URL that an option, a variable or the configuration sets for `vendor`.

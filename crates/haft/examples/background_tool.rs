@@ -27,7 +27,7 @@ async fn main() -> haft::Result<()> {
         let Some(Event::Recorded(entry)) = events.next().await else { continue };
         match &entry.fact {
             Fact::Replied { parts, .. } => replies.push(haft::text_of(parts)),
-            Fact::JobEnded { result, .. } => ended = Some(result.content.clone()),
+            Fact::TaskEnded { result, .. } => ended = Some(result.content.clone()),
             _ => {}
         }
     }

@@ -27,7 +27,7 @@ pub struct Builder {
     pub(crate) window: Option<u64>,
     #[cfg(feature = "http")]
     pub(crate) way: crate::model::Endpoint,
-    pub(crate) speech: Option<Speech>,
+    pub(crate) speech: Option<ToolCallFormat>,
     tools: Registry,
     /// What could not be taken for a tool.
     no_tool: Option<Error>,
@@ -59,7 +59,7 @@ pub(crate) enum Place {
 
 /// How a model writes calls, where its server has no words for them.
 #[derive(Clone)]
-pub enum Speech {
+pub enum ToolCallFormat {
     /// In the dialect that goes with the model's name, or that its first reply shows.
     Auto,
     /// In this one.
@@ -68,14 +68,14 @@ pub enum Speech {
     Named(String),
 }
 
-impl From<&str> for Speech {
+impl From<&str> for ToolCallFormat {
     /// `auto`, or the name of a dialect.
     fn from(name: &str) -> Self {
         if name == "auto" { Self::Auto } else { Self::Named(name.to_owned()) }
     }
 }
 
-impl From<&'static Dialect> for Speech {
+impl From<&'static Dialect> for ToolCallFormat {
     fn from(dialect: &'static Dialect) -> Self {
         Self::In(dialect)
     }
@@ -126,7 +126,7 @@ impl Builder {
     }
 
     /// Reads calls from the model's text: `"auto"`, the name of a dialect, or a [`Dialect`] of your own.
-    pub fn dialect(self, dialect: impl Into<Speech>) -> Self {
+    pub fn dialect(self, dialect: impl Into<ToolCallFormat>) -> Self {
         Self { speech: Some(dialect.into()), ..self }
     }
 

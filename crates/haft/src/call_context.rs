@@ -1,5 +1,5 @@
 //! [`CallContext`]: where calls without a session run, and what they may touch.
-use crate::{Channel, JobId, Policy, SessionId, ToolResult, Validation};
+use crate::{Channel, Policy, SessionId, TaskId, ToolResult, Validation};
 use haft_call::BackgroundCommands;
 use haft_core::{ErrorWording, Fact, Limits, Render};
 use std::{
@@ -73,9 +73,9 @@ impl CallContext {
 
     /// Lets work go on in the background, and calls `ended` when some of it has ended. Without this, a call waits for the
     /// work that it began, and gives its result.
-    pub fn on_end(self, ended: impl Fn(JobId, ToolResult) + Send + Sync + 'static) -> Self {
+    pub fn on_end(self, ended: impl Fn(TaskId, ToolResult) + Send + Sync + 'static) -> Self {
         let tell = move |fact| {
-            if let Fact::JobEnded { job, result } = fact {
+            if let Fact::TaskEnded { task: job, result } = fact {
                 ended(job, result);
             }
         };

@@ -6,7 +6,7 @@ use crate::{
 pub use haft_call::Executed;
 use haft_call::{CallRules, CallScope, Recorder, Round, Unread, run_calls};
 use haft_core::{SessionId, ToolError, ToolErrorKind};
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +29,7 @@ impl<'a> Runner<'a> {
             made.as_ref().map_err(|why| Error::new(format!("cannot make a folder for private views: {why}")));
         let folder = made?.path().to_owned();
         let workspace = folder_to_work_in(&context.workspace)?;
-        let stage = Arc::new(Declared::new(folder.join("contents")));
+        let stage = Arc::new(LocalStage::new(folder.join("contents")));
         let scope = CallScope::standalone(workspace, stage, context.policy.clone(), folder);
         let background = context.background.clone().unwrap_or_else(|| scope.background.clone());
         let rules = CallRules {

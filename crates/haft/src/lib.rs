@@ -70,17 +70,17 @@ mod parts;
 mod shared_registry;
 mod tool_loop;
 
-pub use builder::{Builder, Speech};
+pub use builder::{Builder, ToolCallFormat};
 pub use call_context::CallContext;
 pub use error::{Error, Result};
 pub use execute::{Executed, result_messages};
 pub use haft::Haft;
 pub use haft_core::{
     Activity, ActivityType, Answer, AnyTool, Budget, CallId, CallTracker, Change, ChangeKind, Channel,
-    Command, Delta, Effect, Entry, Event, Fact, Hooked, Hooks, Image, JobId, Limits, Message, Mode, Moment,
-    Outcome, Part, Policy, Price, Provider, ProviderError, Question, Registry, Reply, Request, Rule, Ruling,
-    Seq, SessionId, SplitResult, StopReason, Tool, ToolCall, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput, ToolResult, ToolSource, ToolSpec, Update, Usage, Validation, Work, text_of,
+    Command, Delta, Effect, Entry, Event, Fact, Hooked, Hooks, Image, Limits, Message, Mode, Moment, Outcome,
+    Part, Policy, Price, Provider, ProviderError, Question, Registry, Reply, Request, Rule, Ruling, Seq,
+    SessionId, SplitResult, StopReason, TaskId, TaskWork, Tool, ToolCall, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput, ToolResult, ToolSource, ToolSpec, Update, Usage, Validation, text_of,
 };
 pub use haft_engine::{
     Agent, Approval, CallReport, Closed, Profile, Session, Subscription, Turn, TurnError, TurnReport,
@@ -146,13 +146,13 @@ pub use haft_core as kernel;
 /// What the signatures of other types mention.
 pub mod types {
     pub use haft_core::{
-        Access, Aliases, ArgumentForm, Attributes, Bulk, BulkFolder, CallForm, Clip, CommandRun, Completion,
-        Conclusion, Confinement, Delivery, Direction, ErrorWording, Evicted, Example, Examples, Execution,
-        Failure, FileKind, FileRead, FileState, Forked, Found, Hash, Host, How, JobStatus, Keep, Network,
-        OnCap, Order, Outside, Overlay, Person, Plan, PlanStep, Presentation, Print, ProcessLimits, Reach,
-        Reached, Readable, Registered, RemainingWork, Render, ReplyForm, Report, Resource, ResultObject,
-        Sandbox, Secrets, SessionOpened, Shown, Spending, Start, StepStatus, SubagentRun, Subagents,
-        Summarizer, TestFailure, TestRun, Verdict, View, Wording,
+        Access, Aliases, ArgumentForm, Attributes, BaseCommit, Bulk, BulkFolder, CallForm, Clip, CommandRun,
+        Completion, Conclusion, Confinement, Delivery, Direction, ErrorWording, Evicted, Example, Examples,
+        Execution, Failure, FileKind, FileRead, FileState, Fingerprint, Forked, Hash, Host, JobSpec,
+        JobStatus, Keep, Network, OnCap, Outside, Overlay, Person, Plan, PlanStep, Presentation,
+        ProcessLimits, Reach, Reached, Readable, Registered, RemainingWork, Render, ReplyForm, Report,
+        Resource, ResultObject, Sandbox, Secrets, SessionOpened, Shown, Spending, StepStatus, SubagentRun,
+        Subagents, Summarizer, TestFailure, TestRun, Tracking, Verdict, View, Wording, WorkspaceMount,
         call_form::Tag,
         call_form::grammar::Rules,
         clip::Clipped,

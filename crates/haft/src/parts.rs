@@ -1,9 +1,9 @@
 //! The parts of an agent that its builder has to look for: the model, and the place for sessions.
-use crate::{Builder, Error, Result, Speech, builder::Place, environment::Environment};
+use crate::{Builder, Error, Result, ToolCallFormat, builder::Place, environment::Environment};
 use haft_core::{Provider, schema};
 use haft_dialects::{DIALECTS, Dialect, TextToolCalls, dialect};
 use haft_engine::{Home, Model, Models, Profile, Stages};
-use haft_stage::{CommandAccess, Declared};
+use haft_stage::{CommandAccess, LocalStage};
 use std::{path::Path, sync::Arc};
 
 impl Place {
@@ -27,7 +27,7 @@ impl Place {
         let stages = move |contents: &Path| {
             // The folder lives as long as the engine, which holds this closure.
             let _kept = &kept;
-            let plain = Declared::new(contents.to_owned()).with_locks(locks.clone());
+            let plain = LocalStage::new(contents.to_owned()).with_locks(locks.clone());
             Arc::new(match &commands {
                 Some(access) => plain.with_command_views(access.clone()),
                 None => plain,
@@ -47,11 +47,11 @@ fn absolute(folder: &Path) -> Result<std::path::PathBuf> {
 }
 
 /// The provider, in the dialect that the program names.
-fn speaking(provider: Arc<dyn Provider>, speech: Speech) -> Result<Arc<dyn Provider>> {
+fn speaking(provider: Arc<dyn Provider>, speech: ToolCallFormat) -> Result<Arc<dyn Provider>> {
     Ok(Arc::new(match speech {
-        Speech::Auto => TextToolCalls::auto(provider),
-        Speech::In(own) => TextToolCalls::new(provider, own),
-        Speech::Named(name) => TextToolCalls::new(provider, known(&name)?),
+        ToolCallFormat::Auto => TextToolCalls::auto(provider),
+        ToolCallFormat::In(own) => TextToolCalls::new(provider, own),
+        ToolCallFormat::Named(name) => TextToolCalls::new(provider, known(&name)?),
     }))
 }
 

@@ -4,8 +4,8 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for tests")]
 use futures::future::{BoxFuture, ready};
 use haft_core::{
-    Access, CallId, How, NoJobs, NoSubagents, Person, Question, Registry, SessionId, Stage, ToolContext,
-    ToolSource, ToolSpec, View, schema,
+    Access, CallId, NoBackgroundTasks, NoSubagents, Person, Question, Registry, SessionId, Stage,
+    ToolContext, ToolSource, ToolSpec, Tracking, View, schema,
 };
 use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
 use serde_json::{Value, json};
@@ -68,9 +68,9 @@ fn arguments(tools: &Registry, spec: &ToolSpec) -> Value {
 }
 
 fn context(folder: &Path) -> ToolContext {
-    let stage = haft_stage::Declared::new(folder.join("blobs"));
+    let stage = haft_stage::LocalStage::new(folder.join("blobs"));
     let view: Arc<dyn View> = stage.open(folder, &[]).unwrap().into();
-    assert_eq!(view.how(), How::Untracked);
+    assert_eq!(view.how(), Tracking::Untracked);
     ToolContext {
         session: SessionId("probe".into()),
         message: "0".into(),
@@ -82,7 +82,7 @@ fn context(folder: &Path) -> ToolContext {
         access: Access::default(),
         readable: Arc::default(),
         artifacts: folder.join("artifacts"),
-        jobs: Arc::new(NoJobs),
+        jobs: Arc::new(NoBackgroundTasks),
         person: Arc::new(AsProposed),
         subagents: Arc::new(NoSubagents),
         cancel: Default::default(),

@@ -5,7 +5,7 @@ use haft_core::{Access, Answer, Command, Event, Fact, Mode, Outcome, Policy, Pro
 use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
 use haft_mcp::server::{AgentTool, HaftServer, Offer, Open, OwnTool, listen, over_http};
 use haft_providers::{Scripted, Step, direct::Direct};
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use rmcp::{
     ClientHandler, RoleClient, ServiceExt,
     model::{
@@ -77,7 +77,7 @@ impl Place {
             agents: vec![Agent { name: "haft".into(), system: String::new(), ..Agent::default() }],
             policy: Policy { rules: vec![], mode: Mode::Ask },
             ceiling: None,
-            stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
+            stages: Arc::new(|blobs: &Path| Arc::new(LocalStage::new(blobs.to_owned())) as Arc<dyn Stage>),
             workspace: self.folder.path().join("w").canonicalize().unwrap(),
             home: Home(self.folder.path().join("home")),
             profile: Profile::standard(),

@@ -22,8 +22,8 @@ pub fn of(fact: &Fact) -> Option<String> {
             "the reply was ended: it took too long (`[timeouts] reply` in the configuration), or grew too large".into()
         }
         Fact::ModeSet { mode } => format!("what is allowed: {}", mode.name()),
-        Fact::JobStarted { job, title, .. } => format!("background task {} started: {title}", job.0),
-        Fact::JobEnded { job, result } => {
+        Fact::TaskStarted { task: job, title, .. } => format!("background task {} started: {title}", job.0),
+        Fact::TaskEnded { task: job, result } => {
             format!("background task {} {}", job.0, if result.is_ok() { "ended" } else { "failed" })
         }
         Fact::Evicted { results } => format!("{} results put aside to save room", results.len()),

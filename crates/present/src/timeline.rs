@@ -16,7 +16,7 @@ use crate::{
     safe, words,
 };
 use haft_core::{
-    CallId, Change, Channel, Event, Fact, JobId, Mode, Outcome, Part, Plan, ToolCall, ToolResult, Update,
+    CallId, Change, Channel, Event, Fact, Mode, Outcome, Part, Plan, TaskId, ToolCall, ToolResult, Update,
     Usage, text_of,
 };
 use history::files;
@@ -60,7 +60,7 @@ pub struct Timeline {
     /// Calls that wait for an answer, the oldest first.
     pub asked: VecDeque<Asked>,
     /// Background tasks: their IDs and titles.
-    pub jobs: Vec<(JobId, String)>,
+    pub jobs: Vec<(TaskId, String)>,
     /// Of all turns so far.
     pub usage: Usage,
     /// Of this turn, as far as it has come.
@@ -267,12 +267,12 @@ impl Timeline {
                 self.calls = vec![Call { is_own: true, ..Call::waiting(made) }];
                 Vec::new()
             }
-            Fact::Continued | Fact::JobEnded { .. } => {
+            Fact::Continued | Fact::TaskEnded { .. } => {
                 self.begin(at);
                 self.job_ended(fact);
                 note(fact)
             }
-            Fact::JobStarted { job, title, .. } => {
+            Fact::TaskStarted { task: job, title, .. } => {
                 self.jobs.push((job.clone(), safe::text(title).into_owned()));
                 aside(Aside::Task, fact)
             }
@@ -283,7 +283,7 @@ impl Timeline {
             }
             Fact::ToolStarted { .. }
             | Fact::Staged { .. }
-            | Fact::ChangedBelow { .. }
+            | Fact::SubagentChanged { .. }
             | Fact::Unsettled { .. }
             | Fact::ToolEnded { .. } => self.calling(fact),
             Fact::ApprovalAsked { .. }
@@ -324,7 +324,7 @@ impl Timeline {
                 self.with_call(call, |call| call.changes.clone_from(changes));
                 self.changed(call, changes)
             }
-            Fact::ChangedBelow { call, changes, .. } => {
+            Fact::SubagentChanged { call, changes, .. } => {
                 self.with_call(call, |call| {
                     call.changes.extend(changes.iter().cloned());
                     call.is_delegated = true;
@@ -477,7 +477,7 @@ impl Timeline {
     }
 
     fn job_ended(&mut self, fact: &Fact) {
-        if let Fact::JobEnded { job, .. } = fact {
+        if let Fact::TaskEnded { task: job, .. } = fact {
             self.jobs.retain(|(running, _)| running != job);
         }
     }

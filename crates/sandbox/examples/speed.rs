@@ -1,6 +1,6 @@
 //! What confinement costs: a command with and without, in milliseconds.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-use haft_core::{Confinement, Found, Outside, Overlay, Reach};
+use haft_core::{Confinement, Outside, Overlay, Reach, WorkspaceMount};
 use haft_process::Shell;
 use std::{env, error::Error, fs, sync::Arc, time::Instant};
 
@@ -14,9 +14,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let confined = |reach, overlay| {
         Some(Arc::new(Confinement {
             workspace: root.join("workspace"),
-            finds: Found::Overlay(overlay),
+            finds: WorkspaceMount::Overlay(overlay),
             tmp: root.join("tmp"),
-            finds_tmp: Found::Itself,
+            finds_tmp: WorkspaceMount::Itself,
             outside: Outside::Overlays,
             writable: Vec::new(),
             hidden: Vec::new(),

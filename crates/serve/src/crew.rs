@@ -5,7 +5,7 @@ use crate::{
     parts::{Begun, Problem},
 };
 use futures::StreamExt;
-use haft_core::{Asking, Command, Event, JobStatus, Outcome, SessionId, Standing};
+use haft_core::{Asking, Command, Event, JobStatus, JobSummary, Outcome, SessionId};
 use haft_engine::{Session, Turns, run_job};
 use haft_fleet::{Slot, Slots};
 use haft_process::appears;
@@ -41,7 +41,7 @@ struct State {
     running: HashMap<SessionId, CancellationToken>,
     /// Journals that need not be read again before they grow, and what those of jobs said.
     settled: HashMap<SessionId, u64>,
-    over: HashMap<SessionId, Standing>,
+    over: HashMap<SessionId, JobSummary>,
 }
 
 impl Crew {
@@ -68,10 +68,10 @@ impl Crew {
     }
 
     /// All jobs there are, newest first. Waits for files.
-    pub(crate) fn jobs(&self) -> Vec<(SessionId, Standing)> {
+    pub(crate) fn jobs(&self) -> Vec<(SessionId, JobSummary)> {
         let mut state = self.lock();
         let mut settled = std::mem::take(&mut state.settled);
-        let mut jobs: HashMap<SessionId, Standing> =
+        let mut jobs: HashMap<SessionId, JobSummary> =
             self.0.hub.home().changed_jobs(&mut settled).into_iter().collect();
         state.settled = settled;
         for (id, standing) in jobs.iter().filter(|(_, standing)| standing.status.is_over()) {
@@ -130,7 +130,7 @@ impl Crew {
     /// Jobs without a worker, the oldest first.
     fn left(&self) -> Vec<SessionId> {
         let hub = &self.0.hub;
-        let is_left = |(id, standing): &(SessionId, Standing)| {
+        let is_left = |(id, standing): &(SessionId, JobSummary)| {
             matches!(standing.status, JobStatus::Pending | JobStatus::Waiting)
                 && !hub.home().is_open(id)
                 && hub.find(&id.0).is_ok()

@@ -14,7 +14,7 @@ use crate::{
 };
 use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
-use haft_core::{Event, Order, Seq, SessionId, SessionOpened};
+use haft_core::{Event, JobSpec, Seq, SessionId, SessionOpened};
 use haft_engine::{Home, Session};
 use haft_process::give_memory_back;
 use held::{Held, Opened};
@@ -77,7 +77,7 @@ pub(crate) struct Known {
     pub(crate) id: SessionId,
     pub(crate) agent: String,
     pub(crate) place: Wanted,
-    pub(crate) order: Option<Order>,
+    pub(crate) order: Option<JobSpec>,
 }
 
 impl Hub {

@@ -1,6 +1,6 @@
 //! [`Settings`]: what the binary passes in: where sessions are stored, how an engine is made, what runs jobs.
 use futures::future::BoxFuture;
-use haft_core::{Conclusion, Order, SessionId};
+use haft_core::{Conclusion, JobSpec, SessionId};
 use haft_engine::{Agent, Engine, Home, Session};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -95,7 +95,7 @@ pub struct Begun {
     /// Who works.
     pub agent: Agent,
     /// What is to be done.
-    pub order: Order,
+    pub order: JobSpec,
     /// Its engine, which it does not share.
     pub engine: Engine,
     /// A file that stops the job as soon as it exists.

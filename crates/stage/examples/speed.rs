@@ -5,7 +5,7 @@
     reason = "a program that prints for the person who runs it"
 )]
 use haft_core::{Change, Effect, Stage};
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use std::{
     fs,
     path::Path,
@@ -29,7 +29,7 @@ fn once(files: usize) -> [Duration; 4] {
     let folder = tempfile::tempdir().unwrap();
     let workspace = folder.path().canonicalize().unwrap().join("w");
     fs::create_dir(&workspace).unwrap();
-    let stage = Declared::new(folder.path().join("blobs"));
+    let stage = LocalStage::new(folder.path().join("blobs"));
     let paths: Vec<String> = (0..files).map(|number| format!("{}/{number}.txt", number % 10)).collect();
     let effects: Vec<Effect> = paths.iter().map(|path| Effect::Write(workspace.join(path))).collect();
     let view = stage.open(&workspace, &effects).unwrap();

@@ -106,7 +106,7 @@ impl Blobs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::declared::private_state;
+    use crate::local_stage::private_state;
 
     #[test]
     fn a_content_is_kept_once_and_found_by_its_hash() {

@@ -1,13 +1,13 @@
 //! Private views of a workspace, and settling what was done in them.
 //!
 //! A *view* is what one call sees; its *changes* become real when they are *settled*, once. This crate has one
-//! kind of stage, [`Declared`]: it follows the files that a call's effects name, and what confined commands do.
+//! kind of stage, [`LocalStage`]: it follows the files that a call's effects name, and what confined commands do.
 //!
 //! How it works inside: `README.md` of this crate.
 
 mod attributes;
 mod blobs;
-mod declared;
+mod local_stage;
 mod lock;
 mod overlay;
 mod paths;
@@ -19,7 +19,7 @@ mod sync;
 mod temp_names;
 
 use blobs::Blobs;
-use haft_core::{Change, Effect, Hash, How, Stage, View};
+use haft_core::{Change, Effect, Hash, Stage, Tracking, View};
 use lock::Locks;
 use overlay::Overlays;
 pub use overlay::{CommandAccess, CommandViews, ViewKind};
@@ -42,13 +42,13 @@ use std::{
 ///
 /// What a call writes without having declared it is not recorded and not kept. A file of more than 64 MB is not copied:
 /// the view of a call that would write it cannot be opened.
-pub struct Declared {
+pub struct LocalStage {
     blobs: Blobs,
     locks: Locks,
     overlays: Option<Overlays>,
 }
 
-impl Declared {
+impl LocalStage {
     /// `blobs`: folder that keeps the contents which changes name, each in a file named by its SHA-256. It is made
     /// when it is first needed, and must lie outside every workspace. Views live in it too, in folders of their own
     /// that begin with `.view-`; only a killed process leaves one behind.
@@ -77,11 +77,11 @@ impl Declared {
     }
 }
 
-impl Stage for Declared {
-    fn how(&self, workspace: &Path, effects: &[Effect]) -> How {
+impl Stage for LocalStage {
+    fn how(&self, workspace: &Path, effects: &[Effect]) -> Tracking {
         match &self.overlays {
-            Some(overlays) if overlays.fits(&self.blobs, workspace, effects) => How::Staged,
-            _ => declared::how(effects),
+            Some(overlays) if overlays.fits(&self.blobs, workspace, effects) => Tracking::Staged,
+            _ => local_stage::how(effects),
         }
     }
 
@@ -103,9 +103,9 @@ impl Stage for Declared {
         let lasts = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.lasting);
         let live = self.overlays.as_ref().filter(|_| effects.iter().any(lasts));
         if let Some(confinement) = live.and_then(|overlays| overlays.live(&self.blobs, workspace)) {
-            return Ok(Box::new(declared::Real::confined(confinement)));
+            return Ok(Box::new(local_stage::Real::confined(confinement)));
         }
-        declared::open(&self.blobs, workspace, effects)
+        local_stage::open(&self.blobs, workspace, effects)
     }
 
     fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {

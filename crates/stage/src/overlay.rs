@@ -12,7 +12,9 @@ mod upper;
 use crate::{blobs::Blobs, sparse::Stop};
 use difference::Moves;
 use folder::Views;
-use haft_core::{Bulk, Change, Confinement, Effect, Found, How, Outside, ProcessLimits, Reach, View};
+use haft_core::{
+    Bulk, Change, Confinement, Effect, Outside, ProcessLimits, Reach, Tracking, View, WorkspaceMount,
+};
 use haft_process::own_folder;
 use haft_sandbox::{has_mounts_below, hidden_places, try_confinement};
 use layer::Layer;
@@ -191,7 +193,7 @@ impl Overlays {
 
     fn confinement(&self, tmp: PathBuf, workspace: &Path, outside: Outside) -> Confinement {
         let CommandAccess { writable, hidden, private_hosts, limits } = self.access.clone();
-        let (finds, finds_tmp, reach) = (Found::Itself, Found::Itself, Reach::Nothing);
+        let (finds, finds_tmp, reach) = (WorkspaceMount::Itself, WorkspaceMount::Itself, Reach::Nothing);
         let workspace = workspace.to_owned();
         Confinement {
             workspace,
@@ -255,7 +257,7 @@ impl View for OverlayView {
     }
 
     fn changes(&self) -> io::Result<Vec<Change>> {
-        let (changes, others) = self.changes_of_its_own()?;
+        let (changes, others) = self.own_changes()?;
         match others.first() {
             None => Ok(changes),
             Some(path) => Err(io::Error::other(format!(
@@ -265,7 +267,7 @@ impl View for OverlayView {
         }
     }
 
-    fn changes_of_its_own(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
+    fn own_changes(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
         let difference = self.files.difference(&self.stop, &self.hidden)?;
         let kept: Vec<_> = difference.contents.iter().map(|(file, state)| (file.as_path(), state)).collect();
         let named = difference.changes.iter().map(|change| &change.path).chain(&difference.bulk.paths);
@@ -307,8 +309,8 @@ impl View for OverlayView {
         self.stop.at(deadline);
     }
 
-    fn how(&self) -> How {
-        How::Staged
+    fn how(&self) -> Tracking {
+        Tracking::Staged
     }
 
     fn confinement(&self) -> Option<Arc<Confinement>> {

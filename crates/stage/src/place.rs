@@ -50,7 +50,7 @@ impl State {
     pub(crate) fn is(&self, state: &Option<FileState>) -> bool {
         match self {
             Self::Absent => state.is_none(),
-            Self::Known(found) => state.as_ref().is_some_and(|state| state.is_met_by(found)),
+            Self::Known(found) => state.as_ref().is_some_and(|state| state.matches(found)),
             Self::Other => false,
         }
     }

@@ -244,7 +244,7 @@ impl Chat {
                 self.heard(channel);
             }
             Fact::PromptQueued { channel, .. } => self.heard(channel),
-            Fact::Continued | Fact::Called { .. } | Fact::JobEnded { .. } => {
+            Fact::Continued | Fact::Called { .. } | Fact::TaskEnded { .. } => {
                 self.outbox.set_running(true);
                 self.outbox.tell(|renderer| renderer.fact(&entry.fact));
             }

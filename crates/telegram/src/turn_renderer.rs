@@ -253,7 +253,7 @@ mod tests {
         Fact::Replied { parts, usage: Usage::default(), stop: StopReason::EndTurn }
     }
     fn started(id: &str) -> Fact {
-        let (name, how) = ("read".into(), haft_core::How::Declared);
+        let (name, how) = ("read".into(), haft_core::Tracking::Declared);
         Fact::ToolStarted {
             call: CallId(id.into()),
             name,

@@ -63,6 +63,6 @@ impl Waiting {
 /// Whether the turn has not ended yet in which the model hears of the end of work.
 fn is_told_of_an_end(entries: &[Arc<Entry>]) -> bool {
     let last = entries.iter().rev().map(|entry| &entry.fact);
-    let mut ends = last.filter(|fact| matches!(fact, Fact::JobEnded { .. } | Fact::TurnEnded { .. }));
-    matches!(ends.next(), Some(Fact::JobEnded { .. }))
+    let mut ends = last.filter(|fact| matches!(fact, Fact::TaskEnded { .. } | Fact::TurnEnded { .. }));
+    matches!(ends.next(), Some(Fact::TaskEnded { .. }))
 }

@@ -4,7 +4,7 @@ use futures::StreamExt;
 use haft_core::{Access, Answer, Command, Event, Fact, Mode, Part, Policy, Seq, Stage};
 use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
 use haft_providers::{Scripted, Step};
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use haft_terminal::{
     Exit,
     print::{self, Options},
@@ -22,7 +22,7 @@ fn engine(folder: &Path, script: &str) -> Engine {
         agents: vec![Agent { name: "haft".into(), system: String::new(), ..Agent::default() }],
         policy: Policy { rules: vec![], mode: Mode::Ask },
         ceiling: None,
-        stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
+        stages: Arc::new(|blobs: &Path| Arc::new(LocalStage::new(blobs.to_owned())) as Arc<dyn Stage>),
         workspace: folder.join("w"),
         home: Home(folder.join("home")),
         profile: Profile::standard(),

@@ -5,9 +5,9 @@
 //! compares like with like; *in process* is what a call costs an agent that runs already.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that cannot go on has failed")]
 use haft_core::{
-    Access, CallId, NoJobs, NoPerson, NoSubagents, SessionId, Stage, ToolContext, Validation, View,
+    Access, CallId, NoBackgroundTasks, NoPerson, NoSubagents, SessionId, Stage, ToolContext, Validation, View,
 };
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use haft_tools::{Settings, builtin};
 use serde_json::{Value, json};
 use std::{
@@ -124,7 +124,7 @@ fn call(folder: &Path, tool: &str, given: &Value) -> String {
     let workspace = folder.canonicalize().unwrap();
     let effects = registered.tool.effects(&arguments, &workspace).unwrap();
     let view: Arc<dyn View> =
-        Declared::new(workspace.join(".blobs")).open(&workspace, &effects).unwrap().into();
+        LocalStage::new(workspace.join(".blobs")).open(&workspace, &effects).unwrap().into();
     let ctx = context(view);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(registered.tool.call(arguments, &ctx)).unwrap().for_model
@@ -142,7 +142,7 @@ fn context(view: Arc<dyn View>) -> ToolContext {
         access: Access::default(),
         readable: Arc::default(),
         artifacts: view.root().with_file_name("artifacts"),
-        jobs: Arc::new(NoJobs),
+        jobs: Arc::new(NoBackgroundTasks),
         person: Arc::new(NoPerson),
         subagents: Arc::new(NoSubagents),
         cancel: Default::default(),

@@ -1,8 +1,8 @@
 //! [`Bash`] (`bash`): runs a shell command.
 use crate::{BashSettings, OnTimeout, examples::examples_for, guard};
 use haft_core::{
-    Aliases, Effect, Example, How, JobId, JobOutput, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-    Work,
+    Aliases, Effect, Example, TaskId, TaskOutput, TaskWork, Tool, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, Tracking,
 };
 use haft_process::{Finished, ProcessError, Shell};
 use need::Need;
@@ -242,10 +242,10 @@ const VIEW_NOTE: &str = "It works on a copy: what it changes is real once it has
 
 /// Whether the call works in a view of its own, which lasts as long as the call or a job holds it.
 fn has_view(ctx: &ToolContext) -> bool {
-    ctx.view.how() == How::Staged
+    ctx.view.how() == Tracking::Staged
 }
 
-fn start(title: String, work: Work, output: JobOutput, ctx: &ToolContext) -> JobId {
+fn start(title: String, work: TaskWork, output: TaskOutput, ctx: &ToolContext) -> TaskId {
     match has_view(ctx) {
         true => ctx.jobs.start_in(ctx.view.clone(), title, work, output),
         false => ctx.jobs.start(title, work, output),

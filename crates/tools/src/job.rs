@@ -1,5 +1,7 @@
 //! [`LookAtJob`] (`job`): shows the state and output of a background command.
-use haft_core::{Aliases, Effect, JobId, JobState, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use haft_core::{
+    Aliases, Effect, TaskId, TaskState, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -39,7 +41,7 @@ impl Tool for LookAtJob {
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let Some(id) = args.id.map(JobId) else { return Ok(list(&ctx.jobs.all())) };
+        let Some(id) = args.id.map(TaskId) else { return Ok(list(&ctx.jobs.all())) };
         find(ctx, &id)?;
         if args.stop == Some(true) {
             ctx.jobs.stop(&id);
@@ -58,7 +60,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum wait in seconds. For longer, the model had better answer: the end of a job is reported.
 const MAX_WAIT: u64 = 600;
 
-fn find(ctx: &ToolContext, id: &JobId) -> Result<JobState, ToolError> {
+fn find(ctx: &ToolContext, id: &TaskId) -> Result<TaskState, ToolError> {
     let all = ctx.jobs.all();
     all.iter().find(|job| job.id == *id).cloned().ok_or_else(|| {
         let error = ToolError::new(ToolErrorKind::User, format!("there is no job `{id}`"));
@@ -66,7 +68,7 @@ fn find(ctx: &ToolContext, id: &JobId) -> Result<JobState, ToolError> {
     })
 }
 
-fn list(jobs: &[JobState]) -> ToolOutput {
+fn list(jobs: &[TaskState]) -> ToolOutput {
     let lines: Vec<String> = jobs.iter().map(line).collect();
     match lines.is_empty() {
         true => ToolOutput::text("There are no jobs."),
@@ -74,15 +76,15 @@ fn list(jobs: &[JobState]) -> ToolOutput {
     }
 }
 
-fn line(job: &JobState) -> String {
+fn line(job: &TaskState) -> String {
     format!("job {} ({}): {}", job.id, state(job), job.title)
 }
 
-fn state(job: &JobState) -> &'static str {
+fn state(job: &TaskState) -> &'static str {
     if job.running { "running" } else { "ended" }
 }
 
-fn look(job: &JobState) -> ToolOutput {
+fn look(job: &TaskState) -> ToolOutput {
     let unread = job.output.take();
     let before = match unread.missing {
         0 => String::new(),

@@ -1,5 +1,5 @@
 //! [`Settings`]: what a profile may set.
-use haft_core::{Clip, Keep, Presentation, Skill, Start};
+use haft_core::{BaseCommit, Clip, Keep, Presentation, Skill};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -217,7 +217,7 @@ pub struct PublishSettings {
     /// The state at the start of the work: changes made before do not count as work. Set by the program, not from a
     /// file.
     #[serde(skip)]
-    pub start: Option<Start>,
+    pub start: Option<BaseCommit>,
     /// The token for writing there. Set by the program, never from a file.
     #[serde(skip)]
     pub token: Option<String>,

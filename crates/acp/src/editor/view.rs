@@ -1,6 +1,6 @@
 //! [`open`]: opens a view in which unsaved texts replace the files on disk.
 use super::{EditorStage, buffers::Buffer};
-use haft_core::{Bulk, Change, Confinement, Effect, How, Stage, View};
+use haft_core::{Bulk, Change, Confinement, Effect, Stage, Tracking, View};
 use std::{
     collections::HashMap,
     fs, io,
@@ -176,8 +176,8 @@ impl View for EditorView {
         self.inner.changes()
     }
 
-    fn changes_of_its_own(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
-        self.inner.changes_of_its_own()
+    fn own_changes(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
+        self.inner.own_changes()
     }
 
     fn stop(&self) {
@@ -188,7 +188,7 @@ impl View for EditorView {
         self.inner.finish_by(deadline);
     }
 
-    fn how(&self) -> How {
+    fn how(&self) -> Tracking {
         self.inner.how()
     }
 

@@ -19,7 +19,7 @@ use haft_acp::{Open, Opened, Settings, SlashCommand, over_streams};
 use haft_core::{Access, Mode, NoHooks, Policy, Provider, Stage};
 use haft_engine::{Agent as Who, Engine, Home, Model, Profile, Setup};
 use haft_providers::{Scripted, Step};
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -80,7 +80,7 @@ impl Place {
                 policy: Policy { rules: vec![], mode: begin },
                 ceiling: Some(mode),
                 stages: (wanted.stages)(Arc::new(|blobs: &Path| {
-                    Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>
+                    Arc::new(LocalStage::new(blobs.to_owned())) as Arc<dyn Stage>
                 })),
                 workspace: wanted.workspace,
                 home: inner.clone(),

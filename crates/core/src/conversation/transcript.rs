@@ -1,7 +1,7 @@
 //! [`Transcript`]: folds facts into a conversation and decides the next [`Step`].
 use super::{loops::Loops, prompt_history::PromptHistory};
 use crate::{
-    Answer, CallId, Channel, Completion, Entry, Fact, JobId, Limits, Message, Outcome, Part, StopReason,
+    Answer, CallId, Channel, Completion, Entry, Fact, Limits, Message, Outcome, Part, StopReason, TaskId,
     ToolCall, ToolResult, Usage, active_path,
 };
 use std::{collections::HashMap, sync::Arc};
@@ -75,7 +75,7 @@ impl Transcript {
                 self.user(parts.clone());
                 self.history.pin();
             }
-            Fact::JobEnded { job, result } => self.user(vec![Part::text(job_report(job, result))]),
+            Fact::TaskEnded { task: job, result } => self.user(vec![Part::text(job_report(job, result))]),
             Fact::Replied { parts, usage, stop } => self.assistant(parts, *usage, *stop),
             Fact::Retried { usage, .. } => self.turn.usage += *usage,
             Fact::Called { made } => self.called(made),
@@ -113,13 +113,13 @@ impl Transcript {
             | Fact::ApprovalAnswered { .. }
             | Fact::ToolStarted { .. }
             | Fact::Staged { .. }
-            | Fact::ChangedBelow { .. }
+            | Fact::SubagentChanged { .. }
             | Fact::Unsettled { .. }
             | Fact::Unconfined { .. }
             | Fact::RoundsReached { .. }
             | Fact::ModeSet { .. }
-            | Fact::Concluded(_)
-            | Fact::JobStarted { .. } => {}
+            | Fact::JobFinished(_)
+            | Fact::TaskStarted { .. } => {}
         }
     }
 
@@ -307,6 +307,6 @@ impl Transcript {
     }
 }
 
-fn job_report(job: &JobId, result: &ToolResult) -> String {
+fn job_report(job: &TaskId, result: &ToolResult) -> String {
     format!("Job {} has ended.\n{}", job.0, result.content)
 }

@@ -97,7 +97,7 @@ impl FileState {
     }
 
     /// Whether `found`, of which all is known, is what was recorded here.
-    pub fn is_met_by(&self, found: &Self) -> bool {
+    pub fn matches(&self, found: &Self) -> bool {
         let has_attributes = self.attributes.is_none() || self.attributes == found.attributes;
         has_attributes && (&self.hash, self.mode) == (&found.hash, found.mode)
     }
@@ -126,13 +126,13 @@ pub struct FileRead {
     pub bytes: u64,
     /// Tells its content from others.
     #[serde(flatten)]
-    pub print: Print,
+    pub print: Fingerprint,
 }
 
 /// Tells a content from others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Print {
+pub enum Fingerprint {
     /// By the content itself.
     Hash(Hash),
     /// By what the system says of the file, where it is too long to be read for that: its number, and when its content
@@ -308,7 +308,7 @@ pub struct BulkFolder {
 /// How much of a call's file effects is recorded, and so can be settled once and undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum Tracking {
     /// All: the call works in a copy-on-write view.
     Staged,
     /// The files that its effects name: the call works on private copies of them.
@@ -317,7 +317,7 @@ pub enum How {
     Untracked,
 }
 
-impl How {
+impl Tracking {
     pub(super) fn untracked() -> Self {
         Self::Untracked
     }
@@ -327,7 +327,7 @@ impl How {
     }
 }
 
-impl fmt::Display for How {
+impl fmt::Display for Tracking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Staged => "staged",
@@ -343,7 +343,7 @@ impl fmt::Display for How {
 pub trait Stage: Send + Sync {
     /// How much is recorded of what a call with these effects does: as [`View::how`] of the view that is opened for
     /// it. Nothing is copied, so that a call can be judged before.
-    fn how(&self, workspace: &Path, effects: &[Effect]) -> How;
+    fn how(&self, workspace: &Path, effects: &[Effect]) -> Tracking;
 
     /// Whether a call with these effects could change files outside of its view, so that running it a second time would do
     /// something twice.
@@ -401,7 +401,7 @@ pub trait View: Send + Sync {
 
     /// The same, but without the files that were changed elsewhere since the view was opened: these are returned as the
     /// second value and not modified. [`View::changes`] fails if there are such files.
-    fn changes_of_its_own(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
+    fn own_changes(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
         Ok((self.changes()?, Vec::new()))
     }
 
@@ -412,7 +412,7 @@ pub trait View: Send + Sync {
     fn finish_by(&self, _deadline: Instant) {}
 
     /// How much of what happens here is recorded.
-    fn how(&self) -> How;
+    fn how(&self) -> Tracking;
 
     /// What was changed in addition to what [`View::changes`] returned, and cannot be undone. Known after
     /// [`View::changes`] has returned.

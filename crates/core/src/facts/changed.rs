@@ -21,7 +21,7 @@ impl Changed {
     /// One more fact.
     pub fn apply(&mut self, fact: &Fact) {
         match fact {
-            Fact::Staged { call, changes, .. } | Fact::ChangedBelow { call, changes, .. } => {
+            Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. } => {
                 self.steps.extend(changes.iter().map(|change| (call.clone(), change.clone())));
             }
             Fact::Unsettled { call, paths } => paths.iter().for_each(|path| {
@@ -47,12 +47,12 @@ impl Changed {
     /// One change for each file: from what it was at first to what it is at last, in the order of the first steps. A
     /// file that ended as it began is left out.
     pub fn whole(&self) -> Vec<Change> {
-        whole(self.steps())
+        squash(self.steps())
     }
 }
 
 /// See [`Changed::whole`].
-pub fn whole<'a>(steps: impl IntoIterator<Item = &'a Change>) -> Vec<Change> {
+pub fn squash<'a>(steps: impl IntoIterator<Item = &'a Change>) -> Vec<Change> {
     let mut files: Vec<Change> = Vec::new();
     for step in steps {
         match files.iter_mut().find(|file| file.path == step.path) {
@@ -78,10 +78,10 @@ fn append(file: &mut Change, step: &Change) {
 }
 
 /// The changes that a fact names, be they made, asked for or taken back: a session keeps their contents.
-pub fn named(fact: &Fact) -> &[Change] {
+pub fn changes_in(fact: &Fact) -> &[Change] {
     match fact {
         Fact::Staged { changes, .. }
-        | Fact::ChangedBelow { changes, .. }
+        | Fact::SubagentChanged { changes, .. }
         | Fact::ApprovalAsked { changes, .. }
         | Fact::Rewound { changes, .. } => changes,
         _ => &[],

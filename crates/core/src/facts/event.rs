@@ -1,7 +1,7 @@
 //! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
-    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, How, JobId, Mode, Part, Question,
-    RemainingWork, Resource, Seq, SessionId, SessionOpened, StopReason, ToolCall, ToolResult, Update, Usage,
+    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Mode, Part, Question, RemainingWork, Resource,
+    Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -112,7 +112,7 @@ pub enum Fact {
         call: CallId,
         name: String,
         arguments: Value,
-        how: How,
+        how: Tracking,
         /// Whether more can have happened than is recorded of files: it had access to a network.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         outside: bool,
@@ -124,19 +124,20 @@ pub enum Fact {
     /// opened.
     Unconfined { reason: String },
     /// On disk before the files are touched: after a crash it is settled again. `result` is what the call will
-    /// have given once it is settled. `unkept`: folders that Git ignores in which a command changed more than is recorded; no
+    /// have given once it is settled. `unrecorded`: folders that Git ignores in which a command changed more than is recorded; no
     /// undo takes that back.
     Staged {
         call: CallId,
         changes: Vec<Change>,
-        how: How,
+        how: Tracking,
         result: ToolResult,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        unkept: Vec<PathBuf>,
+        #[serde(rename = "unkept", default, skip_serializing_if = "Vec::is_empty")]
+        unrecorded: Vec<PathBuf>,
     },
     /// A session below does something to files for `call`: on disk here, too, before it is real. `untracked` stands for
     /// a command that begins and whose changes are not recorded.
-    ChangedBelow { call: CallId, session: SessionId, changes: Vec<Change>, how: How },
+    #[serde(rename = "changed_below")]
+    SubagentChanged { call: CallId, session: SessionId, changes: Vec<Change>, how: Tracking },
     /// Of what a call had staged, these files were left as they were: they had been changed elsewhere meanwhile, or
     /// they cannot be written.
     Unsettled { call: CallId, paths: Vec<PathBuf> },
@@ -149,15 +150,22 @@ pub enum Fact {
         /// From its start, waiting for approval included.
         duration_ms: u64,
     },
-    /// Work began that outlives its call. Where it works in a view, what it changes is staged under [`JobId::call`].
-    JobStarted {
-        job: JobId,
+    /// Work began that outlives its call. Where it works in a view, what it changes is staged under [`TaskId::call`].
+    #[serde(rename = "job_started")]
+    TaskStarted {
+        #[serde(rename = "job")]
+        task: TaskId,
         title: String,
-        #[serde(default = "How::untracked", skip_serializing_if = "How::is_untracked")]
-        how: How,
+        #[serde(default = "Tracking::untracked", skip_serializing_if = "Tracking::is_untracked")]
+        how: Tracking,
     },
     /// That work is over. Opens a turn.
-    JobEnded { job: JobId, result: ToolResult },
+    #[serde(rename = "job_ended")]
+    TaskEnded {
+        #[serde(rename = "job")]
+        task: TaskId,
+        result: ToolResult,
+    },
     /// A person chose what happens with effects that no rule settles: from here on, and when the session is opened
     /// again.
     ModeSet { mode: Mode },
@@ -202,7 +210,8 @@ pub enum Fact {
     /// delegated in it; no cost where a price is unknown.
     TurnEnded { outcome: Outcome, rounds: u32, usage: Usage, cost_usd: Option<f64> },
     /// The job that this session is has come to its end.
-    Concluded(Conclusion),
+    #[serde(rename = "concluded")]
+    JobFinished(Conclusion),
     /// Files were put back, or forward again. The entry's `parent` is where the conversation goes on.
     Rewound {
         way: Direction,
@@ -232,9 +241,9 @@ impl Fact {
     }
 
     /// Returns whether it tells that this work began: its start, or the end of its call, which may stand long before it.
-    pub fn begins(&self, job: &JobId) -> bool {
+    pub fn begins(&self, job: &TaskId) -> bool {
         match self {
-            Self::JobStarted { job: begun, .. } => begun == job,
+            Self::TaskStarted { task: begun, .. } => begun == job,
             Self::ToolEnded { result, .. } => result.job.as_ref() == Some(job),
             _ => false,
         }

@@ -1,11 +1,11 @@
-//! [`Order`] and [`Conclusion`]: a job that is a session of its own: its task, and its result.
+//! [`JobSpec`] and [`Conclusion`]: a job that is a session of its own: its task, and its result.
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, path::PathBuf};
 
 /// What a job is to do; stands in the first entry of its session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Order {
+pub struct JobSpec {
     /// Which agent does it: `builder`, `debugger`, …
     pub kind: String,
     /// What such a job is called: `build`, `debug`, …; empty if unknown.
@@ -20,7 +20,7 @@ pub struct Order {
     pub branch: Option<String>,
     /// Where that branch began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<Start>,
+    pub start: Option<BaseCommit>,
     /// Keep temporary files after the job ends.
     #[serde(default)]
     pub debug: bool,
@@ -28,7 +28,7 @@ pub struct Order {
 
 /// The state of a repository when a job began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Start {
+pub struct BaseCommit {
     /// The commit that was checked out.
     pub commit: String,
     /// The branch; `None` if none was checked out.

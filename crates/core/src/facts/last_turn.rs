@@ -80,7 +80,7 @@ struct Fold {
 impl Fold {
     fn apply(&mut self, fact: &Fact) {
         match fact {
-            Fact::Prompted { .. } | Fact::Called { .. } | Fact::Continued | Fact::JobEnded { .. } => {
+            Fact::Prompted { .. } | Fact::Called { .. } | Fact::Continued | Fact::TaskEnded { .. } => {
                 (self.last, self.is_open, self.rounds) = (LastTurn::CutOff, true, None);
             }
             // The entry that opened it may be lost.
@@ -96,7 +96,7 @@ impl Fold {
                     (outcome, _) => LastTurn::Ended(*outcome),
                 };
             }
-            Fact::Rewound { .. } | Fact::Concluded(_) | Fact::SessionOpened(_) => {
+            Fact::Rewound { .. } | Fact::JobFinished(_) | Fact::SessionOpened(_) => {
                 (self.last, self.is_open) = (LastTurn::None, false);
             }
             // A summary between two turns ends like a turn does.
@@ -113,10 +113,10 @@ impl Fold {
             | Fact::ToolStarted { .. }
             | Fact::Unconfined { .. }
             | Fact::Staged { .. }
-            | Fact::ChangedBelow { .. }
+            | Fact::SubagentChanged { .. }
             | Fact::Unsettled { .. }
             | Fact::ToolEnded { .. }
-            | Fact::JobStarted { .. }
+            | Fact::TaskStarted { .. }
             | Fact::ModeSet { .. }
             | Fact::Evicted { .. }
             | Fact::Compacted { .. }

@@ -1,5 +1,5 @@
 //! [`SessionOpened`]: the first fact of a session: who works, where, on what.
-use crate::{Entry, Fact, Forked, Order, SessionId};
+use crate::{Entry, Fact, Forked, JobSpec, SessionId};
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, sync::Arc};
 
@@ -23,7 +23,7 @@ pub struct SessionOpened {
     pub delegated_by: Option<SessionId>,
     /// What it is to do, if the session is a job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<Order>,
+    pub order: Option<JobSpec>,
     /// The session whose entries it begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Forked>,

@@ -1,25 +1,25 @@
 //! [`Running`]: background work that outlived its call, folded from a journal.
-use crate::{CallId, Entry, Fact, How, JobId};
+use crate::{CallId, Entry, Fact, TaskId, Tracking};
 use std::{collections::HashMap, sync::Arc};
 
 /// Work that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
     /// Its name.
-    pub job: JobId,
+    pub job: TaskId,
     /// What it does, in a few words.
     pub title: String,
     /// How much is recorded of what it does to files.
-    pub how: How,
+    pub how: Tracking,
 }
 
 impl Running {
     /// Returns the work that `entries` began and whose end they do not have, oldest first.
     pub fn of(entries: &[Arc<Entry>]) -> Vec<Self> {
-        let (mut running, mut started): (Vec<Self>, HashMap<&CallId, How>) = Default::default();
+        let (mut running, mut started): (Vec<Self>, HashMap<&CallId, Tracking>) = Default::default();
         for entry in entries {
             match &entry.fact {
-                Fact::JobStarted { job, title, how } => begin(&mut running, job, title, Some(*how)),
+                Fact::TaskStarted { task: job, title, how } => begin(&mut running, job, title, Some(*how)),
                 Fact::ToolStarted { call, how, .. } => {
                     started.insert(call, *how);
                 }
@@ -28,7 +28,7 @@ impl Running {
                     let how = started.get(call).copied();
                     result.job.iter().for_each(|job| begin(&mut running, job, name, how));
                 }
-                Fact::JobEnded { job, .. } => running.retain(|other| other.job != *job),
+                Fact::TaskEnded { task: job, .. } => running.retain(|other| other.job != *job),
                 _ => {}
             }
         }
@@ -36,14 +36,14 @@ impl Running {
     }
 }
 
-fn begin(running: &mut Vec<Running>, job: &JobId, title: &str, how: Option<How>) {
+fn begin(running: &mut Vec<Running>, job: &TaskId, title: &str, how: Option<Tracking>) {
     match running.iter_mut().find(|other| other.job == *job) {
         Some(known) => {
             known.title = title.to_owned();
             known.how = how.unwrap_or(known.how);
         }
         None => {
-            let how = how.unwrap_or(How::Untracked);
+            let how = how.unwrap_or(Tracking::Untracked);
             running.push(Running { job: job.clone(), title: title.to_owned(), how });
         }
     }

@@ -1,12 +1,12 @@
-//! [`Standing`]: the status of a job, folded from its journal.
-use crate::{Asking, Conclusion, Entry, Fact, JobStatus, Order, SessionOpened, active_path};
+//! [`JobSummary`]: the status of a job, folded from its journal.
+use crate::{Asking, Conclusion, Entry, Fact, JobSpec, JobStatus, SessionOpened, active_path};
 use std::sync::Arc;
 
 /// A job as its journal tells it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct JobSummary {
     /// What it is to do.
-    pub order: Order,
+    pub order: JobSpec,
     /// How it stands.
     pub status: JobStatus,
     /// Model replies so far.
@@ -17,7 +17,7 @@ pub struct Standing {
     pub conclusion: Option<Conclusion>,
 }
 
-impl Standing {
+impl JobSummary {
     /// Folds the entries of a session; `None` where it is not a job. `is_alive`: a process has it open.
     pub fn of(entries: &[Arc<Entry>], is_alive: bool) -> Option<Self> {
         let order = SessionOpened::of(entries)?.order.as_ref()?;
@@ -66,7 +66,7 @@ impl Fold {
             Fact::ModelFailed { message, .. } | Fact::PromptDenied { reason: message, .. } => {
                 self.progress.clone_from(message);
             }
-            Fact::Concluded(conclusion) => {
+            Fact::JobFinished(conclusion) => {
                 self.progress.clone_from(&conclusion.reason);
                 self.conclusion = Some(conclusion.clone());
             }

@@ -1,5 +1,5 @@
 //! [`Plan`]: what an undo puts back, read off the journal without touching files.
-use crate::{CallId, Change, Changed, Direction, Entry, Fact, How, Seq, active_path, changed};
+use crate::{CallId, Change, Changed, Direction, Entry, Fact, Seq, Tracking, active_path, changed};
 use std::{cmp::Reverse, collections::HashMap, ops::Range, path::PathBuf, sync::Arc};
 
 /// What going back to an entry would do.
@@ -17,8 +17,8 @@ pub fn back_to(entries: &[Arc<Entry>], to: Seq) -> Plan {
     let undone = path.iter().map(|entry| (entry.seq, &entry.fact)).filter(|(seq, _)| *seq > to);
     let undone: Vec<&Fact> = undone.map(|(_, fact)| fact).collect();
     let untracked = undone.iter().rev().filter_map(|fact| match fact {
-        Fact::ToolStarted { call, how: How::Untracked, .. }
-        | Fact::ChangedBelow { call, how: How::Untracked, .. } => Some(call.clone()),
+        Fact::ToolStarted { call, how: Tracking::Untracked, .. }
+        | Fact::SubagentChanged { call, how: Tracking::Untracked, .. } => Some(call.clone()),
         _ => None,
     });
     let untracked = untracked.collect();
@@ -40,7 +40,7 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
         match &entry.fact {
             // Names of calls may come again.
             Fact::Replied { .. } => reply = place,
-            Fact::Staged { call, .. } | Fact::ChangedBelow { call, .. } | Fact::Unsettled { call, .. } => {
+            Fact::Staged { call, .. } | Fact::SubagentChanged { call, .. } | Fact::Unsettled { call, .. } => {
                 let new = (place..place, Changed::default());
                 let (places, changed) = begun.entry((reply, call)).or_insert(new);
                 places.end = place;
@@ -93,7 +93,7 @@ pub fn left_alone(entries: &[Arc<Entry>]) -> Vec<Change> {
         _ => None,
     });
     let left = |(changes, conflicts): (&Vec<Change>, &Vec<PathBuf>)| {
-        changed::whole(changes).into_iter().filter(|change| conflicts.contains(&change.path)).collect()
+        changed::squash(changes).into_iter().filter(|change| conflicts.contains(&change.path)).collect()
     };
     undone.map(left).next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! [`Jobs`]: work that outlives its call.
+//! [`BackgroundTasks`]: work that outlives its call.
 use crate::{CallId, ToolError, ToolOutput, View};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -11,76 +11,76 @@ use std::{
 /// Names a job, unique within its session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct JobId(pub String);
+pub struct TaskId(pub String);
 
-impl JobId {
+impl TaskId {
     /// Under which facts tell of its changes.
     pub fn call(&self) -> CallId {
         CallId(format!("job_{}", self.0))
     }
 }
 
-impl fmt::Display for JobId {
+impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
 /// What a job does. Dropped, it ends and leaves nothing behind.
-pub type Work = BoxFuture<'static, Result<ToolOutput, ToolError>>;
+pub type TaskWork = BoxFuture<'static, Result<ToolOutput, ToolError>>;
 
 /// The jobs of a session. When one ends, the session hears of it as if a person had spoken.
-pub trait Jobs: Send + Sync {
+pub trait BackgroundTasks: Send + Sync {
     /// Starts `work`, in the real workspace. What it prints goes to `output`. The session owns the work and ends it
     /// when it closes.
-    fn start(&self, title: String, work: Work, output: JobOutput) -> JobId;
+    fn start(&self, title: String, work: TaskWork, output: TaskOutput) -> TaskId;
     /// Starts `work` in `view`, which is that of its call. What it changes there is settled once it has ended well.
-    fn start_in(&self, view: Arc<dyn View>, title: String, work: Work, output: JobOutput) -> JobId;
+    fn start_in(&self, view: Arc<dyn View>, title: String, work: TaskWork, output: TaskOutput) -> TaskId;
     /// Those that run, and those that ended in this process, oldest first.
-    fn all(&self) -> Vec<JobState>;
+    fn all(&self) -> Vec<TaskState>;
     /// Returns when the job has ended, and after `limit` at the latest.
-    fn wait<'a>(&'a self, job: &JobId, limit: Duration) -> BoxFuture<'a, ()>;
+    fn wait<'a>(&'a self, job: &TaskId, limit: Duration) -> BoxFuture<'a, ()>;
     /// Ends it; `false` where it does not run.
-    fn stop(&self, job: &JobId) -> bool;
+    fn stop(&self, job: &TaskId) -> bool;
 }
 
 /// Nothing outlives its call: what is started is dropped at once.
-pub struct NoJobs;
+pub struct NoBackgroundTasks;
 
-impl Jobs for NoJobs {
-    fn start(&self, _: String, _: Work, _: JobOutput) -> JobId {
-        JobId("0".into())
+impl BackgroundTasks for NoBackgroundTasks {
+    fn start(&self, _: String, _: TaskWork, _: TaskOutput) -> TaskId {
+        TaskId("0".into())
     }
-    fn start_in(&self, _: Arc<dyn View>, title: String, work: Work, output: JobOutput) -> JobId {
+    fn start_in(&self, _: Arc<dyn View>, title: String, work: TaskWork, output: TaskOutput) -> TaskId {
         self.start(title, work, output)
     }
-    fn all(&self) -> Vec<JobState> {
+    fn all(&self) -> Vec<TaskState> {
         Vec::new()
     }
-    fn wait<'a>(&'a self, _: &JobId, _: Duration) -> BoxFuture<'a, ()> {
+    fn wait<'a>(&'a self, _: &TaskId, _: Duration) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }
-    fn stop(&self, _: &JobId) -> bool {
+    fn stop(&self, _: &TaskId) -> bool {
         false
     }
 }
 
 /// What is known of a job.
 #[derive(Clone, Debug)]
-pub struct JobState {
+pub struct TaskState {
     /// Its name.
-    pub id: JobId,
+    pub id: TaskId,
     /// What it does, in a few words.
     pub title: String,
     /// Whether it still runs.
     pub running: bool,
     /// What it printed and no call has read yet.
-    pub output: JobOutput,
+    pub output: TaskOutput,
 }
 
 /// What a job prints, until a call reads it. All clones are one output.
 #[derive(Clone, Debug, Default)]
-pub struct JobOutput(Arc<Mutex<Unread>>);
+pub struct TaskOutput(Arc<Mutex<Unread>>);
 
 /// What was printed since the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub struct Unread {
 /// Maximum unread bytes; of more, the newest are kept.
 const MAX_UNREAD_BYTES: usize = 50_000;
 
-impl JobOutput {
+impl TaskOutput {
     /// Adds what was printed.
     pub fn push(&self, chunk: &str) {
         let mut unread = self.lock();
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_was_printed_is_read_once_and_bounded() {
-        let output = JobOutput::default();
+        let output = TaskOutput::default();
         output.push("one ");
         output.clone().push("two");
         assert_eq!(output.take(), Unread { text: "one two".into(), missing: 0 });

@@ -38,11 +38,11 @@ pub struct Confinement {
     /// The one folder of the person's that it may change. Absolute, links followed.
     pub workspace: PathBuf,
     /// What it finds there.
-    pub finds: Found,
+    pub finds: WorkspaceMount,
     /// What it sees as `/tmp`. The folder exists.
     pub tmp: PathBuf,
     /// How it finds that folder.
-    pub finds_tmp: Found,
+    pub finds_tmp: WorkspaceMount,
     /// How it sees the rest of the machine.
     pub outside: Outside,
     /// Other folders that it may change. What it does there is real at once.
@@ -87,7 +87,7 @@ pub enum Outside {
 
 /// What a process finds at the path of its workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum WorkspaceMount {
     /// The workspace: what it changes is real at once.
     Itself,
     /// The workspace below an overlay: what it changes lies elsewhere.

@@ -36,11 +36,11 @@ pub struct Registered {
 #[derive(Clone, Copy, PartialEq)]
 enum Offer {
     /// Models are shown it.
-    Told,
+    Visible,
     /// Models are not shown it, but may call it all the same.
-    Known,
+    Hidden,
     /// Not callable: as if there were no such tool.
-    Off,
+    Disabled,
 }
 
 impl Registered {
@@ -162,7 +162,7 @@ impl Registry {
     pub fn register(&mut self, tool: Arc<dyn AnyTool>) {
         let (schema, told_types, presentation) = (Arc::default(), Arc::default(), Arc::default());
         let registered =
-            Registered { tool, schema, told_types, offer: Offer::Told, told: None, presentation };
+            Registered { tool, schema, told_types, offer: Offer::Visible, told: None, presentation };
         self.tools.insert(registered.tool.spec().name.clone(), registered);
     }
 
@@ -177,7 +177,7 @@ impl Registry {
         let wanted: Vec<&str> = wanted.map(|registered| registered.tool.spec().name.as_str()).collect();
         let tools = self.tools.iter().filter(|(name, _)| wanted.contains(&name.as_str()));
         let offer = |(name, tool): (&String, &Registered)| {
-            (name.clone(), Registered { offer: Offer::Told, ..tool.clone() })
+            (name.clone(), Registered { offer: Offer::Visible, ..tool.clone() })
         };
         Self { tools: tools.map(offer).collect() }
     }
@@ -200,18 +200,18 @@ impl Registry {
     /// Tells models of these tools alone, in this order. The others can be called all the same: models know them
     /// from elsewhere, and the policy judges every call.
     pub fn offering<S: AsRef<str>>(self, names: &[S]) -> Self {
-        self.offering_or(names, Offer::Known)
+        self.offering_or(names, Offer::Hidden)
     }
 
     /// As [`Registry::offering`], but the others cannot be called until an agent's definition names them.
     pub fn offering_only<S: AsRef<str>>(self, names: &[S]) -> Self {
-        self.offering_or(names, Offer::Off)
+        self.offering_or(names, Offer::Disabled)
     }
 
     fn offering_or<S: AsRef<str>>(mut self, names: &[S], other: Offer) -> Self {
         let place = |name: &str| names.iter().position(|offered| offered.as_ref() == name);
         for (name, registered) in &mut self.tools {
-            registered.offer = if place(name).is_some() { Offer::Told } else { other };
+            registered.offer = if place(name).is_some() { Offer::Visible } else { other };
         }
         self.tools.sort_by_key(|name, _| place(name).unwrap_or(names.len()));
         self
@@ -230,7 +230,7 @@ impl Registry {
     /// Returns the tool of this name; else of this name in another case or with blanks around it; else the
     /// one that is called so elsewhere.
     pub fn get(&self, name: &str) -> Option<&Registered> {
-        self.any(name).filter(|registered| registered.offer != Offer::Off)
+        self.any(name).filter(|registered| registered.offer != Offer::Disabled)
     }
 
     fn any(&self, name: &str) -> Option<&Registered> {
@@ -255,7 +255,7 @@ impl Registry {
 
     /// Returns `error` of a call of the tool `name`, with the names that models were shown. What a hint says of
     /// parameters that they were not shown is left out.
-    pub fn in_told_names(&self, name: &str, error: ToolError) -> ToolError {
+    pub fn in_shown_names(&self, name: &str, error: ToolError) -> ToolError {
         let called = self.get(name);
         let parameters = called.map(Registered::renames).unwrap_or_default();
         let tools = self.renames();
@@ -281,7 +281,7 @@ impl Registry {
     /// Returns how the offered tools present themselves.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         let tools = self.renames();
-        let offered = self.tools.values().filter(|registered| registered.offer == Offer::Told);
+        let offered = self.tools.values().filter(|registered| registered.offer == Offer::Visible);
         offered.map(|registered| registered.in_names(&tools)).collect()
     }
 
@@ -302,7 +302,7 @@ impl Registry {
     }
 
     fn offered(&self) -> impl Iterator<Item = &ToolSpec> {
-        let offered = self.tools.values().filter(|registered| registered.offer == Offer::Told);
+        let offered = self.tools.values().filter(|registered| registered.offer == Offer::Visible);
         offered.map(Registered::told)
     }
 
@@ -422,7 +422,7 @@ mod tests {
             ("look `again`", None),
         ] {
             let error = ToolError::new(ToolErrorKind::User, "x").hint(hint);
-            assert_eq!(registry.in_told_names("look", error).hint.as_deref(), expected);
+            assert_eq!(registry.in_shown_names("look", error).hint.as_deref(), expected);
         }
         let off = registry.clone().offering_only::<&str>(&[]);
         assert!(off.get("look").is_none() && off.find("look").is_err());

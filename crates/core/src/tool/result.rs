@@ -1,5 +1,5 @@
 //! [`ToolOutput`] and [`ToolResult`]: what a tool returns, and what is recorded of it.
-use crate::{Image, JobId};
+use crate::{Image, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -18,7 +18,7 @@ pub struct ToolOutput {
     /// Whether `details` say all that `for_model` does. Profiles that answer in JSON leave the text out then.
     pub is_in_details: bool,
     /// Still running under this id.
-    pub job: Option<JobId>,
+    pub job: Option<TaskId>,
 }
 
 /// What people see of a result.
@@ -74,13 +74,13 @@ impl ToolOutput {
     }
 
     /// Returns a result that says that the work goes on under this id.
-    pub fn running(job: JobId) -> Self {
+    pub fn running(job: TaskId) -> Self {
         Self::text(format!("Started as job {job}. Its end will be reported.")).going_on(job)
     }
 
     /// Marks the work as going on under this id, in words of the tool's own: `ToolOutput::text("Task started, will
     /// report back").going_on(job)`.
-    pub fn going_on(self, job: JobId) -> Self {
+    pub fn going_on(self, job: TaskId) -> Self {
         Self { job: Some(job), ..self }
     }
 }
@@ -204,7 +204,7 @@ pub struct ToolResult {
     /// As named fields.
     pub details: Value,
     /// Still running under this id.
-    pub job: Option<JobId>,
+    pub job: Option<TaskId>,
 }
 
 /// Why a call did not work.
@@ -245,7 +245,7 @@ struct ResultRecord {
     #[serde(default, skip_serializing_if = "Value::is_null")]
     details: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    job: Option<JobId>,
+    job: Option<TaskId>,
 }
 
 fn is_default(shown: &Shown) -> bool {

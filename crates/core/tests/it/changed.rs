@@ -1,7 +1,7 @@
 //! Tests of `facts/changed.rs`, through the public names.
 use haft_core::changed::*;
 use haft_core::{CallId, Change, Fact};
-use haft_core::{FileState, Hash, How, ToolResult};
+use haft_core::{FileState, Hash, ToolResult, Tracking};
 
 fn change(path: &str, before: &str, after: &str) -> Change {
     let state = |text: &str| (!text.is_empty()).then(|| FileState::file(Hash(text.into()), 0o644));
@@ -12,9 +12,9 @@ fn staged(call: &str, changes: Vec<Change>) -> Fact {
     Fact::Staged {
         call: CallId(call.into()),
         changes,
-        how: How::Declared,
+        how: Tracking::Declared,
         result: ToolResult::default(),
-        unkept: vec![],
+        unrecorded: vec![],
     }
 }
 

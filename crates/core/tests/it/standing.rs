@@ -1,11 +1,11 @@
 //! Tests of `facts/standing.rs`, through the public names.
 use haft_core::*;
 use haft_core::{CallId, Part, Seq, SessionId, StopReason, Usage, event::JOURNAL_VERSION};
-use haft_core::{Conclusion, Entry, Fact, JobStatus, Order, SessionOpened};
+use haft_core::{Conclusion, Entry, Fact, JobSpec, JobStatus, SessionOpened};
 use std::sync::Arc;
 
 fn standing(facts: Vec<Fact>, is_alive: bool) -> (JobStatus, u32, String) {
-    let order = Order {
+    let order = JobSpec {
         kind: "builder".into(),
         job_type: "build".into(),
         description: "x".into(),
@@ -45,7 +45,7 @@ fn the_journal_tells_how_a_job_stands() {
         bulk: vec![],
         runs: None,
     };
-    let concluded = |status| Fact::Concluded(Conclusion { status, reason: "so".into(), evidence: vec![] });
+    let concluded = |status| Fact::JobFinished(Conclusion { status, reason: "so".into(), evidence: vec![] });
     let table = [
         (vec![], false, JobStatus::Pending, 0, ""),
         (vec![prompted(), replied()], true, JobStatus::Running, 1, "thinking"),

@@ -1,7 +1,7 @@
 //! Plain functions as tools.
 use haft_core::{
-    Access, CallId, Change, Effect, How, Registry, SessionId, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput, Validation, View, tool,
+    Access, CallId, Change, Effect, Registry, SessionId, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Tracking, Validation, View, tool,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,8 +100,8 @@ impl View for Plain {
     fn changes(&self) -> io::Result<Vec<Change>> {
         Ok(Vec::new())
     }
-    fn how(&self) -> How {
-        How::Untracked
+    fn how(&self) -> Tracking {
+        Tracking::Untracked
     }
 }
 fn context() -> ToolContext {
@@ -116,7 +116,7 @@ fn context() -> ToolContext {
         access: Access::default(),
         readable: Default::default(),
         artifacts: "/a".into(),
-        jobs: Arc::new(haft_core::NoJobs),
+        jobs: Arc::new(haft_core::NoBackgroundTasks),
         person: Arc::new(haft_core::NoPerson),
         subagents: Arc::new(haft_core::NoSubagents),
         cancel: Default::default(),

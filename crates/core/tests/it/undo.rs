@@ -1,6 +1,6 @@
 //! Tests of `facts/undo.rs`, through the public names.
 use haft_core::undo::*;
-use haft_core::{CallId, Change, Direction, Entry, Fact, How, Seq};
+use haft_core::{CallId, Change, Direction, Entry, Fact, Seq, Tracking};
 use haft_core::{FileState, Hash, Part, ToolResult};
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ fn staged(before: &str, after: &str) -> Fact {
     Fact::Staged {
         call: CallId(format!("{before}-{after}")),
         changes: vec![change(before, after)],
-        how: How::Declared,
+        how: Tracking::Declared,
         result,
-        unkept: vec![],
+        unrecorded: vec![],
     }
 }
 fn prompted() -> Fact {

@@ -12,17 +12,17 @@ use crate::{
         mailbox::SessionMessage,
         queue::PromptQueue,
         shared::Shared,
-        toolbox::Toolbox,
+        tool_set::LiveToolSet,
         tree::{Caller, Ceiling, Tree},
     },
     session_task::Task,
     setup::{self, Agent, Model, Setup},
     socket::SessionSocket,
-    tree::Delegation,
+    tree::ChildRun,
 };
 use haft_call::{Ancestors, BackgroundCommands, CallScope, Interactions, Permission, ReadTracker, as_found};
 use haft_core::{
-    Effect, Entry, Fact, Limits, Order, Policy, Registry, SessionId, SessionOpened, Stage, Transcript,
+    Effect, Entry, Fact, JobSpec, Limits, Policy, Registry, SessionId, SessionOpened, Stage, Transcript,
     event::JOURNAL_VERSION,
 };
 use std::{collections::HashMap, sync::Arc, thread};
@@ -101,7 +101,7 @@ fn context(
     let queue = PromptQueue::replay(&entries);
     let background = background(setup, &entries, &queue, sender);
     let calls = calls(shared, id, &agent, above, &entries, (&kit.tools, &tree, &limits, background));
-    let toolbox = Toolbox::new(agent, own, kit.clone());
+    let toolbox = LiveToolSet::new(agent, own, kit.clone());
     let shared = shared.clone();
     Ok(SessionContext { calls, limits, model, toolbox, queue, shared, budget, owns_budget })
 }
@@ -117,7 +117,7 @@ fn background(
     let (mailbox, queue) = (sender.downgrade(), queue.clone());
     let tell = move |fact| match fact {
         // Its call is part of a turn, and the turn records it before its next round, however soon that comes.
-        Fact::JobStarted { .. } => queue.push(fact, CommandTicket::none()),
+        Fact::TaskStarted { .. } => queue.push(fact, CommandTicket::none()),
         ended => {
             let message = SessionMessage::Job(ended);
             let _session_closed = mailbox.upgrade().is_some_and(|mailbox| mailbox.send(message).is_ok());
@@ -158,7 +158,7 @@ fn calls(
         repeats: Default::default(),
         told_unconfined: Default::default(),
         ancestors: caller.map(|caller| Ancestors { parent: Arc::new(caller.parent.clone()), settling }),
-        delegates: Arc::new(Delegation { opens, tree: tree.clone(), limits: limits.clone() }),
+        delegates: Arc::new(ChildRun { opens, tree: tree.clone(), limits: limits.clone() }),
         stage,
     }
 }
@@ -202,7 +202,7 @@ fn permission(setup: &Setup, agent: &Agent, above: Option<&Ceiling>, entries: &[
 
 /// How many jobs were begun so far.
 fn jobs_of(entries: &[Arc<Entry>]) -> u64 {
-    entries.iter().filter(|entry| matches!(entry.fact, Fact::JobStarted { .. })).count() as u64
+    entries.iter().filter(|entry| matches!(entry.fact, Fact::TaskStarted { .. })).count() as u64
 }
 
 fn own_tools(setup: &Setup, tree: &Tree) -> Registry {
@@ -234,7 +234,7 @@ const DELEGATE_TOOL: &str = "delegate";
 #[derive(Default)]
 pub(super) struct Above {
     pub(super) caller: Option<Caller>,
-    pub(super) order: Option<Order>,
+    pub(super) order: Option<JobSpec>,
 }
 
 impl Above {

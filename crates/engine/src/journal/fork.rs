@@ -71,7 +71,7 @@ fn begun(taken: &[Arc<Entry>], forked: &SessionId, from: &Forked) -> Vec<Arc<Ent
 
 /// A content never changes once it is kept, so that both sessions can have one file.
 fn take_contents(taken: &[Arc<Entry>], from: &Path, to: &Path) -> io::Result<()> {
-    let changes = taken.iter().flat_map(|entry| changed::named(&entry.fact));
+    let changes = taken.iter().flat_map(|entry| changed::changes_in(&entry.fact));
     let states = changes.flat_map(|change| [&change.before, &change.after]).flatten();
     let hashes: BTreeSet<&Hash> =
         states.map(|state| &state.hash).filter(|hash| is_content(&hash.0)).collect();

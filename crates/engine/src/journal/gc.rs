@@ -109,6 +109,6 @@ fn unnamed(folder: &Path, session: SessionId, held: &[(PathBuf, File)]) -> Resul
 const UNFINISHED_PREFIX: &str = ".blob-";
 
 fn hashes(entry: &Arc<Entry>) -> Vec<String> {
-    let states = changed::named(&entry.fact).iter().flat_map(|change| [&change.before, &change.after]);
+    let states = changed::changes_in(&entry.fact).iter().flat_map(|change| [&change.before, &change.after]);
     states.flatten().map(|state| state.hash.0.clone()).collect()
 }

@@ -5,7 +5,7 @@ use super::{
     summary::{first_fact, last_entry},
 };
 use crate::setup::Home;
-use haft_core::{Entry, SessionId, SessionOpened, Standing};
+use haft_core::{Entry, JobSummary, SessionId, SessionOpened};
 use std::{
     cmp::Reverse,
     collections::HashMap,
@@ -117,13 +117,13 @@ impl Home {
     }
 
     /// All sessions that are jobs, newest first.
-    pub fn jobs(&self) -> Vec<(SessionId, Standing)> {
+    pub fn jobs(&self) -> Vec<(SessionId, JobSummary)> {
         self.changed_jobs(&mut HashMap::new())
     }
 
     /// The same without those that are over according to `settled`, for a caller that polls: it keeps how long the
     /// journals of those are, and of sessions that are no jobs, which are not read again before they grow.
-    pub fn changed_jobs(&self, settled: &mut HashMap<SessionId, u64>) -> Vec<(SessionId, Standing)> {
+    pub fn changed_jobs(&self, settled: &mut HashMap<SessionId, u64>) -> Vec<(SessionId, JobSummary)> {
         let standing = |name: String| {
             let id = SessionId(name);
             // Before it is read: what is appended meanwhile is found the next time.
@@ -137,7 +137,7 @@ impl Home {
             }
             let entries = Journal::peek(&self.folder(&id)).ok()?;
             let opened_at = entries.first()?.at;
-            let standing = Standing::of(&entries, self.is_open(&id))?;
+            let standing = JobSummary::of(&entries, self.is_open(&id))?;
             if standing.status.is_over() {
                 settled.insert(id.clone(), length);
             }

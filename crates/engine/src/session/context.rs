@@ -1,5 +1,5 @@
 //! [`SessionContext`]: what a session works with; and [`Log`]: what it has recorded.
-use super::{budget::TurnBudget, queue::PromptQueue, shared::Shared, toolbox::Toolbox};
+use super::{budget::TurnBudget, queue::PromptQueue, shared::Shared, tool_set::LiveToolSet};
 use crate::{
     journal::{Journal, JournalError},
     setup::Model,
@@ -16,7 +16,7 @@ pub(crate) struct SessionContext {
     pub(crate) limits: Limits,
     /// The model of the agent.
     pub(crate) model: Model,
-    pub(crate) toolbox: Toolbox,
+    pub(crate) toolbox: LiveToolSet,
     pub(crate) queue: PromptQueue,
     pub(crate) shared: Arc<Shared>,
     /// What this turn has spent, shared with the sessions below.

@@ -1,5 +1,5 @@
 //! [`Shared`]: what all sessions of an engine have in common.
-use super::{budget::TurnBudget, live::Live, toolbox::Kit};
+use super::{budget::TurnBudget, registry::SessionRegistry, tool_set::ToolSet};
 use crate::setup::{Agent, Setup};
 use haft_core::{Registry, SessionId};
 use std::{
@@ -15,22 +15,29 @@ pub(crate) struct Shared {
     pub(crate) stop: CancellationToken,
     /// The budgets of the sessions that are open, for those below them.
     budgets: Mutex<HashMap<SessionId, Weak<TurnBudget>>>,
-    pub(crate) live: Live,
+    pub(crate) live: SessionRegistry,
     /// What agents have without tools of sources, by their names and whether they may delegate: the same in all sessions.
-    kits: Mutex<HashMap<(String, bool), Arc<Kit>>>,
+    kits: Mutex<HashMap<(String, bool), Arc<ToolSet>>>,
 }
 
 impl Shared {
     /// Nothing is open yet.
     pub(crate) fn new(setup: Setup) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        Self { setup, tasks, stop, budgets: Mutex::default(), live: Live::default(), kits: Mutex::default() }
+        Self {
+            setup,
+            tasks,
+            stop,
+            budgets: Mutex::default(),
+            live: SessionRegistry::default(),
+            kits: Mutex::default(),
+        }
     }
 
     /// What `agent` has of `own`, which depends on whether it may delegate.
-    pub(crate) fn kit(&self, agent: &Agent, own: &Registry, may_delegate: bool) -> Arc<Kit> {
+    pub(crate) fn kit(&self, agent: &Agent, own: &Registry, may_delegate: bool) -> Arc<ToolSet> {
         let mut kits = self.kits.lock().expect("no code panics while it holds the kits");
-        let made = || Arc::new(Kit::new(&self.setup, agent, own, &[]));
+        let made = || Arc::new(ToolSet::new(&self.setup, agent, own, &[]));
         kits.entry((agent.name.clone(), may_delegate)).or_insert_with(made).clone()
     }
 

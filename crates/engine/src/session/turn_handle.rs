@@ -3,7 +3,7 @@ use super::{
     Closed, Session,
     mailbox::SessionMessage,
     mailbox::{CommandStatus, CommandStatuses, CommandTicket},
-    turn_report::{Account, TurnError, TurnReport},
+    turn_report::{ReportBuilder, TurnError, TurnReport},
 };
 use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::BoxStream};
 use haft_core::{Answer, CallId, Command, Event, Part, Seq};
@@ -40,7 +40,7 @@ impl Session {
             place: Place::Waits,
             is_queued: false,
             seen: Seq(0),
-            account: Account::default(),
+            account: ReportBuilder::default(),
             refuses_unanswered: false,
         }
     }
@@ -85,7 +85,7 @@ pub struct Turn {
     place: Place,
     is_queued: bool,
     seen: Seq,
-    account: Account,
+    account: ReportBuilder,
     /// Whether what the session's [`Responder`](super::responder::Responder) does not answer is refused.
     refuses_unanswered: bool,
 }

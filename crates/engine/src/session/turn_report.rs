@@ -1,5 +1,7 @@
 //! [`TurnReport`]: the result of a command, folded from the events that it caused.
-use haft_core::{CallId, Change, Changed, Entry, Fact, How, Outcome, StopReason, ToolResult, Usage, text_of};
+use haft_core::{
+    CallId, Change, Changed, Entry, Fact, Outcome, StopReason, ToolResult, Tracking, Usage, text_of,
+};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -60,7 +62,7 @@ impl CallReport {
     }
 
     /// How its changes were recorded; `None` if it did not run.
-    pub fn how(&self) -> Option<How> {
+    pub fn how(&self) -> Option<Tracking> {
         match self.started.as_ref().map(|entry| &entry.fact) {
             Some(Fact::ToolStarted { how, .. }) => Some(*how),
             _ => None,
@@ -119,7 +121,7 @@ impl TurnReport {
     /// What was recorded of one or more turns, such as those that this process did not ask for: what they used
     /// together, and how the last one ended.
     pub fn of<'a>(entries: impl IntoIterator<Item = &'a Arc<Entry>>) -> Self {
-        let mut account = Account::default();
+        let mut account = ReportBuilder::default();
         entries.into_iter().for_each(|entry| account.apply(entry));
         account.report(None)
     }
@@ -143,7 +145,7 @@ impl TurnReport {
 
 /// A report in the making.
 #[derive(Debug, Default)]
-pub(crate) struct Account {
+pub(crate) struct ReportBuilder {
     report: TurnReport,
     changed: Changed,
     /// Starts of calls that have not ended.
@@ -155,7 +157,7 @@ pub(crate) struct Account {
     has_ended: bool,
 }
 
-impl Account {
+impl ReportBuilder {
     pub(crate) fn apply(&mut self, entry: &Arc<Entry>) {
         self.changed.apply(&entry.fact);
         let report = &mut self.report;

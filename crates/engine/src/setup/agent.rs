@@ -1,6 +1,6 @@
 //! [`Agent`]: a prompt, a model and names of tools, as a Markdown file with a small header.
 use crate::setup::{BadHeader, with_header};
-use haft_core::{Limits, Mode, Order, Part};
+use haft_core::{JobSpec, Limits, Mode, Part};
 use serde::Deserialize;
 
 /// An agent: its prompt, and what it may have. Never more than the engine's own settings allow.
@@ -91,7 +91,7 @@ impl Agent {
     }
 
     /// What a job of this agent begins with.
-    pub fn opening(&self, order: &Order) -> Vec<Part> {
+    pub fn opening(&self, order: &JobSpec) -> Vec<Part> {
         let prompt = self.prompt.as_deref().unwrap_or("{description}");
         vec![Part::text(prompt.replace("{description}", &order.description))]
     }

@@ -5,7 +5,7 @@ use crate::{
     session::context::{Log, SessionContext},
 };
 use haft_call::{CallRun, Round, nothing_kept, with_note};
-use haft_core::{Entry, Fact, JobId, ToolCall, active_path};
+use haft_core::{Entry, Fact, TaskId, ToolCall, active_path};
 use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -18,17 +18,17 @@ pub(super) async fn settled(
     fact: Fact,
     cancel: &CancellationToken,
 ) -> Result<Fact, JournalError> {
-    let Fact::JobEnded { job, result } = fact else { return Ok(fact) };
+    let Fact::TaskEnded { task: job, result } = fact else { return Ok(fact) };
     let Some(view) = session.calls.background.take_view(&job) else {
-        return Ok(Fact::JobEnded { job, result });
+        return Ok(Fact::TaskEnded { task: job, result });
     };
     let entries = log.journal.entries();
     if !result.is_ok() {
-        return Ok(Fact::JobEnded { job, result: nothing_kept(result) });
+        return Ok(Fact::TaskEnded { task: job, result: nothing_kept(result) });
     }
     if is_undone(&entries, &job) {
         let why = "[the call that began it was taken back; nothing that it changed was kept]";
-        return Ok(Fact::JobEnded { job, result: with_note(result, why) });
+        return Ok(Fact::TaskEnded { task: job, result: with_note(result, why) });
     }
     let call = ToolCall { id: job.call(), ..call_of(&entries, &job) };
     let kit = session.toolbox.kit();
@@ -39,16 +39,16 @@ pub(super) async fn settled(
         CallRun::new(&round, call).settle_task(result, view).await
     });
     let result = settled.await?;
-    Ok(Fact::JobEnded { job, result })
+    Ok(Fact::TaskEnded { task: job, result })
 }
 
 /// Whether the conversation has gone back to before the task began.
-fn is_undone(entries: &[Arc<Entry>], job: &JobId) -> bool {
+fn is_undone(entries: &[Arc<Entry>], job: &TaskId) -> bool {
     !active_path(entries).iter().any(|entry| entry.fact.begins(job))
 }
 
 /// The call that began it, as it ran.
-fn call_of(entries: &[Arc<Entry>], job: &JobId) -> ToolCall {
+fn call_of(entries: &[Arc<Entry>], job: &TaskId) -> ToolCall {
     let mut before = entries.iter().rev();
     let ended = before.find_map(|entry| match &entry.fact {
         Fact::ToolEnded { call, result, .. } if result.job.as_ref() == Some(job) => Some(call),

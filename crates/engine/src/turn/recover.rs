@@ -5,8 +5,8 @@ use crate::{
 };
 use haft_call::{Settled, conflict};
 use haft_core::{
-    Change, Changed, Entry, Fact, How, Outcome, Running, SessionOpened, ToolCall, ToolError, ToolErrorKind,
-    ToolResult, Usage, active_path,
+    Change, Changed, Entry, Fact, Outcome, Running, SessionOpened, ToolCall, ToolError, ToolErrorKind,
+    ToolResult, Tracking, Usage, active_path,
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -17,7 +17,7 @@ use std::{
 /// What the journal holds of an open call.
 #[derive(Default)]
 struct Trace {
-    started: Option<How>,
+    started: Option<Tracking>,
     /// Whether it could do more than is recorded of files.
     outside: bool,
     staged: Option<(Vec<Change>, ToolResult)>,
@@ -47,14 +47,14 @@ pub(crate) async fn put_in_order(
                 worded(session, &call, conflict(unsettled))
             }
             Some(Trace { staged: Some((changes, result)), started, .. }) => {
-                let how = started.unwrap_or(How::Declared);
+                let how = started.unwrap_or(Tracking::Declared);
                 settle_again(log, session, &call, (changes.clone(), how), result.clone()).await?
             }
             Some(trace @ Trace { below: Some(_), .. }) => {
                 let error = end_below(log, session, &call, trace).await?;
                 worded(session, &call, error)
             }
-            Some(Trace { started: Some(How::Untracked), .. } | Trace { outside: true, .. }) => {
+            Some(Trace { started: Some(Tracking::Untracked), .. } | Trace { outside: true, .. }) => {
                 worded(session, &call, unknown(left))
             }
             _ => continue,
@@ -65,7 +65,7 @@ pub(crate) async fn put_in_order(
     let opens_a_turn = was_idle && !lost.is_empty();
     for running in lost {
         let result = end_lost(log, session, &running, traces.get(running.job.call().0.as_str())).await?;
-        log.record(Fact::JobEnded { job: running.job, result })?;
+        log.record(Fact::TaskEnded { task: running.job, result })?;
     }
     if opens_a_turn {
         // No prompt asked for it: the model reads of it with the next one.
@@ -92,7 +92,7 @@ async fn end_lost(
         }
         _ => {
             let why = "the job ended with the process that ran it";
-            let kept = if *how == How::Staged { "; nothing that it changed was kept" } else { "" };
+            let kept = if *how == Tracking::Staged { "; nothing that it changed was kept" } else { "" };
             Ok(worded(session, &call, ToolError::new(ToolErrorKind::System, format!("{why}{kept}"))))
         }
     }
@@ -125,7 +125,7 @@ async fn settle_again(
     log: &mut Log,
     session: &SessionContext,
     call: &ToolCall,
-    (changes, how): (Vec<Change>, How),
+    (changes, how): (Vec<Change>, Tracking),
     result: ToolResult,
 ) -> Result<ToolResult, JournalError> {
     log.journal.sync().await?;
@@ -157,7 +157,7 @@ async fn end_below(
     if !trace.last_below.is_empty() {
         log.journal.sync().await?;
         let Settled { unsettled, .. } =
-            session.calls.make_real(trace.last_below.clone(), How::Declared, &session.shared.stop).await;
+            session.calls.make_real(trace.last_below.clone(), Tracking::Declared, &session.shared.stop).await;
         if !unsettled.is_empty() {
             log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
         }
@@ -188,7 +188,7 @@ fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
             Fact::Staged { call, changes, result, .. } => {
                 traces.entry(&call.0).or_default().staged = Some((changes.clone(), result.clone()));
             }
-            Fact::ChangedBelow { call, changes, .. } => {
+            Fact::SubagentChanged { call, changes, .. } => {
                 let below = traces.entry(&call.0).or_default().below.get_or_insert_default();
                 below.extend(changes.iter().cloned());
                 // Behind it, a command may have done the same files over.

@@ -166,7 +166,7 @@ async fn what_those_below_have_spent_is_known_after_a_crash() {
     engine.shut_down().await;
     let place_of = |wanted: fn(&Fact) -> bool| entries.iter().position(|entry| wanted(&entry.fact)).unwrap();
     let ended = place_of(|fact| matches!(fact, Fact::ToolEnded { .. }));
-    let acted = place_of(|fact| matches!(fact, Fact::ChangedBelow { .. }));
+    let acted = place_of(|fact| matches!(fact, Fact::SubagentChanged { .. }));
     let moments = [
         ("after the call", ended + 1, false),
         ("when a command had begun below", ended, false),

@@ -2,11 +2,11 @@
 use crate::kit::{Place, calls, content, next, prompt, says, tell};
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{
-    Change, Command, Delta, Direction, Entry, Event, Fact, How, Message, Provider, ProviderError, Request,
-    Seq, Stage, Transcript, text_of,
+    Change, Command, Delta, Direction, Entry, Event, Fact, Message, Provider, ProviderError, Request, Seq,
+    Stage, Tracking, Transcript, text_of,
 };
 use haft_engine::{EngineError, Home, Journal, JournalError};
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use serde_json::json;
 use std::{io::Write, sync::Arc};
 
@@ -48,7 +48,7 @@ async fn a_turn_that_died_anywhere_is_taken_up_and_each_file_effect_happens_once
     let whole = session.entries();
     drop(session);
     assert_eq!(whole.iter().filter(|entry| matches!(entry.fact, Fact::Staged { .. })).count(), 2);
-    let stage = Declared::new(Home(place.home()).folder(&haft_core::SessionId(id.clone())).join("blobs"));
+    let stage = LocalStage::new(Home(place.home()).folder(&haft_core::SessionId(id.clone())).join("blobs"));
     for alive in 2..whole.len() {
         for settled in [false, true] {
             place.write("log", "end\n");
@@ -112,7 +112,7 @@ async fn a_command_that_had_started_is_not_run_again() {
     drop(session);
     let started = whole
         .iter()
-        .position(|entry| matches!(entry.fact, Fact::ToolStarted { how: How::Untracked, .. }))
+        .position(|entry| matches!(entry.fact, Fact::ToolStarted { how: Tracking::Untracked, .. }))
         .unwrap();
     wait_until_free(&place, &id).await;
     journal_of(&place, &id, &whole, started + 1);
@@ -137,7 +137,7 @@ async fn nothing_is_settled_before_it_is_recorded() {
         match &entry.fact {
             Fact::ToolStarted { .. } => order.push("started"),
             Fact::Staged { how, .. } => {
-                assert_eq!(*how, How::Declared);
+                assert_eq!(*how, Tracking::Declared);
                 order.push("staged");
             }
             Fact::ToolEnded { .. } => order.push("ended"),
@@ -393,13 +393,13 @@ async fn what_a_subagent_had_begun_happens_once_wherever_the_turn_died() {
     drop(session);
     let staged = |entries: &[Arc<Entry>]| -> Vec<Change> {
         let changes = entries.iter().filter_map(|entry| match &entry.fact {
-            Fact::ChangedBelow { changes, .. } => Some(changes.clone()),
+            Fact::SubagentChanged { changes, .. } => Some(changes.clone()),
             _ => None,
         });
         changes.flatten().collect()
     };
     assert_eq!(staged(&whole).len(), 2);
-    let stage = Declared::new(Home(place.home()).folder(&haft_core::SessionId(id.clone())).join("blobs"));
+    let stage = LocalStage::new(Home(place.home()).folder(&haft_core::SessionId(id.clone())).join("blobs"));
     for alive in 2..whole.len() {
         for real in [false, true] {
             place.write("log", "end\n");
@@ -407,7 +407,7 @@ async fn what_a_subagent_had_begun_happens_once_wherever_the_turn_died() {
             wait_until_free(&place, &id).await;
             journal_of(&place, &id, &whole, alive);
             let begun = staged(&whole[..alive]);
-            let is_last = matches!(whole[alive - 1].fact, Fact::ChangedBelow { .. });
+            let is_last = matches!(whole[alive - 1].fact, Fact::SubagentChanged { .. });
             let settled = if is_last && !real { begun.len() - 1 } else { begun.len() };
             stage.settle(&place.work(), &begun[..settled]).unwrap();
             let engine = engine();

@@ -1,8 +1,8 @@
 //! What a call staged and could not make real was not done: for an undo, for the evidence, for the reader of the result.
 use crate::kit::{Place, calls, content, prompt, says, scripted, tell};
-use haft_core::{Change, Changed, Effect, Fact, Hash, How, Stage, View, changed::paths, undo};
+use haft_core::{Change, Changed, Effect, Fact, Hash, Stage, Tracking, View, changed::paths, undo};
 use haft_engine::Engine;
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use serde_json::json;
 use std::{
     fs, io,
@@ -18,7 +18,7 @@ use std::{
 struct Full(Declared);
 
 impl Stage for Full {
-    fn how(&self, workspace: &Path, effects: &[Effect]) -> How {
+    fn how(&self, workspace: &Path, effects: &[Effect]) -> Tracking {
         self.0.how(workspace, effects)
     }
 
@@ -61,7 +61,7 @@ async fn what_could_not_be_written_was_not_done() {
             + &says("I created full.txt.")
             + &says("I did: I created full.txt.");
         let mut setup = place.setup(scripted(&script));
-        setup.stages = Arc::new(|blobs: &Path| Arc::new(Full(Declared::new(blobs.to_owned()))) as _);
+        setup.stages = Arc::new(|blobs: &Path| Arc::new(Full(LocalStage::new(blobs.to_owned()))) as _);
         setup.profile.limits.evidence = true;
         let session = Engine::new(setup).create("haft").unwrap();
         let told = tell(&session, prompt("go"), 1, None).await;

@@ -12,7 +12,7 @@ use crate::{
     assemble::SessionSpec,
     config::Settings,
     failure::Failure,
-    model::{self, Speech},
+    model::{self, ToolCallFormat},
     untrusted_file,
 };
 use haft::{
@@ -46,7 +46,8 @@ pub(crate) async fn check(context: &CliContext, check: &CheckArgs) -> Result<Exi
     let mut report = Report::new(&check.spec, check.dialect.as_deref(), check.full);
     let ways: &[bool] = if check.held { &[false] } else { &[false, true] };
     for &is_free in ways {
-        let speech = Speech { dialect: check.dialect.as_deref(), is_free, ..Speech::default() };
+        let speech =
+            ToolCallFormat { dialect: check.dialect.as_deref(), is_free, ..ToolCallFormat::default() };
         let model = model::open(context, &config, &check.spec, check.base_url.as_deref(), speech)?;
         for task in &tasks {
             let outcome = one(context, check, model.clone(), task).await?;

@@ -147,7 +147,7 @@ async fn models(context: &CliContext, config: &Config, report: &mut Report) -> R
             report.good(&vendor.title, &format!("answers at {}", vendor.base_url))?;
         }
     }
-    match model::choose(context, config, None, model::Speech::default()).await {
+    match model::choose(context, config, None, model::ToolCallFormat::default()).await {
         Ok(chosen) => report.good("model", &chosen.model.spec),
         Err(failure) => {
             report.bad("model", &format!("{}; {}", failure.message, failure.hint.unwrap_or_default()))

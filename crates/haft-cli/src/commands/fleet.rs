@@ -11,7 +11,7 @@ use crate::{CliContext, args::Fleet, args::FleetUrl, assemble, failure::Failure,
 use haft::{
     engine::new_session_id,
     fleet::{self, Database, FleetError, NewJob, Owner},
-    kernel::{Order, SessionId},
+    kernel::{JobSpec, SessionId},
     terminal::Exit,
 };
 use serde_json::json;
@@ -93,7 +93,7 @@ pub(crate) fn new_job(
     let branch = agent.work_tree.then(|| format!("haft/{id}"));
     let job_type = agent.job.clone().unwrap_or_else(|| kind.clone());
     let order =
-        Order { kind, job_type, description, origin: PathBuf::new(), branch, start: None, debug: false };
+        JobSpec { kind, job_type, description, origin: PathBuf::new(), branch, start: None, debug: false };
     Ok(NewJob {
         id,
         owner,

@@ -19,7 +19,7 @@ use crate::{
 use futures::FutureExt;
 use haft::{
     engine::{Agent, Engine, Home, Session, record, run_job},
-    kernel::{Conclusion, Entry, JobStatus, Order, Outcome, SessionId, SessionOpened},
+    kernel::{Conclusion, Entry, JobSpec, JobStatus, Outcome, SessionId, SessionOpened},
     mcp::server::Begun,
     terminal::{Exit, signals::Interrupts},
 };
@@ -122,7 +122,7 @@ async fn begin(context: &CliContext, wanted: Wanted, turn: &TurnArgs, debug: boo
 /// A job with all that it needs.
 pub(super) struct Job {
     pub(super) agent: Agent,
-    pub(super) order: Order,
+    pub(super) order: JobSpec,
     turn: TurnArgs,
     pub(super) assembled: Assembled,
     pub(super) session: Session,
@@ -153,7 +153,7 @@ async fn open(context: &CliContext, wanted: Wanted, turn: &TurnArgs, debug: bool
 async fn create(
     context: &CliContext,
     turn: &TurnArgs,
-    order: &Order,
+    order: &JobSpec,
 ) -> Result<(Assembled, Session), Failure> {
     let assembled = SessionSpec::of(context, turn)?.engine().await?;
     let session = assembled.engine.create_job(order.clone(), None).await?;
@@ -162,7 +162,7 @@ async fn create(
 }
 
 /// What was prepared for a job that cannot begin.
-fn discard(order: &Order, folder: &Path) {
+fn discard(order: &JobSpec, folder: &Path) {
     if let Some(branch) = &order.branch {
         WorkTree::discard(&order.origin, folder, branch);
     }
@@ -171,7 +171,7 @@ fn discard(order: &Order, folder: &Path) {
 /// Who does it, what exactly is to be done, and where.
 struct Prepared {
     agent: Agent,
-    order: Order,
+    order: JobSpec,
     folder: PathBuf,
     /// What a person may not expect.
     note: Option<String>,
@@ -188,7 +188,7 @@ fn prepare(context: &CliContext, wanted: Wanted, debug: bool) -> Result<Prepared
         None => (None, origin.clone(), None, None),
     };
     let job_type = agent.job.clone().unwrap_or_else(|| kind.clone());
-    let order = Order { kind, job_type, description, origin, branch, start, debug };
+    let order = JobSpec { kind, job_type, description, origin, branch, start, debug };
     Ok(Prepared { agent, order, folder, note })
 }
 
@@ -233,7 +233,7 @@ async fn finish(
     turn: &TurnArgs,
     assembled: &Assembled,
     session: &Session,
-    (agent, order): (&Agent, &Order),
+    (agent, order): (&Agent, &JobSpec),
 ) -> Result<Exit, Failure> {
     let folder = assembled.engine.setup().home.folder(session.id());
     let mut interrupts = Interrupts::listen()?.or_file(folder.join(CANCEL));
@@ -272,7 +272,7 @@ fn tell(conclusion: &Conclusion) -> std::io::Result<()> {
 }
 
 /// Removes what was made for the job, unless the user asked to keep it. The journal stays.
-fn tidy(folder: &Path, assembled: &Assembled, order: &Order, conclusion: &Conclusion) {
+fn tidy(folder: &Path, assembled: &Assembled, order: &JobSpec, conclusion: &Conclusion) {
     let _was_never_made = fs::remove_file(folder.join(CANCEL));
     WorkTree::bring_back(order, &assembled.engine.setup().workspace);
     if order.debug || conclusion.status != JobStatus::Completed {

@@ -43,7 +43,7 @@ pub(crate) async fn models(context: &CliContext, command: Models) -> Result<Exit
 /// is set. An `…` stands for a name that has to be typed.
 pub(crate) fn choices(context: &CliContext, config: &Config, own: &str) -> Vec<(String, String)> {
     let mut choices = vec![(own.to_owned(), String::new())];
-    let model = config.said().model;
+    let model = config.effective().model;
     let written = model.iter().chain(config.user.models.keys());
     choices.extend(written.map(|spec| (spec.clone(), "in your configuration".to_owned())));
     let has_key = |vendor: &&Vendor| config.key(&context.environment, vendor).is_some();

@@ -56,7 +56,7 @@ pub(crate) async fn start(context: &CliContext, turn: &TurnArgs, command: Comman
     let Some(spec) = welcome::with_model(context, turn, spec).await? else {
         return Ok(Exit::Interrupted);
     };
-    let theme = spec.config.said().theme;
+    let theme = spec.config.effective().theme;
     let assembled = spec.engine().await?;
     let mut interrupts = Interrupts::listen()?;
     let session = open(&assembled, turn).await?;

@@ -38,7 +38,7 @@ pub(crate) async fn screen(
         return Ok(Exit::Interrupted);
     };
     let config = spec.config.clone();
-    let look = look(context, turn.no_color, config.said().theme.as_deref())?;
+    let look = look(context, turn.no_color, config.effective().theme.as_deref())?;
     let opened = open(spec, turn, false).await?;
     let mut interrupts = Interrupts::listen()?;
     let host = host(context, turn, &opened, config, false);
@@ -53,7 +53,7 @@ pub(crate) async fn chat(context: &CliContext, turn: &TurnArgs) -> Result<Exit, 
     };
     let config = spec.config.clone();
     let mut interrupts = Interrupts::listen()?;
-    let theme = config.said().theme;
+    let theme = config.effective().theme;
     let opened = open(spec, turn, turn.quiet).await?;
     let options = run::options(&opened.engine, context, turn, theme.as_deref())?;
     let host = host(context, turn, &opened, config, turn.quiet);
@@ -69,7 +69,8 @@ async fn open(spec: SessionSpec<'_>, turn: &TurnArgs, quiet: bool) -> Result<Ope
     });
     let assembled = assembled.await?;
     let (session, notices) = run::opened(&assembled, &TurnArgs { quiet, ..turn.clone() }).await?;
-    let effort = config.said().effort.filter(|_| !efforts(&assembled.engine.setup().model.spec).is_empty());
+    let effort =
+        config.effective().effort.filter(|_| !efforts(&assembled.engine.setup().model.spec).is_empty());
     let effort = effort.map(|effort| effort.name().to_owned());
     Ok(Opened { engine: assembled.engine, session, notices, effort })
 }

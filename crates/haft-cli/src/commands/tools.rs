@@ -11,7 +11,7 @@ use crate::{
 use futures::{StreamExt, future::join_all};
 use haft::{
     engine::{CallReport, Engine, Model, Turn, TurnReport},
-    kernel::{Change, Command, How, Registry, ResultObject, SessionId, SplitResult, ToolResult},
+    kernel::{Change, Command, Registry, ResultObject, SessionId, SplitResult, ToolResult, Tracking},
     present::safe,
     providers::direct::{self, Direct},
     terminal::{Exit, questions::Questions, signals::Interrupts},
@@ -101,7 +101,7 @@ async fn run(context: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
 /// In one line.
 fn print(
     result: &ToolResult,
-    how: Option<How>,
+    how: Option<Tracking>,
     changes: &[Change],
     form: ResultObject,
 ) -> Result<(), Failure> {

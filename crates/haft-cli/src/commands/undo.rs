@@ -11,8 +11,8 @@ use futures::StreamExt;
 use haft::{
     engine::{Engine, Home, Model, Session},
     kernel::{
-        Change, ChangeKind, Changed, Command, Direction, Entry, Event, Fact, FileKind, How, JobId, Seq,
-        SessionId, SessionOpened, active_path, changed, undo as plan,
+        Change, ChangeKind, Changed, Command, Direction, Entry, Event, Fact, FileKind, Seq, SessionId,
+        SessionOpened, TaskId, Tracking, active_path, changed, undo as plan,
     },
     present::{
         diff, safe,
@@ -54,7 +54,7 @@ pub(crate) async fn undo(context: &CliContext, args: &UndoArgs) -> Result<Exit, 
 fn dry(session: &Session, to: Seq) -> Result<Exit, Failure> {
     let entries = session.entries();
     let planned = plan::back_to(&entries, to);
-    let whole = changed::whole(&planned.changes);
+    let whole = changed::squash(&planned.changes);
     let conflicts = session.left_alone(&whole)?;
     let exit = told(&planned.changes, &conflicts, planned.untracked.len(), Direction::Undo, true)?;
     if let Some(prompt) = prompt_after(&entries, to) {
@@ -88,7 +88,7 @@ fn show(session: &Session, file: &Path, to: Option<Seq>) -> Result<Exit, Failure
     let Some(SessionOpened { workspace, .. }) = SessionOpened::of(&entries) else {
         return Err(Failure::failed("cannot read the session"));
     };
-    let planned = to.map(|to| changed::whole(&plan::back_to(&entries, to).changes)).unwrap_or_default();
+    let planned = to.map(|to| changed::squash(&plan::back_to(&entries, to).changes)).unwrap_or_default();
     let changes: Vec<Change> = plan::left_alone(&entries).into_iter().chain(planned).collect();
     // As it is printed, or as it lies from where the person stands.
     let here = [file.canonicalize(), std::path::absolute(file)].map(Result::unwrap_or_default);
@@ -112,13 +112,13 @@ fn show(session: &Session, file: &Path, to: Option<Seq>) -> Result<Exit, Failure
 
 /// Names the background tasks that run and that began after `to`: nothing that they change will be kept.
 fn tell_tasks(entries: &[Arc<Entry>], to: Seq) -> Result<(), Failure> {
-    let has_ended = |job: &JobId| {
-        entries.iter().any(|entry| matches!(&entry.fact, Fact::JobEnded { job: ended, .. } if ended == job))
+    let has_ended = |job: &TaskId| {
+        entries.iter().any(|entry| matches!(&entry.fact, Fact::TaskEnded { task: ended, .. } if ended == job))
     };
     let path = active_path(entries);
-    let has_begun = |job: &JobId| path.iter().any(|entry| entry.seq < to && entry.fact.begins(job));
+    let has_begun = |job: &TaskId| path.iter().any(|entry| entry.seq < to && entry.fact.begins(job));
     for entry in path.iter().filter(|entry| entry.seq >= to) {
-        if let Fact::JobStarted { job, title, how: How::Staged } = &entry.fact
+        if let Fact::TaskStarted { task: job, title, how: Tracking::Staged } = &entry.fact
             && !has_begun(job)
             && !has_ended(job)
         {
@@ -216,7 +216,7 @@ fn told(
     is_dry: bool,
 ) -> Result<Exit, Failure> {
     let mut stdout = stdout();
-    for change in changed::whole(changes).iter().filter(|change| !conflicts.contains(&change.path)) {
+    for change in changed::squash(changes).iter().filter(|change| !conflicts.contains(&change.path)) {
         let (sign, path) = (diff::sign(change.kind()), change.path.to_string_lossy());
         let would = if is_dry { "would be " } else { "" };
         writeln!(stdout, "{sign} {} {would}{}", safe::name(&path), moved(change.kind(), way))?;

@@ -74,7 +74,7 @@ impl Config {
     }
 
     fn all_in_force(&self, profile: &Profile) -> Settings {
-        let (limits, said) = (&profile.limits, self.said());
+        let (limits, said) = (&profile.limits, self.effective());
         let positive = |limit: Option<u64>| limit.and_then(NonZeroU64::new);
         Settings {
             profile: said.profile.or_else(|| Some(profile.name.clone())),

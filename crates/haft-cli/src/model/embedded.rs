@@ -1,5 +1,5 @@
 //! [`open`]: opens a model in this process.
-use super::{Speech, known};
+use super::{ToolCallFormat, known};
 use crate::{CliContext, failure::Failure};
 use haft::{
     dialects::{Dialect, TextToolCalls, by_delimiters, spoken_by},
@@ -15,7 +15,7 @@ const NATIVE: [&str; 2] = ["hermes", "llama3_json"];
 pub(super) fn open(
     context: &CliContext,
     name: &str,
-    speech: Speech<'_>,
+    speech: ToolCallFormat<'_>,
 ) -> Result<(Arc<dyn Provider>, u64), Failure> {
     let file = models::find(name, &context.places.models).map_err(|error| no_file(&error))?;
     let settings = Settings {
@@ -31,7 +31,11 @@ pub(super) fn open(
     Ok((speaking(Arc::new(model), name, speech)?, window))
 }
 
-fn speaking(model: Arc<LocalModel>, name: &str, speech: Speech<'_>) -> Result<Arc<dyn Provider>, Failure> {
+fn speaking(
+    model: Arc<LocalModel>,
+    name: &str,
+    speech: ToolCallFormat<'_>,
+) -> Result<Arc<dyn Provider>, Failure> {
     let own = model.header().template.as_deref().and_then(by_delimiters);
     let is_small = model.is_small();
     let dialect = match speech.dialect.filter(|_| !speech.is_fallback) {

@@ -1,6 +1,6 @@
 //! What the document of the Go tools package shows, in Rust: the contract of a tool, its result, the registry, the loop.
 use haft::{
-    CallContext, Channel, Conversation, JobId, SharedRegistry, SplitResult, ToolCall, ToolLoop, ToolResult,
+    CallContext, Channel, Conversation, SharedRegistry, SplitResult, TaskId, ToolCall, ToolLoop, ToolResult,
     prelude::*, providers::Scripted, run_tool_loop,
 };
 use serde_json::{Value, json};
@@ -192,10 +192,10 @@ async fn an_async_tool_answers_at_once_and_calls_back_when_it_is_done() {
         .on_end(move |job, result| sender.send((job, result.content)).unwrap());
     let result = tools.execute_in(&context, ToolCall::new("call_1", "slow", json!({}))).await;
     let started = json!({"for_llm": "Task started, will report back", "silent": false, "is_error": false, "async": true});
-    assert_eq!((split(&result), result.job), (started, Some(JobId("1".into()))));
+    assert_eq!((split(&result), result.job), (started, Some(TaskId("1".into()))));
     assert!(ended.try_recv().is_err());
     end.notify_one();
-    assert_eq!(ended.recv().await, Some((JobId("1".into()), "all done".into())));
+    assert_eq!(ended.recv().await, Some((TaskId("1".into()), "all done".into())));
 }
 
 // T-25, T-26: without a callback, the call gives what its work came to

@@ -6,7 +6,7 @@ use super::{
     follow::follow,
 };
 use futures::future::BoxFuture;
-use haft_core::{Command, Conclusion, JobStatus, Order, Outcome};
+use haft_core::{Command, Conclusion, JobSpec, JobStatus, Outcome};
 use haft_engine::{Agent, Engine, Session, Turns, run_job};
 use haft_process::appears;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
@@ -27,7 +27,7 @@ pub struct Begun {
     /// Who works.
     pub agent: Agent,
     /// What is to be done.
-    pub order: Order,
+    pub order: JobSpec,
     /// The engine of that session.
     pub engine: Engine,
     /// A file that stops the job as soon as it exists.

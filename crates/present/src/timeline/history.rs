@@ -84,7 +84,7 @@ pub(super) fn files(
     untracked: usize,
 ) -> Vec<String> {
     let name = |path: &PathBuf| safe::text(&path.to_string_lossy()).into_owned();
-    let whole = changed::whole(changes);
+    let whole = changed::squash(changes);
     let moved = whole.iter().filter(|change| !conflicts.contains(&change.path));
     let moved = moved.map(|change| format!("{} {}", crate::diff::sign(change.kind()), name(&change.path)));
     let kept = conflicts.iter().map(|path| format!("! {} left alone: it was changed since", name(path)));

@@ -6,7 +6,7 @@ use super::{
     step::{MAX_SLOTS, NO_DEVICES, NO_PROGRAMS, NO_SETUID, NOTHING, READ_ONLY, Step},
     table::MountTable,
 };
-use haft_core::{Confinement, Found, Outside, Overlay, Reach};
+use haft_core::{Confinement, Outside, Overlay, Reach, WorkspaceMount};
 use rustix::{
     fs::{AtFlags, Mode, OFlags},
     io::Errno,
@@ -75,8 +75,8 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     }
     plan.own_tmp(own_tmp)?;
     let tmp = match &confinement.finds_tmp {
-        Found::Copy(copy) => copy,
-        Found::Itself | Found::Overlay(_) => tmp,
+        WorkspaceMount::Copy(copy) => copy,
+        WorkspaceMount::Itself | WorkspaceMount::Overlay(_) => tmp,
     };
     for (slot, folder) in others {
         make_mount_point(&folder, tmp)?;
@@ -148,11 +148,11 @@ impl Mounts {
     }
 
     /// What lies at `folder` for the command.
-    fn found(&mut self, folder: &Path, finds: &Found, is_root: bool) -> io::Result<usize> {
+    fn found(&mut self, folder: &Path, finds: &WorkspaceMount, is_root: bool) -> io::Result<usize> {
         match finds {
-            Found::Itself => self.clone_of(folder),
-            Found::Copy(copy) => self.clone_of(copy),
-            Found::Overlay(overlay) => self.overlay(folder, overlay, is_root),
+            WorkspaceMount::Itself => self.clone_of(folder),
+            WorkspaceMount::Copy(copy) => self.clone_of(copy),
+            WorkspaceMount::Overlay(overlay) => self.overlay(folder, overlay, is_root),
         }
     }
 

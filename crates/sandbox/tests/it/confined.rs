@@ -1,6 +1,6 @@
 //! What a confined command sees, changes and reaches.
 #![cfg(target_os = "linux")]
-use haft_core::{Confinement, Found, Outside, Overlay, Reach};
+use haft_core::{Confinement, Outside, Overlay, Reach, WorkspaceMount};
 use haft_process::{Exit, Shell};
 use haft_sandbox::{scopes_sockets, try_confinement};
 use std::{
@@ -39,9 +39,9 @@ impl Place {
         let overlay = Overlay { upper: root.join("upper"), work: root.join("scratch") };
         let confinement = Confinement {
             workspace: root.join("work: a,b"),
-            finds: Found::Overlay(overlay),
+            finds: WorkspaceMount::Overlay(overlay),
             tmp: root.join("tmp"),
-            finds_tmp: Found::Itself,
+            finds_tmp: WorkspaceMount::Itself,
             outside: Outside::Overlays,
             writable: vec![root.join("cache")],
             hidden: vec![root.join("secret")],
@@ -235,7 +235,8 @@ async fn a_confined_command_that_is_ended_writes_nothing_more() {
 fn it_is_known_beforehand_whether_commands_can_be_confined() {
     let place = Place::new();
     try_confinement(&place.confinement).unwrap();
-    let finds = Found::Overlay(Overlay { upper: "/nothing/here".into(), work: "/nothing/there".into() });
+    let finds =
+        WorkspaceMount::Overlay(Overlay { upper: "/nothing/here".into(), work: "/nothing/there".into() });
     try_confinement(&Confinement { finds, ..place.confinement.clone() }).unwrap_err();
 }
 

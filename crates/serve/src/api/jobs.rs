@@ -16,7 +16,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use haft_core::{JobStatus, SessionId, Standing};
+use haft_core::{JobStatus, JobSummary, SessionId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -63,8 +63,8 @@ pub(crate) struct Output {
     evidence: Vec<serde_json::Value>,
 }
 
-fn job(id: SessionId, standing: Standing) -> Job {
-    let Standing { order, status, rounds, progress, conclusion } = standing;
+fn job(id: SessionId, standing: JobSummary) -> Job {
+    let JobSummary { order, status, rounds, progress, conclusion } = standing;
     let output = conclusion.map(|done| Output {
         status: done.status.to_string(),
         reason: done.reason,
@@ -134,7 +134,7 @@ pub(crate) async fn list(
     let (limit, status) = (pages::limit(wanted.limit), wanted.status()?);
     let jobs = blocking(move || {
         let hub = &context.hub;
-        let is_wanted = |(id, standing): &(SessionId, Standing)| {
+        let is_wanted = |(id, standing): &(SessionId, JobSummary)| {
             wanted.after.as_ref().is_none_or(|after| id.0 < *after)
                 && status.is_none_or(|status| standing.status == status)
                 && hub.shows(&standing.order.origin, id)
@@ -182,11 +182,11 @@ pub(crate) async fn retry(State(context): State<Context>, Id(id): Id) -> Answer<
     Ok((StatusCode::ACCEPTED, Json(find(&context.hub, &id).await?)).into_response())
 }
 
-async fn standing(hub: &Hub, id: &str) -> Answer<Standing> {
+async fn standing(hub: &Hub, id: &str) -> Answer<JobSummary> {
     let (hub, id) = (hub.clone(), id.to_owned());
     blocking(move || {
         let known = hub.find(&id)?;
-        let standing = Standing::of(&hub.home().peek(&id)?, hub.home().is_open(&known.id));
+        let standing = JobSummary::of(&hub.home().peek(&id)?, hub.home().is_open(&known.id));
         standing.ok_or_else(|| {
             ApiError::missing(format!("the session `{id}` is not a job")).suggest("`GET /v1/jobs` lists them")
         })

@@ -60,7 +60,7 @@ pub(crate) async fn undo(
     let to = to.ok_or_else(|| ApiError::conflict("there is nothing to undo"))?;
     if undo.dry_run {
         let plan = plan::back_to(&entries, to);
-        let changes = changed::whole(&plan.changes).iter().map(FileChange::from).collect();
+        let changes = changed::squash(&plan.changes).iter().map(FileChange::from).collect();
         return Ok(Json(Moved { changes, untracked: plan.untracked.len(), ..Moved::default() }));
     }
     moved(&session, Command::Rewind { to }, Direction::Undo).await.map(Json)
@@ -85,7 +85,7 @@ async fn moved(session: &Session, command: Command, wanted: Direction) -> Answer
         if let Fact::Rewound { way, changes, conflicts, untracked } = &entry.fact
             && *way == wanted
         {
-            let done = changed::whole(changes);
+            let done = changed::squash(changes);
             let done = done.iter().filter(|change| !conflicts.contains(&change.path));
             return Ok(Moved {
                 changes: done.map(FileChange::from).collect(),

@@ -182,7 +182,7 @@ fn told(session: &dyn Recorded, call: CallId, entry: &Entry) -> Waiting {
         _ => None,
     };
     let approval = Proposal::of(session, &entry.fact).map(|proposal| {
-        let files = files(session, changed::named(&entry.fact));
+        let files = files(session, changed::changes_in(&entry.fact));
         ToApprove {
             sentence: proposal.sentence.question.clone(),
             always: proposal.always.clone(),
@@ -198,7 +198,7 @@ fn told(session: &dyn Recorded, call: CallId, entry: &Entry) -> Waiting {
 
 /// What changes do to files, line by line.
 pub(crate) fn files(session: &dyn Recorded, changes: &[Change]) -> Vec<FileLines> {
-    let changes = changed::whole(changes);
+    let changes = changed::squash(changes);
     FileDiff::all(session, &changes).into_iter().map(FileLines::from).collect()
 }
 
@@ -233,7 +233,7 @@ pub(crate) async fn diff(
         let entries = session.entries();
         let entry = entries.iter().find(|entry| entry.seq == Seq(seq));
         match entry {
-            Some(entry) => Ok(files(&session, changed::named(&entry.fact))),
+            Some(entry) => Ok(files(&session, changed::changes_in(&entry.fact))),
             None => Err(ApiError::missing(format!("there is no entry {seq} in the session"))),
         }
     });

@@ -140,7 +140,7 @@ impl Kept {
         let read = |(_, text): &(i64, String)| line::entry(text.as_bytes()).ok().map(Arc::new);
         let entries: Vec<_> = lines.iter().filter_map(read).collect();
         let wanted = wanted(&entries);
-        let states = wanted.iter().flat_map(|entry| changed::named(&entry.fact));
+        let states = wanted.iter().flat_map(|entry| changed::changes_in(&entry.fact));
         let states = states.flat_map(|change| [&change.before, &change.after]).flatten();
         let hashes: Vec<String> = states.map(|state| state.hash.0.clone()).collect();
         let contents = haft_fleet::contents(database, id, &hashes).await?.into_iter().collect();
@@ -180,7 +180,7 @@ pub(super) async fn diff(
     let from = i64::try_from(seq).map_err(|_| missing())?;
     let kept = Kept::read(&context, &id, (from, 1), <[_]>::to_vec).await?;
     let entry = kept.entries.first().filter(|entry| entry.seq.0 == seq).cloned().ok_or_else(missing)?;
-    blocking(move || Ok(watch::files(&kept, changed::named(&entry.fact)))).await.map(Json)
+    blocking(move || Ok(watch::files(&kept, changed::changes_in(&entry.fact)))).await.map(Json)
 }
 
 /// What is said.

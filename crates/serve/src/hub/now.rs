@@ -55,8 +55,8 @@ impl Now {
             Fact::ApprovalAnswered { .. } | Fact::QuestionAnswered { .. } => {
                 self.asked = self.asked.saturating_sub(1);
             }
-            Fact::JobStarted { .. } => self.background += 1,
-            Fact::JobEnded { .. } => self.background = self.background.saturating_sub(1),
+            Fact::TaskStarted { .. } => self.background += 1,
+            Fact::TaskEnded { .. } => self.background = self.background.saturating_sub(1),
             Fact::TurnEnded { .. } | Fact::Rewound { .. } => (self.is_working, self.asked) = (false, 0),
             _ => {}
         }

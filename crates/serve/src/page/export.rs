@@ -67,7 +67,9 @@ impl SessionExport<'_> {
     /// What the script shows, as JSON without a character that HTML reads as markup.
     fn journal(&self, entries: &[Arc<Entry>]) -> String {
         let changed = entries.iter().filter_map(|entry| match &entry.fact {
-            Fact::Staged { changes, .. } | Fact::ChangedBelow { changes, .. } => Some((entry.seq, changes)),
+            Fact::Staged { changes, .. } | Fact::SubagentChanged { changes, .. } => {
+                Some((entry.seq, changes))
+            }
             _ => None,
         });
         let diffs = changed.map(|(seq, changes)| {

@@ -6,7 +6,7 @@ use super::{
     folder::{OverlayFolder, Views},
 };
 use crate::sparse::Stop;
-use haft_core::{Bulk, Found};
+use haft_core::{Bulk, WorkspaceMount};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -38,10 +38,10 @@ impl Layer {
         Ok(Self { root: root.to_owned(), folder, copied: Mutex::new(copied) })
     }
 
-    pub(super) fn found(&self, kind: &ViewKind) -> Found {
+    pub(super) fn found(&self, kind: &ViewKind) -> WorkspaceMount {
         match kind {
-            ViewKind::Overlay => Found::Overlay(self.folder.overlay()),
-            ViewKind::Copy(_) => Found::Copy(self.folder.upper().to_owned()),
+            ViewKind::Overlay => WorkspaceMount::Overlay(self.folder.overlay()),
+            ViewKind::Copy(_) => WorkspaceMount::Copy(self.folder.upper().to_owned()),
         }
     }
 

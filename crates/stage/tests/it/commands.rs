@@ -1,9 +1,9 @@
 //! What a command does in its view is what it would have done in the workspace, once it is settled; and can be undone.
 #![cfg(target_os = "linux")]
 use crate::kit::Place;
-use haft_core::{Change, Effect, How, Stage, View};
+use haft_core::{Change, Effect, Stage, Tracking, View};
 use haft_process::{Exit, Shell};
-use haft_stage::{CommandAccess, Declared};
+use haft_stage::{CommandAccess, LocalStage};
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -74,14 +74,14 @@ fn plain(tree: &BTreeMap<PathBuf, Found>) -> BTreeMap<&Path, (u32, &[u8])> {
 fn with_views() -> Place {
     let mut place = Place::new(&[]);
     let blobs = place.folder.path().join("blobs");
-    place.stage = Declared::new(blobs).with_command_views(CommandAccess::default());
+    place.stage = LocalStage::new(blobs).with_command_views(CommandAccess::default());
     place.stage.command_views(&place.workspace).unwrap();
     place
 }
 
 fn view(place: &Place) -> Box<dyn View> {
     let effects = [Effect::execute("anything").confined()];
-    assert_eq!(place.stage.how(&place.workspace, &effects), How::Staged);
+    assert_eq!(place.stage.how(&place.workspace, &effects), Tracking::Staged);
     place.open(&effects)
 }
 
@@ -262,20 +262,23 @@ fn commands_that_are_not_confined_have_no_view() {
     let place = with_views();
     let confined = Effect::execute("make").confined();
     let table = [
-        (vec![confined.clone()], How::Staged),
-        (vec![confined.clone(), Effect::Write("a".into()), Effect::Read("/etc/passwd".into())], How::Staged),
-        (vec![Effect::execute("make")], How::Untracked),
-        (vec![Effect::execute("make"), Effect::Network("example.org".into())], How::Untracked),
-        (vec![confined.clone(), Effect::execute("make")], How::Untracked),
-        (vec![confined.clone(), Effect::Network("example.org".into())], How::Staged),
-        (vec![confined.clone(), Effect::Write("/etc/passwd".into())], How::Untracked),
-        (vec![Effect::Write("a".into())], How::Declared),
+        (vec![confined.clone()], Tracking::Staged),
+        (
+            vec![confined.clone(), Effect::Write("a".into()), Effect::Read("/etc/passwd".into())],
+            Tracking::Staged,
+        ),
+        (vec![Effect::execute("make")], Tracking::Untracked),
+        (vec![Effect::execute("make"), Effect::Network("example.org".into())], Tracking::Untracked),
+        (vec![confined.clone(), Effect::execute("make")], Tracking::Untracked),
+        (vec![confined.clone(), Effect::Network("example.org".into())], Tracking::Staged),
+        (vec![confined.clone(), Effect::Write("/etc/passwd".into())], Tracking::Untracked),
+        (vec![Effect::Write("a".into())], Tracking::Declared),
     ];
     for (effects, expected) in table {
         assert_eq!(place.stage.how(&place.workspace, &effects), expected, "{effects:?}");
     }
-    let without = Declared::new(place.folder.path().join("others"));
-    assert_eq!(without.how(&place.workspace, &[confined]), How::Untracked);
+    let without = LocalStage::new(place.folder.path().join("others"));
+    assert_eq!(without.how(&place.workspace, &[confined]), Tracking::Untracked);
     assert!(place.stage.command_views(Path::new("/")).unwrap_err().contains("root of the file system"));
 }
 

@@ -2,7 +2,7 @@
 use crate::kit::Place;
 use haft_core::{Effect, Stage, View};
 use haft_process::Shell;
-use haft_stage::{CommandAccess, Declared};
+use haft_stage::{CommandAccess, LocalStage};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -137,7 +137,7 @@ fn no_moved_byte_lands_elsewhere_while_folders_are_swapped_for_links() {
         let mut place = Place::new(&[(".gitignore", "node_modules\n")]);
         let root = place.workspace.parent().unwrap().to_owned();
         let blobs = blobs.unwrap_or_else(|| root.join("blobs"));
-        place.stage = Declared::new(blobs).with_command_views(CommandAccess::default());
+        place.stage = LocalStage::new(blobs).with_command_views(CommandAccess::default());
         place.stage.command_views(&place.workspace).unwrap();
         let outside = root.join("outside");
         fs::create_dir(&outside).unwrap();
@@ -217,7 +217,7 @@ fn who_has_locked_the_workspace_holds_up_nobody() {
 fn who_waits_for_another_process_says_so_and_has_done_nothing() {
     let mut place = Place::new(&[("a", "1")]);
     let locks = place.folder.path().join("locks");
-    place.stage = haft_stage::Declared::new(place.folder.path().join("blobs")).with_locks(locks.clone());
+    place.stage = haft_stage::LocalStage::new(place.folder.path().join("blobs")).with_locks(locks.clone());
     let changes = [place.written("a", "2"), place.written("new/b", "2")].concat();
     assert!(place.stage.settle(&place.workspace, &[changes[0].clone()]).unwrap().is_empty());
     place.stage.settle(&place.workspace, &[changes[0].inverse()]).unwrap();

@@ -1,6 +1,6 @@
 //! What a call does in a view, and what becomes of it.
 use crate::kit::Place;
-use haft_core::{Change, ChangeKind, Effect, How, Stage};
+use haft_core::{Change, ChangeKind, Effect, Stage, Tracking};
 use proptest::prelude::*;
 use std::{
     fs, io,
@@ -16,11 +16,11 @@ fn the_effects_decide_what_a_call_works_in() {
     let (read, write) = (Effect::Read("a".into()), Effect::Write("a".into()));
     let (run, talk) = (Effect::execute("ls"), Effect::Network("h".into()));
     let table = [
-        ("none", vec![], How::Untracked, false),
-        ("a command", vec![write.clone(), run], How::Untracked, false),
-        ("the network", vec![read.clone(), talk], How::Untracked, false),
-        ("only reading", vec![read.clone()], How::Declared, false),
-        ("writing", vec![read, write], How::Declared, true),
+        ("none", vec![], Tracking::Untracked, false),
+        ("a command", vec![write.clone(), run], Tracking::Untracked, false),
+        ("the network", vec![read.clone(), talk], Tracking::Untracked, false),
+        ("only reading", vec![read.clone()], Tracking::Declared, false),
+        ("writing", vec![read, write], Tracking::Declared, true),
     ];
     for (what, effects, how, private) in table {
         let view = place.open(&effects);

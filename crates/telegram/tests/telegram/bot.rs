@@ -4,7 +4,7 @@ use futures::FutureExt;
 use haft_core::{Access, Entry, Fact, Mode, Policy, Provider, SessionId, Stage, text_of};
 use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
 use haft_providers::{Scripted, Step};
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use haft_telegram::{Options, Token, Trouble};
 use serde_json::Value;
 use std::{
@@ -113,7 +113,7 @@ impl Place {
             agents: vec![Agent { name: "haft".into(), system: String::new(), ..Agent::default() }],
             policy: Policy { rules: vec![], mode: self.mode },
             ceiling: None,
-            stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
+            stages: Arc::new(|blobs: &Path| Arc::new(LocalStage::new(blobs.to_owned())) as Arc<dyn Stage>),
             workspace: self.work(),
             home: self.home(),
             profile: Profile::named(self.profile).unwrap(),

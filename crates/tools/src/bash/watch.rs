@@ -1,5 +1,5 @@
 //! [`Watch`] and [`Running`]: a running command, and where its output goes.
-use haft_core::{JobOutput, ToolContext};
+use haft_core::{TaskOutput, ToolContext};
 use haft_process::{Finished, ProcessError, Shell};
 use std::{
     future::Future,
@@ -17,7 +17,7 @@ pub(super) struct Watch(Arc<Mutex<State>>);
 struct State {
     /// Shows the output to the front-ends that follow the call; `None` once the call is over.
     shown: Option<Shown>,
-    output: JobOutput,
+    output: TaskOutput,
     last: Instant,
 }
 
@@ -35,17 +35,17 @@ impl Watch {
     }
 
     fn of(shown: Option<Shown>) -> Self {
-        let output = JobOutput::default();
+        let output = TaskOutput::default();
         Self(Arc::new(Mutex::new(State { shown, output, last: Instant::now() })))
     }
 
     /// The output that was not read yet.
-    pub(super) fn output(&self) -> JobOutput {
+    pub(super) fn output(&self) -> TaskOutput {
         self.lock().output.clone()
     }
 
     /// Ends the display: the call is over, but the command is not.
-    pub(super) fn hand_over(&self) -> JobOutput {
+    pub(super) fn hand_over(&self) -> TaskOutput {
         self.lock().shown = None;
         self.output()
     }

@@ -5,7 +5,7 @@ use haft_core::{
 };
 use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
 use haft_providers::{Scripted, Step};
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -51,7 +51,7 @@ impl Place {
             agents: vec![Agent { name: "haft".into(), system: "Be brief.".into(), ..Agent::default() }],
             policy: Policy { rules: vec![], mode: Mode::Full },
             ceiling: None,
-            stages: Arc::new(|blobs: &Path| Arc::new(Declared::new(blobs.to_owned())) as Arc<dyn Stage>),
+            stages: Arc::new(|blobs: &Path| Arc::new(LocalStage::new(blobs.to_owned())) as Arc<dyn Stage>),
             workspace: self.work(),
             home: Home(self.home()),
             profile: Profile::standard(),

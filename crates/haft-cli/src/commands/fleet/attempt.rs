@@ -10,7 +10,7 @@ use futures::{FutureExt, StreamExt, future::BoxFuture};
 use haft::{
     engine::{Session, Turns, run_job},
     fleet::{self, Begun, Ended},
-    kernel::{Command, Conclusion, Entry, Fact, JobStatus, Outcome, Start},
+    kernel::{BaseCommit, Command, Conclusion, Entry, Fact, JobStatus, Outcome},
 };
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -27,7 +27,7 @@ impl fleet::Work for Attempts {
         // Sessions of an attempt lie in a folder of its own.
         let places = Places { home: begun.home.0.clone(), ..self.context.places.clone() };
         let context = CliContext { places, ..self.context.clone() };
-        let start = begun.start.clone().map(|commit| Start { commit, branch: Some(base(&begun)) });
+        let start = begun.start.clone().map(|commit| BaseCommit { commit, branch: Some(base(&begun)) });
         let (cwd, start) = (Some(begun.tree.clone()), start.map(Box::new));
         let turn = TurnArgs { cwd, start, quiet: true, ..self.turn.clone() };
         async move {
@@ -75,7 +75,7 @@ async fn attempt(context: &CliContext, turn: TurnArgs, begun: Begun) -> Result<E
 /// What the job came to, where the worker of an earlier attempt died before it could settle that. A first attempt is one
 /// that a person wants, whatever it came to before.
 fn concluded_before(entries: &[Arc<Entry>], attempt: i32) -> Option<Conclusion> {
-    let Some(Fact::Concluded(conclusion)) = entries.last().map(|entry| &entry.fact) else { return None };
+    let Some(Fact::JobFinished(conclusion)) = entries.last().map(|entry| &entry.fact) else { return None };
     let is_failure = outcome_of(entries) == Some(Outcome::Failed);
     let stands = conclusion.status == JobStatus::Completed || (attempt > 1 && !is_failure);
     stands.then(|| conclusion.clone())

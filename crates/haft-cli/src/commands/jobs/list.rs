@@ -6,7 +6,7 @@ use super::{
 use crate::failure::Failure;
 use haft::{
     engine::{Home, JournalError},
-    kernel::{JobStatus, Order, SessionId, Standing},
+    kernel::{JobSpec, JobStatus, JobSummary, SessionId},
     present::safe,
     terminal::Exit,
 };
@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 use std::io::{Write, stdout};
 
 /// A job by its name, or the beginning of it.
-pub(super) fn find(home: &Home, id: &str) -> Result<(SessionId, Standing), Failure> {
+pub(super) fn find(home: &Home, id: &str) -> Result<(SessionId, JobSummary), Failure> {
     if let Some((name, _)) = schedule::find(home, id)? {
         return Err(Failure::usage(format!("`{name}` is a plan, which begins jobs of its own")).hint(
             "`haft jobs list` names the jobs; `haft jobs show` shows a plan, and `haft jobs cancel` ends it",
         ));
     }
     let id = home.find(id).or_else(|error| only_job(home, id, error))?;
-    let standing = Standing::of(&home.peek(&id.0)?, home.is_open(&id));
+    let standing = JobSummary::of(&home.peek(&id.0)?, home.is_open(&id));
     let no_job =
         || Failure::usage(format!("the session `{id}` is not a job")).hint("`haft jobs list` names them");
     Ok((id.clone(), standing.ok_or_else(no_job)?))
@@ -49,7 +49,7 @@ fn only_job(home: &Home, id: &str, error: JournalError) -> Result<SessionId, Fai
 pub(super) fn list(home: &Home, json: bool) -> Result<Exit, Failure> {
     let mut list = List::new(["JOB", "KIND", "STATUS", "ROUNDS", "TASK", "PROGRESS"], json);
     for (id, standing) in home.jobs() {
-        let Standing { order, status, rounds, progress, .. } = &standing;
+        let JobSummary { order, status, rounds, progress, .. } = &standing;
         let (title, progress) = (first_line(&order.description, 40), first_line(progress, 50));
         let gone = *status == JobStatus::Waiting && !home.is_open(&id);
         let progress = if gone { "its process is gone: `haft jobs retry`".to_owned() } else { progress };
@@ -93,7 +93,7 @@ pub(super) fn show(home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
         writeln!(stdout(), "{}", safe::json(&object(&id, &standing).to_string()))?;
         return Ok(Exit::Success);
     }
-    let Standing { order, status, rounds, progress, conclusion } = standing;
+    let JobSummary { order, status, rounds, progress, conclusion } = standing;
     let mut rows = vec![
         ("job", id.0),
         ("type", type_of(&order)),
@@ -126,8 +126,8 @@ pub(super) fn logs(home: &Home, id: &str) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn object(id: &SessionId, standing: &Standing) -> Value {
-    let Standing { order, status, rounds, progress, conclusion } = standing;
+fn object(id: &SessionId, standing: &JobSummary) -> Value {
+    let JobSummary { order, status, rounds, progress, conclusion } = standing;
     json!({
         "job": id, "type": type_of(order), "kind": order.kind, "status": status,
         "description": order.description, "input": {"description": order.description}, "branch": order.branch,
@@ -138,7 +138,7 @@ fn object(id: &SessionId, standing: &Standing) -> Value {
     })
 }
 
-fn type_of(order: &Order) -> String {
+fn type_of(order: &JobSpec) -> String {
     if order.job_type.is_empty() { order.kind.clone() } else { order.job_type.clone() }
 }
 

@@ -7,7 +7,7 @@ use crate::{CliContext, args::TurnArgs, assemble, failure::Failure};
 use futures::FutureExt;
 use haft::{
     engine::Home,
-    kernel::{JobStatus, Order, SessionId, Standing},
+    kernel::{JobSpec, JobStatus, JobSummary, SessionId},
     terminal::{Exit, signals::Interrupts},
 };
 use jiff::Timestamp;
@@ -51,7 +51,7 @@ pub(super) async fn add(
 }
 
 /// Enqueues it as a session without a worker; returns its ID.
-async fn put_down(context: &CliContext, order: &Order, folder: &Path) -> Result<String, Failure> {
+async fn put_down(context: &CliContext, order: &JobSpec, folder: &Path) -> Result<String, Failure> {
     let engine = assemble::bare_engine(context, folder, assemble::NO_MODEL)?;
     Ok(engine.create_job(order.clone(), None).await?.id().to_string())
 }
@@ -124,7 +124,7 @@ async fn is_told_to_stop(interrupts: &mut Interrupts) -> bool {
     tokio::time::timeout(Duration::from_millis(200), interrupts.next()).await.is_ok()
 }
 
-fn is_left(home: &Home, id: &SessionId, job: &Standing) -> bool {
+fn is_left(home: &Home, id: &SessionId, job: &JobSummary) -> bool {
     match job.status {
         JobStatus::Pending | JobStatus::Waiting => !home.is_open(id),
         JobStatus::Running | JobStatus::Completed | JobStatus::Failed | JobStatus::Cancelled => false,

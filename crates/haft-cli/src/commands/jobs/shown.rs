@@ -2,7 +2,7 @@
 use super::work_tree::WorkTree;
 use haft::{
     engine::{Session, Turns},
-    kernel::{Command, Entry, Fact, Order, Outcome},
+    kernel::{Command, Entry, Fact, JobSpec, Outcome},
     terminal::{Exit, print, signals::Interrupts},
 };
 use std::{path::Path, sync::Arc};
@@ -12,7 +12,7 @@ pub(super) struct Shown<'a> {
     pub(super) session: &'a Session,
     pub(super) options: &'a print::Options,
     pub(super) interrupts: &'a mut Interrupts,
-    pub(super) order: &'a Order,
+    pub(super) order: &'a JobSpec,
     pub(super) folder: &'a Path,
 }
 

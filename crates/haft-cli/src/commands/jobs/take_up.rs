@@ -13,7 +13,7 @@ use crate::{
 };
 use haft::{
     engine::{Home, Setup},
-    kernel::{JobStatus, Standing},
+    kernel::{JobStatus, JobSummary},
 };
 use std::fs;
 
@@ -25,7 +25,7 @@ pub(in crate::commands) async fn taken_up(
     turn: TurnArgs,
     adjust: impl FnOnce(&mut Setup),
 ) -> Result<Job, Failure> {
-    let (id, Standing { order, status, .. }) = list::find(home, id)?;
+    let (id, JobSummary { order, status, .. }) = list::find(home, id)?;
     if status == JobStatus::Completed {
         return Err(Failure::usage(format!("the job `{id}` is completed"))
             .hint(format!("`haft sessions resume {id}` talks to it")));

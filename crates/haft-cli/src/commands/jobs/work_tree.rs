@@ -2,7 +2,7 @@
 mod clone;
 
 use crate::failure::Failure;
-use haft::kernel::{Order, Start};
+use haft::kernel::{BaseCommit, JobSpec};
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
@@ -14,7 +14,7 @@ pub(super) struct WorkTree {
     pub(super) branch: String,
     pub(super) folder: PathBuf,
     /// Where it began.
-    pub(super) start: Start,
+    pub(super) start: BaseCommit,
     /// What a person may not expect.
     pub(super) note: Option<String>,
 }
@@ -26,7 +26,8 @@ impl WorkTree {
         refuse_programs(origin)?;
         let top = said(origin, ["rev-parse", "--show-toplevel"]).ok_or_else(|| no_repository(origin))?;
         let commit = said(origin, ["rev-parse", "--verify", "HEAD"]).ok_or_else(|| no_commit(origin))?;
-        let start = Start { commit, branch: said(origin, ["symbolic-ref", "--short", "--quiet", "HEAD"]) };
+        let start =
+            BaseCommit { commit, branch: said(origin, ["symbolic-ref", "--short", "--quiet", "HEAD"]) };
         let name = format!("{kind}-{}", name());
         let (branch, tree) = (format!("haft/{name}"), home.join("worktrees").join(&name));
         // Asked for in a folder of the repository, it works in the same folder of the work tree.
@@ -41,7 +42,7 @@ impl WorkTree {
     }
 
     /// What the job has committed is on its branch in the repository where it was asked for.
-    pub(super) fn bring_back(order: &Order, folder: &Path) {
+    pub(super) fn bring_back(order: &JobSpec, folder: &Path) {
         let Some(branch) = &order.branch else { return };
         let Some(tree) = top(folder).filter(|tree| clone::is_one(tree)) else { return };
         clone::bring_back(&order.origin, &tree, branch);

@@ -4,7 +4,7 @@ use haft::{
     engine::{Home, Recorded},
     kernel::{Entry, Hash, Price, SessionOpened, Stage},
     serve::SessionExport,
-    stage::Declared,
+    stage::LocalStage,
     terminal::Exit,
 };
 use std::{
@@ -22,7 +22,7 @@ pub(super) fn export(context: &CliContext, home: &Home, id: &str) -> Result<Exit
 /// The whole journal as one page, what was undone included.
 pub(crate) fn page(context: &CliContext, home: &Home, id: &str) -> Result<String, Failure> {
     let id = home.find(id)?;
-    let session = Kept { entries: home.peek(&id.0)?, contents: Declared::new(home.contents(&id)) };
+    let session = Kept { entries: home.peek(&id.0)?, contents: LocalStage::new(home.contents(&id)) };
     let opened = SessionOpened::of(&session.entries);
     let price = opened.and_then(|opened| price(context, &opened.workspace, &opened.model));
     Ok(SessionExport { session: &session, name: home.name(&id), price }.html())
@@ -31,7 +31,7 @@ pub(crate) fn page(context: &CliContext, home: &Home, id: &str) -> Result<String
 /// A session as it lies on disk.
 struct Kept {
     entries: Vec<Arc<Entry>>,
-    contents: Declared,
+    contents: LocalStage,
 }
 
 impl Recorded for Kept {

@@ -130,7 +130,7 @@ impl Fleet {
         use haft::{
             engine::new_session_id,
             fleet::{Database, NewJob, Owner, add, add_owner},
-            kernel::Order,
+            kernel::JobSpec,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let remote = self.remote().display().to_string();
@@ -140,7 +140,7 @@ impl Fleet {
             let owner = Owner("storm".into());
             add_owner(&database, &owner, None).await.unwrap();
             for _ in 0..count {
-                let order = Order {
+                let order = JobSpec {
                     kind: "builder".into(),
                     job_type: "build".into(),
                     description: "Count once".into(),

@@ -1,6 +1,6 @@
 //! A workspace, and a stage beside it.
 use haft_core::{Change, Effect, Stage, View};
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 pub(crate) struct Place {
     pub(crate) folder: TempDir,
     pub(crate) workspace: PathBuf,
-    pub(crate) stage: Declared,
+    pub(crate) stage: LocalStage,
 }
 
 impl Place {
@@ -25,7 +25,7 @@ impl Place {
     fn of(folder: TempDir, files: &[(&str, &str)]) -> Self {
         let workspace = folder.path().canonicalize().unwrap().join("w");
         fs::create_dir(&workspace).unwrap();
-        let stage = Declared::new(folder.path().join("blobs"));
+        let stage = LocalStage::new(folder.path().join("blobs"));
         let place = Self { folder, workspace, stage };
         files.iter().for_each(|(path, text)| place.put(path, text));
         place

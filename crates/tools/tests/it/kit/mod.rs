@@ -1,11 +1,11 @@
 //! Runs a call the way the engine does: find, check, effects, view, run, changes, settle.
 use futures::future::BoxFuture;
 use haft_core::{
-    Access, CallId, Channel, Effect, How, JobId, JobOutput, JobState, Jobs, Person, Question, Registry,
-    Render, SessionId, Stage, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult,
-    Validation, View, Work,
+    Access, BackgroundTasks, CallId, Channel, Effect, Person, Question, Registry, Render, SessionId, Stage,
+    TaskId, TaskOutput, TaskState, TaskWork, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    ToolResult, Tracking, Validation, View,
 };
-use haft_stage::Declared;
+use haft_stage::LocalStage;
 use haft_tools::{Settings, builtin};
 use serde_json::Value;
 use std::{
@@ -28,7 +28,7 @@ pub(crate) struct Kit {
     /// Of processes.
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) tools: Registry,
-    stage: Declared,
+    stage: LocalStage,
     jobs: Arc<Started>,
     pub(crate) person: Arc<Answers>,
     live: Arc<Mutex<String>>,
@@ -38,25 +38,25 @@ pub(crate) struct Kit {
 
 /// Jobs wait here until a test runs them.
 #[derive(Default)]
-struct Started(Mutex<Vec<(JobState, Option<Work>)>>);
+struct Started(Mutex<Vec<(TaskState, Option<TaskWork>)>>);
 
-impl Jobs for Started {
-    fn start(&self, title: String, work: Work, output: JobOutput) -> JobId {
+impl BackgroundTasks for Started {
+    fn start(&self, title: String, work: TaskWork, output: TaskOutput) -> TaskId {
         let mut jobs = self.0.lock().unwrap();
-        let id = JobId((jobs.len() + 1).to_string());
-        jobs.push((JobState { id: id.clone(), title, running: true, output }, Some(work)));
+        let id = TaskId((jobs.len() + 1).to_string());
+        jobs.push((TaskState { id: id.clone(), title, running: true, output }, Some(work)));
         id
     }
-    fn start_in(&self, _: Arc<dyn View>, title: String, work: Work, output: JobOutput) -> JobId {
+    fn start_in(&self, _: Arc<dyn View>, title: String, work: TaskWork, output: TaskOutput) -> TaskId {
         self.start(title, work, output)
     }
-    fn all(&self) -> Vec<JobState> {
+    fn all(&self) -> Vec<TaskState> {
         self.0.lock().unwrap().iter().map(|(job, _)| job.clone()).collect()
     }
-    fn wait<'a>(&'a self, _: &JobId, _: Duration) -> BoxFuture<'a, ()> {
+    fn wait<'a>(&'a self, _: &TaskId, _: Duration) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }
-    fn stop(&self, id: &JobId) -> bool {
+    fn stop(&self, id: &TaskId) -> bool {
         let mut jobs = self.0.lock().unwrap();
         let job = jobs.iter_mut().find(|(job, _)| job.id == *id && job.running);
         job.map(|(job, work)| (job.running, *work) = (false, None)).is_some()
@@ -93,7 +93,7 @@ impl Kit {
         let folder = tempfile::tempdir().unwrap();
         let workspace = folder.path().canonicalize().unwrap().join("w");
         fs::create_dir(&workspace).unwrap();
-        let stage = Declared::new(folder.path().join("blobs"));
+        let stage = LocalStage::new(folder.path().join("blobs"));
         let (channel, jobs, person, live, cancel) = Default::default();
         let environment = [("PATH", "/usr/bin:/bin"), ("NAME", "Ada")];
         let environment = environment.map(|(name, value)| (name.into(), value.into())).into();
@@ -146,7 +146,7 @@ impl Kit {
         let output = registered.tool.call(arguments, &self.context(view.clone())).await?;
         let on_files = |effect: &Effect| matches!(effect, Effect::Read(_) | Effect::Write(_));
         let tracked = !effects.is_empty() && effects.iter().all(on_files);
-        assert_eq!(view.how(), if tracked { How::Declared } else { How::Untracked });
+        assert_eq!(view.how(), if tracked { Tracking::Declared } else { Tracking::Untracked });
         let changes = view.changes().unwrap();
         let writes = effects.iter().any(|effect| matches!(effect, Effect::Write(_)));
         assert!(writes || changes.is_empty());

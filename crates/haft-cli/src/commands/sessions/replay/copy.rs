@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use haft::{
     kernel::{Change, Entry, Fact, FileKind, FileState, Stage, active_path, changed},
-    stage::Declared,
+    stage::LocalStage,
 };
 use ignore::WalkBuilder;
 use std::{
@@ -37,7 +37,7 @@ pub(super) fn copy(
         ))
         .hint("name what is not needed in `.gitignore`: ignored files are left out"));
     }
-    let kept = Declared::new(contents.to_owned());
+    let kept = LocalStage::new(contents.to_owned());
     put_all_back(&kept, to, &beginnings(entries))
         .map_err(|error| Failure::failed(format!("cannot put its files back for the replay: {error}")))?;
     Ok(copied)
@@ -92,7 +92,7 @@ fn read(entries: &[Arc<Entry>]) -> Vec<PathBuf> {
 fn beginnings(entries: &[Arc<Entry>]) -> BTreeMap<PathBuf, Option<FileState>> {
     let mut beginnings = BTreeMap::new();
     for entry in active_path(entries).into_iter().filter(|entry| is_done(&entry.fact)) {
-        for change in changed::named(&entry.fact).iter().filter(|change| is_inside(&change.path)) {
+        for change in changed::changes_in(&entry.fact).iter().filter(|change| is_inside(&change.path)) {
             beginnings.entry(change.path.clone()).or_insert_with(|| change.before.clone());
         }
     }
@@ -100,7 +100,7 @@ fn beginnings(entries: &[Arc<Entry>]) -> BTreeMap<PathBuf, Option<FileState>> {
 }
 
 fn is_done(fact: &Fact) -> bool {
-    matches!(fact, Fact::Staged { .. } | Fact::ChangedBelow { .. })
+    matches!(fact, Fact::Staged { .. } | Fact::SubagentChanged { .. })
 }
 
 /// A path out of a journal must not lead out of the copy.
@@ -111,7 +111,7 @@ fn is_inside(path: &Path) -> bool {
 /// What was before takes the place of what is there now: links and files go first, since names may lie below them, then
 /// folders with all that came into them.
 fn put_all_back(
-    kept: &Declared,
+    kept: &LocalStage,
     copy: &Path,
     beginnings: &BTreeMap<PathBuf, Option<FileState>>,
 ) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! [`Toolbox`]: the tools of a session: those it opened with, and those of sources, which come and go.
+//! [`LiveToolSet`]: the tools of a session: those it opened with, and those of sources, which come and go.
 use super::prefix::RequestPrefix;
 use crate::setup::{Agent, Setup};
 use futures::future::join_all;
@@ -6,12 +6,12 @@ use haft_core::{Registry, SessionId};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What a session can call and what models are shown of it, in step.
-pub(crate) struct Kit {
+pub(crate) struct ToolSet {
     pub(crate) tools: Registry,
     pub(crate) prefix: RequestPrefix,
 }
 
-impl Kit {
+impl ToolSet {
     /// What `own` and `sources` have of the agent's tools.
     pub(crate) fn new(setup: &Setup, agent: &Agent, own: &Registry, sources: &[Arc<Registry>]) -> Self {
         let tools = sources.iter().fold(own.clone(), |tools, source| tools.joined(source));
@@ -28,26 +28,26 @@ impl Kit {
 }
 
 /// The kit of the moment. It is made anew where a source says something new, and else stays the same.
-pub(crate) struct Toolbox {
+pub(crate) struct LiveToolSet {
     agent: Agent,
     own: Registry,
     current: Mutex<Current>,
 }
 
 struct Current {
-    kit: Arc<Kit>,
+    kit: Arc<ToolSet>,
     /// What the sources said last.
     sources: Vec<Arc<Registry>>,
 }
 
-impl Toolbox {
+impl LiveToolSet {
     /// With `kit`, which is what `own` has of the agent's tools. Asks no source yet.
-    pub(crate) fn new(agent: Agent, own: Registry, kit: Arc<Kit>) -> Self {
+    pub(crate) fn new(agent: Agent, own: Registry, kit: Arc<ToolSet>) -> Self {
         Self { agent, own, current: Mutex::new(Current { kit, sources: Vec::new() }) }
     }
 
-    /// As of the last [`Toolbox::refresh`].
-    pub(crate) fn kit(&self) -> Arc<Kit> {
+    /// As of the last [`LiveToolSet::refresh`].
+    pub(crate) fn kit(&self) -> Arc<ToolSet> {
         self.lock().kit.clone()
     }
 
@@ -60,7 +60,7 @@ impl Toolbox {
         let mut current = self.lock();
         let same = |(a, b)| Arc::ptr_eq(a, b);
         if current.sources.len() != sources.len() || !current.sources.iter().zip(&sources).all(same) {
-            current.kit = Arc::new(Kit::new(setup, &self.agent, &self.own, &sources));
+            current.kit = Arc::new(ToolSet::new(setup, &self.agent, &self.own, &sources));
             current.sources = sources;
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     place::{Lookup, Opened, Place, State, state_of},
     sparse::Stop,
 };
-use haft_core::{Change, Confinement, Effect, FileState, How, View};
+use haft_core::{Change, Confinement, Effect, FileState, Tracking, View};
 use std::{
     fs::{self, File},
     io,
@@ -19,16 +19,16 @@ use tempfile::TempDir;
 /// Bytes of a file that is copied at most. No tool edits a larger one, and what is replaced is kept.
 const MAX_COPIED_BYTES: u64 = 64 << 20;
 
-/// See the table at [`crate::Declared`].
-pub(crate) fn how(effects: &[Effect]) -> How {
+/// See the table at [`crate::LocalStage`].
+pub(crate) fn how(effects: &[Effect]) -> Tracking {
     let anything = |effect: &Effect| matches!(effect, Effect::Execute(_) | Effect::Network(_));
-    if effects.is_empty() || effects.iter().any(anything) { How::Untracked } else { How::Declared }
+    if effects.is_empty() || effects.iter().any(anything) { Tracking::Untracked } else { Tracking::Declared }
 }
 
-/// See the table at [`crate::Declared`].
+/// See the table at [`crate::LocalStage`].
 pub(crate) fn open(blobs: &Blobs, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
     let (how, written) = (how(effects), effects.iter().filter_map(written));
-    let written: Vec<&Path> = written.filter(|_| how != How::Untracked).collect();
+    let written: Vec<&Path> = written.filter(|_| how != Tracking::Untracked).collect();
     if written.is_empty() {
         return Ok(Box::new(Real { workspace: workspace.to_owned(), how, confinement: None }));
     }
@@ -47,7 +47,7 @@ fn written(effect: &Effect) -> Option<&Path> {
 /// The workspace itself.
 pub(crate) struct Real {
     workspace: PathBuf,
-    how: How,
+    how: Tracking,
     confinement: Option<Arc<Confinement>>,
 }
 
@@ -55,7 +55,7 @@ impl Real {
     /// For a command that is confined in all else.
     pub(crate) fn confined(confinement: Arc<Confinement>) -> Self {
         let workspace = confinement.workspace.clone();
-        Self { workspace, how: How::Untracked, confinement: Some(confinement) }
+        Self { workspace, how: Tracking::Untracked, confinement: Some(confinement) }
     }
 }
 
@@ -69,7 +69,7 @@ impl View for Real {
     fn changes(&self) -> io::Result<Vec<Change>> {
         Ok(Vec::new())
     }
-    fn how(&self) -> How {
+    fn how(&self) -> Tracking {
         self.how
     }
     fn confinement(&self) -> Option<Arc<Confinement>> {
@@ -169,8 +169,8 @@ impl View for Copies {
         Ok(changes)
     }
 
-    fn how(&self) -> How {
-        How::Declared
+    fn how(&self) -> Tracking {
+        Tracking::Declared
     }
 }
 

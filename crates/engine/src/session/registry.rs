@@ -1,4 +1,4 @@
-//! [`Live`]: the open sessions of an engine, so that other code than their openers can watch and steer them.
+//! [`SessionRegistry`]: the open sessions of an engine, so that other code than their openers can watch and steer them.
 use super::{Session, mailbox::SessionMessage};
 use crate::journal::WeakJournal;
 use haft_call::Permission;
@@ -8,7 +8,7 @@ use tokio::sync::mpsc::WeakUnboundedSender;
 
 /// Holds no session open: a handle is made only while other code holds one.
 #[derive(Default)]
-pub(crate) struct Live(Mutex<Vec<OpenSession>>);
+pub(crate) struct SessionRegistry(Mutex<Vec<OpenSession>>);
 
 struct OpenSession {
     id: SessionId,
@@ -19,7 +19,7 @@ struct OpenSession {
     may_allow: bool,
 }
 
-impl Live {
+impl SessionRegistry {
     pub(crate) fn add(&self, session: &Session) {
         let mut known = self.lock();
         known.retain(|known| known.mailbox.strong_count() > 0);
