@@ -4,6 +4,7 @@
 mod file_diff;
 mod lines;
 mod pieces;
+mod proposal;
 mod safe;
 mod timeline;
 mod unattended;
