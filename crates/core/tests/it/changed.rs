@@ -43,10 +43,10 @@ fn attributes_that_a_later_step_does_not_name_are_as_the_step_before_left_them()
     let edit = step(state("1", None), state("2", None));
     let note = step(state("2", Some("31")), state("2", Some("32")));
     let again = step(state("2", None), state("3", None));
-    assert_eq!(whole([&edit, &note, &again]), [step(state("1", Some("31")), state("3", Some("32")))]);
+    assert_eq!(squash([&edit, &note, &again]), [step(state("1", Some("31")), state("3", Some("32")))]);
     let back = note.inverse();
-    assert_eq!(whole([&edit, &note, &back, &edit.inverse()]), []);
+    assert_eq!(squash([&edit, &note, &back, &edit.inverse()]), []);
     let made = step(None, state("2", None));
     let noted = step(state("2", Some("31")), state("2", Some("32")));
-    assert_eq!(whole([&made, &noted]), [step(None, state("2", Some("32")))]);
+    assert_eq!(squash([&made, &noted]), [step(None, state("2", Some("32")))]);
 }

@@ -15,7 +15,7 @@ use std::{
 };
 
 /// A disk that takes no file that is called `full.txt`.
-struct Full(Declared);
+struct Full(LocalStage);
 
 impl Stage for Full {
     fn how(&self, workspace: &Path, effects: &[Effect]) -> Tracking {
