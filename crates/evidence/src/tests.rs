@@ -1,5 +1,6 @@
 //! Tests of [`unproven`]: claims in many phrasings, and the facts that prove them.
 use super::*;
+use haft_core::Tracking;
 use haft_core::{Change, FileState, Hash, Part, Seq, StopReason, TaskId, Usage};
 use serde_json::json;
 use std::path::PathBuf;
@@ -121,7 +122,7 @@ fn what_is_not_claimed_is_left_alone() {
     assert_eq!(wrong.collect::<Vec<_>>(), []);
 }
 
-fn ran(name: &str, arguments: Value, how: How, details: Value) -> Vec<Fact> {
+fn ran(name: &str, arguments: Value, how: Tracking, details: Value) -> Vec<Fact> {
     let call = CallId("c".into());
     let result = ToolResult { details, ..ToolResult::default() };
     vec![
@@ -138,7 +139,7 @@ fn ran(name: &str, arguments: Value, how: How, details: Value) -> Vec<Fact> {
 }
 
 fn bash(command: &str, exit_code: i32) -> Vec<Fact> {
-    ran("bash", json!({"command": command}), How::Untracked, json!({"exit_code": exit_code}))
+    ran("bash", json!({"command": command}), Tracking::Untracked, json!({"exit_code": exit_code}))
 }
 
 fn staged(path: &str, is_there: bool) -> Vec<Fact> {
@@ -146,7 +147,7 @@ fn staged(path: &str, is_there: bool) -> Vec<Fact> {
     let (before, after) = if is_there { (None, Some(state)) } else { (Some(state), None) };
     let change = Change { path: PathBuf::from(path), before, after };
     let (call, result) = (CallId("c".into()), ToolResult::default());
-    vec![Fact::Staged { call, changes: vec![change], how: How::Staged, result, unrecorded: Vec::new() }]
+    vec![Fact::Staged { call, changes: vec![change], how: Tracking::Staged, result, unrecorded: Vec::new() }]
 }
 
 fn holds(reply: &str, facts: Vec<Vec<Fact>>) -> bool {
@@ -161,26 +162,31 @@ fn holds(reply: &str, facts: Vec<Vec<Fact>>) -> bool {
 #[test]
 fn a_claim_is_shown_by_what_happened() {
     let test_tool =
-        |ok: bool| ran("test", json!({}), How::Declared, json!({"ok": ok, "command": "cargo test"}));
+        |ok: bool| ran("test", json!({}), Tracking::Declared, json!({"ok": ok, "command": "cargo test"}));
     let job = |exit_code: i32| {
         let result = ToolResult { details: json!({"exit_code": exit_code}), ..ToolResult::default() };
         let job = TaskId("1".into());
         vec![
-            Fact::TaskStarted { task: job.clone(), title: "cargo test".into(), how: How::Untracked },
+            Fact::TaskStarted { task: job.clone(), title: "cargo test".into(), how: Tracking::Untracked },
             Fact::TaskEnded { task: job, result },
         ]
     };
     let write = || {
-        ran("write", json!({"path": "a.txt", "content": "cargo test; git commit"}), How::Staged, Value::Null)
+        ran(
+            "write",
+            json!({"path": "a.txt", "content": "cargo test; git commit"}),
+            Tracking::Staged,
+            Value::Null,
+        )
     };
     let delegate = |answer: &str| {
-        let mut facts = ran("delegate", json!({"task": "x"}), How::Declared, json!({"session": "s"}));
+        let mut facts = ran("delegate", json!({"task": "x"}), Tracking::Declared, json!({"session": "s"}));
         if let Some(Fact::ToolEnded { result, .. }) = facts.last_mut() {
             result.content = answer.into();
         }
         facts
     };
-    let git = || ran("git", json!({"action": "commit", "message": "x"}), How::Untracked, Value::Null);
+    let git = || ran("git", json!({"action": "commit", "message": "x"}), Tracking::Untracked, Value::Null);
     let table = [
         ("All tests pass.", vec![], false),
         ("All tests pass.", vec![bash("cargo test --all", 0)], true),
