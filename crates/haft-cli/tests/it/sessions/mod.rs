@@ -4,6 +4,7 @@ mod gc;
 mod html_export;
 mod names;
 mod random_replays;
+mod recorded;
 mod replays;
 mod resuming;
 mod two_processes;
