@@ -26,6 +26,5 @@ pub use job_summary::JobSummary;
 pub use last_turn::{LastTurn, go_on};
 pub use opened::SessionOpened;
 pub use place::{Forked, Seq, SessionId};
-pub use remaining::RemainingWork;
 pub use running::Running;
 pub use waiting::waiting_prompts;

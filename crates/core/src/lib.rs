@@ -35,10 +35,12 @@ pub use conversation::{
     CallTracker, Completion, Limits, OnCap, clip, loops, message, picture, replies_left_out, reply, tokens,
     transcript, window,
 };
-pub use event::{Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, Summarizer};
+pub use event::{
+    Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, RemainingWork, Summarizer,
+};
 pub use facts::{
-    Asking, Evidence, Forked, JobSummary, LastTurn, NoEvidence, RemainingWork, Running, Seq, SessionId,
-    SessionOpened, active_path,
+    Asking, Evidence, Forked, JobSummary, LastTurn, NoEvidence, Running, Seq, SessionId, SessionOpened,
+    active_path,
     activity::{Activities, Activity, ActivityType},
     change, changed, event, fork, go_on, job, line, undo,
     update::Update,

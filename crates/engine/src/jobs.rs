@@ -2,7 +2,10 @@
 //!
 //! Its caller decides how a turn is shown; this module decides what counts as done. A job has come to a good end when
 //! its agent's last turn ended by itself *and* the journal holds the call that the agent must have made.
-use crate::{Engine, Setup, session::Session, setup::Agent};
+use crate::{
+    session::Session,
+    setup::{Agent, Setup},
+};
 use haft_core::{
     Changed, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, Part, RemainingWork, Report,
     ToolResult, Tracking, active_path, text_of,
@@ -19,15 +22,15 @@ pub trait Turns {
 }
 
 /// Works on the job of `session` until it is over, and records what it came to. A job that was left half-done is taken
-/// up where it stopped. The tools of `engine` say which one a model meant.
+/// up where it stopped. The tools of `setup` say which one a model meant.
 pub async fn run_job<T: Turns>(
-    engine: &Engine,
+    setup: &Setup,
     session: &Session,
     agent: &Agent,
     order: &JobSpec,
     turns: &mut T,
 ) -> Result<Conclusion, T::Error> {
-    let check = Check { agent, setup: engine.setup() };
+    let check = Check { agent, setup };
     let mut outcome = match ended_before(&session.entries()) {
         Some(outcome) => outcome,
         None => turns.turn(opening(&session.entries(), agent, order)).await?,

@@ -22,6 +22,7 @@ pub mod lines;
 pub mod notes;
 pub mod outcome;
 pub mod pieces;
+pub mod preview;
 pub mod proposal;
 pub mod safe;
 pub mod timeline;

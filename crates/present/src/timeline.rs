@@ -13,7 +13,7 @@ use crate::{
     notes,
     outcome::{plan, verdict},
     pieces::Pieces,
-    safe, words,
+    preview, safe,
 };
 use haft_core::{
     CallId, Change, Channel, Event, Fact, Mode, Outcome, Part, Plan, TaskId, ToolCall, ToolResult, Update,
@@ -435,9 +435,9 @@ impl Timeline {
         name.clone_into(&mut call.made.name);
         let state = if result.went_well() { CallState::Done } else { CallState::Failed };
         // Who has typed it wants to see it whole.
-        let lines = if call.is_own { usize::MAX } else { words::PREVIEW_LINES };
+        let lines = if call.is_own { usize::MAX } else { preview::PREVIEW_LINES };
         let (mut preview, verdict, plan) =
-            (words::preview(result, lines, self.how), verdict(result), plan(result));
+            (preview::preview(result, lines, self.how), verdict(result), plan(result));
         if let (true, Some(answer)) = (preview.is_empty(), &call.answer) {
             preview = answer.lines().map(str::to_owned).collect();
             preview.iter_mut().take(1).for_each(|line| *line = format!("answer: {line}"));

@@ -163,7 +163,7 @@ impl Crew {
         let cancelled = self.lock().running.get(id).cloned().unwrap_or_default();
         let stopping = &self.0.stop;
         let mut turns = Followed { session: &session, file: &stop, cancelled, stopping, slot };
-        match run_job(&engine, &session, &agent, &order, &mut turns).await {
+        match run_job(engine.setup(), &session, &agent, &order, &mut turns).await {
             Ok(conclusion) => end(conclusion).await,
             // Without a conclusion it waits to be taken up again.
             Err(Stopped) => engine.shut_down().await,

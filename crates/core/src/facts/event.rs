@@ -1,11 +1,11 @@
 //! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
-    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Mode, Part, Question, RemainingWork, Resource,
-    Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
+    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Mode, Part, Question, Resource, Seq, SessionId,
+    SessionOpened, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 /// Version of the journal's format, in its first entry. A newer one is refused.
 pub const JOURNAL_VERSION: u32 = 2;
@@ -339,11 +339,48 @@ impl Outcome {
     }
 }
 
+/// What is left to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemainingWork {
+    /// Steps of the last list that are not done, in its order.
+    pub steps: Vec<String>,
+    /// What the model said last, or the calls that it made last; empty where there is neither.
+    pub last: String,
+}
+
+impl RemainingWork {
+    /// As people read it: a sentence without its dot, or nothing.
+    pub fn sentence(&self) -> Option<String> {
+        match (self.steps.is_empty(), self.last.is_empty()) {
+            (false, _) => Some(format!("left to do: {}", self.steps.join("; "))),
+            (true, false) => Some(format!("last of all: {}", self.last)),
+            (true, true) => None,
+        }
+    }
+}
+
+impl SessionOpened {
+    /// Returns the first fact of these entries; `None` if they do not begin with it.
+    pub fn of(entries: &[Arc<Entry>]) -> Option<&Self> {
+        entries.first()?.opened()
+    }
+}
+
+impl Entry {
+    /// Returns the fact if it is the one that begins a session.
+    pub fn opened(&self) -> Option<&SessionOpened> {
+        match &self.fact {
+            Fact::SessionOpened(opened) => Some(opened),
+            _ => None,
+        }
+    }
+}
+
 /// What a front-end sees of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A line of the journal.
-    Recorded(std::sync::Arc<Entry>),
+    Recorded(Arc<Entry>),
     /// Something that is in no journal.
     Live(Update),
 }

@@ -1,7 +1,7 @@
 //! [`SessionOpened`]: the first fact of a session: who works, where, on what.
-use crate::{Entry, Fact, Forked, JobSpec, SessionId};
+use crate::{Forked, JobSpec, SessionId};
 use serde::{Deserialize, Serialize};
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
 /// A session began. The first entry of each journal holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,11 +30,6 @@ pub struct SessionOpened {
 }
 
 impl SessionOpened {
-    /// Returns the first fact of these entries; `None` if they do not begin with it.
-    pub fn of(entries: &[Arc<Entry>]) -> Option<&Self> {
-        entries.first()?.opened()
-    }
-
     /// Returns whether the session is a job.
     pub fn is_job(&self) -> bool {
         self.order.is_some()
@@ -48,15 +43,5 @@ impl SessionOpened {
     /// Returns the folder that a person asked for work in: a job works in a copy of it.
     pub fn asked_in(&self) -> &PathBuf {
         self.order.as_ref().map_or(&self.workspace, |order| &order.origin)
-    }
-}
-
-impl Entry {
-    /// Returns the fact if it is the one that begins a session.
-    pub fn opened(&self) -> Option<&SessionOpened> {
-        match &self.fact {
-            Fact::SessionOpened(opened) => Some(opened),
-            _ => None,
-        }
     }
 }

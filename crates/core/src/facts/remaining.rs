@@ -1,19 +1,9 @@
-//! [`RemainingWork`]: what is left to do if a turn is ended early, as far as its own facts show.
-use crate::{Entry, Fact, Part, Plan, StepStatus, clip, text_of};
-use serde::{Deserialize, Serialize};
+//! [`RemainingWork::of`]: what is left to do if a turn is ended early, as far as its own facts show.
+use crate::{Entry, Fact, Part, Plan, RemainingWork, StepStatus, clip, text_of};
 use std::sync::Arc;
 
 /// Maximum bytes of the last words that are repeated.
 const MAX_LAST_WORDS_BYTES: usize = 400;
-
-/// What is left to do.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RemainingWork {
-    /// Steps of the last list that are not done, in its order.
-    pub steps: Vec<String>,
-    /// What the model said last, or the calls that it made last; empty where there is neither.
-    pub last: String,
-}
 
 impl RemainingWork {
     /// By the last list of steps that a result holds, and the last reply of the conversation `path`.
@@ -28,15 +18,6 @@ impl RemainingWork {
             _ => None,
         });
         Self { steps: steps.unwrap_or_default(), last: last.unwrap_or_default() }
-    }
-
-    /// As people read it: a sentence without its dot, or nothing.
-    pub fn sentence(&self) -> Option<String> {
-        match (self.steps.is_empty(), self.last.is_empty()) {
-            (false, _) => Some(format!("left to do: {}", self.steps.join("; "))),
-            (true, false) => Some(format!("last of all: {}", self.last)),
-            (true, true) => None,
-        }
     }
 }
 

@@ -247,7 +247,7 @@ async fn finish(
     let workspace = &assembled.engine.setup().workspace;
     let mut turns =
         Shown { session, options: &options, interrupts: &mut interrupts, order, folder: workspace };
-    let conclusion = run_job(&assembled.engine, session, agent, order, &mut turns).await?;
+    let conclusion = run_job(assembled.engine.setup(), session, agent, order, &mut turns).await?;
     assembled.engine.shut_down().await;
     if !turn.quiet || conclusion.status != JobStatus::Completed {
         tell(&conclusion)?;

@@ -97,7 +97,7 @@ impl Offer for JobTool {
 async fn work(job: Begun, client: &Client) -> CallToolResult {
     let Begun { session, agent, order, engine, stop, end } = job;
     let mut turns = Followed { session: &session, client, stop: &stop };
-    let Ok(conclusion) = run_job(&engine, &session, &agent, &order, &mut turns).await;
+    let Ok(conclusion) = run_job(engine.setup(), &session, &agent, &order, &mut turns).await;
     end(conclusion.clone()).await;
     let Conclusion { status, reason, evidence } = &conclusion;
     let content = vec![ContentBlock::text(format!("{status}: {reason}"))];

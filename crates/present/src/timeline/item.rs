@@ -1,5 +1,5 @@
 //! [`Item`]: one piece of what a person sees of a session.
-use crate::{pieces::Piece, safe, words};
+use crate::{pieces::Piece, preview, safe};
 use haft_core::{
     CallId, Change, Direction, Fact, Image, Mode, Outcome, Part, Plan, Question, ToolCall, ToolResult, Usage,
 };
@@ -252,7 +252,7 @@ impl Call {
             made: made.clone(),
             id: made.id.clone(),
             name: safe::text(&made.name).into_owned(),
-            summary: words::summary(&made.arguments),
+            summary: preview::summary(&made.arguments),
             state: CallState::Waiting,
             has_started: false,
             output: VecDeque::new(),

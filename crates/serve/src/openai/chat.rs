@@ -208,7 +208,7 @@ impl Talk {
             Told::Thinking(text) => self.chunk(json!({"reasoning_content": text}), None, None),
             Told::Began { name, arguments, .. } => {
                 // Chat clients show it where they show what a model thinks.
-                let line = format!("\n▸ {name} {}\n", haft_present::words::summary(arguments));
+                let line = format!("\n▸ {name} {}\n", haft_present::preview::summary(arguments));
                 self.chunk(
                     json!({"reasoning_content": line}),
                     None,

@@ -61,7 +61,7 @@ async fn attempt(context: &CliContext, turn: TurnArgs, begun: Begun) -> Result<E
         return Err(error.into());
     }
     let mut turns = Followed { session: &session, commands, cancelled, leave };
-    let concluded = run_job(&assembled.engine, &session, &agent, &order, &mut turns).await;
+    let concluded = run_job(assembled.engine.setup(), &session, &agent, &order, &mut turns).await;
     let outcome = last_outcome(&session);
     assembled.engine.shut_down().await;
     Ok(match concluded {

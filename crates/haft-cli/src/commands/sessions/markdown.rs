@@ -2,9 +2,9 @@
 use haft::{
     kernel::{Entry, Fact, Part, SessionOpened, active_path},
     present::{
+        preview::{PREVIEW_LINES, preview},
         safe,
         timeline::{Aside, Item, Replies, Timeline},
-        words::{PREVIEW_LINES, preview},
     },
 };
 use std::sync::Arc;
