@@ -1,7 +1,7 @@
 //! [`reader`]: the engine that reads a reply by a [`Grammar`]: delimiters begin and end thoughts and blocks of calls.
 //!
 //! JSON in a block is followed strictly, so that `{` alone may begin a block, delimiters within strings of the JSON do not
-//! count, and what stops being JSON is let go at once. Blocks with tags have a [`Shape`](super::tags::Shape).
+//! count, and what stops being JSON is let go at once. Blocks with tags have a [`Shape`](super::tagged_calls::Shape).
 mod act;
 mod grammar;
 mod inside;

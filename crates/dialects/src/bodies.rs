@@ -2,7 +2,7 @@
 use super::{
     Call, Problem, Said, Setting,
     blocks::{Body, say},
-    json,
+    json_calls,
 };
 use serde_json::{Deserializer, Value};
 
@@ -62,7 +62,7 @@ pub(super) fn bare(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
         return body.told("a call is broken", said);
     }
     let value = if body.broken { None } else { mended(body.text).ok() };
-    match value.filter(are_calls).map(json::calls_of) {
+    match value.filter(are_calls).map(json_calls::calls_of) {
         Some(Ok(calls)) => said.extend(calls.into_iter().map(Said::Call)),
         _ if body.open.is_empty() => say(said, Said::Text, body.text),
         _ => say(said, Said::Text, &format!("{}{}{}", body.open, body.text, body.close)),
@@ -86,8 +86,8 @@ fn begins_call(text: &str) -> bool {
 
 /// Calls in JSON.
 pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
-    json::calls(text).or_else(|why| match mended(text) {
-        Ok(value) => json::calls_of(value),
+    json_calls::calls(text).or_else(|why| match mended(text) {
+        Ok(value) => json_calls::calls_of(value),
         Err(_) => Err(why),
     })
 }
@@ -123,7 +123,7 @@ pub(super) fn cut_off(text: &str) -> Vec<Call> {
     loop {
         let mut items = Deserializer::from_str(rest).into_iter::<Value>();
         let Some(Ok(value)) = items.next() else { break };
-        found.extend(json::calls_of(value).unwrap_or_default());
+        found.extend(json_calls::calls_of(value).unwrap_or_default());
         rest = rest[items.byte_offset()..].trim_start_matches([' ', '\n', ',', ']']);
     }
     found.extend(begun(rest));
@@ -132,7 +132,7 @@ pub(super) fn cut_off(text: &str) -> Vec<Call> {
 
 /// A call of whose object there is only the beginning.
 fn begun(text: &str) -> Option<Call> {
-    if let Ok(mut calls) = json::calls(&format!("{text}}}")) {
+    if let Ok(mut calls) = json_calls::calls(&format!("{text}}}")) {
         return calls.pop();
     }
     let (mut name, mut arguments) = (None, None);

@@ -11,43 +11,25 @@
 //!
 //! How it works inside: `README.md` of this crate.
 
-mod arg_keys;
 mod blocks;
 mod bodies;
 mod by_delimiters;
-mod cohere;
-mod deepseek_r1;
 mod delimiters;
-mod dsml;
-mod functions;
-mod gemma;
-mod granite;
+mod families;
 mod guess;
-mod harmony;
-mod hermes;
-mod inkling;
-mod invokes;
-mod json;
-mod keyed;
-mod kimi_k2;
-mod kimi_k3;
-mod listed;
-mod llama;
-mod minimax_m3;
-mod mistral;
-mod muse;
-mod plamo3;
+mod json_calls;
 mod products;
 pub mod pythonic;
 mod reply;
-mod tagged;
-mod tags;
+mod tagged_calls;
 mod text_calls;
 mod tokens;
 mod typed;
 mod walk;
 mod writing;
+use blocks::Grammar;
 pub use by_delimiters::by_delimiters;
+use families::{gemma, harmony, inkling, json, minimax_m3, muse, named, python, tags};
 pub use guess::guess;
 use haft_core::ToolSpec;
 use serde_json::{Map, Value};
@@ -64,8 +46,7 @@ pub struct Dialect {
     pub models: &'static [&'static str],
     /// Delimiters that tell it in a chat template or in a reply: in each of these lists, all that must stand there.
     pub signs: &'static [&'static [&'static str]],
-    /// A reader for one reply; see [`Dialect::listen`].
-    pub reader: fn(&Setting) -> Box<dyn Reader>,
+    reading: Reading,
     /// How it writes a call.
     pub writing: Writing,
     /// Whether what a call begins with may begin something else, so that a model cannot be held to it.
@@ -79,6 +60,24 @@ pub struct Dialect {
 /// Writes examples of calls of those tools of which it knows some.
 pub type Examples = fn(&[ToolSpec]) -> Option<String>;
 
+/// How the replies of a dialect are read.
+#[derive(Clone, Copy)]
+enum Reading {
+    /// By a grammar.
+    Grammar(&'static Grammar),
+    /// By a reader of its own.
+    Own(fn(&Setting) -> Box<dyn Reader>),
+}
+
+impl Reading {
+    fn reader(self, setting: &Setting) -> Box<dyn Reader> {
+        match self {
+            Self::Grammar(grammar) => blocks::reader(grammar, setting),
+            Self::Own(reader) => reader(setting),
+        }
+    }
+}
+
 /// How the results of tools are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Results {
@@ -91,17 +90,47 @@ pub enum Results {
 }
 
 impl Dialect {
-    /// Text without calls: for a dialect to begin from.
-    pub const BASE: Self = Self {
-        name: "",
-        models: &[],
-        signs: &[],
-        reader: tagged::plain,
-        writing: Writing::Unknown,
-        is_ambiguous: false,
-        results: Results::Named,
-        examples: None,
-    };
+    /// Read by a grammar.
+    const fn new(
+        name: &'static str,
+        models: &'static [&'static str],
+        grammar: &'static Grammar,
+        writing: Writing,
+    ) -> Self {
+        Self::read_by(Reading::Grammar(grammar), name, models, writing)
+    }
+
+    /// Read by a reader of its own.
+    const fn own(
+        name: &'static str,
+        models: &'static [&'static str],
+        reader: fn(&Setting) -> Box<dyn Reader>,
+        writing: Writing,
+    ) -> Self {
+        Self::read_by(Reading::Own(reader), name, models, writing)
+    }
+
+    const fn read_by(
+        reading: Reading,
+        name: &'static str,
+        models: &'static [&'static str],
+        writing: Writing,
+    ) -> Self {
+        let results = Results::Named;
+        Self { name, models, signs: &[], reading, writing, is_ambiguous: false, results, examples: None }
+    }
+
+    const fn signs(self, signs: &'static [&'static [&'static str]]) -> Self {
+        Self { signs, ..self }
+    }
+
+    const fn ambiguous(self) -> Self {
+        Self { is_ambiguous: true, ..self }
+    }
+
+    const fn results(self, results: Results) -> Self {
+        Self { results, ..self }
+    }
 
     /// Whether a call is JSON without any delimiter, which may stand anywhere in prose.
     pub(crate) fn writes_bare_json(&self) -> bool {
@@ -111,82 +140,82 @@ impl Dialect {
     /// Returns a reader for one reply that does what holds for every dialect, too: it finds calls in thoughts that were never
     /// closed, for instance.
     pub fn listen(&self, setting: &Setting) -> Box<dyn Reader> {
-        reply::reader(self.reader, setting)
+        reply::reader(self.reading, setting)
     }
 }
 
 /// All of them, nearly by family. Of two that are told by the same part of a model's name the first counts, and of two whose
 /// signs stand in a text.
 pub static DIALECTS: &[&Dialect] = &[
-    &functions::NEMOTRON_V3,
-    &functions::STEP3P5,
-    &functions::MIMO,
-    &functions::SEED_OSS,
-    &functions::MINICPMV,
-    &functions::QWEN3_CODER,
-    &dsml::DEEPSEEK_V41,
-    &dsml::DEEPSEEK_V4,
-    &dsml::DEEPSEEK_V32,
+    &tags::NEMOTRON_V3,
+    &tags::STEP3P5,
+    &tags::MIMO,
+    &tags::SEED_OSS,
+    &tags::MINICPMV,
+    &tags::QWEN3_CODER,
+    &tags::DEEPSEEK_V41,
+    &tags::DEEPSEEK_V4,
+    &tags::DEEPSEEK_V32,
     &minimax_m3::MINIMAX_M3,
-    &invokes::MINIMAX_M2,
-    &invokes::STEP3,
-    &invokes::MINICPM5,
-    &kimi_k3::KIMI_K3,
-    &arg_keys::LING3,
-    &arg_keys::POOLSIDE_V1,
-    &arg_keys::HUNYUAN_A13B,
-    &arg_keys::GLM47,
-    &arg_keys::GLM4_MOE,
-    &tagged::JAMBA,
-    &hermes::HERMES,
+    &tags::MINIMAX_M2,
+    &tags::STEP3,
+    &tags::MINICPM5,
+    &tags::KIMI_K3,
+    &tags::LING3,
+    &tags::POOLSIDE_V1,
+    &tags::HUNYUAN_A13B,
+    &tags::GLM47,
+    &tags::GLM4_MOE,
+    &json::JAMBA,
+    &json::HERMES,
     &gemma::GEMMA4,
     &gemma::FUNCTIONGEMMA,
     &harmony::HARMONY,
     &inkling::INKLING,
-    &listed::LFM2,
-    &listed::LLAMA4_PYTHONIC,
-    &listed::OLMO3,
-    &listed::PYTHONIC,
+    &python::LFM2,
+    &python::LLAMA4_PYTHONIC,
+    &python::OLMO3,
+    &python::PYTHONIC,
     &muse::MUSE_GLIMMER,
     &muse::MUSE,
     &products::FENCED_SHELL,
     &products::THOUGHTS_JSON,
     &products::ALFRED,
     &products::TOOL_USE_XML,
-    &kimi_k2::KIMI_K2,
-    &mistral::MISTRAL,
-    &deepseek_r1::DEEPSEEK_R1,
-    &deepseek_r1::DEEPSEEK_V31,
-    &deepseek_r1::DEEPSEEK_V3,
-    &granite::GRANITE_20B_FC,
-    &granite::GRANITE_THINKING,
-    &granite::GRANITE4,
-    &granite::GRANITE,
-    &llama::XLAM,
-    &llama::FUNCTIONARY_V31,
-    &llama::FUNCTIONARY_V32,
-    &llama::FIREFUNCTION_V2,
-    &llama::PHI4_MINI,
-    &cohere::COMMAND_R7B,
-    &cohere::COHERE2_MOE,
-    &cohere::COMMAND_R_PLUS,
-    &tagged::INTERNLM2,
-    &tagged::APRIEL15,
-    &tagged::APRIEL16,
-    &tagged::NEMOTRON_V2,
-    &tagged::APERTUS,
-    &tagged::ERNIE45,
-    &tagged::REKA_EDGE,
-    &tagged::LONGCAT,
-    &tagged::GIGACHAT3,
-    &keyed::SPARK25,
-    &keyed::HY_V3,
-    &keyed::K2_HORIZON,
-    &keyed::DOTS,
-    &plamo3::PLAMO3,
+    &named::KIMI_K2,
+    &named::MISTRAL,
+    &named::DEEPSEEK_R1,
+    &named::DEEPSEEK_V31,
+    &named::DEEPSEEK_V3,
+    &json::GRANITE_20B_FC,
+    &tags::GRANITE_THINKING,
+    &json::GRANITE4,
+    &json::GRANITE,
+    &json::XLAM,
+    &named::FUNCTIONARY_V31,
+    &named::FUNCTIONARY_V32,
+    &json::FIREFUNCTION_V2,
+    &json::PHI4_MINI,
+    &json::COMMAND_R7B,
+    &json::COHERE2_MOE,
+    &json::COMMAND_R_PLUS,
+    &json::INTERNLM2,
+    &json::APRIEL15,
+    &json::APRIEL16,
+    &json::NEMOTRON_V2,
+    &json::APERTUS,
+    &json::ERNIE45,
+    &json::REKA_EDGE,
+    &json::LONGCAT,
+    &json::GIGACHAT3,
+    &tags::SPARK25,
+    &tags::HY_V3,
+    &tags::K2_HORIZON,
+    &tags::DOTS,
+    &named::PLAMO3,
     // Its signs are common words: others come first.
-    &llama::LLAMA3_JSON,
-    &tagged::PLAIN,
+    &json::LLAMA3_JSON,
+    &json::PLAIN,
 ];
 
 /// The dialect that a model of this name speaks: the one that knows the longest part of it.

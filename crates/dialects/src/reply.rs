@@ -7,7 +7,7 @@ mod endings;
 mod unclosed;
 
 use super::{
-    Call, ProblemKind, Reader, Said, Setting, WRAPPERS,
+    Call, ProblemKind, Reader, Reading, Said, Setting, WRAPPERS,
     typed::{self, Schema},
 };
 use endings::Endings;
@@ -16,12 +16,12 @@ use serde_json::{Map, Value};
 use unclosed::Unclosed;
 
 /// A reader of whole replies around that of a dialect.
-pub(super) fn reader(reader: fn(&Setting) -> Box<dyn Reader>, setting: &Setting) -> Box<dyn Reader> {
-    let inner = reader(setting);
+pub(super) fn reader(reading: Reading, setting: &Setting) -> Box<dyn Reader> {
+    let inner = reading.reader(setting);
     let thoughts = Unclosed::new(inner.opens_calls());
     Box::new(Reply {
         inner,
-        reader,
+        reading,
         setting: setting.clone(),
         thoughts,
         endings: Endings::default(),
@@ -31,7 +31,7 @@ pub(super) fn reader(reader: fn(&Setting) -> Box<dyn Reader>, setting: &Setting)
 
 struct Reply {
     inner: Box<dyn Reader>,
-    reader: fn(&Setting) -> Box<dyn Reader>,
+    reading: Reading,
     setting: Setting,
     thoughts: Unclosed,
     endings: Endings,
@@ -55,7 +55,7 @@ impl Reader for Reply {
         }
         read.drain(..).for_each(|read| self.hear(read, said));
         let held = self.thoughts.rest();
-        match unclosed::calls(&held, self.reader, &self.setting) {
+        match unclosed::calls(&held, self.reading, &self.setting) {
             Some(found) => found.into_iter().for_each(|found| self.say(found, said)),
             None if held.is_empty() => {}
             None => said.push(Said::Thinking(held)),

@@ -1,5 +1,5 @@
 //! [`typed`]: what a value means that was written without a type. The tool's [`Schema`] says so.
-use super::{Setting, json::may_be_json, pythonic};
+use super::{Setting, json_calls::may_be_json, pythonic};
 use serde_json::{Map, Number, Value};
 
 /// Schemas within schemas are followed as deep as this.

@@ -84,6 +84,11 @@ impl Writing {
         Self::Json(JsonCall::between(open, close))
     }
 
+    /// An object that has these names for the name and the arguments.
+    pub const fn json_with(keys: [&'static str; 2], open: &'static str, close: &'static str) -> Self {
+        Self::Json(JsonCall { keys, ..JsonCall::between(open, close) })
+    }
+
     /// An element for each argument that says nothing about its value.
     pub const fn elements(call: [&'static str; 3], argument: [&'static str; 3]) -> Self {
         Self::Elements(Elements { call, argument, attribute: Attribute::None })

@@ -1,6 +1,6 @@
 //! [`Grammar`]: what makes a dialect with delimiters.
 use super::say;
-use crate::{Problem, Said, Setting, tags::Shape};
+use crate::{Problem, Said, Setting, tagged_calls::Shape};
 
 /// How a dialect is read: its delimiters, and what they mean. Of two that begin at the same place the longer one counts.
 pub(crate) struct Grammar {
@@ -33,22 +33,44 @@ pub(crate) struct Grammar {
 }
 
 impl Grammar {
-    /// `<think>` and nothing else: for a dialect to begin from.
-    pub(crate) const NONE: Self = Self {
-        thoughts: &[THINK],
-        blocks: &[],
-        noise: &[],
-        frame: &[],
-        hush: &[],
-        hush_after_blocks: false,
-        once: false,
-        between: &[],
-        has_only_calls_between: false,
-        thinks_once: false,
-        thinks_by_default: false,
-        cut: CutDelimiter::Text,
-        words_are_cut: false,
-    };
+    /// `<think>` and these blocks.
+    pub(crate) const fn new(blocks: &'static [Block]) -> Self {
+        Self {
+            thoughts: &[THINK],
+            blocks,
+            noise: &[],
+            frame: &[],
+            hush: &[],
+            hush_after_blocks: false,
+            once: false,
+            between: &[],
+            has_only_calls_between: false,
+            thinks_once: false,
+            thinks_by_default: false,
+            cut: CutDelimiter::Text,
+            words_are_cut: false,
+        }
+    }
+
+    pub(crate) const fn thoughts(self, thoughts: &'static [Thought]) -> Self {
+        Self { thoughts, ..self }
+    }
+
+    pub(crate) const fn noise(self, noise: &'static [&'static str]) -> Self {
+        Self { noise, ..self }
+    }
+
+    pub(crate) const fn frame(self, frame: &'static [&'static str]) -> Self {
+        Self { frame, ..self }
+    }
+
+    pub(crate) const fn between(self, between: &'static [char]) -> Self {
+        Self { between, ..self }
+    }
+
+    pub(crate) const fn hush_after_blocks(self) -> Self {
+        Self { hush_after_blocks: true, ..self }
+    }
 }
 
 /// What the beginning of a delimiter at the end of a reply is.
@@ -148,14 +170,14 @@ impl Block {
         Self { tags: Some(shape), ..Self::new(open, close, |_, _, _| {}) }
     }
 
-    /// As [`Block::tagged`]; behind it, one of the delimiters `tail` belongs to it.
-    pub(crate) const fn tagged_before(
-        open: &'static str,
-        shape: &'static Shape,
-        close: &'static [&'static str],
-        tail: &'static [&'static str],
-    ) -> Self {
-        Self { tail, ..Self::tagged(open, shape, close) }
+    /// One of these delimiters right behind it belongs to it.
+    pub(crate) const fn tail(self, tail: &'static [&'static str]) -> Self {
+        Self { tail, ..self }
+    }
+
+    /// A block that ends with its JSON.
+    pub(crate) const fn json_only(open: &'static str, read: fn(&Body<'_>, &Setting, &mut Vec<Said>)) -> Self {
+        Self { json: Json::Last, ..Self::new(open, &[], read) }
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     delimiters::Found,
-    tags::{Reading, Scan},
+    tagged_calls::{Reading, Scan},
     walk::{Step, Walk},
 };
 

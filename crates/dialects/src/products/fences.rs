@@ -1,5 +1,5 @@
 //! [`reader`]: reads dialects that live in Markdown: fenced blocks, and JSON objects that begin a line.
-use crate::{Reader, Said, json::JsonEnd, reply::without_endings, tokens::say};
+use crate::{Reader, Said, json_calls::JsonEnd, reply::without_endings, tokens::say};
 
 /// What the blocks of a dialect mean.
 pub(super) trait Blocks: Send {

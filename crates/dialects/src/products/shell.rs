@@ -23,13 +23,14 @@ mod written;
 pub(super) use grammar::from_flags;
 
 pub(crate) static FENCED_SHELL: Dialect = Dialect {
-    name: "fenced_shell",
-    models: &["pedro"],
-    reader: |setting| fences::reader(Shell(setting.clone())),
-    writing: Writing::Own(|name, arguments| format!("```bash\n{}\n```", written::line(name, arguments))),
-    results: Results::Numbered,
     examples: Some(written::examples),
-    ..Dialect::BASE
+    ..Dialect::own(
+        "fenced_shell",
+        &["pedro"],
+        |setting| fences::reader(Shell(setting.clone())),
+        Writing::Own(|name, arguments| format!("```bash\n{}\n```", written::line(name, arguments))),
+    )
+    .results(Results::Numbered)
 };
 
 struct Shell(Setting);

@@ -17,37 +17,35 @@ use super::{
 use crate::{
     Call, Dialect, Reader, Results, Said, Setting,
     delimiters::{Delimiters, Found},
-    json::{self, JsonEnd, Parsed},
+    json_calls::{self, JsonEnd, Parsed},
     tokens::say,
     writing::{JsonCall, Writing},
 };
 use serde_json::Value;
 
-pub(crate) static THOUGHTS_JSON: Dialect = Dialect {
-    name: "thoughts_json",
-    models: &[],
-    reader: |setting| fences::reader(Objects { setting: setting.clone(), style: Style::Pedro, count: 0 }),
-    writing: Writing::Json(JsonCall {
+pub(crate) static THOUGHTS_JSON: Dialect = Dialect::own(
+    "thoughts_json",
+    &[],
+    |setting| fences::reader(Objects { setting: setting.clone(), style: Style::Pedro, count: 0 }),
+    Writing::Json(JsonCall {
         keys: ["tool", "args"],
         is_reply: true,
         ..JsonCall::between("```json\n{\"tool_calls\": [", "]}\n```")
     }),
-    results: Results::Numbered,
-    ..Dialect::BASE
-};
+)
+.results(Results::Numbered);
 
-pub(crate) static ALFRED: Dialect = Dialect {
-    name: "alfred",
-    models: &[],
-    reader: |setting| {
+pub(crate) static ALFRED: Dialect = Dialect::own(
+    "alfred",
+    &[],
+    |setting| {
         let objects = Objects { setting: setting.clone(), style: Style::Alfred, count: 0 };
         let inner = fences::reader(objects);
         let delimiters = Delimiters::new([SENTINEL]);
         Box::new(Sentinel { inner, delimiters, find: setting.find_calls, held: String::new(), list: None })
     },
-    writing: Writing::Json(JsonCall { id: Some("id"), ..JsonCall::between("[TOOL_CALLS][", "]") }),
-    ..Dialect::BASE
-};
+    Writing::Json(JsonCall { id: Some("id"), ..JsonCall::between("[TOOL_CALLS][", "]") }),
+);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Style {
@@ -118,7 +116,7 @@ impl Blocks for Objects {
 
 impl Objects {
     fn calls(&mut self, list: Value) -> Result<Vec<Call>, String> {
-        json::parsed(list)?.into_iter().map(|call| self.call(call)).collect()
+        json_calls::parsed(list)?.into_iter().map(|call| self.call(call)).collect()
     }
 
     fn call(&mut self, Parsed { mut id, name, arguments }: Parsed) -> Result<Call, String> {
@@ -223,7 +221,7 @@ impl Sentinel {
 
 /// What cannot be read is for the model alone: nothing behind the sentinel is shown (A-36).
 fn finish(list: &str, said: &mut Vec<Said>) {
-    match json::calls(list) {
+    match json_calls::calls(list) {
         Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
         Err(why) => said.push(Said::problem(format!("{why}: `{SENTINEL}{list}`"))),
     }

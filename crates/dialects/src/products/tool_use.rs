@@ -11,33 +11,27 @@
 //! ```
 use crate::{
     Call, Dialect, Results, Setting,
-    blocks::{self, Block, Grammar, Json, Thought},
+    blocks::{Block, Grammar, Json, Thought},
     bodies::read_or_text,
     typed::{Schema, typed_by_looks},
     writing::{ArgumentMap, Writing, bare},
 };
 use serde_json::{Map, Value};
 
-pub(crate) static TOOL_USE_XML: Dialect = Dialect {
-    name: "tool_use_xml",
-    models: &[],
-    reader: |setting| blocks::reader(&RULES, setting),
-    signs: &[&["<tool_use>", "<tool>"]],
-    writing: Writing::Own(written),
-    results: Results::Numbered,
-    ..Dialect::BASE
-};
-
-static RULES: Grammar = Grammar {
-    thoughts: &[Thought::new("<thinking>", &["</thinking>"])],
-    blocks: &[Block {
+pub(crate) static TOOL_USE_XML: Dialect = Dialect::new(
+    "tool_use_xml",
+    &[],
+    &Grammar::new(&[Block {
         json: Json::None,
         ..Block::new("<tool_use>", &["</tool_use>"], |body, setting, said| {
             read_or_text(body, calls(body.text, setting), said);
         })
-    }],
-    ..Grammar::NONE
-};
+    }])
+    .thoughts(&[Thought::new("<thinking>", &["</thinking>"])]),
+    Writing::Own(written),
+)
+.signs(&[&["<tool_use>", "<tool>"]])
+.results(Results::Numbered);
 
 fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {
     let (tool, rest) = element(body.trim_start())?.ok_or("it is empty")?;

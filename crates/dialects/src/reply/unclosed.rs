@@ -1,6 +1,6 @@
 //! [`Unclosed`]: finds calls in thoughts that were never closed. What may be one is held back until the thoughts or the reply
 //! end.
-use super::super::{Reader, Said, Setting, delimiters::Delimiters};
+use super::super::{Reading, Said, Setting, delimiters::Delimiters};
 
 /// Thoughts as they come.
 pub(super) struct Unclosed {
@@ -50,16 +50,12 @@ fn think(text: String, said: &mut Vec<Said>) {
 
 /// What `thoughts` say as a reply, where they hold calls that are whole, and all of them can be run. What stands before the
 /// first of them was thought.
-pub(super) fn calls(
-    thoughts: &str,
-    reader: fn(&Setting) -> Box<dyn Reader>,
-    setting: &Setting,
-) -> Option<Vec<Said>> {
+pub(super) fn calls(thoughts: &str, reading: Reading, setting: &Setting) -> Option<Vec<Said>> {
     if thoughts.is_empty() {
         return None;
     }
     let told = Setting { begins_thinking: Some(false), beginnings: false, ..setting.clone() };
-    let mut reader = reader(&told);
+    let mut reader = reading.reader(&told);
     let mut said = Vec::new();
     reader.push(thoughts, &mut said);
     reader.end(&mut said);

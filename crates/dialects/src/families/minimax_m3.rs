@@ -6,35 +6,29 @@
 //! ]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<cities>]<]minimax[>[<item>Oslo]<]minimax[>[</item>]<]minimax[>[</cities>]<]minimax[>[</invoke>
 //! ]<]minimax[>[</tool_call>
 //! ```
-use super::{
+use crate::{
     Call, Dialect, Setting,
-    blocks::{Block, Grammar, Json, Thought, reader},
+    blocks::{Block, Grammar, Json, Thought},
     bodies::read_or_text,
     typed::{Schema, typed},
     writing::{ArgumentMap, Writing, bare},
 };
 use serde_json::{Map, Value};
 
-pub(super) static MINIMAX_M3: Dialect = Dialect {
-    name: "minimax_m3",
-    models: &["minimax-m3"],
-    reader: |setting| reader(&GRAMMAR, setting),
-    signs: &[&["]<]minimax[>["]],
-    writing: Writing::Own(written),
-    ..Dialect::BASE
-};
-
-static GRAMMAR: Grammar = Grammar {
-    thoughts: &[Thought::new("<mm:think>", &["</mm:think>"])],
-    blocks: &[Block {
+pub(crate) static MINIMAX_M3: Dialect = Dialect::new(
+    "minimax_m3",
+    &["minimax-m3"],
+    &Grammar::new(&[Block {
         json: Json::None,
         ..Block::new("]<]minimax[>[<tool_call>", &["]<]minimax[>[</tool_call>"], |body, setting, said| {
             read_or_text(body, calls(body.text, setting), said)
         })
-    }],
-    noise: &["[e~["],
-    ..Grammar::NONE
-};
+    }])
+    .thoughts(&[Thought::new("<mm:think>", &["</mm:think>"])])
+    .noise(&["[e~["]),
+    Writing::Own(written),
+)
+.signs(&[&["]<]minimax[>["]]);
 
 const MARK: &str = "]<]minimax[>[";
 /// A tree is no deeper than this.

@@ -7,72 +7,66 @@
 //! <function_calls>look(path='a.txt')
 //! add(x=1)</function_calls>
 //! ```
-use super::{
+use crate::{
     Call, Dialect, Problem, Said, Setting,
-    blocks::{self, Block, Body, Grammar, Json},
+    blocks::{Block, Body, Grammar, Json},
     bodies::read_or_text,
-    json, pythonic,
+    json_calls, pythonic,
     writing::{ArgumentMap, Writing},
 };
 use serde_json::Value;
 
 mod prose;
 
-pub(super) static PYTHONIC: Dialect = Dialect {
-    name: "pythonic",
-    models: &["llama-3.2", "llama3.2", "toolace"],
-    reader: |setting| prose::reader(setting),
-    writing: Writing::Own(|name, arguments| format!("[{}]", python_call(name, arguments))),
-    ..Dialect::BASE
-};
+pub(crate) static PYTHONIC: Dialect = Dialect::own(
+    "pythonic",
+    &["llama-3.2", "llama3.2", "toolace"],
+    prose::reader,
+    Writing::Own(|name, arguments| format!("[{}]", python_call(name, arguments))),
+);
 
-pub(super) static LLAMA4_PYTHONIC: Dialect = Dialect {
-    name: "llama4_pythonic",
-    models: &["llama-4", "llama4"],
-    reader: |setting| prose::reader(setting),
-    signs: &[&["<|python_start|>"]],
-    writing: Writing::Own(|name, arguments| {
+pub(crate) static LLAMA4_PYTHONIC: Dialect = Dialect::own(
+    "llama4_pythonic",
+    &["llama-4", "llama4"],
+    prose::reader,
+    Writing::Own(|name, arguments| {
         format!("<|python_start|>[{}]<|python_end|>", python_call(name, arguments))
     }),
-    ..Dialect::BASE
-};
+)
+.signs(&[&["<|python_start|>"]]);
 
-pub(super) static OLMO3: Dialect = Dialect {
-    name: "olmo3",
-    models: &["olmo-3", "olmo3"],
-    reader: |setting| blocks::reader(&OLMO3_GRAMMAR, setting),
-    signs: &[&["<function_calls>"]],
-    writing: Writing::Own(|name, arguments| {
+pub(crate) static OLMO3: Dialect = Dialect::new(
+    "olmo3",
+    &["olmo-3", "olmo3"],
+    &Grammar::new(&[Block {
+        json: Json::None,
+        ..Block::new("<function_calls>", &["</function_calls>"], whole)
+    }])
+    .noise(&["<|im_end|>"]),
+    Writing::Own(|name, arguments| {
         format!("<function_calls>{}</function_calls>", python_call(name, arguments))
     }),
-    ..Dialect::BASE
-};
+)
+.signs(&[&["<function_calls>"]]);
 
-static OLMO3_GRAMMAR: Grammar = Grammar {
-    blocks: &[Block { json: Json::None, ..Block::new("<function_calls>", &["</function_calls>"], whole) }],
-    noise: &["<|im_end|>"],
-    ..Grammar::NONE
-};
-
-pub(super) static LFM2: Dialect = Dialect {
-    name: "lfm2",
-    models: &["lfm2", "lfm-2"],
-    reader: |setting| blocks::reader(&LFM2_GRAMMAR, setting),
-    signs: &[&["<|tool_call_start|>"]],
-    writing: Writing::Own(|name, arguments| {
+/// Only calls stand between its calls: as with the parser that SGLang has for this model.
+pub(crate) static LFM2: Dialect = Dialect::new(
+    "lfm2",
+    &["lfm2", "lfm-2"],
+    &Grammar {
+        has_only_calls_between: true,
+        ..Grammar::new(&[Block {
+            json: Json::None,
+            ..Block::new("<|tool_call_start|>", &["<|tool_call_end|>"], whole)
+        }])
+        .noise(&["<|im_end|>"])
+        .frame(&["<|tool_call_end|>"])
+    },
+    Writing::Own(|name, arguments| {
         format!("<|tool_call_start|>[{}]<|tool_call_end|>", python_call(name, arguments))
     }),
-    ..Dialect::BASE
-};
-
-static LFM2_GRAMMAR: Grammar = Grammar {
-    blocks: &[Block { json: Json::None, ..Block::new("<|tool_call_start|>", &["<|tool_call_end|>"], whole) }],
-    noise: &["<|im_end|>"],
-    frame: &["<|tool_call_end|>"],
-    // As with the parser that SGLang has for this model.
-    has_only_calls_between: true,
-    ..Grammar::NONE
-};
+)
+.signs(&[&["<|tool_call_start|>"]]);
 
 /// Of calls that were cut off none is read.
 fn whole(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
@@ -87,7 +81,7 @@ fn calls(body: &str) -> Result<Vec<Call>, String> {
     let body = body.trim();
     let first = body.trim_start_matches(['[', ' ', '\n', '\t']);
     if first.starts_with('{') {
-        return json::calls(body);
+        return json_calls::calls(body);
     }
     let read = match pythonic::read(body) {
         pythonic::Beginning::Calls { calls, length } if length == body.len() => calls,

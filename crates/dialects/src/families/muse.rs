@@ -7,30 +7,24 @@
 //! </atem:invoke>
 //! </atem:function_calls><|eot|>
 //! ```
-use super::{
+use crate::{
     Dialect, Reader, Said, Setting,
-    tags::{Reading, Shape, Tag, TagOptions, named_tag},
+    tagged_calls::{Reading, Shape, Tag, TagOptions, named_tag},
     tokens::{self, Machine, recipient, say},
     writing::{ArgumentMap, Writing, bare},
 };
 use serde_json::Value;
 
-pub(super) static MUSE: Dialect = Dialect {
-    name: "muse",
-    models: &["muse"],
-    reader: |setting| reader(Kind::Muse, setting),
-    signs: &[&["<atem:function_calls>"]],
-    writing: Writing::Own(written),
-    ..Dialect::BASE
-};
+pub(crate) static MUSE: Dialect =
+    Dialect::own("muse", &["muse"], |setting| reader(Kind::Muse, setting), Writing::Own(written))
+        .signs(&[&["<atem:function_calls>"]]);
 
-pub(super) static MUSE_GLIMMER: Dialect = Dialect {
-    name: "muse_glimmer",
-    models: &["muse-glimmer", "muse_glimmer"],
-    reader: |setting| reader(Kind::Glimmer, setting),
-    writing: Writing::Own(written),
-    ..Dialect::BASE
-};
+pub(crate) static MUSE_GLIMMER: Dialect = Dialect::own(
+    "muse_glimmer",
+    &["muse-glimmer", "muse_glimmer"],
+    |setting| reader(Kind::Glimmer, setting),
+    Writing::Own(written),
+);
 
 const CALLS: &str = "<atem:function_calls>";
 const CALLS_END: &str = "</atem:function_calls>";

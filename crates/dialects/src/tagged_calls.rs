@@ -10,7 +10,7 @@ pub(crate) use shape::{Shape, Tag, TagOptions, named_tag};
 use super::{
     Call, Problem, Said, Setting,
     delimiters::{Delimiters, Found},
-    is_name, json,
+    is_name, json_calls,
     typed::{Schema, typed},
 };
 use parameters::Parameters;
@@ -112,7 +112,7 @@ impl Reading {
         let before = said.len();
         let result = match bare.starts_with(['{', '[']) {
             true if close.is_empty() => Err(Problem::cut_off("the end of a call")),
-            true => json::calls(bare).map_err(Problem::from).map(|calls| {
+            true => json_calls::calls(bare).map_err(Problem::from).map(|calls| {
                 let retyped = |call| if self.shape.options.by_looks { retyped(call, setting) } else { call };
                 said.extend(calls.into_iter().map(retyped).map(Said::Call));
             }),

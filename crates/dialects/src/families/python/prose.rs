@@ -1,11 +1,9 @@
 //! Lists of Python calls that stand in prose without any delimiter.
-use super::{
-    super::{
-        Reader, Said, Setting,
-        pythonic::{self, Beginning},
-        tokens::{self, Machine, say},
-    },
-    call,
+use super::call;
+use crate::{
+    Reader, Said, Setting,
+    pythonic::{self, Beginning},
+    tokens::{self, Machine, say},
 };
 
 static SIGNS: &[&str] =

@@ -71,6 +71,17 @@ pub(crate) struct Tag {
     pub(crate) close: &'static str,
 }
 
+impl Tag {
+    pub(crate) const fn new(
+        opens: &'static [&'static str],
+        name_ends: &'static [&'static str],
+        head_end: &'static str,
+        close: &'static str,
+    ) -> Self {
+        Self { opens, name_ends, head_end, close }
+    }
+}
+
 /// What sets one dialect apart from another of the same shape.
 #[derive(Clone, Copy)]
 pub(crate) struct TagOptions {

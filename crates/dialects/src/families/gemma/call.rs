@@ -3,12 +3,10 @@
 //! ```text
 //! value = QUOTE text QUOTE | "{" key ":" value ("," …)* "}" | "[" value ("," …)* "]" | bare
 //! ```
-use super::{
-    super::{
-        Call, Setting,
-        typed::{Schema, typed_by_looks},
-    },
-    Delimiters,
+use super::Delimiters;
+use crate::{
+    Call, Setting,
+    typed::{Schema, typed_by_looks},
 };
 use serde_json::{Map, Value};
 

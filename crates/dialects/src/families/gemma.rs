@@ -5,7 +5,7 @@
 //! I must look.<channel|><|tool_call>call:look{path:<|"|>a.txt<|"|>,lines:[1,20]}<tool_call|>
 //! <start_function_call>call:look{path:<escape>a.txt<escape>}<end_function_call>
 //! ```
-use super::{
+use crate::{
     Dialect, Problem, Reader, Said, Setting,
     tokens::{self, Machine, say},
     writing::{ArgumentMap, Writing},
@@ -14,27 +14,25 @@ use serde_json::Value;
 
 mod call;
 
-pub(super) static GEMMA4: Dialect = Dialect {
-    name: "gemma4",
-    models: &["gemma-4", "gemma4"],
-    reader: |setting| reader(&FOUR, setting),
-    signs: &[&["<|tool_call>call:"]],
-    writing: Writing::Own(|name, arguments| {
+pub(crate) static GEMMA4: Dialect = Dialect::own(
+    "gemma4",
+    &["gemma-4", "gemma4"],
+    |setting| reader(&FOUR, setting),
+    Writing::Own(|name, arguments| {
         format!("<|tool_call>call:{name}{}<tool_call|>", gemma(arguments, "<|\"|>"))
     }),
-    ..Dialect::BASE
-};
+)
+.signs(&[&["<|tool_call>call:"]]);
 
-pub(super) static FUNCTIONGEMMA: Dialect = Dialect {
-    name: "functiongemma",
-    models: &["functiongemma"],
-    reader: |setting| reader(&FUNCTION, setting),
-    signs: &[&["<start_function_call>"]],
-    writing: Writing::Own(|name, arguments| {
+pub(crate) static FUNCTIONGEMMA: Dialect = Dialect::own(
+    "functiongemma",
+    &["functiongemma"],
+    |setting| reader(&FUNCTION, setting),
+    Writing::Own(|name, arguments| {
         format!("<start_function_call>call:{name}{}<end_function_call>", gemma(arguments, "<escape>"))
     }),
-    ..Dialect::BASE
-};
+)
+.signs(&[&["<start_function_call>"]]);
 
 /// The delimiters of one Gemma.
 struct Delimiters {

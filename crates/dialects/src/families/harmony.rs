@@ -4,32 +4,31 @@
 //! <|channel|>analysis<|message|>I must look.<|end|><|start|>assistant<|channel|>commentary to=functions.look
 //! <|constrain|>json<|message|>{"path":"a.txt"}<|call|>
 //! ```
-use super::{
+use crate::{
     Call, Dialect, Problem, Said, Setting,
     tokens::{self, Machine, recipient, say},
     writing::Writing,
 };
 use serde_json::Value;
 
-pub(super) static HARMONY: Dialect = Dialect {
-    name: "harmony",
-    models: &["gpt-oss"],
-    reader: |setting| {
+pub(crate) static HARMONY: Dialect = Dialect::own(
+    "harmony",
+    &["gpt-oss"],
+    |setting| {
         let within = match setting.begins_thinking {
             Some(true) => Within::Body(Body::Thoughts),
             _ => Within::Start(String::new()),
         };
         tokens::reader(SIGNS, Harmony { within, setting: setting.clone() })
     },
-    signs: &[&["<|channel|>", "<|message|>"]],
-    writing: Writing::Named([
+    Writing::Named([
         "<|start|>assistant<|channel|>commentary to=functions.",
         " <|constrain|>json<|message|>",
         "<|call|>",
     ]),
-    is_ambiguous: true,
-    ..Dialect::BASE
-};
+)
+.signs(&[&["<|channel|>", "<|message|>"]])
+.ambiguous();
 
 static SIGNS: &[&str] =
     &["<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"];

@@ -4,28 +4,24 @@
 //! <|content_thinking|>I must look.<|end_message|><|message_model|>look<|content_invoke_tool_json|>
 //! {"name":"look","args":{"path":"a.txt"}}<|end_message|>
 //! ```
-use super::{
-    Call, Dialect, Said, Setting, json,
+use crate::{
+    Call, Dialect, Said, Setting, json_calls,
     tokens::{self, Machine, say},
-    writing::{JsonCall, Writing},
+    writing::Writing,
 };
 
-pub(super) static INKLING: Dialect = Dialect {
-    name: "inkling",
-    models: &["inkling"],
-    reader: |setting| {
+pub(crate) static INKLING: Dialect = Dialect::own(
+    "inkling",
+    &["inkling"],
+    |setting| {
         let within = match setting.begins_thinking {
             Some(true) if setting.split_thinking => Within::Thoughts,
             _ => Within::Name { name: String::new() },
         };
         tokens::reader(SIGNS, Inkling { within, setting: setting.clone() })
     },
-    writing: Writing::Json(JsonCall {
-        keys: ["name", "args"],
-        ..JsonCall::between("<|message_model|><|content_invoke_tool_json|>", "<|end_message|>")
-    }),
-    ..Dialect::BASE
-};
+    Writing::json_with(["name", "args"], "<|message_model|><|content_invoke_tool_json|>", "<|end_message|>"),
+);
 
 const CALL: &str = "<|content_invoke_tool_json|>";
 const THINKING: &str = "<|content_thinking|>";
@@ -137,7 +133,7 @@ impl Inkling {
 
 /// What cannot be read stays text.
 fn finish(name: &str, body: &str, said: &mut Vec<Said>) {
-    match json::calls(body) {
+    match json_calls::calls(body) {
         Ok(calls) => {
             said.extend(calls.into_iter().map(|call| Said::Call(Call { id: String::new(), ..call })))
         }

@@ -1,0 +1,269 @@
+//! Dialects that write calls as JSON objects, or lists of them, with their name and arguments:
+//!
+//! ```text
+//! Hermes, Qwen, Ernie, Reka Edge, Granite 4   <tool_call>{"name": …, "arguments": {…}}</tool_call>
+//! Jamba, Apriel     <tool_calls>[{"name": …, "arguments": {…}}]</tool_calls>
+//! Nemotron Nano 2   <TOOLCALL>[{"name": …, "arguments": {…}}]</TOOLCALL>
+//! InternLM 2        <|action_start|><|plugin|>{"name": …, "parameters": {…}}<|action_end|>
+//! Apertus           <|tools_prefix|>[{"NAME": {…}}]<|tools_suffix|>
+//! LongCat           <longcat_tool_call>{"name": …, "arguments": {…}}</longcat_tool_call>
+//! GigaChat 3        <|message_sep|>, two line ends, function call<|role_sep|> and {"name": …, "arguments": {…}}
+//! Granite 3         <|tool_call|>[{"name": …, "arguments": {…}}]; the 20B model <function_call> {…} for each call
+//! Command R7B, A    <|START_ACTION|>[{"tool_call_id": "0", "tool_name": …, "parameters": {…}}]<|END_ACTION|>
+//! Command R+        Action: and a fence of JSON, in which the tool `directly_answer` means none
+//! Llama 3           {"name": …, "parameters": {…}} as the whole reply or after <|python_tag|>, with `;` between several
+//! xLAM              a list of such objects; Phi 4 mini and FireFunction 2 after the word `functools`
+//! ```
+use crate::{
+    Call, Dialect, Problem, Results, Said, Setting,
+    blocks::{Block, Body, Grammar, THINK, Thought},
+    bodies::{bare, calls, json_or_beginning, json_or_problem, json_or_text, mended},
+    json_calls::{self, Parsed},
+    writing::{JsonCall, Writing},
+};
+use serde_json::Value;
+
+pub(crate) static PLAIN: Dialect =
+    Dialect::new("plain", &[], &Grammar::new(&[]).thoughts(&[]), Writing::Unknown);
+
+pub(crate) static HERMES: Dialect = Dialect::new(
+    "hermes",
+    &["hermes", "qwen2", "qwen3", "qwq"],
+    &Grammar::new(&[TOOL_CALL]).noise(&["<|im_end|>"]),
+    Writing::json("<tool_call>\n", "\n</tool_call>"),
+)
+.signs(&[&["<tool_call>"]])
+.results(Results::Tagged);
+
+pub(crate) static ERNIE45: Dialect = Dialect::new(
+    "ernie45",
+    &["ernie-4.5", "ernie45"],
+    &Grammar::new(&[TOOL_CALL]).noise(&["<response>", "</response>"]),
+    Writing::json("<tool_call>\n", "\n</tool_call>"),
+);
+
+pub(crate) static REKA_EDGE: Dialect = Dialect::new(
+    "reka_edge",
+    &["reka-edge"],
+    &Grammar::new(&[Block::new("<tool_call>", &["</tool_call>"], json_or_beginning)]).noise(&["<sep>"]),
+    Writing::json("<tool_call>\n", "\n</tool_call>"),
+);
+
+pub(crate) static INTERNLM2: Dialect = Dialect::new(
+    "internlm2",
+    &["internlm2", "internlm3"],
+    &Grammar::new(&[
+        Block::new("<|action_start|><|plugin|>", &["<|action_end|>"], json_or_text),
+        Block::new("<|action_start|> <|plugin|>", &["<|action_end|>"], json_or_text),
+    ])
+    .noise(&["<|im_end|>"]),
+    Writing::json_with(["name", "parameters"], "<|action_start|><|plugin|>", "<|action_end|>"),
+)
+.signs(&[&["<|action_start|>"]]);
+
+pub(crate) static JAMBA: Dialect = Dialect::new(
+    "jamba",
+    &["jamba"],
+    &Grammar::new(&[TOOL_CALLS]),
+    Writing::json("<tool_calls>[", "]</tool_calls>"),
+)
+.signs(&[&["<tool_calls>"]]);
+
+pub(crate) static APRIEL15: Dialect = apriel("apriel15", &["apriel-1.5", "apriel-nemotron"]);
+pub(crate) static APRIEL16: Dialect = apriel("apriel16", &["apriel-1.6"]);
+
+pub(crate) static NEMOTRON_V2: Dialect = Dialect::new(
+    "nemotron_v2",
+    &["nemotron-nano-v2", "nemotron-nano-9b-v2", "nemotron-nano-12b-v2"],
+    &Grammar::new(&[Block::new("<TOOLCALL>", &["</TOOLCALL>"], json_or_text)]).noise(&["<SPECIAL_12>"]),
+    Writing::json("<TOOLCALL>[", "]</TOOLCALL>"),
+)
+.signs(&[&["<TOOLCALL>"]]);
+
+pub(crate) static APERTUS: Dialect = Dialect::new(
+    "apertus",
+    &["apertus"],
+    &Grammar::new(&[Block::new("<|tools_prefix|>", &["<|tools_suffix|>"], keyed)])
+        .thoughts(&[Thought::new("<|inner_prefix|>", &["<|inner_suffix|>"])])
+        .noise(&["<|assistant_end|>"]),
+    Writing::Named(["<|tools_prefix|>[{\"", "\": ", "}]<|tools_suffix|>"]),
+)
+.signs(&[&["<|tools_prefix|>"]]);
+
+pub(crate) static LONGCAT: Dialect = Dialect::new(
+    "longcat",
+    &["longcat"],
+    &Grammar::new(&[Block::new("<longcat_tool_call>", &["</longcat_tool_call>"], as_it_is)])
+        .thoughts(&[Thought::new("<longcat_think>", &["</longcat_think>"])])
+        .noise(&["</longcat_s>"])
+        .hush_after_blocks(),
+    Writing::json("<longcat_tool_call>", "</longcat_tool_call>"),
+);
+
+pub(crate) static GIGACHAT3: Dialect = Dialect::new(
+    "gigachat3",
+    &["gigachat3", "gigachat-3"],
+    &Grammar::new(&[
+        Block::json_only("<|message_sep|>\n\nfunction call<|role_sep|>", json_or_beginning),
+        Block::json_only("<|function_call|>", json_or_beginning),
+    ])
+    .noise(&["<|message_sep|>"]),
+    Writing::json("<|message_sep|>\n\nfunction call<|role_sep|>\n", ""),
+)
+.ambiguous();
+
+pub(crate) static GRANITE: Dialect = Dialect::new(
+    "granite",
+    &["granite-3", "granite3"],
+    &Grammar {
+        words_are_cut: true,
+        ..Grammar::new(&[
+            Block::json_only("<|tool_call|>", json_or_beginning),
+            Block::json_only("<tool_call>", json_or_beginning),
+        ])
+        .thoughts(&[
+            THINK,
+            Thought { first: true, ..Thought::new("Here is my thought process:", GRANITE_RESPONSE) },
+            Thought { first: true, ..Thought::new("Here's my thought process:", GRANITE_RESPONSE) },
+        ])
+        .noise(&["<|end_of_text|>", "<response>", "</response>"])
+        .frame(&["</tool_call>"])
+    },
+    Writing::json("<|tool_call|>[", "]"),
+);
+
+pub(crate) static GRANITE4: Dialect = Dialect::new(
+    "granite4",
+    &["granite-4", "granite4"],
+    &Grammar::new(&[TOOL_CALL]).noise(&["<|end_of_text|>"]),
+    Writing::json("<tool_call>\n", "\n</tool_call>"),
+);
+
+pub(crate) static GRANITE_20B_FC: Dialect = Dialect::new(
+    "granite_20b_fc",
+    &["granite-20b-functioncalling"],
+    &Grammar::new(&[Block {
+        stop: &["<function_call>"],
+        ..Block::json_only("<function_call>", json_or_problem)
+    }])
+    .noise(&["<|end_of_text|>"]),
+    Writing::json("<function_call> ", ""),
+);
+
+pub(crate) static COMMAND_R7B: Dialect =
+    command("command_r7b", &["command-r7b", "command-a"]).signs(&[&["<|START_ACTION|>"]]);
+pub(crate) static COHERE2_MOE: Dialect = command("cohere2_moe", &["cohere2moe", "cohere2-moe"]);
+
+pub(crate) static COMMAND_R_PLUS: Dialect = Dialect::new(
+    "command_r_plus",
+    &["command-r"],
+    &Grammar::new(&[
+        Block::new("Action: ```json", &["```"], fenced),
+        Block::new("Action:```json", &["```"], fenced),
+    ])
+    .thoughts(&[])
+    .noise(&["<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"]),
+    Writing::json_with(["tool_name", "parameters"], "Action: ```json\n[", "]\n```"),
+);
+
+pub(crate) static LLAMA3_JSON: Dialect = Dialect::new(
+    "llama3_json",
+    &["llama-3", "llama3", "meta-llama-3"],
+    &Grammar::new(&[OBJECT, LIST])
+        .noise(&["<|eom_id|>", "<|eot_id|>"])
+        .frame(&["<|python_tag|>"])
+        .between(&[';', ',']),
+    Writing::json_with(["name", "parameters"], "", ""),
+)
+.signs(&[&["<|python_tag|>"], &["\"name\": ", "\"parameters\": "]]);
+
+pub(crate) static XLAM: Dialect = Dialect::new(
+    "xlam",
+    &["xlam"],
+    &Grammar::new(&[OBJECT, LIST, Block::new("```json", &["```"], bare)])
+        .noise(&["<|eom_id|>", "<|eot_id|>"])
+        .frame(&["[TOOL_CALLS]", "<tool_call>", "</tool_call>"])
+        .between(&[';', ',']),
+    Writing::json("[", "]"),
+);
+
+pub(crate) static PHI4_MINI: Dialect = functools("phi4_mini", &["phi-4-mini", "phi4-mini"]);
+pub(crate) static FIREFUNCTION_V2: Dialect = functools("firefunction_v2", &["firefunction"]);
+
+const TOOL_CALL: Block = Block::new("<tool_call>", &["</tool_call>"], json_or_text);
+const TOOL_CALLS: Block = Block::new("<tool_calls>", &["</tool_calls>"], json_or_text);
+const OBJECT: Block = Block { kept: 1, ..Block::json_only("{", bare) };
+const LIST: Block = Block { open: "[", ..OBJECT };
+const GRANITE_RESPONSE: &[&str] = &["Here is my response:", "Here's my response:"];
+
+const fn apriel(name: &'static str, models: &'static [&'static str]) -> Dialect {
+    const STEPS: Thought = Thought::new("Here are my reasoning steps:", &["[BEGIN FINAL RESPONSE]"]);
+    static GRAMMAR: Grammar = Grammar::new(&[TOOL_CALLS])
+        .thoughts(&[Thought { first: true, says_open: true, ..STEPS }, THINK])
+        .noise(&["[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]", "<|end|>"]);
+    Dialect::new(name, models, &GRAMMAR, Writing::json("<tool_calls>[", "]</tool_calls>"))
+}
+
+/// Between other delimiters stands text: `<|START_RESPONSE|>`, later `<|START_TEXT|>`.
+const fn command(name: &'static str, models: &'static [&'static str]) -> Dialect {
+    static GRAMMAR: Grammar =
+        Grammar::new(&[Block::new("<|START_ACTION|>", &["<|END_ACTION|>"], json_or_beginning)])
+            .thoughts(&[Thought::new("<|START_THINKING|>", &["<|END_THINKING|>"])])
+            .noise(&[
+                "<|START_RESPONSE|>",
+                "<|END_RESPONSE|>",
+                "<|START_TEXT|>",
+                "<|END_TEXT|>",
+                "<|CHATBOT_TOKEN|>",
+                "<|END_OF_TURN_TOKEN|>",
+            ]);
+    let call = JsonCall::between("<|START_ACTION|>[", "]<|END_ACTION|>");
+    let keys = ["tool_name", "parameters"];
+    let writing = Writing::Json(JsonCall { keys, id: Some("tool_call_id"), ..call });
+    Dialect::new(name, models, &GRAMMAR, writing)
+}
+
+const fn functools(name: &'static str, models: &'static [&'static str]) -> Dialect {
+    static GRAMMAR: Grammar = Grammar::new(&[Block { open: "functools[", read: json_or_text, ..OBJECT }])
+        .noise(&["<|eot_id|>", "<|end|>", "<|tool_call|>", "<|/tool_call|>"])
+        .hush_after_blocks();
+    Dialect::new(name, models, &GRAMMAR, Writing::json("functools[", "]"))
+}
+
+/// Arguments that are a text and no object are passed on: who runs the call refuses it.
+fn as_it_is(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+    let value = if body.cut || body.broken { None } else { mended(body.text).ok() };
+    match value.map(json_calls::parsed) {
+        Some(Ok(calls)) if calls.iter().all(|call| call.arguments.is_string()) => {
+            let called = |Parsed { id, name, arguments }| Call {
+                id,
+                ..Call::new(name, arguments.as_str().unwrap_or_default())
+            };
+            said.extend(calls.into_iter().map(called).map(Said::Call));
+        }
+        _ => json_or_text(body, setting, said),
+    }
+}
+
+/// `[{"NAME": {…}}]`; what is missing at its end is added.
+fn keyed(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
+    let ends = if body.cut && setting.beginnings { &["", "]", "}]"][..] } else { &[""] };
+    let whole = ends.iter().find_map(|end| mended(&format!("{}{end}", body.text.trim())).ok());
+    let Some(Value::Array(items)) = whole else {
+        return body.stays("the calls are not a list of JSON objects", said);
+    };
+    said.extend(items.iter().map(|item| match item.as_object().and_then(|call| call.iter().next()) {
+        Some((name, arguments)) => Said::Call(Call::new(name, arguments)),
+        None => Said::problem(format!("a call must be an object with one name: {item}")),
+    }));
+    said.extend(body.cut.then(|| Said::cut_off("the end of the calls")));
+}
+
+fn fenced(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
+    let is_real = |call: &Call| !matches!(call.name.as_str(), "directly_answer" | "directly-answer");
+    match calls(body.text) {
+        _ if body.cut => body.stays(Problem::cut_off("the end of a call"), said),
+        Ok(calls) => said.extend(calls.into_iter().filter(is_real).map(Said::Call)),
+        Err(why) => body.stays(why, said),
+    }
+}
