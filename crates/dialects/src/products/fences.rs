@@ -21,265 +21,164 @@ const UNDECIDED: usize = 1_000;
 const LONGEST_FENCE: usize = 100;
 
 pub(super) fn reader(blocks: impl Blocks + 'static) -> Box<dyn Reader> {
-    Box::new(Fences { blocks, within: Within::Prose, line: String::new(), inside_line: false })
+    Box::new(Fences { blocks, held: None, foreign: None, line: String::new(), inside_line: false })
 }
 
 struct Fences<B> {
     blocks: B,
-    within: Within,
+    /// A fence or a bare object that may hold calls.
+    held: Option<Held>,
+    /// The ticks of a fence that holds no calls.
+    foreign: Option<usize>,
     /// What has come of a line that is not told yet.
     line: String,
     /// Whether the beginning of the line is told already.
     inside_line: bool,
 }
 
-enum Within {
-    Prose,
-    /// In a fence of so many ticks that holds no calls.
-    Foreign(usize),
-    /// In a fence that may.
-    Fence {
-        ticks: usize,
-        /// All of it so far.
-        raw: String,
-        /// The length of its first line.
-        opening: usize,
-        decided: bool,
-    },
-    /// In a bare object.
-    Bare {
-        text: String,
-        end: JsonEnd,
-        decided: bool,
-    },
+struct Held {
+    /// How many ticks close it; none: it is a bare object.
+    ticks: usize,
+    /// All of it so far.
+    raw: String,
+    /// Where its body begins.
+    opening: usize,
+    end: JsonEnd,
+    /// Whether it is meant as calls.
+    decided: bool,
 }
 
 impl<B: Blocks> Reader for Fences<B> {
     fn push(&mut self, text: &str, said: &mut Vec<Said>) {
-        let mut rest = text;
-        while !rest.is_empty() {
-            rest = match self.within {
-                Within::Bare { .. } => self.in_bare(rest, said),
-                Within::Prose | Within::Foreign(_) if self.line.is_empty() => {
-                    let (prose, rest) = rest.split_at(plain(rest, self.inside_line));
-                    if !prose.is_empty() {
-                        self.tell(prose, said);
-                    }
-                    if rest.is_empty() { rest } else { self.in_lines(rest, said) }
-                }
-                _ => self.in_lines(rest, said),
-            };
+        for piece in text.split_inclusive('\n') {
+            if self.inside_line {
+                self.tell(piece, said);
+                continue;
+            }
+            self.line.push_str(piece);
+            if piece.ends_with('\n') {
+                let line = std::mem::take(&mut self.line);
+                self.whole_line(&line, said);
+            } else if self.held.is_none() && !self.may_mean_something() {
+                let line = std::mem::take(&mut self.line);
+                self.tell(&line, said);
+            }
         }
     }
 
     fn end(&mut self, said: &mut Vec<Said>) {
-        if let Within::Bare { .. } = self.within {
-            return self.close_bare(false, said);
-        }
         let line = std::mem::take(&mut self.line);
-        self.whole_line(without_endings(&line), said);
-        if let Within::Bare { .. } = self.within {
-            return self.close_bare(false, said);
-        }
-        if let Within::Fence { raw, decided, .. } = std::mem::replace(&mut self.within, Within::Prose) {
+        let is_bare = self.held.as_ref().map_or_else(|| self.begins_bare(&line), |held| held.ticks == 0);
+        self.whole_line(if is_bare { &line } else { without_endings(&line) }, said);
+        if let Some(Held { ticks, raw, decided, .. }) = self.held.take() {
             say(said, Said::Text, &raw);
-            if decided {
-                said.push(Said::problem("the block was cut off before its end"));
-            }
+            let what = if ticks > 0 { "the block was" } else { "the calls were" };
+            said.extend(decided.then(|| {
+                let whose = if ticks > 0 { "its" } else { "their" };
+                Said::problem(format!("{what} cut off before {whose} end"))
+            }));
         }
     }
 }
 
 impl<B: Blocks> Fences<B> {
-    /// Takes in the rest of a line, and gives back what comes behind it.
-    fn in_lines<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
-        let (piece, rest) = text.split_at(text.find('\n').map_or(text.len(), |end| end + 1));
-        if self.inside_line {
-            self.tell(piece, said);
-            return rest;
-        }
-        self.line.push_str(piece);
-        if piece.ends_with('\n') {
-            let mut line = std::mem::take(&mut self.line);
-            self.whole_line(&line, said);
-            // Its room is used again.
-            if self.line.is_empty() {
-                line.clear();
-                self.line = line;
-            }
-        } else {
-            self.begun_line(said);
-        }
-        rest
-    }
-
-    /// A line that goes on: it is held back only as long as it may mean something.
-    fn begun_line(&mut self, said: &mut Vec<Said>) {
-        if let Within::Fence { .. } = self.within {
-            return self.decide_fence(said);
-        }
+    /// Whether a line that goes on may begin a fence or an object.
+    fn may_mean_something(&self) -> bool {
         let begun = self.line.trim_start();
         let may_be_fence = "```".starts_with(begun) || begun.starts_with("```");
-        if self.may_be_bare(&self.line) {
-            self.begin_bare(said);
-        } else if !may_be_fence || self.line.len() > LONGEST_FENCE {
-            let line = std::mem::take(&mut self.line);
-            self.tell(&line, said);
-        }
+        (may_be_fence && self.line.len() <= LONGEST_FENCE) || self.begins_bare(&self.line)
+    }
+
+    fn begins_bare(&self, line: &str) -> bool {
+        let begun = line.trim_start();
+        let is_near = line.len() - begun.len() <= LONGEST_FENCE && self.foreign.is_none();
+        is_near && begun.starts_with('{') && self.blocks.begins_bare(head(begun)) != Some(false)
+    }
+
+    fn tell(&mut self, text: &str, said: &mut Vec<Said>) {
+        say(said, Said::Text, text);
+        self.inside_line = !(text.is_empty() || text.ends_with('\n'));
     }
 
     fn whole_line(&mut self, line: &str, said: &mut Vec<Said>) {
         let ticks = ticks(line);
         let after = if ticks > 0 { line.trim().trim_start_matches('`') } else { line };
-        let may_be_bare = self.may_be_bare(line);
-        match &mut self.within {
-            Within::Prose if ticks >= 3 && !after.contains('`') => {
-                let language = after.split_whitespace().next().unwrap_or_default();
-                if self.blocks.fits(&language.to_ascii_lowercase()) {
-                    let mut raw = String::with_capacity(256);
-                    raw.push_str(line);
-                    self.within = Within::Fence { ticks, opening: raw.len(), raw, decided: false };
-                } else {
-                    self.within = Within::Foreign(ticks);
-                    say(said, Said::Text, line);
-                }
+        let closes = |open: usize| ticks >= open && after.is_empty();
+        match (self.held.take(), self.foreign) {
+            (Some(held), _) if held.ticks == 0 => self.in_bare(held, line, said),
+            (Some(held), _) if closes(held.ticks) => {
+                let end = held.raw.len();
+                self.close(&held.raw[held.opening..end], &format!("{}{line}", held.raw), said);
             }
-            Within::Foreign(open) => {
-                if ticks >= *open && after.is_empty() {
-                    self.within = Within::Prose;
-                }
+            (Some(mut held), _) => {
+                held.raw.push_str(line);
+                self.decide(held, said);
+            }
+            (None, Some(open)) => {
+                self.foreign = Some(open).filter(|open| !closes(*open));
                 say(said, Said::Text, line);
             }
-            Within::Fence { ticks: open, .. } if ticks >= *open && after.is_empty() => {
-                self.close_fence(line, said)
-            }
-            Within::Fence { raw, .. } => {
-                raw.push_str(line);
-                self.decide_fence(said);
-            }
-            _ if may_be_bare => {
-                line.clone_into(&mut self.line);
-                self.begin_bare(said);
-            }
-            _ => say(said, Said::Text, line),
-        }
-    }
-
-    fn tell(&mut self, text: &str, said: &mut Vec<Said>) {
-        say(said, Said::Text, text);
-        self.inside_line = !text.ends_with('\n');
-    }
-
-    /// Lets go of a fence that cannot hold calls.
-    fn decide_fence(&mut self, said: &mut Vec<Said>) {
-        let Within::Fence { ticks, raw, opening, decided: decided @ false } = &mut self.within else {
-            return;
-        };
-        let body = head(&raw[*opening..]);
-        let joined;
-        let so_far = match (body.is_empty(), self.line.is_empty()) {
-            (true, _) => head(&self.line),
-            (false, true) => body,
-            (false, false) => {
-                joined = format!("{body}{}", head(&self.line));
-                head(&joined)
-            }
-        };
-        let verdict = self.blocks.begins(so_far).or((so_far.len() >= UNDECIDED).then_some(false));
-        *decided = verdict == Some(true);
-        if verdict == Some(false) {
-            say(said, Said::Text, raw);
-            self.within = Within::Foreign(*ticks);
-            // The line itself may yet close the fence.
-            if !self.line.is_empty() {
-                self.begun_line(said);
-            }
-        }
-    }
-
-    fn close_fence(&mut self, line: &str, said: &mut Vec<Said>) {
-        let Within::Fence { mut raw, opening, .. } = std::mem::replace(&mut self.within, Within::Prose)
-        else {
-            return;
-        };
-        let end = raw.len();
-        raw.push_str(line);
-        match self.blocks.read(&raw[opening..end], &raw) {
-            Some(more) => said.extend(more),
-            None => say(said, Said::Text, &raw),
-        }
-    }
-
-    fn may_be_bare(&self, line: &str) -> bool {
-        let begun = line.trim_start();
-        let near = line.len() - begun.len() <= LONGEST_FENCE;
-        let bare = matches!(self.within, Within::Prose) && near && begun.starts_with('{');
-        bare && self.blocks.begins_bare(head(begun)) != Some(false)
-    }
-
-    fn begin_bare(&mut self, said: &mut Vec<Said>) {
-        let line = std::mem::take(&mut self.line);
-        self.within = Within::Bare { text: String::new(), end: JsonEnd::default(), decided: false };
-        let rest = self.in_bare(&line, said);
-        if !rest.is_empty() {
-            self.tell(rest, said);
-        }
-    }
-
-    /// Takes in more of an object, and gives back what comes behind it. Until it is clear that it may be calls, line by line.
-    fn in_bare<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
-        let Within::Bare { text: object, end, decided } = &mut self.within else { return text };
-        let line = text.find('\n').map_or(text.len(), |end| end + 1);
-        let piece = if *decided { text } else { &text[..line] };
-        let after = end.go(piece.as_bytes());
-        let (piece, rest) = text.split_at(after.unwrap_or(piece.len()));
-        object.push_str(piece);
-        if !*decided {
-            let so_far = head(object.trim_start());
-            let verdict = self.blocks.begins_bare(so_far).or((so_far.len() >= UNDECIDED).then_some(false));
-            *decided = verdict == Some(true);
-            if verdict == Some(false) {
-                let prose = std::mem::take(object);
-                self.within = Within::Prose;
-                self.tell(&prose, said);
-                return rest;
-            }
-        }
-        if after.is_some() {
-            self.close_bare(true, said);
-        }
-        rest
-    }
-
-    fn close_bare(&mut self, whole: bool, said: &mut Vec<Said>) {
-        let Within::Bare { text, decided, .. } = std::mem::replace(&mut self.within, Within::Prose) else {
-            return;
-        };
-        self.inside_line = true;
-        match if whole { self.blocks.read(&text, &text) } else { None } {
-            Some(more) => said.extend(more),
-            None => {
-                say(said, Said::Text, &text);
-                if !whole && decided {
-                    said.push(Said::problem("the calls were cut off before their end"));
+            (None, None) if ticks >= 3 && !after.contains('`') => {
+                let language = after.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+                let held = Held { ticks, ..Held::new(line) };
+                match self.blocks.fits(&language) {
+                    true => self.held = Some(held),
+                    false => self.let_go(&held, said),
                 }
             }
+            (None, None) if self.begins_bare(line) => self.in_bare(Held::new(""), line, said),
+            (None, None) => say(said, Said::Text, line),
+        }
+    }
+
+    /// Takes in a line of an object; behind its end stands prose.
+    fn in_bare(&mut self, mut held: Held, line: &str, said: &mut Vec<Said>) {
+        let after = held.end.go(line.as_bytes());
+        let (piece, rest) = line.split_at(after.unwrap_or(line.len()));
+        held.raw.push_str(piece);
+        self.decide(held, said);
+        if after.is_some()
+            && let Some(held) = self.held.take()
+        {
+            self.close(&held.raw, &held.raw, said);
+        }
+        self.tell(rest, said);
+    }
+
+    /// Goes on holding what may be calls.
+    fn decide(&mut self, mut held: Held, said: &mut Vec<Said>) {
+        if !held.decided {
+            let body = head(&held.raw[held.opening..]);
+            let verdict = match held.ticks {
+                0 => self.blocks.begins_bare(head(held.raw.trim_start())),
+                _ => self.blocks.begins(body),
+            };
+            held.decided = verdict == Some(true);
+            if verdict == Some(false) || (verdict.is_none() && body.len() >= UNDECIDED) {
+                return self.let_go(&held, said);
+            }
+        }
+        self.held = Some(held);
+    }
+
+    fn let_go(&mut self, held: &Held, said: &mut Vec<Said>) {
+        say(said, Said::Text, &held.raw);
+        self.foreign = Some(held.ticks).filter(|ticks| *ticks > 0);
+    }
+
+    fn close(&mut self, body: &str, raw: &str, said: &mut Vec<Said>) {
+        match self.blocks.read(body, raw) {
+            Some(more) => said.extend(more),
+            None => say(said, Said::Text, raw),
         }
     }
 }
 
-/// How many bytes of a text are prose for sure: lines that begin neither a fence nor an object. `inside_line`: the first of
-/// them has begun already.
-fn plain(text: &str, inside_line: bool) -> usize {
-    let line_end = |from: usize| text[from..].find('\n').map_or(text.len(), |end| from + end + 1);
-    let mut at = if inside_line { line_end(0) } else { 0 };
-    loop {
-        match text[at..].bytes().find(|byte| *byte == b'\n' || !byte.is_ascii_whitespace()) {
-            None | Some(b'`' | b'{') => return at,
-            // These may be blanks, too.
-            Some(other) if !other.is_ascii() || other == b'\x0b' => return at,
-            Some(_) => at = line_end(at),
-        }
+impl Held {
+    /// A bare object, or what begins with this line.
+    fn new(line: &str) -> Self {
+        let (raw, opening) = (line.to_owned(), line.len());
+        Self { ticks: 0, raw, opening, end: JsonEnd::default(), decided: false }
     }
 }
 

@@ -16,9 +16,8 @@ use super::{
 };
 use crate::{
     Call, Dialect, Reader, Results, Said, Setting,
-    delimiters::{Delimiters, Found},
     json_calls::{self, JsonEnd, Parsed},
-    tokens::say,
+    tokens::{self, Machine, say},
     writing::{JsonCall, Writing},
 };
 use serde_json::Value;
@@ -41,8 +40,7 @@ pub(crate) static ALFRED: Dialect = Dialect::own(
     |setting| {
         let objects = Objects { setting: setting.clone(), style: Style::Alfred, count: 0 };
         let inner = fences::reader(objects);
-        let delimiters = Delimiters::new([SENTINEL]);
-        Box::new(Sentinel { inner, delimiters, find: setting.find_calls, held: String::new(), list: None })
+        tokens::reader(&[SENTINEL], Sentinel { inner, find: setting.find_calls, list: None })
     },
     Writing::Json(JsonCall { id: Some("id"), ..JsonCall::between("[TOOL_CALLS][", "]") }),
 );
@@ -145,77 +143,40 @@ impl Objects {
 /// What comes before a list of calls that is not shown.
 pub(crate) const SENTINEL: &str = "[TOOL_CALLS]";
 
-/// Looks for [`SENTINEL`], and leaves the rest to another reader.
+/// Reads the list behind [`SENTINEL`], and leaves the rest to another reader.
 struct Sentinel {
     inner: Box<dyn Reader>,
-    delimiters: Delimiters,
     find: bool,
-    /// What may be the beginning of the sentinel.
-    held: String,
-    /// The list behind it.
     list: Option<(String, JsonEnd)>,
 }
 
-impl Reader for Sentinel {
-    fn push(&mut self, text: &str, said: &mut Vec<Said>) {
-        if !self.find {
-            return self.inner.push(text, said);
+impl Machine for Sentinel {
+    fn text(&mut self, text: &str, said: &mut Vec<Said>) {
+        let Some((list, end)) = &mut self.list else { return self.inner.push(text, said) };
+        let from = list.len();
+        list.push_str(text);
+        // What is not a list after all ends with the reply.
+        let is_list = list.trim_start().starts_with('[') || list.trim().is_empty();
+        if let Some(after) = if is_list { end.go(text.as_bytes()) } else { None } {
+            let rest = list.split_off(from + after);
+            finish(list, said);
+            self.list = None;
+            self.inner.push(&rest, said);
         }
-        let joined;
-        let mut rest = text;
-        if !self.held.is_empty() {
-            joined = std::mem::take(&mut self.held) + text;
-            rest = &joined;
-        }
-        while !rest.is_empty() {
-            rest = match self.list {
-                Some(_) => self.in_list(rest, said),
-                None => self.in_text(rest, said),
-            };
+    }
+
+    fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
+        match self.find && self.list.is_none() {
+            true => self.list = Some(Default::default()),
+            false => self.text(delimiter, said),
         }
     }
 
     fn end(&mut self, said: &mut Vec<Said>) {
-        self.inner.push(&std::mem::take(&mut self.held), said);
-        if let Some((list, _)) = self.list.take() {
-            self.inner.end(said);
-            return finish(&list, said);
-        }
         self.inner.end(said);
-    }
-}
-
-impl Sentinel {
-    fn in_text<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
-        let (before, length) = match self.delimiters.find(text, 0, false) {
-            Found::Delimiter { at, .. } => (at, SENTINEL.len()),
-            Found::Open(at) => (at, 0),
-        };
-        let (certain, rest) = text.split_at(before);
-        self.inner.push(certain, said);
-        if length > 0 {
-            self.list = Some(Default::default());
-            return &rest[length..];
-        }
-        rest.clone_into(&mut self.held);
-        ""
-    }
-
-    fn in_list<'a>(&mut self, text: &'a str, said: &mut Vec<Said>) -> &'a str {
-        let Some((list, end)) = &mut self.list else { return text };
-        // What is not a list after all ends with the reply.
-        let mut begun = list.trim_start().chars().chain(text.trim_start().chars());
-        let after = match begun.next() {
-            Some('[') | None => end.go(text.as_bytes()),
-            Some(_) => None,
-        };
-        let (taken, rest) = text.split_at(after.unwrap_or(text.len()));
-        list.push_str(taken);
-        if after.is_some() {
-            let (list, _) = self.list.take().unwrap_or_default();
+        if let Some((list, _)) = self.list.take() {
             finish(&list, said);
         }
-        rest
     }
 }
 
