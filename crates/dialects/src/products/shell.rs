@@ -14,13 +14,13 @@
 //! here-document (`<<EOF`).
 use super::fences::{self, Blocks};
 use crate::{Call, Dialect, Results, Said, Setting, tokens::say, writing::Writing};
-use std::borrow::Cow;
 
 mod grammar;
 mod words;
 mod written;
 
 pub(super) use grammar::from_flags;
+use words::Command;
 
 pub(crate) static FENCED_SHELL: Dialect = Dialect {
     examples: Some(written::examples),
@@ -65,20 +65,17 @@ impl Blocks for Shell {
 }
 
 impl Shell {
-    fn call(&self, command: &words::Command<'_>) -> Result<Call, String> {
-        let is_bash = command.raw.starts_with("bash ");
-        let (line, body) = match words::here_document(command.raw).filter(|_| !is_bash) {
-            Some((line, body)) => (Cow::Owned(line), Some(body)),
-            None => (Cow::Borrowed(command.raw), None),
-        };
-        let words = match words::split(&line) {
+    fn call(&self, command: &Command<'_>) -> Result<Call, String> {
+        let words = match &command.words {
             // Its command is not ours to split.
-            Err(_) if is_bash => vec!["bash".into()],
-            words => words?,
+            words if command.raw.starts_with("bash ") && (command.document.is_some() || words.is_err()) => {
+                vec!["bash"]
+            }
+            words => words.as_ref().map_err(String::clone)?.iter().map(String::as_str).collect(),
         };
-        match self.0.tool(&words[0]) {
+        match self.0.tool(words[0]) {
             None => Err(format!("`{}` is not a tool", words[0])),
-            Some(tool) => grammar::call(tool, &words[1..], command.raw, body),
+            Some(tool) => grammar::call(tool, &words[1..], command.raw, command.document),
         }
     }
 }

@@ -5,31 +5,24 @@ use crate::{
 };
 use haft_core::ToolSpec;
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
 
 type Arguments = Map<String, Value>;
 
 /// The call that these words make. `raw` is the whole command, `body` what stands in its here-document.
-pub(super) fn call(
-    tool: &ToolSpec,
-    words: &[Cow<'_, str>],
-    raw: &str,
-    body: Option<&str>,
-) -> Result<Call, String> {
-    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+pub(super) fn call(tool: &ToolSpec, words: &[&str], raw: &str, body: Option<&str>) -> Result<Call, String> {
     let begins_named = words.first().is_some_and(|word| word.starts_with("--"));
     let arguments = match tool.name.as_str() {
-        "file" => file(tool, &words, body),
-        "search" => search(tool, &words),
-        "code_edit" => code_edit(tool, &words, body),
-        "navigate" => navigate(tool, &words),
+        "file" => file(tool, words, body),
+        "search" => search(tool, words),
+        "code_edit" => code_edit(tool, words, body),
+        "navigate" => navigate(tool, words),
         // What is behind a command of git is git's to read.
-        "git" if begins_named => by_schema(tool, &words),
-        "git" => git(&words),
-        "bash" if begins_named => by_schema(tool, &words),
-        "bash" => bash(&words, raw),
-        "test" => test(tool, &words),
-        _ => by_schema(tool, &words),
+        "git" if begins_named => by_schema(tool, words),
+        "git" => git(words),
+        "bash" if begins_named => by_schema(tool, words),
+        "bash" => bash(words, raw),
+        "test" => test(tool, words),
+        _ => by_schema(tool, words),
     };
     Ok(Call::new(&tool.name, Value::Object(arguments?)))
 }
