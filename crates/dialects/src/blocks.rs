@@ -2,26 +2,46 @@
 //!
 //! JSON in a block is followed strictly, so that `{` alone may begin a block, delimiters within strings of the JSON do not
 //! count, and what stops being JSON is let go at once. Blocks with tags have a [`Shape`](super::tagged_calls::Shape).
-mod act;
 mod grammar;
 mod inside;
 
 pub(super) use grammar::{Block, Body, CutDelimiter, Grammar, Json, THINK, Thought};
 
 use super::{Reader, Said, Setting, delimiters::Found};
-use act::{Act, Leak};
 use inside::{End, Inner, Inside, inner};
+
+/// What a delimiter does.
+#[derive(Clone, Copy)]
+enum Act {
+    Nothing,
+    /// Thoughts end that were never opened.
+    Orphan,
+    Hush,
+    /// `<bos>` or `<eos>`, which a server may have left there.
+    Leak {
+        first: bool,
+    },
+    Think(usize),
+    Block(usize),
+    Close,
+    /// It is read again outside.
+    Stop,
+    /// JSON begins.
+    Json,
+}
 
 /// What counts in a part of the reply, and what it does.
 type Delimiters = super::delimiters::Delimiters<Act>;
 
 /// A reader of a dialect with blocks.
 pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Reader> {
-    let delimiters = Delimiters::meaning(opening(grammar, setting));
+    // If it is unknown how the prompt ends, what comes before the calls may be thoughts, which are not for the user.
+    let untold = setting.begins_thinking.is_none() && setting.prompt_end.is_empty();
+    let unsure = grammar.thinks_by_default && untold && !setting.split_thinking && setting.find_calls;
     let mut reader = Blocks {
         grammar,
         setting: setting.clone(),
-        delimiters,
+        delimiters: Delimiters::meaning(opening(grammar, setting)),
         inner: grammar.blocks.iter().map(inner).collect(),
         within: Within::Text,
         buffer: String::new(),
@@ -32,45 +52,41 @@ pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Re
         is_done: false,
         between: false,
         hushed: None,
-        held: None,
+        held: unsure.then(String::new),
         is_behind_call: false,
         has_thought: false,
         forgotten: 0,
         open: None,
         is_fresh: grammar.words_are_cut && setting.split_thinking,
-        read: Vec::new(),
     };
     reader.open = reader.opened_by_prompt();
     if let Some(thought) = reader.open {
         reader.think(thought);
     }
-    // If it is unknown how the prompt ends, what comes before the calls may be thoughts, which are not for the user.
-    let untold = setting.begins_thinking.is_none() && setting.prompt_end.is_empty();
-    let unsure = grammar.thinks_by_default && untold && !setting.split_thinking && setting.find_calls;
-    reader.held = unsure.then(String::new);
     Box::new(reader)
+}
+
+/// Each of these does this.
+fn all(delimiters: &'static [&'static str], act: Act) -> impl Iterator<Item = (&'static str, Act)> {
+    delimiters.iter().map(move |delimiter| (*delimiter, act))
 }
 
 /// The delimiters that count in the text.
 fn opening(grammar: &Grammar, setting: &Setting) -> Vec<(&'static str, Act)> {
-    let mut delimiters: Vec<(&'static str, Act)> =
-        grammar.noise.iter().map(|delimiter| (*delimiter, Act::Nothing)).collect();
-    delimiters.extend([("<bos>", Act::Leak(Leak::First)), ("<eos>", Act::Leak(Leak::Any))]);
+    let mut delimiters: Vec<_> = all(grammar.noise, Act::Nothing).collect();
+    delimiters.extend([("<bos>", Act::Leak { first: true }), ("<eos>", Act::Leak { first: false })]);
     if setting.split_thinking {
         for (number, thought) in grammar.thoughts.iter().enumerate() {
             delimiters.push((thought.open, Act::Think(number)));
             // A thought that was never opened has ended.
-            let orphans = thought.close.iter().filter(|_| !thought.first);
-            delimiters.extend(orphans.map(|close| (*close, Act::Orphan)));
+            delimiters.extend(all(thought.close, Act::Orphan).filter(|_| !thought.first));
         }
     }
     if setting.find_calls {
-        delimiters.extend(grammar.frame.iter().map(|delimiter| (*delimiter, Act::Nothing)));
         let hush = if setting.tools.is_empty() { Act::Hush } else { Act::Nothing };
-        delimiters.extend(grammar.hush.iter().map(|delimiter| (*delimiter, hush)));
-        delimiters.extend(
-            grammar.blocks.iter().enumerate().map(|(number, block)| (block.open, Act::Block(number))),
-        );
+        delimiters.extend(all(grammar.frame, Act::Nothing).chain(all(grammar.hush, hush)));
+        let blocks = grammar.blocks.iter().enumerate();
+        delimiters.extend(blocks.map(|(number, block)| (block.open, Act::Block(number))));
     }
     delimiters
 }
@@ -109,8 +125,6 @@ struct Blocks {
     open: Option<usize>,
     /// Whether all of the reply is still in the buffer, and may be a piece of the words that open thoughts.
     is_fresh: bool,
-    /// Room for what a block says.
-    read: Vec<Said>,
 }
 
 /// Where the reader stands.
@@ -206,39 +220,24 @@ impl Blocks {
 
     /// Whether there may be more to find in what is there.
     fn step(&mut self, whole: bool, said: &mut Vec<Said>) -> bool {
-        match &mut self.within {
+        match self.within {
             Within::Text => self.in_text(whole, said),
-            Within::Thoughts(delimiters) => {
-                let (to, after, ended) = match delimiters.find(&self.buffer, self.at, whole) {
-                    Found::Delimiter { at, delimiter, means: Act::Close } => (at, at + delimiter.len(), true),
-                    Found::Delimiter { at, delimiter, means: Act::Leak(_) } => {
-                        let length = delimiter.len();
-                        let to = if self.leaks { at } else { at + length };
-                        say(said, Said::Thinking, &self.buffer[self.at..to]);
-                        self.at = at + length;
-                        return true;
-                    }
-                    Found::Delimiter { at, delimiter, means: Act::Nothing } => {
-                        say(said, Said::Thinking, &self.buffer[self.at..at]);
-                        self.at = at + delimiter.len();
-                        return true;
-                    }
-                    Found::Delimiter { at, .. } => (at, at, true),
-                    Found::Open(at) => (at, at, false),
+            Within::Thoughts(ref delimiters) => {
+                let (at, length, act) = match delimiters.find(&self.buffer, self.at, whole) {
+                    Found::Delimiter { at, delimiter, means } => (at, delimiter.len(), Some(means)),
+                    Found::Open(at) => (at, 0, None),
                 };
-                say(said, Said::Thinking, &self.buffer[self.at..to]);
-                self.at = after;
-                if ended {
+                let is_thought = matches!(act, Some(Act::Leak { .. })) && !self.leaks;
+                say(said, Said::Thinking, &self.buffer[self.at..if is_thought { at + length } else { at }]);
+                self.at = if matches!(act, Some(Act::Stop)) { at } else { at + length };
+                if matches!(act, Some(Act::Close | Act::Stop)) {
                     self.within = Within::Text;
                     said.push(Said::ThinkingEnd);
                 }
-                ended
+                act.is_some()
             }
-            Within::Opening(block) => {
-                let block = *block;
-                self.in_opening(block, whole, said)
-            }
-            Within::Block(inside) => {
+            Within::Opening(block) => self.in_opening(block, whole, said),
+            Within::Block(ref mut inside) => {
                 let number = inside.number;
                 let end = match &self.inner[number] {
                     Inner::Json(delimiters) => {
@@ -254,10 +253,7 @@ impl Blocks {
                 self.leave_block(end, said);
                 true
             }
-            Within::After(block) => {
-                let block = *block;
-                self.after(block, whole)
-            }
+            Within::After(block) => self.after(block, whole),
         }
     }
 
@@ -347,16 +343,17 @@ impl Blocks {
                 self.at += length - self.grammar.blocks[block].kept;
                 self.within = Within::Opening(block);
             }
-            Act::Leak(leak) if self.leaks || (leak == Leak::First && self.drained + self.at == 0) => {
+            Act::Leak { first } if self.leaks || (first && self.drained + self.at == 0) => {
                 // Nor did that server tell whether the prompt has opened the thoughts: only their end will.
                 let may_think =
                     self.setting.split_thinking && self.grammar.thoughts.iter().any(|thought| !thought.first);
-                self.held =
-                    (leak == Leak::First && !self.leaks && may_think).then(String::new).or(self.held.take());
+                if first && !self.leaks && may_think {
+                    self.held = Some(String::new());
+                }
                 self.leaks = true;
                 self.at += length;
             }
-            Act::Think(_) | Act::Block(_) | Act::Leak(_) => self.say_until(self.at + length, said),
+            Act::Think(_) | Act::Block(_) | Act::Leak { .. } => self.say_until(self.at + length, said),
             Act::Hush => {
                 self.at += length;
                 self.hushed.get_or_insert_default();
@@ -368,14 +365,11 @@ impl Blocks {
     fn think(&mut self, thought: usize) {
         self.has_thought = true;
         let thought = &self.grammar.thoughts[thought];
-        let closing = thought.close.iter().map(|delimiter| (*delimiter, Act::Close));
-        let breaks = thought.breaks.iter().map(|delimiter| (*delimiter, Act::Stop));
         // A call in thoughts that are never closed is found later: what it begins with stays.
         let opens_call = |noise: &str| self.grammar.blocks.iter().any(|block| block.open.starts_with(noise));
-        let noise = self.grammar.noise.iter().filter(|noise| !opens_call(noise));
-        let noise = noise.map(|delimiter| (*delimiter, Act::Nothing));
-        let leaks = [("<eos>", Act::Leak(Leak::Any))];
-        let delimiters = closing.chain(breaks).chain(noise).chain(leaks).collect();
+        let noise = all(self.grammar.noise, Act::Nothing).filter(|(noise, _)| !opens_call(noise));
+        let delimiters = all(thought.close, Act::Close).chain(all(thought.breaks, Act::Stop)).chain(noise);
+        let delimiters = delimiters.chain([("<eos>", Act::Leak { first: false })]).collect();
         self.within = Within::Thoughts(Box::new(Delimiters::meaning(delimiters)));
     }
 
@@ -399,7 +393,7 @@ impl Blocks {
             self.at = end.after;
             return;
         }
-        let mut read = std::mem::take(&mut self.read);
+        let mut read = Vec::new();
         match &self.inner[number] {
             Inner::Tags(reading) => reading.read(open, text, end.close, &self.setting, &mut read),
             Inner::Json(_) => {
@@ -416,18 +410,15 @@ impl Blocks {
         if self.is_behind_call {
             self.held.get_or_insert_default();
         }
-        match read.iter().any(|said| matches!(said, Said::Text(_))) {
-            true => self.begun = true,
-            false if self.grammar.hush_after_blocks && self.setting.tools.is_empty() => {
-                self.hushed.get_or_insert_default();
-            }
-            false => {}
+        if read.iter().any(|said| matches!(said, Said::Text(_))) {
+            self.begun = true;
+        } else if self.grammar.hush_after_blocks && self.setting.tools.is_empty() {
+            self.hushed.get_or_insert_default();
         }
-        read.drain(..).for_each(|read| match read {
+        read.into_iter().for_each(|read| match read {
             Said::Text(text) => say(said, Said::Text, &text),
             read => said.push(read),
         });
-        self.read = read;
     }
 
     fn say_until(&mut self, end: usize, said: &mut Vec<Said>) {

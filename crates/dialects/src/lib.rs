@@ -379,8 +379,9 @@ pub struct Call {
 }
 
 impl Call {
-    pub(crate) fn new(name: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
-        Self { id: String::new(), name: name.into(), arguments: arguments.into().0 }
+    /// Arguments are a value, or JSON text.
+    pub(crate) fn new(name: impl Into<String>, arguments: impl ToString) -> Self {
+        Self { id: String::new(), name: name.into(), arguments: arguments.to_string() }
     }
 
     /// Its arguments as the object that they must be. Fails with why it is no call that could be made.
@@ -394,34 +395,6 @@ impl Call {
             Ok(other) => Err(format!("the arguments of `{name}` are not an object: {other}")),
             Err(error) => Err(format!("the arguments of `{name}` are not valid JSON: {error}")),
         }
-    }
-}
-
-/// The arguments of a call as text.
-pub(crate) struct Arguments(String);
-
-impl From<&Value> for Arguments {
-    fn from(value: &Value) -> Self {
-        // Faster than `to_string`, and a value is always JSON.
-        Self(serde_json::to_string(value).unwrap_or_default())
-    }
-}
-
-impl From<Value> for Arguments {
-    fn from(value: Value) -> Self {
-        Self::from(&value)
-    }
-}
-
-impl From<&str> for Arguments {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-}
-
-impl From<String> for Arguments {
-    fn from(text: String) -> Self {
-        Self(text)
     }
 }
 
@@ -449,7 +422,15 @@ pub fn read<'a>(
     chunks.into_iter().for_each(|chunk| reader.push(chunk, &mut said));
     reader.end(&mut said);
     said.retain(|said| *said != Said::ThinkingEnd);
-    said.into_iter().map(|said| checked(setting, said)).fold(Vec::new(), joined)
+    let mut joined: Vec<Said> = Vec::new();
+    for next in said.into_iter().map(|said| checked(setting, said)) {
+        match (joined.last_mut(), &next) {
+            (Some(Said::Text(before)), Said::Text(more))
+            | (Some(Said::Thinking(before)), Said::Thinking(more)) => before.push_str(more),
+            _ => joined.push(next),
+        }
+    }
+    joined
 }
 
 /// Where only known tools count, a call of another one is invalid.
@@ -461,15 +442,4 @@ fn checked(setting: &Setting, said: Said) -> Said {
         }
         said => said,
     }
-}
-
-fn joined(mut said: Vec<Said>, next: Said) -> Vec<Said> {
-    match (said.last_mut(), &next) {
-        (Some(Said::Text(before)), Said::Text(more))
-        | (Some(Said::Thinking(before)), Said::Thinking(more)) => {
-            before.push_str(more);
-        }
-        _ => said.push(next),
-    }
-    said
 }

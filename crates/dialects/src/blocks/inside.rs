@@ -1,9 +1,5 @@
 //! [`Inside`]: finds where a block ends: at a delimiter outside of its JSON, or with the JSON itself.
-use super::{
-    Delimiters,
-    act::Act,
-    grammar::{Block, Json},
-};
+use super::{Act, Block, Delimiters, Json, all};
 use crate::{
     delimiters::Found,
     tagged_calls::{Reading, Scan},
@@ -20,13 +16,10 @@ pub(super) fn inner(block: &Block) -> Inner {
     if let Some(shape) = block.tags {
         return Inner::Tags(Box::new(Reading::new(shape, block.close)));
     }
-    let delimiters =
-        |delimiters: &'static [&'static str], act| delimiters.iter().map(move |delimiter| (*delimiter, act));
     let json: &[&str] = if matches!(block.json, Json::Some | Json::Last) { &["{", "["] } else { &[] };
-    let closing = delimiters(block.close, Act::Close).chain(delimiters(block.stop, Act::Stop));
-    Inner::Json(Delimiters::meaning(
-        closing.chain(delimiters(block.inner, Act::Nothing)).chain(delimiters(json, Act::Json)).collect(),
-    ))
+    let closing = all(block.close, Act::Close).chain(all(block.stop, Act::Stop));
+    let json = all(block.inner, Act::Nothing).chain(all(json, Act::Json));
+    Inner::Json(Delimiters::meaning(closing.chain(json).collect()))
 }
 
 /// A block that was begun.
