@@ -8,6 +8,7 @@ mod unclosed;
 
 use super::{
     Call, ProblemKind, Reader, Reading, Said, Setting, WRAPPERS,
+    tokens::say,
     typed::{self, Schema},
 };
 use endings::Endings;
@@ -19,14 +20,7 @@ use unclosed::Unclosed;
 pub(super) fn reader(reading: Reading, setting: &Setting) -> Box<dyn Reader> {
     let inner = reading.reader(setting);
     let thoughts = Unclosed::new(inner.opens_calls());
-    Box::new(Reply {
-        inner,
-        reading,
-        setting: setting.clone(),
-        thoughts,
-        endings: Endings::default(),
-        read: Vec::new(),
-    })
+    Box::new(Reply { inner, reading, setting: setting.clone(), thoughts, endings: Endings::default() })
 }
 
 struct Reply {
@@ -35,32 +29,28 @@ struct Reply {
     setting: Setting,
     thoughts: Unclosed,
     endings: Endings,
-    /// Room for what the dialect reads.
-    read: Vec<Said>,
 }
 
 impl Reader for Reply {
     fn push(&mut self, text: &str, said: &mut Vec<Said>) {
-        let mut read = std::mem::take(&mut self.read);
+        let mut read = Vec::new();
         self.inner.push(text, &mut read);
-        read.drain(..).for_each(|read| self.hear(read, said));
-        self.read = read;
+        read.into_iter().for_each(|read| self.hear(read, said));
     }
 
     fn end(&mut self, said: &mut Vec<Said>) {
-        let mut read = std::mem::take(&mut self.read);
+        let mut read = Vec::new();
         self.inner.end(&mut read);
         if !self.setting.beginnings {
             drop_beginnings(&mut read);
         }
-        read.drain(..).for_each(|read| self.hear(read, said));
+        read.into_iter().for_each(|read| self.hear(read, said));
         let held = self.thoughts.rest();
         match unclosed::calls(&held, self.reading, &self.setting) {
             Some(found) => found.into_iter().for_each(|found| self.say(found, said)),
-            None if held.is_empty() => {}
-            None => said.push(Said::Thinking(held)),
+            None => say(said, Said::Thinking, &held),
         }
-        self.endings.end(said);
+        self.endings.flush(true, said);
     }
 }
 
@@ -68,7 +58,7 @@ impl Reply {
     fn hear(&mut self, read: Said, said: &mut Vec<Said>) {
         match read {
             Said::Thinking(text) => {
-                self.endings.flush(said);
+                self.endings.flush(false, said);
                 self.thoughts.push(&text, said);
             }
             // The thoughts are over: what was held of them was no call.
@@ -81,17 +71,14 @@ impl Reply {
     }
 
     fn say(&mut self, read: Said, said: &mut Vec<Said>) {
-        match read {
-            Said::Text(text) => self.endings.push(text, said),
-            Said::Call(call) => {
-                self.endings.flush(said);
-                said.push(Said::Call(unwrapped(call, &self.setting)));
-            }
-            other => {
-                self.endings.flush(said);
-                said.push(other);
-            }
+        if let Said::Text(text) = read {
+            return self.endings.push(text, said);
         }
+        self.endings.flush(false, said);
+        said.push(match read {
+            Said::Call(call) => Said::Call(unwrapped(call, &self.setting)),
+            other => other,
+        });
     }
 }
 
@@ -109,10 +96,8 @@ fn drop_beginnings(said: &mut Vec<Said>) {
 
 /// The call with the arguments that stand in one parameter that its tool does not have.
 fn unwrapped(call: Call, setting: &Setting) -> Call {
-    match inner(&call, setting) {
-        Some(inner) => Call { arguments: Value::Object(inner).to_string(), ..call },
-        None => call,
-    }
+    let inner = inner(&call, setting).map(|inner| Value::Object(inner).to_string());
+    Call { arguments: inner.unwrap_or(call.arguments), ..call }
 }
 
 fn inner(call: &Call, setting: &Setting) -> Option<Map<String, Value>> {

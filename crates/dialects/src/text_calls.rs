@@ -17,6 +17,8 @@ mod voice;
 
 /// The name of a call that cannot be read, for it has none.
 const UNREADABLE: &str = "unreadable_call";
+const CUT_OFF: &str = "the reply reached its length limit before the call was whole; nothing was run. Send a shorter call, or \
+                       the content in parts";
 /// What most models have seen: the dialect of unknown models.
 const COMMON: &str = "hermes";
 
@@ -94,9 +96,8 @@ impl Provider for TextToolCalls {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
         let dialect = self.dialect(&request.model);
         let is_known = self.dialect.is_some() || spoken_by(&request.model).is_some();
-        let mut listener = Listener::new(dialect, &request);
-        listener.fallback = self.is_fallback.then(Fallback::default);
-        listener.trial = (!is_known).then(|| Trial::new(self.found.clone()));
+        let trial = (!is_known).then(|| Trial::new(self.found.clone()));
+        let mut listener = Listener::new(dialect, &request, trial, self.is_fallback);
         let mut deltas = self.inner.stream(self.told(request, dialect));
         Box::pin(async_stream::stream! {
             while let Some(delta) = deltas.next().await {
@@ -129,76 +130,67 @@ struct Listener {
 }
 
 impl Listener {
-    fn new(dialect: &'static Dialect, request: &Request) -> Self {
+    fn new(dialect: &'static Dialect, request: &Request, trial: Option<Trial>, is_fallback: bool) -> Self {
         let setting = Setting { tools: request.tools.clone(), ..Setting::default() };
         let calls = |message: &Arc<Message>| match &**message {
             Message::Assistant { parts } => parts.iter().filter_map(Part::as_call).count(),
             Message::User { .. } | Message::Tool { .. } => 0,
         };
         let before = request.messages.iter().map(calls).sum();
-        Self {
-            dialect,
-            reader: dialect.listen(&setting),
-            setting,
-            next: 0,
-            before,
-            trial: None,
-            fallback: None,
-        }
+        let fallback = is_fallback.then(Fallback::default);
+        Self { dialect, reader: dialect.listen(&setting), setting, next: 0, before, trial, fallback }
     }
 
     fn hear(&mut self, delta: Delta) -> Vec<Delta> {
-        let mut said = Vec::new();
+        let (mut said, mut deltas) = (Vec::new(), Vec::new());
         match delta {
             Delta::Text(text) => {
                 self.trial.iter_mut().for_each(|trial| trial.hear(&text));
                 self.reader.push(&text, &mut said);
-                let said = match &mut self.fallback {
-                    Some(fallback) => fallback.hear(&text, said),
-                    None => said,
-                };
-                self.told(said, None)
-            }
-            Delta::Retrying { .. } => {
-                self.reader = self.dialect.listen(&self.setting);
-                self.trial.iter_mut().for_each(Trial::forget);
-                self.fallback = self.fallback.take().map(|_| Fallback::default());
-                self.next = 0;
-                vec![delta]
+                if let Some(fallback) = &mut self.fallback {
+                    said = fallback.hear(&text, said);
+                }
+                self.tell(said, None, &mut deltas);
+                return deltas;
             }
             Delta::Stop(stop) => {
                 self.reader.end(&mut said);
                 if let Some(fallback) = self.fallback.take() {
                     said = fallback.end(said);
                 }
-                let mut deltas = self.told(said, Some(stop));
+                self.tell(said, Some(stop), &mut deltas);
                 if self.next == 0
                     && let Some(trial) = self.trial.take()
                 {
-                    deltas.extend(
-                        trial.calls(&self.setting).into_iter().flat_map(|call| self.calls(call, stop)),
-                    );
+                    let calls = trial.calls(&self.setting).into_iter().map(Said::Call).collect();
+                    self.tell(calls, Some(stop), &mut deltas);
                 }
                 let waits = stop == StopReason::EndTurn && self.next > 0;
                 deltas.push(Delta::Stop(if waits { StopReason::ToolUse } else { stop }));
-                deltas
+                return deltas;
+            }
+            Delta::Retrying { .. } => {
+                self.reader = self.dialect.listen(&self.setting);
+                self.trial.iter_mut().for_each(Trial::forget);
+                self.fallback = self.fallback.take().map(|_| Fallback::default());
+                self.next = 0;
             }
             Delta::CallStart { index, .. } => {
                 self.next = self.next.max(index + 1);
                 self.fallback.iter_mut().for_each(|fallback| fallback.native());
-                vec![delta]
             }
             Delta::Thinking(_)
             | Delta::Signature(_)
             | Delta::CallArguments { .. }
             | Delta::CallProblem { .. }
-            | Delta::Usage(_) => vec![delta],
+            | Delta::Usage(_) => {}
         }
+        vec![delta]
     }
 
     /// `stop`: the reply was over before this was certain.
-    fn told(&mut self, said: Vec<Said>, stop: Option<StopReason>) -> Vec<Delta> {
-        let mut deltas = Vec::new();
+    fn tell(&mut self, said: Vec<Said>, stop: Option<StopReason>, deltas: &mut Vec<Delta>) {
+        let is_cut_off = stop.is_some_and(StopReason::is_cut_off);
         let mut said = said.into_iter().peekable();
         while let Some(now) = said.next() {
             match now {
@@ -206,39 +198,24 @@ impl Listener {
                 Said::Thinking(text) => deltas.push(Delta::Thinking(text)),
                 Said::ThinkingEnd => {}
                 Said::Call(call) => {
-                    // A reader says a call whose end is missing, and then what is wrong with it.
+                    // A reader says a call whose end is missing, and then what is wrong with it. It takes such a call for whole
+                    // at times, where the rest of it was cut off.
                     let doubt = stop.and(said.next_if(|next| matches!(next, Said::Problem(_))));
-                    self.call(call, stop, &mut deltas);
-                    let is_told = stop.is_some_and(StopReason::is_cut_off);
-                    if let Some(Said::Problem(problem)) = doubt.filter(|_| !is_told) {
-                        let problem = problem.text;
-                        deltas.push(Delta::CallProblem { index: self.next - 1, problem });
-                    }
+                    let problem = match doubt {
+                        _ if is_cut_off => Some(CUT_OFF.to_owned()),
+                        Some(Said::Problem(problem)) => Some(problem.text),
+                        _ => None,
+                    };
+                    self.push(call, problem, deltas);
                 }
                 Said::Problem(why) => {
                     let example = voice::example(self.dialect, &self.setting.tools);
-                    let call = Call::new(UNREADABLE, "");
                     let problem =
                         format!("failed to parse tool calls: {why}. A call is written like this:\n{example}");
-                    self.push(call, Some(problem), &mut deltas);
+                    self.push(Call::new(UNREADABLE, ""), Some(problem), deltas);
                 }
             }
         }
-        deltas
-    }
-
-    fn calls(&mut self, call: Call, stop: StopReason) -> Vec<Delta> {
-        let mut deltas = Vec::new();
-        self.call(call, Some(stop), &mut deltas);
-        deltas
-    }
-
-    fn call(&mut self, call: Call, stop: Option<StopReason>, deltas: &mut Vec<Delta>) {
-        // A reader takes a call whose end is missing for whole. Here the rest of it was cut off.
-        let cut_off = stop.is_some_and(StopReason::is_cut_off);
-        let problem = "the reply reached its length limit before the call was whole; nothing was run. Send a \
-                       shorter call, or the content in parts";
-        self.push(call, cut_off.then(|| problem.to_owned()), deltas);
     }
 
     fn push(&mut self, call: Call, problem: Option<String>, deltas: &mut Vec<Delta>) {

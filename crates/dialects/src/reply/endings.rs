@@ -1,5 +1,5 @@
 //! Tokens that end a reply for the server, and that some servers leave in its text.
-use crate::{Said, delimiters::Delimiters};
+use crate::{Said, delimiters::Delimiters, tokens::say};
 use std::sync::LazyLock;
 
 /// Source: the tokenizers that the models' makers published, read 2026-11.
@@ -52,20 +52,16 @@ impl Endings {
         }
         let whole = std::mem::take(&mut self.held) + &text;
         let (plain, text) = whole.split_at(whole.floor_char_boundary(whole.len().saturating_sub(LONGEST)));
-        say(plain, said);
+        say(said, Said::Text, plain);
         let end = tail(text);
         self.held = text[end..].to_owned();
-        say(&text[..end], said);
+        say(said, Said::Text, &text[..end]);
     }
 
-    /// More comes: what was held back was text.
-    pub(super) fn flush(&mut self, said: &mut Vec<Said>) {
-        say(&std::mem::take(&mut self.held), said);
-    }
-
-    /// The reply is over.
-    pub(super) fn end(&mut self, said: &mut Vec<Said>) {
-        say(without_endings(&std::mem::take(&mut self.held)), said);
+    /// More comes, or the reply is over: what was held back was text, but for tokens at its end.
+    pub(super) fn flush(&mut self, is_end: bool, said: &mut Vec<Said>) {
+        let held = std::mem::take(&mut self.held);
+        say(said, Said::Text, if is_end { without_endings(&held) } else { &held });
     }
 }
 
@@ -77,20 +73,8 @@ fn tail(text: &str) -> usize {
 /// The text before such tokens.
 pub(crate) fn without_endings(text: &str) -> &str {
     let mut rest = text;
-    while let Some(before) = without(rest) {
+    while let Some(before) = TOKENS.iter().find_map(|token| rest.trim_end().strip_suffix(token)) {
         rest = before;
     }
     rest
-}
-
-/// The text before the token with which it ends.
-fn without(text: &str) -> Option<&str> {
-    let bare = text.trim_end();
-    TOKENS.iter().find_map(|token| bare.strip_suffix(token))
-}
-
-fn say(text: &str, said: &mut Vec<Said>) {
-    if !text.is_empty() {
-        said.push(Said::Text(text.to_owned()));
-    }
 }

@@ -1,6 +1,6 @@
 //! [`Unclosed`]: finds calls in thoughts that were never closed. What may be one is held back until the thoughts or the reply
 //! end.
-use super::super::{Reading, Said, Setting, delimiters::Delimiters};
+use crate::{Reading, Said, Setting, delimiters::Delimiters, tokens::say};
 
 /// Thoughts as they come.
 pub(super) struct Unclosed {
@@ -27,24 +27,18 @@ impl Unclosed {
         self.is_begun = found.is_some();
         let from = found.map_or(self.held.len() - opens.unfinished(&self.held), |(at, ..)| at);
         let rest = self.held.split_off(from);
-        think(std::mem::replace(&mut self.held, rest), said);
+        say(said, Said::Thinking, &std::mem::replace(&mut self.held, rest));
     }
 
     /// Says what was held back.
     pub(super) fn flush(&mut self, said: &mut Vec<Said>) {
-        self.is_begun = false;
-        think(std::mem::take(&mut self.held), said);
+        say(said, Said::Thinking, &self.rest());
     }
 
-    /// What was held back when the reply ended.
+    /// What was held back.
     pub(super) fn rest(&mut self) -> String {
+        self.is_begun = false;
         std::mem::take(&mut self.held)
-    }
-}
-
-fn think(text: String, said: &mut Vec<Said>) {
-    if !text.is_empty() {
-        said.push(Said::Thinking(text));
     }
 }
 
@@ -62,8 +56,7 @@ pub(super) fn calls(thoughts: &str, reading: Reading, setting: &Setting) -> Opti
     let is_known = |name: &str| setting.tools.is_empty() || setting.tool(name).is_some();
     let is_good = |said: &Said| match said {
         Said::Call(call) => is_known(&call.name) && call.object().is_ok(),
-        Said::Problem(_) => false,
-        Said::Text(_) | Said::Thinking(_) | Said::ThinkingEnd => true,
+        said => !matches!(said, Said::Problem(_)),
     };
     let first = said.iter().position(|said| matches!(said, Said::Call(_)))?;
     // A model that calls an unknown tool after words about how that is done may be quoting.

@@ -104,7 +104,7 @@ async fn a_call_that_the_limit_cut_off_is_not_run() {
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_forgets_what_was_half_read() {
-    let mut listener = Listener::new(hermes(), &request(vec![]));
+    let mut listener = Listener::new(hermes(), &request(vec![]), None, false);
     let again = Delta::Retrying { reason: "reset".into(), after: Default::default(), charged: false };
     let deltas = [
         Delta::Text("a <tool_call>{".into()),
