@@ -3,12 +3,16 @@
 //! JSON in a block is followed strictly, so that `{` alone may begin a block, delimiters within strings of the JSON do not
 //! count, and what stops being JSON is let go at once. Blocks with tags have a [`Shape`](super::tagged_calls::Shape).
 mod grammar;
-mod inside;
 
-pub(super) use grammar::{Block, Body, CutDelimiter, Grammar, Json, THINK, Thought};
+pub(super) use super::ends::Json;
+pub(super) use grammar::{Block, Body, CutDelimiter, Grammar, THINK, Thought};
 
-use super::{Reader, Said, Setting, delimiters::Found};
-use inside::{End, Inner, Inside, inner};
+use super::{
+    Reader, Said, Setting,
+    delimiters::{Delimiters, Found},
+    ends::{End, Ends, Inside, Mark, all},
+    tagged_calls::Reading,
+};
 
 /// What a delimiter does.
 #[derive(Clone, Copy)]
@@ -26,12 +30,7 @@ enum Act {
     Close,
     /// It is read again outside.
     Stop,
-    /// JSON begins.
-    Json,
 }
-
-/// What counts in a part of the reply, and what it does.
-type Delimiters = super::delimiters::Delimiters<Act>;
 
 /// A reader of a dialect with blocks.
 pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Reader> {
@@ -42,7 +41,7 @@ pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Re
         grammar,
         setting: setting.clone(),
         delimiters: Delimiters::meaning(opening(grammar, setting)),
-        inner: grammar.blocks.iter().map(inner).collect(),
+        inner: grammar.blocks.iter().map(Inner::of).collect(),
         within: Within::Text,
         buffer: String::new(),
         at: 0,
@@ -64,11 +63,6 @@ pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Re
         reader.think(thought);
     }
     Box::new(reader)
-}
-
-/// Each of these does this.
-fn all(delimiters: &'static [&'static str], act: Act) -> impl Iterator<Item = (&'static str, Act)> {
-    delimiters.iter().map(move |delimiter| (*delimiter, act))
 }
 
 /// The delimiters that count in the text.
@@ -95,8 +89,8 @@ struct Blocks {
     grammar: &'static Grammar,
     setting: Setting,
     /// Those that count in the text.
-    delimiters: Delimiters,
-    /// Those that count in each of the blocks.
+    delimiters: Delimiters<Act>,
+    /// What is looked for in each of the blocks.
     inner: Vec<Inner>,
     within: Within,
     buffer: String,
@@ -127,13 +121,40 @@ struct Blocks {
     is_fresh: bool,
 }
 
+/// What is looked for within a block.
+enum Inner {
+    Json(Ends),
+    Tags(Box<Reading>),
+}
+
+impl Inner {
+    fn of(block: &Block) -> Self {
+        if let Some(shape) = block.tags {
+            return Self::Tags(Box::new(Reading::new(shape, block.close)));
+        }
+        let json: &[&str] = if matches!(block.json, Json::Some | Json::Last) { &["{", "["] } else { &[] };
+        let closing = all(block.close, Mark::Close).chain(all(block.stop, Mark::Stop));
+        let others = all(block.inner, Mark::Nothing).chain(all(json, Mark::Json));
+        let between = Delimiters::meaning(closing.chain(others).collect());
+        let [value, cdata] = [(); 2].map(|()| Delimiters::meaning(Vec::new()));
+        Self::Json(Ends { between, value, cdata, json: block.json })
+    }
+
+    fn ends(&self) -> &Ends {
+        match self {
+            Self::Json(ends) => ends,
+            Self::Tags(reading) => &reading.ends,
+        }
+    }
+}
+
 /// Where the reader stands.
 enum Within {
     Text,
-    Thoughts(Box<Delimiters>),
+    Thoughts(Box<Delimiters<Act>>),
     /// Behind what opens the block of this number, which may be only mentioned.
     Opening(usize),
-    Block(Inside),
+    Block(usize, Inside),
     /// Behind the block of this number, where what belongs to it may still come.
     After(usize),
 }
@@ -237,20 +258,18 @@ impl Blocks {
                 act.is_some()
             }
             Within::Opening(block) => self.in_opening(block, whole, said),
-            Within::Block(ref mut inside) => {
-                let number = inside.number;
-                let end = match &self.inner[number] {
-                    Inner::Json(delimiters) => {
-                        inside.end(self.grammar.blocks[number].json, delimiters, &self.buffer, whole)
-                    }
-                    Inner::Tags(reading) => {
-                        let forgetful = self.forgotten < MAX_FORGOTTEN;
-                        inside.end_of_tags(reading, &self.buffer, self.at, (whole, forgetful))
-                    }
-                };
-                let Some(end) = end else { return false };
+            Within::Block(number, ref mut inside) => {
+                let inner = &self.inner[number];
+                let Some(mut end) = inside.end(inner.ends(), &self.buffer, whole) else { return false };
+                if end.cut && matches!(inner, Inner::Tags(_)) && self.forgotten < MAX_FORGOTTEN {
+                    // Only once, for it reads the block again.
+                    let body = &self.buffer[self.at..];
+                    let found = inside.forgotten(inner.ends(), body, self.grammar.blocks[number].close);
+                    end = found.map_or(end, |end| end.moved(self.at));
+                }
                 self.forgotten += usize::from(whole && !end.cut);
-                self.leave_block(end, said);
+                self.within = Within::Text;
+                self.leave_block(number, &end, said);
                 true
             }
             Within::After(block) => self.after(block, whole),
@@ -286,7 +305,7 @@ impl Blocks {
     fn begin_block(&mut self, block: usize, said: &mut Vec<Said>) -> bool {
         self.tell_hushed(said);
         self.leave_prose(said);
-        self.within = Within::Block(Inside::new(block, self.at));
+        self.within = Within::Block(block, Inside::new(self.inner[block].ends(), self.at));
         true
     }
 
@@ -373,10 +392,7 @@ impl Blocks {
         self.within = Within::Thoughts(Box::new(Delimiters::meaning(delimiters)));
     }
 
-    fn leave_block(&mut self, end: End, said: &mut Vec<Said>) {
-        let Within::Block(Inside { number, .. }) = std::mem::replace(&mut self.within, Within::Text) else {
-            return;
-        };
+    fn leave_block(&mut self, number: usize, end: &End, said: &mut Vec<Said>) {
         let block = &self.grammar.blocks[number];
         if !block.tail.is_empty() {
             self.within = Within::After(number);

@@ -15,6 +15,7 @@ mod blocks;
 mod bodies;
 mod by_delimiters;
 mod delimiters;
+mod ends;
 mod families;
 mod guess;
 mod json_calls;

@@ -1,7 +1,7 @@
 //! [`Reading`]: reads calls written as tags: one for the call, one for each parameter. A [`Shape`] says how they look, so that
 //! one reader serves `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">…` and `f<arg_key>a</arg_key>…`.
 //!
-//! A value holds any text but what ends it, therefore delimiters do not count there ([`Scan`]).
+//! A value holds any text but what ends it, therefore delimiters do not count there ([`Ends`]).
 mod parameters;
 mod shape;
 
@@ -9,7 +9,8 @@ pub(crate) use shape::{Shape, Tag, TagOptions, named_tag};
 
 use super::{
     Call, Problem, Said, Setting,
-    delimiters::{Delimiters, Found},
+    delimiters::Delimiters,
+    ends::{Ends, Json, Mark, all},
     is_name, json_calls,
     typed::{Schema, typed},
 };
@@ -25,9 +26,7 @@ pub(super) struct Reading {
     shape: &'static Shape,
     /// What a block of calls ends with.
     until: &'static [&'static str],
-    outside: Delimiters,
-    value: Delimiters,
-    cdata: Delimiters,
+    pub(super) ends: Ends,
     stops: Delimiters,
     call_head: Delimiters,
     parameter_head: Delimiters,
@@ -35,21 +34,17 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) fn new(shape: &'static Shape, until: &'static [&'static str]) -> Self {
-        let Shape { call, parameter, options, .. } = shape;
-        let value_ends = shape.value_ends();
+        let Shape { call, parameter, .. } = shape;
         let mut stops = [call.opens, parameter.opens].concat();
         stops.extend([call.close, parameter.close]);
         let head = |tag: &Tag| {
             let end = Some(tag.head_end).filter(|end| !end.is_empty());
             Delimiters::new(tag.name_ends.iter().copied().chain(end).chain(stops.iter().copied()))
         };
-        let cdata = options.cdata.then_some(CDATA.0);
         Self {
             shape,
             until,
-            outside: Delimiters::new([shape.value_from(), until].concat()),
-            value: Delimiters::new(value_ends.iter().copied().chain(cdata)),
-            cdata: Delimiters::new([CDATA.1]),
+            ends: ends(shape, until),
             call_head: head(call),
             parameter_head: head(parameter),
             stops: Delimiters::new(stops),
@@ -143,6 +138,23 @@ impl Reading {
     }
 }
 
+/// Where a block of such calls ends: at one of `until` outside of values.
+fn ends(shape: &'static Shape, until: &'static [&'static str]) -> Ends {
+    let Shape { call, parameter, is_keyed, options } = shape;
+    let values = all(shape.value_from(), Mark::Value);
+    let mut value = vec![(parameter.close, Mark::ValueEnd)];
+    if !is_keyed {
+        value.extend(values.clone().chain([(call.close, Mark::ValueStop)]));
+    }
+    value.extend(options.cdata.then_some((CDATA.0, Mark::Cdata)));
+    Ends {
+        between: Delimiters::meaning(all(until, Mark::Close).chain(values).collect()),
+        value: Delimiters::meaning(value),
+        cdata: Delimiters::meaning(vec![(CDATA.1, Mark::Value)]),
+        json: Json::First,
+    }
+}
+
 /// A string where the schema wants something else is read as that.
 fn retyped(call: Call, setting: &Setting) -> Call {
     let Ok(Value::Object(mut arguments)) = serde_json::from_str(&call.arguments) else { return call };
@@ -154,70 +166,6 @@ fn retyped(call: Call, setting: &Setting) -> Call {
         }
     }
     Call { arguments: Value::Object(arguments).to_string(), ..call }
-}
-
-/// Where a block of calls ends, in a text that comes piece by piece. Each byte is looked at once.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Scan {
-    #[default]
-    Outside,
-    Value,
-    Cdata,
-}
-
-impl Scan {
-    /// Where a block ends that the reply ended in, because the end of a value was forgotten.
-    pub(super) fn forgotten(self, reading: &Reading, text: &str) -> Option<(usize, &'static str)> {
-        let (mut scan, mut seen) = (Self::Outside, 0);
-        if !matches!(self, Self::Value) || scan.find(reading, text, &mut seen, true).is_some() {
-            return None;
-        }
-        let (mut scan, mut from) = (Self::Outside, 0);
-        loop {
-            let delimiters = if matches!(scan, Self::Outside) { &reading.outside } else { &reading.value };
-            let Some((at, delimiter, _)) = delimiters.first(text, from) else { break };
-            let begins = reading.shape.value_from().contains(&delimiter);
-            scan = if begins { Self::Value } else { Self::Outside };
-            from = at + delimiter.len();
-        }
-        let ends = reading.until.iter().filter_map(|end| Some((from + text[from..].find(end)?, *end)));
-        ends.min_by_key(|(at, end)| (*at, end.len()))
-    }
-
-    /// Goes on at byte `seen`. Where the block ends, and at which delimiter; `None`: not yet.
-    pub(super) fn find(
-        &mut self,
-        reading: &Reading,
-        text: &str,
-        seen: &mut usize,
-        over: bool,
-    ) -> Option<(usize, &'static str)> {
-        loop {
-            let delimiters = match self {
-                Self::Outside => &reading.outside,
-                Self::Value => &reading.value,
-                Self::Cdata => &reading.cdata,
-            };
-            let (at, delimiter) = match delimiters.find(text, *seen, over) {
-                Found::Delimiter { at, delimiter, .. } => (at, delimiter),
-                Found::Open(at) => {
-                    *seen = at;
-                    return None;
-                }
-            };
-            let after = at + delimiter.len();
-            let shape = reading.shape;
-            (*self, *seen) = match self {
-                Self::Outside if reading.until.contains(&delimiter) => return Some((at, delimiter)),
-                Self::Outside | Self::Cdata => (Self::Value, after),
-                Self::Value if delimiter == CDATA.0 => (Self::Cdata, after),
-                Self::Value if delimiter == shape.parameter.close => (Self::Outside, after),
-                // Another value begins; or what ends it counts outside.
-                Self::Value if shape.value_from().contains(&delimiter) => (Self::Value, after),
-                Self::Value => (Self::Outside, at),
-            };
-        }
-    }
 }
 
 /// How a call ends.
@@ -373,14 +321,14 @@ impl<'a> Body<'a> {
         let (name, attributes) = self.head(&self.reading.shape.parameter, &self.reading.parameter_head);
         let attributes = attributes?;
         let start = self.at;
-        let (mut from, delimiters) = (start, &self.reading.value);
+        let (mut from, delimiters) = (start, &self.reading.ends.value);
         let found = loop {
             if self.no_more_ends {
                 break None;
             }
             match delimiters.first(self.text, from) {
                 Some((at, delimiter, _)) if delimiter == CDATA.0 => {
-                    let end = self.reading.cdata.first(self.text, at);
+                    let end = self.reading.ends.cdata.first(self.text, at);
                     from = end.map_or(self.text.len(), |(at, ..)| at + CDATA.1.len());
                 }
                 found => break found,

@@ -1,6 +1,6 @@
 //! [`Grammar`]: what makes a dialect with delimiters.
 use super::say;
-use crate::{Problem, Said, Setting, tagged_calls::Shape};
+use crate::{Problem, Said, Setting, ends::Json, tagged_calls::Shape};
 
 /// How a dialect is read: its delimiters, and what they mean. Of two that begin at the same place the longer one counts.
 pub(crate) struct Grammar {
@@ -137,18 +137,6 @@ pub(crate) struct Block {
     /// Delimiters right behind it that belong to it.
     pub(crate) tail: &'static [&'static str],
     pub(crate) read: fn(&Body<'_>, &Setting, &mut Vec<Said>),
-}
-
-/// Where a block has JSON.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Json {
-    None,
-    /// It may begin with it.
-    First,
-    /// Anywhere.
-    Some,
-    /// Anywhere, and the block ends with it.
-    Last,
 }
 
 impl Block {

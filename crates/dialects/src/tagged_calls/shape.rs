@@ -28,16 +28,6 @@ impl Shape {
     pub(crate) fn value_from(&'static self) -> &'static [&'static str] {
         if self.is_keyed { std::slice::from_ref(&self.parameter.head_end) } else { self.parameter.opens }
     }
-
-    /// What ends a value. The first of them belongs to it.
-    pub(crate) fn value_ends(&self) -> Vec<&'static str> {
-        let mut ends = vec![self.parameter.close];
-        if !self.is_keyed {
-            ends.extend(self.parameter.opens);
-            ends.push(self.call.close);
-        }
-        ends
-    }
 }
 
 /// A [`Tag`] of this name with an attribute `name`. Models leave out the blank at times, or the quotes.
