@@ -21,6 +21,7 @@ enum Act {
     /// Thoughts end that were never opened.
     Orphan,
     Hush,
+    TurnEnd,
     /// `<bos>` or `<eos>`, which a server may have left there.
     Leak {
         first: bool,
@@ -54,6 +55,7 @@ pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Re
         held: unsure.then(String::new),
         is_behind_call: false,
         has_thought: false,
+        label: "",
         forgotten: 0,
         open: None,
         is_fresh: grammar.words_are_cut && setting.split_thinking,
@@ -68,6 +70,7 @@ pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Re
 /// The delimiters that count in the text.
 fn opening(grammar: &Grammar, setting: &Setting) -> Vec<(&'static str, Act)> {
     let mut delimiters: Vec<_> = all(grammar.noise, Act::Nothing).collect();
+    delimiters.extend(all(grammar.turn_ends, Act::TurnEnd));
     delimiters.extend([("<bos>", Act::Leak { first: true }), ("<eos>", Act::Leak { first: false })]);
     if setting.split_thinking {
         for (number, thought) in grammar.thoughts.iter().enumerate() {
@@ -113,6 +116,8 @@ struct Blocks {
     is_behind_call: bool,
     /// Whether thoughts were opened.
     has_thought: bool,
+    /// What thoughts that were opened may begin with, which is not part of them.
+    label: &'static str,
     /// How many blocks ended where the end of a value was forgotten.
     forgotten: usize,
     /// The thought that the prompt opened.
@@ -135,9 +140,11 @@ impl Inner {
         let json: &[&str] = if matches!(block.json, Json::Some | Json::Last) { &["{", "["] } else { &[] };
         let closing = all(block.close, Mark::Close).chain(all(block.stop, Mark::Stop));
         let others = all(block.inner, Mark::Nothing).chain(all(json, Mark::Json));
-        let between = Delimiters::meaning(closing.chain(others).collect());
-        let [value, cdata] = [(); 2].map(|()| Delimiters::meaning(Vec::new()));
-        Self::Json(Ends { between, value, cdata, json: block.json })
+        let quote = Some(block.quote).filter(|quote| !quote.is_empty());
+        let opening = quote.map(|quote| (quote, Mark::Value));
+        let between = Delimiters::meaning(closing.chain(others).chain(opening).collect());
+        let value = Delimiters::meaning(quote.map(|quote| (quote, Mark::ValueEnd)).into_iter().collect());
+        Self::Json(Ends { between, value, cdata: Delimiters::meaning(Vec::new()), json: block.json })
     }
 
     fn ends(&self) -> &Ends {
@@ -243,6 +250,15 @@ impl Blocks {
     fn step(&mut self, whole: bool, said: &mut Vec<Said>) -> bool {
         match self.within {
             Within::Text => self.in_text(whole, said),
+            Within::Thoughts(_) if !self.label.is_empty() => {
+                let rest = &self.buffer[self.at..];
+                if !whole && rest.len() < self.label.len() && self.label.starts_with(rest) {
+                    return false;
+                }
+                self.at += rest.strip_prefix(self.label).map_or(0, |_| self.label.len());
+                self.label = "";
+                true
+            }
             Within::Thoughts(ref delimiters) => {
                 let (at, length, act) = match delimiters.find(&self.buffer, self.at, whole) {
                     Found::Delimiter { at, delimiter, means } => (at, delimiter.len(), Some(means)),
@@ -353,6 +369,7 @@ impl Blocks {
                 self.at += length;
                 self.release(Said::Text, said);
                 self.think(thought);
+                self.label = self.grammar.thoughts[thought].label;
             }
             Act::Orphan => {
                 self.at += length;
@@ -373,6 +390,10 @@ impl Blocks {
                 self.at += length;
             }
             Act::Think(_) | Act::Block(_) | Act::Leak { .. } => self.say_until(self.at + length, said),
+            Act::TurnEnd if self.is_behind_call => {
+                self.at += length;
+                self.call_problem("behind the calls", said);
+            }
             Act::Hush => {
                 self.at += length;
                 self.hushed.get_or_insert_default();
@@ -386,7 +407,8 @@ impl Blocks {
         let thought = &self.grammar.thoughts[thought];
         // A call in thoughts that are never closed is found later: what it begins with stays.
         let opens_call = |noise: &str| self.grammar.blocks.iter().any(|block| block.open.starts_with(noise));
-        let noise = all(self.grammar.noise, Act::Nothing).filter(|(noise, _)| !opens_call(noise));
+        let noise = all(self.grammar.noise, Act::Nothing).chain(all(self.grammar.turn_ends, Act::Nothing));
+        let noise = noise.filter(|(noise, _)| !opens_call(noise));
         let delimiters = all(thought.close, Act::Close).chain(all(thought.breaks, Act::Stop)).chain(noise);
         let delimiters = delimiters.chain([("<eos>", Act::Leak { first: false })]).collect();
         self.within = Within::Thoughts(Box::new(Delimiters::meaning(delimiters)));
@@ -422,7 +444,8 @@ impl Blocks {
         let holds_calls = read.iter().any(|said| matches!(said, Said::Call(_)));
         self.is_done |= self.grammar.once && holds_calls;
         self.between = !self.grammar.between.is_empty() && holds_calls;
-        self.is_behind_call = self.grammar.has_only_calls_between && holds_calls;
+        self.is_behind_call =
+            holds_calls && (self.grammar.has_only_calls_between || !self.grammar.turn_ends.is_empty());
         if self.is_behind_call {
             self.held.get_or_insert_default();
         }
@@ -449,6 +472,14 @@ impl Blocks {
         self.at = end;
     }
 
+    /// What was held back stands where there is no text.
+    fn call_problem(&mut self, place: &str, said: &mut Vec<Said>) {
+        let held = self.held.take().unwrap_or_default();
+        if !held.trim().is_empty() {
+            said.push(Said::problem(format!("text {place}: `{}`", held.trim())));
+        }
+    }
+
     /// Says what was held back.
     fn release(&mut self, kind: fn(String) -> Said, said: &mut Vec<Said>) {
         say(said, kind, &self.held.take().unwrap_or_default());
@@ -457,12 +488,8 @@ impl Blocks {
     /// Calls begin.
     fn leave_prose(&mut self, said: &mut Vec<Said>) {
         match &mut self.held {
-            Some(held) if self.is_behind_call => {
-                let between = std::mem::take(held);
-                if !between.trim().is_empty() {
-                    said.push(Said::problem(format!("text between calls: `{}`", between.trim())));
-                }
-                self.held = None;
+            Some(_) if self.is_behind_call && self.grammar.has_only_calls_between => {
+                self.call_problem("between calls", said);
             }
             Some(held) if !self.leaks && self.setting.tools.is_empty() && held.ends_with("\n\n") => {
                 said.push(Said::problem(format!("thoughts before the calls: `{}`", held.trim())));

@@ -80,14 +80,6 @@ pub(super) fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
     }
 }
 
-/// Whether the prompt has opened something and not closed it.
-pub(super) fn is_open(prompt: &str, open: &str, close: &str) -> bool {
-    match (prompt.rfind(open), prompt.rfind(close)) {
-        (Some(open), close) => close.is_none_or(|close| close < open),
-        _ => false,
-    }
-}
-
 /// Where a reply goes, in a header such as `assistant to=NAME`.
 pub(super) fn recipient(header: &str) -> Option<&str> {
     header.split_whitespace().find_map(|word| word.strip_prefix("to=")).filter(|name| !name.is_empty())

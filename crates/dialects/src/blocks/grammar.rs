@@ -21,6 +21,9 @@ pub(crate) struct Grammar {
     pub(crate) between: &'static [char],
     /// Whether text between two calls is a problem; behind the last one it is text.
     pub(crate) has_only_calls_between: bool,
+    /// Delimiters that mean nothing, and before which text behind a call is a problem: the model goes on before it has read
+    /// the result.
+    pub(crate) turn_ends: &'static [&'static str],
     /// Whether a reply opens its thoughts no more than once.
     pub(crate) thinks_once: bool,
     /// Whether the prompt has opened the thoughts unless it was told not to, and calls end them; a blank line stands between.
@@ -45,6 +48,7 @@ impl Grammar {
             once: false,
             between: &[],
             has_only_calls_between: false,
+            turn_ends: &[],
             thinks_once: false,
             thinks_by_default: false,
             cut: CutDelimiter::Text,
@@ -102,18 +106,20 @@ pub(crate) struct Thought {
     pub(crate) first: bool,
     /// Delimiters that end them without being theirs.
     pub(crate) breaks: &'static [&'static str],
+    /// What they begin with, and is not part of them.
+    pub(crate) label: &'static str,
     /// Whether an opening delimiter in the prompt belongs to them.
     pub(crate) says_open: bool,
 }
 
 impl Thought {
     pub(crate) const fn new(open: &'static str, close: &'static [&'static str]) -> Self {
-        Self { open, close, first: false, breaks: &[], says_open: false }
+        Self { open, close, first: false, breaks: &[], label: "", says_open: false }
     }
 
-    /// As [`THINK`], ended by these delimiters, too.
-    pub(crate) const fn think_until(breaks: &'static [&'static str]) -> Self {
-        Self { breaks, ..THINK }
+    /// Ended by these delimiters, too.
+    pub(crate) const fn until(self, breaks: &'static [&'static str]) -> Self {
+        Self { breaks, ..self }
     }
 }
 
@@ -132,6 +138,8 @@ pub(crate) struct Block {
     pub(crate) stop: &'static [&'static str],
     /// Delimiters before the JSON that look like JSON.
     pub(crate) inner: &'static [&'static str],
+    /// What stands around its strings; empty: nothing that the search for its end must know.
+    pub(crate) quote: &'static str,
     /// How its calls are written, where it has tags; then `read` is not asked.
     pub(crate) tags: Option<&'static Shape>,
     /// Delimiters right behind it that belong to it.
@@ -146,7 +154,18 @@ impl Block {
         close: &'static [&'static str],
         read: fn(&Body<'_>, &Setting, &mut Vec<Said>),
     ) -> Self {
-        Self { open, kept: 0, json: Json::Some, close, stop: &[], inner: &[], tags: None, tail: &[], read }
+        Self {
+            open,
+            kept: 0,
+            json: Json::Some,
+            close,
+            stop: &[],
+            inner: &[],
+            quote: "",
+            tags: None,
+            tail: &[],
+            read,
+        }
     }
 
     /// A block of calls with tags for their parameters, which ends at the first of `close` that stands in no value.

@@ -55,7 +55,7 @@ pub(crate) static KIMI_K2: Dialect = Dialect::new(
             stop: &["<|tool_call_begin|>", "<|tool_calls_section_end|>"],
             ..Block::new("<|tool_call_begin|>", &["<|tool_call_end|>"], kimi)
         }])
-        .thoughts(&[Thought::think_until(&["<|tool_calls_section_begin|>", "<|tool_call_begin|>"])])
+        .thoughts(&[THINK.until(&["<|tool_calls_section_begin|>", "<|tool_call_begin|>"])])
         .noise(&["<|im_end|>"])
         .frame(&["<|tool_call_end|>"])
         .hush_after_blocks()

@@ -16,7 +16,7 @@
 //! Small models forget `<tool_call>`, or an end of a parameter.
 use crate::{
     Dialect, Reader, Said,
-    blocks::{Block, CutDelimiter, Grammar, Thought, reader},
+    blocks::{Block, CutDelimiter, Grammar, THINK, Thought, reader},
     tagged_calls::{Shape, Tag, TagOptions, named_tag},
     writing::{Attribute, Elements, Writing},
 };
@@ -86,7 +86,7 @@ pub(crate) static LING3: Dialect = Dialect::new(
     "ling3",
     &["ling-3"],
     &Grammar::new(&[Block::tagged("<tool_call>", &ENTRY, &["</tool_call>"])])
-        .thoughts(&[Thought::think_until(&["<tool_call>"])])
+        .thoughts(&[THINK.until(&["<tool_call>"])])
         .noise(&["<|role_end|>"]),
     KEY_ON_LINE,
 );
@@ -152,10 +152,9 @@ pub(crate) static MINIMAX_M2: Dialect = Dialect::new(
     "minimax_m2",
     &["minimax-m2"],
     &Grammar::new(&[Block::tagged("<minimax:tool_call>", &INVOKE, &["</minimax:tool_call>"])])
-        .thoughts(&[Thought::think_until(&[
-            "<minimax:tool_call>\n<invoke name=\"",
-            "<minimax:tool_call><invoke name=\"",
-        ])])
+        .thoughts(&[
+            THINK.until(&["<minimax:tool_call>\n<invoke name=\"", "<minimax:tool_call><invoke name=\""])
+        ])
         .noise(&["[e~["]),
     Writing::elements(
         ["<minimax:tool_call>\n<invoke name=\"", "\">\n", "</invoke>\n</minimax:tool_call>"],
@@ -211,7 +210,7 @@ pub(crate) static DEEPSEEK_V32: Dialect = Dialect::new(
         Block::tagged("<｜DSML｜function_calls>", &DSML, &["</｜DSML｜function_calls>"]),
         lone("<｜DSML｜invoke name=\""),
     ])
-    .thoughts(&[Thought::think_until(&["<｜DSML｜function_calls>"])])
+    .thoughts(&[THINK.until(&["<｜DSML｜function_calls>"])])
     .noise(DSML_NOISE),
     Writing::Elements(Elements {
         call: [
@@ -237,7 +236,7 @@ pub(crate) static DEEPSEEK_V4: Dialect = Dialect::new(
             lone("<｜DSML｜tool>\n<｜DSML｜invoke name=\""),
             lone("<｜DSML｜toolcalls>\n<｜DSML｜invoke name=\""),
         ])
-        .thoughts(&[Thought::think_until(&["<｜DSML｜tool_calls>"])])
+        .thoughts(&[THINK.until(&["<｜DSML｜tool_calls>"])])
         .noise(DSML_NOISE)
         .hush_after_blocks()
     },
@@ -252,7 +251,7 @@ pub(crate) static DEEPSEEK_V41: Dialect = Dialect::new(
         Block::tagged("<｜DSML｜ invoke name=\"", &SPACED, &["</｜DSML｜ invoke>", "</｜DSML｜ calls>"])
             .tail(&["</｜DSML｜ calls>"]),
     ])
-    .thoughts(&[Thought::think_until(&["<｜DSML｜ calls>"])])
+    .thoughts(&[THINK.until(&["<｜DSML｜ calls>"])])
     .noise(DSML_NOISE)
     .hush_after_blocks(),
     Writing::Elements(Elements {
@@ -314,7 +313,7 @@ const ON_LINES: Writing = Writing::elements(
 );
 /// A mere `<tool_call>` in the thoughts is more often spoken about than meant.
 const QWEN: Grammar =
-    UNINTERRUPTED.thoughts(&[Thought::think_until(&["<tool_call>\n<function=", "<tool_call><function="])]);
+    UNINTERRUPTED.thoughts(&[THINK.until(&["<tool_call>\n<function=", "<tool_call><function="])]);
 const UNINTERRUPTED: Grammar = Grammar::new(LINE_BLOCKS).noise(&["<|im_end|>"]);
 const LINE_BLOCKS: &[Block] = &functions(&LINES);
 static LINES: Shape =

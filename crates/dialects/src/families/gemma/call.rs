@@ -3,7 +3,6 @@
 //! ```text
 //! value = QUOTE text QUOTE | "{" key ":" value ("," …)* "}" | "[" value ("," …)* "]" | bare
 //! ```
-use super::Delimiters;
 use crate::{
     Call, Setting,
     typed::{Schema, typed_by_looks},
@@ -17,11 +16,11 @@ const DEEPEST: usize = 100;
 /// of the call.
 pub(super) fn read(
     body: &str,
-    delimiters: &Delimiters,
+    quote: &'static str,
+    marks_strings: bool,
     closed: bool,
     setting: &Setting,
 ) -> Result<(Call, bool), String> {
-    let Delimiters { quote, marks_strings, .. } = *delimiters;
     let body = body.trim();
     let Some(named) = body.strip_prefix("call").unwrap_or(body).trim_start().strip_prefix(':') else {
         return Err("it does not begin with `call:` and a name".into());
