@@ -17,7 +17,7 @@ pub(crate) static HARMONY: Dialect = Dialect::own(
     |setting| {
         let within = match setting.begins_thinking {
             Some(true) => Within::Body(Body::Thoughts),
-            _ => Within::Start(String::new()),
+            _ => Within::Header { raw: String::new(), at_start: true },
         };
         tokens::reader(SIGNS, Harmony { within, setting: setting.clone() })
     },
@@ -45,24 +45,14 @@ struct Harmony {
 }
 
 enum Within {
-    /// The beginning: the prompt may have ended within a header, of which this is the rest.
-    Start(String),
-    Header(Header),
+    /// As it was written, delimiters included. At the start it may be the rest of one that the prompt began.
+    Header {
+        raw: String,
+        at_start: bool,
+    },
     Body(Body),
     /// Between two messages.
     Outside,
-}
-
-#[derive(Default)]
-struct Header {
-    /// As it was written, delimiters included.
-    raw: String,
-    /// What stands in the latest part.
-    part: String,
-    /// In the channel's part or before it.
-    recipient: Option<String>,
-    in_channel: bool,
-    channel: String,
 }
 
 enum Body {
@@ -82,20 +72,15 @@ impl Machine for Harmony {
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         match &mut self.within {
             Within::Outside | Within::Body(Body::Text) => say(said, Said::Text, text),
-            Within::Body(Body::Thoughts) => self.think(text, said),
+            Within::Body(Body::Thoughts) if self.setting.split_thinking => say(said, Said::Thinking, text),
+            Within::Body(Body::Thoughts) => say(said, Said::Text, text),
             Within::Body(Body::Call { arguments, .. }) => arguments.push_str(text),
             Within::Body(Body::Elsewhere { .. }) => {}
-            Within::Start(start) => {
-                start.push_str(text);
-                let begun = start.trim_start();
-                if !(begun.starts_with("to=") || "to=".starts_with(begun)) || start.len() > LONGEST_HEADER {
-                    self.flush(said);
-                }
-            }
-            Within::Header(header) => {
-                header.raw.push_str(text);
-                header.part.push_str(text);
-                if header.raw.len() > LONGEST_HEADER {
+            Within::Header { raw, at_start } => {
+                raw.push_str(text);
+                let begun = raw.trim_start();
+                let fits = !*at_start || begun.starts_with("to=") || "to=".starts_with(begun);
+                if !fits || raw.len() > LONGEST_HEADER {
                     self.flush(said);
                 }
             }
@@ -104,32 +89,19 @@ impl Machine for Harmony {
 
     fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
         match (delimiter, &mut self.within) {
-            ("<|channel|>" | "<|constrain|>" | "<|message|>", Within::Start(start)) => {
-                let start = std::mem::take(start);
-                let header = Header { raw: start.clone(), part: start, ..Header::default() };
-                self.within = Within::Header(header);
-                self.delimiter(delimiter, said);
+            ("<|channel|>" | "<|constrain|>" | "<|message|>", Within::Header { raw, at_start }) => {
+                raw.push_str(delimiter);
+                *at_start = false;
             }
-            ("<|channel|>" | "<|constrain|>" | "<|message|>", Within::Header(header)) => {
-                header.raw.push_str(delimiter);
-                header.end_part();
-                header.in_channel = delimiter == "<|channel|>";
-                if delimiter == "<|message|>" {
-                    self.open(said);
-                }
-            }
-            ("<|constrain|>" | "<|message|>", Within::Body(_)) => self.text(delimiter, said),
+            ("<|constrain|>" | "<|message|>", Within::Body(_)) => return self.text(delimiter, said),
             ("<|start|>" | "<|channel|>" | "<|message|>" | "<|constrain|>", _) => {
                 self.finish("", said);
-                self.within = Within::Header(Header { raw: delimiter.into(), ..Header::default() });
-                if let ("<|channel|>", Within::Header(header)) = (delimiter, &mut self.within) {
-                    header.in_channel = true;
-                }
-                if delimiter == "<|message|>" {
-                    self.open(said);
-                }
+                self.within = Within::Header { raw: delimiter.into(), at_start: false };
             }
-            _ => self.finish(delimiter, said),
+            _ => return self.finish(delimiter, said),
+        }
+        if delimiter == "<|message|>" {
+            self.open(said);
         }
     }
 
@@ -138,32 +110,33 @@ impl Machine for Harmony {
     }
 }
 
-impl Header {
-    fn end_part(&mut self) {
-        let part = std::mem::take(&mut self.part);
-        self.recipient = recipient(&part).map(str::to_owned).or(self.recipient.take());
-        if self.in_channel {
-            self.channel = part.split_whitespace().next().unwrap_or_default().to_owned();
+/// The recipient and the channel that a header names.
+fn named(header: &str) -> (Option<&str>, &str) {
+    let (mut to, mut channel) = (None, "");
+    for part in header.split("<|") {
+        let (kind, part) = part.split_once("|>").unwrap_or(("", part));
+        to = recipient(part).or(to);
+        if kind == "channel" {
+            channel = part.split_whitespace().next().unwrap_or_default();
             // A new channel has its own recipient.
-            if recipient(&part).is_none() && self.channel == "final" {
-                self.recipient = None;
-            }
+            to = to.filter(|_| channel != "final" || recipient(part).is_some());
         }
     }
+    (to.filter(|name| *name != "user"), channel)
 }
 
 impl Harmony {
     /// The header is whole: what follows is what it says.
     fn open(&mut self, said: &mut Vec<Said>) {
-        let Within::Header(header) = std::mem::replace(&mut self.within, Within::Outside) else { return };
-        let recipient = header.recipient.as_deref().filter(|name| *name != "user");
+        let Within::Header { raw, .. } = std::mem::replace(&mut self.within, Within::Outside) else { return };
         let is_known = |name: &str| self.setting.tool(name).is_some();
-        self.within = Within::Body(match recipient {
-            _ if !self.setting.find_calls && recipient.is_some() => {
-                say(said, Said::Text, &header.raw);
+        let header = raw.strip_suffix("<|message|>").unwrap_or(&raw);
+        self.within = Within::Body(match named(header) {
+            (Some(_), _) if !self.setting.find_calls => {
+                say(said, Said::Text, &raw);
                 Body::Text
             }
-            Some(name) => {
+            (Some(name), _) => {
                 let name = name.strip_prefix("functions.").unwrap_or(name).to_owned();
                 let family = name.split('.').next().unwrap_or_default();
                 match BUILT_IN.contains(&family) && !is_known(&name) {
@@ -171,19 +144,14 @@ impl Harmony {
                     false => Body::Call { name, arguments: String::new() },
                 }
             }
-            None if header.channel == "analysis" => {
+            (None, "analysis") => {
                 if !self.setting.split_thinking {
-                    say(said, Said::Text, &header.raw);
+                    say(said, Said::Text, &raw);
                 }
                 Body::Thoughts
             }
-            None => Body::Text,
+            (None, _) => Body::Text,
         });
-    }
-
-    fn think(&self, text: &str, said: &mut Vec<Said>) {
-        let kind = if self.setting.split_thinking { Said::Thinking } else { Said::Text };
-        say(said, kind, text);
     }
 
     /// The message is over, or the reply.
@@ -211,7 +179,7 @@ impl Harmony {
     /// Handles text that looked like a header and is not.
     fn flush(&mut self, said: &mut Vec<Said>) {
         match std::mem::replace(&mut self.within, Within::Outside) {
-            Within::Start(text) | Within::Header(Header { raw: text, .. }) => say(said, Said::Text, &text),
+            Within::Header { raw, .. } => say(said, Said::Text, &raw),
             other => self.within = other,
         }
     }
