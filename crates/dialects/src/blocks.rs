@@ -38,13 +38,14 @@ pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Re
     // If it is unknown how the prompt ends, what comes before the calls may be thoughts, which are not for the user.
     let untold = setting.begins_thinking.is_none() && setting.prompt_end.is_empty();
     let unsure = grammar.thinks_by_default && untold && !setting.split_thinking && setting.find_calls;
+    let is_prompted = setting.find_calls && setting.prompt_end.trim_end().ends_with(grammar.prompted);
     let mut reader = Blocks {
         grammar,
         setting: setting.clone(),
         delimiters: Delimiters::meaning(opening(grammar, setting)),
         inner: grammar.blocks.iter().map(Inner::of).collect(),
         within: Within::Text,
-        buffer: String::new(),
+        buffer: if is_prompted { grammar.prompted.to_owned() } else { String::new() },
         at: 0,
         drained: 0,
         begun: false,
@@ -189,7 +190,16 @@ impl Reader for Blocks {
             self.drained += self.at;
             self.at = 0;
         }
-        self.buffer.push_str(text);
+        // Most text has none of the marks, and is seen fast to have none.
+        let marks = if text.is_ascii() { &[] } else { self.grammar.blank_marks };
+        match marks {
+            [] => self.buffer.push_str(text),
+            marks => {
+                let plain =
+                    marks.iter().fold(text.to_owned(), |text, (mark, blank)| text.replace(*mark, blank));
+                self.buffer.push_str(&plain);
+            }
+        }
         self.is_fresh &= self.is_piece(|open, text| open.contains(text));
         while !self.is_fresh && self.step(false, said) {}
     }

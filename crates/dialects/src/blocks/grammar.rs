@@ -28,6 +28,10 @@ pub(crate) struct Grammar {
     pub(crate) thinks_once: bool,
     /// Whether the prompt has opened the thoughts unless it was told not to, and calls end them; a blank line stands between.
     pub(crate) thinks_by_default: bool,
+    /// A delimiter with which the prompt may end, so that it stands before the reply.
+    pub(crate) prompted: &'static str,
+    /// Marks that are blanks.
+    pub(crate) blank_marks: &'static [(char, &'static str)],
     /// What becomes of the beginning of a delimiter at the end of the reply.
     pub(crate) cut: CutDelimiter,
     /// Whether a reply that is nothing but the beginning or the end of the words that open its thoughts is left out: the
@@ -51,6 +55,8 @@ impl Grammar {
             turn_ends: &[],
             thinks_once: false,
             thinks_by_default: false,
+            prompted: "",
+            blank_marks: &[],
             cut: CutDelimiter::Text,
             words_are_cut: false,
         }

@@ -49,11 +49,8 @@ fn reader(kind: Kind, setting: &Setting) -> Box<dyn Reader> {
         Some(true) => Within::Thoughts,
         _ => Within::Header { raw: String::new(), at_start: true },
     };
-    let shape = if kind == Kind::Muse { &SHAPE } else { &UNTYPED };
-    tokens::reader(
-        SIGNS,
-        Muse { calls: Reading::new(shape, &[CALLS_END]), kind, within, setting: setting.clone() },
-    )
+    let calls = Reading::new(if kind == Kind::Muse { &SHAPE } else { &UNTYPED }, &[CALLS_END]);
+    tokens::reader(SIGNS, Muse { calls, kind, within, setting: setting.clone() })
 }
 
 struct Muse {
@@ -99,7 +96,7 @@ impl Machine for Muse {
                     say(said, Said::Text, text);
                 }
             }
-            Within::Thoughts => say(said, self.of_thoughts(), text),
+            Within::Thoughts => say(said, Said::Thinking, text),
             Within::Hidden => {}
             Within::Calls(body) => body.push_str(text),
             Within::Opened { blanks, .. } => {
@@ -165,23 +162,15 @@ impl Machine for Muse {
 }
 
 impl Muse {
-    fn of_thoughts(&self) -> fn(String) -> Said {
-        Said::Thinking
-    }
-
-    /// The header is whole.
+    /// The header is whole. To a tool, calls may come behind blanks.
     fn open(&mut self) {
         let Within::Header { raw, .. } = &self.within else { return };
-        let then = match recipient(raw) {
+        self.within = match recipient(raw) {
             Some("self") => Within::Thoughts,
             Some("developer" | "system") => Within::Hidden,
             None if self.kind == Kind::Muse => Within::Thoughts,
-            _ => Within::Text,
-        };
-        self.within = match recipient(raw) {
-            Some("self" | "user" | "commentary" | "developer" | "system") | None => then,
-            // A message to a tool.
-            Some(_) => Within::Opened { blanks: String::new(), then: Box::new(then) },
+            None | Some("user" | "commentary") => Within::Text,
+            Some(_) => Within::Opened { blanks: String::new(), then: Box::new(Within::Text) },
         };
     }
 

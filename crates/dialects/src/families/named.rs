@@ -96,20 +96,14 @@ pub(crate) static FUNCTIONARY_V31: Dialect = Dialect::new(
     Writing::Named(["<function=", ">", "</function>"]),
 );
 
-pub(crate) static FUNCTIONARY_V32: Dialect = Dialect::own(
+pub(crate) static FUNCTIONARY_V32: Dialect = Dialect::new(
     "functionary_v32",
     &["functionary-small-v3.2", "functionary-medium-v3.2"],
-    |setting| {
-        static GRAMMAR: Grammar =
-            Grammar::new(&[Block { stop: &[">>>"], ..Block::new(">>>", &["<|eot_id|>"], lines) }])
-                .noise(&["<|eom_id|>", "<|eot_id|>"])
-                .frame(&[">>>all\n"]);
-        let mut reader = blocks::reader(&GRAMMAR, setting);
-        // The prompt has written the first delimiter.
-        if setting.prompt_end.trim_end().ends_with(">>>") && setting.find_calls {
-            reader.push(">>>", &mut Vec::new());
-        }
-        reader
+    &Grammar {
+        prompted: ">>>",
+        ..Grammar::new(&[Block { stop: &[">>>"], ..Block::new(">>>", &["<|eot_id|>"], lines) }])
+            .noise(&["<|eom_id|>", "<|eot_id|>"])
+            .frame(&[">>>all\n"])
     },
     Writing::Named([">>>", "\n", ""]),
 );

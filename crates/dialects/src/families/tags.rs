@@ -15,8 +15,8 @@
 //!
 //! Small models forget `<tool_call>`, or an end of a parameter.
 use crate::{
-    Dialect, Reader, Said,
-    blocks::{Block, CutDelimiter, Grammar, THINK, Thought, reader},
+    Dialect,
+    blocks::{Block, CutDelimiter, Grammar, THINK, Thought},
     tagged_calls::{Shape, Tag, TagOptions, named_tag},
     writing::{Attribute, Elements, Writing},
 };
@@ -196,10 +196,20 @@ pub(crate) static STEP3: Dialect = Dialect::new(
 )
 .signs(&[&["<steptml:"]]);
 
-pub(crate) static MINICPM5: Dialect = Dialect::own(
+/// Some servers leave the marks there that its tokenizer puts in the place of blanks.
+pub(crate) static MINICPM5: Dialect = Dialect::new(
     "minicpm5",
     &["minicpm5"],
-    |setting| Box::new(Unmarked(reader(&MINICPM, setting))),
+    &Grammar {
+        blank_marks: &[('Ġ', " "), ('Ċ', "\n")],
+        ..Grammar::new(&[
+            Block::tagged("<function name=\"", &PARAM, &["</function>"]),
+            Block::tagged("<functionname=\"", &PARAM, &["</function>"]),
+            Block::tagged("<function name=", &PARAM, &["</function>"]),
+            Block::tagged("<functionname=", &PARAM, &["</function>"]),
+        ])
+        .noise(&["<|im_end|>"])
+    },
     Writing::elements(["<function name=\"", "\">", "</function>"], ["<param name=\"", "\">", "</param>"]),
 );
 
@@ -377,39 +387,11 @@ const INVOKE: Shape = Shape::new(named_tag!("invoke"), named_tag!("parameter"));
 static STEPTML: Shape = Shape::new(named_tag!("steptml:invoke"), named_tag!("steptml:parameter"))
     .with(TagOptions { leads: &["<｜tool_call_begin｜>"], ..TagOptions::PLAIN });
 
-static MINICPM: Grammar = Grammar::new(&[
-    Block::tagged("<function name=\"", &PARAM, &["</function>"]),
-    Block::tagged("<functionname=\"", &PARAM, &["</function>"]),
-    Block::tagged("<function name=", &PARAM, &["</function>"]),
-    Block::tagged("<functionname=", &PARAM, &["</function>"]),
-])
-.noise(&["<|im_end|>"]);
 static PARAM: Shape = Shape::new(named_tag!("function"), named_tag!("param")).with(TagOptions {
     cdata: true,
     declared: true,
     ..TagOptions::PLAIN
 });
-
-/// Takes out the marks that the tokenizer of MiniCPM 5 puts in the place of blanks, and that some servers leave there.
-struct Unmarked(Box<dyn Reader>);
-
-impl Reader for Unmarked {
-    fn push(&mut self, text: &str, said: &mut Vec<Said>) {
-        // Most text is none of that, and is seen fast to be so.
-        match !text.is_ascii() && text.contains(['Ġ', 'Ċ']) {
-            true => self.0.push(&text.replace('Ġ', " ").replace('Ċ', "\n"), said),
-            false => self.0.push(text, said),
-        }
-    }
-
-    fn end(&mut self, said: &mut Vec<Said>) {
-        self.0.end(said);
-    }
-
-    fn opens_calls(&self) -> Vec<&'static str> {
-        self.0.opens_calls()
-    }
-}
 
 const DSML_NOISE: &[&str] = &["<｜end▁of▁sentence｜>"];
 /// The attribute says whether the value is a string; else it is JSON.
