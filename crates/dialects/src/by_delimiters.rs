@@ -10,19 +10,3 @@ pub fn by_delimiters(text: &str) -> Option<&'static Dialect> {
     };
     DIALECTS.iter().find(is_told).copied()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text_calls::example_of;
-
-    #[test]
-    fn what_a_dialect_writes_tells_it() {
-        for dialect in DIALECTS.iter().filter(|dialect| !dialect.signs.is_empty()) {
-            if let Some(call) = example_of(dialect) {
-                assert_eq!(by_delimiters(&call).map(|told| told.name), Some(dialect.name), "{call}");
-            }
-        }
-        assert!(by_delimiters("Call `f(x)` like this:\n```bash\nls\n```").is_none());
-    }
-}

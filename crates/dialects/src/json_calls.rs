@@ -115,38 +115,3 @@ fn call(value: Value) -> Result<Parsed, String> {
 fn taken(object: &mut Map<String, Value>, names: &[&str]) -> Option<Value> {
     names.iter().find_map(|name| object.get_mut(*name).map(Value::take))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_value_is_found_however_it_comes() {
-        let text = r#"{"a": "}\"]", "b": [1, {"c": 2}]} rest"#;
-        let end = text.find(" rest").unwrap();
-        assert_eq!(JsonEnd::default().go(text.as_bytes()), Some(end));
-        let mut found = JsonEnd::default();
-        let first = (0..text.len()).find(|at| found.go(&text.as_bytes()[*at..=*at]).is_some());
-        assert_eq!(first, Some(end - 1));
-    }
-
-    #[test]
-    fn a_call_is_understood_under_several_names() {
-        let table = [
-            (r#"{"name":"f","arguments":{"a":1}}"#, Ok(vec![Call::new("f", r#"{"a":1}"#)])),
-            (
-                r#" [{"name":"f","parameters":{}},{"tool":"g"}] "#,
-                Ok(vec![Call::new("f", "{}"), Call::new("g", "{}")]),
-            ),
-            (
-                r#"{"id":7,"function":{"name":"f","arguments":"{}"}}"#,
-                Ok(vec![Call { id: "7".into(), ..Call::new("f", "{}") }]),
-            ),
-            ("[1]", Err("a call must be an object".to_owned())),
-            (r#"{"a":1}"#, Err("it has no `name`".to_owned())),
-        ];
-        for (text, expected) in table {
-            assert_eq!(calls(text), expected, "{text}");
-        }
-    }
-}

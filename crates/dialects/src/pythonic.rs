@@ -13,8 +13,6 @@
 //! `json.dumps` makes of them.
 use serde_json::{Map, Number, Value};
 
-#[cfg(test)]
-mod tests;
 mod text;
 
 /// One call of the list.

@@ -230,13 +230,3 @@ impl Listener {
         deltas.extend(problem.map(|problem| Delta::CallProblem { index, problem }));
     }
 }
-
-/// A call as this dialect writes it.
-#[cfg(test)]
-pub(crate) fn example_of(dialect: &Dialect) -> Option<String> {
-    let call = haft_core::ToolCall::new("1", "read", serde_json::json!({"path": "a", "lines": 3}));
-    (!matches!(dialect.writing, crate::Writing::Unknown)).then(|| voice::call(dialect, &call))
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! What holds for every dialect, whatever the model writes.
 use crate::texts::{self, cut, in_pieces};
 use haft_core::ToolSpec;
-use haft_dialects::{DIALECTS, Said, Setting, guess, read};
+use haft_dialects::{Call, DIALECTS, Said, Setting, by_delimiters, guess, read, written};
 use serde_json::json;
 
 // P-18, X-06
@@ -174,4 +174,18 @@ fn long_texts_without_an_end_are_read_once() {
             assert_eq!(pieces, whole, "{}: {part}", dialect.name);
         }
     }
+}
+
+#[test]
+fn what_a_dialect_writes_tells_it() {
+    for dialect in DIALECTS.iter().filter(|dialect| !dialect.signs.is_empty()) {
+        let call = Call {
+            id: "1".into(),
+            name: "read".into(),
+            arguments: json!({"path": "a", "lines": 3}).to_string(),
+        };
+        let text = written(dialect, &call);
+        assert_eq!(by_delimiters(&text).map(|told| told.name), Some(dialect.name), "{text}");
+    }
+    assert!(by_delimiters("Call `f(x)` like this:\n```bash\nls\n```").is_none());
 }

@@ -107,6 +107,24 @@ fn a_line_is_a_call_and_a_quote_may_span_lines() {
     );
 }
 
+// P-26
+#[test]
+fn words_keep_their_quotes_together() {
+    let table = [
+        ("b\tc", json!(["b", "c"])),
+        (r#""b c" 'd "e"' f"g"h"#, json!(["b c", "d \"e\"", "fgh"])),
+        (r#""b \"c\" \\ \n" 'd\'"#, json!([r#"b "c" \ \n"#, r"d\"])),
+        (r"b\ c ''", json!(["b c", ""])),
+        ("\\\n b", json!(["b"])),
+        ("'é\n'", json!(["é\n"])),
+    ];
+    for (words, expected) in table {
+        let line = format!("git ü  {words}");
+        assert_eq!(one(&line), called("git", json!({"action": "ü", "words": expected})), "{line}");
+    }
+    assert_eq!(one("file 'b"), problem("`file 'b`: a ' is never closed"));
+}
+
 // P-27
 #[test]
 fn file_takes_a_path() {

@@ -55,3 +55,18 @@ fn apriel_opens_its_thoughts_in_the_prompt() {
         &[("t\n[BEGIN FINAL RESPONSE]a", "~Here are my reasoning steps:\nt\n~a")],
     );
 }
+
+#[test]
+fn a_call_is_understood_under_several_names() {
+    let block = |json: &str| format!("<tool_call>{json}</tool_call>");
+    let table = [
+        (r#"{"name":"f","arguments":{"a":1}}"#, r#"«f {"a":1}»"#),
+        (r#" [{"name":"f","parameters":{}},{"tool":"g"}] "#, "«f {}»«g {}»"),
+        (r#"{"id":7,"function":{"name":"f","arguments":"{}"}}"#, "«f {}»"),
+        ("[1]", "<tool_call>[1]</tool_call>!"),
+        (r#"{"a":1}"#, r#"<tool_call>{"a":1}</tool_call>!"#),
+    ];
+    for (json, expected) in table {
+        check("hermes", &[(&block(json), expected)]);
+    }
+}

@@ -1,7 +1,13 @@
-use super::*;
-use haft_core::{Reply, ToolCall, ToolResult, ToolSpec};
+//! [`TextToolCalls`]: what a model that knows no calls is told, and what is heard of it.
+use futures::{StreamExt, stream, stream::BoxStream};
+use haft_core::{
+    CallId, Delta, Message, Part, Provider, ProviderError, Reply, Request, StopReason, ToolCall, ToolResult,
+    ToolSpec,
+};
+use haft_dialects::{Call, DIALECTS, Dialect, TextToolCalls, Writing, dialect, spoken_by, written};
 use haft_providers::{Scripted, Step, StepCall};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 fn tool(name: &str, parameters: Value) -> ToolSpec {
     ToolSpec {
@@ -77,7 +83,7 @@ async fn what_cannot_be_read_is_a_call_that_says_why() {
         assert_eq!((&parts[0], stop), (&Part::text(text), StopReason::ToolUse));
         let call = parts[1].as_call().unwrap();
         let problem = call.problem.clone().unwrap();
-        assert_eq!(call.name, UNREADABLE);
+        assert_eq!(call.name, "unreadable_call");
         assert!(
             problem.starts_with(
                 "failed to parse tool calls: it has no `name`. A call is written like this:\n<tool_call>"
@@ -102,17 +108,26 @@ async fn a_call_that_the_limit_cut_off_is_not_run() {
     assert_eq!(problem, "the reply ended before the end of the call of `file`");
 }
 
+/// A model that answers with these.
+struct Deltas(Vec<Delta>);
+
+impl Provider for Deltas {
+    fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        Box::pin(stream::iter(self.0.clone().into_iter().map(Ok)))
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_retry_forgets_what_was_half_read() {
-    let mut listener = Listener::new(hermes(), &request(vec![]), None, false);
     let again = Delta::Retrying { reason: "reset".into(), after: Default::default(), charged: false };
-    let deltas = [
+    let deltas = vec![
         Delta::Text("a <tool_call>{".into()),
         again.clone(),
         Delta::Text("b".into()),
         Delta::Stop(StopReason::EndTurn),
     ];
-    let heard: Vec<Delta> = deltas.into_iter().flat_map(|delta| listener.hear(delta)).collect();
+    let spoken = TextToolCalls::new(Arc::new(Deltas(deltas)), hermes());
+    let heard: Vec<Delta> = spoken.stream(request(vec![])).map(Result::unwrap).collect().await;
     let text = |text: &str| Delta::Text(text.into());
     assert_eq!(heard, [text("a "), again, text("b"), Delta::Stop(StopReason::EndTurn)]);
 }
@@ -127,13 +142,16 @@ async fn the_history_is_told_as_text() {
         name: name.into(),
         result: ToolResult { content: text.into(), ..ToolResult::default() },
     };
-    let parts =
-        vec![Part::text("So."), call("1", "file", json!({"path": "a"})), call("2", UNREADABLE, json!(""))];
+    let parts = vec![
+        Part::text("So."),
+        call("1", "file", json!({"path": "a"})),
+        call("2", "unreadable_call", json!("")),
+    ];
     let messages = vec![
         user("go"),
         Message::Assistant { parts },
         answer("1", "file", "one"),
-        answer("2", UNREADABLE, "why"),
+        answer("2", "unreadable_call", "why"),
         user("on"),
     ];
     let deltas: Vec<_> = spoken.stream(request(messages)).collect().await;
@@ -195,8 +213,13 @@ async fn what_is_written_is_read_again_however_it_is_cut() {
     let expected = calls.clone().map(Part::ToolCall).to_vec();
     // There is nothing to write where nothing is read.
     for dialect in DIALECTS.iter().filter(|dialect| dialect.name != "plain") {
-        assert!(!matches!(dialect.writing, crate::Writing::Unknown), "{}", dialect.name);
-        let text = calls.iter().map(|call| voice::call(dialect, call)).collect::<Vec<_>>().join("\n");
+        assert!(!matches!(dialect.writing, Writing::Unknown), "{}", dialect.name);
+        let call = |call: &ToolCall| Call {
+            id: call.id.0.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.to_string(),
+        };
+        let text = calls.iter().map(|made| written(dialect, &call(made))).collect::<Vec<_>>().join("\n");
         for pieces in [None, Some(1)] {
             let (mut parts, stop) = heard(dialect, says(&text, pieces, None)).await;
             parts.retain(|part| !matches!(part, Part::Text { text } if text.trim().is_empty()));
@@ -220,6 +243,7 @@ fn a_models_name_says_which_dialect_it_speaks() {
         ("functiongemma-270m", Some("functiongemma")),
         ("openai/gpt-oss-120b", Some("harmony")),
         ("LFM2-8B-A1B", Some("lfm2")),
+        ("olmo-3-7b", Some("olmo3")),
         ("muse-glimmer-30b", Some("muse_glimmer")),
         ("muse-70b", Some("muse")),
         ("unknown-1b", None),
@@ -227,13 +251,10 @@ fn a_models_name_says_which_dialect_it_speaks() {
     for (model, expected) in table {
         assert_eq!(name(model), expected, "{model}");
     }
-    let spoken = TextToolCalls::auto(Arc::new(Scripted::new([])));
-    assert_eq!(spoken.dialect("unknown-1b").name, "hermes");
-    assert_eq!(spoken.dialect("olmo-3-7b").name, "olmo3");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_nobody_knows_may_speak_another_dialect() {
+async fn an_unknown_model_may_speak_another_dialect() {
     let first = "I look.\n[TOOL_CALLS]file[ARGS]{\"path\": \"a\"}";
     let scripted = Arc::new(Scripted::new([says(first, Some(1), None), says("x", None, None)]));
     let spoken = TextToolCalls::auto(scripted.clone());

@@ -1,6 +1,6 @@
 //! Calls as Python writes them: what is one, what may become one, and what is none.
-use super::*;
-use serde_json::json;
+use haft_dialects::pythonic::{Beginning, Call, read, read_loosely};
+use serde_json::{Value, json};
 
 fn value(literal: &str) -> Result<Value, Beginning> {
     match read(&format!("[f(x={literal})]")) {
