@@ -4,10 +4,10 @@
 //! says what it is: prose goes out as soon as it cannot be the beginning of a call. However the text is cut, the
 //! same is said; and each byte is looked at a bounded number of times.
 //!
-//! Most dialects are a row: a [`Dialect`] with its names, what tells it, how it writes a call, and the grammar by which the
-//! engine in `blocks` reads it; what lies in a block is JSON, tags (`tags`), or read by a small function in the file of the
-//! family. A few are machines of their own on `tokens`. To add one: a `static` of type [`Dialect`] in the file of its family,
-//! and a line in [`DIALECTS`].
+//! Most dialects are a row: a [`Dialect`] with its name, the models that speak it, the grammar by which the engine in
+//! `blocks` reads it, and how it writes a call; what lies in a block is JSON, tags (`tagged_calls`), or read by a small
+//! function in the file of the family. A few are machines of their own on `tokens`. To add one: a row in the `DIALECTS` of
+//! its family, below `families`.
 //!
 //! How it works inside: `README.md` of this crate.
 
@@ -34,7 +34,7 @@ use families::{gemma, harmony, inkling, json, minimax_m3, muse, named, python, t
 pub use guess::guess;
 use haft_core::ToolSpec;
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::{slice::from_ref, sync::Arc};
 pub use text_calls::{TextToolCalls, written};
 pub(crate) use typed::kind_of;
 pub use writing::{ArgumentMap, Attribute, Elements, JsonCall, Writing};
@@ -145,78 +145,37 @@ impl Dialect {
     }
 }
 
-/// All of them, nearly by family. Of two that are told by the same part of a model's name the first counts, and of two whose
-/// signs stand in a text.
-pub static DIALECTS: &[&Dialect] = &[
-    &tags::NEMOTRON_V3,
-    &tags::STEP3P5,
-    &tags::MIMO,
-    &tags::SEED_OSS,
-    &tags::MINICPMV,
-    &tags::QWEN3_CODER,
-    &tags::DEEPSEEK_V41,
-    &tags::DEEPSEEK_V4,
-    &tags::DEEPSEEK_V32,
-    &minimax_m3::MINIMAX_M3,
-    &tags::MINIMAX_M2,
-    &tags::STEP3,
-    &tags::MINICPM5,
-    &tags::KIMI_K3,
-    &tags::LING3,
-    &tags::POOLSIDE_V1,
-    &tags::HUNYUAN_A13B,
-    &tags::GLM47,
-    &tags::GLM4_MOE,
-    &json::JAMBA,
-    &json::HERMES,
-    &gemma::GEMMA4,
-    &gemma::FUNCTIONGEMMA,
-    &harmony::HARMONY,
-    &inkling::INKLING,
-    &python::LFM2,
-    &python::LLAMA4_PYTHONIC,
-    &python::OLMO3,
-    &python::PYTHONIC,
-    &muse::MUSE_GLIMMER,
-    &muse::MUSE,
-    &products::FENCED_SHELL,
-    &products::THOUGHTS_JSON,
-    &products::ALFRED,
-    &products::TOOL_USE_XML,
-    &named::KIMI_K2,
-    &named::MISTRAL,
-    &named::DEEPSEEK_R1,
-    &named::DEEPSEEK_V31,
-    &named::DEEPSEEK_V3,
-    &json::GRANITE_20B_FC,
-    &tags::GRANITE_THINKING,
-    &json::GRANITE4,
-    &json::GRANITE,
-    &json::XLAM,
-    &named::FUNCTIONARY_V31,
-    &named::FUNCTIONARY_V32,
-    &json::FIREFUNCTION_V2,
-    &json::PHI4_MINI,
-    &json::COMMAND_R7B,
-    &json::COHERE2_MOE,
-    &json::COMMAND_R_PLUS,
-    &json::INTERNLM2,
-    &json::APRIEL15,
-    &json::APRIEL16,
-    &json::NEMOTRON_V2,
-    &json::APERTUS,
-    &json::ERNIE45,
-    &json::REKA_EDGE,
-    &json::LONGCAT,
-    &json::GIGACHAT3,
-    &tags::SPARK25,
-    &tags::HY_V3,
-    &tags::K2_HORIZON,
-    &tags::DOTS,
-    &named::PLAMO3,
-    // Its signs are common words: others come first.
-    &json::LLAMA3_JSON,
-    &json::PLAIN,
+/// All of them. Of two that are told by the same part of a model's name the first counts, and of two whose signs stand in a
+/// text: those whose signs are common words come last.
+pub static DIALECTS: &[&Dialect] = &{
+    let mut all = [&FAMILIES[0][0]; 68];
+    let (mut count, mut family) = (0, 0);
+    while family < FAMILIES.len() {
+        let mut place = 0;
+        while place < FAMILIES[family].len() {
+            all[count] = &FAMILIES[family][place];
+            (count, place) = (count + 1, place + 1);
+        }
+        family += 1;
+    }
+    assert!(count == all.len(), "there are as many rows as dialects");
+    all
+};
+
+const FAMILIES: &[&[Dialect]] = &[
+    &tags::DIALECTS,
+    from_ref(&minimax_m3::MINIMAX_M3),
+    &gemma::DIALECTS,
+    from_ref(&harmony::HARMONY),
+    from_ref(&inkling::INKLING),
+    &python::DIALECTS,
+    &muse::DIALECTS,
+    from_ref(&products::FENCED_SHELL),
+    from_ref(&products::THOUGHTS_JSON),
+    from_ref(&products::ALFRED),
+    from_ref(&products::TOOL_USE_XML),
+    &named::DIALECTS,
+    &json::DIALECTS,
 ];
 
 /// The dialect that a model of this name speaks: the one that knows the longest part of it.

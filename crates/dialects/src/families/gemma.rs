@@ -15,58 +15,59 @@ use serde_json::Value;
 
 mod call;
 
-pub(crate) static GEMMA4: Dialect = Dialect::new(
-    "gemma4",
-    &["gemma-4", "gemma4"],
-    &Grammar {
-        turn_ends: &["<turn|>"],
-        ..Grammar::new(&[Block {
-            quote: "<|\"|>",
-            json: Json::None,
-            stop: &["<turn|>"],
-            ..Block::new("<|tool_call>", &["<tool_call|>"], |body, setting, said| {
-                call(body, "<|\"|>", false, setting, said)
-            })
-        }])
-        // Some servers leave a token there.
-        .thoughts(&[CHANNEL, Thought { open: "<|channel><eos>", ..CHANNEL }])
-        .noise(&["<|tool_response>", "<bos>", "<eos>"])
-        .frame(&["<tool_call|>"])
-    },
-    Writing::Own(|name, arguments| {
-        format!("<|tool_call>call:{name}{}<tool_call|>", gemma(arguments, "<|\"|>"))
-    }),
-)
-.signs(&[&["<|tool_call>call:"]]);
+pub(crate) static DIALECTS: [Dialect; 2] = [
+    Dialect::new(
+        "gemma4",
+        &["gemma-4", "gemma4"],
+        &Grammar {
+            turn_ends: &["<turn|>"],
+            ..Grammar::new(&[Block {
+                quote: "<|\"|>",
+                json: Json::None,
+                stop: &["<turn|>"],
+                ..Block::new("<|tool_call>", &["<tool_call|>"], |body, setting, said| {
+                    call(body, "<|\"|>", false, setting, said)
+                })
+            }])
+            // Some servers leave a token there.
+            .thoughts(&[CHANNEL, Thought { open: "<|channel><eos>", ..CHANNEL }])
+            .noise(&["<|tool_response>", "<bos>", "<eos>"])
+            .frame(&["<tool_call|>"])
+        },
+        Writing::Own(|name, arguments| {
+            format!("<|tool_call>call:{name}{}<tool_call|>", gemma(arguments, "<|\"|>"))
+        }),
+    )
+    .signs(&[&["<|tool_call>call:"]]),
+    // Every string stands in quotes, so that what is bare is none unless the schema says so.
+    Dialect::new(
+        "functiongemma",
+        &["functiongemma"],
+        &Grammar {
+            turn_ends: &["<end_of_turn>"],
+            ..Grammar::new(&[Block {
+                quote: "<escape>",
+                json: Json::None,
+                stop: &["<end_of_turn>"],
+                ..Block::new("<start_function_call>", &["<end_function_call>"], |body, setting, said| {
+                    call(body, "<escape>", true, setting, said)
+                })
+            }])
+            .thoughts(&[THINK.until(&["<start_function_call>"])])
+            .noise(&["<start_function_response>"])
+            .frame(&["<end_function_call>"])
+        },
+        Writing::Own(|name, arguments| {
+            format!("<start_function_call>call:{name}{}<end_function_call>", gemma(arguments, "<escape>"))
+        }),
+    )
+    .signs(&[&["<start_function_call>"]]),
+];
 
 const CHANNEL: Thought = Thought {
     label: "thought\n",
     ..Thought::new("<|channel>", &["<channel|>"]).until(&["<|tool_call>", "<|channel>"])
 };
-
-/// Every string stands in quotes, so that what is bare is none unless the schema says so.
-pub(crate) static FUNCTIONGEMMA: Dialect = Dialect::new(
-    "functiongemma",
-    &["functiongemma"],
-    &Grammar {
-        turn_ends: &["<end_of_turn>"],
-        ..Grammar::new(&[Block {
-            quote: "<escape>",
-            json: Json::None,
-            stop: &["<end_of_turn>"],
-            ..Block::new("<start_function_call>", &["<end_function_call>"], |body, setting, said| {
-                call(body, "<escape>", true, setting, said)
-            })
-        }])
-        .thoughts(&[THINK.until(&["<start_function_call>"])])
-        .noise(&["<start_function_response>"])
-        .frame(&["<end_function_call>"])
-    },
-    Writing::Own(|name, arguments| {
-        format!("<start_function_call>call:{name}{}<end_function_call>", gemma(arguments, "<escape>"))
-    }),
-)
-.signs(&[&["<start_function_call>"]]);
 
 /// What cannot be read stays text. Without a delimiter the reply ended there: strings and objects end with it.
 fn call(body: &Body<'_>, quote: &'static str, marks_strings: bool, setting: &Setting, said: &mut Vec<Said>) {

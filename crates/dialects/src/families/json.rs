@@ -23,172 +23,154 @@ use crate::{
 };
 use serde_json::Value;
 
-pub(crate) static PLAIN: Dialect =
-    Dialect::new("plain", &[], &Grammar::new(&[]).thoughts(&[]), Writing::Unknown);
-
-pub(crate) static HERMES: Dialect = Dialect::new(
-    "hermes",
-    &["hermes", "qwen2", "qwen3", "qwq"],
-    &Grammar::new(&[TOOL_CALL]).noise(&["<|im_end|>"]),
-    Writing::json("<tool_call>\n", "\n</tool_call>"),
-)
-.signs(&[&["<tool_call>"]])
-.results(Results::Tagged);
-
-pub(crate) static ERNIE45: Dialect = Dialect::new(
-    "ernie45",
-    &["ernie-4.5", "ernie45"],
-    &Grammar::new(&[TOOL_CALL]).noise(&["<response>", "</response>"]),
-    Writing::json("<tool_call>\n", "\n</tool_call>"),
-);
-
-pub(crate) static REKA_EDGE: Dialect = Dialect::new(
-    "reka_edge",
-    &["reka-edge"],
-    &Grammar::new(&[Block::new("<tool_call>", &["</tool_call>"], json_or_beginning)]).noise(&["<sep>"]),
-    Writing::json("<tool_call>\n", "\n</tool_call>"),
-);
-
-pub(crate) static INTERNLM2: Dialect = Dialect::new(
-    "internlm2",
-    &["internlm2", "internlm3"],
-    &Grammar::new(&[
-        Block::new("<|action_start|><|plugin|>", &["<|action_end|>"], json_or_text),
-        Block::new("<|action_start|> <|plugin|>", &["<|action_end|>"], json_or_text),
-    ])
-    .noise(&["<|im_end|>"]),
-    Writing::json_with(["name", "parameters"], "<|action_start|><|plugin|>", "<|action_end|>"),
-)
-.signs(&[&["<|action_start|>"]]);
-
-pub(crate) static JAMBA: Dialect = Dialect::new(
-    "jamba",
-    &["jamba"],
-    &Grammar::new(&[TOOL_CALLS]),
-    Writing::json("<tool_calls>[", "]</tool_calls>"),
-)
-.signs(&[&["<tool_calls>"]]);
-
-pub(crate) static APRIEL15: Dialect = apriel("apriel15", &["apriel-1.5", "apriel-nemotron"]);
-pub(crate) static APRIEL16: Dialect = apriel("apriel16", &["apriel-1.6"]);
-
-pub(crate) static NEMOTRON_V2: Dialect = Dialect::new(
-    "nemotron_v2",
-    &["nemotron-nano-v2", "nemotron-nano-9b-v2", "nemotron-nano-12b-v2"],
-    &Grammar::new(&[Block::new("<TOOLCALL>", &["</TOOLCALL>"], json_or_text)]).noise(&["<SPECIAL_12>"]),
-    Writing::json("<TOOLCALL>[", "]</TOOLCALL>"),
-)
-.signs(&[&["<TOOLCALL>"]]);
-
-pub(crate) static APERTUS: Dialect = Dialect::new(
-    "apertus",
-    &["apertus"],
-    &Grammar::new(&[Block::new("<|tools_prefix|>", &["<|tools_suffix|>"], keyed)])
-        .thoughts(&[Thought::new("<|inner_prefix|>", &["<|inner_suffix|>"])])
-        .noise(&["<|assistant_end|>"]),
-    Writing::Named(["<|tools_prefix|>[{\"", "\": ", "}]<|tools_suffix|>"]),
-)
-.signs(&[&["<|tools_prefix|>"]]);
-
-pub(crate) static LONGCAT: Dialect = Dialect::new(
-    "longcat",
-    &["longcat"],
-    &Grammar::new(&[Block::new("<longcat_tool_call>", &["</longcat_tool_call>"], as_it_is)])
-        .thoughts(&[Thought::new("<longcat_think>", &["</longcat_think>"])])
-        .noise(&["</longcat_s>"])
-        .hush_after_blocks(),
-    Writing::json("<longcat_tool_call>", "</longcat_tool_call>"),
-);
-
-pub(crate) static GIGACHAT3: Dialect = Dialect::new(
-    "gigachat3",
-    &["gigachat3", "gigachat-3"],
-    &Grammar::new(&[
-        Block::json_only("<|message_sep|>\n\nfunction call<|role_sep|>", json_or_beginning),
-        Block::json_only("<|function_call|>", json_or_beginning),
-    ])
-    .noise(&["<|message_sep|>"]),
-    Writing::json("<|message_sep|>\n\nfunction call<|role_sep|>\n", ""),
-)
-.ambiguous();
-
-pub(crate) static GRANITE: Dialect = Dialect::new(
-    "granite",
-    &["granite-3", "granite3"],
-    &Grammar {
-        words_are_cut: true,
-        ..Grammar::new(&[
-            Block::json_only("<|tool_call|>", json_or_beginning),
-            Block::json_only("<tool_call>", json_or_beginning),
+pub(crate) static DIALECTS: [Dialect; 22] = [
+    Dialect::new(
+        "jamba",
+        &["jamba"],
+        &Grammar::new(&[TOOL_CALLS]),
+        Writing::json("<tool_calls>[", "]</tool_calls>"),
+    )
+    .signs(&[&["<tool_calls>"]]),
+    Dialect::new(
+        "hermes",
+        &["hermes", "qwen2", "qwen3", "qwq"],
+        &Grammar::new(&[TOOL_CALL]).noise(&["<|im_end|>"]),
+        Writing::json("<tool_call>\n", "\n</tool_call>"),
+    )
+    .signs(&[&["<tool_call>"]])
+    .results(Results::Tagged),
+    Dialect::new(
+        "granite_20b_fc",
+        &["granite-20b-functioncalling"],
+        &Grammar::new(&[Block {
+            stop: &["<function_call>"],
+            ..Block::json_only("<function_call>", json_or_problem)
+        }])
+        .noise(&["<|end_of_text|>"]),
+        Writing::json("<function_call> ", ""),
+    ),
+    Dialect::new(
+        "granite4",
+        &["granite-4", "granite4"],
+        &Grammar::new(&[TOOL_CALL]).noise(&["<|end_of_text|>"]),
+        Writing::json("<tool_call>\n", "\n</tool_call>"),
+    ),
+    Dialect::new(
+        "granite",
+        &["granite-3", "granite3"],
+        &Grammar {
+            words_are_cut: true,
+            ..Grammar::new(&[
+                Block::json_only("<|tool_call|>", json_or_beginning),
+                Block::json_only("<tool_call>", json_or_beginning),
+            ])
+            .thoughts(&[
+                THINK,
+                Thought { first: true, ..Thought::new("Here is my thought process:", GRANITE_RESPONSE) },
+                Thought { first: true, ..Thought::new("Here's my thought process:", GRANITE_RESPONSE) },
+            ])
+            .noise(&["<|end_of_text|>", "<response>", "</response>"])
+            .frame(&["</tool_call>"])
+        },
+        Writing::json("<|tool_call|>[", "]"),
+    ),
+    Dialect::new(
+        "xlam",
+        &["xlam"],
+        &Grammar::new(&[OBJECT, LIST, Block::new("```json", &["```"], bare)])
+            .noise(&["<|eom_id|>", "<|eot_id|>"])
+            .frame(&["[TOOL_CALLS]", "<tool_call>", "</tool_call>"])
+            .between(&[';', ',']),
+        Writing::json("[", "]"),
+    ),
+    functools("firefunction_v2", &["firefunction"]),
+    functools("phi4_mini", &["phi-4-mini", "phi4-mini"]),
+    command("command_r7b", &["command-r7b", "command-a"]).signs(&[&["<|START_ACTION|>"]]),
+    command("cohere2_moe", &["cohere2moe", "cohere2-moe"]),
+    Dialect::new(
+        "command_r_plus",
+        &["command-r"],
+        &Grammar::new(&[
+            Block::new("Action: ```json", &["```"], fenced),
+            Block::new("Action:```json", &["```"], fenced),
         ])
-        .thoughts(&[
-            THINK,
-            Thought { first: true, ..Thought::new("Here is my thought process:", GRANITE_RESPONSE) },
-            Thought { first: true, ..Thought::new("Here's my thought process:", GRANITE_RESPONSE) },
+        .thoughts(&[])
+        .noise(&["<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"]),
+        Writing::json_with(["tool_name", "parameters"], "Action: ```json\n[", "]\n```"),
+    ),
+    Dialect::new(
+        "internlm2",
+        &["internlm2", "internlm3"],
+        &Grammar::new(&[
+            Block::new("<|action_start|><|plugin|>", &["<|action_end|>"], json_or_text),
+            Block::new("<|action_start|> <|plugin|>", &["<|action_end|>"], json_or_text),
         ])
-        .noise(&["<|end_of_text|>", "<response>", "</response>"])
-        .frame(&["</tool_call>"])
-    },
-    Writing::json("<|tool_call|>[", "]"),
-);
-
-pub(crate) static GRANITE4: Dialect = Dialect::new(
-    "granite4",
-    &["granite-4", "granite4"],
-    &Grammar::new(&[TOOL_CALL]).noise(&["<|end_of_text|>"]),
-    Writing::json("<tool_call>\n", "\n</tool_call>"),
-);
-
-pub(crate) static GRANITE_20B_FC: Dialect = Dialect::new(
-    "granite_20b_fc",
-    &["granite-20b-functioncalling"],
-    &Grammar::new(&[Block {
-        stop: &["<function_call>"],
-        ..Block::json_only("<function_call>", json_or_problem)
-    }])
-    .noise(&["<|end_of_text|>"]),
-    Writing::json("<function_call> ", ""),
-);
-
-pub(crate) static COMMAND_R7B: Dialect =
-    command("command_r7b", &["command-r7b", "command-a"]).signs(&[&["<|START_ACTION|>"]]);
-pub(crate) static COHERE2_MOE: Dialect = command("cohere2_moe", &["cohere2moe", "cohere2-moe"]);
-
-pub(crate) static COMMAND_R_PLUS: Dialect = Dialect::new(
-    "command_r_plus",
-    &["command-r"],
-    &Grammar::new(&[
-        Block::new("Action: ```json", &["```"], fenced),
-        Block::new("Action:```json", &["```"], fenced),
-    ])
-    .thoughts(&[])
-    .noise(&["<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"]),
-    Writing::json_with(["tool_name", "parameters"], "Action: ```json\n[", "]\n```"),
-);
-
-pub(crate) static LLAMA3_JSON: Dialect = Dialect::new(
-    "llama3_json",
-    &["llama-3", "llama3", "meta-llama-3"],
-    &Grammar::new(&[OBJECT, LIST])
-        .noise(&["<|eom_id|>", "<|eot_id|>"])
-        .frame(&["<|python_tag|>"])
-        .between(&[';', ',']),
-    Writing::json_with(["name", "parameters"], "", ""),
-)
-.signs(&[&["<|python_tag|>"], &["\"name\": ", "\"parameters\": "]]);
-
-pub(crate) static XLAM: Dialect = Dialect::new(
-    "xlam",
-    &["xlam"],
-    &Grammar::new(&[OBJECT, LIST, Block::new("```json", &["```"], bare)])
-        .noise(&["<|eom_id|>", "<|eot_id|>"])
-        .frame(&["[TOOL_CALLS]", "<tool_call>", "</tool_call>"])
-        .between(&[';', ',']),
-    Writing::json("[", "]"),
-);
-
-pub(crate) static PHI4_MINI: Dialect = functools("phi4_mini", &["phi-4-mini", "phi4-mini"]);
-pub(crate) static FIREFUNCTION_V2: Dialect = functools("firefunction_v2", &["firefunction"]);
+        .noise(&["<|im_end|>"]),
+        Writing::json_with(["name", "parameters"], "<|action_start|><|plugin|>", "<|action_end|>"),
+    )
+    .signs(&[&["<|action_start|>"]]),
+    apriel("apriel15", &["apriel-1.5", "apriel-nemotron"]),
+    apriel("apriel16", &["apriel-1.6"]),
+    Dialect::new(
+        "nemotron_v2",
+        &["nemotron-nano-v2", "nemotron-nano-9b-v2", "nemotron-nano-12b-v2"],
+        &Grammar::new(&[Block::new("<TOOLCALL>", &["</TOOLCALL>"], json_or_text)]).noise(&["<SPECIAL_12>"]),
+        Writing::json("<TOOLCALL>[", "]</TOOLCALL>"),
+    )
+    .signs(&[&["<TOOLCALL>"]]),
+    Dialect::new(
+        "apertus",
+        &["apertus"],
+        &Grammar::new(&[Block::new("<|tools_prefix|>", &["<|tools_suffix|>"], keyed)])
+            .thoughts(&[Thought::new("<|inner_prefix|>", &["<|inner_suffix|>"])])
+            .noise(&["<|assistant_end|>"]),
+        Writing::Named(["<|tools_prefix|>[{\"", "\": ", "}]<|tools_suffix|>"]),
+    )
+    .signs(&[&["<|tools_prefix|>"]]),
+    Dialect::new(
+        "ernie45",
+        &["ernie-4.5", "ernie45"],
+        &Grammar::new(&[TOOL_CALL]).noise(&["<response>", "</response>"]),
+        Writing::json("<tool_call>\n", "\n</tool_call>"),
+    ),
+    Dialect::new(
+        "reka_edge",
+        &["reka-edge"],
+        &Grammar::new(&[Block::new("<tool_call>", &["</tool_call>"], json_or_beginning)]).noise(&["<sep>"]),
+        Writing::json("<tool_call>\n", "\n</tool_call>"),
+    ),
+    Dialect::new(
+        "longcat",
+        &["longcat"],
+        &Grammar::new(&[Block::new("<longcat_tool_call>", &["</longcat_tool_call>"], as_it_is)])
+            .thoughts(&[Thought::new("<longcat_think>", &["</longcat_think>"])])
+            .noise(&["</longcat_s>"])
+            .hush_after_blocks(),
+        Writing::json("<longcat_tool_call>", "</longcat_tool_call>"),
+    ),
+    Dialect::new(
+        "gigachat3",
+        &["gigachat3", "gigachat-3"],
+        &Grammar::new(&[
+            Block::json_only("<|message_sep|>\n\nfunction call<|role_sep|>", json_or_beginning),
+            Block::json_only("<|function_call|>", json_or_beginning),
+        ])
+        .noise(&["<|message_sep|>"]),
+        Writing::json("<|message_sep|>\n\nfunction call<|role_sep|>\n", ""),
+    )
+    .ambiguous(),
+    Dialect::new(
+        "llama3_json",
+        &["llama-3", "llama3", "meta-llama-3"],
+        &Grammar::new(&[OBJECT, LIST])
+            .noise(&["<|eom_id|>", "<|eot_id|>"])
+            .frame(&["<|python_tag|>"])
+            .between(&[';', ',']),
+        Writing::json_with(["name", "parameters"], "", ""),
+    )
+    .signs(&[&["<|python_tag|>"], &["\"name\": ", "\"parameters\": "]]),
+    Dialect::new("plain", &[], &Grammar::new(&[]).thoughts(&[]), Writing::Unknown),
+];
 
 const TOOL_CALL: Block = Block::new("<tool_call>", &["</tool_call>"], json_or_text);
 const TOOL_CALLS: Block = Block::new("<tool_calls>", &["</tool_calls>"], json_or_text);

@@ -15,16 +15,16 @@ use crate::{
 };
 use serde_json::Value;
 
-pub(crate) static MUSE: Dialect =
+pub(crate) static DIALECTS: [Dialect; 2] = [
+    Dialect::own(
+        "muse_glimmer",
+        &["muse-glimmer", "muse_glimmer"],
+        |setting| reader(Kind::Glimmer, setting),
+        Writing::Own(written),
+    ),
     Dialect::own("muse", &["muse"], |setting| reader(Kind::Muse, setting), Writing::Own(written))
-        .signs(&[&["<atem:function_calls>"]]);
-
-pub(crate) static MUSE_GLIMMER: Dialect = Dialect::own(
-    "muse_glimmer",
-    &["muse-glimmer", "muse_glimmer"],
-    |setting| reader(Kind::Glimmer, setting),
-    Writing::Own(written),
-);
+        .signs(&[&["<atem:function_calls>"]]),
+];
 
 const CALLS: &str = "<atem:function_calls>";
 const CALLS_END: &str = "</atem:function_calls>";

@@ -22,111 +22,111 @@ use crate::{
 };
 use serde_json::{Deserializer, Map, Value, json};
 
-pub(crate) static DEEPSEEK_R1: Dialect = Dialect::new("deepseek_r1", &["deepseek-r1"], &DEEPSEEK, IN_FENCE)
-    .signs(&[&["<｜tool▁calls▁begin｜>", "```json"]]);
-
-/// It thinks only where the prompt begins it, and does not close what was never opened.
-pub(crate) static DEEPSEEK_V3: Dialect = Dialect::new(
-    "deepseek_v3",
-    &["deepseek-v3-", "deepseek-v3:", "deepseek-v2"],
-    &DEEPSEEK.thoughts(&[Thought { first: true, ..THINK }]),
-    IN_FENCE,
-);
-
-pub(crate) static DEEPSEEK_V31: Dialect = Dialect::new(
-    "deepseek_v31",
-    &["deepseek-v3.1", "deepseek-v3_1"],
-    &DEEPSEEK,
-    Writing::Named([
-        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>",
-        "<｜tool▁sep｜>",
-        "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-    ]),
-)
-.signs(&[&["<｜tool▁calls▁begin｜>"]]);
-
-/// The models forget delimiters: a call may end where the next one or the section does, and thoughts where a call begins.
-pub(crate) static KIMI_K2: Dialect = Dialect::new(
-    "kimi_k2",
-    &["kimi-k2", "kimi_k2"],
-    &Grammar {
-        hush: &["<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"],
-        ..Grammar::new(&[Block {
-            stop: &["<|tool_call_begin|>", "<|tool_calls_section_end|>"],
-            ..Block::new("<|tool_call_begin|>", &["<|tool_call_end|>"], kimi)
-        }])
-        .thoughts(&[THINK.until(&["<|tool_calls_section_begin|>", "<|tool_call_begin|>"])])
-        .noise(&["<|im_end|>"])
-        .frame(&["<|tool_call_end|>"])
-        .hush_after_blocks()
-    },
-    Writing::Named([
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.",
-        ":0<|tool_call_argument_begin|>",
-        "<|tool_call_end|><|tool_calls_section_end|>",
-    ]),
-)
-.signs(&[&["<|tool_calls_section_begin|>"]]);
-
-pub(crate) static MISTRAL: Dialect = Dialect::own(
-    "mistral",
-    &["mistral", "mixtral", "ministral", "magistral", "devstral", "codestral", "pixtral", "voxtral"],
-    |setting| {
-        const CALLS: Block = Block { stop: &["[TOOL_CALLS]"], ..Block::json_only("[TOOL_CALLS]", mistral) };
-        const NAMED: Grammar = Grammar::new(&[Block { inner: &["[CALL_ID]", "[ARGS]"], ..CALLS }])
-            .thoughts(&[Thought::new("[THINK]", &["[/THINK]"]), THINK])
-            .noise(&["</s>"])
-            .hush_after_blocks();
-        static GRAMMARS: [Grammar; 2] =
-            [NAMED, Grammar { blocks: &[Block { read: list, ..CALLS }], once: true, ..NAMED }];
-        blocks::reader(&GRAMMARS[usize::from(setting.variant == "pre_v11")], setting)
-    },
-    Writing::Named(["[TOOL_CALLS]", "[ARGS]", ""]),
-)
-.signs(&[&["[TOOL_CALLS]"]]);
-
-pub(crate) static FUNCTIONARY_V31: Dialect = Dialect::new(
-    "functionary_v31",
-    &["functionary-small-v3.1", "functionary-medium-v3.1"],
-    &Grammar::new(&[
-        Block::new("<function=", &["</function>"], element),
-        Block { json: Json::None, ..Block::new("<|python_tag|>", &["<|eom_id|>"], code) },
-    ])
-    .noise(&["<|eom_id|>", "<|eot_id|>"]),
-    Writing::Named(["<function=", ">", "</function>"]),
-);
-
-pub(crate) static FUNCTIONARY_V32: Dialect = Dialect::new(
-    "functionary_v32",
-    &["functionary-small-v3.2", "functionary-medium-v3.2"],
-    &Grammar {
-        prompted: ">>>",
-        ..Grammar::new(&[Block { stop: &[">>>"], ..Block::new(">>>", &["<|eot_id|>"], lines) }])
-            .noise(&["<|eom_id|>", "<|eot_id|>"])
-            .frame(&[">>>all\n"])
-    },
-    Writing::Named([">>>", "\n", ""]),
-);
-
-pub(crate) static PLAMO3: Dialect = Dialect::new(
-    "plamo3",
-    &["plamo-3", "plamo3"],
-    &Grammar {
-        cut: CutDelimiter::ProblemWithLetters,
-        ..Grammar::new(&[Block {
-            stop: &["<|plamo:begin_tool_request:plamo|>", "<|plamo:end_tool_requests:plamo|>"],
-            ..Block::new("<|plamo:begin_tool_request:plamo|>", &["<|plamo:end_tool_request:plamo|>"], plamo)
-        }])
-        .thoughts(&[Thought::new("<|plamo:begin_think:plamo|>", &["<|plamo:end_think:plamo|>"])])
-        .noise(&["<|plamo:tag|>", "<|plamo:eos|>"])
-        .frame(&["<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>"])
-    },
-    Writing::Named([
-        "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>",
-        "<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>",
-        "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>",
-    ]),
-);
+pub(crate) static DIALECTS: [Dialect; 8] = [
+    // The models forget delimiters: a call may end where the next one or the section does, and thoughts where a call begins.
+    Dialect::new(
+        "kimi_k2",
+        &["kimi-k2", "kimi_k2"],
+        &Grammar {
+            hush: &["<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"],
+            ..Grammar::new(&[Block {
+                stop: &["<|tool_call_begin|>", "<|tool_calls_section_end|>"],
+                ..Block::new("<|tool_call_begin|>", &["<|tool_call_end|>"], kimi)
+            }])
+            .thoughts(&[THINK.until(&["<|tool_calls_section_begin|>", "<|tool_call_begin|>"])])
+            .noise(&["<|im_end|>"])
+            .frame(&["<|tool_call_end|>"])
+            .hush_after_blocks()
+        },
+        Writing::Named([
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.",
+            ":0<|tool_call_argument_begin|>",
+            "<|tool_call_end|><|tool_calls_section_end|>",
+        ]),
+    )
+    .signs(&[&["<|tool_calls_section_begin|>"]]),
+    Dialect::own(
+        "mistral",
+        &["mistral", "mixtral", "ministral", "magistral", "devstral", "codestral", "pixtral", "voxtral"],
+        |setting| {
+            const CALLS: Block =
+                Block { stop: &["[TOOL_CALLS]"], ..Block::json_only("[TOOL_CALLS]", mistral) };
+            const NAMED: Grammar = Grammar::new(&[Block { inner: &["[CALL_ID]", "[ARGS]"], ..CALLS }])
+                .thoughts(&[Thought::new("[THINK]", &["[/THINK]"]), THINK])
+                .noise(&["</s>"])
+                .hush_after_blocks();
+            static GRAMMARS: [Grammar; 2] =
+                [NAMED, Grammar { blocks: &[Block { read: list, ..CALLS }], once: true, ..NAMED }];
+            blocks::reader(&GRAMMARS[usize::from(setting.variant == "pre_v11")], setting)
+        },
+        Writing::Named(["[TOOL_CALLS]", "[ARGS]", ""]),
+    )
+    .signs(&[&["[TOOL_CALLS]"]]),
+    Dialect::new("deepseek_r1", &["deepseek-r1"], &DEEPSEEK, IN_FENCE)
+        .signs(&[&["<｜tool▁calls▁begin｜>", "```json"]]),
+    Dialect::new(
+        "deepseek_v31",
+        &["deepseek-v3.1", "deepseek-v3_1"],
+        &DEEPSEEK,
+        Writing::Named([
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>",
+            "<｜tool▁sep｜>",
+            "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        ]),
+    )
+    .signs(&[&["<｜tool▁calls▁begin｜>"]]),
+    // It thinks only where the prompt begins it, and does not close what was never opened.
+    Dialect::new(
+        "deepseek_v3",
+        &["deepseek-v3-", "deepseek-v3:", "deepseek-v2"],
+        &DEEPSEEK.thoughts(&[Thought { first: true, ..THINK }]),
+        IN_FENCE,
+    ),
+    Dialect::new(
+        "functionary_v31",
+        &["functionary-small-v3.1", "functionary-medium-v3.1"],
+        &Grammar::new(&[
+            Block::new("<function=", &["</function>"], element),
+            Block { json: Json::None, ..Block::new("<|python_tag|>", &["<|eom_id|>"], code) },
+        ])
+        .noise(&["<|eom_id|>", "<|eot_id|>"]),
+        Writing::Named(["<function=", ">", "</function>"]),
+    ),
+    Dialect::new(
+        "functionary_v32",
+        &["functionary-small-v3.2", "functionary-medium-v3.2"],
+        &Grammar {
+            prompted: ">>>",
+            ..Grammar::new(&[Block { stop: &[">>>"], ..Block::new(">>>", &["<|eot_id|>"], lines) }])
+                .noise(&["<|eom_id|>", "<|eot_id|>"])
+                .frame(&[">>>all\n"])
+        },
+        Writing::Named([">>>", "\n", ""]),
+    ),
+    Dialect::new(
+        "plamo3",
+        &["plamo-3", "plamo3"],
+        &Grammar {
+            cut: CutDelimiter::ProblemWithLetters,
+            ..Grammar::new(&[Block {
+                stop: &["<|plamo:begin_tool_request:plamo|>", "<|plamo:end_tool_requests:plamo|>"],
+                ..Block::new(
+                    "<|plamo:begin_tool_request:plamo|>",
+                    &["<|plamo:end_tool_request:plamo|>"],
+                    plamo,
+                )
+            }])
+            .thoughts(&[Thought::new("<|plamo:begin_think:plamo|>", &["<|plamo:end_think:plamo|>"])])
+            .noise(&["<|plamo:tag|>", "<|plamo:eos|>"])
+            .frame(&["<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>"])
+        },
+        Writing::Named([
+            "<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>",
+            "<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>",
+            "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>",
+        ]),
+    ),
+];
 
 const IN_FENCE: Writing = Writing::Named([
     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>",

@@ -18,55 +18,54 @@ use serde_json::Value;
 
 mod prose;
 
-pub(crate) static PYTHONIC: Dialect = Dialect::own(
-    "pythonic",
-    &["llama-3.2", "llama3.2", "toolace"],
-    prose::reader,
-    Writing::Own(|name, arguments| format!("[{}]", python_call(name, arguments))),
-);
-
-pub(crate) static LLAMA4_PYTHONIC: Dialect = Dialect::own(
-    "llama4_pythonic",
-    &["llama-4", "llama4"],
-    prose::reader,
-    Writing::Own(|name, arguments| {
-        format!("<|python_start|>[{}]<|python_end|>", python_call(name, arguments))
-    }),
-)
-.signs(&[&["<|python_start|>"]]);
-
-pub(crate) static OLMO3: Dialect = Dialect::new(
-    "olmo3",
-    &["olmo-3", "olmo3"],
-    &Grammar::new(&[Block {
-        json: Json::None,
-        ..Block::new("<function_calls>", &["</function_calls>"], whole)
-    }])
-    .noise(&["<|im_end|>"]),
-    Writing::Own(|name, arguments| {
-        format!("<function_calls>{}</function_calls>", python_call(name, arguments))
-    }),
-)
-.signs(&[&["<function_calls>"]]);
-
-/// Only calls stand between its calls: as with the parser that SGLang has for this model.
-pub(crate) static LFM2: Dialect = Dialect::new(
-    "lfm2",
-    &["lfm2", "lfm-2"],
-    &Grammar {
-        has_only_calls_between: true,
-        ..Grammar::new(&[Block {
+pub(crate) static DIALECTS: [Dialect; 4] = [
+    // Only calls stand between its calls: as with the parser that SGLang has for this model.
+    Dialect::new(
+        "lfm2",
+        &["lfm2", "lfm-2"],
+        &Grammar {
+            has_only_calls_between: true,
+            ..Grammar::new(&[Block {
+                json: Json::None,
+                ..Block::new("<|tool_call_start|>", &["<|tool_call_end|>"], whole)
+            }])
+            .noise(&["<|im_end|>"])
+            .frame(&["<|tool_call_end|>"])
+        },
+        Writing::Own(|name, arguments| {
+            format!("<|tool_call_start|>[{}]<|tool_call_end|>", python_call(name, arguments))
+        }),
+    )
+    .signs(&[&["<|tool_call_start|>"]]),
+    Dialect::own(
+        "llama4_pythonic",
+        &["llama-4", "llama4"],
+        prose::reader,
+        Writing::Own(|name, arguments| {
+            format!("<|python_start|>[{}]<|python_end|>", python_call(name, arguments))
+        }),
+    )
+    .signs(&[&["<|python_start|>"]]),
+    Dialect::new(
+        "olmo3",
+        &["olmo-3", "olmo3"],
+        &Grammar::new(&[Block {
             json: Json::None,
-            ..Block::new("<|tool_call_start|>", &["<|tool_call_end|>"], whole)
+            ..Block::new("<function_calls>", &["</function_calls>"], whole)
         }])
-        .noise(&["<|im_end|>"])
-        .frame(&["<|tool_call_end|>"])
-    },
-    Writing::Own(|name, arguments| {
-        format!("<|tool_call_start|>[{}]<|tool_call_end|>", python_call(name, arguments))
-    }),
-)
-.signs(&[&["<|tool_call_start|>"]]);
+        .noise(&["<|im_end|>"]),
+        Writing::Own(|name, arguments| {
+            format!("<function_calls>{}</function_calls>", python_call(name, arguments))
+        }),
+    )
+    .signs(&[&["<function_calls>"]]),
+    Dialect::own(
+        "pythonic",
+        &["llama-3.2", "llama3.2", "toolace"],
+        prose::reader,
+        Writing::Own(|name, arguments| format!("[{}]", python_call(name, arguments))),
+    ),
+];
 
 /// Of calls that were cut off none is read.
 fn whole(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {

@@ -21,300 +21,279 @@ use crate::{
     writing::{Attribute, Elements, Writing},
 };
 
-pub(crate) static QWEN3_CODER: Dialect =
+pub(crate) static DIALECTS: [Dialect; 23] = [
+    Dialect::new("nemotron_v3", &["nemotron-3"], &UNINTERRUPTED, ON_LINES),
+    Dialect::new(
+        "step3p5",
+        &["step-3.5", "step3.5", "step3p5"],
+        &Grammar { thinks_once: true, ..QWEN },
+        ON_LINES,
+    ),
+    Dialect::new(
+        "mimo",
+        &["mimo"],
+        &Grammar { blocks: &functions(&FUNCTION), ..QWEN },
+        Writing::elements(
+            ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
+            ["<parameter=", ">", "</parameter>\n"],
+        ),
+    ),
+    Dialect::new(
+        "seed_oss",
+        &["seed-oss", "seed_oss"],
+        &Grammar::new(&[
+            Block::tagged("<seed:tool_call>", &FUNCTION, &["</seed:tool_call>"]),
+            Block::tagged("<function=", &FUNCTION, &["</function>"]).tail(&["</seed:tool_call>"]),
+        ])
+        .thoughts(&[Thought {
+            breaks: &["<seed:tool_call>\n<function=", "<seed:tool_call><function="],
+            ..Thought::new("<seed:think>", &["</seed:think>"])
+        }])
+        .noise(&["<seed:eos>"]),
+        Writing::elements(
+            ["<seed:tool_call>\n<function=", ">\n", "</function>\n</seed:tool_call>"],
+            ["<parameter=", ">", "</parameter>\n"],
+        ),
+    )
+    .signs(&[&["<seed:tool_call>"]]),
+    Dialect::new(
+        "minicpmv",
+        &["minicpm-v", "minicpm-o"],
+        &QWEN.noise(&["<|im_end|>", "<reserved_12>", "<|reserved_13|>"]),
+        ON_LINES,
+    ),
     Dialect::new("qwen3_coder", &["qwen3-coder", "qwen3_coder", "qwen3.5", "qwen3.6"], &QWEN, ON_LINES)
-        .signs(&[&["<tool_call>", "<function=", "<parameter="]]);
-
-pub(crate) static STEP3P5: Dialect = Dialect::new(
-    "step3p5",
-    &["step-3.5", "step3.5", "step3p5"],
-    &Grammar { thinks_once: true, ..QWEN },
-    ON_LINES,
-);
-
-pub(crate) static NEMOTRON_V3: Dialect =
-    Dialect::new("nemotron_v3", &["nemotron-3"], &UNINTERRUPTED, ON_LINES);
-
-pub(crate) static GRANITE_THINKING: Dialect = Dialect::new(
-    "granite_thinking",
-    &["granite-thinking", "granite-4-thinking"],
-    &UNINTERRUPTED.noise(&["<|end_of_text|>"]),
-    ON_LINES,
-);
-
-pub(crate) static MIMO: Dialect = Dialect::new(
-    "mimo",
-    &["mimo"],
-    &Grammar { blocks: &functions(&FUNCTION), ..QWEN },
-    Writing::elements(
-        ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
-        ["<parameter=", ">", "</parameter>\n"],
-    ),
-);
-
-pub(crate) static SEED_OSS: Dialect = Dialect::new(
-    "seed_oss",
-    &["seed-oss", "seed_oss"],
-    &Grammar::new(&[
-        Block::tagged("<seed:tool_call>", &FUNCTION, &["</seed:tool_call>"]),
-        Block::tagged("<function=", &FUNCTION, &["</function>"]).tail(&["</seed:tool_call>"]),
-    ])
-    .thoughts(&[Thought {
-        breaks: &["<seed:tool_call>\n<function=", "<seed:tool_call><function="],
-        ..Thought::new("<seed:think>", &["</seed:think>"])
-    }])
-    .noise(&["<seed:eos>"]),
-    Writing::elements(
-        ["<seed:tool_call>\n<function=", ">\n", "</function>\n</seed:tool_call>"],
-        ["<parameter=", ">", "</parameter>\n"],
-    ),
-)
-.signs(&[&["<seed:tool_call>"]]);
-
-pub(crate) static MINICPMV: Dialect = Dialect::new(
-    "minicpmv",
-    &["minicpm-v", "minicpm-o"],
-    &QWEN.noise(&["<|im_end|>", "<reserved_12>", "<|reserved_13|>"]),
-    ON_LINES,
-);
-
-pub(crate) static GLM4_MOE: Dialect = Dialect::new("glm4_moe", &["glm-4.5", "glm-4.6"], &GLM, KEY_ON_LINE)
-    .signs(&[&["<arg_key>", "<arg_value>"]]);
-pub(crate) static GLM47: Dialect = Dialect::new("glm47", &["glm-4.7", "glm-5"], &GLM, KEY_ON_LINE);
-
-pub(crate) static LING3: Dialect = Dialect::new(
-    "ling3",
-    &["ling-3"],
-    &Grammar::new(&[Block::tagged("<tool_call>", &ENTRY, &["</tool_call>"])])
-        .thoughts(&[THINK.until(&["<tool_call>"])])
-        .noise(&["<|role_end|>"]),
-    KEY_ON_LINE,
-);
-
-pub(crate) static POOLSIDE_V1: Dialect = Dialect::new(
-    "poolside_v1",
-    &["laguna", "poolside"],
-    &Grammar {
-        cut: CutDelimiter::Problem,
-        ..Grammar::new(&[Block::tagged(
-            "<tool_call>",
-            &ENTRY.with(TagOptions { silent_when_cut: true, ..TagOptions::PLAIN }),
-            &["</tool_call>"],
-        )])
-    },
-    KEY_ON_LINE,
-);
-
-/// An older one writes a JSON list between `<tool_calls>` and its end.
-pub(crate) static HUNYUAN_A13B: Dialect = Dialect::new(
-    "hunyuan_a13b",
-    &["hunyuan"],
-    &Grammar {
-        cut: CutDelimiter::Problem,
-        ..Grammar::new(&[Block::tagged("<tool_calls>", &SEPARATED, &["</tool_calls>"])])
-            .noise(&["<answer>", "</answer>", "<|eos|>"])
-            .hush_after_blocks()
-    },
-    SEPARATED_WRITING,
-)
-.signs(&[&["<tool_sep>", "<arg_key>"]]);
-
-pub(crate) static SPARK25: Dialect = Dialect::new(
-    "spark25",
-    &["spark-2.5", "spark2.5"],
-    &Grammar::new(&SHOWN_ENTRIES).noise(&["<|end|>"]),
-    Writing::elements(
-        ["<tool_call>", "", "</tool_call>"],
-        ["<arg_key>", "</arg_key><arg_value>", "</arg_value>"],
-    ),
-);
-
-pub(crate) static HY_V3: Dialect = Dialect::new(
-    "hy_v3",
-    &["hy3", "hy-v3"],
-    &Grammar::new(&SHOWN_ENTRIES).frame(&["<tool_calls>", "</tool_calls>"]),
-    SEPARATED_WRITING,
-);
-
-pub(crate) static K2_HORIZON: Dialect = Dialect::new(
-    "k2_horizon",
-    &["k2-horizon"],
-    &Grammar::new(&[Block::tagged("<ifm|tool_call>", &IFM, &["</ifm|tool_call>"])])
-        .thoughts(&[Thought::new("<ifm|think>", &["</ifm|think>"])])
-        .frame(&["<ifm|tool_calls>", "</ifm|tool_calls>"]),
-    Writing::elements(
-        ["<ifm|tool_calls><ifm|tool_call>", "", "</ifm|tool_call></ifm|tool_calls>"],
-        ["<ifm|arg_key>", "</ifm|arg_key><ifm|arg_value>", "</ifm|arg_value>"],
-    ),
-);
-
-pub(crate) static MINIMAX_M2: Dialect = Dialect::new(
-    "minimax_m2",
-    &["minimax-m2"],
-    &Grammar::new(&[Block::tagged("<minimax:tool_call>", &INVOKE, &["</minimax:tool_call>"])])
-        .thoughts(&[
-            THINK.until(&["<minimax:tool_call>\n<invoke name=\"", "<minimax:tool_call><invoke name=\""])
+        .signs(&[&["<tool_call>", "<function=", "<parameter="]]),
+    Dialect::new(
+        "deepseek_v41",
+        &["deepseek-v4.1"],
+        &Grammar::new(&[
+            Block::tagged("<｜DSML｜ calls>", &SPACED, &["</｜DSML｜ calls>"]),
+            Block::tagged("<｜DSML｜ invoke name=\"", &SPACED, &["</｜DSML｜ invoke>", "</｜DSML｜ calls>"])
+                .tail(&["</｜DSML｜ calls>"]),
         ])
-        .noise(&["[e~["]),
-    Writing::elements(
-        ["<minimax:tool_call>\n<invoke name=\"", "\">\n", "</invoke>\n</minimax:tool_call>"],
-        ["<parameter name=\"", "\">", "</parameter>\n"],
-    ),
-)
-.signs(&[&["<minimax:tool_call>"]]);
-
-pub(crate) static DOTS: Dialect = Dialect::new(
-    "dots",
-    &["dots.llm", "dots1"],
-    &Grammar {
-        cut: CutDelimiter::ProblemWithLetters,
-        ..Grammar::new(&[Block::tagged(
-            "<dots_function_call>",
-            &INVOKE.with(TagOptions { silent_when_cut: false, ..SHOWN }),
-            &["</dots_function_call>"],
-        )])
-    },
-    Writing::elements(
-        ["<dots_function_call>\n<invoke name=\"", "\">\n", "</invoke>\n</dots_function_call>"],
-        ["<parameter name=\"", "\">", "</parameter>\n"],
-    ),
-);
-
-pub(crate) static STEP3: Dialect = Dialect::new(
-    "step3",
-    &["step3", "step-3"],
-    &Grammar::new(&[Block::tagged("<｜tool_calls_begin｜>", &STEPTML, &["<｜tool_calls_end｜>"])])
-        .noise(&["<|EOT|>"]),
-    Writing::elements(
-        [
-            "<｜tool_calls_begin｜><｜tool_call_begin｜><steptml:invoke name=\"",
-            "\">",
-            "</steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
-        ],
-        ["<steptml:parameter name=\"", "\">", "</steptml:parameter>"],
-    ),
-)
-.signs(&[&["<steptml:"]]);
-
-/// Some servers leave the marks there that its tokenizer puts in the place of blanks.
-pub(crate) static MINICPM5: Dialect = Dialect::new(
-    "minicpm5",
-    &["minicpm5"],
-    &Grammar {
-        blank_marks: &[('Ġ', " "), ('Ċ', "\n")],
-        ..Grammar::new(&[
-            Block::tagged("<function name=\"", &PARAM, &["</function>"]),
-            Block::tagged("<functionname=\"", &PARAM, &["</function>"]),
-            Block::tagged("<function name=", &PARAM, &["</function>"]),
-            Block::tagged("<functionname=", &PARAM, &["</function>"]),
-        ])
-        .noise(&["<|im_end|>"])
-    },
-    Writing::elements(["<function name=\"", "\">", "</function>"], ["<param name=\"", "\">", "</param>"]),
-);
-
-pub(crate) static DEEPSEEK_V32: Dialect = Dialect::new(
-    "deepseek_v32",
-    &["deepseek-v3.2"],
-    &Grammar::new(&[
-        Block::tagged("<｜DSML｜function_calls>", &DSML, &["</｜DSML｜function_calls>"]),
-        lone("<｜DSML｜invoke name=\""),
-    ])
-    .thoughts(&[THINK.until(&["<｜DSML｜function_calls>"])])
-    .noise(DSML_NOISE),
-    Writing::Elements(Elements {
-        call: [
-            "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"",
-            "\">\n",
-            "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
-        ],
-        ..DSML_WRITING
-    }),
-)
-.signs(&[&["<｜DSML｜"]]);
-
-/// It garbles the outer tag at times. The encoding script opens the thoughts, and parts whatever comes before calls from
-/// them by a blank line.
-pub(crate) static DEEPSEEK_V4: Dialect = Dialect::new(
-    "deepseek_v4",
-    &["deepseek-v4"],
-    &Grammar {
-        thinks_by_default: true,
-        ..Grammar::new(&[
-            Block::tagged("<｜DSML｜tool_calls>", &DSML, &["</｜DSML｜tool_calls>"]),
-            lone("<｜DSML｜invoke name=\""),
-            lone("<｜DSML｜tool>\n<｜DSML｜invoke name=\""),
-            lone("<｜DSML｜toolcalls>\n<｜DSML｜invoke name=\""),
-        ])
-        .thoughts(&[THINK.until(&["<｜DSML｜tool_calls>"])])
+        .thoughts(&[THINK.until(&["<｜DSML｜ calls>"])])
         .noise(DSML_NOISE)
-        .hush_after_blocks()
-    },
-    Writing::Elements(DSML_WRITING),
-);
-
-pub(crate) static DEEPSEEK_V41: Dialect = Dialect::new(
-    "deepseek_v41",
-    &["deepseek-v4.1"],
-    &Grammar::new(&[
-        Block::tagged("<｜DSML｜ calls>", &SPACED, &["</｜DSML｜ calls>"]),
-        Block::tagged("<｜DSML｜ invoke name=\"", &SPACED, &["</｜DSML｜ invoke>", "</｜DSML｜ calls>"])
-            .tail(&["</｜DSML｜ calls>"]),
-    ])
-    .thoughts(&[THINK.until(&["<｜DSML｜ calls>"])])
-    .noise(DSML_NOISE)
-    .hush_after_blocks(),
-    Writing::Elements(Elements {
-        call: [
-            "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"",
-            "\">\n",
-            "</｜DSML｜ invoke>\n</｜DSML｜ calls>",
-        ],
-        argument: ["<｜DSML｜ parameter name=\"", ">", "</｜DSML｜ parameter>\n"],
-        ..DSML_WRITING
-    }),
-)
-.signs(&[&["<｜DSML｜ "]]);
-
-/// The models put blanks into the delimiters at times.
-pub(crate) static KIMI_K3: Dialect = Dialect::new(
-    "kimi_k3",
-    &["kimi-k3"],
-    &Grammar::new(&[
-        Block::tagged("<|open|>tools<|sep|>", &KIMI, KIMI_END),
-        Block::tagged("<|open|> tools <|sep|>", &KIMI, KIMI_END),
-    ])
-    .thoughts(&[Thought {
-        breaks: &[
+        .hush_after_blocks(),
+        Writing::Elements(Elements {
+            call: [
+                "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"",
+                "\">\n",
+                "</｜DSML｜ invoke>\n</｜DSML｜ calls>",
+            ],
+            argument: ["<｜DSML｜ parameter name=\"", ">", "</｜DSML｜ parameter>\n"],
+            ..DSML_WRITING
+        }),
+    )
+    .signs(&[&["<｜DSML｜ "]]),
+    // It garbles the outer tag at times. The encoding script opens the thoughts, and parts whatever comes before calls from
+    // them by a blank line.
+    Dialect::new(
+        "deepseek_v4",
+        &["deepseek-v4"],
+        &Grammar {
+            thinks_by_default: true,
+            ..Grammar::new(&[
+                Block::tagged("<｜DSML｜tool_calls>", &DSML, &["</｜DSML｜tool_calls>"]),
+                lone("<｜DSML｜invoke name=\""),
+                lone("<｜DSML｜tool>\n<｜DSML｜invoke name=\""),
+                lone("<｜DSML｜toolcalls>\n<｜DSML｜invoke name=\""),
+            ])
+            .thoughts(&[THINK.until(&["<｜DSML｜tool_calls>"])])
+            .noise(DSML_NOISE)
+            .hush_after_blocks()
+        },
+        Writing::Elements(DSML_WRITING),
+    ),
+    Dialect::new(
+        "deepseek_v32",
+        &["deepseek-v3.2"],
+        &Grammar::new(&[
+            Block::tagged("<｜DSML｜function_calls>", &DSML, &["</｜DSML｜function_calls>"]),
+            lone("<｜DSML｜invoke name=\""),
+        ])
+        .thoughts(&[THINK.until(&["<｜DSML｜function_calls>"])])
+        .noise(DSML_NOISE),
+        Writing::Elements(Elements {
+            call: [
+                "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"",
+                "\">\n",
+                "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+            ],
+            ..DSML_WRITING
+        }),
+    )
+    .signs(&[&["<｜DSML｜"]]),
+    Dialect::new(
+        "minimax_m2",
+        &["minimax-m2"],
+        &Grammar::new(&[Block::tagged("<minimax:tool_call>", &INVOKE, &["</minimax:tool_call>"])])
+            .thoughts(&[
+                THINK.until(&["<minimax:tool_call>\n<invoke name=\"", "<minimax:tool_call><invoke name=\""])
+            ])
+            .noise(&["[e~["]),
+        Writing::elements(
+            ["<minimax:tool_call>\n<invoke name=\"", "\">\n", "</invoke>\n</minimax:tool_call>"],
+            ["<parameter name=\"", "\">", "</parameter>\n"],
+        ),
+    )
+    .signs(&[&["<minimax:tool_call>"]]),
+    Dialect::new(
+        "step3",
+        &["step3", "step-3"],
+        &Grammar::new(&[Block::tagged("<｜tool_calls_begin｜>", &STEPTML, &["<｜tool_calls_end｜>"])])
+            .noise(&["<|EOT|>"]),
+        Writing::elements(
+            [
+                "<｜tool_calls_begin｜><｜tool_call_begin｜><steptml:invoke name=\"",
+                "\">",
+                "</steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
+            ],
+            ["<steptml:parameter name=\"", "\">", "</steptml:parameter>"],
+        ),
+    )
+    .signs(&[&["<steptml:"]]),
+    // Some servers leave the marks there that its tokenizer puts in the place of blanks.
+    Dialect::new(
+        "minicpm5",
+        &["minicpm5"],
+        &Grammar {
+            blank_marks: &[('Ġ', " "), ('Ċ', "\n")],
+            ..Grammar::new(&[
+                Block::tagged("<function name=\"", &PARAM, &["</function>"]),
+                Block::tagged("<functionname=\"", &PARAM, &["</function>"]),
+                Block::tagged("<function name=", &PARAM, &["</function>"]),
+                Block::tagged("<functionname=", &PARAM, &["</function>"]),
+            ])
+            .noise(&["<|im_end|>"])
+        },
+        Writing::elements(["<function name=\"", "\">", "</function>"], ["<param name=\"", "\">", "</param>"]),
+    ),
+    // The models put blanks into the delimiters at times.
+    Dialect::new(
+        "kimi_k3",
+        &["kimi-k3"],
+        &Grammar::new(&[
+            Block::tagged("<|open|>tools<|sep|>", &KIMI, KIMI_END),
+            Block::tagged("<|open|> tools <|sep|>", &KIMI, KIMI_END),
+        ])
+        .thoughts(&[Thought {
+            breaks: &[
+                "<|open|>response<|sep|>",
+                "<|open|> response <|sep|>",
+                "<|open|>tools<|sep|>",
+                "<|open|> tools <|sep|>",
+            ],
+            ..Thought::new("<|open|>think<|sep|>", &["<|close|>think<|sep|>"])
+        }])
+        .noise(&[
             "<|open|>response<|sep|>",
+            "<|close|>response<|sep|>",
             "<|open|> response <|sep|>",
-            "<|open|>tools<|sep|>",
-            "<|open|> tools <|sep|>",
-        ],
-        ..Thought::new("<|open|>think<|sep|>", &["<|close|>think<|sep|>"])
-    }])
-    .noise(&[
-        "<|open|>response<|sep|>",
-        "<|close|>response<|sep|>",
-        "<|open|> response <|sep|>",
-        "<|close|> response <|sep|>",
-        "<|open|> message <|sep|>",
-        "<|close|> message <|sep|>",
-        "<|open|>message role=\"assistant\"<|sep|>",
-        "<|close|>message<|sep|>",
-        "<|end_of_msg|>",
-    ]),
-    Writing::Elements(Elements {
-        call: [
-            "<|open|>tools<|sep|><|open|>call tool=\"",
-            "\" index=\"1\"<|sep|>",
-            "<|close|>call<|sep|><|close|>tools<|sep|>",
-        ],
-        argument: ["<|open|>argument key=\"", "<|sep|>", "<|close|>argument<|sep|>"],
-        attribute: Attribute::Type,
-    }),
-)
-.signs(&[&["<|open|>", "<|sep|>"]]);
+            "<|close|> response <|sep|>",
+            "<|open|> message <|sep|>",
+            "<|close|> message <|sep|>",
+            "<|open|>message role=\"assistant\"<|sep|>",
+            "<|close|>message<|sep|>",
+            "<|end_of_msg|>",
+        ]),
+        Writing::Elements(Elements {
+            call: [
+                "<|open|>tools<|sep|><|open|>call tool=\"",
+                "\" index=\"1\"<|sep|>",
+                "<|close|>call<|sep|><|close|>tools<|sep|>",
+            ],
+            argument: ["<|open|>argument key=\"", "<|sep|>", "<|close|>argument<|sep|>"],
+            attribute: Attribute::Type,
+        }),
+    )
+    .signs(&[&["<|open|>", "<|sep|>"]]),
+    Dialect::new(
+        "ling3",
+        &["ling-3"],
+        &Grammar::new(&[Block::tagged("<tool_call>", &ENTRY, &["</tool_call>"])])
+            .thoughts(&[THINK.until(&["<tool_call>"])])
+            .noise(&["<|role_end|>"]),
+        KEY_ON_LINE,
+    ),
+    Dialect::new(
+        "poolside_v1",
+        &["laguna", "poolside"],
+        &Grammar {
+            cut: CutDelimiter::Problem,
+            ..Grammar::new(&[Block::tagged(
+                "<tool_call>",
+                &ENTRY.with(TagOptions { silent_when_cut: true, ..TagOptions::PLAIN }),
+                &["</tool_call>"],
+            )])
+        },
+        KEY_ON_LINE,
+    ),
+    // An older one writes a JSON list between `<tool_calls>` and its end.
+    Dialect::new(
+        "hunyuan_a13b",
+        &["hunyuan"],
+        &Grammar {
+            cut: CutDelimiter::Problem,
+            ..Grammar::new(&[Block::tagged("<tool_calls>", &SEPARATED, &["</tool_calls>"])])
+                .noise(&["<answer>", "</answer>", "<|eos|>"])
+                .hush_after_blocks()
+        },
+        SEPARATED_WRITING,
+    )
+    .signs(&[&["<tool_sep>", "<arg_key>"]]),
+    Dialect::new("glm47", &["glm-4.7", "glm-5"], &GLM, KEY_ON_LINE),
+    Dialect::new("glm4_moe", &["glm-4.5", "glm-4.6"], &GLM, KEY_ON_LINE)
+        .signs(&[&["<arg_key>", "<arg_value>"]]),
+    Dialect::new(
+        "granite_thinking",
+        &["granite-thinking", "granite-4-thinking"],
+        &UNINTERRUPTED.noise(&["<|end_of_text|>"]),
+        ON_LINES,
+    ),
+    Dialect::new(
+        "spark25",
+        &["spark-2.5", "spark2.5"],
+        &Grammar::new(&SHOWN_ENTRIES).noise(&["<|end|>"]),
+        Writing::elements(
+            ["<tool_call>", "", "</tool_call>"],
+            ["<arg_key>", "</arg_key><arg_value>", "</arg_value>"],
+        ),
+    ),
+    Dialect::new(
+        "hy_v3",
+        &["hy3", "hy-v3"],
+        &Grammar::new(&SHOWN_ENTRIES).frame(&["<tool_calls>", "</tool_calls>"]),
+        SEPARATED_WRITING,
+    ),
+    Dialect::new(
+        "k2_horizon",
+        &["k2-horizon"],
+        &Grammar::new(&[Block::tagged("<ifm|tool_call>", &IFM, &["</ifm|tool_call>"])])
+            .thoughts(&[Thought::new("<ifm|think>", &["</ifm|think>"])])
+            .frame(&["<ifm|tool_calls>", "</ifm|tool_calls>"]),
+        Writing::elements(
+            ["<ifm|tool_calls><ifm|tool_call>", "", "</ifm|tool_call></ifm|tool_calls>"],
+            ["<ifm|arg_key>", "</ifm|arg_key><ifm|arg_value>", "</ifm|arg_value>"],
+        ),
+    ),
+    Dialect::new(
+        "dots",
+        &["dots.llm", "dots1"],
+        &Grammar {
+            cut: CutDelimiter::ProblemWithLetters,
+            ..Grammar::new(&[Block::tagged(
+                "<dots_function_call>",
+                &INVOKE.with(TagOptions { silent_when_cut: false, ..SHOWN }),
+                &["</dots_function_call>"],
+            )])
+        },
+        Writing::elements(
+            ["<dots_function_call>\n<invoke name=\"", "\">\n", "</invoke>\n</dots_function_call>"],
+            ["<parameter name=\"", "\">", "</parameter>\n"],
+        ),
+    ),
+];
 
 /// With the value on lines of its own.
 const ON_LINES: Writing = Writing::elements(
