@@ -95,46 +95,41 @@ impl Reading {
 
     /// The calls between `open` and `close`; `close` is empty where the reply ended before it.
     pub(super) fn read(&self, open: &str, body: &str, close: &str, setting: &Setting, said: &mut Vec<Said>) {
-        let whole;
-        let text = match self.is_call(open) {
-            true => {
-                whole = format!("{open}{body}{close}");
-                &whole
-            }
-            false => body,
-        };
-        let bare = text.trim();
-        let before = said.len();
+        let is_cut = close.is_empty();
+        let whole = if self.is_call(open) { format!("{open}{body}{close}") } else { body.to_owned() };
+        let bare = whole.trim();
+        let mut read = Vec::new();
         let result = match bare.starts_with(['{', '[']) {
-            true if close.is_empty() => Err(Problem::cut_off("the end of a call")),
+            true if is_cut => Err(Problem::cut_off("the end of a call")),
             true => json_calls::calls(bare).map_err(Problem::from).map(|calls| {
                 let retyped = |call| if self.shape.options.by_looks { retyped(call, setting) } else { call };
-                said.extend(calls.into_iter().map(retyped).map(Said::Call));
+                read.extend(calls.into_iter().map(retyped).map(Said::Call));
             }),
             false => Body {
                 reading: self,
                 open,
-                text,
+                text: &whole,
                 at: 0,
                 no_more_ends: false,
                 nameless: false,
-                is_cut: close.is_empty(),
+                is_cut,
                 setting,
-                said,
+                said: &mut read,
             }
             .read(),
         };
-        let none = said.len() == before && (close.is_empty() || !bare.is_empty());
-        let why = result.err().or_else(|| none.then(|| "there is no call in it".into()));
-        let Some(why) = why else { return };
-        said.truncate(before);
-        match close.is_empty() && self.shape.options.silent_when_cut {
-            true => said.push(Said::problem(format!("{why}: `{open}{body}`"))),
-            false => {
-                said.push(Said::Text(format!("{open}{body}{close}")));
-                said.push(Said::problem(why));
+        let why = match result {
+            Ok(()) if read.is_empty() && (is_cut || !bare.is_empty()) => {
+                Problem::from("there is no call in it")
             }
+            Ok(()) => return said.extend(read),
+            Err(why) => why,
+        };
+        if is_cut && self.shape.options.silent_when_cut {
+            return said.push(Said::problem(format!("{why}: `{open}{body}`")));
         }
+        said.push(Said::Text(format!("{open}{body}{close}")));
+        said.push(Said::problem(why));
     }
 }
 
@@ -196,23 +191,24 @@ struct Body<'a> {
 
 impl<'a> Body<'a> {
     fn read(mut self) -> Result<(), Problem> {
-        if self.reading.shape.call.opens.is_empty() {
-            return if self.text.trim().is_empty() { Ok(()) } else { self.untagged() };
+        let opens = self.reading.shape.call.opens;
+        if opens.is_empty() && self.text.trim().is_empty() {
+            return Ok(());
         }
-        while let Some(delimiter) = self.next() {
-            if self.reading.shape.call.opens.contains(&delimiter) {
+        loop {
+            if opens.is_empty() || self.next().is_some_and(|delimiter| opens.contains(&delimiter)) {
                 self.call()?;
             }
-        }
-        Ok(())
-    }
-
-    /// A call that begins where the block does; behind a value whose end was forgotten another block may begin.
-    fn untagged(&mut self) -> Result<(), Problem> {
-        loop {
-            self.call()?;
-            let Some(next) = self.text[self.at..].trim_start().strip_prefix(self.open) else { return Ok(()) };
-            self.at = self.text.len() - next.len();
+            // A call without a delimiter begins where the block does. Behind a value whose end was forgotten another block may
+            // begin.
+            let rest = &self.text[self.at..];
+            match rest.trim_start().strip_prefix(self.open).filter(|_| opens.is_empty()) {
+                Some(next) => self.at = self.text.len() - next.len(),
+                None if opens.is_empty() || self.reading.stops.first(self.text, self.at).is_none() => {
+                    return Ok(());
+                }
+                None => {}
+            }
         }
     }
 
@@ -229,9 +225,8 @@ impl<'a> Body<'a> {
         let shape = self.reading.shape;
         let (name, _) = self.head(&shape.call, &self.reading.call_head);
         let name = if shape.options.has_namespaces { self.without_namespace(name) } else { name };
-        let tool = self.setting.tool(name);
-        let parameters = tool.map_or(&Value::Null, |tool| &tool.parameters);
-        let schema = if shape.options.ignores_schema { Schema::ANYTHING } else { Schema::new(parameters) };
+        let schema =
+            if shape.options.ignores_schema { Schema::ANYTHING } else { Schema::of(self.setting, name) };
         let mut call = Parameters { shape, schema, found: Map::new(), given: 0 };
         let End { start, closed, doubt } = self.given(name, &mut call)?;
         if name.is_empty() && !closed {
@@ -241,16 +236,14 @@ impl<'a> Body<'a> {
         if name.is_empty() || name.contains(char::is_whitespace) {
             return Err("a call has no name".into());
         }
-        if !closed && !self.says_beginning(call.given, doubt.is_some()) {
-            return Err(doubt.unwrap_or_else(|| Problem::cut_off(format!("the end of the call of `{name}`"))));
+        let within = doubt.is_some();
+        let doubt = doubt.unwrap_or_else(|| Problem::cut_off(format!("the end of the call of `{name}`")));
+        if !closed && !self.says_beginning(call.given, within) {
+            return Err(doubt);
         }
         let body = self.text[start..self.at].trim_end().trim_end_matches(shape.call.close);
-        let arguments = call.arguments(body)?;
-        self.said.push(Said::Call(Call::new(name, arguments)));
-        if !closed {
-            let why = doubt.unwrap_or_else(|| Problem::cut_off(format!("the end of the call of `{name}`")));
-            self.said.push(Said::problem(why));
-        }
+        self.said.push(Said::Call(Call::new(name, call.arguments(body)?)));
+        self.said.extend((!closed).then_some(Said::Problem(doubt)));
         Ok(())
     }
 
