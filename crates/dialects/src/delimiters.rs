@@ -4,10 +4,10 @@
 /// counts.
 #[derive(Clone, Debug)]
 pub(super) struct Delimiters<M = usize> {
-    /// Those that begin with the same byte stand together, the longest first.
+    /// The longest first.
     delimiters: Vec<(&'static str, M)>,
-    /// The range of the delimiters that start with each byte; empty for most bytes.
-    first: Box<[(u8, u8); 256]>,
+    /// Whether one begins with this byte; most bytes begin none.
+    leads: [bool; 256],
 }
 
 /// What a search came to.
@@ -34,34 +34,28 @@ impl Delimiters {
 impl<M: Copy> Delimiters<M> {
     /// Of two that are the same the first one counts.
     pub(super) fn meaning(mut delimiters: Vec<(&'static str, M)>) -> Self {
-        let lead = |delimiter: &str| delimiter.as_bytes()[0];
-        delimiters.sort_by_key(|(delimiter, _)| (lead(delimiter), usize::MAX - delimiter.len()));
-        let mut first = Box::new([(0, 0); 256]);
-        for (place, (delimiter, _)) in delimiters.iter().enumerate() {
-            let place = u8::try_from(place).expect("a dialect has few delimiters");
-            let range = &mut first[usize::from(lead(delimiter))];
-            *range = (if range.1 == 0 { place } else { range.0 }, place + 1);
-        }
-        Self { delimiters, first }
+        delimiters.sort_by_key(|(delimiter, _)| usize::MAX - delimiter.len());
+        let mut leads = [false; 256];
+        delimiters.iter().for_each(|(delimiter, _)| leads[usize::from(delimiter.as_bytes()[0])] = true);
+        Self { delimiters, leads }
     }
 
     /// The first of them from byte `from` on. `whole`: nothing comes after `text`.
     pub(super) fn find(&self, text: &str, from: usize, whole: bool) -> Found<M> {
         let bytes = text.as_bytes();
         let mut at = from;
-        while let Some(skipped) = bytes[at..].iter().position(|byte| self.first[usize::from(*byte)].1 > 0) {
+        while let Some(skipped) = bytes[at..].iter().position(|byte| self.leads[usize::from(*byte)]) {
             at += skipped;
-            let rest = &bytes[at..];
-            for (delimiter, means) in self.led_by(rest[0]) {
-                match delimiter.as_bytes() {
-                    // A longer one may come, and counts.
-                    longer if longer.len() > rest.len() && !whole && longer.starts_with(rest) => {
-                        return Found::Open(at);
-                    }
-                    fits if begins(rest, fits) => {
-                        return Found::Delimiter { at, delimiter, means: *means };
-                    }
-                    _ => {}
+            for (delimiter, means) in &self.delimiters {
+                // A longer one may come, and counts.
+                if !whole
+                    && delimiter.len() > bytes.len() - at
+                    && delimiter.as_bytes().starts_with(&bytes[at..])
+                {
+                    return Found::Open(at);
+                }
+                if bytes[at..].starts_with(delimiter.as_bytes()) {
+                    return Found::Delimiter { at, delimiter, means: *means };
                 }
             }
             at += 1;
@@ -80,26 +74,14 @@ impl<M: Copy> Delimiters<M> {
     /// How many bytes at the end of `text` may be the beginning of one of them.
     pub(super) fn unfinished(&self, text: &str) -> usize {
         let bytes = text.as_bytes();
-        let longest = self.delimiters.iter().map(|(delimiter, _)| delimiter.len()).max().unwrap_or_default();
+        let longest = self.delimiters.first().map_or(0, |(delimiter, _)| delimiter.len());
         let may_begin = |rest: &[u8]| {
-            let mut led = self.led_by(rest[0]).iter().map(|(delimiter, _)| delimiter.as_bytes());
-            led.any(|delimiter| delimiter.len() > rest.len() && delimiter.starts_with(rest))
+            let mut delimiters = self.delimiters.iter().map(|(delimiter, _)| delimiter.as_bytes());
+            delimiters.any(|delimiter| delimiter.len() > rest.len() && delimiter.starts_with(rest))
         };
         let mut starts = bytes.len().saturating_sub(longest.saturating_sub(1))..bytes.len();
         starts.find(|at| may_begin(&bytes[*at..])).map_or(0, |at| bytes.len() - at)
     }
-
-    /// Those that begin with this byte.
-    fn led_by(&self, byte: u8) -> &[(&'static str, M)] {
-        let (first, end) = self.first[usize::from(byte)];
-        &self.delimiters[usize::from(first)..usize::from(end)]
-    }
-}
-
-/// As `starts_with`; most texts differ in the last byte already, and to look at one byte is fast.
-fn begins(text: &[u8], delimiter: &[u8]) -> bool {
-    let last = delimiter.len() - 1;
-    text.get(last) == Some(&delimiter[last]) && text.starts_with(delimiter)
 }
 
 #[cfg(test)]

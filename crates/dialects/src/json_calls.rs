@@ -13,18 +13,12 @@ pub(super) struct JsonEnd {
 impl JsonEnd {
     /// Goes on with what comes next. The byte after the value, counted in that; `None`: not yet.
     pub(super) fn go(&mut self, bytes: &[u8]) -> Option<usize> {
-        let mut at = 0;
-        while at < bytes.len() {
-            if self.in_string && !self.escaped {
-                // Most of a string is none of these.
-                let plain = bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\'));
-                let Some(plain) = plain else { break };
-                at += plain;
-            }
-            match bytes[at] {
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
                 _ if self.escaped => self.escaped = false,
                 b'\\' if self.in_string => self.escaped = true,
                 b'"' => self.in_string = !self.in_string,
+                _ if self.in_string => {}
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
@@ -34,7 +28,6 @@ impl JsonEnd {
                 }
                 _ => {}
             }
-            at += 1;
         }
         None
     }

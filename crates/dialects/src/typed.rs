@@ -64,7 +64,7 @@ impl<'a> Schema<'a> {
     pub(super) fn kinds(self) -> Kinds {
         let mut kinds = Kinds::default();
         self.visit(0, &mut |part| {
-            kinds.add(part);
+            kinds.0 |= Kinds::of(part).0;
             false
         });
         kinds
@@ -96,57 +96,45 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// Types that are allowed; none: nothing is known.
+/// Types that are allowed, by their names in JSON Schema; none: nothing is known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Kinds {
-    pub(super) string: bool,
-    pub(super) array: bool,
-    pub(super) object: bool,
-    number: bool,
-    integer: bool,
-    boolean: bool,
-    null: bool,
-}
+pub(super) struct Kinds(u8);
+
+const KINDS: [&str; 7] = ["string", "array", "object", "number", "integer", "boolean", "null"];
 
 impl Kinds {
     /// From the name of a type, as some models write it beside the value.
     pub(super) fn named(name: &str) -> Self {
-        let mut kinds = Self::default();
-        kinds.add_named(name);
-        kinds
+        kind_named(name).map_or(Self(0), Self::only)
     }
 
-    fn add(&mut self, schema: &Value) {
+    fn only(kind: &str) -> Self {
+        Self(KINDS.iter().position(|known| *known == kind).map_or(0, |place| 1 << place))
+    }
+
+    /// Those that a schema names, or that its values have.
+    fn of(schema: &Value) -> Self {
+        let all = |names: &[&str]| Self(names.iter().fold(0, |all, name| all | Self::named(name).0));
         match schema.get("type") {
-            Some(Value::String(name)) => self.add_named(name),
-            Some(Value::Array(names)) => {
-                names.iter().filter_map(Value::as_str).for_each(|name| self.add_named(name));
-            }
+            Some(Value::String(name)) => Self::named(name),
+            Some(Value::Array(names)) => all(&names.iter().filter_map(Value::as_str).collect::<Vec<_>>()),
             _ => {
                 let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
-                values.chain(schema.get("const")).for_each(|value| self.add_named(kind_of(value)));
-                self.object |= schema.get("properties").is_some();
-                self.array |= schema.get("items").is_some();
+                let kinds = values.chain(schema.get("const")).map(kind_of);
+                let parts = [("properties", "object"), ("items", "array")].into_iter();
+                let implied = parts.filter(|(part, _)| schema.get(part).is_some()).map(|(_, kind)| kind);
+                all(&kinds.chain(implied).collect::<Vec<_>>())
             }
         }
     }
 
-    fn add_named(&mut self, name: &str) {
-        let kind = match kind_named(name) {
-            Some("string") => &mut self.string,
-            Some("array") => &mut self.array,
-            Some("object") => &mut self.object,
-            Some("number") => &mut self.number,
-            Some("integer") => &mut self.integer,
-            Some("boolean") => &mut self.boolean,
-            Some("null") => &mut self.null,
-            _ => return,
-        };
-        *kind = true;
+    /// Whether this type is allowed.
+    pub(super) fn has(self, name: &str) -> bool {
+        self.0 & Self::only(name).0 != 0
     }
 
     pub(super) fn are_known(self) -> bool {
-        self.string || self.array || self.object || self.number || self.integer || self.boolean || self.null
+        self.0 != 0
     }
 }
 
@@ -184,20 +172,18 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
 /// A value of one of these types; a string where the text is none of them, or nothing is known.
 pub(super) fn typed(text: &str, kinds: Kinds) -> Value {
     let word = text.trim();
-    if kinds.null && word.eq_ignore_ascii_case("null") {
-        return Value::Null;
+    let words =
+        [("null", "null", Value::Null), ("boolean", "true", true.into()), ("boolean", "false", false.into())];
+    if let Some((.., value)) =
+        words.into_iter().find(|(kind, known, _)| kinds.has(kind) && word.eq_ignore_ascii_case(known))
+    {
+        return value;
     }
-    if kinds.boolean && word.eq_ignore_ascii_case("true") {
-        return Value::Bool(true);
-    }
-    if kinds.boolean && word.eq_ignore_ascii_case("false") {
-        return Value::Bool(false);
-    }
-    let fits = |number: &Number| kinds.number || number.as_f64().is_some_and(|number| number.fract() == 0.0);
-    let is_number = kinds.number || kinds.integer;
-    let number = || if is_number { number(word).filter(fits).map(Value::Number) } else { None };
+    let is_whole = |number: &Number| number.as_f64().is_some_and(|number| number.fract() == 0.0);
+    let fits = |number: &Number| kinds.has("number") || (kinds.has("integer") && is_whole(number));
     let structure = || structure(word).filter(|value| allowed(value, kinds));
-    number().or_else(structure).unwrap_or_else(|| Value::String(text.to_owned()))
+    let value = number(word).filter(fits).map(Value::Number).or_else(structure);
+    value.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 /// As [`typed`]; if nothing is known, what the text looks like.
@@ -225,13 +211,9 @@ pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
 }
 
 fn allowed(value: &Value, kinds: Kinds) -> bool {
-    match value {
-        // Where only one of them is allowed, the other is a mistake that the check of the arguments should name.
-        Value::Array(_) | Value::Object(_) if !kinds.string => kinds.array || kinds.object,
-        Value::Array(_) => kinds.array,
-        Value::Object(_) => kinds.object,
-        _ => false,
-    }
+    // Where only one of them is allowed, the other is a mistake that the check of the arguments should name.
+    let either = !kinds.has("string") && (kinds.has("array") || kinds.has("object"));
+    (value.is_array() || value.is_object()) && (either || kinds.has(kind_of(value)))
 }
 
 fn number(word: &str) -> Option<Number> {

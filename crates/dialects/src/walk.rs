@@ -6,28 +6,28 @@ const DEEPEST: usize = 120;
 /// Where it stands in a value. Each byte is looked at once.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
-    /// What is open, a bit each, the innermost last: 1 for an object.
-    open: u128,
-    /// How many are open.
-    depth: usize,
+    /// What closes what is open, the innermost last.
+    open: Vec<u8>,
     next: Next,
 }
 
 /// What may come next, blanks aside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Next {
-    Value,
-    /// A value, or the end of the list.
-    FirstValue,
-    Key,
-    /// A key, or the end of the object.
-    FirstKey,
+    /// A value; `first`: or the end of the list.
+    Value {
+        first: bool,
+    },
+    /// A key; `first`: or the end of the object.
+    Key {
+        first: bool,
+    },
     Colon,
     /// `,` or the end of what is open.
     Comma,
-    /// Within a string, and whether it is a key and the last byte was `\`.
+    /// Within a string.
     Text {
-        key: bool,
+        is_key: bool,
         escaped: bool,
     },
     /// Within a number, `true`, `false` or `null`.
@@ -47,28 +47,19 @@ pub(super) enum Step {
 
 impl Default for Walk {
     fn default() -> Self {
-        Self { open: 0, depth: 0, next: Next::Value }
+        Self { open: Vec::new(), next: Next::Value { first: false } }
     }
 }
 
 impl Walk {
     /// Goes on with `text` from byte `from`: the first one that it was not shown yet.
     pub(super) fn go(&mut self, text: &str, from: usize) -> Step {
-        let bytes = text.as_bytes();
-        let mut at = from;
-        while at < bytes.len() {
-            if let Next::Text { escaped: false, .. } = self.next {
-                // Most of a string is none of these.
-                let plain = bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\'));
-                let Some(plain) = plain else { return Step::More };
-                at += plain;
-            }
-            if !self.takes(bytes[at]) {
+        for (at, byte) in text.bytes().enumerate().skip(from) {
+            if !self.takes(byte) {
                 return Step::Wrong(at);
             }
-            at += 1;
-            if self.depth == 0 {
-                return Step::Done(at);
+            if self.open.is_empty() {
+                return Step::Done(at + 1);
             }
         }
         Step::More
@@ -76,52 +67,45 @@ impl Walk {
 
     /// Whether the byte fits. The value itself is an object or a list.
     fn takes(&mut self, byte: u8) -> bool {
-        match (self.next, byte) {
-            (Next::Text { key, escaped: true }, _) => self.next = Next::Text { key, escaped: false },
-            (Next::Text { key, .. }, b'\\') => self.next = Next::Text { key, escaped: true },
-            (Next::Text { key: true, .. }, b'"') => self.next = Next::Colon,
-            (Next::Text { key: false, .. }, b'"') => self.next = Next::Comma,
-            (Next::Text { .. }, _) => {}
-            (Next::Word, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.') => {}
+        let text = |is_key, escaped| Next::Text { is_key, escaped };
+        self.next = match (self.next, byte) {
+            (Next::Text { is_key, escaped: true }, _) => text(is_key, false),
+            (Next::Text { is_key, .. }, b'\\') => text(is_key, true),
+            (Next::Text { is_key, .. }, b'"') => {
+                if is_key {
+                    Next::Colon
+                } else {
+                    Next::Comma
+                }
+            }
+            (Next::Text { is_key, .. }, _) => text(is_key, false),
+            (Next::Word, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.') => Next::Word,
             (Next::Word, _) => {
                 self.next = Next::Comma;
                 return self.takes(byte);
             }
-            (_, b' ' | b'\t' | b'\n' | b'\r') => {}
-            (Next::Colon, b':') => self.next = Next::Value,
-            (Next::Key | Next::FirstKey, b'"') => self.next = Next::Text { key: true, escaped: false },
-            (Next::Value | Next::FirstValue, _) if self.begins(byte) => {}
-            (Next::FirstKey, b'}') | (Next::FirstValue, b']') => return self.closes(byte),
-            (Next::Comma, b'}' | b']') => return self.closes(byte),
-            (Next::Comma, b',') => self.next = if self.open & 1 == 1 { Next::Key } else { Next::Value },
-            _ => return false,
-        }
-        true
-    }
-
-    /// Whether a value begins with this byte.
-    fn begins(&mut self, byte: u8) -> bool {
-        self.next = match byte {
-            b'{' if self.depth < DEEPEST => Next::FirstKey,
-            b'[' if self.depth < DEEPEST => Next::FirstValue,
-            _ if self.depth == 0 => return false,
-            b'"' => Next::Text { key: false, escaped: false },
-            b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'-' | b'0'..=b'9' => Next::Word,
+            (next, b' ' | b'\t' | b'\n' | b'\r') => next,
+            (Next::Colon, b':') => Next::Value { first: false },
+            (Next::Key { .. }, b'"') => text(true, false),
+            (Next::Value { .. }, b'{' | b'[') if self.open.len() < DEEPEST => {
+                self.open.push(if byte == b'{' { b'}' } else { b']' });
+                if byte == b'{' { Next::Key { first: true } } else { Next::Value { first: true } }
+            }
+            (Next::Value { .. }, b'"') if !self.open.is_empty() => text(false, false),
+            (Next::Value { .. }, b't' | b'f' | b'n' | b'T' | b'F' | b'N' | b'-' | b'0'..=b'9')
+                if !self.open.is_empty() =>
+            {
+                Next::Word
+            }
+            (Next::Comma | Next::Key { first: true } | Next::Value { first: true }, b'}' | b']') => {
+                self.next = Next::Comma;
+                return self.open.pop() == Some(byte);
+            }
+            (Next::Comma, b',') if self.open.last() == Some(&b'}') => Next::Key { first: false },
+            (Next::Comma, b',') => Next::Value { first: false },
             _ => return false,
         };
-        if matches!(byte, b'{' | b'[') {
-            self.open = self.open << 1 | u128::from(byte == b'{');
-            self.depth += 1;
-        }
         true
-    }
-
-    fn closes(&mut self, byte: u8) -> bool {
-        self.next = Next::Comma;
-        let is_object = self.open & 1 == 1;
-        self.open >>= 1;
-        self.depth -= 1;
-        is_object == (byte == b'}')
     }
 }
 

@@ -145,12 +145,16 @@ impl Content<'_> {
         let items = self.children.iter().all(|(name, _)| *name == ITEM);
         let is_blank = self.text.trim().is_empty();
         match self.children.is_empty() {
-            _ if kinds.array && items && is_blank && !(kinds.string && self.children.is_empty()) => {
+            _ if kinds.has("array")
+                && items
+                && is_blank
+                && !(kinds.has("string") && self.children.is_empty()) =>
+            {
                 Value::Array(self.children.into_iter().map(|(_, value)| value).collect())
             }
-            true if kinds.object && !kinds.string && is_blank => Value::Object(Map::new()),
+            true if kinds.has("object") && !kinds.has("string") && is_blank => Value::Object(Map::new()),
             true => typed(&self.text, kinds),
-            false if kinds.string => Value::String(self.raw.to_owned()),
+            false if kinds.has("string") => Value::String(self.raw.to_owned()),
             false => Value::Object(self.object(is_blank)),
         }
     }

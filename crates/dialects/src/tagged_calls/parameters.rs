@@ -73,10 +73,10 @@ fn value(options: TagOptions, text: &str, attributes: &str, allowed: Kinds) -> V
         return typed::typed(inner, allowed);
     }
     match hint(attributes) {
-        ControlFlow::Break(hint) if options.by_looks && hint.string => Value::String(text.to_owned()),
+        ControlFlow::Break(hint) if options.by_looks && hint.has("string") => Value::String(text.to_owned()),
         ControlFlow::Break(_) if options.by_looks => typed::shown(text),
         ControlFlow::Break(hint) if !allowed.are_known() && !hint.are_known() => typed::shown(text),
-        ControlFlow::Break(hint) if !allowed.are_known() || (hint.string && allowed.string) => {
+        ControlFlow::Break(hint) if !allowed.are_known() || (hint.has("string") && allowed.has("string")) => {
             typed::typed(text, hint)
         }
         _ if options.by_looks => typed::typed_by_looks(text, allowed),
