@@ -10,19 +10,10 @@ static SIGNS: &[&str] =
     &["<|python_start|>", "<|python_end|>", "<|eom|>", "<|eot|>", "<|eot_id|>", "<|eom_id|>"];
 
 pub(super) fn reader(setting: &Setting) -> Box<dyn Reader> {
-    let lists = Lists {
-        setting: setting.clone(),
-        buffer: String::new(),
-        effort: 0,
-        next_look: 0,
-        tried: 0,
-        expected: true,
-    };
+    let lists =
+        Lists { setting: setting.clone(), buffer: String::new(), next_look: 0, tried: 0, expected: true };
     tokens::reader(SIGNS, lists)
 }
-
-/// So many bytes may be read again and again before a list must double its length to be looked at anew.
-const PATIENCE: usize = 1 << 16;
 
 /// So much of what looks like a call is not read before there is a `]`.
 const SHORT: usize = 64;
@@ -40,9 +31,8 @@ struct Lists {
     setting: Setting,
     /// From the `[` on that may begin a list.
     buffer: String,
-    /// How many bytes of the buffer were read, all looks together.
-    effort: usize,
-    /// The length of the buffer at which it is looked at again.
+    /// The length of the buffer at which it is looked at again: twice as long each time, so that no byte is read more than a
+    /// few times.
     next_look: usize,
     /// How many bytes from here on were read loosely, and are no list.
     tried: usize,
@@ -56,7 +46,7 @@ impl Machine for Lists {
             return say(said, Said::Text, text);
         }
         self.buffer.push_str(text);
-        let may_end = text.contains(']') && self.effort <= PATIENCE + 4 * self.buffer.len();
+        let may_end = text.contains(']') && self.buffer.len() <= SHORT;
         if may_end || self.buffer.len() >= self.next_look {
             self.look(false, said);
         }
@@ -81,18 +71,13 @@ impl Lists {
         let buffer = std::mem::take(&mut self.buffer);
         let mut at = 0;
         loop {
-            let found = buffer[at..].find('[').map_or(buffer.len(), |found| at + found);
-            self.say_prose(&buffer[at..found], said);
-            if found == buffer.len() {
-                self.tried = self.tried.saturating_sub(found - at);
-                (self.effort, self.next_look) = (0, 0);
-                return;
-            }
-            self.tried = self.tried.saturating_sub(found - at);
-            at = found;
+            let prose = buffer[at..].find('[').unwrap_or(buffer.len() - at);
+            self.say_prose(&buffer[at..at + prose], said);
+            self.tried = self.tried.saturating_sub(prose);
+            at += prose;
             let list = &buffer[at..];
-            if !ended && list.len() < SHORT && may_become_list(list) {
-                (self.effort, self.next_look) = (0, SHORT);
+            if list.is_empty() || (!ended && list.len() < SHORT && may_become_list(list)) {
+                self.next_look = if list.is_empty() { 0 } else { SHORT };
                 self.buffer = list.to_owned();
                 return;
             }
@@ -106,7 +91,6 @@ impl Lists {
                     length
                 }
                 Beginning::Unfinished { .. } if !ended => {
-                    self.effort += list.len();
                     self.next_look = 2 * list.len();
                     self.buffer = list.to_owned();
                     return;
@@ -120,7 +104,6 @@ impl Lists {
             };
             at += length;
             self.tried = self.tried.saturating_sub(length);
-            self.effort = 0;
         }
     }
 
