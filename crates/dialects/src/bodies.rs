@@ -8,22 +8,14 @@ use serde_json::{Deserializer, Value};
 
 /// One call or a list of them; anything else stays text, also what was cut off.
 pub(super) fn json_or_text(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
-    match body_calls(body) {
-        Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
-        Err(why) => body.stays(why, said),
-    }
+    body.say(body_calls(body), said);
 }
 
 /// Calls that were read; what cannot be read stays text.
 pub(super) fn read_or_text(body: &Body<'_>, read: Result<Vec<Call>, String>, said: &mut Vec<Said>) {
-    match read {
-        Ok(calls) => {
-            said.extend(calls.into_iter().map(Said::Call));
-            let cut = || Said::cut_off("the end of the calls");
-            said.extend(body.cut.then(cut));
-        }
-        Err(why) => body.stays(why, said),
-    }
+    let is_cut = read.is_ok() && body.cut;
+    body.say(read.map_err(Problem::from), said);
+    said.extend(is_cut.then(|| Said::cut_off("the end of the calls")));
 }
 
 fn body_calls(body: &Body<'_>) -> Result<Vec<Call>, Problem> {
@@ -49,9 +41,8 @@ pub(super) fn json_or_beginning(body: &Body<'_>, setting: &Setting, said: &mut V
 /// As [`json_or_text`], but if the tools are unknown, what cannot be read is only told.
 pub(super) fn json_or_problem(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     match body_calls(body) {
-        Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
         Err(why) if setting.tools.is_empty() => body.told(why, said),
-        Err(why) => body.stays(why, said),
+        read => body.say(read, said),
     }
 }
 
@@ -64,7 +55,6 @@ pub(super) fn bare(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     let value = if body.broken { None } else { mended(body.text).ok() };
     match value.filter(are_calls).map(json_calls::calls_of) {
         Some(Ok(calls)) => said.extend(calls.into_iter().map(Said::Call)),
-        _ if body.open.is_empty() => say(said, Said::Text, body.text),
         _ => say(said, Said::Text, &format!("{}{}{}", body.open, body.text, body.close)),
     }
 }

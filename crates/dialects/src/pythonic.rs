@@ -229,26 +229,21 @@ impl Reader<'_> {
     fn number(&mut self) -> Result<Value, Broken> {
         let start = self.at;
         let mut negative = false;
-        while let delimiter @ ('+' | '-') = self.peek()? {
-            negative ^= delimiter == '-';
+        while let sign @ ('+' | '-') = self.peek()? {
+            negative ^= sign == '-';
             self.at += 1;
         }
-        let from = self.at;
-        let of_number = |c: char, before: char| {
-            c.is_ascii_alphanumeric()
-                || matches!(c, '_' | '.')
-                || (matches!(c, '+' | '-') && matches!(before, 'e' | 'E'))
-        };
-        let hexadecimal = self.text[from..].starts_with("0x") || self.text[from..].starts_with("0X");
+        let rest = &self.text[self.at..];
+        let is_decimal = !rest.starts_with("0x") && !rest.starts_with("0X");
         let mut before = ' ';
-        let length = self.text[from..].find(|c: char| {
-            let ends = !of_number(c, if hexadecimal { ' ' } else { before });
+        let length = rest.find(|c: char| {
+            let is_exponent = is_decimal && matches!(before, 'e' | 'E') && matches!(c, '+' | '-');
             before = c;
-            ends
+            !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.') || is_exponent)
         });
         // A number may go on in what is still to come.
-        let word = &self.text[from..from + length.ok_or(Broken::Unfinished)?];
-        self.at = from + word.len();
+        let word = &rest[..length.ok_or(Broken::Unfinished)?];
+        self.at += word.len();
         number(word, negative, self.loose).map(Value::Number).ok_or(Broken::Wrong(start))
     }
 
@@ -289,40 +284,30 @@ impl Reader<'_> {
 }
 
 fn number(word: &str, negative: bool, loose: bool) -> Option<Number> {
-    let digits = ungrouped(word)?;
+    let sign = if negative { "-" } else { "" };
+    // `_` may stand between two digits.
+    let parts: Vec<&str> = word.split('_').collect();
+    let of_digits = |c: char| c.is_ascii_alphanumeric();
+    let is_grouped =
+        parts.windows(2).all(|pair| pair[0].ends_with(of_digits) && pair[1].starts_with(of_digits));
+    let digits = is_grouped.then(|| parts.concat())?;
     let radix = match digits.get(..2).map(str::to_ascii_lowercase).as_deref() {
         Some("0x") => 16,
         Some("0o") => 8,
         Some("0b") => 2,
         _ => 10,
     };
-    let delimiter = if negative { "-" } else { "" };
     if radix != 10 {
         let value = i128::from_str_radix(digits.get(2..)?, radix).ok()?;
         return Number::from_i128(if negative { -value } else { value });
     }
-    if digits.chars().all(|c| c.is_ascii_digit()) {
-        // Python refuses zeros before a number, because C reads it as an octal one.
-        let zeros =
-            !loose && digits.len() > 1 && digits.starts_with('0') && !digits.trim_matches('0').is_empty();
-        let value = || format!("{delimiter}{digits}").parse::<i128>().ok().and_then(Number::from_i128);
-        return if zeros { None } else { value().or_else(|| float(&digits, negative)) };
+    let is_whole = digits.chars().all(|c| c.is_ascii_digit());
+    // Python refuses zeros before a number, because C reads it as an octal one.
+    if is_whole && !loose && digits.starts_with('0') && !digits.trim_matches('0').is_empty() {
+        return None;
     }
-    float(&digits, negative)
-}
-
-fn float(digits: &str, negative: bool) -> Option<Number> {
-    let plain = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'));
-    let value: f64 = digits.parse().ok().filter(|_| plain)?;
-    Number::from_f64(if negative { -value } else { value })
-}
-
-/// Without the `_` that may stand between two digits.
-fn ungrouped(word: &str) -> Option<String> {
-    let grouped = word.split('_').all(|part| !part.is_empty());
-    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    let between = |(a, b): (&str, &str)| ends(a.chars().last()) && ends(b.chars().next());
-    let parts: Vec<&str> = word.split('_').collect();
-    let all = parts.windows(2).all(|pair| between((pair[0], pair[1])));
-    (grouped && all).then(|| word.replace('_', ""))
+    let signed = format!("{sign}{digits}");
+    let whole = signed.parse::<i128>().ok().filter(|_| is_whole).and_then(Number::from_i128);
+    let is_float = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'));
+    whole.or_else(|| signed.parse().ok().filter(|_| is_float).and_then(Number::from_f64))
 }

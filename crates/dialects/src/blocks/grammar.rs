@@ -1,6 +1,6 @@
 //! [`Grammar`]: what makes a dialect with delimiters.
 use super::say;
-use crate::{Problem, Said, Setting, ends::Json, tagged_calls::Shape};
+use crate::{Call, Problem, Said, Setting, ends::Json, tagged_calls::Shape};
 
 /// How a dialect is read: its delimiters, and what they mean. Of two that begin at the same place the longer one counts.
 pub(crate) struct Grammar {
@@ -208,6 +208,14 @@ pub(crate) struct Body<'a> {
 }
 
 impl Body<'_> {
+    /// Says the calls that were read; what cannot be read stays text.
+    pub(crate) fn say(&self, read: Result<Vec<Call>, Problem>, said: &mut Vec<Said>) {
+        match read {
+            Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
+            Err(why) => self.stays(why, said),
+        }
+    }
+
     /// It stays text.
     pub(crate) fn stays(&self, why: impl Into<Problem>, said: &mut Vec<Said>) {
         say(said, Said::Text, &format!("{}{}{}", self.open, self.text, self.close));

@@ -71,8 +71,8 @@ impl Machine for Inkling {
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
         match &mut self.within {
             Within::Text | Within::Raw => say(said, Said::Text, text),
-            Within::Thoughts if !self.setting.split_thinking => say(said, Said::Text, text),
-            Within::Thoughts => say(said, Said::Thinking, text),
+            Within::Thoughts if self.setting.split_thinking => say(said, Said::Thinking, text),
+            Within::Thoughts => say(said, Said::Text, text),
             Within::Call { body, .. } => body.push_str(text),
             Within::Name { name, .. } => {
                 name.push_str(text);
@@ -87,12 +87,10 @@ impl Machine for Inkling {
         match (delimiter, &mut self.within) {
             // The model begins its call anew.
             (CALL, Within::Call { body, .. }) => body.clear(),
-            (CALL, Within::Name { name, .. }) if self.setting.find_calls => {
-                let name = std::mem::take(name);
+            (CALL, within) if self.setting.find_calls => {
+                let name =
+                    if let Within::Name { name } = within { std::mem::take(name) } else { String::new() };
                 self.within = Within::Call { name, body: String::new() };
-            }
-            (CALL, _) if self.setting.find_calls => {
-                self.within = Within::Call { name: String::new(), body: String::new() };
             }
             (CALL, _) => {
                 self.leave_name(said);

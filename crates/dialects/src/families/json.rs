@@ -243,9 +243,7 @@ fn keyed(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
 
 fn fenced(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     let is_real = |call: &Call| !matches!(call.name.as_str(), "directly_answer" | "directly-answer");
-    match calls(body.text) {
-        _ if body.cut => body.stays(Problem::cut_off("the end of a call"), said),
-        Ok(calls) => said.extend(calls.into_iter().filter(is_real).map(Said::Call)),
-        Err(why) => body.stays(why, said),
-    }
+    let read = calls(body.text).map_err(Problem::from);
+    let real = read.map(|calls| calls.into_iter().filter(is_real).collect());
+    body.say(if body.cut { Err(Problem::cut_off("the end of a call")) } else { real }, said);
 }

@@ -103,6 +103,7 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// The character whose code has so many digits, from the next one on.
     fn coded(&mut self, start: usize, digits: usize) -> Result<char, Broken> {
         let rest = &self.text[self.at..];
         let found = rest.bytes().take(digits).take_while(u8::is_ascii_hexdigit).count();
@@ -110,8 +111,7 @@ impl Reader<'_> {
             return Err(if found == rest.len() { Broken::Unfinished } else { Broken::Wrong(start) });
         }
         self.at += digits;
-        let code = u32::from_str_radix(&rest[..digits], 16).ok();
-        code.and_then(char::from_u32).ok_or(Broken::Wrong(start))
+        character(&rest[..digits], 16).ok_or(Broken::Wrong(start))
     }
 
     fn octal(&mut self, start: usize) -> Result<char, Broken> {
@@ -121,9 +121,12 @@ impl Reader<'_> {
             return Err(Broken::Unfinished);
         }
         self.at = start + digits;
-        let code = u32::from_str_radix(&rest[..digits], 8).ok();
-        code.and_then(char::from_u32).ok_or(Broken::Wrong(start))
+        character(&rest[..digits], 8).ok_or(Broken::Wrong(start))
     }
+}
+
+fn character(code: &str, radix: u32) -> Option<char> {
+    u32::from_str_radix(code, radix).ok().and_then(char::from_u32)
 }
 
 /// Whether a value may end before this.
