@@ -117,28 +117,20 @@ impl Machine for Muse {
     }
 
     fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
-        if let Within::Calls(body) = &mut self.within {
-            match delimiter {
-                CALLS_END => self.close(delimiter, said),
-                "<|start|>" | "<|eom|>" | "<|eot|>" => {
-                    self.close("", said);
-                    self.delimiter(delimiter, said);
-                }
-                _ => body.push_str(delimiter),
-            }
-            return;
-        }
         match (delimiter, &mut self.within) {
+            (CALLS_END, Within::Calls(_)) => self.close(delimiter, said),
+            ("<|start|>" | "<|eom|>" | "<|eot|>", Within::Calls(_)) => {
+                self.close("", said);
+                self.delimiter(delimiter, said);
+            }
+            (_, Within::Calls(body)) => body.push_str(delimiter),
             (CALLS, Within::Header { raw, at_start: true }) if raw.trim().is_empty() => {
                 self.begin_calls(said)
             }
             (CALLS, Within::Opened { .. } | Within::Outside) => self.begin_calls(said),
             ("<|message|>", Within::Header { .. }) => self.open(),
-            ("<|message|>", Within::Thoughts) => {
-                // The end of the message was forgotten, and its next header is among the thoughts.
-                let then = Box::new(Within::Thoughts);
-                self.within = Within::Opened { blanks: String::new(), then };
-            }
+            // The end of the message was forgotten, and its next header is among the thoughts.
+            ("<|message|>", Within::Thoughts) => self.within = opened(Within::Thoughts),
             ("<|start|>", _) => {
                 self.leave(said);
                 self.within = Within::Header { raw: String::new(), at_start: false };
@@ -161,6 +153,11 @@ impl Machine for Muse {
     }
 }
 
+/// A message in which calls may come; without any it goes on with this.
+fn opened(then: Within) -> Within {
+    Within::Opened { blanks: String::new(), then: Box::new(then) }
+}
+
 impl Muse {
     /// The header is whole. To a tool, calls may come behind blanks.
     fn open(&mut self) {
@@ -170,7 +167,7 @@ impl Muse {
             Some("developer" | "system") => Within::Hidden,
             None if self.kind == Kind::Muse => Within::Thoughts,
             None | Some("user" | "commentary") => Within::Text,
-            Some(_) => Within::Opened { blanks: String::new(), then: Box::new(Within::Text) },
+            Some(_) => opened(Within::Text),
         };
     }
 

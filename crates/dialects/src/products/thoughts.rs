@@ -18,7 +18,7 @@ use crate::{
     Call, Dialect, Reader, Results, Said, Setting,
     json_calls::{self, JsonEnd, Parsed},
     tokens::{self, Machine, say},
-    writing::{JsonCall, Writing},
+    writing::{JsonCall, Writing, bare},
 };
 use serde_json::Value;
 
@@ -75,48 +75,42 @@ impl Blocks for Objects {
         }
         let begun = line.strip_prefix('{')?.trim_start();
         let keys = ["\"thoughts\"", "\"thought\"", "\"tool_calls\""];
-        if keys.iter().any(|key| begun.starts_with(key)) {
-            return Some(true);
+        match keys.iter().any(|key| begun.starts_with(key)) {
+            false if keys.iter().any(|key| key.starts_with(begun)) => None,
+            is_ours => Some(is_ours),
         }
-        let may_become_one = keys.iter().any(|key| key.starts_with(begun));
-        if may_become_one { None } else { Some(false) }
     }
 
     fn read(&mut self, body: &str, raw: &str) -> Option<Vec<Said>> {
-        let mut said = Vec::new();
+        let broken = |why: String| Some(vec![Said::Text(raw.into()), Said::problem(why)]);
         let mut object = match serde_json::from_str::<Value>(body.trim()) {
             Ok(Value::Object(object)) if object.contains_key("tool_calls") => object,
             // It was meant as calls.
             Err(error) if body.contains("\"tool_calls\"") => {
-                return Some(vec![
-                    Said::Text(raw.into()),
-                    Said::problem(format!("it is not valid JSON: {error}")),
-                ]);
+                return broken(format!("it is not valid JSON: {error}"));
             }
             _ => return None,
         };
         let list = object.get_mut("tool_calls").map(Value::take).unwrap_or_default();
-        match self.calls(list) {
-            Ok(calls) => {
-                let thoughts =
-                    object.get("thoughts").or_else(|| object.get("thought")).and_then(Value::as_str);
-                // Thoughts that lead to no call are the answer.
-                let is_thinking = self.setting.split_thinking && !calls.is_empty();
-                let kind = if is_thinking { Said::Thinking } else { Said::Text };
-                say(&mut said, kind, thoughts.unwrap_or_default());
-                said.extend(calls.into_iter().map(Said::Call));
-            }
-            Err(why) => said.extend([Said::Text(raw.into()), Said::problem(why)]),
-        }
+        let calls = match json_calls::parsed(list) {
+            Ok(calls) => calls.into_iter().map(|call| self.call(call)).collect::<Result<Vec<Call>, _>>(),
+            Err(why) => Err(why),
+        };
+        let calls = match calls {
+            Ok(calls) => calls,
+            Err(why) => return broken(why),
+        };
+        let thoughts = object.get("thoughts").or_else(|| object.get("thought")).and_then(Value::as_str);
+        // Thoughts that lead to no call are the answer.
+        let is_thinking = self.setting.split_thinking && !calls.is_empty();
+        let mut said = Vec::new();
+        say(&mut said, if is_thinking { Said::Thinking } else { Said::Text }, thoughts.unwrap_or_default());
+        said.extend(calls.into_iter().map(Said::Call));
         Some(said)
     }
 }
 
 impl Objects {
-    fn calls(&mut self, list: Value) -> Result<Vec<Call>, String> {
-        json_calls::parsed(list)?.into_iter().map(|call| self.call(call)).collect()
-    }
-
     fn call(&mut self, Parsed { mut id, name, arguments }: Parsed) -> Result<Call, String> {
         if self.style == Style::Alfred && id.is_empty() {
             id = format!("call_{}", self.count);
@@ -127,16 +121,12 @@ impl Objects {
             Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
             arguments => arguments,
         };
-        let call = match arguments {
-            Value::Object(arguments) => {
-                let arguments = shell::from_flags(&name, arguments)?;
-                Call::new(name, Value::Object(arguments))
-            }
-            Value::Null => Call::new(name, "{}"),
-            Value::String(text) => Call::new(name, text),
-            arguments => Call::new(name, arguments),
+        let arguments = match arguments {
+            Value::Object(arguments) => Value::Object(shell::from_flags(&name, arguments)?).to_string(),
+            Value::Null => "{}".to_owned(),
+            arguments => bare(&arguments),
         };
-        Ok(Call { id, ..call })
+        Ok(Call { id, ..Call::new(name, arguments) })
     }
 }
 

@@ -5,7 +5,6 @@ use crate::{
     typed::{self, Kinds, Schema},
 };
 use serde_json::{Map, Value};
-use std::ops::ControlFlow;
 
 /// The parameters of a call as they are found.
 pub(super) struct Parameters<'a> {
@@ -73,10 +72,10 @@ fn value(options: TagOptions, text: &str, attributes: &str, allowed: Kinds) -> V
         return typed::typed(inner, allowed);
     }
     match hint(attributes) {
-        ControlFlow::Break(hint) if options.by_looks && hint.has("string") => Value::String(text.to_owned()),
-        ControlFlow::Break(_) if options.by_looks => typed::shown(text),
-        ControlFlow::Break(hint) if !allowed.are_known() && !hint.are_known() => typed::shown(text),
-        ControlFlow::Break(hint) if !allowed.are_known() || (hint.has("string") && allowed.has("string")) => {
+        Some(hint) if options.by_looks && hint.has("string") => Value::String(text.to_owned()),
+        Some(_) if options.by_looks => typed::shown(text),
+        Some(hint) if !allowed.are_known() && !hint.are_known() => typed::shown(text),
+        Some(hint) if !allowed.are_known() || (hint.has("string") && allowed.has("string")) => {
             typed::typed(text, hint)
         }
         _ if options.by_looks => typed::typed_by_looks(text, allowed),
@@ -85,13 +84,12 @@ fn value(options: TagOptions, text: &str, attributes: &str, allowed: Kinds) -> V
 }
 
 /// What stands beside the name: `type="number"`, or `string="false"` for any JSON.
-fn hint(attributes: &str) -> ControlFlow<Kinds> {
+fn hint(attributes: &str) -> Option<Kinds> {
     let attribute = |name: &str| attributes.split_once(name)?.1.split(['"', '<']).next();
     match (attribute("string=\""), attribute("type=\"").or_else(|| attribute("arg_type>"))) {
-        (Some("true"), _) => ControlFlow::Break(Kinds::named("string")),
-        (Some(_), _) => ControlFlow::Break(Kinds::default()),
-        (None, Some(name)) => ControlFlow::Break(Kinds::named(name)),
-        (None, None) => ControlFlow::Continue(()),
+        (Some("true"), _) => Some(Kinds::named("string")),
+        (Some(_), _) => Some(Kinds::default()),
+        (None, name) => name.map(Kinds::named),
     }
 }
 
