@@ -59,6 +59,7 @@ struct Context {
 struct Description;
 
 /// The routes, without authorization.
+#[expect(deprecated, reason = "the old paths of answers stay for a version")]
 pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: CancellationToken) -> Router {
     let routes = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(router::health))
@@ -72,7 +73,9 @@ pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: Cancell
         .routes(routes!(sessions::asked))
         .routes(routes!(sessions::diff))
         .routes(routes!(sessions::prompt))
+        .routes(routes!(sessions::approve))
         .routes(routes!(sessions::answer))
+        .routes(routes!(sessions::reply_to))
         .routes(routes!(sessions::reply))
         .routes(routes!(sessions::interrupt));
     let requests = Requests::in_fleet(fleet.database.clone());

@@ -51,6 +51,7 @@ impl Modify for Token {
 }
 
 /// All routes, without authorization.
+#[expect(deprecated, reason = "the old paths of answers stay for a version")]
 pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests) -> Router {
     let routes = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(health))
@@ -60,7 +61,9 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests) -> Router {
         .routes(routes!(sessions::fork))
         .routes(routes!(sessions::export))
         .routes(routes!(commands::prompt))
+        .routes(routes!(commands::approve))
         .routes(routes!(commands::answer))
+        .routes(routes!(commands::reply_to))
         .routes(routes!(commands::reply))
         .routes(routes!(commands::interrupt))
         .routes(routes!(commands::go_on))

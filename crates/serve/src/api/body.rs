@@ -72,6 +72,20 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     }
 }
 
+/// The session and the call in a path.
+pub(crate) struct IdAndCall(pub(crate) String, pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for IdAndCall {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Answer<Self> {
+        let Path((id, call)) = Path::<(String, String)>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| ApiError::missing("the path holds no names of a session and a call"))?;
+        Ok(Self(id, call))
+    }
+}
+
 /// What stands behind the `?` of a path.
 pub(crate) struct Asked<T>(pub(crate) T);
 

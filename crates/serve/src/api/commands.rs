@@ -1,7 +1,7 @@
 //! Prompts, answers and commands that clients send to a session.
 use super::{
     Context,
-    body::{Body, Id},
+    body::{Body, Id, IdAndCall},
     report::Report,
     sessions::opened,
     uploads::kind,
@@ -153,7 +153,17 @@ async fn give(session: &Session, command: Command, wait: bool) -> Answer<Respons
     Ok(Json(Report::of(session, &report)).into_response())
 }
 
-/// An answer to a call that asks.
+/// An answer to a call that needs an approval.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ApprovalAnswer {
+    /// Allow it once, allow such effects in this session from here on, or refuse
+    pub(crate) answer: Allowed,
+    /// What to do instead: said to the model beside a refusal
+    pub(crate) because: Option<String>,
+}
+
+/// An answer to a call that needs an approval, which it names.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Approval {
@@ -163,6 +173,12 @@ pub(crate) struct Approval {
     pub(crate) answer: Allowed,
     /// What to do instead: said to the model beside a refusal
     pub(crate) because: Option<String>,
+}
+
+impl Approval {
+    pub(crate) fn split(self) -> (String, ApprovalAnswer) {
+        (self.call, ApprovalAnswer { answer: self.answer, because: self.because })
+    }
 }
 
 /// What a person says.
@@ -187,16 +203,35 @@ impl From<Allowed> for Said {
     }
 }
 
-/// Answer a call that asks for an approval
+/// Answer a call that needs an approval
+#[utoipa::path(post, path = "/v1/sessions/{id}/approvals/{call}", tag = "sessions", request_body = ApprovalAnswer,
+    params(("id" = String, Path, description = "ID of a session"),
+           ("call" = String, Path, description = "ID of the call, as `approval_asked` names it")),
+    responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn approve(
+    State(context): State<Context>,
+    IdAndCall(id, call): IdAndCall,
+    Body(given): Body<ApprovalAnswer>,
+) -> Answer<Response> {
+    approved(&context, &id, &call, given).await
+}
+
+/// Answer a call that needs an approval: use `approvals/{call}`
 #[utoipa::path(post, path = "/v1/sessions/{id}/answer", tag = "sessions", request_body = Approval,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+#[deprecated = "`approvals/{call}` takes its place"]
 pub(crate) async fn answer(
     State(context): State<Context>,
     Id(id): Id,
     Body(given): Body<Approval>,
 ) -> Answer<Response> {
-    let (session, call) = asking(&context, &id, &given.call, "an approval").await?;
+    let (call, given) = given.split();
+    approved(&context, &id, &call, given).await
+}
+
+async fn approved(context: &Context, id: &str, call: &str, given: ApprovalAnswer) -> Answer<Response> {
+    let (session, call) = asking(context, id, call, "an approval").await?;
     let answer = Said::from(given.answer);
     if !session.may_allow() && answer != Said::No {
         return Err(ApiError::conflict("the process that has the session open takes no approval from here")
@@ -213,6 +248,14 @@ pub(crate) async fn answer(
 /// An answer to a question.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct QuestionAnswer {
+    /// What the person says; none if no person can answer
+    pub(crate) answer: Option<String>,
+}
+
+/// An answer to a question, with the call that asks it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Told {
     /// The call, as `question_asked` names it
     pub(crate) call: String,
@@ -221,16 +264,34 @@ pub(crate) struct Told {
 }
 
 /// Answer the question of a call
+#[utoipa::path(post, path = "/v1/sessions/{id}/questions/{call}", tag = "sessions", request_body = QuestionAnswer,
+    params(("id" = String, Path, description = "ID of a session"),
+           ("call" = String, Path, description = "ID of the call, as `question_asked` names it")),
+    responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn reply_to(
+    State(context): State<Context>,
+    IdAndCall(id, call): IdAndCall,
+    Body(given): Body<QuestionAnswer>,
+) -> Answer<Response> {
+    replied(&context, &id, &call, given.answer).await
+}
+
+/// Answer the question of a call: use `questions/{call}`
 #[utoipa::path(post, path = "/v1/sessions/{id}/reply", tag = "sessions", request_body = Told,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+#[deprecated = "`questions/{call}` takes its place"]
 pub(crate) async fn reply(
     State(context): State<Context>,
     Id(id): Id,
     Body(told): Body<Told>,
 ) -> Answer<Response> {
-    let (session, call) = asking(&context, &id, &told.call, "an answer").await?;
-    give(&session, Command::Reply { call, answer: told.answer }, false).await
+    replied(&context, &id, &told.call, told.answer).await
+}
+
+async fn replied(context: &Context, id: &str, call: &str, answer: Option<String>) -> Answer<Response> {
+    let (session, call) = asking(context, id, call, "an answer").await?;
+    give(&session, Command::Reply { call, answer }, false).await
 }
 
 /// The session, and the call in it that waits for a person.

@@ -2,8 +2,8 @@
 use super::{Context, find, jobs::WAITING, seen_by, unsure};
 use crate::{
     api::{
-        body::{Asked, Body, Id, blocking},
-        commands::{Approval, Told, channel},
+        body::{Asked, Body, Id, IdAndCall, blocking},
+        commands::{Approval, ApprovalAnswer, QuestionAnswer, Told, channel},
         watch::{self, FileLines, Waiting, Which},
     },
     error::{Answer, ApiError, ErrorBody},
@@ -212,27 +212,63 @@ pub(super) async fn prompt(
     send((&context, &asker, &id, key), &[Command::Prompt { parts: vec![Part::text(text)], channel }]).await
 }
 
-/// Answer a call that asks
+/// Answer a call that needs an approval
+#[utoipa::path(post, path = "/v1/sessions/{id}/approvals/{call}", tag = "sessions", request_body = ApprovalAnswer,
+    params(("id" = String, Path, description = "ID of a job"),
+           ("call" = String, Path, description = "ID of the call, as `approval_asked` names it")),
+    responses((status = ACCEPTED, body = Sent), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+pub(super) async fn approve(
+    State(context): State<Context>,
+    Extension(asker): Extension<Asker>,
+    IdAndCall(id, call): IdAndCall,
+    Key(key): Key,
+    Body(given): Body<ApprovalAnswer>,
+) -> Answer<Response> {
+    send((&context, &asker, &id, key), &approval(call, given)).await
+}
+
+/// Answer a call that needs an approval: use `approvals/{call}`
 #[utoipa::path(post, path = "/v1/sessions/{id}/answer", tag = "sessions", request_body = Approval,
     params(("id" = String, Path, description = "ID of a job")), responses((status = ACCEPTED, body = Sent), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+#[deprecated = "`approvals/{call}` takes its place"]
 pub(super) async fn answer(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Id(id): Id,
     Key(key): Key,
-    Body(told): Body<Approval>,
+    Body(given): Body<Approval>,
 ) -> Answer<Response> {
-    let said = Said::from(told.answer);
+    let (call, given) = given.split();
+    send((&context, &asker, &id, key), &approval(call, given)).await
+}
+
+fn approval(call: String, given: ApprovalAnswer) -> Vec<Command> {
+    let answer = Said::from(given.answer);
     // It waits in the turn, so that the model reads both at once.
-    let because = told.because.filter(|because| said == Said::No && !because.trim().is_empty());
+    let because = given.because.filter(|because| answer == Said::No && !because.trim().is_empty());
     let because = because.map(|because| Command::Prompt { parts: vec![Part::text(because)], channel: None });
-    let answer = Command::Answer { call: CallId(told.call), answer: said };
-    send((&context, &asker, &id, key), &because.into_iter().chain([answer]).collect::<Vec<_>>()).await
+    because.into_iter().chain([Command::Answer { call: CallId(call), answer }]).collect()
 }
 
 /// Answer a question of a tool
+#[utoipa::path(post, path = "/v1/sessions/{id}/questions/{call}", tag = "sessions", request_body = QuestionAnswer,
+    params(("id" = String, Path, description = "ID of a job"),
+           ("call" = String, Path, description = "ID of the call, as `question_asked` names it")),
+    responses((status = ACCEPTED, body = Sent), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+pub(super) async fn reply_to(
+    State(context): State<Context>,
+    Extension(asker): Extension<Asker>,
+    IdAndCall(id, call): IdAndCall,
+    Key(key): Key,
+    Body(QuestionAnswer { answer }): Body<QuestionAnswer>,
+) -> Answer<Response> {
+    send((&context, &asker, &id, key), &[Command::Reply { call: CallId(call), answer }]).await
+}
+
+/// Answer a question of a tool: use `questions/{call}`
 #[utoipa::path(post, path = "/v1/sessions/{id}/reply", tag = "sessions", request_body = Told,
     params(("id" = String, Path, description = "ID of a job")), responses((status = ACCEPTED, body = Sent), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+#[deprecated = "`questions/{call}` takes its place"]
 pub(super) async fn reply(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,

@@ -36,7 +36,7 @@ function inSight(card) {
 
 function approval({ call: id, approval }, answer) {
   const reason = el('input', { id: `because-${id}`, placeholder: 'say what to do instead', autocomplete: 'off' })
-  const no = () => answer('answer', { call: id, answer: 'no', because: reason.value.trim() || null })
+  const no = () => answer(`approvals/${encodeURIComponent(id)}`, { answer: 'no', because: reason.value.trim() || null })
   return el('section', { class: 'asking', tabindex: -1, 'data-call': id, 'aria-label': 'Approval' },
     el('h2', {}, approval.sentence),
     approval.why && el('p', { class: 'quiet' }, approval.why),
@@ -44,8 +44,8 @@ function approval({ call: id, approval }, answer) {
     approval.bulk.length > 0 && el('div', { class: 'bulk' }, el('p', {}, 'Ignored by Git, and not taken back by an undo:'), el('ul', {}, approval.bulk.map((line) => el('li', {}, el('code', {}, line))))),
     approval.files.length ? el('details', {}, el('summary', {}, 'All that the call says'), el('pre', { tabindex: 0 }, approval.whole)) : el('pre', { tabindex: 0 }, approval.whole),
     el('p', { class: 'actions' },
-      el('button', { type: 'button', class: 'main', onclick: () => answer('answer', { call: id, answer: 'once' }) }, 'Allow once'),
-      el('button', { type: 'button', 'aria-describedby': `always-${id}`, onclick: () => answer('answer', { call: id, answer: 'always' }) }, 'Always in this session'),
+      el('button', { type: 'button', class: 'main', onclick: () => answer(`approvals/${encodeURIComponent(id)}`, { answer: 'once' }) }, 'Allow once'),
+      el('button', { type: 'button', 'aria-describedby': `always-${id}`, onclick: () => answer(`approvals/${encodeURIComponent(id)}`, { answer: 'always' }) }, 'Always in this session'),
       el('button', { type: 'button', class: 'danger', onclick: no }, 'No')),
     el('p', { class: 'quiet', id: `always-${id}` }, `“Always” allows ${approval.always}.`),
     el('form', { class: 'because', onsubmit: (event) => { event.preventDefault(); no() } },
@@ -54,7 +54,7 @@ function approval({ call: id, approval }, answer) {
 
 function question({ call: id, question }, answer) {
   const words = el('input', { id: `reply-${id}`, autocomplete: 'off' })
-  const reply = (text) => answer('reply', { call: id, answer: text })
+  const reply = (text) => answer(`questions/${encodeURIComponent(id)}`, { answer: text })
   return el('section', { class: 'asking', tabindex: -1, 'data-call': id, 'aria-label': 'Question' },
     el('h2', {}, question.text),
     el('p', { class: 'actions' }, (question.choices ?? []).map((option) => el('button', { type: 'button', onclick: () => reply(option) }, option))),

@@ -71,8 +71,9 @@ fn a_job_that_waits_for_a_person_says_so_and_leaves_its_slot_to_others() {
     // An answer lets the job go on, the others wait.
     let answer = |id: &str, answer: &str| {
         let call = asked(&server, id).remove(0)["call"].clone();
-        let body = json!({"call": call, "answer": answer}).to_string();
-        assert_eq!(server.ask(&format!("POST /v1/sessions/{id}/answer"), &body).status, 202);
+        let body = json!({"answer": answer}).to_string();
+        let path = format!("POST /v1/sessions/{id}/approvals/{}", call.as_str().unwrap());
+        assert_eq!(server.ask(&path, &body).status, 202);
     };
     answer(first, "once");
     until("it asks to publish", &|| {

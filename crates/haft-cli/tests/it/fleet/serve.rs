@@ -18,7 +18,7 @@ fn a_server_of_a_fleet_describes_each_of_its_routes() {
     let id = fleet.add();
     let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
     let routes = routes(&server, &id);
-    assert_eq!(routes.len(), 15, "{routes:?}");
+    assert_eq!(routes.len(), 17, "{routes:?}");
     for route in routes.iter().filter(|route| !route.ends_with("/events") && !route.ends_with("/healthz")) {
         let answered = server.ask(route, "");
         assert!(!answered.body.contains("there is no such route"), "{route}: {answered:?}");

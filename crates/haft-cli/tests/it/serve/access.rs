@@ -417,6 +417,20 @@ fn what_cannot_be_read_is_said_in_plain_words() {
         (&format!("POST /v1/sessions/{id}/undo"), "", 409, "conflict", "nothing to undo"),
         (&format!("POST /v1/sessions/{id}/redo"), "", 409, "conflict", "nothing to redo"),
         (
+            &format!("POST /v1/sessions/{id}/approvals/x"),
+            r#"{"answer":"once"}"#,
+            409,
+            "conflict",
+            "waits for an approval",
+        ),
+        (
+            &format!("POST /v1/sessions/{id}/questions/x"),
+            r#"{"answer":"a"}"#,
+            409,
+            "conflict",
+            "waits for an answer",
+        ),
+        (
             &format!("POST /v1/sessions/{id}/answer"),
             r#"{"call":"x","answer":"once"}"#,
             409,

@@ -114,14 +114,19 @@ fn no_is_said_with_a_reason_and_the_model_reads_it() {
     let mut events = server.follow(&id, "");
     post(&server, &id, "prompt", &json!({"text": "write it"}));
     let call = asked(&server, &id)["call"].clone();
-    post(&server, &id, "answer", &json!({"call": call, "answer": "no", "because": "call it b.txt"}));
+    let approval = format!("approvals/{}", call.as_str().unwrap());
+    post(&server, &id, &approval, &json!({"answer": "no", "because": "call it b.txt"}));
     let seen = events.until("turn_ended");
     let ended = seen.last().unwrap();
     assert_eq!(ended["outcome"], "finished", "{seen:?}");
     assert_eq!(place.read("a.txt"), None);
-    let again = server
-        .ask(&format!("POST /v1/sessions/{id}/answer"), &json!({"call": call, "answer": "once"}).to_string());
-    assert_eq!(again.status, 409);
+    // The path of earlier versions says the same.
+    for (path, body) in
+        [(approval.as_str(), json!({"answer": "once"})), ("answer", json!({"call": call, "answer": "once"}))]
+    {
+        let again = server.ask(&format!("POST /v1/sessions/{id}/{path}"), &body.to_string());
+        assert_eq!(again.status, 409, "{path}");
+    }
 }
 
 #[test]
@@ -139,7 +144,8 @@ fn a_question_is_replied_to_and_a_turn_is_steered() {
     let asking = asked(&server, &id);
     assert!(asking["question"].to_string().contains("Which?"), "{asking}");
     post(&server, &id, "prompt", &json!({"text": "and be quick"}));
-    post(&server, &id, "reply", &json!({"call": asking["call"], "answer": "blue"}));
+    let question = format!("questions/{}", asking["call"].as_str().unwrap());
+    post(&server, &id, &question, &json!({"answer": "blue"}));
     let seen = events.until("turn_ended");
     assert_eq!(seen.last().unwrap()["outcome"], "finished", "{seen:?}");
     assert_eq!(kinds(&seen).iter().filter(|kind| **kind == "prompted").count(), 2);
