@@ -1,6 +1,6 @@
 //! [`FoundAgent`]: an agent that can be used: built in, or the user's or the project's.
 use crate::{config::Places, failure::Failure, untrusted_file};
-use haft::engine::Agent;
+use haft_engine::Agent;
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -36,7 +36,7 @@ pub(crate) use work::WorkArgs;
 
 use crate::config::{Settings, mode};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use haft::kernel::Mode;
+use haft_core::Mode;
 use std::path::PathBuf;
 
 /// What `haft --help` prints; each command has help of its own.
@@ -239,10 +239,10 @@ pub(crate) struct TurnArgs {
     pub(crate) plain: bool,
     /// Where a job's branch began.
     #[arg(skip)]
-    pub(crate) start: Option<Box<haft::kernel::BaseCommit>>,
+    pub(crate) start: Option<Box<haft_core::BaseCommit>>,
     /// MCP servers that an editor names, in addition to the user's own.
     #[arg(skip)]
-    pub(crate) servers: Vec<haft::mcp::client::McpServer>,
+    pub(crate) servers: Vec<haft_mcp::client::McpServer>,
 }
 
 /// `--output`

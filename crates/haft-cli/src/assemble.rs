@@ -9,14 +9,12 @@ use crate::{
     model::{self, ToolCallFormat},
     notes, skills,
 };
-use haft::{
-    engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages},
-    evidence::ClaimChecker,
-    kernel::{BaseCommit, Registry, Sandbox, SessionOpened, Skill},
-    providers::Scripted,
-    stage::{CommandAccess, CommandViews, LocalStage},
-    tools::SKILL,
-};
+use haft_core::{BaseCommit, Registry, Sandbox, SessionOpened, Skill};
+use haft_engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Setup, Stages};
+use haft_evidence::ClaimChecker;
+use haft_providers::Scripted;
+use haft_stage::{CommandAccess, CommandViews, LocalStage};
+use haft_tools::SKILL;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -252,7 +250,7 @@ pub(crate) fn tools(
     skills: &[Skill],
     start: Option<&BaseCommit>,
 ) -> Result<Registry, Failure> {
-    let mut settings: haft::tools::Settings =
+    let mut settings: haft_tools::Settings =
         profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
             what: format!("profile `{}`, [tools]", profile.name),
             message: error.message().into(),
@@ -268,7 +266,7 @@ pub(crate) fn tools(
     if let Some(repository) = environment.get("GITHUB_REPOSITORY") {
         settings.publish.repository.get_or_insert_with(|| repository.to_owned());
     }
-    Ok(haft::tools::builtin(&settings))
+    Ok(haft_tools::builtin(&settings))
 }
 
 /// Whether there is a tool `name`; what MCP servers have is known when they run.

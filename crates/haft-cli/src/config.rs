@@ -29,11 +29,9 @@ pub(crate) use setting::{Setting, mode};
 pub(crate) use settings::{ProjectFile, SETTINGS, Settings, UserFile};
 
 use crate::untrusted_file;
-use haft::{
-    engine::Profile,
-    kernel::{Budget, Limits, Mode, Network, Policy, ProcessLimits, Rule, Ruling, Sandbox},
-    stage::CommandAccess,
-};
+use haft_core::{Budget, Limits, Mode, Network, Policy, ProcessLimits, Rule, Ruling, Sandbox};
+use haft_engine::Profile;
+use haft_stage::CommandAccess;
 use serde::Deserialize;
 use std::{
     io,
@@ -282,7 +280,7 @@ fn check_rules<const N: usize>(
 }
 
 fn check_tools(path: &Path, tools: &toml::Table) -> Result<(), ConfigError> {
-    let settings: Result<haft::tools::Settings, toml::de::Error> = tools.clone().try_into();
+    let settings: Result<haft_tools::Settings, toml::de::Error> = tools.clone().try_into();
     let wrong = |error: toml::de::Error| ConfigError::Wrong {
         path: path.to_owned(),
         message: format!("[tools]: {}", error.message()),

@@ -1,11 +1,9 @@
 //! [`Failure`]: an error for the user: one sentence, one hint, one exit code.
 use crate::config::ConfigError;
-use haft::{
-    engine::{Closed, EngineError, JournalError},
-    kernel::ProviderError,
-    serve::Problem,
-    terminal::Exit,
-};
+use haft_core::ProviderError;
+use haft_engine::{Closed, EngineError, JournalError};
+use haft_serve::Problem;
+use haft_terminal::Exit;
 use std::io::Write;
 
 /// Ends the program.
@@ -41,9 +39,9 @@ impl Failure {
             return;
         }
         let mut stderr = std::io::stderr();
-        let _nobody_reads = writeln!(stderr, "error: {}", haft::present::safe::text(&self.message));
+        let _nobody_reads = writeln!(stderr, "error: {}", haft_present::safe::text(&self.message));
         if let Some(hint) = &self.hint {
-            let _nobody_reads = writeln!(stderr, "hint: {}", haft::present::safe::text(hint));
+            let _nobody_reads = writeln!(stderr, "hint: {}", haft_present::safe::text(hint));
         }
     }
 }

@@ -3,10 +3,8 @@ use crate::{
     config::{Config, ConfigError, Environment},
     mcp::{fill_in, notes},
 };
-use haft::{
-    kernel::{Hooks, NoHooks},
-    tools::{HookSettings, OwnHooks},
-};
+use haft_core::{Hooks, NoHooks};
+use haft_tools::{HookSettings, OwnHooks};
 use std::{path::Path, sync::Arc};
 
 /// The person's hooks. Only the person's own file names them: they are programs that are started, and addresses that

@@ -18,7 +18,8 @@ mod untrusted_file;
 use args::{Cli, Lazy, Verb};
 use config::{Config, ConfigError, Environment, Places, Settings, hide_keys};
 use failure::Failure;
-use haft::{process::VARIABLE, terminal::Exit};
+use haft_process::VARIABLE;
+use haft_terminal::Exit;
 use std::{
     io::{IsTerminal, Write, stdin, stdout},
     path::{Path, PathBuf},
@@ -47,17 +48,17 @@ impl CliContext {
 }
 
 fn main() -> ExitCode {
-    if haft::process::supervise(std::env::args_os().nth(1)) {
+    if haft_process::supervise(std::env::args_os().nth(1)) {
         return ExitCode::SUCCESS;
     }
     let environment = Environment { variables: std::env::vars_os().filter_map(text).collect() };
     // In this order: afterwards only root may write to what it shows of itself. Where it cannot be done, the keys stay
     // where they are.
     let _it_is_no_linux = hide_keys();
-    let _it_is_no_linux = haft::process::keep_memory_private();
-    haft::process::supervise_by(own_program(), environment.get(VARIABLE).map(str::to_owned));
+    let _it_is_no_linux = haft_process::keep_memory_private();
+    haft_process::supervise_by(own_program(), environment.get(VARIABLE).map(str::to_owned));
     // If that fails, other processes cannot answer questions.
-    let _it_is_no_linux = haft::process::adopt_orphans();
+    let _it_is_no_linux = haft_process::adopt_orphans();
     let cli = match args::parse() {
         Ok(cli) => cli,
         Err(code) => return code,
@@ -66,12 +67,12 @@ fn main() -> ExitCode {
     let runtime = runtime(&cli).expect("the system gives threads and an event queue");
     let ended = runtime.block_on(async {
         let ended = run(cli, environment).await;
-        haft::process::wait_for_cleanup().await;
+        haft_process::wait_for_cleanup().await;
         ended
     });
     // A thread may still wait for a key.
     runtime.shutdown_background();
-    haft::process::dismiss_supervisor();
+    haft_process::dismiss_supervisor();
     match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {

@@ -7,11 +7,9 @@ use crate::{
     args::TurnArgs,
     config::{Config, ConfigError, Environment, McpFile},
 };
-use haft::{
-    kernel::{SessionId, ToolSource},
-    mcp::client::{Mcp, McpServer, McpSettings, Transport},
-    terminal::host::Server,
-};
+use haft_core::{SessionId, ToolSource};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
+use haft_terminal::host::Server;
 use std::{
     collections::BTreeMap,
     io::Write,
@@ -54,7 +52,7 @@ pub(crate) fn source(
 /// Where parts say what a person should know: standard error.
 pub(crate) fn notes(quiet: bool) -> Arc<dyn Fn(String) + Send + Sync> {
     Arc::new(move |note: String| {
-        let note = haft::present::safe::text(&note).into_owned();
+        let note = haft_present::safe::text(&note).into_owned();
         let _nobody_reads = if quiet { Ok(()) } else { writeln!(std::io::stderr(), "note: {note}") };
     })
 }

@@ -4,14 +4,12 @@ use crate::{
     config::{Config, KeySource, holder},
     failure::Failure,
 };
-use haft::{
-    dialects::{Dialect, TextToolCalls, dialect},
-    engine::{Model, Profile},
-    kernel::{Price, Provider, schema::nearest},
-    providers::{
-        Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, is_listening,
-        served_window, takes_effort, vendor, vendors,
-    },
+use haft_core::{Price, Provider, schema::nearest};
+use haft_dialects::{Dialect, TextToolCalls, dialect};
+use haft_engine::{Model, Profile};
+use haft_providers::{
+    Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, is_listening,
+    served_window, takes_effort, vendor, vendors,
 };
 use std::{path::Path, sync::Arc};
 
@@ -137,7 +135,7 @@ pub(crate) async fn models_of(
 ) -> Result<Vec<String>, Failure> {
     let vendor = vendor_named(name)?;
     let connection = connection(context, config, vendor, None);
-    let listed = haft::providers::list_models(vendor, &connection).await;
+    let listed = haft_providers::list_models(vendor, &connection).await;
     Ok(listed?.into_iter().map(|model| format!("{name}/{model}")).collect())
 }
 

@@ -3,7 +3,7 @@ use crate::{
     config::Places,
     untrusted_file::{self, Warn},
 };
-use haft::engine::Note;
+use haft_engine::Note;
 use std::path::Path;
 
 /// Of a folder the first that is there.

@@ -4,7 +4,8 @@ use crate::{
     source_dir::{self, SourceDir},
     untrusted_file::{self, Warn},
 };
-use haft::{engine::with_header, kernel::Skill};
+use haft_core::Skill;
+use haft_engine::with_header;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

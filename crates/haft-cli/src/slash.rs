@@ -5,7 +5,8 @@ use crate::{
     source_dir::{self, SourceDir},
     untrusted_file::{self, Warn},
 };
-use haft::{engine::with_header, kernel::schema::nearest};
+use haft_core::schema::nearest;
+use haft_engine::with_header;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
 //! [`text`]: reads files of a user or a project, with the care that a foreign repository requires.
-use haft::process::read_regular;
+use haft_process::read_regular;
 use std::{io, path::Path};
 
 /// A larger file is not read, in bytes.

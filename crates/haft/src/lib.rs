@@ -50,9 +50,7 @@
 //! | `tools` | the built-in tools: `tools::builtin` |
 //! | `mcp` | tools of MCP servers: `Builder::mcp_program`; agents for other programs |
 //! | `local` | a GGUF file as a model in this process: `local` |
-//! | `stage`, `sandbox` | the crates for private views and for processes |
-//! | `terminal`, `telegram`, `acp` | the front-ends of the binary; `present` is what they share |
-//! | `fleet` | jobs on many machines, which share a PostgreSQL |
+//! | `process` | processes that end when they should: `process` |
 #![deny(missing_docs, clippy::missing_errors_doc)]
 
 mod builder;
@@ -91,9 +89,6 @@ pub use into_tool::IntoTool;
 pub use shared_registry::SharedRegistry;
 pub use tool_loop::{Conversation, ToolLoop, ToolLoopResult, run_tool_loop};
 
-/// Editors over ACP.
-#[cfg(feature = "acp")]
-pub use haft_acp as acp;
 /// The one path of a tool call, with or without a session.
 pub use haft_call as call;
 /// Calls that models write as text: dialects, and readers for them.
@@ -102,44 +97,25 @@ pub use haft_dialects as dialects;
 pub use haft_engine as engine;
 /// Checks what an agent claims against the facts of its session.
 pub use haft_evidence as evidence;
-/// Jobs on many machines, which share a database.
-#[cfg(feature = "fleet")]
-pub use haft_fleet as fleet;
 /// A GGUF file as a model in this process.
 #[cfg(feature = "local")]
 pub use haft_local as local;
 /// Both ends of MCP: tools of servers, and agents for other programs.
 #[cfg(feature = "mcp")]
 pub use haft_mcp as mcp;
-/// What front-ends share: one fold of events into what a person sees.
-#[cfg(feature = "present")]
-pub use haft_present as present;
 /// Processes that end when they should.
 #[cfg(feature = "process")]
 pub use haft_process as process;
 /// Models behind wires, commands and scripts.
 #[cfg(feature = "http")]
 pub use haft_providers as providers;
-/// Confines processes to what they may see, change and reach.
-#[cfg(feature = "sandbox")]
-pub use haft_sandbox as sandbox;
-/// Sessions and jobs over HTTP.
-#[cfg(feature = "serve")]
-pub use haft_serve as serve;
 /// Private views of a workspace.
-#[cfg(feature = "stage")]
 pub use haft_stage as stage;
-/// People on Telegram.
-#[cfg(feature = "telegram")]
-pub use haft_telegram as telegram;
-/// One prompt, a conversation line by line, or on a screen.
-#[cfg(feature = "terminal")]
-pub use haft_terminal as terminal;
 /// The built-in tools.
 #[cfg(feature = "tools")]
 pub use haft_tools as tools;
 
-/// For the binary and for the code that `#[tool]` writes; nothing of it is a promise.
+/// For the code that `#[tool]` writes; nothing of it is a promise.
 #[doc(hidden)]
 pub use haft_core as kernel;
 

@@ -2,7 +2,7 @@
 use super::WorkArgs;
 use crate::config::mode;
 use clap::Args;
-use haft::kernel::Mode;
+use haft_core::Mode;
 
 /// `haft acp`
 #[derive(Debug, Args)]

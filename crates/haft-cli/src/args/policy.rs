@@ -1,7 +1,7 @@
 //! [`Policy`]: the commands for permissions.
 use crate::config::mode;
 use clap::{Args, Subcommand};
-use haft::kernel::Mode;
+use haft_core::Mode;
 use std::path::PathBuf;
 
 /// `haft policy …`

@@ -2,7 +2,7 @@
 use super::TurnArgs;
 use crate::config::mode;
 use clap::{Args, Subcommand, ValueEnum};
-use haft::kernel::Mode;
+use haft_core::Mode;
 
 /// `haft sessions …`
 #[derive(Debug, Subcommand)]

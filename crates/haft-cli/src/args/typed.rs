@@ -13,7 +13,7 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
         let _nobody_reads = error.print();
         if let Some(prompt) = prompt_in(&error, &words[1..]) {
             let hint = format!("hint: `haft run \"{prompt}\"` sends it as a prompt");
-            let _nobody_reads = writeln!(std::io::stderr(), "{}", haft::present::safe::text(&hint));
+            let _nobody_reads = writeln!(std::io::stderr(), "{}", haft_present::safe::text(&hint));
         }
         u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
     })

@@ -1,11 +1,9 @@
 //! [`print`]: a table of what used a session's tokens and money.
 use crate::{CliContext, assemble, config::Settings, failure::Failure, model};
-use haft::{
-    engine::{Account, Row, account},
-    kernel::{Entry, SessionOpened, tokens},
-    present::safe,
-    terminal::Exit,
-};
+use haft_core::{Entry, SessionOpened, tokens};
+use haft_engine::{Account, Row, account};
+use haft_present::safe;
+use haft_terminal::Exit;
 use std::{
     io::{Write, stdout},
     sync::Arc,

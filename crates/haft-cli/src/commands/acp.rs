@@ -9,14 +9,12 @@ use crate::{
     mcp::{given, notes},
     slash::{self, Expanded, Template},
 };
-use haft::{
-    acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams},
-    engine::Home,
-    kernel::Mode,
-    mcp::client::{McpServer, Transport},
-    process::is_read,
-    terminal::{Exit, signals::Interrupts},
-};
+use haft_acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams};
+use haft_core::Mode;
+use haft_engine::Home;
+use haft_mcp::client::{McpServer, Transport};
+use haft_process::is_read;
+use haft_terminal::{Exit, signals::Interrupts};
 use std::sync::Arc;
 use tokio::io::{stdin, stdout};
 
@@ -24,7 +22,7 @@ use tokio::io::{stdin, stdout};
 pub(crate) async fn acp(context: &CliContext, args: &AcpArgs) -> Result<Exit, Failure> {
     let (own, turn, up_to, models) =
         (context.clone(), args.work.turn(), args.up_to, ModelsInCommon::default());
-    let open: acp::Open = Arc::new(move |wanted| {
+    let open: haft_acp::Open = Arc::new(move |wanted| {
         let (context, turn, models) = (own.clone(), turn.clone(), models.clone());
         Box::pin(async move { opened(&context, turn, (up_to, models), wanted).await.map_err(in_a_line) })
     });
@@ -55,7 +53,7 @@ async fn opened(
     notices.into_iter().for_each(|notice| note(notice));
     let known = slash::known(&context.places, &workspace, &*note);
     let commands = known.iter().map(listed).collect();
-    let expand: acp::Expand = Arc::new(move |prompt| expand(&known, prompt).map_err(in_a_line));
+    let expand: haft_acp::Expand = Arc::new(move |prompt| expand(&known, prompt).map_err(in_a_line));
     let agent = turn.agent.unwrap_or_else(|| AGENT.to_owned());
     Ok(Opened { engine, agent, commands, expand })
 }
@@ -79,10 +77,10 @@ fn expand(known: &[Template], prompt: &str) -> Result<String, Failure> {
 
 fn server(Server { name, transport }: Server) -> McpServer {
     let transport = match transport {
-        acp::Transport::Program { program, arguments, environment } => {
+        haft_acp::Transport::Program { program, arguments, environment } => {
             Transport::Program { program: program.to_string_lossy().into_owned(), arguments, environment }
         }
-        acp::Transport::Url { url, headers } => Transport::Url { url, headers },
+        haft_acp::Transport::Url { url, headers } => Transport::Url { url, headers },
     };
     given(name, transport)
 }

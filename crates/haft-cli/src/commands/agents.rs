@@ -1,7 +1,9 @@
 //! [`agents`] (`haft agents`): lists the available agents.
 use super::table::List;
 use crate::{CliContext, agents, args::Agents, assemble, failure::Failure, untrusted_file};
-use haft::{engine::Agent, present::safe, terminal::Exit};
+use haft_engine::Agent;
+use haft_present::safe;
+use haft_terminal::Exit;
 use serde_json::json;
 use std::io::{Write, stdout};
 

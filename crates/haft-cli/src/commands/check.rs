@@ -15,12 +15,10 @@ use crate::{
     model::{self, ToolCallFormat},
     untrusted_file,
 };
-use haft::{
-    engine::{Home, Knowledge, Model, Setup},
-    kernel::{Mode, NoHooks, Policy, Rule, Ruling},
-    terminal::Exit,
-    tools::SKILL,
-};
+use haft_core::{Mode, NoHooks, Policy, Rule, Ruling};
+use haft_engine::{Home, Knowledge, Model, Setup};
+use haft_terminal::Exit;
+use haft_tools::SKILL;
 use report::Report;
 use std::{
     fs,

@@ -6,7 +6,7 @@ use crate::{
     config::{Config, SETTINGS, Setting, Settings, edit, project_file},
     failure::Failure,
 };
-use haft::terminal::Exit;
+use haft_terminal::Exit;
 use serde::Serialize;
 use std::{
     io::{Write, stderr, stdout},

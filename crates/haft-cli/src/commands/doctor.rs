@@ -7,14 +7,12 @@ use crate::{
     failure::Failure,
     mcp, model,
 };
-use haft::{
-    engine::Home,
-    kernel::Outside,
-    providers::{is_listening, vendor, vendors},
-    sandbox,
-    stage::ViewKind,
-    terminal::Exit,
-};
+use haft_core::Outside;
+use haft_engine::Home;
+use haft_providers::{is_listening, vendor, vendors};
+use haft_sandbox as sandbox;
+use haft_stage::ViewKind;
+use haft_terminal::Exit;
 use std::{
     io::{Write, stdout},
     path::Path,

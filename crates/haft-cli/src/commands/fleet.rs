@@ -8,12 +8,10 @@ pub(crate) use worker::worker;
 
 use super::table::Table;
 use crate::{CliContext, args::Fleet, args::FleetUrl, assemble, failure::Failure, token};
-use haft::{
-    engine::new_session_id,
-    fleet::{self, Database, FleetError, NewJob, Owner},
-    kernel::{JobSpec, SessionId},
-    terminal::Exit,
-};
+use haft_core::{JobSpec, SessionId};
+use haft_engine::new_session_id;
+use haft_fleet::{self, Database, FleetError, NewJob, Owner};
+use haft_terminal::Exit;
 use serde_json::json;
 use std::{
     io::{Write, stdout},
@@ -27,7 +25,7 @@ const MAX_ATTEMPTS: i32 = 5;
 pub(crate) async fn fleet(context: &CliContext, command: Fleet) -> Result<Exit, Failure> {
     match command {
         Fleet::Migrate { fleet } => {
-            let made = fleet::migrate(&address(context, &fleet)?).await?;
+            let made = haft_fleet::migrate(&address(context, &fleet)?).await?;
             match made.from == made.to {
                 true => writeln!(stdout(), "the tables have version {} already", made.to)?,
                 false => writeln!(stdout(), "the tables have version {}", made.to)?,
@@ -35,7 +33,7 @@ pub(crate) async fn fleet(context: &CliContext, command: Fleet) -> Result<Exit, 
         }
         Fleet::Status { fleet, json } => status(&open(context, &fleet).await?, json).await?,
         Fleet::Drain { fleet, worker } => {
-            let told = fleet::drain(&open(context, &fleet).await?, worker.as_deref()).await?;
+            let told = haft_fleet::drain(&open(context, &fleet).await?, worker.as_deref()).await?;
             if told == 0 {
                 let called = worker.map(|name| format!(" called `{name}`")).unwrap_or_default();
                 return Err(Failure::usage(format!("no worker{called} was heard of in the last minute"))
@@ -44,7 +42,7 @@ pub(crate) async fn fleet(context: &CliContext, command: Fleet) -> Result<Exit, 
             writeln!(stdout(), "{told} workers take no more jobs")?;
         }
         Fleet::Retry { fleet, id } => {
-            if !fleet::retry(&open(context, &fleet).await?, &id, None).await? {
+            if !haft_fleet::retry(&open(context, &fleet).await?, &id, None).await? {
                 return Err(Failure::usage(format!(
                     "there is no job `{id}` that has failed, was cancelled, or was tried too often"
                 ))
@@ -54,7 +52,7 @@ pub(crate) async fn fleet(context: &CliContext, command: Fleet) -> Result<Exit, 
         }
         Fleet::Owner { fleet, name } => {
             let (database, token) = (open(context, &fleet).await?, token::random()?);
-            fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
+            haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
             writeln!(stdout(), "{token}")?;
         }
         Fleet::Add { fleet, kind, description, repository, base, priority, owner, json } => {
@@ -66,9 +64,9 @@ pub(crate) async fn fleet(context: &CliContext, command: Fleet) -> Result<Exit, 
                 ..new_job(context, new_session_id(), (kind, description), Owner(owner))?
             };
             if job.owner.0 == ADMIN {
-                fleet::add_owner(&database, &job.owner, None).await?;
+                haft_fleet::add_owner(&database, &job.owner, None).await?;
             }
-            fleet::add(&database, &job).await?;
+            haft_fleet::add(&database, &job).await?;
             match json {
                 true => writeln!(stdout(), "{}", json!({"job": job.id.0}))?,
                 false => writeln!(stdout(), "{}", job.id)?,
@@ -122,7 +120,7 @@ async fn open(context: &CliContext, url: &FleetUrl) -> Result<Database, Failure>
 }
 
 async fn status(database: &Database, json: bool) -> Result<(), Failure> {
-    let fleet::Status { counts, workers, dead, oldest_waits } = fleet::status(database).await?;
+    let haft_fleet::Status { counts, workers, dead, oldest_waits } = haft_fleet::status(database).await?;
     if json {
         let jobs: Vec<_> = counts
             .iter()

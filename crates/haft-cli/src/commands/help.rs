@@ -1,6 +1,7 @@
 //! [`help`] (`haft help`): topics, and the help of each command.
 use crate::{args, failure::Failure};
-use haft::{kernel::schema::nearest, terminal::Exit};
+use haft_core::schema::nearest;
+use haft_terminal::Exit;
 use std::io::{Write, stdout};
 
 /// A topic: its name, what it is about, its page.

@@ -1,7 +1,7 @@
 //! [`interruptible`]: waits until Ctrl+C: after a question on the terminal, signals no longer end the program by
 //! themselves.
 use crate::failure::Failure;
-use haft::terminal::{Exit, signals::Interrupts};
+use haft_terminal::{Exit, signals::Interrupts};
 
 /// What `work` comes to; a failure without words where a signal came first.
 pub(super) async fn interruptible<T>(work: impl Future<Output = T>) -> Result<T, Failure> {

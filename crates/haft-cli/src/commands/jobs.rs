@@ -17,12 +17,10 @@ use crate::{
     failure::Failure,
 };
 use futures::FutureExt;
-use haft::{
-    engine::{Agent, Engine, Home, Session, record, run_job},
-    kernel::{Conclusion, Entry, JobSpec, JobStatus, Outcome, SessionId, SessionOpened},
-    mcp::server::Begun,
-    terminal::{Exit, signals::Interrupts},
-};
+use haft_core::{Conclusion, Entry, JobSpec, JobStatus, Outcome, SessionId, SessionOpened};
+use haft_engine::{Agent, Engine, Home, Session, record, run_job};
+use haft_mcp::server::Begun;
+use haft_terminal::{Exit, signals::Interrupts};
 use mode::keep;
 pub(super) use remote::JobsOfServer;
 use schedule::Rhythm;

@@ -8,13 +8,11 @@ use crate::{
     failure::Failure,
     model,
 };
-use haft::{
-    kernel::ProviderError,
-    providers::{Connection, Key, Vendor, check_key, vendors},
-    terminal::{
-        Exit,
-        tui::menu::{self, Secret},
-    },
+use haft_core::ProviderError;
+use haft_providers::{Connection, Key, Vendor, check_key, vendors};
+use haft_terminal::{
+    Exit,
+    tui::menu::{self, Secret},
 };
 use serde_json::json;
 use std::io::{IsTerminal, Read, Write, stderr, stdin, stdout};

@@ -1,6 +1,6 @@
 //! [`look`]: which colors the user chose, and what the terminal can show.
 use crate::{CliContext, failure::Failure};
-use haft::terminal::tui::{Depth, Look, Theme, is_light};
+use haft_terminal::tui::{Depth, Look, Theme, is_light};
 
 /// The look of a conversation, with `theme` as the configuration has it.
 pub(super) fn look(context: &CliContext, no_color: bool, theme: Option<&str>) -> Result<Look, Failure> {

@@ -3,7 +3,7 @@
 use crate::{args, failure::Failure};
 use clap_complete::Shell;
 use clap_mangen::Man;
-use haft::terminal::Exit;
+use haft_terminal::Exit;
 use std::{
     io::{Write, stdout},
     path::Path,

@@ -8,15 +8,13 @@ use crate::{
     failure::Failure,
     token,
 };
-use haft::{
-    engine::{Agent, Engine, Model},
-    kernel::Registry,
-    mcp::server::{
-        AgentTool, Begin, HaftServer, JobTool, Offer, Open, OwnTool, listen, over_http, over_stdio,
-    },
-    providers::direct::{self, Direct},
-    terminal::{Exit, signals::Interrupts},
+use haft_core::Registry;
+use haft_engine::{Agent, Engine, Model};
+use haft_mcp::server::{
+    AgentTool, Begin, HaftServer, JobTool, Offer, Open, OwnTool, listen, over_http, over_stdio,
 };
+use haft_providers::direct::{self, Direct};
+use haft_terminal::{Exit, signals::Interrupts};
 use std::{
     collections::HashSet,
     io::{Write, stderr},

@@ -9,11 +9,9 @@ use crate::{
     model,
 };
 use futures::future::join_all;
-use haft::{
-    kernel::Price,
-    providers::{Card, Vendor, card, is_listening, vendor, vendors},
-    terminal::Exit,
-};
+use haft_core::Price;
+use haft_providers::{Card, Vendor, card, is_listening, vendor, vendors};
+use haft_terminal::Exit;
 use serde_json::json;
 use std::collections::HashSet;
 
@@ -139,10 +137,8 @@ async fn offered(context: &CliContext, name: &str, json: bool) -> Result<Exit, F
 mod embedded {
     use super::Demo;
     use crate::{CliContext, assemble, config::Settings, failure::Failure};
-    use haft::{
-        local::models::{self, Progress},
-        terminal::Exit,
-    };
+    use haft_local::models::{self, Progress};
+    use haft_terminal::Exit;
     use serde_json::{Value, json};
     use std::{
         io::{IsTerminal, Write, stderr, stdout},
@@ -223,7 +219,7 @@ mod embedded {
 mod embedded {
     use super::Demo;
     use crate::{CliContext, failure::Failure};
-    use haft::terminal::Exit;
+    use haft_terminal::Exit;
     use serde_json::Value;
 
     pub(crate) fn demo(_: &CliContext) -> Option<Demo> {

@@ -1,5 +1,5 @@
 //! [`ModelsInCommon`]: models that many engines of one process share.
-use haft::engine::{Model, Setup};
+use haft_engine::{Model, Setup};
 use std::sync::{Arc, Mutex};
 
 /// The models that sessions ask, by the profile that says how. One that runs in this process is large: all sessions have

@@ -1,10 +1,8 @@
 //! [`parse`] (`haft parse`): shows the calls in a model's text.
 use crate::{CliContext, args::ParseArgs, assemble, config::Settings, failure::Failure};
-use haft::{
-    dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read},
-    kernel::ToolSpec,
-    terminal::Exit,
-};
+use haft_core::ToolSpec;
+use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read};
+use haft_terminal::Exit;
 use serde_json::{Value, json};
 use std::{
     fs,

@@ -6,13 +6,11 @@ use crate::{
     config::{SETTINGS, Settings},
     failure::Failure,
 };
-use haft::{
-    call::is_repository,
-    kernel::{Effect, Execution, Policy, Sandbox, Verdict},
-    present::unattended,
-    terminal::Exit,
-    tools::refusal,
-};
+use haft_call::is_repository;
+use haft_core::{Effect, Execution, Policy, Sandbox, Verdict};
+use haft_present::unattended;
+use haft_terminal::Exit;
+use haft_tools::refusal;
 use serde_json::json;
 use std::{
     io::{Write, stdout},

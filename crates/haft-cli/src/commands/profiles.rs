@@ -1,7 +1,8 @@
 //! [`profiles`] (`haft profiles`): shows the profiles.
 use super::table::List;
 use crate::{args::Profiles, failure::Failure};
-use haft::{engine::Profile, terminal::Exit};
+use haft_engine::Profile;
+use haft_terminal::Exit;
 use std::io::{Write, stdout};
 
 /// `haft profiles …`

@@ -1,7 +1,7 @@
 //! [`prompts`] (`haft commands`): lists prompts that are kept in files.
 use super::table::List;
 use crate::{CliContext, args::Commands, assemble, failure::Failure, mcp::notes, slash};
-use haft::terminal::Exit;
+use haft_terminal::Exit;
 use serde_json::json;
 
 /// `haft commands …`

@@ -10,16 +10,14 @@ use crate::{
     mcp::notes,
     slash::{self, Expanded},
 };
-use haft::{
-    engine::{Engine, Home, Session},
-    kernel::{Command, Entry, Mode, Part, Seq, SessionOpened},
-    present::{cursor::next, words::Style},
-    providers::direct,
-    terminal::{
-        Diffs, Exit, picture,
-        print::{self, Options, Output},
-        signals::Interrupts,
-    },
+use haft_core::{Command, Entry, Mode, Part, Seq, SessionOpened};
+use haft_engine::{Engine, Home, Session};
+use haft_present::{cursor::next, words::Style};
+use haft_providers::direct;
+use haft_terminal::{
+    Diffs, Exit, picture,
+    print::{self, Options, Output},
+    signals::Interrupts,
 };
 use std::{
     io::{IsTerminal, Write, stderr, stdin},
@@ -113,7 +111,7 @@ pub(super) async fn opened(
     // The process that has the session open decides who is asked.
     let mut notices = if session.is_joined() { vec![JOINED.to_owned()] } else { notices.clone() };
     if let Some(name) = engine.setup().home.name(session.id()) {
-        notices.insert(0, format!("going on with `{}`", haft::present::safe::name(&name)));
+        notices.insert(0, format!("going on with `{}`", haft_present::safe::name(&name)));
     }
     let notices = notices.into_iter().filter(|_| !turn.quiet).chain(permission).chain(damage).collect();
     Ok((session, notices))

@@ -14,12 +14,10 @@ use crate::{
     mcp::notes,
     token::{self, Kept},
 };
-use haft::{
-    engine::{Engine, Home},
-    kernel::Mode,
-    serve::{self, Export, Format, Listening, Open, Problem, Wanted},
-    terminal::{Exit, signals::Interrupts},
-};
+use haft_core::Mode;
+use haft_engine::{Engine, Home};
+use haft_serve::{self, Export, Format, Listening, Open, Problem, Wanted};
+use haft_terminal::{Exit, signals::Interrupts};
 use std::{
     io::{Write, stderr},
     path::PathBuf,
@@ -45,9 +43,9 @@ pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit
     };
     let home = Home(context.places.home.clone());
     let Kept { token, is_new } = token::of(&home.0, token::SERVE)?;
-    let listening = serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
+    let listening = haft_serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
     greet(&listening, args, &token, is_new, &notices)?;
-    let settings = serve::Settings {
+    let settings = haft_serve::Settings {
         home: home.clone(),
         folders,
         agent: turn.agent.clone().unwrap_or_else(|| AGENT.to_owned()),
@@ -67,7 +65,7 @@ pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit
         note: notes(args.work.quiet),
     };
     let mut interrupts = Interrupts::listen()?;
-    let served = interrupts.until(|interrupted| serve::serve(listening, settings, interrupted)).await;
+    let served = interrupts.until(|interrupted| haft_serve::serve(listening, settings, interrupted)).await;
     served.unwrap_or(Ok(()))?;
     Ok(Exit::Success)
 }

@@ -16,16 +16,14 @@ use crate::{
     assemble,
     failure::Failure,
 };
-use haft::{
-    engine::{Chat, Home, Summary},
-    kernel::{Command, Entry, Event, Fact, LastTurn, Seq, SessionOpened, active_path},
-    present::{
-        age::age,
-        lines, safe,
-        words::{Style, Words},
-    },
-    terminal::Exit,
+use haft_core::{Command, Entry, Event, Fact, LastTurn, Seq, SessionOpened, active_path};
+use haft_engine::{Chat, Home, Summary};
+use haft_present::{
+    age::age,
+    lines, safe,
+    words::{Style, Words},
 };
+use haft_terminal::Exit;
 use serde_json::json;
 use std::{
     collections::{HashMap, HashSet},
@@ -172,7 +170,7 @@ fn show(entries: &[Arc<Entry>]) -> Result<(), Failure> {
     let mut words = Words::new(stdout(), stdout(), Style::default(), Chat::default());
     for entry in active_path(entries) {
         if let Fact::Prompted { parts, .. } = &entry.fact {
-            writeln!(stdout(), "\n> {}", safe::text(&haft::kernel::text_of(parts)))?;
+            writeln!(stdout(), "\n> {}", safe::text(&haft_core::text_of(parts)))?;
         }
         words.event(&Event::Recorded(entry.clone()))?;
     }

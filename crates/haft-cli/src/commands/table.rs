@@ -1,5 +1,6 @@
 //! [`Table`] and [`List`]: show rows in columns under headings.
-use haft::{present::safe, terminal::Exit};
+use haft_present::safe;
+use haft_terminal::Exit;
 use serde_json::Value;
 use std::{
     collections::HashSet,

@@ -10,16 +10,14 @@ use crate::{
     model,
     slash::{self, Expanded, Template},
 };
-use haft::{
-    engine::Home,
-    kernel::Command,
-    providers::Effort,
-    terminal::{
-        Exit, Pictures, chat as line_mode,
-        host::{Host, Opened, Wish},
-        signals::Interrupts,
-        tui,
-    },
+use haft_core::Command;
+use haft_engine::Home;
+use haft_providers::Effort;
+use haft_terminal::{
+    Exit, Pictures, chat as line_mode,
+    host::{Host, Opened, Wish},
+    signals::Interrupts,
+    tui,
 };
 use std::{
     io::{IsTerminal, stdin},
@@ -108,7 +106,7 @@ fn host(context: &CliContext, turn: &TurnArgs, opened: &Opened, config: Config, 
     }
 }
 
-fn opener(context: CliContext, turn: TurnArgs, quiet: bool) -> haft::terminal::host::Open {
+fn opener(context: CliContext, turn: TurnArgs, quiet: bool) -> haft_terminal::host::Open {
     Arc::new(move |wish| {
         let (context, turn) = (context.clone(), turn.clone());
         Box::pin(async move {

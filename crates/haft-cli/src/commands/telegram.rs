@@ -10,10 +10,8 @@ use crate::{
     slash::{self, Expanded, Template},
 };
 use futures::FutureExt;
-use haft::{
-    telegram::{self, Engines, Options, Token, Trouble},
-    terminal::{Exit, signals::Interrupts},
-};
+use haft_telegram::{self, Engines, Options, Token, Trouble};
+use haft_terminal::{Exit, signals::Interrupts};
 use std::{
     io::{Write, stderr},
     sync::Arc,
@@ -50,7 +48,7 @@ pub(crate) async fn telegram(context: &CliContext, args: &TelegramArgs) -> Resul
         notes: notes(false),
     };
     let mut interrupts = Interrupts::listen()?;
-    let ran = interrupts.until(|interrupted| telegram::run(engine, options, interrupted)).await;
+    let ran = interrupts.until(|interrupted| haft_telegram::run(engine, options, interrupted)).await;
     ran.map_or(Ok(Exit::Success), |ran| ran.map(|()| Exit::Success).map_err(failure))
 }
 

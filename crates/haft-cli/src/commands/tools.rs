@@ -9,13 +9,11 @@ use crate::{
     failure::Failure,
 };
 use futures::{StreamExt, future::join_all};
-use haft::{
-    engine::{CallReport, Engine, Model, Turn, TurnReport},
-    kernel::{Change, Command, Registry, ResultObject, SessionId, SplitResult, ToolResult, Tracking},
-    present::safe,
-    providers::direct::{self, Direct},
-    terminal::{Exit, questions::Questions, signals::Interrupts},
-};
+use haft_core::{Change, Command, Registry, ResultObject, SessionId, SplitResult, ToolResult, Tracking};
+use haft_engine::{CallReport, Engine, Model, Turn, TurnReport};
+use haft_present::safe;
+use haft_providers::direct::{self, Direct};
+use haft_terminal::{Exit, questions::Questions, signals::Interrupts};
 use serde_json::{Value, json};
 use std::{
     io::{IsTerminal, Write, stderr, stdin, stdout},

@@ -8,19 +8,17 @@ use crate::{
     failure::Failure,
 };
 use futures::StreamExt;
-use haft::{
-    engine::{Engine, Home, Model, Session},
-    kernel::{
-        Change, ChangeKind, Changed, Command, Direction, Entry, Event, Fact, FileKind, Seq, SessionId,
-        SessionOpened, TaskId, Tracking, active_path, changed, undo as plan,
-    },
-    present::{
-        diff, safe,
-        timeline::{next_step, prompts},
-    },
-    providers::{Scripted, direct},
-    terminal::Exit,
+use haft_core::{
+    Change, ChangeKind, Changed, Command, Direction, Entry, Event, Fact, FileKind, Seq, SessionId,
+    SessionOpened, TaskId, Tracking, active_path, changed, undo as plan,
 };
+use haft_engine::{Engine, Home, Model, Session};
+use haft_present::{
+    diff, safe,
+    timeline::{next_step, prompts},
+};
+use haft_providers::{Scripted, direct};
+use haft_terminal::Exit;
 use std::{
     io::{Write, stderr, stdout},
     path::{Path, PathBuf},

@@ -12,7 +12,9 @@ use crate::{
     model,
 };
 use bars::{Bars, columns};
-use haft::{engine::Home, kernel::Price, terminal::Exit};
+use haft_core::Price;
+use haft_engine::Home;
+use haft_terminal::Exit;
 use jiff::{Span, Zoned, civil::Date};
 use serde_json::{Map, json};
 use std::{

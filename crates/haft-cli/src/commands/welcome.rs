@@ -14,7 +14,8 @@ use crate::{
     has_screen,
     model::{self, Offer},
 };
-use haft::{providers::Vendor, terminal::tui::menu};
+use haft_providers::Vendor;
+use haft_terminal::tui::menu;
 use std::io::{Write, stderr};
 
 /// A way to a model.

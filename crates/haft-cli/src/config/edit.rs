@@ -1,7 +1,7 @@
 //! [`set`]: writes one value into the user's file, and keeps the rest as it was written.
 use super::{ConfigError, SETTINGS, Settings, UserFile, check_user, told};
 use crate::untrusted_file;
-use haft::kernel::schema::nearest;
+use haft_core::schema::nearest;
 use std::{
     fs,
     io::{self, Write},

@@ -1,10 +1,8 @@
 //! [`Environment`]: the environment of this process, and which part of it the commands get that agents run.
 use super::Config;
-use haft::{
-    kernel::{Access, AccessRules},
-    process::VARIABLE,
-    providers::vendors,
-};
+use haft_core::{Access, AccessRules};
+use haft_process::VARIABLE;
+use haft_providers::vendors;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

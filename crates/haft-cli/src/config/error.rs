@@ -1,5 +1,5 @@
 //! [`ConfigError`]: why the configuration cannot be used.
-use haft::kernel::policy::BadRule;
+use haft_core::policy::BadRule;
 use std::{io, path::PathBuf};
 
 /// Why the configuration cannot be used.

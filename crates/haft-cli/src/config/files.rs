@@ -1,6 +1,6 @@
 //! [`ModelFile`], [`ExecFile`] and others: the tables of the configuration files.
 use super::timeouts::TimeoutsFile;
-use haft::kernel::Price;
+use haft_core::Price;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
 

@@ -1,5 +1,5 @@
 //! [`hide_keys`]: removes keys from what other processes can read of this one.
-use haft::kernel::secret::is_secret;
+use haft_core::secret::is_secret;
 use std::{
     fs::{File, read_to_string},
     io,

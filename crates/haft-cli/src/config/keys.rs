@@ -1,7 +1,7 @@
 //! [`KeptKeys`]: keys of vendors: those that `haft login` keeps, and which of all applies.
 use super::{Config, ConfigError, Environment};
 use crate::untrusted_file;
-use haft::providers::{Vendor, vendors};
+use haft_providers::{Vendor, vendors};
 use std::{
     collections::BTreeMap,
     fmt,
@@ -54,7 +54,7 @@ impl KeptKeys {
 
     /// The vendors that a key is kept for.
     pub(crate) fn vendors(&self) -> impl Iterator<Item = &'static Vendor> {
-        self.0.keys().filter_map(|name| haft::providers::vendor(name))
+        self.0.keys().filter_map(|name| haft_providers::vendor(name))
     }
 
     pub(super) fn values(&self) -> impl Iterator<Item = &str> {

@@ -1,9 +1,7 @@
 //! [`Origin`]: where a value comes from: for `haft config show`, and for errors.
 use super::{Config, Dollars, Setting, Settings};
-use haft::{
-    engine::Profile,
-    kernel::{Mode, Rule, Ruling},
-};
+use haft_core::{Mode, Rule, Ruling};
+use haft_engine::Profile;
 use std::{
     num::NonZeroU64,
     path::{Path, PathBuf},

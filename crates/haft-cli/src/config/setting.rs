@@ -3,10 +3,8 @@ use clap::{
     Arg, ArgAction, ArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use haft::{
-    kernel::{Mode, Network, Sandbox},
-    providers::Effort,
-};
+use haft_core::{Mode, Network, Sandbox};
+use haft_providers::Effort;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::num::NonZeroU64;
 

@@ -8,11 +8,9 @@ use super::{
     setting::{Dollars, Setting, Value, in_toml, settings},
     timeouts::TimeoutsFile,
 };
-use haft::{
-    kernel::{Mode, Network, Sandbox},
-    providers::Effort,
-    tools::HookSettings,
-};
+use haft_core::{Mode, Network, Sandbox};
+use haft_providers::Effort;
+use haft_tools::HookSettings;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, num::NonZeroU64};
 
@@ -65,7 +63,7 @@ settings! {
         /// Rules about effects, such as `write:src/**` and `execute:git status`
         rules: Rules,
         /// Settings of tools, over those of the profile
-        #[cfg_attr(test, schemars(with = "haft::tools::Settings"))]
+        #[cfg_attr(test, schemars(with = "haft_tools::Settings"))]
         tools: toml::Table,
         /// Commands and addresses that are told what happens
         #[cfg_attr(test, schemars(with = "Vec<HookSettings>"))]

@@ -1,5 +1,5 @@
 //! [`TimeoutsFile`] (`[timeouts]`): how long Haft waits for models, in seconds.
-use haft::providers::Timeouts;
+use haft_providers::Timeouts;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::time::Duration;
 

@@ -1,11 +1,9 @@
 //! [`open`]: opens a model in this process.
 use super::{ToolCallFormat, known};
 use crate::{CliContext, failure::Failure};
-use haft::{
-    dialects::{Dialect, TextToolCalls, by_delimiters, spoken_by},
-    kernel::Provider,
-    local::{LocalModel, Settings, models},
-};
+use haft_core::Provider;
+use haft_dialects::{Dialect, TextToolCalls, by_delimiters, spoken_by};
+use haft_local::{LocalModel, Settings, models};
 use std::sync::Arc;
 
 /// Dialects that the embedded engine reads itself.
@@ -21,7 +19,7 @@ pub(super) fn open(
     let settings = Settings {
         cache_folder: Some(context.places.cache.join("local")),
         grammar: !speech.is_free,
-        loading: Some(haft::terminal::loading::tell),
+        loading: Some(haft_terminal::loading::tell),
         ..Settings::default()
     };
     let model = LocalModel::open(file, settings).map_err(|error| {

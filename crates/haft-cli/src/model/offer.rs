@@ -2,7 +2,7 @@
 use super::{base_url, connection};
 use crate::{CliContext, config::Config, failure::Failure};
 use futures::future::join_all;
-use haft::providers::{Connection, Installed, Vendor, best_model, vendors};
+use haft_providers::{Connection, Installed, Vendor, best_model, vendors};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -80,7 +80,7 @@ pub(super) async fn none(context: &CliContext, config: &Config) -> Failure {
 /// The models for this process whose files are here, as `--model` takes them.
 #[cfg(feature = "local")]
 pub(crate) fn files(context: &CliContext) -> Vec<String> {
-    use haft::local::models::{find, known};
+    use haft_local::models::{find, known};
     let here = known().keys().filter(|name| find(name, &context.places.models).is_ok());
     here.map(|name| format!("local/{name}")).collect()
 }

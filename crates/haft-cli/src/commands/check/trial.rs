@@ -2,11 +2,9 @@
 use super::tasks::Task;
 use crate::{agents::AGENT, failure::Failure};
 use futures::StreamExt;
-use haft::{
-    engine::{Engine, Setup, Turn},
-    kernel::{CallId, Event, Fact, Part, ToolErrorKind, ToolResult, text_of},
-    present::unattended,
-};
+use haft_core::{CallId, Event, Fact, Part, ToolErrorKind, ToolResult, text_of};
+use haft_engine::{Engine, Setup, Turn};
+use haft_present::unattended;
 use std::{collections::HashSet, fs, path::Path, time::Instant};
 
 /// What came of one task.

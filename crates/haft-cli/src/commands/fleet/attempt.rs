@@ -7,11 +7,9 @@ use crate::{
     failure::Failure,
 };
 use futures::{FutureExt, StreamExt, future::BoxFuture};
-use haft::{
-    engine::{Session, Turns, run_job},
-    fleet::{self, Begun, Ended},
-    kernel::{BaseCommit, Command, Conclusion, Entry, Fact, JobStatus, Outcome},
-};
+use haft_core::{BaseCommit, Command, Conclusion, Entry, Fact, JobStatus, Outcome};
+use haft_engine::{Session, Turns, run_job};
+use haft_fleet::{self, Begun, Ended};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +20,7 @@ pub(super) struct Attempts {
     pub(super) turn: TurnArgs,
 }
 
-impl fleet::Work for Attempts {
+impl haft_fleet::Work for Attempts {
     fn work(&self, begun: Begun) -> BoxFuture<'static, Ended> {
         // Sessions of an attempt lie in a folder of its own.
         let places = Places { home: begun.home.0.clone(), ..self.context.places.clone() };
@@ -52,7 +50,7 @@ async fn attempt(context: &CliContext, turn: TurnArgs, begun: Begun) -> Result<E
     let mut redone = Ok(());
     let taken = taken_up(context, &home, &job.id.0, turn, |setup| {
         let stage = (setup.stages)(&setup.home.contents(&job.id));
-        redone = fleet::replay_changes(&*stage, &setup.workspace, &entries);
+        redone = haft_fleet::replay_changes(&*stage, &setup.workspace, &entries);
         setup.replicas = Some(writer.replicas());
     });
     let Job { agent, order, assembled, session, .. } = taken.await?;

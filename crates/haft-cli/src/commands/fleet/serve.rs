@@ -7,20 +7,18 @@ use crate::{
     failure::Failure,
     token::{self, Kept},
 };
-use haft::{
-    fleet::{self, Database, Owner},
-    serve::{self, Fleet, FleetSettings, Make, Problem},
-    terminal::{Exit, signals::Interrupts},
-};
+use haft_fleet::{self, Database, Owner};
+use haft_serve::{self, Fleet, FleetSettings, Make, Problem};
+use haft_terminal::{Exit, signals::Interrupts};
 use std::sync::Arc;
 
 /// Serves until a signal interrupts. No model is needed here: workers have theirs.
 pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit, Failure> {
     let url = address(context, &FleetUrl { fleet: args.fleet.clone() })?;
     let (database, admin) = (Database::open(&url).await?, Owner(ADMIN.to_owned()));
-    fleet::add_owner(&database, &admin, None).await?;
+    haft_fleet::add_owner(&database, &admin, None).await?;
     let Kept { token, is_new } = token::of(&context.places.home, token::SERVE)?;
-    let listening = serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
+    let listening = haft_serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
     greet(&listening, args, &token, is_new, &[])?;
     let own = context.clone();
     let make: Make = Arc::new(move |id, kind, description, owner| {
@@ -28,7 +26,8 @@ pub(crate) async fn serve(context: &CliContext, args: &ServeArgs) -> Result<Exit
     });
     let settings = FleetSettings { fleet: Fleet { database, make, admin }, token, hosts: args.host.clone() };
     let mut interrupts = Interrupts::listen()?;
-    let served = interrupts.until(|interrupted| serve::serve_fleet(listening, settings, interrupted)).await;
+    let served =
+        interrupts.until(|interrupted| haft_serve::serve_fleet(listening, settings, interrupted)).await;
     served.unwrap_or(Ok(()))?;
     Ok(Exit::Success)
 }

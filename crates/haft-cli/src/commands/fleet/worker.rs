@@ -7,10 +7,8 @@ use crate::{
     failure::Failure,
     mcp::notes,
 };
-use haft::{
-    fleet::{self, Database},
-    terminal::{Exit, signals::Interrupts},
-};
+use haft_fleet::{self, Database};
+use haft_terminal::{Exit, signals::Interrupts};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +23,7 @@ pub(crate) async fn worker(context: &CliContext, args: &WorkerArgs) -> Result<Ex
     let folder = args.folder.clone().unwrap_or_else(|| context.places.home.join("fleet"));
     let name = args.name.clone().unwrap_or_else(own_name);
     note(format!("`{name}` works on the jobs of {}", database.place()));
-    let settings = fleet::Settings {
+    let settings = haft_fleet::Settings {
         name,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         jobs: args.workers.get(),
@@ -35,7 +33,7 @@ pub(crate) async fn worker(context: &CliContext, args: &WorkerArgs) -> Result<Ex
     };
     let work = Arc::new(Attempts { context: context.clone(), turn });
     let (mut interrupts, stop) = (Interrupts::listen()?, CancellationToken::new());
-    let working = fleet::work(database, settings, work, stop.clone());
+    let working = haft_fleet::work(database, settings, work, stop.clone());
     tokio::pin!(working);
     tokio::select! {
         worked = &mut working => worked?,

@@ -4,12 +4,10 @@ use super::{
     schedule::{self, Plan},
 };
 use crate::failure::Failure;
-use haft::{
-    engine::{Home, JournalError},
-    kernel::{JobSpec, JobStatus, JobSummary, SessionId},
-    present::safe,
-    terminal::Exit,
-};
+use haft_core::{JobSpec, JobStatus, JobSummary, SessionId};
+use haft_engine::{Home, JournalError};
+use haft_present::safe;
+use haft_terminal::Exit;
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 
@@ -121,7 +119,7 @@ fn print(rows: Vec<(&str, String)>) -> Result<Exit, Failure> {
 pub(super) fn logs(home: &Home, id: &str) -> Result<Exit, Failure> {
     let (id, _) = find(home, id)?;
     for entry in home.peek(&id.0)? {
-        writeln!(stdout(), "{}", haft::present::lines::entry(&entry))?;
+        writeln!(stdout(), "{}", haft_present::lines::entry(&entry))?;
     }
     Ok(Exit::Success)
 }

@@ -1,9 +1,7 @@
 //! [`chosen`]: what a job runs without approval, from its start and after it is resumed.
 use crate::{args::TurnArgs, failure::Failure};
-use haft::{
-    engine::Session,
-    kernel::{Command, Entry, Fact, Mode},
-};
+use haft_core::{Command, Entry, Fact, Mode};
+use haft_engine::Session;
 use std::sync::Arc;
 
 /// The mode that a person asks for is recorded: it holds when the job is taken up without one.

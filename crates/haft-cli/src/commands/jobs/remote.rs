@@ -2,11 +2,9 @@
 use super::{Job, Prepared, Wanted, discard, prepare, stop, taken_up, tidy};
 use crate::{CliContext, args::TurnArgs, assemble, failure::Failure};
 use futures::{FutureExt, future::BoxFuture};
-use haft::{
-    engine::Home,
-    kernel::{Conclusion, SessionId},
-    serve::{Begun, Jobs, Problem},
-};
+use haft_core::{Conclusion, SessionId};
+use haft_engine::Home;
+use haft_serve::{Begun, Jobs, Problem};
 use std::path::PathBuf;
 
 /// Makes jobs and takes them up, with the options that the server was started with.

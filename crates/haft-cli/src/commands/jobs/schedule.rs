@@ -1,10 +1,8 @@
 //! [`Plan`]: a job that starts by itself: at intervals, or by a cron pattern.
 use crate::{failure::Failure, untrusted_file};
 use croner::Cron;
-use haft::{
-    engine::Home,
-    process::{own_folder, write_own_file},
-};
+use haft_engine::Home;
+use haft_process::{own_folder, write_own_file};
 use jiff::{SignedDuration, Span, Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
 use std::{

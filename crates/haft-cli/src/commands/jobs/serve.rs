@@ -5,11 +5,9 @@ use super::{
 };
 use crate::{CliContext, args::TurnArgs, assemble, failure::Failure};
 use futures::FutureExt;
-use haft::{
-    engine::Home,
-    kernel::{JobSpec, JobStatus, JobSummary, SessionId},
-    terminal::{Exit, signals::Interrupts},
-};
+use haft_core::{JobSpec, JobStatus, JobSummary, SessionId};
+use haft_engine::Home;
+use haft_terminal::{Exit, signals::Interrupts};
 use jiff::Timestamp;
 use std::{
     collections::{HashMap, HashSet},

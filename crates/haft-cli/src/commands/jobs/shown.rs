@@ -1,10 +1,8 @@
 //! [`Shown`]: the turns of a job at a terminal.
 use super::work_tree::WorkTree;
-use haft::{
-    engine::{Session, Turns},
-    kernel::{Command, Entry, Fact, JobSpec, Outcome},
-    terminal::{Exit, print, signals::Interrupts},
-};
+use haft_core::{Command, Entry, Fact, JobSpec, Outcome};
+use haft_engine::{Session, Turns};
+use haft_terminal::{Exit, print, signals::Interrupts};
 use std::{path::Path, sync::Arc};
 
 /// Turns as `haft run` shows them.
@@ -20,7 +18,7 @@ impl Turns for Shown<'_> {
     type Error = anyhow::Error;
 
     async fn turn(&mut self, command: Command) -> Result<Outcome, anyhow::Error> {
-        let from = haft::present::cursor::next(self.session);
+        let from = haft_present::cursor::next(self.session);
         let exit = print::turn(self.session, command, from, self.options, self.interrupts).await?;
         WorkTree::bring_back(self.order, self.folder);
         Ok(match exit {

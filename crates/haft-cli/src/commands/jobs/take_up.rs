@@ -11,10 +11,8 @@ use crate::{
     config::Settings,
     failure::Failure,
 };
-use haft::{
-    engine::{Home, Setup},
-    kernel::{JobStatus, JobSummary},
-};
+use haft_core::{JobStatus, JobSummary};
+use haft_engine::{Home, Setup};
 use std::fs;
 
 /// The job `id` of `home`, about to go on; `adjust` has a last word on its engine's parts, before the session is open.

@@ -2,7 +2,7 @@
 mod clone;
 
 use crate::failure::Failure;
-use haft::kernel::{BaseCommit, JobSpec};
+use haft_core::{BaseCommit, JobSpec};
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},

@@ -1,10 +1,8 @@
 //! [`gc`] (`haft sessions gc`): removes file contents that no session refers to any more.
 use crate::{commands::table::Table, failure::Failure};
-use haft::{
-    engine::{Home, Unnamed},
-    kernel::SessionId,
-    terminal::Exit,
-};
+use haft_core::SessionId;
+use haft_engine::{Home, Unnamed};
+use haft_terminal::Exit;
 use serde_json::json;
 use std::io::{Write, stderr, stdout};
 

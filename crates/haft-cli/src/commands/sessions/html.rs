@@ -1,12 +1,10 @@
 //! [`export`] (`haft sessions export --format html`): writes a session as a page.
 use crate::{CliContext, config::Settings, failure::Failure, model};
-use haft::{
-    engine::{Home, Recorded},
-    kernel::{Entry, Hash, Price, SessionOpened, Stage},
-    serve::SessionExport,
-    stage::LocalStage,
-    terminal::Exit,
-};
+use haft_core::{Entry, Hash, Price, SessionOpened, Stage};
+use haft_engine::{Home, Recorded};
+use haft_serve::SessionExport;
+use haft_stage::LocalStage;
+use haft_terminal::Exit;
 use std::{
     io::{self, Write, stdout},
     path::Path,

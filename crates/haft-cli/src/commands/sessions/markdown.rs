@@ -1,11 +1,9 @@
 //! [`of`]: writes a session as Markdown.
-use haft::{
-    kernel::{Entry, Fact, Part, SessionOpened, active_path},
-    present::{
-        preview::{PREVIEW_LINES, preview},
-        safe,
-        timeline::{Aside, Item, Replies, Timeline},
-    },
+use haft_core::{Entry, Fact, Part, SessionOpened, active_path};
+use haft_present::{
+    preview::{PREVIEW_LINES, preview},
+    safe,
+    timeline::{Aside, Item, Replies, Timeline},
 };
 use std::sync::Arc;
 

@@ -14,12 +14,10 @@ use crate::{
     failure::Failure,
 };
 use driver::Driver;
-use haft::{
-    engine::{Engine, Home, Model, Setup},
-    kernel::{Entry, Mode, NoHooks, SessionId, SessionOpened},
-    providers::{Retold, direct},
-    terminal::{Exit, signals::Interrupts},
-};
+use haft_core::{Entry, Mode, NoHooks, SessionId, SessionOpened};
+use haft_engine::{Engine, Home, Model, Setup};
+use haft_providers::{Retold, direct};
+use haft_terminal::{Exit, signals::Interrupts};
 use moved::Moved;
 use recording::Recording;
 use std::{

@@ -1,11 +1,9 @@
 //! [`search`] (`haft sessions search`): finds sessions by the text of their messages.
 use crate::{commands::table::Table, failure::Failure};
-use haft::{
-    engine::{Home, Summary},
-    kernel::{Entry, Fact, text_of},
-    present::{age::age, safe},
-    terminal::Exit,
-};
+use haft_core::{Entry, Fact, text_of};
+use haft_engine::{Home, Summary};
+use haft_present::{age::age, safe};
+use haft_terminal::Exit;
 use serde_json::json;
 use std::{
     io::{Write, stdout},

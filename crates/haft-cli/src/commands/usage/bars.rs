@@ -1,6 +1,6 @@
 //! [`Bars`]: bars of block characters, as wide as the terminal allows.
 use super::{super::table::end_of, sums::Row};
-use haft::present::safe;
+use haft_present::safe;
 use jiff::civil::Date;
 use std::io::{self, Write, stdout};
 use unicode_width::UnicodeWidthStr;

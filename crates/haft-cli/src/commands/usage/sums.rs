@@ -1,8 +1,6 @@
 //! [`Sums`]: adds up usage.
-use haft::{
-    engine::Used,
-    kernel::{Price, SessionId, Usage},
-};
+use haft_core::{Price, SessionId, Usage};
+use haft_engine::Used;
 use jiff::{Timestamp, tz::TimeZone};
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -127,11 +127,9 @@ pub(crate) fn end(worker: &mut Child) {
 impl Fleet {
     /// Puts so many jobs down.
     pub(crate) fn add_many(&self, count: usize) {
-        use haft::{
-            engine::new_session_id,
-            fleet::{Database, NewJob, Owner, add, add_owner},
-            kernel::JobSpec,
-        };
+        use haft_core::JobSpec;
+        use haft_engine::new_session_id;
+        use haft_fleet::{Database, NewJob, Owner, add, add_owner};
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let remote = self.remote().display().to_string();
         let base = git(&self.remote(), &["rev-parse", "main"]);

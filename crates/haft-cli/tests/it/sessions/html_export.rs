@@ -2,7 +2,7 @@
 //! script makes of the journal is read from a browser; `scripts/page.sh` looks at it as people do.
 use crate::kit::Place;
 use base64::{Engine, prelude::BASE64_STANDARD};
-use haft::kernel::Hash;
+use haft_core::Hash;
 use regex::Regex;
 use serde_json::{Value, json};
 use std::process::Command;

@@ -1,10 +1,8 @@
 //! [`copy`]: copies a workspace as it was when a session began, as far as the journal shows: the current files, with
 //! those that the session changed as they were before.
 use crate::failure::Failure;
-use haft::{
-    kernel::{Change, Entry, Fact, FileKind, FileState, Stage, active_path, changed},
-    stage::LocalStage,
-};
+use haft_core::{Change, Entry, Fact, FileKind, FileState, Stage, active_path, changed};
+use haft_stage::LocalStage;
 use ignore::WalkBuilder;
 use std::{
     collections::BTreeMap,

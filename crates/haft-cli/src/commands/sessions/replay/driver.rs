@@ -6,13 +6,11 @@ use super::{
 };
 use crate::failure::Failure;
 use futures::StreamExt;
-use haft::{
-    engine::{Chat, Session, Turn},
-    kernel::{Answer, CallId, Command, Effect, Event, Fact, Part, text_of},
-    present::{
-        safe,
-        words::{Style, Words},
-    },
+use haft_core::{Answer, CallId, Command, Effect, Event, Fact, Part, text_of};
+use haft_engine::{Chat, Session, Turn};
+use haft_present::{
+    safe,
+    words::{Style, Words},
 };
 use std::io::{Stderr, Stdout, Write, stderr, stdout};
 

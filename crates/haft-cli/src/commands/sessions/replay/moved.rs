@@ -1,5 +1,5 @@
 //! [`Moved`]: rewrites paths of a workspace in texts to those of its copy.
-use haft::kernel::relocated;
+use haft_core::relocated;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::path::{Component, Path};

@@ -1,6 +1,6 @@
 //! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
 //! of each call.
-use haft::kernel::{
+use haft_core::{
     Answer, CallId, Change, Command, Entry, Fact, Part, Seq, StopReason, ToolResult, active_path,
 };
 use std::{path::PathBuf, sync::Arc};

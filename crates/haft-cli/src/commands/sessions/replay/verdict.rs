@@ -1,11 +1,9 @@
 //! [`Verdict`]: the result of a replay.
 use super::moved::Moved;
 use crate::failure::Failure;
-use haft::{
-    kernel::{Outcome, Seq, SessionId, ToolResult},
-    present::safe,
-    terminal::Exit,
-};
+use haft_core::{Outcome, Seq, SessionId, ToolResult};
+use haft_present::safe;
+use haft_terminal::Exit;
 use serde_json::{Value, json};
 use std::{
     io::{Write, stdout},
