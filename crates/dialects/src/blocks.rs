@@ -129,7 +129,7 @@ struct Blocks {
 
 /// What is looked for within a block.
 enum Inner {
-    Json(Ends),
+    Json(Box<Ends>),
     Tags(Box<Reading>),
 }
 
@@ -145,7 +145,8 @@ impl Inner {
         let opening = quote.map(|quote| (quote, Mark::Value));
         let between = Delimiters::meaning(closing.chain(others).chain(opening).collect());
         let value = Delimiters::meaning(quote.map(|quote| (quote, Mark::ValueEnd)).into_iter().collect());
-        Self::Json(Ends { between, value, cdata: Delimiters::meaning(Vec::new()), json: block.json })
+        let cdata = Delimiters::meaning(Vec::new());
+        Self::Json(Box::new(Ends { between, value, cdata, json: block.json }))
     }
 
     fn ends(&self) -> &Ends {
