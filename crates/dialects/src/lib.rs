@@ -101,8 +101,10 @@ impl Dialect {
         Self::read_by(Reading::Grammar(grammar), name, models, writing)
     }
 
-    /// Read by a reader of its own.
-    const fn own(
+    /// Returns a dialect with a reader of its own: `name` is what `--dialect` takes, `models` are parts of the names of
+    /// models that speak it, in lower case. Calls are written as `writing` says. The fields and the methods below say
+    /// the rest.
+    pub const fn own(
         name: &'static str,
         models: &'static [&'static str],
         reader: fn(&Setting) -> Box<dyn Reader>,
@@ -121,15 +123,19 @@ impl Dialect {
         Self { name, models, signs: &[], reading, writing, is_ambiguous: false, results, examples: None }
     }
 
-    const fn signs(self, signs: &'static [&'static [&'static str]]) -> Self {
+    /// Returns the dialect with delimiters that tell it in a chat template or in a reply: in each of these lists, all that
+    /// must stand there.
+    pub const fn signs(self, signs: &'static [&'static [&'static str]]) -> Self {
         Self { signs, ..self }
     }
 
-    const fn ambiguous(self) -> Self {
+    /// Returns the dialect as one to which a model cannot be held, since what a call begins with may begin something else.
+    pub const fn ambiguous(self) -> Self {
         Self { is_ambiguous: true, ..self }
     }
 
-    const fn results(self, results: Results) -> Self {
+    /// Returns the dialect with this way to write results.
+    pub const fn results(self, results: Results) -> Self {
         Self { results, ..self }
     }
 

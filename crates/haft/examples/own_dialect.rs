@@ -1,12 +1,12 @@
 //! Your own dialect: a model that writes its calls as text, and a reader that finds them.
 use haft::{
-    dialects::{Call, Dialect, Reader, Said, Setting},
+    dialects::{Call, Dialect, Reader, Said, Setting, Writing},
     prelude::*,
     providers::Scripted,
 };
 
 /// A line `!NAME {JSON}` is a call; all else is prose.
-static BANG: Dialect = Dialect { name: "bang", models: &["bang-7b"], reader, ..Dialect::BASE };
+static BANG: Dialect = Dialect::own("bang", &["bang-7b"], reader, Writing::Unknown);
 
 fn reader(_: &Setting) -> Box<dyn Reader> {
     Box::new(Lines::default())
