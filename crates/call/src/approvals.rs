@@ -2,9 +2,10 @@
 use crate::recorder::{Unrecorded, WeakRecorder};
 use futures::future::BoxFuture;
 use haft_core::{Answer, BulkFolder, CallId, Change, Effect, Entry, Fact, Person, Question, ToolCall};
+use parking_lot::Mutex;
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::Arc,
     time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
@@ -41,13 +42,13 @@ impl Interactions {
     /// No person can be asked.
     pub fn unattended() -> Self {
         let interactions = Self::default();
-        interactions.lock().is_unattended = true;
+        interactions.0.lock().is_unattended = true;
         interactions
     }
 
     /// Whether no person can be asked.
     pub(crate) fn is_unattended(&self) -> bool {
-        self.lock().is_unattended
+        self.0.lock().is_unattended
     }
 
     /// With what people have allowed for the whole session, as its journal says.
@@ -71,7 +72,7 @@ impl Interactions {
 
     /// Answers the approval that `call` waits for. Does nothing if it waits for none.
     pub fn answer(&self, call: &CallId, answer: Answer) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if let Some(waiting) = state.approvals.remove(call) {
             state.end_waiting(call);
             let _call_is_gone = waiting.send(answer);
@@ -80,7 +81,7 @@ impl Interactions {
 
     /// Replies to the question that `call` waits for. Does nothing if it waits for none.
     pub fn reply(&self, call: &CallId, answer: Option<String>) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if let Some(waiting) = state.questions.remove(call) {
             state.end_waiting(call);
             let _call_is_gone = waiting.send(answer);
@@ -89,24 +90,24 @@ impl Interactions {
 
     /// Says which call a person has typed; `None` once it has ended.
     pub fn set_typed(&self, call: Option<CallId>) {
-        self.lock().typed = call;
+        self.0.lock().typed = call;
     }
 
     /// Whether a person has typed `call`, and so has allowed it.
     pub(crate) fn is_typed(&self, call: &CallId) -> bool {
-        self.lock().typed.as_ref() == Some(call)
+        self.0.lock().typed.as_ref() == Some(call)
     }
 
     /// How long a call that has ended waited for a person.
     pub(crate) fn waited(&self, call: &CallId) -> Duration {
-        let mut wait = self.lock().waits.remove(call).unwrap_or_default();
+        let mut wait = self.0.lock().waits.remove(call).unwrap_or_default();
         wait.end();
         wait.before
     }
 
     fn wait_for_answer(&self, call: &CallId) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if !state.is_unattended {
             state.begin_waiting(call);
             state.approvals.insert(call.clone(), sender);
@@ -116,7 +117,7 @@ impl Interactions {
 
     fn wait_for_reply(&self, call: &CallId) -> oneshot::Receiver<Option<String>> {
         let (sender, receiver) = oneshot::channel();
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if !state.is_unattended {
             state.begin_waiting(call);
             state.questions.insert(call.clone(), sender);
@@ -135,16 +136,12 @@ impl Interactions {
             Answer::Once => has_confined && matches!(effect, Effect::Network(_)),
             Answer::No | Answer::Unanswered => false,
         };
-        self.lock().granted.extend(asked.iter().filter(is_granted).cloned());
+        self.0.lock().granted.extend(asked.iter().filter(is_granted).cloned());
     }
 
     fn has_granted(&self, effects: &[Effect]) -> bool {
-        let state = self.lock();
+        let state = self.0.lock();
         !effects.is_empty() && effects.iter().all(|effect| state.granted.contains(effect))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("no code panics while it holds the interactions")
     }
 }
 

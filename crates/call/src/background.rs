@@ -4,10 +4,11 @@ use haft_core::{
     BackgroundTasks, Fact, Render, TaskId, TaskOutput, TaskState, TaskWork, ToolCall, ToolError,
     ToolErrorKind, ToolResult, Tracking, View,
 };
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -58,7 +59,7 @@ impl BackgroundCommands {
         let ended = results.clone();
         let tell = move |fact| {
             if let Fact::TaskEnded { task: job, result } = fact {
-                ended.lock().unwrap_or_else(PoisonError::into_inner).insert(job, result);
+                ended.lock().insert(job, result);
             }
         };
         Self { awaited: Some(results), ..Self::new(tell, 1, render) }
@@ -68,15 +69,11 @@ impl BackgroundCommands {
     pub(crate) async fn awaited_result(&self, result: &ToolResult) -> Option<ToolResult> {
         let (job, results) = (result.job.as_ref()?, self.awaited.as_ref()?);
         self.wait(job, Duration::MAX).await;
-        results.lock().unwrap_or_else(PoisonError::into_inner).remove(job)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<BackgroundCommand>> {
-        self.known.lock().expect("no code panics while it holds the tasks")
+        results.lock().remove(job)
     }
 
     fn remember(&self, task: BackgroundCommand) {
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         let is_over = |task: &BackgroundCommand| task.ended.is_cancelled() && task.view.is_none();
         if known.len() >= MAX_ENDED_TASKS
             && let Some(oldest) = known.iter().position(is_over)
@@ -88,17 +85,17 @@ impl BackgroundCommands {
 
     /// Whether a task works in `view`.
     pub(crate) fn holds(&self, view: &Arc<dyn View>) -> bool {
-        self.lock().iter().filter_map(|task| task.view.as_ref()).any(|held| Arc::ptr_eq(held, view))
+        self.known.lock().iter().filter_map(|task| task.view.as_ref()).any(|held| Arc::ptr_eq(held, view))
     }
 
     /// The view that a task has worked in, once it has ended.
     pub fn take_view(&self, job: &TaskId) -> Option<Arc<dyn View>> {
-        self.lock().iter_mut().find(|known| known.id == *job)?.view.take()
+        self.known.lock().iter_mut().find(|known| known.id == *job)?.view.take()
     }
 
     /// Ends the tasks that work in `view`: their call is made again.
     pub(crate) fn give_up(&self, view: &Arc<dyn View>) {
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         let held =
             |task: &&mut BackgroundCommand| task.view.as_ref().is_some_and(|held| Arc::ptr_eq(held, view));
         for task in known.iter_mut().filter(held) {
@@ -121,7 +118,7 @@ impl BackgroundCommands {
         let (tell, job, render, began) = (self.tell.clone(), id.clone(), self.render.clone(), Instant::now());
         let call = ToolCall::new(id.0.clone(), title.clone(), serde_json::Value::Null);
         let (stopped, done) = (stop.clone(), ended.clone().drop_guard());
-        let mut running = self.running.lock().expect("no code panics while it holds the running tasks");
+        let mut running = self.running.lock();
         while running.try_join_next().is_some() {}
         // It is found by its name when it ends.
         self.remember(BackgroundCommand { id: id.clone(), title, output, stop, ended, view });
@@ -156,11 +153,11 @@ impl BackgroundTasks for BackgroundCommands {
             running: !task.ended.is_cancelled(),
             output: task.output.clone(),
         };
-        self.lock().iter().map(state).collect()
+        self.known.lock().iter().map(state).collect()
     }
 
     fn wait<'a>(&'a self, job: &TaskId, limit: Duration) -> BoxFuture<'a, ()> {
-        let ended = self.lock().iter().find(|known| known.id == *job).map(|known| known.ended.clone());
+        let ended = self.known.lock().iter().find(|known| known.id == *job).map(|known| known.ended.clone());
         Box::pin(async move {
             let Some(ended) = ended else { return };
             let _ended_or_not = tokio::time::timeout(limit, ended.cancelled()).await;
@@ -168,7 +165,7 @@ impl BackgroundTasks for BackgroundCommands {
     }
 
     fn stop(&self, job: &TaskId) -> bool {
-        let known = self.lock();
+        let known = self.known.lock();
         let running = known.iter().find(|known| known.id == *job && !known.ended.is_cancelled());
         running.inspect(|known| known.stop.cancel()).is_some()
     }

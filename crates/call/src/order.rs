@@ -4,8 +4,9 @@
 //! works in a view of the same state. A call that is done waits for those before it. If one of these has changed something
 //! after all (a program named `ls` that is another one), the call has seen a state that is gone, and is made again on the
 //! new one. Nothing that it did was real, so it happens once.
+use parking_lot::Mutex;
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 use tokio::sync::Notify;
@@ -36,12 +37,8 @@ impl Order {
     /// Creates `count` turns, in order.
     pub(crate) fn turns(count: usize) -> impl Iterator<Item = Turn> {
         let order = Arc::new(Self::default());
-        order.lock().ended = vec![false; count];
+        order.state.lock().ended = vec![false; count];
         (0..count).map(move |place| Turn { order: order.clone(), place, has_changed: AtomicBool::new(false) })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn until(&self, holds: impl Fn(&State) -> bool) {
@@ -49,7 +46,7 @@ impl Order {
             let happened = self.something_happened.notified();
             tokio::pin!(happened);
             happened.as_mut().enable();
-            if holds(&self.lock()) {
+            if holds(&self.state.lock()) {
                 return;
             }
             happened.await;
@@ -60,7 +57,7 @@ impl Order {
 impl Turn {
     /// Number of the state of files that the call sees if it begins now.
     pub(crate) fn sees(&self) -> usize {
-        self.order.lock().changes
+        self.order.state.lock().changes
     }
 
     /// Returns the output of a run that began when the call saw `seen`, once the calls before this one have ended. Ends the
@@ -78,14 +75,14 @@ impl Turn {
     /// seen a part of it.
     pub(crate) fn changes(&self) {
         self.has_changed.store(true, Relaxed);
-        self.order.lock().changes += 1;
+        self.order.state.lock().changes += 1;
         self.order.something_happened.notify_waiters();
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut state = self.order.lock();
+        let mut state = self.order.state.lock();
         state.ended[self.place] = true;
         state.changes += usize::from(self.has_changed.load(Relaxed));
         drop(state);

@@ -3,6 +3,7 @@ use crate::rules::Unread;
 use haft_core::{
     Change, Effect, Entry, Fact, FileRead, Fingerprint, Hash, ToolError, ToolErrorKind, Tracking,
 };
+use parking_lot::Mutex;
 use rustix::fs::OFlags;
 use serde_json::Value;
 use std::{
@@ -10,7 +11,7 @@ use std::{
     fs, io,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 
 /// A longer file is known by its stamp: hashing it would take longer than reading a part of it.
@@ -143,9 +144,9 @@ impl ReadTracker {
                     let Some(begun) = begun.remove(call.0.as_str()) else { continue };
                     if result.is_ok() {
                         let touched = effects(begun.name, begun.arguments).into_iter().filter_map(path_of);
-                        seen.lock().extend(touched.map(|path| (path, Known::At(entry.at))));
+                        seen.0.lock().extend(touched.map(|path| (path, Known::At(entry.at))));
                         let reads = begun.reads.iter().cloned().map(Known::of);
-                        seen.lock().extend(reads.map(|(path, known)| (workspace.join(path), known)));
+                        seen.0.lock().extend(reads.map(|(path, known)| (workspace.join(path), known)));
                     }
                     seen.wrote(workspace, begun.written);
                 }
@@ -159,12 +160,12 @@ impl ReadTracker {
     pub(crate) fn keep(&self, looked: ReadSnapshot) {
         let nothing = looked.stamps.into_iter().filter(|(_, stamp)| stamp.is_none());
         let nothing = nothing.map(|(path, _)| (path, Known::Missing));
-        self.lock().extend(nothing.chain(looked.reads.into_iter().map(Known::of)));
+        self.0.lock().extend(nothing.chain(looked.reads.into_iter().map(Known::of)));
     }
 
     /// Forgets all files.
     pub fn clear(&self) {
-        self.lock().clear();
+        self.0.lock().clear();
     }
 
     /// Remembers what the session itself wrote.
@@ -178,7 +179,7 @@ impl ReadTracker {
             };
             (workspace.join(&change.path), known)
         });
-        self.lock().extend(known);
+        self.0.lock().extend(known);
     }
 
     /// Refuses to write a file that the model has not read, or that was changed since it did.
@@ -186,7 +187,7 @@ impl ReadTracker {
         let mut known = Vec::new();
         for effect in effects {
             let Effect::Write(path) = effect else { continue };
-            match self.lock().get(path).cloned() {
+            match self.0.lock().get(path).cloned() {
                 Some(state) => known.push((path.clone(), state)),
                 None if stamp(path).is_none() || may_change(unread, effects, path) => {}
                 None => return Err(refused(path, "it has content that was not read yet")),
@@ -199,10 +200,6 @@ impl ReadTracker {
         let changed = move || known.into_iter().find(|(path, known)| !known.is(path, stamp(path)));
         let changed = tokio::task::spawn_blocking(changed).await.ok().flatten();
         changed.map_or(Ok(()), |(path, _)| Err(refused(&path, "it was changed since it was last read")))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Known>> {
-        self.0.lock().expect("no code panics while it holds what was seen")
     }
 }
 

@@ -1,12 +1,9 @@
 //! [`Repeats`]: calls that were made before in this turn and would give the same again.
 use crate::reads::{ReadSnapshot, Stamp};
 use haft_core::{CallId, Effect, ToolCall, ToolOutput};
+use parking_lot::Mutex;
 use serde_json::Value;
-use std::{
-    collections::HashMap,
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 /// Calls of this turn that succeeded, by name and arguments. All clones are one.
 #[derive(Clone, Default)]
@@ -40,12 +37,12 @@ impl Reading {
 impl Repeats {
     /// Forgets all calls: a new turn begins.
     pub fn clear(&self) {
-        self.lock().clear();
+        self.0.lock().clear();
     }
 
     /// Returns an answer without a call, if an equal one succeeded before and the files that it reads have not changed.
     pub(crate) fn answer(&self, reading: &Reading) -> Option<ToolOutput> {
-        let made = self.lock();
+        let made = self.0.lock();
         let is_same = |earlier: &&Earlier| earlier.files.is_some() && earlier.files == reading.files;
         let earlier = made.get(&reading.key).filter(is_same)?;
         Some(reference("not called again: the same as", &earlier.call))
@@ -54,17 +51,13 @@ impl Repeats {
     /// Remembers a call that succeeded. If its output is that of an equal call before, returns a reference to it instead.
     pub(crate) fn keep(&self, call: &ToolCall, reading: Reading, output: ToolOutput) -> ToolOutput {
         let Reading { key, files } = reading;
-        let mut made = self.lock();
+        let mut made = self.0.lock();
         if let Some(earlier) = made.get(&key).filter(|earlier| earlier.text == output.for_model) {
             return reference("called again, with the result of", &earlier.call);
         }
         let text = output.for_model.clone();
         made.insert(key, Earlier { call: call.id.clone(), text, files });
         output
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Earlier>> {
-        self.0.lock().expect("no code panics while it holds the calls of a turn")
     }
 }
 

@@ -1,10 +1,11 @@
 //! Statements on a connection that is made anew where it broke. Each is one transaction: what it checks and what it does
 //! cannot come apart, however the connection ends.
 use crate::{error::FleetError, tls::Tls};
+use parking_lot::Mutex;
 use std::{
     future::poll_fn,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -107,7 +108,7 @@ impl Database {
         let answered = tokio::time::timeout(REQUEST_TIMEOUT, asking).await;
         answered.unwrap_or_else(|_| {
             // Whatever this connection waits for, the next one need not.
-            let mut held = self.held();
+            let mut held = self.0.client.lock();
             if let (Some(used), Some(client)) = (&used, &*held)
                 && Arc::ptr_eq(used, client)
             {
@@ -162,7 +163,7 @@ impl Database {
     }
 
     async fn client(&self) -> Result<Arc<Client>, FleetError> {
-        let open = || self.held().clone().filter(|client| !client.is_closed());
+        let open = || self.0.client.lock().clone().filter(|client| !client.is_closed());
         if let Some(client) = open() {
             return Ok(client);
         }
@@ -178,11 +179,7 @@ impl Database {
                 () = stop.cancelled() => {}
             }
         });
-        Ok(self.held().insert(Arc::new(client)).clone())
-    }
-
-    fn held(&self) -> MutexGuard<'_, Option<Arc<Client>>> {
-        self.0.client.lock().expect("no code panics while it holds the connection")
+        Ok(self.0.client.lock().insert(Arc::new(client)).clone())
     }
 
     async fn dial(&self) -> Result<(Client, Connection), FleetError> {

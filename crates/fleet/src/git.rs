@@ -6,6 +6,7 @@
 use crate::{error::FleetError, queue::Branch, writer::CommitUploader};
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::SessionId;
+use parking_lot::Mutex;
 use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
@@ -13,7 +14,7 @@ use std::{
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 /// A repository, as a worker has it.
@@ -217,7 +218,7 @@ impl Attempt {
 
     fn push(&self) -> Result<Option<String>, FleetError> {
         // Without git, where it can be read: this is asked for with every few entries.
-        let known = self.carried.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = self.carried.lock().clone();
         let stands = fs::read_to_string(self.tree.join(".git/refs/heads").join(&self.branch));
         let stands = stands.ok().map(|stands| stands.trim().to_owned()).filter(|stands| is_commit(stands));
         let head = stands.map_or_else(|| self.head(), Ok)?;
@@ -226,7 +227,7 @@ impl Attempt {
         }
         let words = ["--", &self.repository.url, &format!("+{head}:{}", self.to)];
         self.repository.push(Some(&self.tree), &words)?;
-        self.carried.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&head);
+        self.carried.lock().clone_from(&head);
         Ok(Some(head))
     }
 

@@ -3,9 +3,10 @@
 //! PostgreSQL decides, by its own clock. What is said here is only ever stricter: a lease counts from the moment in which
 //! its renewal was *sent*, by a monotonic clock.
 use haft_core::SessionId;
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::Arc,
     time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
@@ -39,12 +40,12 @@ impl Lease {
     }
 
     fn end(&self) -> Instant {
-        *self.lock() + self.length
+        *self.sent.lock() + self.length
     }
 
     /// PostgreSQL took a renewal that was sent then.
     pub fn renewed(&self, sent: Instant) {
-        let mut last = self.lock();
+        let mut last = self.sent.lock();
         *last = sent.max(*last);
     }
 
@@ -67,10 +68,6 @@ impl Lease {
             }
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Instant> {
-        self.sent.lock().expect("no code panics while it holds the time")
-    }
 }
 
 /// The leases of one worker.
@@ -80,12 +77,12 @@ pub struct Leases(Mutex<HashMap<String, Arc<Lease>>>);
 impl Leases {
     /// One more, until it is taken out.
     pub fn add(&self, lease: Arc<Lease>) {
-        self.lock().insert(lease.job.0.clone(), lease);
+        self.0.lock().insert(lease.job.0.clone(), lease);
     }
 
     /// It is given back, settled or lost.
     pub fn remove(&self, lease: &Lease) {
-        let mut held = self.lock();
+        let mut held = self.0.lock();
         if held.get(&lease.job.0).is_some_and(|held| held.token == lease.token) {
             held.remove(&lease.job.0);
         }
@@ -93,16 +90,12 @@ impl Leases {
 
     /// All that there are.
     pub fn all(&self) -> Vec<Arc<Lease>> {
-        self.lock().values().cloned().collect()
+        self.0.lock().values().cloned().collect()
     }
 
     /// The one of this job.
     pub fn find(&self, job: &str) -> Option<Arc<Lease>> {
-        self.lock().get(job).cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Lease>>> {
-        self.0.lock().expect("no code panics while it holds the leases")
+        self.0.lock().get(job).cloned()
     }
 }
 

@@ -25,12 +25,10 @@ use found::Found;
 use futures::future::{BoxFuture, join_all};
 use haft_core::{Registry, SessionId, ToolSource};
 use listing::Listing;
+use parking_lot::Mutex;
 use rmcp::model::Tool;
 use server::Server;
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard},
-};
+use std::{collections::HashSet, sync::Arc};
 
 /// The tools of all servers. Dropped, it ends the programs that it started.
 pub struct Mcp {
@@ -58,19 +56,15 @@ impl Mcp {
         let state = Mutex::new(State { lists: Vec::new(), listing, sessions: HashSet::new() });
         Self { servers, budget, found, state }
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no code panics while it holds the state")
-    }
 }
 
 impl ToolSource for Mcp {
     /// A server that could not be started is tried again for the next session.
     fn tools<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Arc<Registry>> {
         Box::pin(async move {
-            let is_new = !self.state().sessions.contains(session);
+            let is_new = !self.state.lock().sessions.contains(session);
             let lists = join_all(self.servers.iter().map(|server| server.tools(is_new))).await;
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.sessions.insert(session.clone());
             let is_same = |(a, b)| Arc::ptr_eq(a, b);
             if state.lists.len() != lists.len() || !state.lists.iter().zip(&lists).all(is_same) {

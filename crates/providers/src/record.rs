@@ -7,13 +7,14 @@ use crate::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use futures::{StreamExt, TryStreamExt};
 use haft_core::ProviderError;
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::{
     fs::File,
     io::{self, Write},
     path::Path,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -42,7 +43,7 @@ impl Record {
     fn write(&self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(text.as_bytes())
+        self.file.lock().write_all(text.as_bytes())
     }
 }
 

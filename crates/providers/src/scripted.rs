@@ -5,14 +5,9 @@ use futures::{Stream, stream::BoxStream};
 use haft_core::{
     CallId, Delta, Message, Provider, ProviderError, Request, StopReason, replies_left_out, text_of,
 };
+use parking_lot::Mutex;
 use serde_json::Value;
-use std::{
-    collections::BTreeSet,
-    future::pending,
-    path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeSet, future::pending, path::Path, time::Duration};
 use tokio::time::sleep;
 
 /// Takes its replies from a script.
@@ -61,11 +56,7 @@ impl Scripted {
 
     /// What it was asked, in order; empty for one that was [opened](Self::open).
     pub fn requests(&self) -> Vec<Request> {
-        self.past().requests.clone()
-    }
-
-    fn past(&self) -> MutexGuard<'_, Past> {
-        self.past.lock().unwrap_or_else(PoisonError::into_inner)
+        self.past.lock().requests.clone()
     }
 
     /// The place of the step for `request`, if there is one left.
@@ -76,7 +67,7 @@ impl Scripted {
             places.nth(count - 1).map(|place| place + 1)
         };
         let start = if replies == 0 { 0 } else { after_reply(replies)? };
-        let mut past = self.past();
+        let mut past = self.past.lock();
         if self.keeps_requests {
             past.requests.push(request.clone());
         }

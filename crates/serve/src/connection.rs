@@ -2,12 +2,13 @@
 //!
 //! A client that has not shown the token yet is a stranger. The number of strangers is limited; for a new one, the
 //! oldest is closed, so that a client that holds connections open does not keep others out.
+use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
     io,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
@@ -54,7 +55,7 @@ impl Connections {
         let inner =
             Inner { leave: CancellationToken::new(), known: Mutex::new(false), count: self.known.clone() };
         let peer = Peer(Arc::new(inner));
-        let mut strangers = self.lock();
+        let mut strangers = self.strangers.lock();
         strangers.retain(Peer::is_stranger);
         if strangers.len() >= MAX_STRANGERS
             && let Some(first) = strangers.pop_front()
@@ -67,28 +68,24 @@ impl Connections {
 
     /// Sends the stranger away who came first: the system has no more room.
     pub(crate) fn make_room(&self) {
-        let first = self.lock().pop_front();
+        let first = self.strangers.lock().pop_front();
         if let Some(first) = first {
             first.0.leave.cancel();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Peer>> {
-        self.strangers.lock().expect("no code panics while it holds the strangers")
     }
 }
 
 impl Peer {
     /// The token was shown.
     pub(crate) fn is_known(&self) {
-        let mut known = self.0.known.lock().expect("no code panics while it holds a flag");
+        let mut known = self.0.known.lock();
         if !std::mem::replace(&mut known, true) {
             self.0.count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn is_stranger(&self) -> bool {
-        let is_known = *self.0.known.lock().expect("no code panics while it holds a flag");
+        let is_known = *self.0.known.lock();
         !is_known && !self.0.leave.is_cancelled()
     }
 
@@ -100,7 +97,7 @@ impl Peer {
     /// The connection is closed.
     pub(crate) fn has_left(&self) {
         self.0.leave.cancel();
-        let mut known = self.0.known.lock().expect("no code panics while it holds a flag");
+        let mut known = self.0.known.lock();
         if std::mem::replace(&mut known, false) {
             self.0.count.fetch_sub(1, Ordering::Relaxed);
         }

@@ -1,9 +1,7 @@
 //! [`Conversations`]: finds the session of a conversation by everything that was said in it.
 use haft_core::{Seq, SessionId};
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Mutex,
-};
+use parking_lot::Mutex;
+use std::collections::{HashMap, VecDeque};
 
 /// What tells the beginning of a conversation from others: SHA-256 of all that was said.
 pub(crate) type Key = [u8; 32];
@@ -24,11 +22,11 @@ struct Known {
 impl Conversations {
     /// The session, and the last entry of that conversation in it.
     pub(crate) fn find(&self, key: &Key) -> Option<(SessionId, Seq)> {
-        self.0.lock().expect("no code panics while it holds the conversations").by_key.get(key).cloned()
+        self.0.lock().by_key.get(key).cloned()
     }
 
     pub(crate) fn add(&self, key: Key, session: SessionId, end: Seq) {
-        let mut known = self.0.lock().expect("no code panics while it holds the conversations");
+        let mut known = self.0.lock();
         if known.by_key.insert(key, (session, end)).is_none() {
             known.order.push_back(key);
         }

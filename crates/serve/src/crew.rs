@@ -9,10 +9,11 @@ use haft_core::{Asking, Command, Event, JobStatus, JobSummary, Outcome, SessionI
 use haft_engine::{Session, Turns, run_job};
 use haft_fleet::{Slot, Slots};
 use haft_process::appears;
+use parking_lot::Mutex;
 use std::{
     collections::{HashMap, VecDeque},
     path::Path,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::Arc,
     time::Duration,
 };
 use tokio::{sync::Notify, time::sleep};
@@ -52,7 +53,7 @@ impl Crew {
 
     /// Queues a job that stands on disk.
     pub(crate) fn add(&self, id: SessionId) {
-        let mut state = self.lock();
+        let mut state = self.0.state.lock();
         if !state.queue.contains(&id) && !state.running.contains_key(&id) {
             state.queue.push_back(id);
         }
@@ -61,7 +62,7 @@ impl Crew {
 
     /// Stops a job that is worked on here; says whether it is.
     pub(crate) fn cancel(&self, id: &SessionId) -> bool {
-        let mut state = self.lock();
+        let mut state = self.0.state.lock();
         state.queue.retain(|queued| queued != id);
         let running = state.running.get(id);
         running.inspect(|stop| stop.cancel()).is_some()
@@ -69,7 +70,7 @@ impl Crew {
 
     /// All jobs there are, newest first. Waits for files.
     pub(crate) fn jobs(&self) -> Vec<(SessionId, JobSummary)> {
-        let mut state = self.lock();
+        let mut state = self.0.state.lock();
         let mut settled = std::mem::take(&mut state.settled);
         let mut jobs: HashMap<SessionId, JobSummary> =
             self.0.hub.home().changed_jobs(&mut settled).into_iter().collect();
@@ -98,7 +99,7 @@ impl Crew {
             let crew = self.clone();
             self.0.tasks.spawn(async move {
                 crew.run(&id, slot).await;
-                crew.lock().running.remove(&id);
+                crew.0.state.lock().running.remove(&id);
                 crew.0.hub.figures().jobs.dec();
                 crew.0.hub.tell(&id);
             });
@@ -110,7 +111,7 @@ impl Crew {
         loop {
             let more = self.0.more.notified();
             let found = {
-                let mut state = self.lock();
+                let mut state = self.0.state.lock();
                 let found = state.queue.pop_front();
                 if let Some(id) = &found {
                     state.running.insert(id.clone(), CancellationToken::new());
@@ -160,7 +161,7 @@ impl Crew {
             }
         };
         hub.adopt(session.clone());
-        let cancelled = self.lock().running.get(id).cloned().unwrap_or_default();
+        let cancelled = self.0.state.lock().running.get(id).cloned().unwrap_or_default();
         let stopping = &self.0.stop;
         let mut turns = Followed { session: &session, file: &stop, cancelled, stopping, slot };
         match run_job(engine.setup(), &session, &agent, &order, &mut turns).await {
@@ -175,10 +176,6 @@ impl Crew {
         self.0.stop.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().expect("no code panics while it holds the jobs")
     }
 }
 

@@ -21,11 +21,9 @@ use bucket::Bucket;
 use haft_fleet::{Database, Owner};
 pub(crate) use names::Names;
 use owners::Owners;
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use std::{
-    sync::{Arc, Mutex},
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 /// Wrong tokens that are answered at once; more come back, one a second.
 const WRONG_TOKENS: f64 = 20.0;
@@ -238,7 +236,7 @@ fn is_content_of_ours(headers: &HeaderMap) -> bool {
 }
 
 fn take(bucket: &Mutex<Bucket>) -> bool {
-    bucket.lock().expect("no code panics while it holds a bucket").take(Instant::now())
+    bucket.lock().take(Instant::now())
 }
 
 impl Refusal {

@@ -18,11 +18,12 @@ use haft_core::{
 use haft_process::own_folder;
 use haft_sandbox::{has_mounts_below, hidden_places, try_confinement};
 use layer::Layer;
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Instant,
 };
 
@@ -97,7 +98,7 @@ impl Overlays {
 
     /// How views of this workspace are made, or why there are none. It is tried once.
     pub(crate) fn usable(&self, blobs: &Blobs, workspace: &Path) -> Result<CommandViews, String> {
-        let mut known = self.usable.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.usable.lock();
         if let Some(known) = known.get(workspace) {
             return known.clone();
         }
@@ -172,7 +173,7 @@ impl Overlays {
     }
 
     fn views(&self, blobs: &Blobs) -> io::Result<Arc<Views>> {
-        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut views = self.views.lock();
         match &*views {
             Some(views) => Ok(views.clone()),
             None => Ok(views.insert(Arc::new(Views::new(blobs.folder()?)?)).clone()),
@@ -181,7 +182,7 @@ impl Overlays {
 
     /// What a command sees and reaches that works in the workspace itself, and in the session's own `/tmp`. It is tried once.
     pub(crate) fn live(&self, blobs: &Blobs, workspace: &Path) -> Option<Arc<Confinement>> {
-        let mut known = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.live.lock();
         let tried = || {
             let tmp = tmp(blobs).ok()?;
             let mut all =
@@ -240,7 +241,7 @@ struct Left {
 
 impl OverlayView {
     fn left(&self) -> Left {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.left.lock().clone()
     }
 }
 
@@ -279,7 +280,7 @@ impl View for OverlayView {
         self.blobs.keep(&kept, &self.stop)?;
         let (scratch, moves) = self.scratch.moves(&self.stop)?;
         let bulk = Bulk { changes_tmp: !scratch.paths.is_empty(), ..difference.bulk };
-        *self.left.lock().unwrap_or_else(PoisonError::into_inner) =
+        *self.left.lock() =
             Left { bulk: Arc::new(bulk), files: Arc::new(difference.moves), scratch: Arc::new(moves) };
         Ok((difference.changes, difference.others))
     }

@@ -39,13 +39,14 @@ use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered}
 use haft_engine::{Engine, Session};
 use message_writer::MessageWriter;
 use outbox::{Outbox, Rules};
+use parking_lot::Mutex;
 use reception::Chats;
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
     fmt, io,
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, Instant},
 };
 use store::{ChatState, Store, Unusable};

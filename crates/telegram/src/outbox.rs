@@ -5,11 +5,8 @@ use super::{
     turn_renderer::{Extent, Section, TurnRenderer},
     types::InlineKeyboardMarkup,
 };
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, MutexGuard},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::VecDeque, time::Duration};
 use tokio::{sync::Notify, time::Instant};
 
 /// Something to write that is whole.
@@ -76,7 +73,7 @@ impl Outbox {
 
     /// Puts something behind what is to be written.
     pub(super) fn push(&self, job: Job) {
-        self.lock().jobs.push_back(job);
+        self.inner.lock().jobs.push_back(job);
         self.changed.notify_one();
     }
 
@@ -88,44 +85,44 @@ impl Outbox {
 
     /// Goes on with what is told of the turn.
     pub(super) fn tell(&self, tell: impl FnOnce(&mut TurnRenderer)) {
-        tell(&mut self.lock().renderer);
+        tell(&mut self.inner.lock().renderer);
         self.changed.notify_one();
     }
 
     /// Ends the part of the turn that is told, up to the entry `next` of `session`.
     pub(super) fn close(&self, session: String, next: u64) {
-        let section = self.lock().renderer.take();
+        let section = self.inner.lock().renderer.take();
         self.push(Job::Deliver { session, section, next });
     }
 
     pub(super) fn set_running(&self, is_running: bool) {
-        self.lock().is_running = is_running;
+        self.inner.lock().is_running = is_running;
     }
 
     pub(super) fn is_running(&self) -> bool {
-        self.lock().is_running
+        self.inner.lock().is_running
     }
 
     /// A question waits for the person.
     pub(super) fn set_asking(&self, is_asking: bool) {
-        self.lock().is_asking = is_asking;
+        self.inner.lock().is_asking = is_asking;
     }
 
     /// Telegram wants nothing of this chat before `until`.
     pub(super) fn pause(&self, until: Instant) {
-        self.lock().paused_until = Some(until);
+        self.inner.lock().paused_until = Some(until);
     }
 
     /// Whether to show that the bot is busy: not while it waits for a person, or must not send.
     pub(super) fn is_at_it(&self) -> bool {
-        let outbox = self.lock();
+        let outbox = self.inner.lock();
         let is_paused = outbox.paused_until.is_some_and(|until| until > Instant::now());
         outbox.is_running && !outbox.is_asking && !is_paused
     }
 
     /// What the writer does next, which has shown as much as `shown`, and edited at `last`.
     pub(super) fn next(&self, rules: Rules, shown: Extent, last: Option<Instant>) -> Next {
-        let mut outbox = self.lock();
+        let mut outbox = self.inner.lock();
         outbox.is_writing = false;
         self.idle.notify_waiters();
         if let Some(until) = outbox.paused_until.filter(|until| *until > Instant::now()) {
@@ -158,17 +155,13 @@ impl Outbox {
             tokio::pin!(idle);
             idle.as_mut().enable();
             {
-                let outbox = self.lock();
+                let outbox = self.inner.lock();
                 if outbox.jobs.is_empty() && !outbox.is_writing {
                     return;
                 }
             }
             idle.await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, OnDesk> {
-        self.inner.lock().expect("no code panics while it holds the outbox")
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! One file for each bot, written whole and put in place of the last one; a lock beside it keeps a second process away.
 use super::{api::Token, updates::Message};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +11,6 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard},
     time::SystemTime,
 };
 
@@ -167,12 +167,12 @@ impl Store {
 
     /// A copy of what is known.
     pub(super) fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
-        look(&self.lock())
+        look(&self.state.lock())
     }
 
     /// Changes what is known, and has written it when it comes back.
     pub(super) fn write<T>(&self, change: impl FnOnce(&mut State) -> T) -> io::Result<T> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let before = state.clone();
         let changed = change(&mut state);
         if *state != before {
@@ -205,10 +205,6 @@ impl Store {
     /// How a chat stands.
     pub(super) fn chat(&self, chat: i64) -> ChatState {
         self.read(|state| state.chats.get(&chat).cloned().unwrap_or_default())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no code panics while it holds the state")
     }
 }
 

@@ -1,4 +1,5 @@
 //! [`Asking`]: one question to the person at the terminal, withdrawn when its answer is no longer needed.
+use parking_lot::Mutex;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -6,7 +7,7 @@ use rustix::{
 use std::{
     io::{self, BufRead, BufReader, Read, Write, stdin},
     os::fd::AsFd,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 /// How soon the thread of a withdrawn question ends.
@@ -50,7 +51,7 @@ struct Withdrawn(Arc<Mutex<bool>>);
 
 impl Withdrawn {
     fn now<T>(&self, what: impl FnOnce(&mut bool) -> T) -> T {
-        what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        what(&mut self.0.lock())
     }
 }
 

@@ -10,15 +10,13 @@ use crate::{
     watch::Watch,
 };
 use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolOutput};
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 pub(crate) struct Glob(pub(crate) FindSettings);
@@ -154,7 +152,7 @@ fn find(root: &Root, wanted: &Wanted<'_>, watch: &Watch<'_>) -> (First<()>, u64)
             }
         }
     });
-    (all.into_inner().unwrap_or_else(PoisonError::into_inner), number.into_inner())
+    (all.into_inner(), number.into_inner())
 }
 
 /// What one thread found, merged with the others' when it ends.
@@ -169,6 +167,6 @@ impl Drop for Own<'_> {
     fn drop(&mut self) {
         self.sum.fetch_add(self.number, Relaxed);
         let own = std::mem::replace(&mut self.first, First::new(0));
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).append(own);
+        self.all.lock().append(own);
     }
 }

@@ -14,14 +14,12 @@ use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErro
 use ignore::types::TypesBuilder;
 use query::{Invalid, Query};
 
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 mod found;
@@ -221,7 +219,7 @@ fn search(
                 Ok(hits) => {
                     files.fetch_add(1, Relaxed);
                     watch.found.fetch_add(hits.matches, Relaxed);
-                    let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut first = first.lock();
                     first.push(path, hits.results(), hits);
                 }
                 Err(error) => watch.could_not_open(&error),
@@ -232,7 +230,7 @@ fn search(
     let (note, unreadable) = (watch.note(), watch.unreadable());
     let (files, binary) = (files.into_inner(), binary.into_inner());
     let (searched, matches) = (watch.files.into_inner(), watch.found.into_inner());
-    let first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let first = first.into_inner();
     Ok(Found { first, matches, files, searched, binary, unreadable, rules, note })
 }
 

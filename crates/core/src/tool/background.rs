@@ -1,12 +1,9 @@
 //! [`BackgroundTasks`]: work that outlives its call.
 use crate::{CallId, ToolError, ToolOutput, View};
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use std::{
-    fmt,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 /// Names a job, unique within its session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -97,7 +94,7 @@ const MAX_UNREAD_BYTES: usize = 50_000;
 impl TaskOutput {
     /// Adds what was printed.
     pub fn push(&self, chunk: &str) {
-        let mut unread = self.lock();
+        let mut unread = self.0.lock();
         unread.text.push_str(chunk);
         if unread.text.len() > 2 * MAX_UNREAD_BYTES {
             let cut = unread.text.ceil_char_boundary(unread.text.len() - MAX_UNREAD_BYTES);
@@ -108,11 +105,7 @@ impl TaskOutput {
 
     /// Takes out what was not read yet.
     pub fn take(&self) -> Unread {
-        std::mem::take(&mut *self.lock())
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Unread> {
-        self.0.lock().expect("no code panics while it holds what a job printed")
+        std::mem::take(&mut *self.0.lock())
     }
 }
 

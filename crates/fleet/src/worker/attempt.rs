@@ -12,12 +12,13 @@ use crate::{
 };
 use haft_core::{Command, Conclusion};
 use haft_engine::Home;
+use parking_lot::Mutex;
 use std::{
     collections::{HashMap, VecDeque},
     convert::Infallible,
     fs::{self, File},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::Arc,
     time::Instant,
 };
 use tokio::sync::{mpsc, watch};
@@ -34,19 +35,15 @@ struct AttemptChannels {
 
 impl Attempts {
     pub(crate) fn cancel(&self, job: &str) {
-        if let Some(ears) = self.lock().get(job) {
+        if let Some(ears) = self.0.lock().get(job) {
             ears.cancelled.cancel();
         }
     }
 
     pub(crate) fn send(&self, job: &str, command: Command) {
-        if let Some(ears) = self.lock().get(job) {
+        if let Some(ears) = self.0.lock().get(job) {
             let _it_has_ended = ears.commands.send(command);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, AttemptChannels>> {
-        self.0.lock().expect("no code panics while it holds the attempts")
     }
 }
 
@@ -160,7 +157,7 @@ impl Worker {
         let (hand_on, commands) = mpsc::unbounded_channel();
         let (cancelled, leave) = (CancellationToken::new(), self.stop.child_token());
         let ears = AttemptChannels { cancelled: cancelled.clone(), commands: to };
-        self.attempts.lock().insert(job.id.0.clone(), ears);
+        self.attempts.0.lock().insert(job.id.0.clone(), ears);
         if job.is_cancelled {
             cancelled.cancel();
         }
@@ -186,7 +183,7 @@ impl Worker {
                 working.await
             }
         };
-        self.attempts.lock().remove(&job.id.0);
+        self.attempts.0.lock().remove(&job.id.0);
         let said = self.say(job, lease, &writer, checked_out.as_ref(), ended).await;
         drop(writer);
         tasks.close();

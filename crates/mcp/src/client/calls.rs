@@ -5,6 +5,7 @@
 )]
 use super::{elicit, roots::Roots};
 use haft_core::ToolContext;
+use parking_lot::Mutex;
 use rmcp::{
     ClientHandler,
     model::{
@@ -16,7 +17,7 @@ use rmcp::{
 use std::{
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -49,14 +50,14 @@ impl Calls {
     pub(crate) fn enter(&self, ctx: &ToolContext) -> Entered<'_> {
         let (sign, questions, ended) = Default::default();
         let call = Arc::new(Call { ctx: ctx.clone(), sign, questions, ended });
-        self.lock().push(call.clone());
+        self.0.lock().push(call.clone());
         Entered { calls: self, call }
     }
 
     /// The only running call. A server does not say which call it means, and must not read another person's
     /// conversation.
     fn only(&self) -> Option<Arc<Call>> {
-        match self.lock().as_slice() {
+        match self.0.lock().as_slice() {
             [only] => Some(only.clone()),
             _ => None,
         }
@@ -67,16 +68,12 @@ impl Calls {
             call.ctx.progress(format!("{text}\n"));
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Call>>> {
-        self.0.lock().expect("no code panics while it holds the calls")
-    }
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         self.call.ended.cancel();
-        self.calls.lock().retain(|call| !Arc::ptr_eq(call, &self.call));
+        self.calls.0.lock().retain(|call| !Arc::ptr_eq(call, &self.call));
     }
 }
 

@@ -1,8 +1,9 @@
 //! [`Found`]: which tools each session has found with `tool_search`.
 use haft_core::SessionId;
+use parking_lot::Mutex;
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::Arc,
 };
 
 /// Names of tools, by session. Clones share them.
@@ -11,14 +12,10 @@ pub(super) struct Found(Arc<Mutex<HashMap<SessionId, BTreeSet<String>>>>);
 
 impl Found {
     pub(super) fn add(&self, session: &SessionId, names: &[String]) {
-        self.lock().entry(session.clone()).or_default().extend(names.iter().cloned());
+        self.0.lock().entry(session.clone()).or_default().extend(names.iter().cloned());
     }
 
     pub(super) fn of(&self, session: &SessionId) -> BTreeSet<String> {
-        self.lock().get(session).cloned().unwrap_or_default()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, BTreeSet<String>>> {
-        self.0.lock().expect("no code panics while it holds what was found")
+        self.0.lock().get(session).cloned().unwrap_or_default()
     }
 }

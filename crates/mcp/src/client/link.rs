@@ -7,6 +7,7 @@ use super::{
     words,
 };
 use haft_process::{Process, ProcessError, Program};
+use parking_lot::Mutex;
 use reqwest::{
     Url,
     header::{HeaderName, HeaderValue},
@@ -26,7 +27,7 @@ use std::{
     collections::HashMap,
     path::Path,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -254,9 +255,9 @@ impl Running {
     }
 
     fn last_words(&self) -> String {
-        let ended = self.process.lock().ok().and_then(|mut process| process.ended().ok().flatten());
+        let ended = self.process.lock().ended().ok().flatten();
         let ended = ended.map(|status| format!(", {status}")).unwrap_or_default();
-        let words = self.words.lock().map(|words| words.trim().to_owned()).unwrap_or_default();
+        let words = self.words.lock().trim().to_owned();
         if words.is_empty() { ended } else { format!("{ended}; it said: {words}") }
     }
 }
@@ -265,7 +266,7 @@ impl Running {
 async fn listen(mut errors: impl AsyncRead + Unpin, words: Arc<Mutex<String>>) {
     let mut buffer = [0; 4_096];
     while let Ok(count @ 1..) = errors.read(&mut buffer).await {
-        let Ok(mut words) = words.lock() else { return };
+        let mut words = words.lock();
         words.push_str(&String::from_utf8_lossy(&buffer[..count]));
         let start = words.ceil_char_boundary(words.len().saturating_sub(MAX_LAST_WORDS_BYTES));
         words.drain(..start);

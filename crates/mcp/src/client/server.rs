@@ -8,6 +8,7 @@ use super::{
     words,
 };
 use haft_core::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use parking_lot::Mutex;
 use rmcp::{
     model::{CallToolRequestParams, CallToolResult, JsonObject, PaginatedRequestParams, Tool},
     service::ServiceError,
@@ -15,7 +16,7 @@ use rmcp::{
 use std::{
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -75,16 +76,16 @@ impl Server {
 
     /// What may be called. A server that does not run is started where `is_wanted`; one that cannot be has no tools.
     pub(crate) async fn tools(&self, is_wanted: bool) -> Arc<[Tool]> {
-        let as_of = self.known().as_of;
+        let as_of = self.known.lock().as_of;
         let is_due = as_of.map_or(is_wanted, |as_of| as_of != self.changes.load(Ordering::Relaxed));
         if is_due && let Err(error) = self.look_again().await {
             (self.on_note)(format!("{}: {error}", self.settings.name));
         }
-        self.known().tools.clone()
+        self.known.lock().tools.clone()
     }
 
     async fn look_again(&self) -> Result<(), ListError> {
-        let link = self.link().await.inspect_err(|_| self.known().give_up(&self.changes))?;
+        let link = self.link().await.inspect_err(|_| self.known.lock().give_up(&self.changes))?;
         let as_of = self.changes.load(Ordering::Relaxed);
         let listed = timeout(self.settings.start_timeout, list(&link)).await;
         if listed.is_err() {
@@ -93,13 +94,13 @@ impl Server {
         let listed = listed.map_err(|_| ListError::Silent).and_then(|listed| {
             listed.map_err(|error| ListError::Refused(words::of_request(&error) + &link.last_words()))
         });
-        let listed = listed.inspect_err(|_| self.known().give_up(&self.changes))?;
+        let listed = listed.inspect_err(|_| self.known.lock().give_up(&self.changes))?;
         let allowed = |tool: &Tool| {
             let tools = self.settings.tools.as_ref();
             tools.is_none_or(|names| names.iter().any(|name| *name == tool.name))
         };
         let tools = listed.into_iter().filter(allowed).collect();
-        *self.known() = ToolList { tools, as_of: Some(as_of) };
+        *self.known.lock() = ToolList { tools, as_of: Some(as_of) };
         Ok(())
     }
 
@@ -213,10 +214,6 @@ impl Server {
         // A restarted server may have other tools.
         self.changes.fetch_add(1, Ordering::Relaxed);
         Ok(link.insert(Arc::new(opened)).clone())
-    }
-
-    fn known(&self) -> MutexGuard<'_, ToolList> {
-        self.known.lock().expect("no code panics while it holds the list")
     }
 }
 

@@ -11,11 +11,9 @@ use axum::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_core::Image;
+use parking_lot::Mutex;
 use serde::Serialize;
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, MutexGuard},
-};
+use std::collections::VecDeque;
 use utoipa::ToSchema;
 
 /// Pictures that wait at the same time; the oldest go first.
@@ -54,7 +52,7 @@ pub(crate) struct Uploaded {
 
 impl Uploads {
     fn add(&self, image: Image) -> String {
-        let mut waiting = self.lock();
+        let mut waiting = self.0.lock();
         waiting.count += 1;
         let id = format!("upload-{}", waiting.count);
         waiting.all.push_back((id.clone(), image));
@@ -68,15 +66,11 @@ impl Uploads {
 
     /// The picture of this name; it can be said more than once.
     pub(super) fn find(&self, id: &str) -> Answer<Image> {
-        let found = self.lock().all.iter().find(|(known, _)| known == id).map(|(_, image)| image.clone());
+        let found = self.0.lock().all.iter().find(|(known, _)| known == id).map(|(_, image)| image.clone());
         found.ok_or_else(|| {
             ApiError::wrong(format!("there is no upload `{}`", id.escape_debug()))
                 .suggest("send the picture to `POST /v1/uploads` again: the oldest are let go of")
         })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().expect("no code panics while it holds the uploads")
     }
 }
 

@@ -1,10 +1,10 @@
 //! [`Owners`]: owners of jobs, known by their tokens in the database of the fleet.
 use super::{Bucket, Refusal, take};
 use haft_fleet::{Database, Owner, owner_of};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -37,7 +37,7 @@ impl Owners {
         };
         let hash: [u8; 32] = Sha256::digest(given).into();
         let fresh = |since: &Instant| since.elapsed() < TOKEN_CACHE_TIME;
-        if let Some((owner, _)) = self.lock().get(&hash).filter(|(_, since)| fresh(since)) {
+        if let Some((owner, _)) = self.known.lock().get(&hash).filter(|(_, since)| fresh(since)) {
             return Ok(Some(owner.clone()));
         }
         if !take(&self.looks) {
@@ -45,13 +45,9 @@ impl Owners {
         }
         let found = owner_of(&self.database, token).await;
         let Some(owner) = found.map_err(|error| Refusal::Away(error.to_string()))? else { return Ok(None) };
-        let mut known = self.lock();
+        let mut known = self.known.lock();
         known.retain(|_, (_, since)| fresh(since));
         known.insert(hash, (owner.clone(), Instant::now()));
         Ok(Some(owner))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], (Owner, Instant)>> {
-        self.known.lock().expect("no code panics while it holds the owners")
     }
 }

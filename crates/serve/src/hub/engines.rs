@@ -5,9 +5,9 @@ use crate::{
 };
 use haft_core::SessionId;
 use haft_engine::{Engine, Session};
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -29,13 +29,13 @@ impl Engines {
 
     /// The engine for such sessions, where there is one.
     pub(crate) fn known(&self, wanted: &Wanted) -> Option<Engine> {
-        self.lock().get(wanted).map(|kept| kept.engine.clone())
+        self.known.lock().get(wanted).map(|kept| kept.engine.clone())
     }
 
     /// The engine for such sessions.
     pub(crate) async fn get(&self, wanted: &Wanted) -> Answer<Engine> {
         let find = || {
-            let mut known = self.lock();
+            let mut known = self.known.lock();
             let kept = known.get_mut(wanted)?;
             kept.used = Instant::now();
             Some(kept.engine.clone())
@@ -46,12 +46,12 @@ impl Engines {
         let engine = (self.open)(wanted.clone()).await?;
         // Another request may have been faster: then this one starts nothing.
         let fresh = || Kept { engine, used: Instant::now() };
-        Ok(self.lock().entry(wanted.clone()).or_insert_with(fresh).engine.clone())
+        Ok(self.known.lock().entry(wanted.clone()).or_insert_with(fresh).engine.clone())
     }
 
     /// The engine that has the session open, with a handle to it.
     pub(super) fn with(&self, id: &SessionId) -> Option<(Engine, Session)> {
-        let engines: Vec<Engine> = self.lock().values().map(|kept| kept.engine.clone()).collect();
+        let engines: Vec<Engine> = self.known.lock().values().map(|kept| kept.engine.clone()).collect();
         engines.into_iter().find_map(|engine| {
             let session = engine.find(id)?;
             Some((engine, session))
@@ -60,7 +60,8 @@ impl Engines {
 
     /// When the next one that has no session may go.
     pub(super) fn next_unused(&self, idle: Duration) -> Option<Instant> {
-        self.lock()
+        self.known
+            .lock()
             .values()
             .filter(|kept| kept.engine.sessions().is_empty())
             .map(|kept| kept.used + idle)
@@ -71,7 +72,7 @@ impl Engines {
     pub(super) async fn close_unused(&self, idle: Duration) -> usize {
         let now = Instant::now();
         let mut unused = Vec::new();
-        self.lock().retain(|_, kept| {
+        self.known.lock().retain(|_, kept| {
             let is_unused = kept.used + idle <= now && kept.engine.sessions().is_empty();
             if is_unused {
                 unused.push(kept.engine.clone());
@@ -86,11 +87,7 @@ impl Engines {
 
     /// Ends them all.
     pub(super) async fn shut_down(&self) {
-        let all: Vec<Engine> = self.lock().drain().map(|(_, kept)| kept.engine).collect();
+        let all: Vec<Engine> = self.known.lock().drain().map(|(_, kept)| kept.engine).collect();
         futures::future::join_all(all.iter().map(Engine::shut_down)).await;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Wanted, Kept>> {
-        self.known.lock().expect("no code panics while it holds the engines")
     }
 }

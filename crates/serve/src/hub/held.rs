@@ -2,12 +2,10 @@
 use super::now::{Now, State};
 use haft_core::{Seq, SessionId};
 use haft_engine::Session;
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
-    sync::{
-        Mutex, MutexGuard,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
@@ -60,7 +58,7 @@ impl Held {
 impl Opened {
     /// Gives the one that was there before, where there is one that still listens.
     pub(super) fn add(&self, held: Held) -> Option<Session> {
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let id = held.session.id().clone();
         if let Some(first) = all.get_mut(&id).filter(|_| !held.is_pinned) {
             first.used = Instant::now();
@@ -71,47 +69,47 @@ impl Opened {
     }
 
     pub(super) fn find(&self, id: &SessionId) -> Option<Session> {
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let held = all.get_mut(id)?;
         held.used = Instant::now();
         Some(held.session.clone())
     }
 
     pub(super) fn touch(&self, id: &SessionId) {
-        if let Some(held) = self.lock().get_mut(id) {
+        if let Some(held) = self.0.lock().get_mut(id) {
             held.used = Instant::now();
         }
     }
 
     pub(super) fn state(&self, id: &SessionId) -> Option<State> {
-        self.lock().get_mut(id).map(|held| held.now().state())
+        self.0.lock().get_mut(id).map(|held| held.now().state())
     }
 
     pub(super) fn len(&self) -> usize {
-        self.lock().len()
+        self.0.lock().len()
     }
 
     /// Something happened in the one of this serial.
     pub(super) fn used(&self, id: &SessionId, serial: u64) {
-        if let Some(held) = self.lock().get_mut(id).filter(|held| held.serial == serial) {
+        if let Some(held) = self.0.lock().get_mut(id).filter(|held| held.serial == serial) {
             held.used = Instant::now();
         }
     }
 
     pub(super) fn remove(&self, id: &SessionId, serial: u64) {
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         if all.get(id).is_some_and(|held| held.serial == serial) {
             all.remove(id);
         }
     }
 
     pub(super) fn clear(&self) {
-        self.lock().clear();
+        self.0.lock().clear();
     }
 
     /// Closes it, unless something goes on in it.
     pub(super) fn close(&self, id: &SessionId) -> bool {
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let is_free = all.get_mut(id).is_none_or(Held::is_closable);
         if is_free {
             all.remove(id);
@@ -121,7 +119,7 @@ impl Opened {
 
     /// Closes the session that has been idle longest; returns whether there was one.
     pub(super) fn close_oldest(&self) -> bool {
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let closable = all.iter_mut().filter_map(|(id, held)| held.is_closable().then_some((held.used, id)));
         let oldest = closable.min_by_key(|(used, _)| *used).map(|(_, id)| id.clone());
         oldest.is_some_and(|id| all.remove(&id).is_some())
@@ -129,14 +127,14 @@ impl Opened {
 
     /// When the next one is due. What is at work then is looked at again after as long.
     pub(super) fn next_idle(&self, idle: Duration) -> Option<Instant> {
-        let all = self.lock();
+        let all = self.0.lock();
         all.values().filter(|held| !held.is_pinned).map(|held| held.used + idle).min()
     }
 
     /// Closes those that are due; says how many.
     pub(super) fn close_due(&self, idle: Duration) -> usize {
         let now = Instant::now();
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let before = all.len();
         all.retain(|_, held| {
             if held.used + idle > now {
@@ -149,9 +147,5 @@ impl Opened {
             stays
         });
         before - all.len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Held>> {
-        self.0.lock().expect("no code panics while it holds the open sessions")
     }
 }

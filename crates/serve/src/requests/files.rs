@@ -9,13 +9,14 @@ use haft_core::SessionId;
 use haft_engine::new_session_id;
 use haft_fleet::RequestAnswer;
 use haft_process::own_folder;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Seek, SeekFrom, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
 
@@ -91,7 +92,7 @@ impl Files {
     }
 
     fn sweep(&self) {
-        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut swept = self.swept.lock();
         if swept.is_none_or(|last| last.elapsed() > SWEEP_INTERVAL) {
             *swept = Some(Instant::now());
             let folder = self.folder.clone();

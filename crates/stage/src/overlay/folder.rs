@@ -1,13 +1,14 @@
 //! The folders in which views lie. They go with the views.
 use crate::attributes;
 use haft_core::Overlay;
+use parking_lot::Mutex;
 use std::{
     fs::{self, File, TryLockError},
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown},
     path::Path,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     thread::{self, JoinHandle},
@@ -62,7 +63,7 @@ impl Views {
 
     /// While others go on. What cannot be removed is tried again with the folder above.
     fn remove(&self, Overlay { upper, work }: Overlay) {
-        let mut last = self.removing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.removing.lock();
         let before = last.take();
         let removing = move || {
             before.map(JoinHandle::join);
@@ -77,7 +78,7 @@ impl Views {
 
 impl Drop for Views {
     fn drop(&mut self) {
-        let last = self.removing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let last = self.removing.lock().take();
         last.map(JoinHandle::join);
     }
 }

@@ -7,10 +7,11 @@ use super::{
 };
 use crate::sparse::Stop;
 use haft_core::{Bulk, WorkspaceMount};
+use parking_lot::Mutex;
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 /// The workspace, or the folder that a command finds as `/tmp`.
@@ -64,7 +65,7 @@ impl Layer {
     }
 
     fn prune(&self) -> io::Result<()> {
-        match self.copied.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        match self.copied.lock().take() {
             Some(copied) => copied.prune(self.upper()),
             None => Ok(()),
         }

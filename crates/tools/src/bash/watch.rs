@@ -1,10 +1,11 @@
 //! [`Watch`] and [`Running`]: a running command, and where its output goes.
 use haft_core::{TaskOutput, ToolContext};
 use haft_process::{Finished, ProcessError, Shell};
+use parking_lot::Mutex;
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -41,17 +42,17 @@ impl Watch {
 
     /// The output that was not read yet.
     pub(super) fn output(&self) -> TaskOutput {
-        self.lock().output.clone()
+        self.0.lock().output.clone()
     }
 
     /// Ends the display: the call is over, but the command is not.
     pub(super) fn hand_over(&self) -> TaskOutput {
-        self.lock().shown = None;
+        self.0.lock().shown = None;
         self.output()
     }
 
     fn push(&self, chunk: &str) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.last = Instant::now();
         state.output.push(chunk);
         if let Some(show) = &state.shown {
@@ -69,7 +70,7 @@ impl Watch {
     ) -> Option<String> {
         let end = Instant::now() + most;
         loop {
-            let quiet = if silence.is_zero() { end } else { self.lock().last + silence };
+            let quiet = if silence.is_zero() { end } else { self.0.lock().last + silence };
             tokio::select! {
                 biased;
                 () = running.ended() => return None,
@@ -79,14 +80,10 @@ impl Watch {
             if now >= end {
                 return Some(format!("still running after {} s", most.as_secs()));
             }
-            if !silence.is_zero() && now >= self.lock().last + silence {
+            if !silence.is_zero() && now >= self.0.lock().last + silence {
                 return Some(format!("no output for {} s, still running", silence.as_secs()));
             }
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().expect("no code panics while it holds what a command printed")
     }
 }
 

@@ -10,12 +10,13 @@ use crate::{
 use grep_matcher::Matcher;
 use haft_core::{ToolContext, ToolError, ToolOutput};
 use haft_process::open_regular;
+use parking_lot::Mutex;
 use serde_json::json;
 use std::{
     fs::OpenOptions,
     io::{self, Read},
     path::Path,
-    sync::{Mutex, PoisonError, atomic::Ordering::Relaxed},
+    sync::atomic::Ordering::Relaxed,
 };
 
 /// Returns definitions with this name; if there are none, those whose names contain it.
@@ -44,12 +45,12 @@ pub(crate) fn definitions(
                     return watch.could_not_open(&io::ErrorKind::TimedOut.into());
                 };
                 code.definitions.retain(|definition| !definition.is_part);
-                found.lock().unwrap_or_else(PoisonError::into_inner).take(root, path, name, &code);
+                found.lock().take(root, path, name, &code);
             }
         }
     });
     watch.done()?;
-    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner).output(name, &root, &watch, page))
+    Ok(found.into_inner().output(name, &root, &watch, page))
 }
 
 /// Skips a file that is larger than any source.
