@@ -1,0 +1,3 @@
+//! The integration tests of `haft-shell`: what a command line would run.
+mod line;
+mod runs;
