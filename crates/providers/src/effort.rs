@@ -102,36 +102,3 @@ pub(crate) fn ask(request: &mut Request, effort: Effort, quirks: &Quirks) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::vendor;
-
-    #[test]
-    fn only_models_that_take_an_effort_are_sent_one() {
-        let table = [
-            ("openai/gpt-5", true),
-            ("openai/gpt-5-chat-latest", false),
-            ("openai/gpt-4.1", false),
-            ("openai/o3", true),
-            ("openai-responses/gpt-5", true),
-            ("openai-responses/gpt-4o", false),
-            ("anthropic/claude-sonnet-4-5", true),
-            ("anthropic/claude-3-5-haiku-latest", false),
-            ("gemini/gemini-2.5-pro", true),
-            ("gemini-native/gemini-2.0-flash", false),
-            ("groq/openai/gpt-oss-120b", true),
-            ("groq/llama-3.3-70b-versatile", false),
-            ("openrouter/openrouter/auto", true),
-            ("mistral/mistral-medium-latest", false),
-            ("deepseek/deepseek-chat", false),
-            ("ollama/gpt-oss:20b", true),
-            ("llamacpp/x", true),
-        ];
-        for (spec, expected) in table {
-            let (name, model) = spec.split_once('/').unwrap();
-            assert_eq!(takes_effort(vendor(name).unwrap(), model), expected, "{spec}");
-        }
-    }
-}

@@ -123,30 +123,3 @@ fn parse(line: &str) -> Result<Step, String> {
     }
     Err("a step needs at least one of `say`, `think`, `calls`, `fail`, `hang`, `stop`".into())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_that_is_no_step_says_what_was_expected() {
-        let table = [
-            (
-                "# a comment\n\n{\"sey\":1}",
-                "line 3 of the script: unknown field `sey`, expected one of `say`",
-            ),
-            ("{\"say\":\"a\"}\n{\"say\":", "line 2 of the script: EOF while parsing"),
-            ("{}", "line 1 of the script: a step needs at least one of `say`"),
-            (
-                r#"{"fail":"x","kind":"odd"}"#,
-                "expected one of `busy`, `auth`, `rejected`, `context`, `connection`",
-            ),
-        ];
-        for (script, expected) in table {
-            let error = Step::parse_all(script).unwrap_err().to_string();
-            assert!(error.contains(expected), "{error}");
-        }
-        let missing = Step::read_all("/nowhere/script").unwrap_err().to_string();
-        assert!(missing.starts_with("cannot read the script `/nowhere/script`: "), "{missing}");
-    }
-}

@@ -34,22 +34,3 @@ impl Default for Timeouts {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The numbers that people find in the documentation.
-    #[test]
-    fn a_server_has_a_minute_and_a_reply_two_without_anything_new() {
-        let seconds = Timeouts {
-            first_byte: Duration::from_secs(60),
-            thinking: Duration::from_secs(300),
-            idle: Duration::from_secs(60),
-            repeating: Duration::from_secs(120),
-            reply: Duration::from_secs(3_600),
-            whole: Duration::from_secs(600),
-        };
-        assert_eq!(Timeouts::default(), seconds);
-    }
-}

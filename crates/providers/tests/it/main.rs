@@ -5,3 +5,5 @@ mod exec;
 mod line;
 mod odd;
 mod requests;
+mod scripted;
+mod vendors;
