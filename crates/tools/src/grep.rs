@@ -12,9 +12,8 @@ use crate::{
 use found::Found;
 use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use ignore::types::TypesBuilder;
-use query::{Invalid, Query};
-
 use parking_lot::Mutex;
+use query::{Invalid, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{

@@ -8,6 +8,7 @@ mod fetch;
 mod files;
 mod finding;
 mod git;
+mod guard;
 mod hooks;
 mod kit;
 mod message;
