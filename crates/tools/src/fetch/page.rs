@@ -1,5 +1,6 @@
 //! [`Page`]: turns the answer of a server into text.
 use super::fault::broken;
+use encoding_rs::{Encoding, UTF_8};
 use haft_core::{ToolError, ToolErrorKind};
 use htmd::HtmlToMarkdown;
 use reqwest::{Response, header::CONTENT_TYPE};
@@ -94,12 +95,10 @@ fn not_text(url: &Url, media_type: &str, size: Option<u64>) -> ToolError {
     ToolError::new(ToolErrorKind::User, message).hint("save it to a file with a command, e.g. `curl -LO`")
 }
 
-/// Decodes Latin-1 if the server names it; of all else, bytes that are not valid UTF-8 become `�`.
+/// Decodes what the server names, or UTF-8; bytes that are invalid there become `�`.
 fn decode(body: &[u8], charset: &str) -> String {
-    match charset {
-        "iso-8859-1" | "latin1" | "windows-1252" => body.iter().map(|byte| char::from(*byte)).collect(),
-        _ => String::from_utf8_lossy(body).into_owned(),
-    }
+    let encoding = Encoding::for_label(charset.as_bytes()).unwrap_or(UTF_8);
+    encoding.decode(body).0.into_owned()
 }
 
 /// Elements that hold no text for readers.

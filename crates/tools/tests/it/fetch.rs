@@ -39,6 +39,14 @@ async fn server() -> String {
         .route("/page", get(move || async move { typed("text/html; charset=utf-8", page) }))
         .route("/json", get(|| async { typed("application/json", "{\"a\": 1}") }))
         .route("/latin", get(|| async { typed("text/plain; charset=ISO-8859-1", vec![0x67, 0xfc, 0x6e]) }))
+        .route(
+            "/western",
+            get(|| async { typed("text/plain; charset=windows-1252", b"\x93\x80\x94".to_vec()) }),
+        )
+        .route(
+            "/japanese",
+            get(|| async { typed("text/plain; charset=Shift_JIS", b"\x93\xfa\x96{".to_vec()) }),
+        )
         .route("/image", get(|| async { typed("image/png", vec![0_u8; 99]) }))
         .route("/long", get(|| async { typed("text/plain", "x".repeat(100_000)) }))
         .route("/nothing", get(|| async { typed("text/plain", "") }))
@@ -61,6 +69,8 @@ async fn a_page_is_read_as_text() {
         ("/json", "{\"a\": 1}", false),
         ("/here", "{\"a\": 1}", false),
         ("/latin", "gün", false),
+        ("/western", "“€”", false),
+        ("/japanese", "日本", false),
         ("/nothing", "[the page holds no text]", false),
     ];
     for (path, expected, cut) in table {
