@@ -44,14 +44,7 @@ impl Tool for ApplyPatch {
     const NAME: &'static str = "apply_patch";
     const ALIASES: Aliases = Aliases {
         names: &["applypatch", "apply-patch", "patch"],
-        parameters: &[
-            ("input", "patch"),
-            ("patchText", "patch"),
-            ("patch_text", "patch"),
-            ("patch_content", "patch"),
-            ("diff", "patch"),
-            ("content", "patch"),
-        ],
+        parameters: &[("patch", &["input", "patchText", "patch_text", "patch_content", "diff", "content"])],
     };
     type Args = Args;
 

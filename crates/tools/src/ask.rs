@@ -20,12 +20,7 @@ impl Tool for Ask {
     const NAME: &'static str = "ask";
     const ALIASES: Aliases = Aliases {
         names: &["ask_user", "ask_human", "ask_followup_question", "question", "request_user_input"],
-        parameters: &[
-            ("text", "question"),
-            ("prompt", "question"),
-            ("options", "choices"),
-            ("follow_up", "choices"),
-        ],
+        parameters: &[("question", &["text", "prompt"]), ("choices", &["options", "follow_up"])],
     };
     const SUPPRESS_ANIMATION: bool = true;
     const ENDS_ITSELF: bool = true;

@@ -103,17 +103,11 @@ impl Tool for Bash {
             "terminal",
         ],
         parameters: &[
-            ("cmd", "command"),
-            ("script", "command"),
-            ("timeout_seconds", "timeout"),
-            ("timeout_secs", "timeout"),
-            ("workdir", "working_dir"),
-            ("cwd", "working_dir"),
-            ("dir_path", "working_dir"),
-            ("directory", "working_dir"),
-            ("run_in_background", "background"),
-            ("is_background", "background"),
-            ("tty", "pty"),
+            ("command", &["cmd", "script"]),
+            ("timeout", &["timeout_seconds", "timeout_secs"]),
+            ("working_dir", &["workdir", "cwd", "dir_path", "directory"]),
+            ("background", &["run_in_background", "is_background"]),
+            ("pty", &["tty"]),
         ],
     };
     const ENDS_ITSELF: bool = true;

@@ -24,12 +24,7 @@ impl Tool for Delegate {
     const NAME: &'static str = "delegate";
     const ALIASES: Aliases = Aliases {
         names: &["task", "agent", "subagent", "spawn_agent", "run_subagent", "new_task"],
-        parameters: &[
-            ("prompt", "task"),
-            ("message", "task"),
-            ("subagent_type", "agent"),
-            ("agent_type", "agent"),
-        ],
+        parameters: &[("task", &["prompt", "message"]), ("agent", &["subagent_type", "agent_type"])],
     };
     const ENDS_ITSELF: bool = true;
     type Args = Args;

@@ -41,27 +41,11 @@ pub(crate) struct Args {
 }
 
 /// What Claude Code, opencode, gemini-cli, pi and others call the parameters of an edit.
-pub(crate) const PARAMETERS: &[(&str, &str)] = &[
-    ("file_path", "path"),
-    ("filePath", "path"),
-    ("filepath", "path"),
-    ("filename", "path"),
-    ("file", "path"),
-    ("old_string", "old_text"),
-    ("oldString", "old_text"),
-    ("old_str", "old_text"),
-    ("oldText", "old_text"),
-    ("old", "old_text"),
-    ("search", "old_text"),
-    ("new_string", "new_text"),
-    ("newString", "new_text"),
-    ("new_str", "new_text"),
-    ("newText", "new_text"),
-    ("new", "new_text"),
-    ("replace", "new_text"),
-    ("replacement", "new_text"),
-    ("replaceAll", "replace_all"),
-    ("allow_multiple", "replace_all"),
+pub(crate) const PARAMETERS: &[(&str, &[&str])] = &[
+    ("path", &["file_path", "filePath", "filepath", "filename", "file"]),
+    ("old_text", &["old_string", "oldString", "old_str", "oldText", "old", "search"]),
+    ("new_text", &["new_string", "newString", "new_str", "newText", "new", "replace", "replacement"]),
+    ("replace_all", &["replaceAll", "allow_multiple"]),
 ];
 
 impl Tool for EditFile {

@@ -56,7 +56,7 @@ impl Tool for Fetch {
     type Args = Args;
     const ALIASES: Aliases = Aliases {
         names: &["WebFetch", "web_fetch", "webfetch", "fetch_url", "read_url", "browse"],
-        parameters: &[("uri", "url"), ("link", "url"), ("address", "url")],
+        parameters: &[("url", &["uri", "link", "address"])],
     };
 
     /// The address in its normal form, so that a rule cannot be bypassed with another way of writing it.

@@ -44,12 +44,9 @@ impl Tool for File {
     const ALIASES: Aliases = Aliases {
         names: &["file_tool"],
         parameters: &[
-            ("file", "path"),
-            ("file_path", "path"),
-            ("filePath", "path"),
-            ("operation", "action"),
-            ("mode", "action"),
-            ("text", "content"),
+            ("path", &["file", "file_path", "filePath"]),
+            ("action", &["operation", "mode"]),
+            ("content", &["text"]),
         ],
     };
     type Args = Args;

@@ -88,20 +88,12 @@ impl Tool for Git {
     const ALIASES: Aliases = Aliases {
         names: &["git_command", "git_operations"],
         parameters: &[
-            ("command", "action"),
-            ("operation", "action"),
-            ("subcommand", "action"),
-            ("path", "paths"),
-            ("files", "paths"),
-            ("file", "paths"),
-            ("pathspec", "paths"),
-            ("branch", "ref"),
-            ("revision", "ref"),
-            ("commit", "ref"),
-            ("cached", "staged"),
-            ("max_count", "limit"),
-            ("args", "words"),
-            ("arguments", "words"),
+            ("action", &["command", "operation", "subcommand"]),
+            ("paths", &["path", "files", "file", "pathspec"]),
+            ("ref", &["branch", "revision", "commit"]),
+            ("staged", &["cached"]),
+            ("limit", &["max_count"]),
+            ("words", &["args", "arguments"]),
         ],
     };
 

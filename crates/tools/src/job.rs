@@ -25,12 +25,9 @@ impl Tool for LookAtJob {
     const ALIASES: Aliases = Aliases {
         names: &["jobs", "bash_output", "bashoutput", "task_output", "taskoutput"],
         parameters: &[
-            ("bash_id", "id"),
-            ("job_id", "id"),
-            ("shell_id", "id"),
-            ("task_id", "id"),
-            ("timeout", "wait"),
-            ("kill", "stop"),
+            ("id", &["bash_id", "job_id", "shell_id", "task_id"]),
+            ("wait", &["timeout"]),
+            ("stop", &["kill"]),
         ],
     };
     const ENDS_ITSELF: bool = true;

@@ -47,18 +47,20 @@ impl Tool for List {
     const ALIASES: Aliases = Aliases {
         names: &["ls", "list_dir", "list_directory", "list_files", "list_folder", "dir", "tree", "read_dir"],
         parameters: &[
-            ("dir_path", "path"),
-            ("directory", "path"),
-            ("directory_path", "path"),
-            ("folder", "path"),
-            ("dir", "path"),
-            ("target_directory", "path"),
-            ("relative_workspace_path", "path"),
-            ("max_depth", "depth"),
-            ("levels", "depth"),
-            ("show_hidden", "all"),
-            ("hidden", "all"),
-            ("no_ignore", "all"),
+            (
+                "path",
+                &[
+                    "dir_path",
+                    "directory",
+                    "directory_path",
+                    "folder",
+                    "dir",
+                    "target_directory",
+                    "relative_workspace_path",
+                ],
+            ),
+            ("depth", &["max_depth", "levels"]),
+            ("all", &["show_hidden", "hidden", "no_ignore"]),
         ],
     };
     type Args = Args;

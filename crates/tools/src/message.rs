@@ -20,7 +20,7 @@ impl Tool for Message {
     type Args = Args;
     const ALIASES: Aliases = Aliases {
         names: &["send_message", "notify", "notify_user", "message_notify_user", "send_user_message"],
-        parameters: &[("message", "text"), ("content", "text"), ("body", "text")],
+        parameters: &[("text", &["message", "content", "body"])],
     };
 
     fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {

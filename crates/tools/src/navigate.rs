@@ -48,14 +48,9 @@ impl Tool for Navigate {
             "document_symbols",
         ],
         parameters: &[
-            ("operation", "action"),
-            ("command", "action"),
-            ("file_path", "path"),
-            ("filePath", "path"),
-            ("file", "path"),
-            ("directory", "path"),
-            ("dir_path", "path"),
-            ("max_results", "limit"),
+            ("action", &["operation", "command"]),
+            ("path", &["file_path", "filePath", "file", "directory", "dir_path"]),
+            ("limit", &["max_results"]),
         ],
     };
     type Args = Args;

@@ -53,20 +53,24 @@ impl Tool for ReadFile {
     const ALIASES: Aliases = Aliases {
         names: &["read_file", "read_files", "read_many_files", "view", "view_file", "open_file", "cat"],
         parameters: &[
-            ("file_path", "path"),
-            ("filePath", "path"),
-            ("filepath", "path"),
-            ("file", "path"),
-            ("filename", "path"),
-            ("absolute_path", "path"),
-            ("target_file", "path"),
-            ("file_paths", "path"),
-            ("filePaths", "path"),
-            ("paths", "path"),
-            ("files", "path"),
-            ("start_line", "offset"),
-            ("max_lines", "limit"),
-            ("num_lines", "limit"),
+            (
+                "path",
+                &[
+                    "file_path",
+                    "filePath",
+                    "filepath",
+                    "file",
+                    "filename",
+                    "absolute_path",
+                    "target_file",
+                    "file_paths",
+                    "filePaths",
+                    "paths",
+                    "files",
+                ],
+            ),
+            ("offset", &["start_line"]),
+            ("limit", &["max_lines", "num_lines"]),
         ],
     };
     type Args = Args;

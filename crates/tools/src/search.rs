@@ -52,15 +52,10 @@ impl Tool for Search {
     const ALIASES: Aliases = Aliases {
         names: &["code_search", "search_code", "find_definition", "find_definitions"],
         parameters: &[
-            ("t", "type"),
-            ("-t", "type"),
-            ("kind", "type"),
-            ("mode", "type"),
-            ("pattern", "query"),
-            ("name", "query"),
-            ("directory", "path"),
-            ("dir_path", "path"),
-            ("max_results", "limit"),
+            ("type", &["t", "-t", "kind", "mode"]),
+            ("query", &["pattern", "name"]),
+            ("path", &["directory", "dir_path"]),
+            ("limit", &["max_results"]),
         ],
     };
     type Args = Args;

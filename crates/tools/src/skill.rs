@@ -25,7 +25,7 @@ impl Tool for ReadSkill {
     const NAME: &'static str = "skill";
     const ALIASES: Aliases = Aliases {
         names: &["Skill", "use_skill", "load_skill", "read_skill"],
-        parameters: &[("skill", "name"), ("skill_name", "name"), ("command", "name")],
+        parameters: &[("name", &["skill", "skill_name", "command"])],
     };
     type Args = Args;
 

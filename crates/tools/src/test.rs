@@ -45,12 +45,9 @@ impl Tool for Test {
     const ALIASES: Aliases = Aliases {
         names: &["run_tests", "run_test", "test_runner", "tests"],
         parameters: &[
-            ("file", "path"),
-            ("directory", "path"),
-            ("pattern", "filter"),
-            ("test_name", "filter"),
-            ("name", "filter"),
-            ("runner", "framework"),
+            ("path", &["file", "directory"]),
+            ("filter", &["pattern", "test_name", "name"]),
+            ("framework", &["runner"]),
         ],
     };
 

@@ -57,14 +57,9 @@ impl Tool for Todo {
     const ALIASES: Aliases = Aliases {
         names: &["TodoWrite", "todowrite", "todo_write", "write_todos", "update_plan", "todo_list"],
         parameters: &[
-            ("todos", "items"),
-            ("plan", "items"),
-            ("steps", "items"),
-            ("content", "text"),
-            ("step", "text"),
-            ("description", "text"),
-            ("title", "text"),
-            ("state", "status"),
+            ("items", &["todos", "plan", "steps"]),
+            ("text", &["content", "step", "description", "title"]),
+            ("status", &["state"]),
         ],
     };
 

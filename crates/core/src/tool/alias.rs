@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 pub struct Aliases {
     /// Of the tool.
     pub names: &'static [&'static str],
-    /// Of parameters, at any depth: the other name, then the one in the schema.
-    pub parameters: &'static [(&'static str, &'static str)],
+    /// Of parameters, at any depth: the name in the schema, then its other names.
+    pub parameters: &'static [(&'static str, &'static [&'static str])],
 }
 
 impl Aliases {
@@ -31,8 +31,8 @@ impl Aliases {
     fn rename_in(&self, object: Map<String, Value>, known: Option<&Value>) -> Map<String, Value> {
         let Some(known) = known.and_then(Value::as_object) else { return object };
         let given: Vec<String> = object.keys().cloned().collect();
-        let named = |name: String| match self.parameters.iter().find(|(other, _)| *other == name) {
-            Some((_, own))
+        let named = |name: String| match self.parameters.iter().find(|(_, others)| others.contains(&&*name)) {
+            Some((own, _))
                 if !known.contains_key(&name)
                     && known.contains_key(*own)
                     && !given.iter().any(|name| name == own) =>
@@ -61,7 +61,7 @@ mod tests {
     //
     #[test]
     fn other_names_become_those_of_the_schema() {
-        let aliases = Aliases { names: &[], parameters: &[("filePath", "path"), ("old", "old_text")] };
+        let aliases = Aliases { names: &[], parameters: &[("path", &["filePath"]), ("old_text", &["old"])] };
         let edit = json!({"properties": {"old_text": {}}});
         let schema = json!({"properties": {"path": {}, "edits": {"items": edit}}});
         let table = [

@@ -20,7 +20,7 @@ struct LookArgs {
 }
 impl Tool for Look {
     const NAME: &'static str = "look";
-    const ALIASES: Aliases = Aliases { names: &["view"], parameters: &[("file", "path")] };
+    const ALIASES: Aliases = Aliases { names: &["view"], parameters: &[("path", &["file"])] };
     type Args = LookArgs;
     fn effects(&self, _: &LookArgs, _: &Path) -> Vec<Effect> {
         vec![Effect::execute(self.0)]
