@@ -5,5 +5,6 @@ mod exec;
 mod line;
 mod odd;
 mod requests;
+mod retry;
 mod scripted;
 mod vendors;
