@@ -230,37 +230,3 @@ impl<'a> Lines<'a> {
         edited
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    // P-08, P-29, P-30
-    #[test]
-    fn lines_come_and_go_and_all_others_stay() {
-        type Row = (&'static str, &'static [u8], Range<usize>, &'static str, &'static [u8]);
-        let table: &[Row] = &[
-            ("replace", b"a\nb\nc\n", 1..2, "B", b"a\nB\nc\n"),
-            ("replace by more", b"a\nb\nc\n", 1..2, "B\nBB\n", b"a\nB\nBB\nc\n"),
-            ("replace several", b"a\nb\nc\n", 0..2, "X", b"X\nc\n"),
-            ("the last, without an end", b"a\nb", 1..2, "B\n", b"a\nB"),
-            ("the last, with one", b"a\nb\n", 1..2, "B", b"a\nB\n"),
-            ("by an empty line", b"a\nb\n", 0..1, "\n", b"\nb\n"),
-            ("insert", b"a\nb\n", 1..1, "x", b"a\nx\nb\n"),
-            ("insert first", b"a\n", 0..0, "x", b"x\na\n"),
-            ("append", b"a\n", 1..1, "x", b"a\nx\n"),
-            ("append to an open end", b"a\nb", 2..2, "x\n", b"a\nb\nx"),
-            ("into nothing", b"", 0..0, "x", b"x\n"),
-            ("delete", b"a\nb\nc", 0..2, "", b"c"),
-            ("delete the last", b"a\nb", 1..2, "", b"a\n"),
-            ("windows", b"a\r\nb\r\n", 1..2, "x\ny", b"a\r\nx\r\ny\r\n"),
-            ("mixed: as what it replaces", b"a\nb\r\nc\n", 1..2, "x\ny", b"a\nx\r\ny\r\nc\n"),
-            ("windows, open end", b"a\r\nb", 1..2, "x\ny", b"a\r\nx\r\ny"),
-            ("a byte order mark", b"\xef\xbb\xbfa\nb\n", 0..1, "x", b"\xef\xbb\xbfx\nb\n"),
-            ("bytes", b"\xff\0\r\nb\n", 1..2, "x", b"\xff\0\r\nx\n"),
-        ];
-        for (what, content, gone, text, expected) in table {
-            assert_eq!(Lines::of(content).put(gone, text), *expected, "{what}");
-        }
-    }
-}

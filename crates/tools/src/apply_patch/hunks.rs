@@ -122,34 +122,6 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_that_no_hunk_takes_away_stays() {
-        let table: &[(&str, &[u8], &str, &[u8])] = &[
-            ("in the middle", b"a\nb\nc\n", "@@\n a\n-b\n+B", b"a\nB\nc\n"),
-            ("no last line end, elsewhere", b"a\nb\nc", "@@\n-a\n+A", b"A\nb\nc"),
-            ("no last line end, there", b"a\nb", "@@\n-b\n+B", b"a\nB\n"),
-            ("after a line without an end", b"a", "@@\n a\n+b", b"a\nb\n"),
-            ("at the end", b"a\r\n", "@@\n+b", b"a\r\nb\r\n"),
-            ("into nothing", b"", "@@\n+a", b"a\n"),
-            ("line ends", b"a\r\nb\rc\nd\r\n", "@@\n a\n b\n-c\n+C\n d", b"a\r\nb\rC\r\nd\r\n"),
-            ("a byte order mark", b"\xef\xbb\xbfa\nb", "@@\n-a\n+A", b"\xef\xbb\xbfA\nb"),
-            ("Latin-1", b"\xe4\na\n\xfc", "@@\n-a\n+b", b"\xe4\nb\n\xfc"),
-            ("blanks that stay", b"a  \n\tb\n", "@@\n a\n-b\n+c", b"a  \nc\n"),
-            ("exact before alike", b" a\na\n", "@@\n-a\n+b", b" a\nb\n"),
-            ("marks", "“a”\nb\n".as_bytes(), "@@\n \"a\"\n-b\n+c", "“a”\nc\n".as_bytes()),
-            ("below its anchor", b"f\nx\ng\nx\n", "@@ g\n-x\n+y", b"f\nx\ng\ny\n"),
-            ("below two", b"A\nf\nB\nf\nx\n", "@@ B\n@@ f\n-x\n+y", b"A\nf\nB\nf\ny\n"),
-            ("its anchor again", b"x\nf\nx\n", "@@ f\n f\n-x\n+y", b"x\nf\ny\n"),
-            ("put below its anchor", b"f\nx\n", "@@ f\n+y", b"f\ny\nx\n"),
-            ("at the end only", b"x\na\nx\n", "@@\n-x\n+y\n*** End of File", b"x\na\ny\n"),
-            ("an empty line too many", b"a\nb\n", "@@\n-b\n+c\n ", b"a\nc\n"),
-            ("nothing left", b"a\n", "@@\n-a", b""),
-        ];
-        for (what, content, hunks, expected) in table {
-            assert_eq!(patched(content, hunks).unwrap(), *expected, "{what}");
-        }
-    }
-
-    #[test]
     fn a_hunk_that_stands_nowhere_is_named() {
         let table = [
             ("@@\n-x\n+y", 0, "x", false),

@@ -10,6 +10,7 @@ mod finding;
 mod git;
 mod guard;
 mod hooks;
+mod kept_bytes;
 mod kit;
 mod message;
 #[cfg(feature = "default")]
