@@ -272,34 +272,34 @@ impl MessageWriter {
     /// Until Telegram takes it or says that it never will.
     async fn insist_on(&mut self, method: &str, parameters: Value, text: &Rich) -> Result<Value, Refusal> {
         loop {
-            match self.once(method, parameters.clone(), text).await {
-                Err(Refusal::Wait(time)) => self.rest(time).await,
-                Err(Refusal::Unreachable(why)) => {
-                    let pause = self.next_pause(&why);
-                    self.rest(pause).await;
-                }
-                done => {
-                    self.troubles = 0;
-                    return done;
-                }
+            let answer = self.once(method, parameters.clone(), text).await;
+            if let Some(done) = self.settled(answer).await {
+                return done;
             }
         }
     }
 
     async fn insist(&mut self, method: &str, parameters: &Value) -> Result<Value, Refusal> {
         loop {
-            match self.api.call(method, parameters).await {
-                Err(Refusal::Wait(time)) => self.rest(time).await,
-                Err(Refusal::Unreachable(why)) => {
-                    let pause = self.next_pause(&why);
-                    self.rest(pause).await;
-                }
-                done => {
-                    self.troubles = 0;
-                    return unchanged_is_fine(done);
-                }
+            let answer = self.api.call(method, parameters).await;
+            if let Some(done) = self.settled(answer).await {
+                return unchanged_is_fine(done);
             }
         }
+    }
+
+    /// `None`, after a pause, if the request is to be sent again.
+    async fn settled(&mut self, answer: Result<Value, Refusal>) -> Option<Result<Value, Refusal>> {
+        let pause = match answer {
+            Err(Refusal::Wait(time)) => time,
+            Err(Refusal::Unreachable(why)) => self.next_pause(&why),
+            done => {
+                self.troubles = 0;
+                return Some(done);
+            }
+        };
+        self.rest(pause).await;
+        None
     }
 
     /// With styles where there are any, and without them where Telegram cannot read ours.
