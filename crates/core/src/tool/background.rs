@@ -108,25 +108,3 @@ impl TaskOutput {
         std::mem::take(&mut *self.0.lock())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_printed_is_read_once_and_bounded() {
-        let output = TaskOutput::default();
-        output.push("one ");
-        output.clone().push("two");
-        assert_eq!(output.take(), Unread { text: "one two".into(), missing: 0 });
-        assert_eq!(output.take(), Unread::default());
-        output.push(&"ü".repeat(MAX_UNREAD_BYTES));
-        output.push("end");
-        let Unread { text, missing } = output.take();
-        assert!(
-            text.ends_with("üend")
-                && text.len() <= MAX_UNREAD_BYTES
-                && missing + text.len() == 2 * MAX_UNREAD_BYTES + 3
-        );
-    }
-}

@@ -1,5 +1,7 @@
 //! `schema`: what a model reads of one, and how arguments are checked.
-use haft_core::{Effect, Registry, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, Validation};
+use haft_core::{
+    Effect, Registry, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, Validation, schema::Schema,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -113,5 +115,53 @@ fn what_small_models_get_wrong_is_put_right() {
         assert_eq!(check(arguments.clone(), Validation::Coerce), Ok(expected), "{arguments}");
         assert!(check(arguments.clone(), Validation::Strict).is_err(), "{arguments}");
         assert_eq!(check(arguments.clone(), Validation::Off), Ok(arguments));
+    }
+}
+
+#[test]
+fn every_kind_of_problem_names_the_parameter_and_what_is_wanted() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "at": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]},
+            "to": {"$ref": "#/$defs/place"},
+            "old": false,
+            "name": {"type": "string", "pattern": "^(?!_)[a-z]+$"},
+            "kind": {"const": "file"},
+        },
+        "unevaluatedProperties": false,
+        "$defs": {"place": {"type": "object", "required": ["line", "column"]}},
+    });
+    let schema = Schema::new(schema);
+    let table = [
+        (
+            json!({"at": 1}),
+            vec![
+                "`at` fits none of 2 alternatives: `at` must be a string, not an integer; or `at` must be an array, not an integer",
+            ],
+        ),
+        (
+            json!({"at": [1, "2"]}),
+            vec![
+                "`at` fits none of 2 alternatives: `at` must be a string, not an array; or `at[1]` must be an integer, not a string",
+            ],
+        ),
+        (json!({"to": {}}), vec!["`to.line` is required", "`to.column` is required"]),
+        (json!({"old": 1}), vec!["there is no parameter `old`"]),
+        (json!({"nam": "x"}), vec!["there is no parameter `nam`; did you mean `name`?"]),
+        (json!({"kind": "folder"}), vec!["`kind` must be \"file\""]),
+        // A pattern that the library cannot read is left to the tool.
+        (
+            json!({"name": "_a", "at": ["x"]}),
+            vec![
+                "`at` fits none of 2 alternatives: `at` must be a string, not an array; or `at[0]` must be an integer, not a string",
+            ],
+        ),
+        (json!({"name": "_a"}), vec![]),
+    ];
+    for (arguments, expected) in table {
+        let problems = schema.problems(&arguments).unwrap();
+        let told: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+        assert_eq!(told, expected, "{arguments}");
     }
 }
