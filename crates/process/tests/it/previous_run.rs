@@ -13,8 +13,10 @@ use std::{
 /// Set for a process that starts a command and waits: the folder in which it does.
 const HOST: &str = "HAFT_TEST_HOST";
 
-/// A word that the host's commands carry.
-const SESSION: &str = "a-session";
+/// A word that the host's commands carry, and no command of another test.
+fn session(folder: &Path) -> String {
+    folder.file_name().unwrap().to_string_lossy().into_owned()
+}
 
 /// Starts one of each kind that gets away from its parent, in the folder in which it runs.
 const STRAYS: &str = r#"
@@ -32,7 +34,7 @@ const KINDS: [&str; 7] = ["subshell", "child", "session", "daemon", "clean", "go
 
 fn shell(folder: &Path, command: &str) -> Shell {
     let path = ("PATH".to_owned(), env::var("PATH").unwrap());
-    let session = (VARIABLE.to_owned(), SESSION.to_owned());
+    let session = (VARIABLE.to_owned(), session(folder));
     Shell {
         command: command.to_owned(),
         folder: folder.to_owned(),
@@ -101,7 +103,7 @@ fn a_command_ends_with_the_process_that_started_it() {
     host.kill().unwrap();
     host.wait().unwrap();
     wait_until("the command has ended", || !alive(&pids).contains(&"leader"));
-    assert_eq!(end_previous_run(&[SESSION.to_owned()], None), 0);
+    assert_eq!(end_previous_run(&[session(folder.path())], None), 0);
     assert_eq!(alive(&pids), ["clean", "gone"], "what says nothing of its session is not known by it");
     let owner = Owner::read(&fs::read_to_string(folder.path().join("owner")).unwrap());
     assert_eq!(end_previous_run(&[], Some(&owner)), 0);
