@@ -35,7 +35,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     task::JoinSet,
-    time::{Instant, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 /// A server that runs. Dropped, it is hung up on, and its program is killed with all its children.
@@ -83,6 +83,10 @@ const LAST_WORDS_TIMEOUT: Duration = Duration::from_millis(200);
 /// Maximum bytes of standard error that are kept.
 const MAX_LAST_WORDS_BYTES: usize = 1_000;
 
+/// How often, and how many times, a program that failed to greet is asked whether it has ended.
+const END_CHECK_INTERVAL: Duration = Duration::from_millis(5);
+const MAX_END_CHECKS: usize = 20;
+
 impl Link {
     /// Starts and greets the server, in the way that is tried first and then, where it does not understand, in the
     /// other: MCP 2026-07-28 has no greeting, and servers of before know nothing else.
@@ -124,6 +128,7 @@ impl Link {
                 if greeted.is_err() {
                     // It may have ended with a word that is still on its way.
                     let _it_goes_on = timeout(LAST_WORDS_TIMEOUT, program.reader.join_next()).await;
+                    program.wait_for_end().await;
                 }
                 let service = greeted.map_err(|failure| failure.told(&program.last_words()))?;
                 (service, Some(program))
@@ -252,6 +257,16 @@ impl Running {
         let output = Limited::new(piped.output, Arc::clone(&said));
         let running = Self { process: Mutex::new(piped.process), words, said, reader };
         Ok((running, (output, piped.input)))
+    }
+
+    /// A program that closed its output may need a moment to end. One that goes on is not waited for longer.
+    async fn wait_for_end(&self) {
+        for _ in 0..MAX_END_CHECKS {
+            if matches!(self.process.lock().ended(), Ok(Some(_))) {
+                return;
+            }
+            sleep(END_CHECK_INTERVAL).await;
+        }
     }
 
     fn last_words(&self) -> String {
