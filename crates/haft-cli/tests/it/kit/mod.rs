@@ -126,7 +126,16 @@ impl Place {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::from(self.haft(arguments).output().unwrap())
+        // A program that was copied a moment ago is busy while another test, which forked meanwhile, still holds the copy.
+        for _ in 0..100 {
+            match self.haft(arguments).output() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                ran => return Ran::from(ran.unwrap()),
+            }
+        }
+        panic!("the program stays busy")
     }
 
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Ran {
