@@ -226,7 +226,16 @@ impl Printer<'_> {
             tokio::select! {
                 event = events.next() => {
                     let Some(event) = event else { return Ok(Step::End) };
-                    or_gone(showing.apply(self.session, &event), (), self.interrupts)?;
+                    if let Err(error) = showing.apply(self.session, &event) {
+                        let is_known = self.interrupts.has_hung_up();
+                        if !self.interrupts.explain(&error).await {
+                            return Err(error);
+                        }
+                        if !is_known {
+                            self.session.send(Command::Interrupt)?;
+                            showing.is_interrupted = true;
+                        }
+                    }
                     if let Event::Recorded(entry) = &event {
                         *self.next = Seq(entry.seq.0 + 1);
                     }

@@ -4,11 +4,16 @@ use std::{
     future::Future,
     io::{self, IsTerminal},
     path::PathBuf,
+    time::Duration,
 };
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::oneshot,
+    time::timeout,
 };
+
+/// How long the signal of a terminal that is gone may take.
+const HANGUP_DELAY: Duration = Duration::from_secs(1);
 
 /// These signals, as one stream of interrupts.
 pub struct Interrupts {
@@ -51,6 +56,18 @@ impl Interrupts {
 
     /// Whether one of those so far said that the terminal is gone, so that output is not read.
     pub fn has_hung_up(&self) -> bool {
+        self.has_hung_up
+    }
+
+    /// Whether output fails with `error` because the terminal is gone: a write may notice that before the signal arrives.
+    pub(crate) async fn explain(&mut self, error: &anyhow::Error) -> bool {
+        let is_of_terminal = error
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()));
+        if let Some(hangup) = self.hangup.as_mut().filter(|_| is_of_terminal) {
+            self.has_hung_up = timeout(HANGUP_DELAY, hangup.recv()).await.is_ok();
+            self.hangup.take_if(|_| self.has_hung_up);
+        }
         self.has_hung_up
     }
 
