@@ -162,7 +162,7 @@ impl End {
         Self { body: at, after: at + close.len(), close, cut: false, broken: false }
     }
 
-    /// In a text before which there are so many bytes.
+    /// Returns the place in a text with `by` more bytes in front.
     pub(super) fn moved(self, by: usize) -> Self {
         Self { body: self.body + by, after: self.after + by, ..self }
     }

@@ -39,7 +39,7 @@ pub(crate) static DIALECTS: [Dialect; 2] = [
         }),
     )
     .signs(&[&["<|tool_call>call:"]]),
-    // Every string stands in quotes, so that what is bare is none unless the schema says so.
+    // Every string stands in quotes: a bare value is a string only if the schema says so.
     Dialect::new(
         "functiongemma",
         &["functiongemma"],

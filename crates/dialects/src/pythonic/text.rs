@@ -103,7 +103,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The character whose code has so many digits, from the next one on.
+    /// Returns the character whose code stands in the next `digits` digits.
     fn coded(&mut self, start: usize, digits: usize) -> Result<char, Broken> {
         let rest = &self.text[self.at..];
         let found = rest.bytes().take(digits).take_while(u8::is_ascii_hexdigit).count();
