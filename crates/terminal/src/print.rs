@@ -228,7 +228,7 @@ impl Printer<'_> {
                     let Some(event) = event else { return Ok(Step::End) };
                     if let Err(error) = showing.apply(self.session, &event) {
                         let is_known = self.interrupts.has_hung_up();
-                        if !self.interrupts.explain(&error).await {
+                        if !self.interrupts.is_hangup(&error).await {
                             return Err(error);
                         }
                         if !is_known {

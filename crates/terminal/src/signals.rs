@@ -60,7 +60,7 @@ impl Interrupts {
     }
 
     /// Whether output fails with `error` because the terminal is gone: a write may notice that before the signal arrives.
-    pub(crate) async fn explain(&mut self, error: &anyhow::Error) -> bool {
+    pub(crate) async fn is_hangup(&mut self, error: &anyhow::Error) -> bool {
         let is_of_terminal = error
             .downcast_ref::<io::Error>()
             .is_some_and(|error| error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()));

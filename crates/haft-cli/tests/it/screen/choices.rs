@@ -26,6 +26,8 @@ fn effort_is_chosen_beside_the_model_and_stays_with_it() {
     terminal.keys(&["-l", "gpt-4.1-mini"]);
     terminal.see("nothing fits");
     terminal.keys(&["Escape"]);
+    // Until then, Escape and `/` would be one key.
+    terminal.no_longer_see("nothing fits");
     terminal.say("/model");
     terminal.keys(&["Right", "Right"]);
     terminal.see("effort: medium");
