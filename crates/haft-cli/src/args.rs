@@ -11,10 +11,10 @@ mod near;
 mod policy;
 mod serve;
 mod sessions;
+mod settings;
 mod telegram;
 mod typed;
 mod usage;
-mod verbosity;
 mod work;
 
 pub(crate) use acp::AcpArgs;
@@ -29,13 +29,14 @@ pub(crate) use near::mistaken;
 pub(crate) use policy::{Policy, PolicyCheck};
 pub(crate) use serve::ServeArgs;
 pub(crate) use sessions::{ExportForm, ReplayArgs, ResumeArgs, Sessions};
+pub(crate) use settings::{SettingsArgs, mode};
 pub(crate) use telegram::TelegramArgs;
 pub(crate) use typed::parse;
 pub(crate) use usage::{By, UsageArgs};
 pub(crate) use work::WorkArgs;
 
-use crate::config::{Settings, mode};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use haft_app::{Existing, SessionSpec};
 use haft_core::Mode;
 use std::path::PathBuf;
 
@@ -56,6 +57,9 @@ pub(crate) struct Cli {
     /// How the turn goes.
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
+    /// What holds for every command.
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
 }
 
 /// The commands.
@@ -189,24 +193,12 @@ pub(crate) struct ChatArgs {
     pub(crate) turn: TurnArgs,
 }
 
-/// Options of every command that starts a turn.
+/// Options of every command that runs a turn and shows it.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TurnArgs {
-    /// What the configuration can say, too.
+    /// How the turn goes.
     #[command(flatten)]
-    pub(crate) settings: Settings,
-    /// Base URL of the vendor's server
-    #[arg(long, value_name = "URL")]
-    pub(crate) base_url: Option<String>,
-    /// Format in which the model writes calls as text (`haft parse --dialect ?` lists them); `auto` detects it
-    #[arg(long, value_name = "NAME")]
-    pub(crate) dialect: Option<String>,
-    /// Agent to use
-    #[arg(long, value_name = "NAME")]
-    pub(crate) agent: Option<String>,
-    /// Offer only these tools, instead of the default set; `none` for no tools
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub(crate) tools: Option<Vec<String>>,
+    pub(crate) work: WorkArgs,
     /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
@@ -225,24 +217,35 @@ pub(crate) struct TurnArgs {
     /// Same as `--output stream-json`
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print only errors to stderr
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-    /// Log more to stderr; repeat for more detail
-    #[arg(long, short, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
-    /// Disable colors
-    #[arg(long)]
-    pub(crate) no_color: bool,
     /// Print plain lines instead of the interactive screen, e.g. for a screen reader
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Where a job's branch began.
-    #[arg(skip)]
-    pub(crate) start: Option<Box<haft_core::BaseCommit>>,
-    /// MCP servers that an editor names, in addition to the user's own.
-    #[arg(skip)]
-    pub(crate) servers: Vec<haft_mcp::client::McpServer>,
+}
+
+impl TurnArgs {
+    /// The session that these options ask for.
+    pub(crate) fn spec(&self) -> SessionSpec {
+        let newest = self.newest.then_some(Existing::Newest);
+        SessionSpec {
+            workspace: self.cwd.clone(),
+            session: self.session.clone().map(Existing::Named).or(newest),
+            ..self.work.spec()
+        }
+    }
+}
+
+/// Options of every command.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct GlobalArgs {
+    /// Print only errors to stderr
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Log more to stderr; repeat for more detail
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Disable colors
+    #[arg(long, global = true)]
+    pub(crate) no_color: bool,
 }
 
 /// `--output`
@@ -391,7 +394,7 @@ mod tests {
     fn words_without_a_command_are_a_prompt() {
         let cli = Cli::try_parse_from(["haft", "--model", "script/x", "say", "hi"]).unwrap();
         assert_eq!(
-            (cli.prompt.join(" ").as_str(), cli.turn.settings.model.as_deref()),
+            (cli.prompt.join(" ").as_str(), cli.turn.work.settings.0.model.as_deref()),
             ("say hi", Some("script/x"))
         );
         assert!(matches!(Cli::try_parse_from(["haft", "run", "-"]).unwrap().command, Some(Verb::Run(_))));

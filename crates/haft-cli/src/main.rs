@@ -1,29 +1,20 @@
 //! The composition root: reads flags, environment and configuration, picks the parts, starts one front-end.
-mod agents;
 mod args;
-mod assemble;
 mod commands;
-mod config;
-mod failure;
-mod hooks;
-mod mcp;
-mod model;
-mod notes;
-mod skills;
-mod slash;
-mod source_dir;
-mod token;
-mod untrusted_file;
 
-use args::{Cli, Lazy, Verb};
-use config::{Config, ConfigError, Environment, Places, Settings, hide_keys};
-use failure::Failure;
+use args::{Cli, GlobalArgs, Lazy, Verb};
+use haft_app::{
+    App, Failure, Warn,
+    config::{Environment, hide_keys},
+};
 use haft_process::VARIABLE;
-use haft_terminal::Exit;
+use haft_terminal::{Exit, loading};
 use std::{
-    io::{IsTerminal, Write, stdin, stdout},
-    path::{Path, PathBuf},
+    io::{IsTerminal, Write, stderr, stdin, stdout},
+    ops::Deref,
+    path::PathBuf,
     process::ExitCode,
+    sync::Arc,
 };
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
@@ -31,19 +22,54 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-/// What every command is given.
+/// What every command is given: the application, and the options that hold for all commands.
 #[derive(Clone)]
 pub(crate) struct CliContext {
-    /// Read once.
-    pub(crate) environment: Environment,
-    /// Where things lie.
-    pub(crate) places: Places,
+    app: App,
+    /// What was typed.
+    pub(crate) global: GlobalArgs,
 }
 
 impl CliContext {
-    /// The configuration for the folder `workspace`. `flags`: what was typed.
-    pub(crate) fn config(&self, workspace: &Path, flags: &Settings) -> Result<Config, ConfigError> {
-        Config::load(&self.places, &self.environment, workspace, flags)
+    fn new(environment: Environment, global: GlobalArgs) -> Result<Self, Failure> {
+        let app = App::new(environment)?.on_warning(notes(global.quiet)).on_loading(loading::tell);
+        Ok(Self { app, global })
+    }
+
+    /// The same without a word on standard error.
+    pub(crate) fn silent(&self) -> Self {
+        let global = GlobalArgs { quiet: true, ..self.global };
+        Self { app: self.app.clone().on_warning(notes(true)), global }
+    }
+}
+
+impl Deref for CliContext {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.app
+    }
+}
+
+/// Where parts say what a person should know: standard error, unless `quiet`.
+pub(crate) fn notes(quiet: bool) -> Warn {
+    Arc::new(move |note: String| {
+        if !quiet {
+            // A program keeps running if its standard error is closed.
+            writeln!(stderr(), "note: {}", haft_present::safe::text(&note)).ok();
+        }
+    })
+}
+
+/// Prints `failure` to standard error. A reader who left (`haft … | head`) is not an error and is told nothing.
+fn print(failure: &Failure) {
+    if failure.message.is_empty() {
+        return;
+    }
+    let mut stderr = stderr();
+    writeln!(stderr, "error: {}", haft_present::safe::text(&failure.message)).ok();
+    if let Some(hint) = &failure.hint {
+        writeln!(stderr, "hint: {}", haft_present::safe::text(hint)).ok();
     }
 }
 
@@ -51,14 +77,14 @@ fn main() -> ExitCode {
     if haft_process::supervise(std::env::args_os().nth(1)) {
         return ExitCode::SUCCESS;
     }
-    let environment = Environment { variables: std::env::vars_os().filter_map(text).collect() };
+    let environment = Environment::of_process();
     // In this order: afterwards only root may write to what it shows of itself. Where it cannot be done, the keys stay
     // where they are.
-    let _it_is_no_linux = hide_keys();
-    let _it_is_no_linux = haft_process::keep_memory_private();
+    hide_keys().ok();
+    haft_process::keep_memory_private().ok();
     haft_process::supervise_by(own_program(), environment.get(VARIABLE).map(str::to_owned));
     // If that fails, other processes cannot answer questions.
-    let _it_is_no_linux = haft_process::adopt_orphans();
+    let _ = haft_process::adopt_orphans();
     let cli = match args::parse() {
         Ok(cli) => cli,
         Err(code) => return code,
@@ -76,7 +102,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            failure.print();
+            print(&failure);
             failure.exit.into()
         }
     }
@@ -96,53 +122,52 @@ fn own_program() -> PathBuf {
     found.unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }
 
-async fn run(cli: Cli, environment: Environment) -> Result<Exit, Failure> {
-    let places = Places::of(&environment)?;
-    let context = CliContext { environment, places };
-    match cli.command {
-        Some(Verb::Run(run)) => commands::run::run(&context, &run.prompt, &run.turn).await,
-        Some(Verb::Resume(Lazy(resume))) => commands::sessions::resume(&context, *resume).await,
-        Some(Verb::Chat(chat)) => commands::talk::chat(&context, &chat.turn).await,
-        Some(Verb::Build(job)) => commands::jobs::start(&context, "builder", &job).await,
-        Some(Verb::Debug(job)) => commands::jobs::start(&context, "debugger", &job).await,
-        Some(Verb::Review(job)) => commands::jobs::start(&context, "reviewer", &job).await,
-        Some(Verb::Triage(job)) => commands::jobs::start(&context, "triager", &job).await,
-        Some(Verb::Jobs(Lazy(jobs))) => commands::jobs::jobs(&context, *jobs).await,
-        Some(Verb::Agents(Lazy(agents))) => commands::agents::agents(&context, *agents),
-        Some(Verb::Commands(list)) => commands::prompts::prompts(&context, &list),
-        Some(Verb::Sessions(Lazy(sessions))) => commands::sessions::sessions(&context, *sessions).await,
-        Some(Verb::Usage(usage)) => commands::usage::usage(&context, &usage),
-        Some(Verb::Undo(undo)) => commands::undo::undo(&context, &undo).await,
-        Some(Verb::Redo(session)) => commands::undo::redo(&context, &session).await,
-        Some(Verb::Login(login)) => commands::login::login(&context, &login).await,
-        Some(Verb::Logout(logout)) => commands::login::logout(&context, &logout).await,
-        Some(Verb::Tools(Lazy(tools))) => commands::tools::tools(&context, *tools).await,
-        Some(Verb::Models(Lazy(models))) => commands::models::models(&context, *models).await,
+async fn run(typed: Cli, environment: Environment) -> Result<Exit, Failure> {
+    let cli = &CliContext::new(environment, typed.global)?;
+    match typed.command {
+        Some(Verb::Run(run)) => commands::run::run(cli, &run.prompt, &run.turn).await,
+        Some(Verb::Resume(Lazy(resume))) => commands::sessions::resume(cli, *resume).await,
+        Some(Verb::Chat(chat)) => commands::talk::chat(cli, &chat.turn).await,
+        Some(Verb::Build(job)) => commands::jobs::start(cli, "builder", &job).await,
+        Some(Verb::Debug(job)) => commands::jobs::start(cli, "debugger", &job).await,
+        Some(Verb::Review(job)) => commands::jobs::start(cli, "reviewer", &job).await,
+        Some(Verb::Triage(job)) => commands::jobs::start(cli, "triager", &job).await,
+        Some(Verb::Jobs(Lazy(jobs))) => commands::jobs::jobs(cli, *jobs).await,
+        Some(Verb::Agents(Lazy(agents))) => commands::agents::agents(cli, *agents),
+        Some(Verb::Commands(list)) => commands::prompts::prompts(cli, &list),
+        Some(Verb::Sessions(Lazy(sessions))) => commands::sessions::sessions(cli, *sessions).await,
+        Some(Verb::Usage(usage)) => commands::usage::usage(cli, &usage),
+        Some(Verb::Undo(undo)) => commands::undo::undo(cli, &undo).await,
+        Some(Verb::Redo(session)) => commands::undo::redo(cli, &session).await,
+        Some(Verb::Login(login)) => commands::login::login(cli, &login).await,
+        Some(Verb::Logout(logout)) => commands::login::logout(cli, &logout).await,
+        Some(Verb::Tools(Lazy(tools))) => commands::tools::tools(cli, *tools).await,
+        Some(Verb::Models(Lazy(models))) => commands::models::models(cli, *models).await,
         Some(Verb::Profiles(Lazy(profiles))) => commands::profiles::profiles(*profiles),
-        Some(Verb::Parse(parse)) => commands::parse::parse(&context, &parse),
-        Some(Verb::Config(Lazy(config))) => commands::config::config(&context, *config),
-        Some(Verb::Policy(Lazy(policy))) => commands::policy::policy(&context, *policy),
+        Some(Verb::Parse(parse)) => commands::parse::parse(cli, &parse),
+        Some(Verb::Config(Lazy(config))) => commands::config::config(cli, *config),
+        Some(Verb::Policy(Lazy(policy))) => commands::policy::policy(cli, *policy),
         Some(Verb::Help { words }) => commands::help::help(&words),
-        Some(Verb::Mcp(mcp)) => commands::mcp::mcp(&context, &mcp).await,
+        Some(Verb::Mcp(mcp)) => commands::mcp::mcp(cli, &mcp).await,
         Some(Verb::Completions { shell }) => commands::manual::completions(shell),
         Some(Verb::Man { to }) => commands::manual::man(to.as_deref()),
-        Some(Verb::Acp(acp)) => commands::acp::acp(&context, &acp).await,
-        Some(Verb::Serve(serve)) if serve.fleet.is_some() => commands::fleet::serve(&context, &serve).await,
-        Some(Verb::Serve(serve)) => commands::serve::serve(&context, &serve).await,
-        Some(Verb::Worker(worker)) => commands::fleet::worker(&context, &worker).await,
-        Some(Verb::Fleet(Lazy(fleet))) => commands::fleet::fleet(&context, *fleet).await,
-        Some(Verb::Telegram(telegram)) => commands::telegram::telegram(&context, &telegram).await,
-        Some(Verb::Doctor(doctor)) => commands::doctor::doctor(&context, &doctor).await,
-        None if !cli.prompt.is_empty() => {
-            refuse_command(&cli.prompt, &cli.turn)?;
-            commands::run::run(&context, &cli.prompt, &cli.turn).await
+        Some(Verb::Acp(acp)) => commands::acp::acp(cli, &acp).await,
+        Some(Verb::Serve(serve)) if serve.fleet.is_some() => commands::fleet::serve(cli, &serve).await,
+        Some(Verb::Serve(serve)) => commands::serve::serve(cli, &serve).await,
+        Some(Verb::Worker(worker)) => commands::fleet::worker(cli, &worker).await,
+        Some(Verb::Fleet(Lazy(fleet))) => commands::fleet::fleet(cli, *fleet).await,
+        Some(Verb::Telegram(telegram)) => commands::telegram::telegram(cli, &telegram).await,
+        Some(Verb::Doctor(doctor)) => commands::doctor::doctor(cli, &doctor).await,
+        None if !typed.prompt.is_empty() => {
+            refuse_command(&typed.prompt, &typed.turn)?;
+            commands::run::run(cli, &typed.prompt, &typed.turn).await
         }
-        None if has_screen(&context, &cli.turn) => commands::talk::screen(&context, &cli.turn, None).await,
+        None if has_screen(cli, &typed.turn) => commands::talk::screen(cli, &typed.turn, None).await,
         None if stdin().is_terminal() && stdout().is_terminal() => {
-            commands::talk::chat(&context, &cli.turn).await
+            commands::talk::chat(cli, &typed.turn).await
         }
         None => {
-            if let Some(exit) = commands::run::piped(&context, &cli.turn).await? {
+            if let Some(exit) = commands::run::piped(cli, &typed.turn).await? {
                 return Ok(exit);
             }
             write!(stdout(), "{}", args::HELP)?;
@@ -169,20 +194,16 @@ fn refuse_command(words: &[String], turn: &args::TurnArgs) -> Result<(), Failure
 }
 
 /// Whether there is a terminal that can be drawn on, and the person wants that: a screen reader follows lines better.
-pub(crate) fn has_screen(context: &CliContext, turn: &args::TurnArgs) -> bool {
-    let get = |name: &str| context.environment.get(name);
+pub(crate) fn has_screen(cli: &CliContext, turn: &args::TurnArgs) -> bool {
+    let get = |name: &str| cli.environment.get(name);
     let is_terminal = stdin().is_terminal() && stdout().is_terminal();
     let is_plain = turn.plain || get("HAFT_PLAIN").is_some() || get("TERM").is_none_or(|term| term == "dumb");
     is_terminal && !is_plain
 }
 
-fn text((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<(String, String)> {
-    Some((name.into_string().ok()?, value.into_string().ok()?))
-}
-
 /// Logs go to standard error; without `-v` only what a person must know.
 fn log_to_stderr(cli: &Cli) {
-    let level = match cli.verbosity() {
+    let level = match cli.global.verbose {
         0 => return,
         1 => LevelFilter::WARN,
         2 => LevelFilter::DEBUG,

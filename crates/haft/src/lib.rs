@@ -51,6 +51,7 @@
 //! | `mcp` | tools of MCP servers: `Builder::mcp_program`; agents for other programs |
 //! | `local` | a GGUF file as a model in this process: `local` |
 //! | `process` | processes that end when they should: `process` |
+//! | `app` | Haft as a person has set it up: configuration, skills, jobs, replay, export: `app` |
 #![deny(missing_docs, clippy::missing_errors_doc)]
 
 mod builder;
@@ -89,6 +90,9 @@ pub use into_tool::IntoTool;
 pub use shared_registry::SharedRegistry;
 pub use tool_loop::{Conversation, ToolLoop, ToolLoopResult, run_tool_loop};
 
+/// Haft as a person has set it up: configuration, skills, jobs, replay, export.
+#[cfg(feature = "app")]
+pub use haft_app as app;
 /// The one path of a tool call, with or without a session.
 pub use haft_call as call;
 /// Calls that models write as text: dialects, and readers for them.

@@ -4,7 +4,7 @@
 //! same events as plain text, [`lines`] as JSON. The other modules make the pieces: [`pieces`] cuts a reply where its
 //! Markdown blocks end, [`diff`] shows changes as text, [`file_diff`] has them line by line for a front-end that draws
 //! them itself, [`proposal`] says what a call that asks would do, [`notes`] what is shown beside replies and calls,
-//! [`outcome`] what came of a call in a few words, and [`safe`] makes text harmless for a terminal. [`unattended`]
+//! [`outcome`] what came of a call in a few words, [`Exit`] how a program that ran a turn ends, and [`safe`] makes text harmless for a terminal. [`unattended`]
 //! answers if there is no person to ask, [`cursor`] says from where to follow a session, [`context`] what fills the
 //! window, and [`mod@age`] how long ago something was.
 //!
@@ -17,6 +17,7 @@ pub mod call_order;
 pub mod context;
 pub mod cursor;
 pub mod diff;
+mod exit;
 pub mod file_diff;
 pub mod lines;
 pub mod notes;
@@ -28,3 +29,5 @@ pub mod safe;
 pub mod timeline;
 pub mod unattended;
 pub mod words;
+
+pub use exit::Exit;

@@ -13,7 +13,6 @@ mod asking;
 pub mod chat;
 pub mod console;
 mod diffs;
-mod exit;
 mod export;
 mod going_on;
 pub mod history;
@@ -32,5 +31,5 @@ pub mod tui;
 mod waiting;
 
 pub use diffs::Diffs;
-pub use exit::Exit;
+pub use haft_present::Exit;
 pub use paint::picture::Pictures;

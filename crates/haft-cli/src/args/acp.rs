@@ -1,6 +1,5 @@
 //! [`AcpArgs`]: the options of `haft acp`.
-use super::WorkArgs;
-use crate::config::mode;
+use super::{WorkArgs, mode};
 use clap::Args;
 use haft_core::Mode;
 

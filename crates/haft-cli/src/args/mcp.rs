@@ -1,6 +1,7 @@
 //! [`McpArgs`]: the options of `haft mcp`.
-use crate::config::Settings;
+use super::SettingsArgs;
 use clap::Args;
+use haft_app::SessionSpec;
 use std::path::PathBuf;
 
 /// `haft mcp`
@@ -20,17 +21,23 @@ pub(crate) struct McpArgs {
     pub(crate) no_agents: bool,
     /// For the agents.
     #[command(flatten)]
-    pub(crate) settings: Settings,
+    pub(crate) settings: SettingsArgs,
     /// Base URL of the vendor's server
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Print only errors to stderr
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-    /// Log more to stderr; repeat for more detail
-    #[arg(long, short, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
+}
+
+impl McpArgs {
+    /// The sessions of the agents.
+    pub(crate) fn spec(&self) -> SessionSpec {
+        SessionSpec {
+            settings: self.settings.0.clone(),
+            base_url: self.base_url.clone(),
+            workspace: self.cwd.clone(),
+            ..SessionSpec::default()
+        }
+    }
 }

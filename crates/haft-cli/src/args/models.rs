@@ -50,9 +50,6 @@ pub(crate) struct CheckArgs {
     /// Also run commands that change things, on this machine and as you; otherwise they are refused
     #[arg(long)]
     pub(crate) full: bool,
-    /// Print the result of each task
-    #[arg(long, short)]
-    pub(crate) verbose: bool,
     /// Print the table as JSON
     #[arg(long)]
     pub(crate) json: bool,

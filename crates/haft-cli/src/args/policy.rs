@@ -1,5 +1,5 @@
 //! [`Policy`]: the commands for permissions.
-use crate::config::mode;
+use super::mode;
 use clap::{Args, Subcommand};
 use haft_core::Mode;
 use std::path::PathBuf;

@@ -1,6 +1,5 @@
 //! [`ServeArgs`]: the options of `haft serve`.
-use super::WorkArgs;
-use crate::config::mode;
+use super::{WorkArgs, mode};
 use clap::Args;
 use haft_core::Mode;
 use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf};

@@ -1,6 +1,5 @@
 //! [`Sessions`]: the commands for sessions.
-use super::TurnArgs;
-use crate::config::mode;
+use super::{TurnArgs, mode};
 use clap::{Args, Subcommand, ValueEnum};
 use haft_core::Mode;
 

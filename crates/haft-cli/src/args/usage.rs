@@ -14,9 +14,6 @@ pub(crate) struct UsageArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Disable colors
-    #[arg(long)]
-    pub(crate) no_color: bool,
 }
 
 /// `--by`

@@ -1,14 +1,14 @@
-//! [`WorkArgs`]: the options of every front-end that opens sessions for others: how their turns go.
-use super::TurnArgs;
-use crate::config::Settings;
+//! [`WorkArgs`]: the options of every command that opens sessions: how their turns go.
+use super::SettingsArgs;
 use clap::Args;
+use haft_app::SessionSpec;
 
 /// For each turn of each session.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WorkArgs {
     /// What the configuration can say, too.
     #[command(flatten)]
-    pub(crate) settings: Settings,
+    pub(crate) settings: SettingsArgs,
     /// Base URL of the vendor's server
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
@@ -21,26 +21,18 @@ pub(crate) struct WorkArgs {
     /// Offer only these tools, instead of the default set; `none` for no tools
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
-    /// Print only errors to stderr
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-    /// Log more to stderr; repeat for more detail
-    #[arg(long, short, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
 }
 
 impl WorkArgs {
-    /// As a turn takes them.
-    pub(crate) fn turn(&self) -> TurnArgs {
-        TurnArgs {
-            settings: self.settings.clone(),
+    /// The sessions that these options ask for.
+    pub(crate) fn spec(&self) -> SessionSpec {
+        SessionSpec {
+            settings: self.settings.0.clone(),
             base_url: self.base_url.clone(),
             dialect: self.dialect.clone(),
             agent: self.agent.clone(),
             tools: self.tools.clone(),
-            quiet: self.quiet,
-            verbose: self.verbose,
-            ..TurnArgs::default()
+            ..SessionSpec::default()
         }
     }
 }

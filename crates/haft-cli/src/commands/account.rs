@@ -1,5 +1,6 @@
 //! [`print`]: a table of what used a session's tokens and money.
-use crate::{CliContext, assemble, config::Settings, failure::Failure, model};
+use crate::CliContext;
+use haft_app::{Failure, config::Settings, model, session};
 use haft_core::{Entry, SessionOpened, tokens};
 use haft_engine::{Account, Row, account};
 use haft_present::safe;
@@ -10,16 +11,16 @@ use std::{
 };
 
 /// After what was said and done; nothing where no server counted.
-pub(crate) fn print(context: &CliContext, entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
+pub(crate) fn print(cli: &CliContext, entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
     let Some(SessionOpened { model, workspace, profile, .. }) = SessionOpened::of(entries) else {
         return Ok(Exit::Success);
     };
     let settings = Settings { profile: Some(profile.clone()), ..Settings::default() };
-    let config = context.config(workspace, &settings)?;
+    let config = cli.config(workspace, &settings)?;
     let profile = config.profile().ok();
     let system = profile.as_ref().map(|profile| tokens::of_text(&profile.system)).unwrap_or_default();
     let tools =
-        profile.as_ref().and_then(|profile| assemble::tools(&context.environment, profile, &[], None).ok());
+        profile.as_ref().and_then(|profile| session::tools(&cli.environment, profile, &[], None).ok());
     let tools = tools.map(|tools| tokens::of_tools(&tools.specs())).unwrap_or_default();
     let Account { rows, usage, usd } = account(entries, system, tools, model::card_of(&config, model).price);
     if usage.total() == 0 {

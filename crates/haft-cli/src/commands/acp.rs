@@ -1,17 +1,14 @@
 //! [`acp`] (`haft acp`): the agent in an editor. Standard output belongs to the protocol.
-use super::models_in_common::ModelsInCommon;
-use crate::{
-    CliContext,
-    agents::AGENT,
-    args::{AcpArgs, TurnArgs},
-    assemble::{Assembled, SessionSpec},
-    failure::Failure,
-    mcp::{given, notes},
-    slash::{self, Expanded, Template},
-};
+use crate::{CliContext, args::AcpArgs};
 use haft_acp::{self, Opened, Server, Settings, SlashCommand, Wanted, over_streams};
+use haft_app::{
+    App, Assembled, Failure, SessionSpec,
+    agents::AGENT,
+    mcp_servers,
+    model::SharedModels,
+    slash::{self, Template},
+};
 use haft_core::Mode;
-use haft_engine::Home;
 use haft_mcp::client::{McpServer, Transport};
 use haft_process::is_read;
 use haft_terminal::{Exit, signals::Interrupts};
@@ -19,43 +16,50 @@ use std::sync::Arc;
 use tokio::io::{stdin, stdout};
 
 /// Serves until the editor leaves or a signal interrupts.
-pub(crate) async fn acp(context: &CliContext, args: &AcpArgs) -> Result<Exit, Failure> {
-    let (own, turn, up_to, models) =
-        (context.clone(), args.work.turn(), args.up_to, ModelsInCommon::default());
-    let open: haft_acp::Open = Arc::new(move |wanted| {
-        let (context, turn, models) = (own.clone(), turn.clone(), models.clone());
-        Box::pin(async move { opened(&context, turn, (up_to, models), wanted).await.map_err(in_a_line) })
+pub(crate) async fn acp(cli: &CliContext, args: &AcpArgs) -> Result<Exit, Failure> {
+    let own = Arc::new(Own {
+        app: App::clone(cli),
+        spec: args.work.spec(),
+        up_to: args.up_to,
+        models: SharedModels::default(),
     });
-    let home = Home(context.places.home.clone());
-    let settings = Settings { home, open, note: notes(args.work.quiet) };
+    let open: haft_acp::Open = Arc::new(move |wanted| {
+        let own = own.clone();
+        Box::pin(async move { own.open(wanted).await.map_err(in_a_line) })
+    });
+    let settings = Settings { home: cli.home(), open, note: cli.warnings() };
     let mut interrupts = Interrupts::listen()?;
     over_streams(stdin(), stdout(), || is_read(std::io::stdout()), settings, interrupts.next()).await?;
     Ok(Exit::Success)
 }
 
-/// The engine of one session.
-async fn opened(
-    context: &CliContext,
-    turn: TurnArgs,
-    (up_to, models): (Option<Mode>, ModelsInCommon),
-    wanted: Wanted,
-) -> Result<Opened, Failure> {
-    let Wanted { workspace, servers, stages } = wanted;
-    let servers = servers.into_iter().map(server).collect();
-    let turn = TurnArgs { cwd: Some(workspace.clone()), servers, ..turn };
-    let assembled = SessionSpec::of(context, &turn)?.engine_with(|setup| {
-        setup.ceiling = up_to;
-        setup.stages = stages(setup.stages.clone());
-        models.share(setup);
-    });
-    let Assembled { engine, notices } = assembled.await?;
-    let note = notes(turn.quiet);
-    notices.into_iter().for_each(|notice| note(notice));
-    let known = slash::known(&context.places, &workspace, &*note);
-    let commands = known.iter().map(listed).collect();
-    let expand: haft_acp::Expand = Arc::new(move |prompt| expand(&known, prompt).map_err(in_a_line));
-    let agent = turn.agent.unwrap_or_else(|| AGENT.to_owned());
-    Ok(Opened { engine, agent, commands, expand })
+/// What the server was started with.
+struct Own {
+    app: App,
+    spec: SessionSpec,
+    up_to: Option<Mode>,
+    models: SharedModels,
+}
+
+impl Own {
+    /// The engine of one session.
+    async fn open(&self, wanted: Wanted) -> Result<Opened, Failure> {
+        let Wanted { workspace, servers, stages } = wanted;
+        let servers = servers.into_iter().map(server).collect();
+        let spec = SessionSpec { workspace: Some(workspace.clone()), servers, ..self.spec.clone() };
+        let assembled = self.app.plan(&spec)?.engine_with(|setup| {
+            setup.ceiling = self.up_to;
+            setup.stages = stages(setup.stages.clone());
+            self.models.share(setup);
+        });
+        let Assembled { engine, notices } = assembled.await?;
+        notices.into_iter().for_each(|notice| self.app.warn(notice));
+        let known = self.app.prompts(&workspace);
+        let commands = known.iter().map(listed).collect();
+        let expand: haft_acp::Expand = Arc::new(move |prompt| expand(&known, prompt).map_err(in_a_line));
+        let agent = spec.agent.unwrap_or_else(|| AGENT.to_owned());
+        Ok(Opened { engine, agent, commands, expand })
+    }
 }
 
 fn listed(template: &Template) -> SlashCommand {
@@ -68,11 +72,8 @@ fn listed(template: &Template) -> SlashCommand {
 
 /// The agent and the model of a session are chosen when it starts.
 fn expand(known: &[Template], prompt: &str) -> Result<String, Failure> {
-    match slash::expand(known, prompt, "haft commands list")? {
-        Expanded { prompt, agent: None, model: None } => Ok(prompt),
-        Expanded { .. } => Err(Failure::usage("the command names an agent or a model")
-            .hint("use it with `haft run`, or start `haft acp` with `--agent` and `--model`")),
-    }
+    let hint = "use it with `haft run`, or start `haft acp` with `--agent` and `--model`";
+    slash::expand(known, prompt, "haft commands list")?.prompt_alone().map_err(|failure| failure.hint(hint))
 }
 
 fn server(Server { name, transport }: Server) -> McpServer {
@@ -82,7 +83,7 @@ fn server(Server { name, transport }: Server) -> McpServer {
         }
         haft_acp::Transport::Url { url, headers } => Transport::Url { url, headers },
     };
-    given(name, transport)
+    mcp_servers::unnamed(name, transport)
 }
 
 fn in_a_line(failure: Failure) -> String {

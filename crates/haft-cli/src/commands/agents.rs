@@ -1,6 +1,7 @@
 //! [`agents`] (`haft agents`): lists the available agents.
 use super::table::List;
-use crate::{CliContext, agents, args::Agents, assemble, failure::Failure, untrusted_file};
+use crate::{CliContext, args::Agents};
+use haft_app::{Failure, agents, session, untrusted_file};
 use haft_engine::Agent;
 use haft_present::safe;
 use haft_terminal::Exit;
@@ -8,8 +9,8 @@ use serde_json::json;
 use std::io::{Write, stdout};
 
 /// `haft agents …`
-pub(crate) fn agents(context: &CliContext, command: Agents) -> Result<Exit, Failure> {
-    let known = agents::known(&context.places, &assemble::workspace(None)?)?;
+pub(crate) fn agents(cli: &CliContext, command: Agents) -> Result<Exit, Failure> {
+    let known = agents::known(&cli.places, &session::workspace(None)?)?;
     match command {
         Agents::List { json } => {
             let mut list = List::new(["AGENT", "DESCRIPTION"], json);

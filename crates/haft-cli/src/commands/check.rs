@@ -6,12 +6,10 @@ mod report;
 mod tasks;
 mod trial;
 
-use crate::{
-    CliContext,
-    args::{CheckArgs, TurnArgs},
-    assemble::SessionSpec,
+use crate::{CliContext, args::CheckArgs};
+use haft_app::{
+    Failure, SessionSpec,
     config::Settings,
-    failure::Failure,
     model::{self, ToolCallFormat},
     untrusted_file,
 };
@@ -37,25 +35,25 @@ const HARMLESS: [&str; 16] = [
 ];
 
 /// `haft models check`
-pub(crate) async fn check(context: &CliContext, check: &CheckArgs) -> Result<Exit, Failure> {
+pub(crate) async fn check(cli: &CliContext, check: &CheckArgs) -> Result<Exit, Failure> {
     let tasks = chosen(check)?;
     // The configuration of a person, not that of the folder where this is called.
-    let config = context.config(&std::env::temp_dir(), &Settings::default())?;
+    let config = cli.config(&std::env::temp_dir(), &Settings::default())?;
     let mut report = Report::new(&check.spec, check.dialect.as_deref(), check.full);
     let ways: &[bool] = if check.held { &[false] } else { &[false, true] };
     for &is_free in ways {
         let speech =
             ToolCallFormat { dialect: check.dialect.as_deref(), is_free, ..ToolCallFormat::default() };
-        let model = model::open(context, &config, &check.spec, check.base_url.as_deref(), speech)?;
+        let model = model::open(cli, &config, &check.spec, check.base_url.as_deref(), speech)?;
         for task in &tasks {
-            let outcome = one(context, check, model.clone(), task).await?;
-            if check.verbose {
+            let outcome = one(cli, check, model.clone(), task).await?;
+            if cli.global.verbose > 0 {
                 show(task, &outcome)?;
             }
             report.add(!is_free, task, &outcome);
         }
     }
-    let kept = report.keep(&context.places.home)?;
+    let kept = report.keep(&cli.places.home)?;
     match check.json {
         true => writeln!(stdout(), "{}", report.json())?,
         false => write!(stdout(), "{}", report.table())?,
@@ -79,18 +77,19 @@ fn chosen(check: &CheckArgs) -> Result<Vec<Task>, Failure> {
 }
 
 /// One task, in a folder that is gone afterwards.
-async fn one(context: &CliContext, check: &CheckArgs, model: Model, task: &Task) -> Result<Outcome, Failure> {
+async fn one(cli: &CliContext, check: &CheckArgs, model: Model, task: &Task) -> Result<Outcome, Failure> {
     let folder = tempfile::tempdir()?;
     let root = folder.path().canonicalize()?;
     let workspace = root.join("work");
     fs::create_dir(&workspace)?;
-    let setup = setup(context, check, &root, model)?;
+    let setup = setup(cli, check, &root, model)?;
     attempt(setup, task, &workspace).await
 }
 
-fn setup(context: &CliContext, check: &CheckArgs, root: &Path, model: Model) -> Result<Setup, Failure> {
-    let turn = TurnArgs { dialect: check.dialect.clone(), ..TurnArgs::default() };
-    let setup = SessionSpec::within(context, &turn, root.join("work"))?.setup(model)?;
+fn setup(cli: &CliContext, check: &CheckArgs, root: &Path, model: Model) -> Result<Setup, Failure> {
+    let workspace = Some(root.join("work"));
+    let spec = SessionSpec { dialect: check.dialect.clone(), workspace, ..SessionSpec::default() };
+    let setup = cli.plan(&spec)?.setup(model)?;
     let policy = match check.full {
         true => Policy { mode: Mode::Full, rules: Vec::new() },
         false => Policy { mode: Mode::AcceptEdits, rules: harmless() },

@@ -1,10 +1,9 @@
 //! [`config`] (`haft config`): shows which settings apply, and where they come from.
-use crate::{
-    CliContext,
-    args::Config as Verb,
-    assemble,
+use crate::{CliContext, args::Config as Verb};
+use haft_app::{
+    Failure,
     config::{Config, SETTINGS, Setting, Settings, edit, project_file},
-    failure::Failure,
+    session,
 };
 use haft_terminal::Exit;
 use serde::Serialize;
@@ -14,35 +13,35 @@ use std::{
 };
 
 /// `haft config …`
-pub(crate) fn config(context: &CliContext, command: Verb) -> Result<Exit, Failure> {
+pub(crate) fn config(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
     match command {
-        Verb::Path => path(context),
-        Verb::Set { key, value } => set(context, &key, &value),
+        Verb::Path => path(cli),
+        Verb::Set { key, value } => set(cli, &key, &value),
         Verb::Show { cwd } => {
-            let workspace = assemble::workspace(cwd.as_deref())?;
-            show(&context.config(&workspace, &Settings::default())?)
+            let workspace = session::workspace(cwd.as_deref())?;
+            show(&cli.config(&workspace, &Settings::default())?)
         }
     }
 }
 
 /// Says what else counts more than the file.
-fn set(context: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
-    let file = &context.places.user_file;
+fn set(cli: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
+    let file = &cli.places.user_file;
     edit::set(file, key, value).map_err(|error| {
         Failure::usage(error.to_string())
             .hint("`haft config show` lists settings, `haft help configuration` explains them")
     })?;
     writeln!(stderr(), "`{key}` is set in `{}`.", file.display())?;
     let variable = SETTINGS.iter().find(|setting| setting.key == key).map(Setting::variable);
-    if let Some(variable) = variable.filter(|name| context.environment.get(name).is_some()) {
+    if let Some(variable) = variable.filter(|name| cli.environment.get(name).is_some()) {
         writeln!(stderr(), "note: {variable} is set, too, and counts more")?;
     }
     Ok(Exit::Success)
 }
 
-fn path(context: &CliContext) -> Result<Exit, Failure> {
-    let workspace = assemble::workspace(None)?;
-    for file in [&context.places.user_file, &project_file(&workspace)] {
+fn path(cli: &CliContext) -> Result<Exit, Failure> {
+    let workspace = session::workspace(None)?;
+    for file in [&cli.places.user_file, &project_file(&workspace)] {
         let there = if file.exists() { "" } else { "  (not there)" };
         writeln!(stdout(), "{}{there}", file.display())?;
     }

@@ -1,11 +1,9 @@
 //! [`doctor`] (`haft doctor`): shows what this machine supports, and what is missing.
-use crate::{
-    CliContext,
-    args::DoctorArgs,
-    assemble,
+use crate::{CliContext, args::DoctorArgs};
+use haft_app::{
+    Failure,
     config::{Config, KeySource, Places, Settings},
-    failure::Failure,
-    mcp, model,
+    mcp_servers, model, session,
 };
 use haft_core::Outside;
 use haft_engine::Home;
@@ -19,19 +17,19 @@ use std::{
 };
 
 /// `haft doctor`
-pub(crate) async fn doctor(context: &CliContext, args: &DoctorArgs) -> Result<Exit, Failure> {
+pub(crate) async fn doctor(cli: &CliContext, args: &DoctorArgs) -> Result<Exit, Failure> {
     let mut report = Report { broken: false };
-    let workspace = assemble::workspace(args.cwd.as_deref())?;
-    let places = &context.places;
-    match context.config(&workspace, &Settings::default()) {
+    let workspace = session::workspace(args.cwd.as_deref())?;
+    let places = &cli.places;
+    match cli.config(&workspace, &Settings::default()) {
         Ok(config) => {
             let file = places.user_file.display();
             match places.user_file.exists() {
                 true => report.good("configuration", &file.to_string())?,
                 false => report.good("configuration", &format!("none in {file}; none is needed"))?,
             }
-            models(context, &config, &mut report).await?;
-            servers(context, &config, &workspace, &mut report).await?;
+            models(cli, &config, &mut report).await?;
+            servers(cli, &config, &workspace, &mut report).await?;
         }
         Err(error) => report.bad("configuration", &error.to_string())?,
     }
@@ -44,23 +42,23 @@ pub(crate) async fn doctor(context: &CliContext, args: &DoctorArgs) -> Result<Ex
             report.bad("sessions", &format!("cannot write `{}`: {error}", places.home.display()))?
         }
     }
-    commands(context, &workspace, &mut report)?;
-    let shell = ["bash", "sh"].into_iter().find(|shell| on_path(context, shell));
+    commands(cli, &workspace, &mut report)?;
+    let shell = ["bash", "sh"].into_iter().find(|shell| on_path(cli, shell));
     match shell {
         Some(shell) => report.good("shell", shell)?,
         None => {
             report.bad("shell", "neither `bash` nor `sh` is on the PATH, so the tool `bash` will fail")?
         }
     }
-    publishing(context, &mut report)?;
+    publishing(cli, &mut report)?;
     Ok(if report.broken { Exit::Failed } else { Exit::Success })
 }
 
 /// Whether commands can be confined, and so be undone.
-fn commands(context: &CliContext, workspace: &Path, report: &mut Report) -> Result<(), Failure> {
-    let places = &context.places;
-    let config = context.config(workspace, &Settings::default()).unwrap_or_default();
-    match assemble::command_views(places, &config, workspace) {
+fn commands(cli: &CliContext, workspace: &Path, report: &mut Report) -> Result<(), Failure> {
+    let places = &cli.places;
+    let config = cli.config(workspace, &Settings::default()).unwrap_or_default();
+    match session::command_views(places, &config, workspace) {
         Ok(found) => {
             report.good("commands", &views(&found.kind))?;
             match found.outside {
@@ -116,24 +114,24 @@ fn layers(config: &Config, places: &Places, report: &mut Report) -> Result<(), F
 }
 
 /// What jobs need, and what opens pull requests.
-fn publishing(context: &CliContext, report: &mut Report) -> Result<(), Failure> {
-    match on_path(context, "git") {
+fn publishing(cli: &CliContext, report: &mut Report) -> Result<(), Failure> {
+    match on_path(cli, "git") {
         true => report.good("git", "on the PATH")?,
         false => {
             report.bad("git", "not on the PATH, so jobs that change files and the tool `git` will fail")?
         }
     }
-    let token = ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find(|name| context.environment.get(name).is_some());
+    let token = ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find(|name| cli.environment.get(name).is_some());
     match token {
         Some(name) => report.good("pull requests", &format!("{name} is set")),
-        None if on_path(context, "gh") => report.good("pull requests", "`gh` is on the PATH"),
+        None if on_path(cli, "gh") => report.good("pull requests", "`gh` is on the PATH"),
         None => report.optional("pull requests", "neither GITHUB_TOKEN nor `gh`, so `publish` opens none"),
     }
 }
 
-async fn models(context: &CliContext, config: &Config, report: &mut Report) -> Result<(), Failure> {
+async fn models(cli: &CliContext, config: &Config, report: &mut Report) -> Result<(), Failure> {
     for vendor in vendors() {
-        match config.key(&context.environment, vendor) {
+        match config.key(&cli.environment, vendor) {
             None => {}
             Some((_, KeySource::Variable(name))) => report.good(&vendor.title, &format!("{name} is set"))?,
             Some((_, KeySource::File)) => report.good(&vendor.title, "a key in the configuration")?,
@@ -145,7 +143,7 @@ async fn models(context: &CliContext, config: &Config, report: &mut Report) -> R
             report.good(&vendor.title, &format!("answers at {}", vendor.base_url))?;
         }
     }
-    match model::choose(context, config, None, model::ToolCallFormat::default()).await {
+    match model::choose(cli, config, None, model::ToolCallFormat::default()).await {
         Ok(chosen) => report.good("model", &chosen.model.spec),
         Err(failure) => {
             report.bad("model", &format!("{}; {}", failure.message, failure.hint.unwrap_or_default()))
@@ -155,12 +153,12 @@ async fn models(context: &CliContext, config: &Config, report: &mut Report) -> R
 
 /// Starts them.
 async fn servers(
-    context: &CliContext,
+    cli: &CliContext,
     config: &Config,
     workspace: &Path,
     report: &mut Report,
 ) -> Result<(), Failure> {
-    for (name, found) in mcp::try_all(context, config, workspace).await? {
+    for (name, found) in mcp_servers::try_all(cli, config, workspace).await? {
         match found {
             Ok(tools) => report.good(&format!("mcp.{name}"), &format!("{} tools", tools.len()))?,
             Err(why) => report.bad("mcp", &why)?,
@@ -176,8 +174,8 @@ fn writable(folder: &Path) -> std::io::Result<()> {
     std::fs::remove_file(probe)
 }
 
-fn on_path(context: &CliContext, program: &str) -> bool {
-    let path = context.environment.get("PATH").unwrap_or_default();
+fn on_path(cli: &CliContext, program: &str) -> bool {
+    let path = cli.environment.get("PATH").unwrap_or_default();
     std::env::split_paths(path).any(|folder| folder.join(program).is_file())
 }
 

@@ -7,7 +7,8 @@ pub(crate) use serve::serve;
 pub(crate) use worker::worker;
 
 use super::table::Table;
-use crate::{CliContext, args::Fleet, args::FleetUrl, assemble, failure::Failure, token};
+use crate::{CliContext, args::Fleet, args::FleetUrl};
+use haft_app::{App, Failure, session, token};
 use haft_core::{JobSpec, SessionId};
 use haft_engine::new_session_id;
 use haft_fleet::{self, Database, FleetError, NewJob, Owner};
@@ -22,18 +23,19 @@ use std::{
 const MAX_ATTEMPTS: i32 = 5;
 
 /// Carries out one of them.
-pub(crate) async fn fleet(context: &CliContext, command: Fleet) -> Result<Exit, Failure> {
+pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Failure> {
     match command {
         Fleet::Migrate { fleet } => {
-            let made = haft_fleet::migrate(&address(context, &fleet)?).await?;
+            let made = haft_fleet::migrate(&address(cli, &fleet)?).await.map_err(failure)?;
             match made.from == made.to {
                 true => writeln!(stdout(), "the tables have version {} already", made.to)?,
                 false => writeln!(stdout(), "the tables have version {}", made.to)?,
             }
         }
-        Fleet::Status { fleet, json } => status(&open(context, &fleet).await?, json).await?,
+        Fleet::Status { fleet, json } => status(&open(cli, &fleet).await?, json).await?,
         Fleet::Drain { fleet, worker } => {
-            let told = haft_fleet::drain(&open(context, &fleet).await?, worker.as_deref()).await?;
+            let told =
+                haft_fleet::drain(&open(cli, &fleet).await?, worker.as_deref()).await.map_err(failure)?;
             if told == 0 {
                 let called = worker.map(|name| format!(" called `{name}`")).unwrap_or_default();
                 return Err(Failure::usage(format!("no worker{called} was heard of in the last minute"))
@@ -42,7 +44,7 @@ pub(crate) async fn fleet(context: &CliContext, command: Fleet) -> Result<Exit, 
             writeln!(stdout(), "{told} workers take no more jobs")?;
         }
         Fleet::Retry { fleet, id } => {
-            if !haft_fleet::retry(&open(context, &fleet).await?, &id, None).await? {
+            if !haft_fleet::retry(&open(cli, &fleet).await?, &id, None).await.map_err(failure)? {
                 return Err(Failure::usage(format!(
                     "there is no job `{id}` that has failed, was cancelled, or was tried too often"
                 ))
@@ -51,22 +53,22 @@ pub(crate) async fn fleet(context: &CliContext, command: Fleet) -> Result<Exit, 
             writeln!(stdout(), "{id} waits again")?;
         }
         Fleet::Owner { fleet, name } => {
-            let (database, token) = (open(context, &fleet).await?, token::random()?);
-            haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
+            let (database, token) = (open(cli, &fleet).await?, token::random()?);
+            haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await.map_err(failure)?;
             writeln!(stdout(), "{token}")?;
         }
         Fleet::Add { fleet, kind, description, repository, base, priority, owner, json } => {
-            let database = open(context, &fleet).await?;
+            let database = open(cli, &fleet).await?;
             let job = NewJob {
                 repository,
                 base,
                 priority,
-                ..new_job(context, new_session_id(), (kind, description), Owner(owner))?
+                ..new_job(cli, new_session_id(), (kind, description), Owner(owner))?
             };
             if job.owner.0 == ADMIN {
-                haft_fleet::add_owner(&database, &job.owner, None).await?;
+                haft_fleet::add_owner(&database, &job.owner, None).await.map_err(failure)?;
             }
-            haft_fleet::add(&database, &job).await?;
+            haft_fleet::add(&database, &job).await.map_err(failure)?;
             match json {
                 true => writeln!(stdout(), "{}", json!({"job": job.id.0}))?,
                 false => writeln!(stdout(), "{}", job.id)?,
@@ -81,13 +83,13 @@ pub(crate) const ADMIN: &str = "admin";
 
 /// A job for a worker.
 pub(crate) fn new_job(
-    context: &CliContext,
+    app: &App,
     id: SessionId,
     (kind, description): (String, String),
     owner: Owner,
 ) -> Result<NewJob, Failure> {
     // Agents of the repository are unknown here.
-    let agent = assemble::agent(context, Path::new("/nonexistent"), &kind)?;
+    let agent = app.agent(Path::new("/nonexistent"), &kind)?;
     let branch = agent.work_tree.then(|| format!("haft/{id}"));
     let job_type = agent.job.clone().unwrap_or_else(|| kind.clone());
     let order =
@@ -100,14 +102,14 @@ pub(crate) fn new_job(
         base: None,
         priority: 0,
         max_attempts: MAX_ATTEMPTS,
-        model: assemble::NO_MODEL.to_owned(),
+        model: session::NO_MODEL.to_owned(),
         profile: "default".to_owned(),
     })
 }
 
 /// What was typed, else what the environment says.
-pub(crate) fn address(context: &CliContext, url: &FleetUrl) -> Result<String, Failure> {
-    let known = url.fleet.clone().or_else(|| context.environment.get("HAFT_FLEET").map(str::to_owned));
+pub(crate) fn address(cli: &CliContext, url: &FleetUrl) -> Result<String, Failure> {
+    let known = url.fleet.clone().or_else(|| cli.environment.get("HAFT_FLEET").map(str::to_owned));
     known.ok_or_else(|| {
         Failure::usage("which fleet is not said").hint(
             "give `--fleet postgres://USER@HOST/DATABASE`, or set HAFT_FLEET, which no other program sees",
@@ -115,12 +117,13 @@ pub(crate) fn address(context: &CliContext, url: &FleetUrl) -> Result<String, Fa
     })
 }
 
-async fn open(context: &CliContext, url: &FleetUrl) -> Result<Database, Failure> {
-    Ok(Database::open(&address(context, url)?).await?)
+async fn open(cli: &CliContext, url: &FleetUrl) -> Result<Database, Failure> {
+    Database::open(&address(cli, url)?).await.map_err(failure)
 }
 
 async fn status(database: &Database, json: bool) -> Result<(), Failure> {
-    let haft_fleet::Status { counts, workers, dead, oldest_waits } = haft_fleet::status(database).await?;
+    let haft_fleet::Status { counts, workers, dead, oldest_waits } =
+        haft_fleet::status(database).await.map_err(failure)?;
     if json {
         let jobs: Vec<_> = counts
             .iter()
@@ -169,26 +172,25 @@ async fn status(database: &Database, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-impl From<FleetError> for Failure {
-    fn from(error: FleetError) -> Self {
-        let message = error.to_string();
-        match error {
-            FleetError::Address(_) => {
-                Self::usage(message).hint("it looks like `postgres://USER@HOST/DATABASE`")
-            }
-            FleetError::Refused { .. } => {
-                Self::usage(message).hint("user, password or database are not right")
-            }
-            FleetError::NotPrivate { .. } => Self::usage(message).hint(
-                "let SSL_CERT_FILE name the authority that signed its certificate; \
+/// What a person is told of `error`.
+fn failure(error: FleetError) -> Failure {
+    let message = error.to_string();
+    match error {
+        FleetError::Address(_) => {
+            Failure::usage(message).hint("it looks like `postgres://USER@HOST/DATABASE`")
+        }
+        FleetError::Refused { .. } => {
+            Failure::usage(message).hint("user, password or database are not right")
+        }
+        FleetError::NotPrivate { .. } => Failure::usage(message).hint(
+            "let SSL_CERT_FILE name the authority that signed its certificate; \
                  `sslmode=disable` in the address does without TLS",
-            ),
-            FleetError::Schema(_) | FleetError::Usage(_) => Self::usage(message),
-            FleetError::Unreachable { .. } => Self::failed(message)
-                .hint("look whether PostgreSQL runs there, and whether this machine may reach it"),
-            FleetError::Lost(_) | FleetError::Statement { .. } | FleetError::Local { .. } => {
-                Self::failed(message)
-            }
+        ),
+        FleetError::Schema(_) | FleetError::Usage(_) => Failure::usage(message),
+        FleetError::Unreachable { .. } => Failure::failed(message)
+            .hint("look whether PostgreSQL runs there, and whether this machine may reach it"),
+        FleetError::Lost(_) | FleetError::Statement { .. } | FleetError::Local { .. } => {
+            Failure::failed(message)
         }
     }
 }

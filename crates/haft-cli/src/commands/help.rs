@@ -1,5 +1,6 @@
 //! [`help`] (`haft help`): topics, and the help of each command.
-use crate::{args, failure::Failure};
+use crate::args;
+use haft_app::Failure;
 use haft_core::schema::nearest;
 use haft_terminal::Exit;
 use std::io::{Write, stdout};

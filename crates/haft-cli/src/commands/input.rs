@@ -1,7 +1,8 @@
 //! [`piped`]: reads standard input, as a prompt or as a part of one.
 mod writer;
 
-use crate::failure::Failure;
+use crate::CliContext;
+use haft_app::Failure;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::{Errno, ioctl_fionread},
@@ -24,12 +25,12 @@ pub(super) fn whole() -> Result<String, Failure> {
 }
 
 /// What is piped in, if anything is. `None` for a terminal, and if nothing is written.
-pub(super) fn piped(quiet: bool) -> Result<Option<String>, Failure> {
+pub(super) fn piped(cli: &CliContext) -> Result<Option<String>, Failure> {
     if stdin().is_terminal() {
         return Ok(None);
     }
     if !is_written() {
-        if !quiet {
+        if !cli.global.quiet {
             writeln!(stderr(), "(nothing came on standard input; going on without it)")?;
         }
         return Ok(None);

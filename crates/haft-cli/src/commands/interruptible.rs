@@ -1,6 +1,6 @@
 //! [`interruptible`]: waits until Ctrl+C: after a question on the terminal, signals no longer end the program by
 //! themselves.
-use crate::failure::Failure;
+use haft_app::Failure;
 use haft_terminal::{Exit, signals::Interrupts};
 
 /// What `work` comes to; a failure without words where a signal came first.

@@ -3,10 +3,11 @@ use super::{interruptible::interruptible, look::of_questions, table::Table};
 use crate::{
     CliContext,
     args::{Login, LoginArgs, LogoutArgs},
-    assemble,
+};
+use haft_app::{
+    Failure,
     config::{Config, KeptKeys, KeySource, Settings, holder},
-    failure::Failure,
-    model,
+    model, session,
 };
 use haft_core::ProviderError;
 use haft_providers::{Connection, Key, Vendor, check_key, vendors};
@@ -21,20 +22,20 @@ use std::io::{IsTerminal, Read, Write, stderr, stdin, stdout};
 const MAX_KEY_BYTES: u64 = 16 << 10;
 
 /// `haft login …`
-pub(crate) async fn login(context: &CliContext, args: &LoginArgs) -> Result<Exit, Failure> {
-    let config = context.config(&assemble::workspace(None)?, &Settings::default())?;
+pub(crate) async fn login(cli: &CliContext, args: &LoginArgs) -> Result<Exit, Failure> {
+    let config = cli.config(&session::workspace(None)?, &Settings::default())?;
     if let Some(Login::Status { json }) = args.command {
-        return status(context, &config, json);
+        return status(cli, &config, json);
     }
     loop {
         let (vendor, escape) = match &args.vendor {
             Some(name) => (with_key(name)?, Escape::Leaves),
-            None => match chosen(context, "Log in to", with_keys().collect()).await? {
+            None => match chosen(cli, "Log in to", with_keys().collect()).await? {
                 Some(vendor) => (vendor, Escape::GoesBack),
                 None => return Ok(Exit::Interrupted),
             },
         };
-        match enter(context, &config, vendor, !args.no_check, escape).await? {
+        match enter(cli, &config, vendor, !args.no_check, escape).await? {
             Entered::Kept => return Ok(Exit::Success),
             Entered::Back => {}
             Entered::Left => return Ok(Exit::Interrupted),
@@ -62,8 +63,8 @@ pub(crate) enum Entered {
 }
 
 /// `haft logout …`
-pub(crate) async fn logout(context: &CliContext, args: &LogoutArgs) -> Result<Exit, Failure> {
-    let path = &context.places.keys_file;
+pub(crate) async fn logout(cli: &CliContext, args: &LogoutArgs) -> Result<Exit, Failure> {
+    let path = &cli.places.keys_file;
     let mut kept = KeptKeys::load(path)?;
     let all: Vec<_> = kept.vendors().collect();
     let vendor = match (&args.vendor, all.as_slice()) {
@@ -73,42 +74,42 @@ pub(crate) async fn logout(context: &CliContext, args: &LogoutArgs) -> Result<Ex
             return Ok(Exit::Success);
         }
         (None, [only]) => only,
-        (None, _) => match chosen(context, "Log out of", all).await? {
+        (None, _) => match chosen(cli, "Log out of", all).await? {
             Some(vendor) => vendor,
             None => return Ok(Exit::Interrupted),
         },
     };
-    let is_removed = kept.remove(vendor, path).map_err(|error| cannot_write(context, &error))?;
+    let is_removed = kept.remove(vendor, path).map_err(|error| cannot_write(cli, &error))?;
     if !is_removed {
         return Err(Failure::usage(format!("no key of {} is kept", vendor.title))
             .hint("`haft login status` says where keys come from"));
     }
     writeln!(stderr(), "The key of {} is removed.", vendor.title)?;
-    let config = context.config(&assemble::workspace(None)?, &Settings::default())?;
-    if let Some((_, source)) = config.key(&context.environment, vendor) {
-        writeln!(stderr(), "note: {} still has one", place(context, source))?;
+    let config = cli.config(&session::workspace(None)?, &Settings::default())?;
+    if let Some((_, source)) = config.key(&cli.environment, vendor) {
+        writeln!(stderr(), "note: {} still has one", place(cli, source))?;
     }
     Ok(Exit::Success)
 }
 
 /// Asks for the key of `vendor`, tries it, and keeps it.
 pub(crate) async fn enter(
-    context: &CliContext,
+    cli: &CliContext,
     config: &Config,
     vendor: &Vendor,
     is_checked: bool,
     escape: Escape,
 ) -> Result<Entered, Failure> {
-    let key = match typed(context, vendor, escape).await? {
+    let key = match typed(cli, vendor, escape).await? {
         Secret::Typed(key) => key,
         Secret::Back if escape == Escape::GoesBack => return Ok(Entered::Back),
         Secret::Back | Secret::Left => return Ok(Entered::Left),
     };
-    if is_checked && !is_usable(context, config, vendor, &key).await? {
+    if is_checked && !is_usable(cli, config, vendor, &key).await? {
         return Ok(if escape == Escape::GoesBack { Entered::Back } else { Entered::Left });
     }
-    let path = &context.places.keys_file;
-    KeptKeys::load(path)?.add(vendor, key, path).map_err(|error| cannot_write(context, &error))?;
+    let path = &cli.places.keys_file;
+    KeptKeys::load(path)?.add(vendor, key, path).map_err(|error| cannot_write(cli, &error))?;
     let accepted = if is_checked { "" } else { ", untried" };
     writeln!(
         stderr(),
@@ -116,21 +117,21 @@ pub(crate) async fn enter(
         vendor.title,
         path.display()
     )?;
-    let stronger = config.key(&context.environment, vendor).filter(|(_, from)| *from != KeySource::Login);
+    let stronger = config.key(&cli.environment, vendor).filter(|(_, from)| *from != KeySource::Login);
     if let Some((_, source)) = stronger {
-        writeln!(stderr(), "note: {} has a key, too, and that one counts", place(context, source))?;
+        writeln!(stderr(), "note: {} has a key, too, and that one counts", place(cli, source))?;
     }
     Ok(Entered::Kept)
 }
 
 /// From the terminal without showing it, else from standard input.
-async fn typed(context: &CliContext, vendor: &Vendor, escape: Escape) -> Result<Secret, Failure> {
+async fn typed(cli: &CliContext, vendor: &Vendor, escape: Escape) -> Result<Secret, Failure> {
     let key = if is_terminal() {
         if let Some(page) = &vendor.key_page {
             writeln!(stderr(), "Make a key at {page}, and paste it here; it is not shown.")?;
         }
         let escape = if escape == Escape::GoesBack { "goes back to the list" } else { "leaves" };
-        match menu::secret(&format!("Key of {}", vendor.title), escape, of_questions(context)).await? {
+        match menu::secret(&format!("Key of {}", vendor.title), escape, of_questions(cli)).await? {
             Secret::Typed(key) => key,
             left => return Ok(left),
         }
@@ -154,13 +155,8 @@ async fn typed(context: &CliContext, vendor: &Vendor, escape: Escape) -> Result<
 }
 
 /// Whether the key may be kept: the vendor takes it, or cannot be asked and the person wants it all the same.
-async fn is_usable(
-    context: &CliContext,
-    config: &Config,
-    vendor: &Vendor,
-    key: &str,
-) -> Result<bool, Failure> {
-    let base_url = model::base_url(context, config, vendor, None);
+async fn is_usable(cli: &CliContext, config: &Config, vendor: &Vendor, key: &str) -> Result<bool, Failure> {
+    let base_url = model::base_url(cli, config, vendor, None);
     let connection = Connection { base_url, key: Some(Key::new(key)), ..Connection::default() };
     let hint = "`--no-check` keeps a key without trying it";
     match interruptible(check_key(vendor, &connection)).await? {
@@ -172,7 +168,7 @@ async fn is_usable(
             writeln!(stderr(), "The key could not be tried: {error}")?;
             let lines = [("Keep it untried", ""), ("Do not keep it", "")];
             let lines = lines.map(|(label, detail)| (label.to_owned(), detail.to_owned()));
-            let look = of_questions(context);
+            let look = of_questions(cli);
             Ok(menu::choose("The key was not tried.", &lines, None, look).await? == Some(0))
         }
         Err(error) => {
@@ -181,20 +177,18 @@ async fn is_usable(
     }
 }
 
-fn status(context: &CliContext, config: &Config, json: bool) -> Result<Exit, Failure> {
+fn status(cli: &CliContext, config: &Config, json: bool) -> Result<Exit, Failure> {
     let mut table = Table::new(["VENDOR", "KEY", "FROM"]);
     for vendor in with_keys() {
-        let source = config.key(&context.environment, vendor).map(|(_, source)| source);
+        let source = config.key(&cli.environment, vendor).map(|(_, source)| source);
         if json {
             let (from, place) = match source {
                 None => (None, None),
                 Some(KeySource::Variable(name)) => (Some("variable"), Some(name.to_owned())),
                 Some(KeySource::File) => {
-                    (Some("configuration"), Some(context.places.user_file.display().to_string()))
+                    (Some("configuration"), Some(cli.places.user_file.display().to_string()))
                 }
-                Some(KeySource::Login) => {
-                    (Some("login"), Some(context.places.keys_file.display().to_string()))
-                }
+                Some(KeySource::Login) => (Some("login"), Some(cli.places.keys_file.display().to_string())),
             };
             let (name, title) = (&vendor.name, &vendor.title);
             writeln!(
@@ -206,7 +200,7 @@ fn status(context: &CliContext, config: &Config, json: bool) -> Result<Exit, Fai
         }
         let (has, from) = match source {
             None => ("no", format!("`haft login {}`, or set {}", vendor.name, variable(vendor))),
-            Some(source) => ("yes", place(context, source)),
+            Some(source) => ("yes", place(cli, source)),
         };
         table.row([vendor.name.clone(), has.to_owned(), from]);
     }
@@ -220,11 +214,11 @@ fn variable(vendor: &Vendor) -> &str {
     vendor.key_variable.as_deref().unwrap_or_default()
 }
 
-fn place(context: &CliContext, source: KeySource<'_>) -> String {
+fn place(cli: &CliContext, source: KeySource<'_>) -> String {
     match source {
         KeySource::Variable(name) => format!("the variable {name}"),
-        KeySource::File => format!("your configuration `{}`", context.places.user_file.display()),
-        KeySource::Login => format!("`haft login` (`{}`)", context.places.keys_file.display()),
+        KeySource::File => format!("your configuration `{}`", cli.places.user_file.display()),
+        KeySource::Login => format!("`haft login` (`{}`)", cli.places.keys_file.display()),
     }
 }
 
@@ -245,7 +239,7 @@ fn with_key(name: &str) -> Result<&'static Vendor, Failure> {
 
 /// A vendor that the person chooses with the arrow keys; nothing where they leave.
 async fn chosen(
-    context: &CliContext,
+    cli: &CliContext,
     title: &str,
     vendors: Vec<&'static Vendor>,
 ) -> Result<Option<&'static Vendor>, Failure> {
@@ -255,7 +249,7 @@ async fn chosen(
             .hint(format!("name one of {}", names.join(", "))));
     }
     let lines: Vec<_> = vendors.iter().map(|vendor| (vendor.title.clone(), vendor.name.clone())).collect();
-    let place = menu::choose(title, &lines, None, of_questions(context)).await?;
+    let place = menu::choose(title, &lines, None, of_questions(cli)).await?;
     Ok(place.map(|place| vendors[place]))
 }
 
@@ -264,6 +258,6 @@ pub(crate) fn is_terminal() -> bool {
     stdin().is_terminal() && stdout().is_terminal()
 }
 
-fn cannot_write(context: &CliContext, error: &std::io::Error) -> Failure {
-    Failure::failed(format!("cannot write `{}`: {error}", context.places.keys_file.display()))
+fn cannot_write(cli: &CliContext, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("cannot write `{}`: {error}", cli.places.keys_file.display()))
 }

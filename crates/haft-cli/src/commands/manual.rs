@@ -1,8 +1,9 @@
 //! [`completions`] and [`man`] (`haft completions`, `haft man`): shell completions and man pages, made from the
 //! definitions of the commands.
-use crate::{args, failure::Failure};
+use crate::args;
 use clap_complete::Shell;
 use clap_mangen::Man;
+use haft_app::Failure;
 use haft_terminal::Exit;
 use std::{
     io::{Write, stdout},

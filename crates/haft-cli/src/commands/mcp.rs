@@ -1,48 +1,45 @@
 //! [`mcp`] (`haft mcp`): agents and tools for other programs. Standard output belongs to the protocol.
-use super::jobs::{self, Wanted, Working};
-use crate::{
-    CliContext,
+use crate::{CliContext, args::McpArgs};
+use futures::FutureExt;
+use haft_app::{
+    App, Failure, SessionSpec,
     agents::AGENT,
-    args::{McpArgs, TurnArgs},
-    assemble::SessionSpec,
-    failure::Failure,
+    jobs::{Job, JobRequest},
     token,
 };
-use haft_core::Registry;
+use haft_core::{Conclusion, Registry, SessionId};
 use haft_engine::{Agent, Engine, Model};
 use haft_mcp::server::{
-    AgentTool, Begin, HaftServer, JobTool, Offer, Open, OwnTool, listen, over_http, over_stdio,
+    AgentTool, Begin, Begun, HaftServer, JobTool, Offer, Open, OwnTool, listen, over_http, over_stdio,
 };
 use haft_providers::direct::{self, Direct};
 use haft_terminal::{Exit, signals::Interrupts};
+use parking_lot::Mutex;
 use std::{
-    collections::HashSet,
-    io::{Write, stderr},
-    path::PathBuf,
+    collections::{HashMap, HashSet},
+    path::Path,
     sync::Arc,
 };
 
 /// Serves until the client leaves or a signal interrupts.
-pub(crate) async fn mcp(context: &CliContext, args: &McpArgs) -> Result<Exit, Failure> {
-    let turn = turn(args);
+pub(crate) async fn mcp(cli: &CliContext, args: &McpArgs) -> Result<Exit, Failure> {
+    let spec = args.spec();
     let (mut engines, mut offers): (Vec<Engine>, Vec<Arc<dyn Offer>>) = Default::default();
     let working = Working::default();
     if !args.no_agents {
-        let assembled = SessionSpec::of(context, &turn)?.engine().await?;
-        for notice in assembled.notices.iter().filter(|_| !args.quiet) {
-            writeln!(stderr(), "note: {notice}")?;
-        }
-        offers.extend(agents(context, &turn, &assembled.engine, &working));
+        let assembled = cli.plan(&spec)?.engine().await?;
+        assembled.notices.iter().for_each(|notice| cli.warn(notice));
+        offers.extend(agents(cli, &spec, &assembled.engine, &working));
         engines.push(assembled.engine);
     }
     if let Some(names) = &args.expose {
-        let engine = for_calls(context, &turn)?;
+        let engine = for_calls(cli, &spec)?;
         offers.extend(own(&engine, names)?);
         engines.push(engine);
     }
     refuse_doubles(&offers)?;
     let mut interrupts = Interrupts::listen()?;
-    let served = serve(context, HaftServer::new(offers), args, &mut interrupts).await;
+    let served = serve(cli, HaftServer::new(offers), args, &mut interrupts).await;
     let all_down = async {
         working.shut_down().await;
         for engine in engines {
@@ -63,19 +60,9 @@ fn refuse_doubles(offers: &[Arc<dyn Offer>]) -> Result<(), Failure> {
     }
 }
 
-fn turn(args: &McpArgs) -> TurnArgs {
-    TurnArgs {
-        settings: args.settings.clone(),
-        base_url: args.base_url.clone(),
-        cwd: args.cwd.clone(),
-        quiet: args.quiet,
-        ..TurnArgs::default()
-    }
-}
-
 /// One tool for each agent there is. That of people who ask for none is called `agent`, and takes a prompt; the others
 /// take jobs.
-fn agents(context: &CliContext, turn: &TurnArgs, engine: &Engine, working: &Working) -> Vec<Arc<dyn Offer>> {
+fn agents(cli: &CliContext, spec: &SessionSpec, engine: &Engine, working: &Working) -> Vec<Arc<dyn Offer>> {
     let workspace = engine.setup().workspace.clone();
     let offer = |agent: &Agent| -> Arc<dyn Offer> {
         if agent.name == AGENT {
@@ -89,28 +76,56 @@ fn agents(context: &CliContext, turn: &TurnArgs, engine: &Engine, working: &Work
         }
         let what = agent.description.trim_end_matches('.');
         let description = format!("{what}. A job for the repository in `{}`.", workspace.display());
-        let begin = begin(context, turn, (agent.name.clone(), workspace.clone()), working);
+        let begin = begin(cli, spec, &agent.name, &workspace, working);
         Arc::new(JobTool { name: agent.name.clone(), description, begin })
     };
     engine.setup().agents.iter().map(offer).collect()
 }
 
-/// Jobs as `haft build` and its kin begin them.
-fn begin(
-    context: &CliContext,
-    turn: &TurnArgs,
-    (kind, origin): (String, PathBuf),
-    working: &Working,
-) -> Begin {
-    let (context, turn, working) = (context.clone(), turn.clone(), working.clone());
+/// Jobs as `haft build` and the like begin them.
+fn begin(cli: &CliContext, spec: &SessionSpec, kind: &str, origin: &Path, working: &Working) -> Begin {
+    let (app, spec, working) = (App::clone(cli), spec.clone(), working.clone());
+    let (kind, origin) = (kind.to_owned(), origin.to_owned());
     Arc::new(move |description| {
-        let (context, turn, working) = (context.clone(), turn.clone(), working.clone());
-        let wanted = Wanted { kind: kind.clone(), description, origin: origin.clone() };
+        let request =
+            JobRequest { kind: kind.clone(), description, origin: origin.clone(), keeps_files: false };
+        let (app, spec, working) = (app.clone(), spec.clone(), working.clone());
         Box::pin(async move {
-            let begun = jobs::begun(&context, wanted, &turn, &working).await;
-            begun.map_err(|failure| failure.message)
+            let job = app.jobs().begin(request, &spec).await.map_err(|failure| failure.message)?;
+            job.notices.iter().for_each(|notice| app.warn(notice));
+            Ok(working.begun(job))
         })
     })
+}
+
+/// The engines of jobs that clients follow.
+#[derive(Clone, Default)]
+struct Working(Arc<Mutex<HashMap<SessionId, Engine>>>);
+
+impl Working {
+    /// A job that a client follows.
+    fn begun(&self, job: Job) -> Begun {
+        let (session, engine, stop) = (job.session.clone(), job.engine.clone(), job.stop_file());
+        let (agent, order, working, id) =
+            (job.agent.clone(), job.order.clone(), self.clone(), session.id().clone());
+        working.0.lock().insert(id.clone(), engine.clone());
+        let end = Box::new(move |conclusion: Conclusion| {
+            let ending = async move {
+                job.close(&conclusion).await;
+                working.0.lock().remove(&id);
+            };
+            ending.boxed()
+        });
+        Begun { session, agent, order, engine, stop, end }
+    }
+
+    /// Stops those whose clients have left.
+    async fn shut_down(&self) {
+        let left: Vec<Engine> = self.0.lock().drain().map(|(_, engine)| engine).collect();
+        for engine in left {
+            engine.shut_down().await;
+        }
+    }
 }
 
 fn open(engine: &Engine, agent: String) -> Open {
@@ -119,9 +134,9 @@ fn open(engine: &Engine, agent: String) -> Open {
 }
 
 /// An engine whose model makes the calls that clients make.
-fn for_calls(context: &CliContext, turn: &TurnArgs) -> Result<Engine, Failure> {
+fn for_calls(cli: &CliContext, spec: &SessionSpec) -> Result<Engine, Failure> {
     let model = Model::plain(direct::MODEL, Arc::new(Direct));
-    Ok(Engine::new(SessionSpec::of(context, turn)?.setup(model)?.for_one_call()))
+    Ok(Engine::new(cli.plan(spec)?.setup(model)?.for_one_call()))
 }
 
 fn own(engine: &Engine, names: &[String]) -> Result<Vec<Arc<dyn Offer>>, Failure> {
@@ -137,7 +152,7 @@ fn own(engine: &Engine, names: &[String]) -> Result<Vec<Arc<dyn Offer>>, Failure
 }
 
 async fn serve(
-    context: &CliContext,
+    cli: &CliContext,
     server: HaftServer,
     args: &McpArgs,
     interrupts: &mut Interrupts,
@@ -147,12 +162,10 @@ async fn serve(
         Some(address) => {
             let listener = listen(address).await?;
             let token =
-                if args.no_token { None } else { Some(token::of(&context.places.home, token::MCP)?.token) };
-            if !args.quiet {
-                writeln!(stderr(), "note: listening on http://{}/mcp", listener.local_addr()?)?;
-                if let Some(token) = &token {
-                    writeln!(stderr(), "note: clients send `Authorization: Bearer {token}`")?;
-                }
+                if args.no_token { None } else { Some(token::of(&cli.places.home, token::MCP)?.token) };
+            cli.warn(format!("listening on http://{}/mcp", listener.local_addr()?));
+            if let Some(token) = &token {
+                cli.warn(format!("clients send `Authorization: Bearer {token}`"));
             }
             let served =
                 interrupts.until(|interrupted| over_http(server, listener, token, interrupted)).await;

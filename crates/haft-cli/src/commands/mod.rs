@@ -16,7 +16,6 @@ mod look;
 pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod models;
-mod models_in_common;
 pub(crate) mod parse;
 pub(crate) mod policy;
 pub(crate) mod profiles;

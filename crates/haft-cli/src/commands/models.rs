@@ -1,19 +1,14 @@
 //! [`models`] (`haft models`): lists the available models, and downloads others.
 use super::table::List;
-use crate::{
-    CliContext,
-    args::Models,
-    assemble,
-    config::{Config, KeySource, Settings},
-    failure::Failure,
-    model,
+use crate::{CliContext, args::Models};
+use haft_app::{
+    Failure,
+    config::{KeySource, Settings},
+    model, session,
 };
-use futures::future::join_all;
-use haft_core::Price;
-use haft_providers::{Card, Vendor, card, is_listening, vendor, vendors};
+use haft_providers::{is_listening, vendors};
 use haft_terminal::Exit;
 use serde_json::json;
-use std::collections::HashSet;
 
 pub(super) use embedded::{demo, fetch_demo};
 
@@ -27,85 +22,21 @@ pub(super) struct Demo {
 }
 
 /// `haft models …`
-pub(crate) async fn models(context: &CliContext, command: Models) -> Result<Exit, Failure> {
+pub(crate) async fn models(cli: &CliContext, command: Models) -> Result<Exit, Failure> {
     match command {
-        Models::List { vendor: None, json } => list(context, json).await,
-        Models::List { vendor: Some(vendor), json } => offered(context, &vendor, json).await,
-        Models::Pull { name } => embedded::pull(context, &name),
-        Models::Path { name } => embedded::path(context, &name),
-        Models::Check(check) => super::check::check(context, &check).await,
+        Models::List { vendor: None, json } => list(cli, json).await,
+        Models::List { vendor: Some(vendor), json } => offered(cli, &vendor, json).await,
+        Models::Pull { name } => embedded::pull(cli, &name),
+        Models::Path { name } => embedded::path(cli, &name),
+        Models::Check(check) => super::check::check(cli, &check).await,
     }
 }
 
-/// What people may choose in a conversation: what is in use, what they wrote down, what lies here, and vendors whose key
-/// is set. An `…` stands for a name that has to be typed.
-pub(crate) fn choices(context: &CliContext, config: &Config, own: &str) -> Vec<(String, String)> {
-    let mut choices = vec![(own.to_owned(), String::new())];
-    let model = config.effective().model;
-    let written = model.iter().chain(config.user.models.keys());
-    choices.extend(written.map(|spec| (spec.clone(), "in your configuration".to_owned())));
-    let has_key = |vendor: &&Vendor| config.key(&context.environment, vendor).is_some();
-    for vendor in vendors().iter().filter(has_key) {
-        let model = vendor
-            .default_model
-            .iter()
-            .map(|model| (format!("{}/{model}", vendor.name), vendor.title.clone()));
-        choices.extend(model);
-        choices.push((format!("{}/…", vendor.name), format!("another model of {}", vendor.title)));
-    }
-    let here = embedded::rows(context).into_iter().filter(|row| row["state"] == "here");
-    choices.extend(
-        here.filter_map(|row| Some((row["model"].as_str()?.to_owned(), "in this process".to_owned()))),
-    );
-    let local = vendors().iter().filter(|vendor| vendor.local);
-    choices.extend(
-        local.map(|vendor| (format!("{}/…", vendor.name), format!("a server here: {}", vendor.title))),
-    );
-    let mut seen = HashSet::new();
-    choices.retain(|(spec, _)| seen.insert(spec.clone()));
-    in_order(choices)
-}
-
-/// As [`choices`], and all models of vendors whose key is set and of servers that answer here, as they list them now.
-pub(crate) async fn live_choices(context: &CliContext, config: &Config, own: &str) -> Vec<(String, String)> {
-    let asked = vendors().iter().map(|vendor| async move {
-        match model::can_list(context, config, vendor).await {
-            true => model::models_of(context, config, &vendor.name).await.unwrap_or_default(),
-            false => Vec::new(),
-        }
-    });
-    let listed = join_all(asked).await.into_iter().flatten().map(|spec| (spec, String::new()));
-    let mut choices = choices(context, config, own);
-    let mut seen: HashSet<String> = choices.iter().map(|(spec, _)| spec.clone()).collect();
-    choices.extend(listed.filter(|(spec, _)| seen.insert(spec.clone())));
-    in_order(choices).into_iter().map(|(spec, what)| (spec.clone(), with_card(&spec, what))).collect()
-}
-
-/// Names that have to be typed stand behind those that are whole.
-fn in_order(mut choices: Vec<(String, String)>) -> Vec<(String, String)> {
-    choices.sort_by_key(|(spec, _)| spec.ends_with('…'));
-    choices
-}
-
-/// With the window and the price, where they are known: `400k window, $1.25 in, $10 out per million tokens`.
-fn with_card(spec: &str, what: String) -> String {
-    let known = spec.split_once('/').and_then(|(name, model)| Some(card(vendor(name)?, model)));
-    let Card { window, price } = known.unwrap_or_default();
-    let window = window.map(|window| match window {
-        1_000_000.. => format!("{}M window", window / 1_000_000),
-        _ => format!("{}k window", window / 1_000),
-    });
-    let price = price.filter(|price| *price != Price::FREE);
-    let price = price.map(|price| format!("${} in, ${} out per million", price.input, price.output));
-    let what = Some(what).filter(|what| !what.is_empty());
-    [what, window, price].into_iter().flatten().collect::<Vec<_>>().join(" · ")
-}
-
-async fn list(context: &CliContext, json: bool) -> Result<Exit, Failure> {
-    let config = context.config(&assemble::workspace(None)?, &Settings::default())?;
-    let mut rows = embedded::rows(context);
+async fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
+    let config = cli.config(&session::workspace(None)?, &Settings::default())?;
+    let mut rows = embedded::rows(cli);
     for vendor in vendors() {
-        let state = match (&vendor.key_variable, config.key(&context.environment, vendor)) {
+        let state = match (&vendor.key_variable, config.key(&cli.environment, vendor)) {
             (_, Some((_, KeySource::Variable(name)))) => format!("{name} is set"),
             (_, Some((_, KeySource::File))) => "key in configuration".into(),
             (_, Some((_, KeySource::Login))) => "logged in".into(),
@@ -124,10 +55,10 @@ async fn list(context: &CliContext, json: bool) -> Result<Exit, Failure> {
 }
 
 /// What the vendor's own server says that it has.
-async fn offered(context: &CliContext, name: &str, json: bool) -> Result<Exit, Failure> {
-    let workspace = assemble::workspace(None)?;
-    let config = context.config(&workspace, &Settings::default())?;
-    let models = model::models_of(context, &config, name.trim_end_matches("/…")).await?;
+async fn offered(cli: &CliContext, name: &str, json: bool) -> Result<Exit, Failure> {
+    let workspace = session::workspace(None)?;
+    let config = cli.config(&workspace, &Settings::default())?;
+    let models = model::models_of(cli, &config, name.trim_end_matches("/…")).await?;
     let mut list = List::new(["MODEL"], json);
     models.iter().for_each(|model| list.row([model], || json!({"model": model})));
     Ok(list.print("The server has no model.")?)
@@ -136,7 +67,8 @@ async fn offered(context: &CliContext, name: &str, json: bool) -> Result<Exit, F
 #[cfg(feature = "local")]
 mod embedded {
     use super::Demo;
-    use crate::{CliContext, assemble, config::Settings, failure::Failure};
+    use crate::CliContext;
+    use haft_app::{Failure, config::Settings, session};
     use haft_local::models::{self, Progress};
     use haft_terminal::Exit;
     use serde_json::{Value, json};
@@ -145,8 +77,8 @@ mod embedded {
         path::PathBuf,
     };
 
-    pub(super) fn rows(context: &CliContext) -> Vec<Value> {
-        let folder = &context.places.models;
+    pub(super) fn rows(cli: &CliContext) -> Vec<Value> {
+        let folder = &cli.places.models;
         let rows = models::known().iter().map(|(name, model)| {
             let size = model.size.map(|bytes| format!(" ({:.1} GB)", bytes as f64 / 1e9)).unwrap_or_default();
             let here = folder.join(&model.file).exists();
@@ -156,32 +88,31 @@ mod embedded {
         rows.collect()
     }
 
-    pub(crate) fn demo(context: &CliContext) -> Option<Demo> {
+    pub(crate) fn demo(cli: &CliContext) -> Option<Demo> {
         let model = models::known().get(models::DEFAULT)?;
-        let is_here = models::find(models::DEFAULT, &context.places.models).is_ok();
+        let is_here = models::find(models::DEFAULT, &cli.places.models).is_ok();
         let megabytes = model.size.filter(|_| !is_here).map(|bytes| bytes / 1_000_000);
         Some(Demo { spec: format!("local/{}", models::DEFAULT), megabytes })
     }
 
     /// Downloads it where it is not here. As `--model` takes it.
-    pub(crate) fn fetch_demo(context: &CliContext, demo: Demo) -> Result<String, Failure> {
+    pub(crate) fn fetch_demo(cli: &CliContext, demo: Demo) -> Result<String, Failure> {
         if demo.megabytes.is_some() {
-            fetch(context, &demo.spec)?;
+            fetch(cli, &demo.spec)?;
         }
         Ok(demo.spec)
     }
 
-    pub(super) fn pull(context: &CliContext, name: &str) -> Result<Exit, Failure> {
-        writeln!(stdout(), "{}", fetch(context, name)?.display())?;
+    pub(super) fn pull(cli: &CliContext, name: &str) -> Result<Exit, Failure> {
+        writeln!(stdout(), "{}", fetch(cli, name)?.display())?;
         Ok(Exit::Success)
     }
 
-    fn fetch(context: &CliContext, name: &str) -> Result<PathBuf, Failure> {
+    fn fetch(cli: &CliContext, name: &str) -> Result<PathBuf, Failure> {
         let draws = stderr().is_terminal();
-        let CliContext { environment, places } = context;
-        let config = context.config(&assemble::workspace(None)?, &Settings::default())?;
-        let environment = environment.for_downloads(&config);
-        let pulled = models::pull(name, &places.models, &environment, &mut |progress| {
+        let config = cli.config(&session::workspace(None)?, &Settings::default())?;
+        let environment = cli.environment.for_downloads(&config);
+        let pulled = models::pull(name, &cli.places.models, &environment, &mut |progress| {
             if draws {
                 let _no_terminal = write!(stderr(), "\r\x1b[K{}", bar(&progress));
             }
@@ -207,9 +138,9 @@ mod embedded {
         }
     }
 
-    pub(super) fn path(context: &CliContext, name: &str) -> Result<Exit, Failure> {
-        let file = models::find(name, &context.places.models);
-        let file = file.map_err(|error| crate::model::no_file(&error))?;
+    pub(super) fn path(cli: &CliContext, name: &str) -> Result<Exit, Failure> {
+        let file = models::find(name, &cli.places.models);
+        let file = file.map_err(|error| haft_app::model::no_file(&error))?;
         writeln!(stdout(), "{}", file.display())?;
         Ok(Exit::Success)
     }
@@ -218,7 +149,8 @@ mod embedded {
 #[cfg(not(feature = "local"))]
 mod embedded {
     use super::Demo;
-    use crate::{CliContext, failure::Failure};
+    use crate::CliContext;
+    use haft_app::Failure;
     use haft_terminal::Exit;
     use serde_json::Value;
 

@@ -1,5 +1,6 @@
 //! [`parse`] (`haft parse`): shows the calls in a model's text.
-use crate::{CliContext, args::ParseArgs, assemble, config::Settings, failure::Failure};
+use crate::{CliContext, args::ParseArgs};
+use haft_app::{Failure, config::Settings, session};
 use haft_core::ToolSpec;
 use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read};
 use haft_terminal::Exit;
@@ -12,9 +13,9 @@ use std::{
 };
 
 /// `haft parse`
-pub(crate) fn parse(context: &CliContext, args: &ParseArgs) -> Result<Exit, Failure> {
+pub(crate) fn parse(cli: &CliContext, args: &ParseArgs) -> Result<Exit, Failure> {
     let named = named(&args.dialect)?;
-    let tools = tools(context, args.tools.as_deref())?;
+    let tools = tools(cli, args.tools.as_deref())?;
     let setting = Setting { tools, beginnings: false, ..Setting::default() };
     let text = text_of(&args.file)?;
     let spoken = named.or_else(|| guess(&setting, &text));
@@ -36,11 +37,11 @@ fn text_of(file: &Path) -> Result<String, Failure> {
 }
 
 /// Those of a file with definitions as `haft tools schema` prints them; else the built-in ones.
-fn tools(context: &CliContext, file: Option<&Path>) -> Result<Arc<[ToolSpec]>, Failure> {
+fn tools(cli: &CliContext, file: Option<&Path>) -> Result<Arc<[ToolSpec]>, Failure> {
     let Some(file) = file else {
-        let workspace = assemble::workspace(None)?;
-        let config = context.config(&workspace, &Settings::default())?;
-        return Ok(assemble::tools(&context.environment, &config.profile()?, &[], None)?.specs());
+        let workspace = session::workspace(None)?;
+        let config = cli.config(&workspace, &Settings::default())?;
+        return Ok(session::tools(&cli.environment, &config.profile()?, &[], None)?.specs());
     };
     let wrong = |why: String| Failure::usage(format!("cannot read `{}`: {why}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;

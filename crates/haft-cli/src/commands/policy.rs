@@ -2,9 +2,11 @@
 use crate::{
     CliContext,
     args::{Policy as Verb, PolicyCheck},
-    assemble,
+};
+use haft_app::{
+    Failure,
     config::{SETTINGS, Settings},
-    failure::Failure,
+    session,
 };
 use haft_call::is_repository;
 use haft_core::{Effect, Execution, Policy, Sandbox, Verdict};
@@ -18,20 +20,20 @@ use std::{
 };
 
 /// `haft policy …`
-pub(crate) fn policy(context: &CliContext, command: Verb) -> Result<Exit, Failure> {
+pub(crate) fn policy(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
     let Verb::Check(PolicyCheck { words, permission, profile, cwd, json }) = command;
-    let workspace = assemble::workspace(cwd.as_deref())?;
+    let workspace = session::workspace(cwd.as_deref())?;
     let settings = Settings { permission, profile, ..Settings::default() };
-    let config = context.config(&workspace, &settings)?;
+    let config = cli.config(&workspace, &settings)?;
     let profile = config.profile()?;
-    let own = config.policy(&context.places)?;
+    let own = config.policy(&cli.places)?;
     let rules = profile.rules.deny.iter().chain(&profile.rules.only).cloned().chain(own.rules).collect();
     let policy = Policy { rules, mode: own.mode };
     let effect = effect(&words.join(" "), &workspace)?;
     // As the engine does: where the system gives a command a view of its own, it can do nothing but change that.
     let is_confined = matches!(effect, Effect::Execute(_))
         && config.sandbox(&profile) != Sandbox::Off
-        && assemble::command_views(&context.places, &config, &workspace).is_ok();
+        && session::command_views(&cli.places, &config, &workspace).is_ok();
     let effect = if is_confined { effect.confined() } else { effect };
     let (verdict, rules) = policy.explain(&effect, &workspace, &is_repository);
     let (verdict, reason, by) = in_words(verdict, &effect, is_confined);

@@ -1,6 +1,7 @@
 //! [`profiles`] (`haft profiles`): shows the profiles.
 use super::table::List;
-use crate::{args::Profiles, failure::Failure};
+use crate::args::Profiles;
+use haft_app::Failure;
 use haft_engine::Profile;
 use haft_terminal::Exit;
 use std::io::{Write, stdout};

@@ -1,7 +1,6 @@
 //! [`sessions`] (`haft sessions`): lists, shows and resumes sessions.
 mod gc;
 pub(crate) mod html;
-pub(crate) mod markdown;
 mod replay;
 mod search;
 
@@ -13,14 +12,13 @@ use super::{
 use crate::{
     CliContext,
     args::{ExportForm, Form, ResumeArgs, Sessions, TurnArgs},
-    assemble,
-    failure::Failure,
 };
+use haft_app::{Failure, export::ExportFormat, session};
 use haft_core::{Command, Entry, Event, Fact, LastTurn, Seq, SessionOpened, active_path};
 use haft_engine::{Chat, Home, Summary};
 use haft_present::{
     age::age,
-    lines, safe,
+    safe,
     words::{Style, Words},
 };
 use haft_terminal::Exit;
@@ -32,25 +30,25 @@ use std::{
 };
 
 /// `haft sessions …`
-pub(crate) async fn sessions(context: &CliContext, command: Sessions) -> Result<Exit, Failure> {
-    let home = Home(context.places.home.clone());
+pub(crate) async fn sessions(cli: &CliContext, command: Sessions) -> Result<Exit, Failure> {
+    let home = cli.home();
     match command {
-        Sessions::List { json } => list(context, &home, json),
+        Sessions::List { json } => list(cli, &home, json),
         Sessions::Search { text, json } => search::search(&home, &text, json),
         Sessions::Rm(session) => remove(&home, &session.id),
         Sessions::Show(session) => {
             let entries = entries(&home, &session.id)?;
             show(&entries)?;
-            account::print(context, &entries)
+            account::print(cli, &entries)
         }
         Sessions::Fork { id, at, json } => fork(&home, &id, at.map(Seq), json),
         Sessions::Rename { id, name, json } => rename(&home, &id, &name, json),
-        Sessions::Replay(given) => replay::replay(context, &home, given).await,
+        Sessions::Replay(given) => replay::replay(cli, given).await,
         Sessions::Gc { dry_run, json } => gc::gc(&home, dry_run, json),
-        Sessions::Export { id, format: ExportForm::Json } => export_json(&entries(&home, &id)?),
-        Sessions::Export { id, format: ExportForm::Html } => html::export(context, &home, &id),
-        Sessions::Export { id, format: ExportForm::Markdown } => export_markdown(&entries(&home, &id)?),
-        Sessions::Resume(given) => resume(context, *given).await,
+        Sessions::Export { id, format: ExportForm::Html } => html::export(cli, &id),
+        Sessions::Export { id, format: ExportForm::Json } => export(cli, &id, ExportFormat::Json),
+        Sessions::Export { id, format: ExportForm::Markdown } => export(cli, &id, ExportFormat::Markdown),
+        Sessions::Resume(given) => resume(cli, *given).await,
     }
 }
 
@@ -98,12 +96,12 @@ fn rename(home: &Home, id: &str, name: &str, json: bool) -> Result<Exit, Failure
 /// Wider names of models are cut at their beginning.
 const MODEL: usize = 32;
 
-fn list(context: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
+fn list(cli: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
     let sessions = home.list();
     if json {
         return list_json(&sessions);
     }
-    let person = context.environment.get("HOME");
+    let person = cli.environment.get("HOME");
     let mut table = Table::of_ids(["SESSION", "LAST USED", "DIRECTORY", "MODEL", "TITLE"]);
     for (depth, session) in below_their_own(&sessions) {
         let id = &session.id;
@@ -177,27 +175,18 @@ fn show(entries: &[Arc<Entry>]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every entry, abandoned branches too: what the journal holds.
-fn export_json(entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
-    let mut stdout = stdout().lock();
-    for entry in entries {
-        writeln!(stdout, "{}", lines::entry(entry))?;
-    }
-    Ok(Exit::Success)
-}
-
-fn export_markdown(entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
-    write!(stdout(), "{}", markdown::of(entries))?;
+fn export(cli: &CliContext, id: &str, format: ExportFormat) -> Result<Exit, Failure> {
+    write!(stdout(), "{}", cli.export(id, format)?)?;
     Ok(Exit::Success)
 }
 
 /// The session is talked to. An unfinished turn is taken up first, unless another process is at it; without a screen that
 /// is all.
-pub(crate) async fn resume(context: &CliContext, given: ResumeArgs) -> Result<Exit, Failure> {
-    let home = Home(context.places.home.clone());
+pub(crate) async fn resume(cli: &CliContext, given: ResumeArgs) -> Result<Exit, Failure> {
+    let home = cli.home();
     let id = match given.id {
         Some(id) => id,
-        None => run::newest(&home, &assemble::workspace(given.turn.cwd.as_deref())?)?,
+        None => cli.newest(&session::workspace(given.turn.cwd.as_deref())?)?,
     };
     let entries = entries(&home, &id)?;
     let turn = TurnArgs { session: Some(id.clone()), ..given.turn };
@@ -205,10 +194,10 @@ pub(crate) async fn resume(context: &CliContext, given: ResumeArgs) -> Result<Ex
     let is_free = !home.find(&id).is_ok_and(|id| home.is_open(&id));
     let first = (unfinished && is_free).then_some(Command::Continue);
     let prints = turn.json || turn.output != Form::Text;
-    let has_screen = crate::has_screen(context, &turn);
+    let has_screen = crate::has_screen(cli, &turn);
     match first {
-        Some(first) if prints || !has_screen => run::start(context, &turn, first).await,
-        first if has_screen => talk::screen(context, &turn, first).await,
-        _ => talk::chat(context, &turn).await,
+        Some(first) if prints || !has_screen => run::start(cli, &turn, first).await,
+        first if has_screen => talk::screen(cli, &turn, first).await,
+        _ => talk::chat(cli, &turn).await,
     }
 }

@@ -1,21 +1,15 @@
 //! [`telegram`] (`haft telegram`): a bot, with a conversation in each of its chats.
-use crate::{
-    CliContext,
-    agents::AGENT,
-    args::{TelegramArgs, TurnArgs},
-    assemble::{Assembled, SessionSpec},
-    config::{Config, Settings},
-    failure::Failure,
-    mcp::notes,
-    slash::{self, Expanded, Template},
-};
+use crate::{CliContext, args::TelegramArgs, notes};
 use futures::FutureExt;
+use haft_app::{
+    App, Assembled, Failure, SessionSpec,
+    agents::AGENT,
+    config::{Config, Settings},
+    slash::{self, Template},
+};
 use haft_telegram::{self, Engines, Options, Token, Trouble};
 use haft_terminal::{Exit, signals::Interrupts};
-use std::{
-    io::{Write, stderr},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 /// Where Telegram's own servers are.
 const API_URL: &str = "https://api.telegram.org";
@@ -23,25 +17,23 @@ const API_URL: &str = "https://api.telegram.org";
 const TOKEN: &str = "TELEGRAM_BOT_TOKEN";
 
 /// Runs until a signal interrupts.
-pub(crate) async fn telegram(context: &CliContext, args: &TelegramArgs) -> Result<Exit, Failure> {
-    let turn = turn(args);
-    let spec = SessionSpec::of(context, &turn)?;
-    let config = spec.config.clone();
-    let token = token(context, &config)?;
-    let Assembled { engine, notices } = spec.engine().await?;
-    for notice in notices.iter().filter(|_| !args.work.quiet) {
-        writeln!(stderr(), "note: {notice}")?;
-    }
-    let known = slash::known(&context.places, &engine.setup().workspace, &*notes(args.work.quiet));
-    let variable = context.environment.get("TELEGRAM_BASE_URL");
+pub(crate) async fn telegram(cli: &CliContext, args: &TelegramArgs) -> Result<Exit, Failure> {
+    let spec = SessionSpec { workspace: args.cwd.clone(), ..args.work.spec() };
+    let plan = cli.plan(&spec)?;
+    let config = plan.config.clone();
+    let token = token(cli, &config)?;
+    let Assembled { engine, notices } = plan.engine().await?;
+    notices.into_iter().for_each(|notice| cli.warn(notice));
+    let known = cli.prompts(&engine.setup().workspace);
+    let variable = cli.environment.get("TELEGRAM_BASE_URL");
     let options = Options {
         api_url: args.api_url.as_deref().or(variable).unwrap_or(API_URL).to_owned(),
         token,
         allowed: args.allow.iter().chain(&config.user.telegram.users).copied().collect(),
         pair: args.pair,
-        folder: context.places.home.join("telegram"),
+        folder: cli.places.home.join("telegram"),
         agent: args.work.agent.clone().unwrap_or_else(|| AGENT.into()),
-        engines: engines(context, &turn),
+        engines: engines(cli, &spec),
         prompts: known.iter().map(|known| (known.name.clone(), known.header.description.clone())).collect(),
         expand: Arc::new(move |line| expand(&known, line)),
         // These lines are required: they hold the pairing code, and the reasons of failures.
@@ -52,14 +44,10 @@ pub(crate) async fn telegram(context: &CliContext, args: &TelegramArgs) -> Resul
     ran.map_or(Ok(Exit::Success), |ran| ran.map(|()| Exit::Success).map_err(failure))
 }
 
-fn turn(args: &TelegramArgs) -> TurnArgs {
-    TurnArgs { cwd: args.cwd.clone(), ..args.work.turn() }
-}
-
-fn token(context: &CliContext, config: &Config) -> Result<Token, Failure> {
+fn token(cli: &CliContext, config: &Config) -> Result<Token, Failure> {
     let variable = config.user.telegram.token_env.as_deref().unwrap_or(TOKEN);
     let hint = "ask @BotFather on Telegram for a bot, and put its token into that variable";
-    let Some(text) = context.environment.get(variable) else {
+    let Some(text) = cli.environment.get(variable) else {
         return Err(
             Failure::usage(format!("there is no token for Telegram: {variable} is not set")).hint(hint)
         );
@@ -70,13 +58,13 @@ fn token(context: &CliContext, config: &Config) -> Result<Token, Failure> {
 }
 
 /// The same engine with another model.
-fn engines(context: &CliContext, turn: &TurnArgs) -> Engines {
-    let (context, turn) = (context.clone(), TurnArgs { base_url: None, ..turn.clone() });
-    Arc::new(move |spec| {
-        let settings = Settings { model: Some(spec), ..turn.settings.clone() };
-        let (context, turn) = (context.clone(), TurnArgs { settings, ..turn.clone() });
+fn engines(cli: &CliContext, spec: &SessionSpec) -> Engines {
+    let (app, spec) = (App::clone(cli), SessionSpec { base_url: None, ..spec.clone() });
+    Arc::new(move |model| {
+        let settings = Settings { model: Some(model), ..spec.settings.clone() };
+        let (app, spec) = (app.clone(), SessionSpec { settings, ..spec.clone() });
         async move {
-            let assembled = async { SessionSpec::of(&context, &turn)?.engine().await };
+            let assembled = async { app.plan(&spec)?.engine().await };
             assembled.await.map(|assembled| assembled.engine).map_err(|failure| failure.message)
         }
         .boxed()
@@ -85,13 +73,10 @@ fn engines(context: &CliContext, turn: &TurnArgs) -> Engines {
 
 /// The agent and the model of a chat are chosen when its conversation starts.
 fn expand(known: &[Template], line: &str) -> Result<String, String> {
-    match slash::expand(known, line, "/help") {
-        Ok(Expanded { prompt, agent: None, model: None }) => Ok(prompt),
-        Ok(Expanded { .. }) => {
-            Err(format!("`{line}` names an agent or a model, which is not possible here."))
-        }
-        Err(failure) => Err(format!("{}. /help tells what there is.", failure.message)),
-    }
+    let expanded = slash::expand(known, line, "/help");
+    let expanded = expanded.map_err(|failure| format!("{}. /help tells what there is.", failure.message))?;
+    let failed = |_| format!("`{line}` names an agent or a model, which is not possible here.");
+    expanded.prompt_alone().map_err(failed)
 }
 
 fn failure(trouble: Trouble) -> Failure {

@@ -2,13 +2,10 @@
 use super::table::List;
 use crate::{
     CliContext,
-    agents::AGENT,
-    args::{CallArgs, Tools, TurnArgs},
-    assemble::SessionSpec,
-    config::Settings,
-    failure::Failure,
+    args::{CallArgs, Tools},
 };
 use futures::{StreamExt, future::join_all};
+use haft_app::{Failure, SessionSpec, agents::AGENT, config::Settings};
 use haft_core::{Change, Command, Registry, ResultObject, SessionId, SplitResult, ToolResult, Tracking};
 use haft_engine::{CallReport, Engine, Model, Turn, TurnReport};
 use haft_present::safe;
@@ -21,20 +18,20 @@ use std::{
 };
 
 /// `haft tools …`
-pub(crate) async fn tools(context: &CliContext, command: Tools) -> Result<Exit, Failure> {
+pub(crate) async fn tools(cli: &CliContext, command: Tools) -> Result<Exit, Failure> {
     match command {
-        Tools::List { profile, json } => list(&known(context, profile).await?, json),
-        Tools::Schema { name, profile } => schema(&known(context, profile).await?, name.as_deref()),
-        Tools::Call(call) => run(context, call).await,
+        Tools::List { profile, json } => list(&known(cli, profile).await?, json),
+        Tools::Schema { name, profile } => schema(&known(cli, profile).await?, name.as_deref()),
+        Tools::Call(call) => run(cli, call).await,
     }
 }
 
 /// What a session here would have, with the tools of MCP servers, which are started for that.
-async fn known(context: &CliContext, profile: Option<String>) -> Result<Registry, Failure> {
+async fn known(cli: &CliContext, profile: Option<String>) -> Result<Registry, Failure> {
     let settings = Settings { profile, ..Settings::default() };
-    let turn = TurnArgs { settings, ..TurnArgs::default() };
+    let spec = SessionSpec { settings, ..SessionSpec::default() };
     let model = Model::plain(direct::MODEL, Arc::new(Direct));
-    let setup = SessionSpec::of(context, &turn)?.setup(model)?;
+    let setup = cli.plan(&spec)?.setup(model)?;
     let asking = SessionId("tools".to_owned());
     let sources = join_all(setup.sources.iter().map(|source| source.tools(&asking))).await;
     Ok(sources.iter().fold(setup.tools, |tools, source| tools.joined(source)))
@@ -66,12 +63,12 @@ fn schema(tools: &Registry, name: Option<&str>) -> Result<Exit, Failure> {
 }
 
 /// Runs one call the whole way: in a session, with a provider that makes this call in place of a model.
-async fn run(context: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
+async fn run(cli: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     let CallArgs { name, arguments, permission, profile, cwd } = call;
     let settings = Settings { permission, profile, ..Settings::default() };
-    let turn = TurnArgs { cwd, settings, ..TurnArgs::default() };
+    let spec = SessionSpec { workspace: cwd, settings, ..SessionSpec::default() };
     let model = Model::plain(direct::MODEL, Arc::new(Direct));
-    let setup = SessionSpec::of(context, &turn)?.setup(model)?.for_one_call();
+    let setup = cli.plan(&spec)?.setup(model)?.for_one_call();
     if setup.tools.find(&name).is_ok_and(|found| found.tool.spec().name == "delegate") {
         return Err(Failure::usage(format!("`{name}` needs a model, and here is none"))
             .hint("`haft run` lets a model give tasks to others"));

@@ -1,13 +1,10 @@
 //! [`undo`] and [`redo`] (`haft undo`, `haft redo`): restore files to an earlier state, and forward again.
-use super::run::JOINED;
 use crate::{
     CliContext,
-    agents::AGENT,
-    args::{SessionArg, TurnArgs, UndoArgs},
-    assemble::SessionSpec,
-    failure::Failure,
+    args::{SessionArg, UndoArgs},
 };
 use futures::StreamExt;
+use haft_app::{Failure, SessionSpec, agents::AGENT, session::JOINED};
 use haft_core::{
     Change, ChangeKind, Changed, Command, Direction, Entry, Event, Fact, FileKind, Seq, SessionId,
     SessionOpened, TaskId, Tracking, active_path, changed, undo as plan,
@@ -26,8 +23,8 @@ use std::{
 };
 
 /// `haft undo`
-pub(crate) async fn undo(context: &CliContext, args: &UndoArgs) -> Result<Exit, Failure> {
-    let (engine, session) = open(context, &args.session).await?;
+pub(crate) async fn undo(cli: &CliContext, args: &UndoArgs) -> Result<Exit, Failure> {
+    let (engine, session) = open(cli, &args.session).await?;
     let entries = session.entries();
     let to = match (args.to, args.calls) {
         (Some(seq), _) => Some(known(&entries, Seq(seq))?),
@@ -131,8 +128,8 @@ fn tell_tasks(entries: &[Arc<Entry>], to: Seq) -> Result<(), Failure> {
 }
 
 /// `haft redo`
-pub(crate) async fn redo(context: &CliContext, args: &SessionArg) -> Result<Exit, Failure> {
-    let (engine, session) = open(context, args).await?;
+pub(crate) async fn redo(cli: &CliContext, args: &SessionArg) -> Result<Exit, Failure> {
+    let (engine, session) = open(cli, args).await?;
     let exit = match plan::last_undo(&session.entries()) {
         Some(_) => run_job(&session, Command::Redo).await,
         None => say("nothing to redo"),
@@ -142,10 +139,10 @@ pub(crate) async fn redo(context: &CliContext, args: &SessionArg) -> Result<Exit
 }
 
 /// No model is needed to put files back.
-async fn open(context: &CliContext, args: &SessionArg) -> Result<(Engine, Session), Failure> {
-    let turn = TurnArgs { cwd: args.cwd.clone(), ..TurnArgs::default() };
+async fn open(cli: &CliContext, args: &SessionArg) -> Result<(Engine, Session), Failure> {
+    let spec = SessionSpec { workspace: args.cwd.clone(), ..SessionSpec::default() };
     let model = Model::plain("script/none", Arc::new(Scripted::new([])));
-    let mut setup = SessionSpec::of(context, &turn)?.setup(model)?;
+    let mut setup = cli.plan(&spec)?.setup(model)?;
     let id = match &args.id {
         Some(id) => setup.home.find(id)?.0,
         None => match newest(&setup.home, &setup.workspace) {

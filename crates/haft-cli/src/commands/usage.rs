@@ -6,12 +6,13 @@ use super::table::short;
 use crate::{
     CliContext,
     args::{By, UsageArgs},
-    assemble,
-    config::Settings,
-    failure::Failure,
-    model,
 };
 use bars::{Bars, columns};
+use haft_app::{
+    Failure,
+    config::{Config, Settings},
+    model, session,
+};
 use haft_core::Price;
 use haft_engine::Home;
 use haft_terminal::Exit;
@@ -24,19 +25,19 @@ use std::{
 use sums::{Row, Sums};
 
 /// Counts what journals say that requests took. Nothing is kept beside them.
-pub(crate) fn usage(context: &CliContext, args: &UsageArgs) -> Result<Exit, Failure> {
+pub(crate) fn usage(cli: &CliContext, args: &UsageArgs) -> Result<Exit, Failure> {
     let today = Zoned::now();
     let days = i64::try_from(args.days - 1).ok().filter(|days| *days < MAX_DAYS);
     let first = days.and_then(|days| today.date().checked_sub(Span::new().days(days)).ok());
     let first = first.ok_or_else(|| Failure::usage(format!("`--days` must be at most {MAX_DAYS}")))?;
     let since = first.to_zoned(today.time_zone().clone()).map_err(anyhow::Error::from)?;
     let since = u64::try_from(since.timestamp().as_millisecond()).unwrap_or_default();
-    let used = Home(context.places.home.clone()).used(since);
-    let mut prices = Prices::new(context)?;
+    let used = Home(cli.places.home.clone()).used(since);
+    let mut prices = Prices::new(cli)?;
     let sums = Sums::of(&used, today.time_zone(), |model| prices.of(model));
     match args.json {
         true => print_json(&sums, first, today.date(), args.by),
-        false => print(context, args, &sums, first, today.date()),
+        false => print(cli, args, &sums, first, today.date()),
     }
 }
 
@@ -45,14 +46,14 @@ const MAX_DAYS: i64 = 36_525;
 
 /// Each model's price is looked up once.
 struct Prices {
-    config: crate::config::Config,
+    config: Config,
     known: HashMap<String, Option<Price>>,
 }
 
 impl Prices {
-    fn new(context: &CliContext) -> Result<Self, Failure> {
-        let workspace = assemble::workspace(None)?;
-        Ok(Self { config: context.config(&workspace, &Settings::default())?, known: HashMap::new() })
+    fn new(cli: &CliContext) -> Result<Self, Failure> {
+        let workspace = session::workspace(None)?;
+        Ok(Self { config: cli.config(&workspace, &Settings::default())?, known: HashMap::new() })
     }
 
     fn of(&mut self, model: &str) -> Option<Price> {
@@ -84,19 +85,13 @@ fn print_json(sums: &Sums, first: Date, last: Date, by: Option<By>) -> Result<Ex
     Ok(Exit::Success)
 }
 
-fn print(
-    context: &CliContext,
-    args: &UsageArgs,
-    sums: &Sums,
-    first: Date,
-    last: Date,
-) -> Result<Exit, Failure> {
-    let get = |name: &str| context.environment.get(name);
+fn print(cli: &CliContext, args: &UsageArgs, sums: &Sums, first: Date, last: Date) -> Result<Exit, Failure> {
+    let get = |name: &str| cli.environment.get(name);
     if sums.total.requests == 0 {
         writeln!(stdout(), "No model was asked since {first}.")?;
         return Ok(Exit::Success);
     }
-    let color = stdout().is_terminal() && !args.no_color && get("NO_COLOR").is_none();
+    let color = stdout().is_terminal() && !cli.global.no_color && get("NO_COLOR").is_none();
     let bars = Bars { columns: columns(get("COLUMNS")), color };
     let person = get("HOME").map(str::to_owned);
     let wants = |by| args.by.is_none_or(|wanted| wanted == by);

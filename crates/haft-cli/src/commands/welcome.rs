@@ -8,10 +8,11 @@ use super::{
 use crate::{
     CliContext,
     args::{Form, TurnArgs},
-    assemble::SessionSpec,
-    config::{Config, edit},
-    failure::Failure,
     has_screen,
+};
+use haft_app::{
+    Failure, SessionPlan,
+    config::{Config, edit},
     model::{self, Offer},
 };
 use haft_providers::Vendor;
@@ -28,20 +29,20 @@ enum Way {
     Download(models::Demo),
 }
 
-/// `spec` as it is if there is a model or no person can be asked; otherwise with the model that the person chooses. Nothing
+/// `plan` as it is if there is a model or no person can be asked; otherwise with the model that the person chooses. Nothing
 /// where the person leaves.
-pub(super) async fn with_model<'a>(
-    context: &'a CliContext,
-    turn: &'a TurnArgs,
-    spec: SessionSpec<'a>,
-) -> Result<Option<SessionSpec<'a>>, Failure> {
+pub(super) async fn with_model(
+    cli: &CliContext,
+    turn: &TurnArgs,
+    plan: SessionPlan,
+) -> Result<Option<SessionPlan>, Failure> {
     // A script that wants events or one object is not asked, even if it was started on a terminal.
-    let can_ask = has_screen(context, turn) && turn.output == Form::Text && !turn.json;
-    if model::is_chosen(context, &spec.config) || !can_ask {
-        return Ok(Some(spec));
+    let can_ask = has_screen(cli, turn) && turn.output == Form::Text && !turn.json;
+    if model::is_chosen(cli, &plan.config) || !can_ask {
+        return Ok(Some(plan));
     }
-    match choose(context, &spec.config).await? {
-        true => SessionSpec::of(context, turn).map(Some),
+    match choose(cli, &plan.config).await? {
+        true => cli.plan(&turn.spec()).map(Some),
         false => Ok(None),
     }
 }
@@ -50,47 +51,51 @@ pub(super) async fn with_model<'a>(
 const NO_SERVER: &str = "A server here, such as Ollama (`ollama serve`), is listed while it runs.";
 
 /// Lets the person choose, and keeps the choice. `false` where they leave.
-async fn choose(context: &CliContext, config: &Config) -> Result<bool, Failure> {
-    let (lines, ways): (Vec<_>, Vec<_>) = ways(context, config).await.into_iter().unzip();
+async fn choose(cli: &CliContext, config: &Config) -> Result<bool, Failure> {
+    let (lines, ways): (Vec<_>, Vec<_>) = ways(cli, config).await.into_iter().unzip();
     let title = "Haft needs a model. Which one?";
     let has_server = ways.iter().any(|way| matches!(way, Way::Model(spec) if !spec.starts_with("local/")));
     let note = (!has_server).then_some(NO_SERVER);
     let model = loop {
-        let chosen = menu::choose(title, &lines, note, of_questions(context)).await?;
+        let chosen = menu::choose(title, &lines, note, of_questions(cli)).await?;
         match chosen.map(|place| &ways[place]) {
             None => return Ok(false),
             Some(Way::Model(spec)) => break spec.clone(),
-            Some(Way::Key(vendor)) => match login::enter(context, config, vendor, true, Escape::GoesBack)
-                .await?
-            {
-                Entered::Kept => {
-                    break format!("{}/{}", vendor.name, vendor.default_model.as_deref().unwrap_or_default());
+            Some(Way::Key(vendor)) => {
+                match login::enter(cli, config, vendor, true, Escape::GoesBack).await? {
+                    Entered::Kept => {
+                        break format!(
+                            "{}/{}",
+                            vendor.name,
+                            vendor.default_model.as_deref().unwrap_or_default()
+                        );
+                    }
+                    Entered::Back => {}
+                    Entered::Left => return Ok(false),
                 }
-                Entered::Back => {}
-                Entered::Left => return Ok(false),
-            },
+            }
             Some(Way::Download(demo)) => {
-                let (context, demo) = (context.clone(), demo.clone());
-                let fetched = tokio::task::spawn_blocking(move || models::fetch_demo(&context, demo));
+                let (cli, demo) = (cli.clone(), demo.clone());
+                let fetched = tokio::task::spawn_blocking(move || models::fetch_demo(&cli, demo));
                 break interruptible(fetched).await?.map_err(anyhow::Error::from)??;
             }
         }
     };
-    edit::set(&context.places.user_file, "model", &model)?;
+    edit::set(&cli.places.user_file, "model", &model)?;
     let change = "`haft config set model VENDOR/MODEL` changes it";
     writeln!(stderr(), "Using `{model}`, kept in your configuration; {change}.")?;
     Ok(true)
 }
 
 /// What can be chosen, with a label and a few words: servers here, files here, vendors, the demo model.
-async fn ways(context: &CliContext, config: &Config) -> Vec<((String, String), Way)> {
+async fn ways(cli: &CliContext, config: &Config) -> Vec<((String, String), Way)> {
     let server = |Offer { vendor, address, spec }| {
         let label = format!("{} on this machine", vendor.title);
         ((label, format!("{} at {address}", name_of(&spec))), Way::Model(spec))
     };
-    let mut ways: Vec<_> = model::servers(context, config).await.into_iter().map(server).collect();
-    let demo = models::demo(context);
-    let files = model::files(context).into_iter();
+    let mut ways: Vec<_> = model::servers(cli, config).await.into_iter().map(server).collect();
+    let demo = models::demo(cli);
+    let files = model::files(cli).into_iter();
     let files = files.filter(|spec| demo.as_ref().is_none_or(|demo| *spec != demo.spec));
     ways.extend(files.map(|spec| {
         ((name_of(&spec).to_owned(), "on this machine, runs inside Haft".to_owned()), Way::Model(spec))

@@ -1,7 +1,7 @@
 //! [`attempt`]: runs one task in a session of one turn, and returns its [`Outcome`].
 use super::tasks::Task;
-use crate::{agents::AGENT, failure::Failure};
 use futures::StreamExt;
+use haft_app::{Failure, agents::AGENT};
 use haft_core::{CallId, Event, Fact, Part, ToolErrorKind, ToolResult, text_of};
 use haft_engine::{Engine, Setup, Turn};
 use haft_present::unattended;

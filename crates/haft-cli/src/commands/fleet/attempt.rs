@@ -1,14 +1,8 @@
 //! [`Attempts`]: attempts at the jobs of a fleet: a restored session continues like any job that lost its process.
-use crate::{
-    CliContext,
-    args::TurnArgs,
-    commands::jobs::{Job, last_outcome, outcome_of, taken_up},
-    config::Places,
-    failure::Failure,
-};
 use futures::{FutureExt, StreamExt, future::BoxFuture};
+use haft_app::{App, Failure, SessionSpec};
 use haft_core::{BaseCommit, Command, Conclusion, Entry, Fact, JobStatus, Outcome};
-use haft_engine::{Session, Turns, run_job};
+use haft_engine::{Session, Turns};
 use haft_fleet::{self, Begun, Ended};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -16,20 +10,19 @@ use tokio_util::sync::CancellationToken;
 
 /// Works on jobs with the options that the worker was started with.
 pub(super) struct Attempts {
-    pub(super) context: CliContext,
-    pub(super) turn: TurnArgs,
+    pub(super) app: App,
+    pub(super) spec: SessionSpec,
 }
 
 impl haft_fleet::Work for Attempts {
     fn work(&self, begun: Begun) -> BoxFuture<'static, Ended> {
         // Sessions of an attempt lie in a folder of its own.
-        let places = Places { home: begun.home.0.clone(), ..self.context.places.clone() };
-        let context = CliContext { places, ..self.context.clone() };
+        let app = self.app.clone().with_home(&begun.home);
         let start = begun.start.clone().map(|commit| BaseCommit { commit, branch: Some(base(&begun)) });
-        let (cwd, start) = (Some(begun.tree.clone()), start.map(Box::new));
-        let turn = TurnArgs { cwd, start, quiet: true, ..self.turn.clone() };
+        let (workspace, start) = (Some(begun.tree.clone()), start.map(Box::new));
+        let spec = SessionSpec { workspace, start, ..self.spec.clone() };
         async move {
-            let ended = attempt(&context, turn, begun).await;
+            let ended = attempt(&app, &spec, begun).await;
             ended.unwrap_or_else(|failure| Ended::Failed(failure.message))
         }
         .boxed()
@@ -41,27 +34,28 @@ fn base(begun: &Begun) -> String {
     begun.job.base.clone().unwrap_or_else(|| "HEAD".to_owned())
 }
 
-async fn attempt(context: &CliContext, turn: TurnArgs, begun: Begun) -> Result<Ended, Failure> {
-    let Begun { job, home, writer, commands, cancelled, leave, .. } = begun;
-    let entries = home.peek(&job.id.0)?;
-    if let Some(conclusion) = concluded_before(&entries, job.attempt) {
+async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, Failure> {
+    let Begun { job: queued, home, writer, commands, cancelled, leave, .. } = begun;
+    let entries = home.peek(&queued.id.0)?;
+    if let Some(conclusion) = concluded_before(&entries, queued.attempt) {
         return Ok(Ended::Concluded(conclusion));
     }
     let mut redone = Ok(());
-    let taken = taken_up(context, &home, &job.id.0, turn, |setup| {
-        let stage = (setup.stages)(&setup.home.contents(&job.id));
+    let jobs = app.jobs();
+    let taken = jobs.resume_with(&queued.id.0, spec, |setup| {
+        let stage = (setup.stages)(&setup.home.contents(&queued.id));
         redone = haft_fleet::replay_changes(&*stage, &setup.workspace, &entries);
         setup.replicas = Some(writer.replicas());
     });
-    let Job { agent, order, assembled, session, .. } = taken.await?;
+    let job = taken.await?;
     if let Err(error) = redone {
-        assembled.engine.shut_down().await;
-        return Err(error.into());
+        job.engine.shut_down().await;
+        return Err(super::failure(error));
     }
-    let mut turns = Followed { session: &session, commands, cancelled, leave };
-    let concluded = run_job(assembled.engine.setup(), &session, &agent, &order, &mut turns).await;
-    let outcome = last_outcome(&session);
-    assembled.engine.shut_down().await;
+    let mut turns = Followed { session: &job.session, commands, cancelled, leave };
+    let concluded = job.run(&mut turns).await;
+    let outcome = job.last_outcome();
+    job.engine.shut_down().await;
     Ok(match concluded {
         Err(Left) => Ended::Left,
         // A model that cannot be asked now may be asked later.
@@ -74,7 +68,7 @@ async fn attempt(context: &CliContext, turn: TurnArgs, begun: Begun) -> Result<E
 /// that a person wants, whatever it came to before.
 fn concluded_before(entries: &[Arc<Entry>], attempt: i32) -> Option<Conclusion> {
     let Some(Fact::JobFinished(conclusion)) = entries.last().map(|entry| &entry.fact) else { return None };
-    let is_failure = outcome_of(entries) == Some(Outcome::Failed);
+    let is_failure = haft_app::jobs::outcome_of(entries) == Some(Outcome::Failed);
     let stands = conclusion.status == JobStatus::Completed || (attempt > 1 && !is_failure);
     stands.then(|| conclusion.clone())
 }

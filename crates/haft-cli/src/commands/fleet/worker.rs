@@ -1,26 +1,20 @@
 //! [`worker`] (`haft worker`): works on the jobs of a fleet.
-use super::{address, attempt::Attempts};
-use crate::{
-    CliContext,
-    args::{TurnArgs, WorkerArgs},
-    assemble::SessionSpec,
-    failure::Failure,
-    mcp::notes,
-};
+use super::{address, attempt::Attempts, failure};
+use crate::{CliContext, args::WorkerArgs};
+use haft_app::{App, Failure};
 use haft_fleet::{self, Database};
 use haft_terminal::{Exit, signals::Interrupts};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 /// Works until a signal interrupts, or until the worker is drained.
-pub(crate) async fn worker(context: &CliContext, args: &WorkerArgs) -> Result<Exit, Failure> {
-    let (turn, address) = (args.work.turn(), address(context, &args.fleet)?);
+pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, Failure> {
+    let (spec, address) = (args.work.spec(), address(cli, &args.fleet)?);
     // What is wrong with the model, the configuration or the options shows before a job is taken.
-    let tried = TurnArgs { quiet: true, ..turn.clone() };
-    SessionSpec::of(context, &tried)?.engine().await?;
-    let database = Database::open(&address).await?;
-    let note = notes(args.work.quiet);
-    let folder = args.folder.clone().unwrap_or_else(|| context.places.home.join("fleet"));
+    cli.silent().plan(&spec)?.engine().await?;
+    let database = Database::open(&address).await.map_err(failure)?;
+    let note = cli.warnings();
+    let folder = args.folder.clone().unwrap_or_else(|| cli.places.home.join("fleet"));
     let name = args.name.clone().unwrap_or_else(own_name);
     note(format!("`{name}` works on the jobs of {}", database.place()));
     let settings = haft_fleet::Settings {
@@ -31,15 +25,15 @@ pub(crate) async fn worker(context: &CliContext, args: &WorkerArgs) -> Result<Ex
         folder,
         note,
     };
-    let work = Arc::new(Attempts { context: context.clone(), turn });
+    let work = Arc::new(Attempts { app: App::clone(&cli.silent()), spec });
     let (mut interrupts, stop) = (Interrupts::listen()?, CancellationToken::new());
     let working = haft_fleet::work(database, settings, work, stop.clone());
     tokio::pin!(working);
     tokio::select! {
-        worked = &mut working => worked?,
+        worked = &mut working => worked.map_err(failure)?,
         () = interrupts.next() => {
             stop.cancel();
-            working.await?;
+            working.await.map_err(failure)?;
         }
     }
     Ok(Exit::Success)

@@ -1,79 +1,45 @@
 //! [`list`] and [`show`]: which jobs exist, and what each has done.
-use super::{
-    super::table::List,
-    schedule::{self, Plan},
+use crate::{CliContext, commands::table::List};
+use haft_app::{
+    Failure,
+    jobs::schedule::{self, Schedule},
 };
-use crate::failure::Failure;
 use haft_core::{JobSpec, JobStatus, JobSummary, SessionId};
-use haft_engine::{Home, JournalError};
 use haft_present::safe;
 use haft_terminal::Exit;
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 
-/// A job by its name, or the beginning of it.
-pub(super) fn find(home: &Home, id: &str) -> Result<(SessionId, JobSummary), Failure> {
-    if let Some((name, _)) = schedule::find(home, id)? {
-        return Err(Failure::usage(format!("`{name}` is a plan, which begins jobs of its own")).hint(
-            "`haft jobs list` names the jobs; `haft jobs show` shows a plan, and `haft jobs cancel` ends it",
-        ));
-    }
-    let id = home.find(id).or_else(|error| only_job(home, id, error))?;
-    let standing = JobSummary::of(&home.peek(&id.0)?, home.is_open(&id));
-    let no_job =
-        || Failure::usage(format!("the session `{id}` is not a job")).hint("`haft jobs list` names them");
-    Ok((id.clone(), standing.ok_or_else(no_job)?))
-}
-
-/// The only job whose name begins with `id`, where no session or several have such a name.
-fn only_job(home: &Home, id: &str, error: JournalError) -> Result<SessionId, Failure> {
-    if !matches!(error, JournalError::Missing(_) | JournalError::Ambiguous { .. }) {
-        return Err(error.into());
-    }
-    let jobs = home.jobs().into_iter().map(|(id, _)| id);
-    let mut found: Vec<SessionId> = jobs.filter(|job| job.0.starts_with(id)).collect();
-    let id = id.escape_debug();
-    match found.as_slice() {
-        [_] => Ok(found.remove(0)),
-        [] => Err(Failure::usage(format!("there is no job `{id}`")).hint("`haft jobs list` names them")),
-        [first, second, ..] => {
-            let message = format!("`{id}` is the beginning of several jobs: {first}, {second}");
-            let more = if found.len() > 2 { ", …" } else { "" };
-            Err(Failure::usage(message + more).hint("type more of the name"))
-        }
-    }
-}
-
-pub(super) fn list(home: &Home, json: bool) -> Result<Exit, Failure> {
+pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
     let mut list = List::new(["JOB", "KIND", "STATUS", "ROUNDS", "TASK", "PROGRESS"], json);
-    for (id, standing) in home.jobs() {
+    for (id, standing) in cli.home().jobs() {
         let JobSummary { order, status, rounds, progress, .. } = &standing;
         let (title, progress) = (first_line(&order.description, 40), first_line(progress, 50));
-        let gone = *status == JobStatus::Waiting && !home.is_open(&id);
+        let gone = *status == JobStatus::Waiting && !cli.home().is_open(&id);
         let progress = if gone { "its process is gone: `haft jobs retry`".to_owned() } else { progress };
         let row = [&id.0, &order.kind, &status.to_string(), &rounds.to_string(), &title, &progress];
         list.row(row.map(String::as_str), || object(&id, &standing));
     }
-    for (name, plan) in schedule::plans(home)? {
+    for (name, plan) in schedule::list(&cli.home())? {
         let (title, next) = (first_line(&plan.description, 40), plan.next.to_string());
         let row = [&name, &plan.kind, "planned", "", &title, &format!("next {next}")];
-        list.row(row, || planned(&name, &plan));
+        list.row(row, || scheduled(&name, &plan));
     }
     Ok(list.print("There is no job yet: `haft build \"TEXT\"` begins one.")?)
 }
 
 /// A plan as programs read it.
-fn planned(name: &str, plan: &Plan) -> Value {
+fn scheduled(name: &str, plan: &Schedule) -> Value {
     let next = plan.next.to_string();
     json!({"plan": name, "kind": plan.kind, "description": plan.description, "origin": plan.origin,
-           "rhythm": plan.rhythm, "next": next})
+           "rhythm": plan.recurrence, "next": next})
 }
 
 /// A job, or a plan.
-pub(super) fn show(home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
-    if let Some((name, plan)) = schedule::find(home, id)? {
+pub(super) fn show(cli: &CliContext, id: &str, json: bool) -> Result<Exit, Failure> {
+    if let Some((name, plan)) = schedule::find(&cli.home(), id)? {
         if json {
-            writeln!(stdout(), "{}", safe::json(&planned(&name, &plan).to_string()))?;
+            writeln!(stdout(), "{}", safe::json(&scheduled(&name, &plan).to_string()))?;
             return Ok(Exit::Success);
         }
         return print(vec![
@@ -82,11 +48,11 @@ pub(super) fn show(home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
             ("status", "planned".to_owned()),
             ("description", plan.description),
             ("in", plan.origin.display().to_string()),
-            ("begins", plan.rhythm.to_string()),
+            ("begins", plan.recurrence.to_string()),
             ("next", plan.next.to_string()),
         ]);
     }
-    let (id, standing) = find(home, id)?;
+    let (id, standing) = cli.jobs().find(id)?;
     if json {
         writeln!(stdout(), "{}", safe::json(&object(&id, &standing).to_string()))?;
         return Ok(Exit::Success);
@@ -116,9 +82,9 @@ fn print(rows: Vec<(&str, String)>) -> Result<Exit, Failure> {
 }
 
 /// The journal, one entry a line.
-pub(super) fn logs(home: &Home, id: &str) -> Result<Exit, Failure> {
-    let (id, _) = find(home, id)?;
-    for entry in home.peek(&id.0)? {
+pub(super) fn logs(cli: &CliContext, id: &str) -> Result<Exit, Failure> {
+    let (id, _) = cli.jobs().find(id)?;
+    for entry in cli.home().peek(&id.0)? {
         writeln!(stdout(), "{}", haft_present::lines::entry(&entry))?;
     }
     Ok(Exit::Success)

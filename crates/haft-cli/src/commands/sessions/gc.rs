@@ -1,5 +1,6 @@
 //! [`gc`] (`haft sessions gc`): removes file contents that no session refers to any more.
-use crate::{commands::table::Table, failure::Failure};
+use crate::commands::table::Table;
+use haft_app::Failure;
 use haft_core::SessionId;
 use haft_engine::{Home, Unnamed};
 use haft_terminal::Exit;

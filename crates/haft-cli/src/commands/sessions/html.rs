@@ -1,7 +1,8 @@
 //! [`export`] (`haft sessions export --format html`): writes a session as a page.
-use crate::{CliContext, config::Settings, failure::Failure, model};
+use crate::CliContext;
+use haft_app::{App, Failure, config::Settings, model};
 use haft_core::{Entry, Hash, Price, SessionOpened, Stage};
-use haft_engine::{Home, Recorded};
+use haft_engine::Recorded;
 use haft_serve::SessionExport;
 use haft_stage::LocalStage;
 use haft_terminal::Exit;
@@ -12,17 +13,18 @@ use std::{
 };
 
 /// Prints the page.
-pub(super) fn export(context: &CliContext, home: &Home, id: &str) -> Result<Exit, Failure> {
-    stdout().lock().write_all(page(context, home, id)?.as_bytes())?;
+pub(super) fn export(cli: &CliContext, id: &str) -> Result<Exit, Failure> {
+    stdout().lock().write_all(page(cli, id)?.as_bytes())?;
     Ok(Exit::Success)
 }
 
 /// The whole journal as one page, what was undone included.
-pub(crate) fn page(context: &CliContext, home: &Home, id: &str) -> Result<String, Failure> {
+pub(crate) fn page(app: &App, id: &str) -> Result<String, Failure> {
+    let home = app.home();
     let id = home.find(id)?;
     let session = Kept { entries: home.peek(&id.0)?, contents: LocalStage::new(home.contents(&id)) };
     let opened = SessionOpened::of(&session.entries);
-    let price = opened.and_then(|opened| price(context, &opened.workspace, &opened.model));
+    let price = opened.and_then(|opened| price(app, &opened.workspace, &opened.model));
     Ok(SessionExport { session: &session, name: home.name(&id), price }.html())
 }
 
@@ -43,7 +45,7 @@ impl Recorded for Kept {
 }
 
 /// A session can be read even if the configuration cannot.
-fn price(context: &CliContext, workspace: &Path, model: &str) -> Option<Price> {
-    let config = context.config(workspace, &Settings::default()).ok()?;
+fn price(app: &App, workspace: &Path, model: &str) -> Option<Price> {
+    let config = app.config(workspace, &Settings::default()).ok()?;
     model::card_of(&config, model).price
 }

@@ -1,141 +1,71 @@
-//! [`replay`] (`haft sessions replay`): replays recorded replies with real tools in a copy of the workspace.
-mod copy;
-mod driver;
-mod moved;
-mod recording;
-mod verdict;
-
-use crate::{
-    CliContext,
-    agents::AGENT,
-    args::{ReplayArgs, TurnArgs},
-    assemble::SessionSpec,
-    config::Settings,
-    failure::Failure,
+//! [`replay`] (`haft sessions replay`): makes the recorded calls of a session again, and prints where they give something
+//! else.
+use crate::{CliContext, args::ReplayArgs};
+use haft_app::{
+    Failure,
+    replay::{OtherModel, Refusal, ReplayOptions, ReplayReport, Shown},
 };
-use driver::Driver;
-use haft_core::{Entry, Mode, NoHooks, SessionId, SessionOpened};
-use haft_engine::{Engine, Home, Model, Setup};
-use haft_providers::{Retold, direct};
+use haft_core::SessionOpened;
+use haft_engine::Chat;
+use haft_present::{
+    safe,
+    words::{Style, Words},
+};
 use haft_terminal::{Exit, signals::Interrupts};
-use moved::Moved;
-use recording::Recording;
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-use verdict::Verdict;
-
-/// What a subagent did stands in a session of its own.
-const DELEGATE: &str = "delegate";
+use std::io::{Write, stderr, stdout};
 
 /// Runs the session again and says where it first gives something else.
-pub(super) async fn replay(context: &CliContext, home: &Home, args: ReplayArgs) -> Result<Exit, Failure> {
-    let id = home.find(&args.id)?;
-    let entries = home.peek(&id.0)?;
-    let Some(SessionOpened { agent, workspace, profile, .. }) = SessionOpened::of(&entries) else {
-        return Err(Failure::usage(format!(
-            "cannot replay the session `{id}`: its journal has no beginning"
-        )));
-    };
-    let mut recording = Recording::of(&entries);
-    check(&id, &recording, &args)?;
-    let scratch = Scratch::of(workspace, &entries, &home.contents(&id))?;
-    let moved = Moved::new(workspace, &scratch.work);
-    for (parts, _) in &mut recording.replies {
-        *parts = moved.all_there(parts).map_err(anyhow::Error::from)?;
-    }
-    for input in &mut recording.inputs {
-        input.command = moved.all_there(&input.command).map_err(anyhow::Error::from)?;
-    }
-    let (engine, mode) = engine(context, &args, profile, &scratch, &recording).await?;
-    let agent = engine.setup().agents.iter().find(|known| known.name == *agent);
-    let agent = agent.map_or(AGENT.to_owned(), |known| known.name.clone());
+pub(super) async fn replay(cli: &CliContext, args: ReplayArgs) -> Result<Exit, Failure> {
+    let ReplayArgs { id, model, base_url, from, permission, json } = args;
+    let other = model.map(|spec| OtherModel { spec, base_url, from: from as usize });
+    let mut replay = cli.replay(&id, &ReplayOptions { other, permission }).await?;
     let mut interrupts = Interrupts::listen()?;
-    let session = engine.create(&agent)?;
-    let handed_over = args.model.as_ref().map(|_| args.from as usize - 1);
-    let driver = Driver::new(recording, moved, handed_over, mode == Mode::Full, args.json);
-    let verdict = tokio::select! {
-        verdict = driver.drive(&session) => verdict?,
-        () = interrupts.next() => Verdict::interrupted(),
+    let mut words = Words::new(stdout(), stderr(), Style::default(), Chat::default());
+    let mut show = |shown: Shown<'_>| match shown {
+        _ if json => Ok(()),
+        Shown::Prompt(text) => writeln!(stdout(), "\n> {}", safe::text(text)),
+        Shown::Event(event) => words.event(event),
     };
-    interrupts.or_leave(engine.shut_down()).await;
-    verdict.print(&id, args.json, workspace)
-}
-
-fn check(id: &SessionId, recording: &Recording, args: &ReplayArgs) -> Result<(), Failure> {
-    let cannot = |why: String| Err(Failure::usage(format!("cannot replay the session `{id}`: {why}")));
-    if recording.inputs.is_empty() {
-        return cannot("nothing was said in it".into());
-    }
-    let delegated = recording.calls.iter().find(|call| call.name == DELEGATE && call.started);
-    if let Some((seq, _)) = delegated.and_then(|call| call.ended.as_ref()) {
-        return cannot(format!("at entry {seq} another agent worked, in a session of its own"));
-    }
-    let rounds = recording.replies.len();
-    if args.from as usize > rounds + 1 {
-        return cannot(format!(
-            "it has {rounds} rounds, and the model is to be asked from round {}",
-            args.from
-        ));
-    }
-    Ok(())
-}
-
-/// Folders that are gone with the replay.
-struct Scratch {
-    work: PathBuf,
-    home: PathBuf,
-    _folder: tempfile::TempDir,
-}
-
-impl Scratch {
-    fn of(workspace: &Path, entries: &[Arc<Entry>], contents: &Path) -> Result<Self, Failure> {
-        let failed = |error| Failure::failed(format!("cannot make a folder for the replay: {error}"));
-        let folder = tempfile::Builder::new().prefix("haft-replay-").tempdir().map_err(failed)?;
-        let path = folder.path().canonicalize().map_err(failed)?;
-        let (work, home) = (path.join("work"), path.join("home"));
-        std::fs::create_dir(&work).map_err(failed)?;
-        copy::copy(workspace, &work, entries, contents)?;
-        Ok(Self { work, home, _folder: folder })
-    }
-}
-
-/// With the mode that the person chose: the engine asks for everything, since what was denied is to be denied again.
-/// Hooks have had their say in what was recorded.
-async fn engine(
-    context: &CliContext,
-    args: &ReplayArgs,
-    profile: &str,
-    scratch: &Scratch,
-    recording: &Recording,
-) -> Result<(Engine, Mode), Failure> {
-    let settings = Settings {
-        model: args.model.clone(),
-        profile: Some(profile.to_owned()),
-        permission: args.permission,
-        ..Settings::default()
+    let report = tokio::select! {
+        report = replay.run(&mut show) => Some(report?),
+        () = interrupts.next() => None,
     };
-    let turn = TurnArgs { settings, base_url: args.base_url.clone(), quiet: true, ..TurnArgs::default() };
-    let spec = SessionSpec::within(context, &turn, scratch.work.clone())?;
-    let mode = spec.config.mode();
-    let said = Retold::new(recording.replies.clone());
-    let adjust = |setup: &mut Setup| {
-        setup.home = Home(scratch.home.clone());
-        setup.hooks = Arc::new(NoHooks);
-        setup.policy.mode = Mode::Ask;
-        setup.profile.limits.max_rounds = None;
-    };
-    if args.model.is_some() {
-        let assembled = spec.engine_with(|setup| {
-            let other = setup.model.provider.clone();
-            setup.model.provider = Arc::new(said.handing_over(args.from as usize - 1, other));
-            adjust(setup);
-        });
-        return Ok((assembled.await?.engine, mode));
+    interrupts.or_leave(replay.close()).await;
+    match report {
+        None => Ok(Exit::Interrupted),
+        Some(ReplayReport { refused: Some(refusal), .. }) => Err(refused(refusal)),
+        Some(report) => print(cli, &report, json),
     }
-    let mut setup = spec.setup(Model::plain(direct::MODEL, Arc::new(said)))?;
-    adjust(&mut setup);
-    setup.profile.limits.budget = Default::default();
-    Ok((Engine::new(setup), mode))
+}
+
+fn refused(Refusal { seq, name, reason }: Refusal) -> Failure {
+    let place = seq.map_or(String::new(), |seq| format!("entry {seq}: "));
+    Failure {
+        exit: Exit::Refused,
+        ..Failure::usage(format!("{place}`{name}` was not run again: {reason}")).hint(
+            "`--permission full` runs it in a copy of the workspace; what lies outside the copy is not isolated",
+        )
+    }
+}
+
+fn print(cli: &CliContext, report: &ReplayReport, json: bool) -> Result<Exit, Failure> {
+    let ReplayReport { session, rounds, calls, difference, outcome, .. } = report;
+    if json {
+        let line = serde_json::to_string(report).map_err(anyhow::Error::from)?;
+        writeln!(stdout(), "{}", safe::json(&line))?;
+    } else if let Some(difference) = difference {
+        writeln!(stdout(), "{}", safe::text(&difference.to_string()))?;
+    } else {
+        let (rounds, calls) = (counted(*rounds, "round"), counted(*calls, "call"));
+        let entries = cli.home().peek(&session.0)?;
+        let workspace = SessionOpened::of(&entries).map(|opened| opened.workspace.display().to_string());
+        let place = safe::text(&workspace.unwrap_or_default()).into_owned();
+        writeln!(stdout(), "no difference: {calls} in {rounds}, in a copy of `{place}`")?;
+    }
+    let after = outcome.map_or(Exit::Success, Exit::from);
+    Ok(if difference.is_some() { Exit::Failed } else { after })
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

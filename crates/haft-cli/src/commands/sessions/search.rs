@@ -1,5 +1,6 @@
 //! [`search`] (`haft sessions search`): finds sessions by the text of their messages.
-use crate::{commands::table::Table, failure::Failure};
+use crate::commands::table::Table;
+use haft_app::Failure;
 use haft_core::{Entry, Fact, text_of};
 use haft_engine::{Home, Summary};
 use haft_present::{age::age, safe};

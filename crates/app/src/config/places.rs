@@ -1,0 +1,44 @@
+//! [`Places`]: where Haft keeps its files.
+use super::Environment;
+use crate::Failure;
+use std::path::PathBuf;
+
+/// Where things lie on this machine.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Sessions: `HAFT_HOME`, else the data folder of the person.
+    pub home: PathBuf,
+    /// The person's own file.
+    pub user_file: PathBuf,
+    /// The keys that `haft login` keeps.
+    pub keys_file: PathBuf,
+    /// GGUF files: `HAFT_MODELS`, else in `home`.
+    pub models: PathBuf,
+    /// What can be made again.
+    pub cache: PathBuf,
+    /// The person's home folder.
+    pub person: Option<PathBuf>,
+}
+
+impl Places {
+    /// By the XDG rules. What others can write to is never taken for the person's own.
+    pub fn of(environment: &Environment) -> Result<Self, Failure> {
+        let person = environment.get("HOME").map(PathBuf::from).or_else(std::env::home_dir);
+        let under = |variable: &str, otherwise: &str| {
+            let base = environment.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+            let base = base.or_else(|| person.as_ref().map(|home| home.join(otherwise)));
+            base.map(|base| base.join("haft"))
+        };
+        let home = environment.get("HAFT_HOME").map(PathBuf::from);
+        let home = home.or_else(|| under("XDG_DATA_HOME", ".local/share")).ok_or_else(|| {
+            Failure::usage("there is no place for sessions: you have no home folder")
+                .hint("set HOME, or HAFT_HOME to a folder that only you can write to")
+        })?;
+        let models = environment.get("HAFT_MODELS").map_or_else(|| home.join("models"), PathBuf::from);
+        let user_file =
+            under("XDG_CONFIG_HOME", ".config").unwrap_or_else(|| home.clone()).join("config.toml");
+        let keys_file = user_file.with_file_name("keys.toml");
+        let cache = under("XDG_CACHE_HOME", ".cache").unwrap_or_else(|| home.join("cache"));
+        Ok(Self { home, user_file, keys_file, models, cache, person })
+    }
+}

@@ -1,0 +1,58 @@
+//! [`of`]: writes a session as Markdown.
+use haft_core::{Entry, Fact, Part, SessionOpened, active_path};
+use haft_present::{
+    preview::{PREVIEW_LINES, preview},
+    safe,
+    timeline::{Aside, Item, Replies, Timeline},
+};
+use std::sync::Arc;
+
+/// What was said and done, without what was taken back.
+pub fn of(entries: &[Arc<Entry>]) -> String {
+    let mut timeline = Timeline::with(Replies::Once);
+    let told = active_path(entries).into_iter().map(|entry| match &entry.fact {
+        Fact::SessionOpened(SessionOpened { session, model, workspace, .. }) => {
+            format!("# Session {session}\n\nModel `{model}` in `{}`.\n", workspace.display())
+        }
+        fact => timeline.fact(entry.at, fact).iter().map(markdown).collect(),
+    });
+    safe::text(&told.collect::<String>()).into_owned()
+}
+
+fn markdown(item: &Item) -> String {
+    match item {
+        Item::Prompt { text, .. } => format!("\n## Prompt\n\n{text}\n"),
+        Item::Replied { parts } => parts.iter().map(part).collect(),
+        Item::Call(call) => {
+            let mark = if call.result.went_well() { "✓" } else { "✗" };
+            let shown = preview(&call.result, PREVIEW_LINES, "").join("\n");
+            format!("\n{mark} `{}`\n\n{}", call.made.name, fenced(&shown))
+        }
+        Item::Changed { changes, .. } => changes
+            .iter()
+            .map(|change| format!("\n- `{}`: {:?}\n", change.path.display(), change.kind()))
+            .collect(),
+        Item::Aside { about: Aside::Unsettled(paths), .. } => {
+            paths.iter().map(|path| format!("\n- `{}`: left as it was\n", path.display())).collect()
+        }
+        Item::Denied { reason } => format!("\n**A hook denied a prompt:** {reason}\n"),
+        Item::Failure { message, .. } => format!("\n**The model could not be asked:** {message}\n"),
+        Item::Ended { outcome, rounds, .. } => format!("\n*{outcome:?} after {rounds} rounds.*\n"),
+        _ => String::new(),
+    }
+}
+
+fn part(part: &Part) -> String {
+    match part {
+        Part::Text { text } => format!("\n{text}\n"),
+        Part::ToolCall(call) => format!("\n`{}` {}", call.name, fenced(&format!("{:#}", call.arguments))),
+        Part::Thinking { .. } | Part::Image(_) => String::new(),
+    }
+}
+
+/// A fence longer than any inside.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("\n{fence}\n{text}\n{fence}\n")
+}

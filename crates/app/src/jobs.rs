@@ -1,0 +1,366 @@
+//! [`Jobs`]: work that is a session of its own: begun, queued, continued, cancelled, and repeated on a schedule.
+mod queue;
+pub mod schedule;
+mod work_tree;
+
+use crate::{App, Existing, Failure, SessionSpec, config::Settings, session::NO_MODEL};
+use haft_core::{
+    Command, Conclusion, Entry, Fact, JobSpec, JobStatus, JobSummary, Mode, Outcome, SessionId, SessionOpened,
+};
+use haft_engine::{Agent, Engine, Home, JournalError, Session, Setup, Turns, record, run_job};
+pub use queue::{Queue, Task};
+use schedule::{Recurrence, Schedule};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use work_tree::WorkTree;
+
+/// A request for a job.
+#[derive(Clone, Debug)]
+pub struct JobRequest {
+    /// The agent that does it: `builder`, `debugger`, `reviewer`, `triager` or one of the user's own.
+    pub kind: String,
+    /// What to do.
+    pub description: String,
+    /// The directory of the repository to work on.
+    pub origin: PathBuf,
+    /// Whether its work tree and saved outputs are kept after it completes.
+    pub keeps_files: bool,
+}
+
+/// The jobs of a person.
+#[derive(Clone, Debug)]
+pub struct Jobs {
+    app: App,
+}
+
+impl App {
+    /// The jobs of this person.
+    #[must_use]
+    pub fn jobs(&self) -> Jobs {
+        Jobs { app: self.clone() }
+    }
+}
+
+/// A job that is ready to be worked on, with an engine of its own.
+pub struct Job {
+    /// Who does it.
+    pub agent: Agent,
+    /// What is to be done, and where.
+    pub order: JobSpec,
+    /// Holds the session.
+    pub engine: Engine,
+    /// The session of the job.
+    pub session: Session,
+    /// How the model was chosen, and where the job works.
+    pub notices: Vec<String>,
+}
+
+impl Jobs {
+    /// Begins a job: in a work tree of its own, if its agent wants one.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration is invalid, or no work tree can be made. Nothing of the job is left then.
+    pub async fn begin(&self, request: JobRequest, spec: &SessionSpec) -> Result<Job, Failure> {
+        // What is wrong with the model, the configuration or the options shows before anything is made.
+        let tried = SessionSpec { workspace: Some(request.origin.clone()), agent: None, ..spec.clone() };
+        self.app.plan(&tried)?.engine().await?;
+        let Prepared { agent, order, folder, note } = self.prepare(request).await?;
+        let spec = SessionSpec {
+            workspace: Some(folder.clone()),
+            agent: Some(order.kind.clone()),
+            start: order.start.clone().map(Box::new),
+            ..spec.clone()
+        };
+        let created = self.create(&spec, &order).await;
+        let (engine, session, notices) = created.inspect_err(|_| discard(&order, &folder))?;
+        let notices = note.into_iter().chain(notices).collect();
+        Ok(Job { agent, order, engine, session, notices })
+    }
+
+    async fn create(
+        &self,
+        spec: &SessionSpec,
+        order: &JobSpec,
+    ) -> Result<(Engine, Session, Vec<String>), Failure> {
+        let assembled = self.app.plan(spec)?.engine().await?;
+        let session = assembled.engine.create_job(order.clone(), None).await?;
+        keep_mode(&session, spec)?;
+        Ok((assembled.engine, session, assembled.notices))
+    }
+
+    /// Queues a job as a session without a worker. `id`: the name that it gets; `model`: the one that will be asked, if it
+    /// is known.
+    ///
+    /// # Errors
+    ///
+    /// If the agent does not exist, or no work tree can be made. Nothing of the job is left then.
+    pub async fn queue(
+        &self,
+        id: Option<SessionId>,
+        request: JobRequest,
+        model: Option<&str>,
+    ) -> Result<(SessionId, Option<String>), Failure> {
+        let Prepared { order, folder, note, .. } = self.prepare(request).await?;
+        let engine = self.app.bare_engine(&folder, model.unwrap_or(NO_MODEL));
+        let engine = engine.inspect_err(|_| discard(&order, &folder))?;
+        let created = engine.create_job(order.clone(), id).await.map(|session| session.id().clone());
+        engine.shut_down().await;
+        let id = created.map_err(Failure::from).inspect_err(|_| discard(&order, &folder))?;
+        Ok((id, note))
+    }
+
+    /// Saves a schedule that begins jobs like `request`; returns its name.
+    ///
+    /// # Errors
+    ///
+    /// If the agent does not exist, the pattern matches no date, or the file cannot be written.
+    pub fn schedule(&self, request: JobRequest, recurrence: Recurrence) -> Result<String, Failure> {
+        let JobRequest { kind, description, origin, .. } = request;
+        self.app.agent(&origin, &kind)?;
+        let next = recurrence.after(jiff::Timestamp::now())?;
+        schedule::add(&self.app.home(), &Schedule { kind, description, origin, recurrence, next })
+    }
+
+    /// Continues a job that failed, was cancelled, or lost its process.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such job, it is completed, or the configuration is invalid.
+    pub async fn resume(&self, id: &str, spec: &SessionSpec) -> Result<Job, Failure> {
+        self.resume_with(id, spec, |_| {}).await
+    }
+
+    /// The same with a last word on the engine's parts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::resume`].
+    pub async fn resume_with(
+        &self,
+        id: &str,
+        spec: &SessionSpec,
+        adjust: impl FnOnce(&mut Setup),
+    ) -> Result<Job, Failure> {
+        let home = self.app.home();
+        let (id, JobSummary { order, status, .. }) = self.find(id)?;
+        if status == JobStatus::Completed {
+            return Err(Failure::usage(format!("the job `{id}` is completed"))
+                .hint(format!("`haft sessions resume {id}` talks to it")));
+        }
+        let entries = home.peek(&id.0)?;
+        let permission = spec.settings.permission.or_else(|| chosen_mode(&entries));
+        let spec = SessionSpec {
+            agent: Some(order.kind.clone()),
+            start: spec.start.clone().or_else(|| order.start.clone().map(Box::new)),
+            settings: Settings { permission, ..spec.settings.clone() },
+            session: Some(Existing::Named(id.0.clone())),
+            ..spec.clone()
+        };
+        let agent = self.app.agent(&order.origin, &order.kind)?;
+        let assembled = self.app.plan(&spec)?.engine_with(adjust).await?;
+        let session = assembled.engine.resume(&id.0, &order.kind)?;
+        // The mark of an earlier cancellation.
+        fs::remove_file(stop_file(&home, &id)).ok();
+        keep_mode(&session, &spec)?;
+        Ok(Job { agent, order, engine: assembled.engine, session, notices: assembled.notices })
+    }
+
+    /// Cancels a job: one that runs, here or in another process, is told to stop; one without a worker ends at once.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such job, it is over, or its journal cannot be written.
+    pub async fn cancel(&self, id: &str) -> Result<SessionId, Failure> {
+        let home = self.app.home();
+        let (id, JobSummary { order, status, .. }) = self.find(id)?;
+        if status.is_over() {
+            return Err(Failure::usage(format!("the job `{id}` is {status} already")));
+        }
+        if home.is_open(&id) {
+            fs::write(stop_file(&home, &id), "")?;
+            return Ok(id);
+        }
+        // What it left half-done is put in order where it worked.
+        let folder = Some(worked_in(&home.peek(&id.0)?)).filter(|folder| folder.exists());
+        let engine = self.app.bare_engine(folder.as_ref().unwrap_or(&order.origin), NO_MODEL)?;
+        let session = engine.resume(&id.0, &order.kind)?;
+        let reason = "stopped by a person".to_owned();
+        let conclusion = Conclusion { status: JobStatus::Cancelled, reason, evidence: Vec::new() };
+        record(&session, conclusion).await;
+        engine.shut_down().await;
+        let folder = worked_in(&home.peek(&id.0)?);
+        WorkTree::bring_back(&order, &folder);
+        if let (JobStatus::Pending, Some(branch)) = (status, &order.branch) {
+            WorkTree::remove(&order.origin, &folder, branch);
+        }
+        Ok(id)
+    }
+
+    /// The job that `id` names, or whose ID begins so.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or several.
+    pub fn find(&self, id: &str) -> Result<(SessionId, JobSummary), Failure> {
+        let home = self.app.home();
+        if let Some((name, _)) = schedule::find(&home, id)? {
+            return Err(Failure::usage(format!("`{name}` is a plan, which begins jobs of its own")).hint(
+                "`haft jobs list` names the jobs; `haft jobs show` shows a plan, and `haft jobs cancel` ends it",
+            ));
+        }
+        let id = home.find(id).or_else(|error| only_job(&home, id, error))?;
+        let summary = JobSummary::of(&home.peek(&id.0)?, home.is_open(&id));
+        let no_job =
+            || Failure::usage(format!("the session `{id}` is not a job")).hint("`haft jobs list` names them");
+        Ok((id.clone(), summary.ok_or_else(no_job)?))
+    }
+
+    /// In a work tree of its own if the agent wants one.
+    async fn prepare(&self, request: JobRequest) -> Result<Prepared, Failure> {
+        let app = self.app.clone();
+        // A work tree of a large repository takes its time, and others may wait for this thread.
+        let prepared = tokio::task::spawn_blocking(move || Prepared::new(&app, request)).await;
+        prepared.map_err(std::io::Error::from)?
+    }
+}
+
+impl Job {
+    /// If this file appears, the job is to stop.
+    #[must_use]
+    pub fn stop_file(&self) -> PathBuf {
+        stop_file(&self.engine.setup().home, self.session.id())
+    }
+
+    /// Works until there is a conclusion; `turns` runs each turn.
+    ///
+    /// # Errors
+    ///
+    /// Those of `turns`.
+    pub async fn run<T: Turns>(&self, turns: &mut T) -> Result<Conclusion, T::Error> {
+        run_job(self.engine.setup(), &self.session, &self.agent, &self.order, turns).await
+    }
+
+    /// Writes the commits that the job has made so far to its branch in the repository where it was asked for.
+    pub fn bring_back(&self) {
+        WorkTree::bring_back(&self.order, &self.engine.setup().workspace);
+    }
+
+    /// How the last turn ended. A session that cannot be recorded any more has failed, however its last turn ended.
+    #[must_use]
+    pub fn last_outcome(&self) -> Option<Outcome> {
+        last_outcome(&self.session)
+    }
+
+    /// Closes the session, and removes what was made for the job unless the user asked to keep it. The journal stays.
+    pub async fn close(self, conclusion: &Conclusion) {
+        self.engine.shut_down().await;
+        let Setup { home, workspace, .. } = self.engine.setup();
+        fs::remove_file(self.stop_file()).ok();
+        WorkTree::bring_back(&self.order, workspace);
+        if self.order.debug || conclusion.status != JobStatus::Completed {
+            return;
+        }
+        fs::remove_dir_all(home.folder(self.session.id()).join("outputs")).ok();
+        if let Some(branch) = &self.order.branch {
+            WorkTree::remove(&self.order.origin, workspace, branch);
+        }
+    }
+}
+
+/// How the last turn of `session` ended, as [`Job::last_outcome`] says it.
+#[must_use]
+pub fn last_outcome(session: &Session) -> Option<Outcome> {
+    match session.journal().failure() {
+        Some(_) => Some(Outcome::Failed),
+        None => outcome_of(&session.entries()),
+    }
+}
+
+/// How the last turn among `entries` ended.
+#[must_use]
+pub fn outcome_of(entries: &[Arc<Entry>]) -> Option<Outcome> {
+    entries.iter().rev().find_map(|entry| match &entry.fact {
+        Fact::TurnEnded { outcome, .. } => Some(*outcome),
+        _ => None,
+    })
+}
+
+/// Who does a job, what exactly is to be done, and where.
+struct Prepared {
+    agent: Agent,
+    order: JobSpec,
+    folder: PathBuf,
+    /// What a person may not expect.
+    note: Option<String>,
+}
+
+impl Prepared {
+    fn new(app: &App, request: JobRequest) -> Result<Self, Failure> {
+        let JobRequest { kind, description, origin, keeps_files } = request;
+        let agent = app.agent(&origin, &kind)?;
+        let make = || WorkTree::make(&app.places.home, &origin, &kind);
+        let tree = agent.work_tree.then(make).transpose()?;
+        let (branch, folder, start, note) = match tree {
+            Some(WorkTree { branch, folder, start, note }) => (Some(branch), folder, Some(start), note),
+            None => (None, origin.clone(), None, None),
+        };
+        let job_type = agent.job.clone().unwrap_or_else(|| kind.clone());
+        let order = JobSpec { kind, job_type, description, origin, branch, start, debug: keeps_files };
+        Ok(Self { agent, order, folder, note })
+    }
+}
+
+/// Removes what was prepared for a job that cannot begin.
+fn discard(order: &JobSpec, folder: &Path) {
+    if let Some(branch) = &order.branch {
+        WorkTree::discard(&order.origin, folder, branch);
+    }
+}
+
+fn stop_file(home: &Home, id: &SessionId) -> PathBuf {
+    home.folder(id).join("cancel")
+}
+
+fn worked_in(entries: &[Arc<Entry>]) -> PathBuf {
+    SessionOpened::of(entries).map(|opened| opened.workspace.clone()).unwrap_or_default()
+}
+
+/// Records the mode that a person asks for: it holds when the job is resumed without one.
+fn keep_mode(session: &Session, spec: &SessionSpec) -> Result<(), Failure> {
+    let wanted = spec.settings.permission.map(|wanted| wanted.min(session.ceiling()));
+    match wanted.filter(|wanted| chosen_mode(&session.entries()) != Some(*wanted)) {
+        Some(mode) => Ok(session.send(Command::SetMode { mode })?),
+        None => Ok(()),
+    }
+}
+
+/// The last mode that a person chose.
+fn chosen_mode(entries: &[Arc<Entry>]) -> Option<Mode> {
+    entries.iter().rev().find_map(|entry| match entry.fact {
+        Fact::ModeSet { mode } => Some(mode),
+        _ => None,
+    })
+}
+
+/// The only job whose ID begins with `id`, if no session or several are named so.
+fn only_job(home: &Home, id: &str, error: JournalError) -> Result<SessionId, Failure> {
+    if !matches!(error, JournalError::Missing(_) | JournalError::Ambiguous { .. }) {
+        return Err(error.into());
+    }
+    let jobs = home.jobs().into_iter().map(|(id, _)| id);
+    let mut found: Vec<SessionId> = jobs.filter(|job| job.0.starts_with(id)).collect();
+    let id = id.escape_debug();
+    match found.as_slice() {
+        [_] => Ok(found.remove(0)),
+        [] => Err(Failure::usage(format!("there is no job `{id}`")).hint("`haft jobs list` names them")),
+        [first, second, ..] => {
+            let message = format!("`{id}` is the beginning of several jobs: {first}, {second}");
+            let more = if found.len() > 2 { ", …" } else { "" };
+            Err(Failure::usage(message + more).hint("type more of the name"))
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! [`Queue`]: which of the queued jobs and due schedules comes next.
+use super::{
+    JobRequest, Jobs,
+    schedule::{self, Schedule},
+};
+use crate::Failure;
+use haft_core::{JobStatus, JobSummary, SessionId};
+use jiff::Timestamp;
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+/// How soon a job that another process queues is noticed.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What to do next.
+#[derive(Debug)]
+pub enum Task {
+    /// A schedule is due.
+    Begin(JobRequest),
+    /// A job waits that has no worker.
+    Resume(SessionId),
+}
+
+/// The work of one worker: schedules that are due, and jobs that were queued or lost their process, the oldest first.
+#[derive(Debug)]
+pub struct Queue {
+    jobs: Jobs,
+    /// A job that ends the same way each time is not tried again and again.
+    tried: HashSet<SessionId>,
+    settled: HashMap<SessionId, u64>,
+    was_schedule: bool,
+}
+
+impl Jobs {
+    /// The queue, as one worker sees it.
+    #[must_use]
+    pub fn worker_queue(&self) -> Queue {
+        Queue { jobs: self.clone(), tried: HashSet::new(), settled: HashMap::new(), was_schedule: false }
+    }
+}
+
+impl Queue {
+    /// What to do next; `None` if nothing is left. Schedules and jobs take turns: a schedule that is due again at once does
+    /// not keep jobs waiting.
+    ///
+    /// # Errors
+    ///
+    /// If the schedules cannot be read.
+    pub fn next_task(&mut self) -> Result<Option<Task>, Failure> {
+        let home = self.jobs.app.home();
+        let waiting = if self.was_schedule { self.left() } else { None };
+        let due = if waiting.is_none() { schedule::take_due(&home, Timestamp::now())? } else { None };
+        self.was_schedule = due.is_some();
+        if let Some(Schedule { kind, description, origin, .. }) = due {
+            return Ok(Some(Task::Begin(JobRequest { kind, description, origin, keeps_files: false })));
+        }
+        let job = waiting.or_else(|| self.left());
+        Ok(job.map(|id| {
+            self.tried.insert(id.clone());
+            Task::Resume(id)
+        }))
+    }
+
+    /// How long to wait before the queue is looked at again.
+    ///
+    /// # Errors
+    ///
+    /// If the schedules cannot be read.
+    pub fn pause(&self) -> Result<Duration, Failure> {
+        let due = schedule::next(&self.jobs.app.home())?.map(|next| next.duration_since(Timestamp::now()));
+        let due = due.and_then(|due| Duration::try_from(due).ok());
+        Ok(due.map_or(POLL_INTERVAL, |due| due.min(POLL_INTERVAL)))
+    }
+
+    /// The oldest job that was not begun, or whose process is gone.
+    fn left(&mut self) -> Option<SessionId> {
+        let home = self.jobs.app.home();
+        let is_left = |id: &SessionId, job: &JobSummary| match job.status {
+            JobStatus::Pending | JobStatus::Waiting => !home.is_open(id),
+            JobStatus::Running | JobStatus::Completed | JobStatus::Failed | JobStatus::Cancelled => false,
+        };
+        let jobs = home.changed_jobs(&mut self.settled);
+        let mut left =
+            jobs.into_iter().rev().filter(|(id, job)| !self.tried.contains(id) && is_left(id, job));
+        left.next().map(|(id, _)| id)
+    }
+}

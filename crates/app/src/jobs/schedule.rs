@@ -1,0 +1,279 @@
+//! [`Schedule`]: a job that begins by itself: at intervals, or by a cron pattern.
+use crate::{Failure, untrusted_file};
+use croner::Cron;
+use haft_engine::Home;
+use haft_process::{own_folder, write_own_file};
+use jiff::{SignedDuration, Span, Timestamp, Zoned};
+use serde::{Deserialize, Serialize};
+use std::{
+    fmt,
+    fs::{self, File},
+    io::ErrorKind,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+/// What begins when. Each schedule is a file in `schedule/` of the home.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Schedule {
+    /// The agent that does it.
+    pub kind: String,
+    /// What to do.
+    pub description: String,
+    /// The directory to work in.
+    pub origin: PathBuf,
+    /// How often it begins.
+    #[serde(rename = "rhythm")]
+    pub recurrence: Recurrence,
+    /// When it begins next.
+    pub next: Timestamp,
+}
+
+/// How often a job begins.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recurrence {
+    /// Seconds from one beginning to the next.
+    Every(i64),
+    /// Five fields: minute, hour, day, month, day of the week; in the person's own time zone.
+    Cron(String),
+}
+
+impl fmt::Display for Recurrence {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Every(seconds) => write!(out, "every {:#}", SignedDuration::from_secs(*seconds)),
+            Self::Cron(pattern) => write!(out, "at `{pattern}`"),
+        }
+    }
+}
+
+impl Recurrence {
+    /// Reads an interval: `90s`, `10m`, `2h`, `1d` or any other span that jiff reads.
+    ///
+    /// # Errors
+    ///
+    /// If it is invalid or shorter than a minute.
+    pub fn every(text: &str) -> Result<Self, Failure> {
+        let bad = |why: String| {
+            Failure::usage(format!("cannot read the interval `{text}`: {why}"))
+                .hint("e.g. `90s`, `10m`, `2h` or `1d`")
+        };
+        let span = Span::from_str(text).map_err(|error| bad(error.to_string()))?;
+        let from = jiff::civil::date(2026, 1, 1);
+        let seconds = span.to_duration(from).map_err(|error| bad(error.to_string()))?.as_secs();
+        match seconds {
+            ..60 => Err(bad("it is shorter than a minute".into())),
+            seconds => Ok(Self::Every(seconds)),
+        }
+    }
+
+    /// Reads a cron pattern.
+    ///
+    /// # Errors
+    ///
+    /// If it is invalid.
+    pub fn cron(pattern: &str) -> Result<Self, Failure> {
+        parse(pattern).map(|_| Self::Cron(pattern.to_owned()))
+    }
+
+    /// The first time after `now`.
+    ///
+    /// # Errors
+    ///
+    /// If the pattern matches no date.
+    pub fn after(&self, now: Timestamp) -> Result<Timestamp, Failure> {
+        match self {
+            Self::Every(seconds) => Ok(now + SignedDuration::from_secs(*seconds)),
+            Self::Cron(pattern) => {
+                let now: Zoned = now.to_zoned(jiff::tz::TimeZone::system());
+                let next = parse(pattern)?.find_next_occurrence(&now, false);
+                let never = |error| Failure::usage(format!("`{pattern}` never matches a date: {error}"));
+                Ok(next.map_err(never)?.timestamp())
+            }
+        }
+    }
+}
+
+fn parse(pattern: &str) -> Result<Cron, Failure> {
+    Cron::from_str(pattern).map_err(|error| {
+        Failure::usage(format!("cannot read the pattern `{pattern}`: {error}"))
+            .hint("five fields: minute, hour, day, month, day of the week; e.g. `0 9 * * 1-5`")
+    })
+}
+
+/// Saves a schedule; returns its name.
+///
+/// # Errors
+///
+/// If its file cannot be written.
+pub fn add(home: &Home, schedule: &Schedule) -> Result<String, Failure> {
+    let _alone = locked(home)?;
+    let name = format!("{}-{}", schedule.kind, Timestamp::now().as_millisecond());
+    write(&folder(home).join(format!("{name}.json")), schedule)?;
+    Ok(name)
+}
+
+/// The plan whose time came first; it is saved again for its next time. The process that takes a plan starts it, even
+/// if others look at the plans at the same time.
+pub(super) fn take_due(home: &Home, now: Timestamp) -> Result<Option<Schedule>, Failure> {
+    // No lock is taken if there is nothing to do.
+    if next(home)?.is_none_or(|next| next > now) {
+        return Ok(None);
+    }
+    let _alone = locked(home)?;
+    let due = all(home)?
+        .into_iter()
+        .filter(|(_, schedule)| schedule.next <= now)
+        .min_by_key(|(_, schedule)| schedule.next);
+    let Some((file, schedule)) = due else { return Ok(None) };
+    write(&file, &Schedule { next: schedule.recurrence.after(now)?, ..schedule.clone() })?;
+    Ok(Some(schedule))
+}
+
+/// While it is held no other process changes plans.
+fn locked(home: &Home) -> Result<File, Failure> {
+    own_folder(&folder(home))?;
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(home.0.join("schedule.lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Removes the schedule; returns whether it existed.
+///
+/// # Errors
+///
+/// If its file cannot be removed.
+pub fn remove(home: &Home, name: &str) -> Result<bool, Failure> {
+    if !folder(home).exists() {
+        return Ok(false);
+    }
+    let _alone = locked(home)?;
+    let known = all(home)?.into_iter().find(|(file, _)| name_of(file) == name);
+    known.map_or(Ok(false), |(file, _)| Ok(fs::remove_file(file).map(|()| true)?))
+}
+
+/// All schedules by name.
+///
+/// # Errors
+///
+/// If a file cannot be read.
+pub fn list(home: &Home) -> Result<Vec<(String, Schedule)>, Failure> {
+    Ok(all(home)?.into_iter().map(|(file, schedule)| (name_of(&file), schedule)).collect())
+}
+
+/// The schedule of this name, or the only one whose name begins so.
+///
+/// # Errors
+///
+/// If a file cannot be read.
+pub fn find(home: &Home, name: &str) -> Result<Option<(String, Schedule)>, Failure> {
+    let mut list = list(home)?;
+    if let Some(place) = list.iter().position(|(known, _)| known == name) {
+        return Ok(Some(list.swap_remove(place)));
+    }
+    list.retain(|(known, _)| !name.is_empty() && known.starts_with(name));
+    Ok(if list.len() == 1 { list.pop() } else { None })
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// When the next one begins.
+pub(super) fn next(home: &Home) -> Result<Option<Timestamp>, Failure> {
+    Ok(all(home)?.into_iter().map(|(_, schedule)| schedule.next).min())
+}
+
+fn all(home: &Home) -> Result<Vec<(PathBuf, Schedule)>, Failure> {
+    let files = fs::read_dir(folder(home)).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|file| file.extension().is_some_and(|end| end == "json")).collect();
+    files.sort();
+    let list = files.into_iter().map(|file| Ok(read(&file)?.map(|schedule| (file, schedule))));
+    list.filter_map(Result::transpose).collect()
+}
+
+/// `None` if it was dropped meanwhile.
+fn read(file: &Path) -> Result<Option<Schedule>, Failure> {
+    let failed = |why: String| {
+        Failure::failed(format!("cannot read the plan `{}`: {why}", file.display()))
+            .hint("remove the file, and add it again")
+    };
+    let text = match untrusted_file::read(file, None) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|error| failed(error.to_string()))?,
+    };
+    serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
+}
+
+/// Whole or not at all.
+fn write(file: &Path, schedule: &Schedule) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(schedule).map_err(std::io::Error::from)?;
+    let beside = file.with_extension("new");
+    write_own_file(&beside, text)?;
+    Ok(fs::rename(beside, file)?)
+}
+
+fn folder(home: &Home) -> PathBuf {
+    home.0.join("schedule")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rhythms_say_when_it_begins_next() {
+        let now: Timestamp = "2026-11-22T10:00:00Z".parse().expect("a time");
+        let after = |recurrence: Result<Recurrence, Failure>| {
+            let next = recurrence.and_then(|recurrence| recurrence.after(now)).expect("it can be read");
+            next.duration_since(now).as_secs()
+        };
+        assert_eq!(after(Recurrence::every("10m")), 600);
+        assert_eq!(after(Recurrence::every("1d")), 86_400);
+        assert_eq!(after(Recurrence::cron("*/5 * * * *")), 300);
+        for bad in ["5s", "soon", ""] {
+            assert!(Recurrence::every(bad).is_err(), "{bad}");
+        }
+        assert!(Recurrence::cron("every day").is_err());
+    }
+
+    #[test]
+    fn a_plan_that_is_due_begins_once_however_many_look() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home(folder.path().to_owned());
+        let now: Timestamp = "2026-11-22T10:00:00Z".parse().expect("a time");
+        assert!(take_due(&home, now).is_ok_and(|due| due.is_none()));
+        let schedule = |description: &str, next| Schedule {
+            kind: "builder".into(),
+            description: description.into(),
+            origin: "/".into(),
+            recurrence: Recurrence::Every(600),
+            next,
+        };
+        let due: Vec<_> =
+            (0..8).map(|age| schedule(&age.to_string(), now - SignedDuration::from_secs(age))).collect();
+        for (number, schedule) in due.iter().enumerate() {
+            fs::create_dir_all(super::folder(&home)).expect("a folder");
+            write(&super::folder(&home).join(format!("{number}.json")), schedule).expect("a plan");
+        }
+        let taken = || {
+            let taken = std::iter::from_fn(|| take_due(&home, now).expect("plans"));
+            taken.map(|schedule| schedule.description).collect::<Vec<_>>()
+        };
+        let mut all = std::thread::scope(|scope| {
+            let takers: Vec<_> = (0..4).map(|_| scope.spawn(taken)).collect();
+            takers.into_iter().flat_map(|taker| taker.join().expect("it ends")).collect::<Vec<_>>()
+        });
+        all.sort();
+        assert_eq!(all, ["0", "1", "2", "3", "4", "5", "6", "7"]);
+        assert!(list(&home).is_ok_and(|list| list.iter().all(|(_, schedule)| schedule.next > now)));
+    }
+}

@@ -1,0 +1,185 @@
+//! [`WorkTree`]: a copy of a repository on a branch of its own, for one job.
+mod clone;
+
+use crate::Failure;
+use haft_core::{BaseCommit, JobSpec};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// Where a job works.
+pub(super) struct WorkTree {
+    pub(super) branch: String,
+    pub(super) folder: PathBuf,
+    /// Where it began.
+    pub(super) start: BaseCommit,
+    /// What a person may not expect.
+    pub(super) note: Option<String>,
+}
+
+impl WorkTree {
+    /// A branch `haft/KIND-…` from the last commit. Where it cannot be made, nothing of it is left.
+    pub(super) fn make(home: &Path, origin: &Path, kind: &str) -> Result<Self, Failure> {
+        refuse_odd_files(origin)?;
+        refuse_programs(origin)?;
+        let top = said(origin, ["rev-parse", "--show-toplevel"]).ok_or_else(|| no_repository(origin))?;
+        let commit = said(origin, ["rev-parse", "--verify", "HEAD"]).ok_or_else(|| no_commit(origin))?;
+        let start =
+            BaseCommit { commit, branch: said(origin, ["symbolic-ref", "--short", "--quiet", "HEAD"]) };
+        let name = format!("{kind}-{}", name());
+        let (branch, tree) = (format!("haft/{name}"), home.join("worktrees").join(&name));
+        // Asked for in a folder of the repository, it works in the same folder of the work tree.
+        let below = origin.strip_prefix(&top).unwrap_or(Path::new(""));
+        let made = clone::make(origin, &tree, &branch).and_then(|()| folder_in(&tree, below));
+        let folder = made.inspect_err(|_| discard(origin, &tree, &branch))?;
+        let is_dirty = said(origin, ["status", "--porcelain", "--ignore-submodules=all"])
+            .is_some_and(|lines| !lines.is_empty());
+        let note = is_dirty
+            .then(|| format!("the job works on `{branch}`; changes that are not committed are not there"));
+        Ok(Self { branch, folder, start, note })
+    }
+
+    /// What the job has committed is on its branch in the repository where it was asked for.
+    pub(super) fn bring_back(order: &JobSpec, folder: &Path) {
+        let Some(branch) = &order.branch else { return };
+        let Some(tree) = top(folder).filter(|tree| clone::is_one(tree)) else { return };
+        clone::bring_back(&order.origin, &tree, branch);
+    }
+
+    /// The branch stays; so does a tree with something in it that is not committed.
+    pub(super) fn remove(origin: &Path, folder: &Path, branch: &str) {
+        let Some(tree) = top(folder) else { return };
+        if clone::is_one(&tree) {
+            clone::bring_back(origin, &tree, branch);
+            return clone::remove(origin, &tree);
+        }
+        let removed = git(origin).args(["worktree", "remove"]).arg(tree).stderr(Stdio::null()).status();
+        let _stays_where_it_is = removed;
+    }
+
+    /// Of a job that never began: the branch goes, too.
+    pub(super) fn discard(origin: &Path, folder: &Path, branch: &str) {
+        if let Some(tree) = top(folder) {
+            discard(origin, &tree, branch);
+        }
+    }
+}
+
+fn top(folder: &Path) -> Option<PathBuf> {
+    said(folder, ["rev-parse", "--show-toplevel"]).map(PathBuf::from)
+}
+
+/// The folder `below` of the tree, made where nothing of it was ever committed. A link would lead out of the tree.
+fn folder_in(tree: &Path, below: &Path) -> Result<PathBuf, Failure> {
+    let mut folder = tree.canonicalize()?;
+    for part in below {
+        folder.push(part);
+        match folder.symlink_metadata() {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => {
+                let below = below.display();
+                return Err(Failure::usage(format!(
+                    "cannot work in `{below}`: in the last commit it is not a folder"
+                ))
+                .hint("commit the folder first, or ask for the job in another one"));
+            }
+            Err(_) => std::fs::create_dir(&folder)?,
+        }
+    }
+    Ok(folder)
+}
+
+/// What was made for a job goes, with its branch. Older versions made work trees of git's own.
+fn discard(origin: &Path, tree: &Path, branch: &str) {
+    let quietly = |words: &[&OsStr]| {
+        let _was_never_made = git(origin).args(words).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    };
+    match clone::is_one(tree) {
+        true => clone::discard(tree),
+        false => quietly(&["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), tree.as_ref()]),
+    }
+    quietly(&["branch".as_ref(), "--quiet".as_ref(), "-D".as_ref(), branch.as_ref()]);
+}
+
+/// Its own files would be changed in place, which the word work tree does not suggest.
+fn no_repository(origin: &Path) -> Failure {
+    let place = origin.display();
+    if git(origin).arg("--version").output().is_err() {
+        return Failure::usage(format!(
+            "cannot make a work tree of `{place}`: there is no `git` on the PATH"
+        ))
+        .hint("install git: a job works on a branch of its own");
+    }
+    let why = "it is in no git repository that can be read";
+    Failure::usage(format!("cannot make a work tree of `{place}`: {why}"))
+        .hint("a job works on a branch of its own: `git init && git add --all && git commit -m Begin`")
+}
+
+fn no_commit(origin: &Path) -> Failure {
+    let place = origin.display();
+    Failure::usage(format!("cannot make a work tree of `{place}`: nothing was ever committed there"))
+        .hint("a job works on a branch of its own: `git add --all && git commit -m Begin`")
+}
+
+/// No hook of the repository and nothing else of its own runs, and nothing of ours that looks like a key is told.
+fn git(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.current_dir(folder).stdin(Stdio::null()).env_clear();
+    for name in ["PATH", "HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR"] {
+        command.envs(std::env::var_os(name).map(|value| (name, value)));
+    }
+    command.envs([("LC_ALL", "C"), ("GIT_NO_LAZY_FETCH", "1"), ("GIT_ALLOW_PROTOCOL", "none")]);
+    let off = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "submodule.recurse=false", "gc.auto=0"];
+    command.args(off.iter().flat_map(|setting| ["-c", setting]));
+    command
+}
+
+/// Git would wait for a pipe in the place of one of its files, for ever, or read a device.
+fn refuse_odd_files(origin: &Path) -> Result<(), Failure> {
+    let Some(root) = origin.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
+        return Ok(());
+    };
+    let own = std::fs::read_dir(root.join(".git")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let rules = [".git", ".gitattributes", ".gitignore", ".gitmodules"].map(|name| root.join(name));
+    let is_odd = |path: &PathBuf| path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    match own.chain(rules).find(is_odd) {
+        None => Ok(()),
+        Some(path) => Err(Failure::usage(format!(
+            "cannot make a work tree safely: `{}` is not a regular file",
+            path.display()
+        ))),
+    }
+}
+
+/// A filter would run a program with every file that is checked out. The person's own filters are the person's business.
+fn refuse_programs(origin: &Path) -> Result<(), Failure> {
+    let list = said(origin, ["config", "--list", "--show-scope", "--name-only"]).unwrap_or_default();
+    let is_program = |key: &str| {
+        let key = key.to_ascii_lowercase();
+        key.starts_with("filter.") && ["clean", "smudge", "process"].iter().any(|end| key.ends_with(end))
+    };
+    let found = list.lines().find_map(|line| {
+        let (scope, key) = line.split_once('\t')?;
+        (["local", "worktree"].contains(&scope) && is_program(key)).then_some(key)
+    });
+    match found {
+        None => Ok(()),
+        Some(key) => Err(Failure::usage(format!(
+            "cannot make a work tree safely: the repository's own configuration would run a program (`{key}`)"
+        ))
+        .hint("if it is yours, move it to your own configuration: `git config --global`")),
+    }
+}
+
+fn said(folder: &Path, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Option<String> {
+    let output = git(folder).args(words).stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}
+
+/// Sorts by time, and two in one second differ.
+fn name() -> String {
+    let now = jiff::Timestamp::now();
+    format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), now.subsec_nanosecond() / 16 % 0x1_0000)
+}

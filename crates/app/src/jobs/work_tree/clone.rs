@@ -1,0 +1,127 @@
+//! [`make`]: clones a repository for a job: its commits are in its workspace, so that a view holds them, and other jobs
+//! and the user never write the same files of git. Existing objects are linked, not copied.
+use super::{git, said};
+use crate::Failure;
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// A clone of the repository of `origin` in `tree`, on the new branch `branch` of both.
+pub(super) fn make(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failure> {
+    let own = tree.join(".git");
+    fs::create_dir_all(tree)?;
+    tried(git(origin).args(["branch", "--quiet", "--no-track", branch, "HEAD"]))?;
+    // All refs as they are: to the job it is the same repository.
+    let all = ["clone", "--quiet", "--local", "--mirror", "--template=", "--"];
+    tried(local(origin).args(all).args([origin_of(origin)?.as_path(), &own]))?;
+    take_settings(origin, &own)?;
+    tried(git(tree).args(["checkout", "--quiet", branch, "--"]))
+}
+
+/// Whether `tree` has a repository of its own, as this makes it.
+pub(super) fn is_one(tree: &Path) -> bool {
+    let is_ours = tree.parent().and_then(Path::file_name) == Some(OsStr::new("worktrees"));
+    is_ours && tree.join(".git").symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// Where the person has checked the branch out, they fetch it themselves.
+pub(super) fn bring_back(origin: &Path, tree: &Path, branch: &str) {
+    let branch = format!("+refs/heads/{branch}:refs/heads/{branch}");
+    let mut fetch = local(origin);
+    fetch.args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--"]);
+    if let Err(why) = tried(fetch.arg(tree).arg(branch)) {
+        tracing::warn!(why = why.message, "cannot bring the job's branch back");
+    }
+}
+
+/// Unless something in it is not committed, or not in the repository of `origin`.
+pub(super) fn remove(origin: &Path, tree: &Path) {
+    let is_clean = said(tree, ["status", "--porcelain", "--ignore-submodules=all"]).as_deref() == Some("");
+    if is_clean && has_all(origin, tree).unwrap_or(false) {
+        discard(tree);
+    }
+}
+
+pub(super) fn discard(tree: &Path) {
+    let _it_stays_where_it_is = fs::remove_dir_all(tree);
+}
+
+/// Whether the repository of `origin` has whatever refs of `tree` name.
+fn has_all(origin: &Path, tree: &Path) -> io::Result<bool> {
+    let Some(named) = said(tree, ["for-each-ref", "--format=%(objectname)"]) else { return Ok(false) };
+    let mut known = git(origin);
+    let known = known.args(["cat-file", "--batch-check"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut known = known.stderr(Stdio::null()).spawn()?;
+    let asked = known.stdin.take().map(|mut names| {
+        // It answers while it is asked, and neither is to wait for the other.
+        std::thread::spawn(move || names.write_all(named.as_bytes()))
+    });
+    let answers = known.wait_with_output()?;
+    let is_asked = asked.is_some_and(|asked| matches!(asked.join(), Ok(Ok(()))));
+    let answers = String::from_utf8_lossy(&answers.stdout);
+    Ok(is_asked && !answers.lines().any(|answer| answer.ends_with(" missing")))
+}
+
+/// Remotes, people and whatever else the repository has set; rules about files, and hooks.
+fn take_settings(origin: &Path, own: &Path) -> Result<(), Failure> {
+    let common = origin_of(origin)?;
+    fs::copy(common.join("config"), own.join("config"))?;
+    for name in ["info/exclude", "info/attributes"].map(Path::new) {
+        if common.join(name).symlink_metadata().is_ok_and(|found| found.is_file()) {
+            fs::create_dir_all(own.join("info"))?;
+            fs::copy(common.join(name), own.join(name))?;
+        }
+    }
+    for hook in fs::read_dir(common.join("hooks")).into_iter().flatten().flatten() {
+        let is_one = hook.file_type()?.is_file() && hook.path().extension() != Some(OsStr::new("sample"));
+        if is_one {
+            fs::create_dir_all(own.join("hooks"))?;
+            fs::copy(hook.path(), own.join("hooks").join(hook.file_name()))?;
+        }
+    }
+    let config = |words: &[&str]| {
+        let set = git(own).args(["config", "--file"]).arg(own.join("config")).args(words).output();
+        let _was_not_set = set;
+    };
+    config(&["core.bare", "false"]);
+    config(&["--unset-all", "core.worktree"]);
+    config(&["--unset-all", "extensions.worktreeConfig"]);
+    let remotes =
+        said(origin, ["config", "--local", "--get-regexp", r"^remote\..*\.(push)?url$"]).unwrap_or_default();
+    for (key, url) in remotes.lines().filter_map(|line| line.split_once(' ')) {
+        // Relative to the repository, as git reads it.
+        if url.starts_with("./") || url.starts_with("../") {
+            let top = said(origin, ["rev-parse", "--show-toplevel"]).unwrap_or_default();
+            config(&[key, &Path::new(&top).join(url).to_string_lossy()]);
+        }
+    }
+    Ok(())
+}
+
+/// Where git keeps what it knows of all work trees of a repository.
+fn origin_of(origin: &Path) -> Result<PathBuf, Failure> {
+    let common = said(origin, ["rev-parse", "--git-common-dir"]).unwrap_or_default();
+    Ok(origin.join(common).canonicalize()?)
+}
+
+/// It may read repositories of this machine, and nothing else.
+fn local(folder: &Path) -> Command {
+    let mut command = git(folder);
+    command.env("GIT_ALLOW_PROTOCOL", "file");
+    command
+}
+
+fn tried(command: &mut Command) -> Result<(), Failure> {
+    let tried = command.output()?;
+    match tried.status.success() {
+        true => Ok(()),
+        false => {
+            let why = String::from_utf8_lossy(&tried.stderr).trim().to_owned();
+            Err(Failure::failed(format!("cannot make a work tree: {why}")))
+        }
+    }
+}

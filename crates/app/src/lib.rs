@@ -1,0 +1,115 @@
+//! [`App`]: Haft as a person has set it up: opens sessions, runs jobs, replays and exports, for every front-end.
+//!
+//! A front-end says what it wants in a [`SessionSpec`]; `App` reads variables, files of the user and of the project,
+//! chooses a model, and makes the engine.
+pub mod agents;
+pub mod config;
+pub mod export;
+mod failure;
+mod hooks;
+pub mod jobs;
+pub mod mcp_servers;
+pub mod model;
+mod notes;
+pub mod replay;
+pub mod session;
+mod skills;
+pub mod slash;
+mod source_dir;
+pub mod token;
+pub mod untrusted_file;
+
+pub use failure::{Exit, Failure};
+pub use session::{Assembled, Existing, OpenedSession, SessionPlan, SessionSpec};
+
+use config::{Config, ConfigError, Environment, Places, Settings};
+use haft_engine::Home;
+use std::{fmt, path::Path, sync::Arc};
+
+/// Says what a person should know, such as a file that was left out.
+pub type Warn = Arc<dyn Fn(String) + Send + Sync>;
+
+/// The variables and the folders of a person. Reads a configuration and opens sessions; cheap to clone.
+#[derive(Clone)]
+pub struct App {
+    /// The variables of this process.
+    pub environment: Arc<Environment>,
+    /// The folders and files of the person.
+    pub places: Arc<Places>,
+    warn: Warn,
+    #[cfg_attr(not(feature = "local"), expect(dead_code, reason = "only the embedded model takes a moment"))]
+    loading: Option<fn(f32)>,
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App").field("places", &self.places).finish_non_exhaustive()
+    }
+}
+
+impl App {
+    /// Finds the person's folders by the XDG rules. Warnings go to the log until [`Self::on_warning`] takes them.
+    ///
+    /// # Errors
+    ///
+    /// If neither `HOME` nor `HAFT_HOME` names a folder.
+    pub fn new(environment: Environment) -> Result<Self, Failure> {
+        let places = Arc::new(Places::of(&environment)?);
+        let warn: Warn = Arc::new(|warning| tracing::warn!("{warning}"));
+        Ok(Self { environment: Arc::new(environment), places, warn, loading: None })
+    }
+
+    /// The same with the variables of this process.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub fn from_env() -> Result<Self, Failure> {
+        Self::new(Environment::of_process())
+    }
+
+    /// Hands warnings to `warn`.
+    #[must_use]
+    pub fn on_warning(self, warn: Warn) -> Self {
+        Self { warn, ..self }
+    }
+
+    /// Tells `loading` how much of an embedded model is loaded, from 0 to 1.
+    #[must_use]
+    pub fn on_loading(self, loading: fn(f32)) -> Self {
+        Self { loading: Some(loading), ..self }
+    }
+
+    /// The same with the sessions in `home`.
+    #[must_use]
+    pub fn with_home(self, home: &Home) -> Self {
+        let places = Places { home: home.0.clone(), ..Places::clone(&self.places) };
+        Self { places: Arc::new(places), ..self }
+    }
+
+    /// Warns the person.
+    pub fn warn(&self, warning: impl Into<String>) {
+        (self.warn)(warning.into());
+    }
+
+    /// The receiver of warnings.
+    #[must_use]
+    pub fn warnings(&self) -> Warn {
+        self.warn.clone()
+    }
+
+    /// The folder of all sessions.
+    #[must_use]
+    pub fn home(&self) -> Home {
+        Home(self.places.home.clone())
+    }
+
+    /// The configuration for the folder `workspace`, with `settings` over it.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read, or a value is invalid.
+    pub fn config(&self, workspace: &Path, settings: &Settings) -> Result<Config, ConfigError> {
+        Config::load(&self.places, &self.environment, workspace, settings)
+    }
+}

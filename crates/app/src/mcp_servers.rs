@@ -1,0 +1,201 @@
+//! [`source`]: the MCP servers that the user sets up, `[mcp.NAME]`, as a source of tools.
+//!
+//! A server is a program that Haft starts, or an address that receives what an agent does: only the user's own file can
+//! name them.
+use crate::{
+    App, Warn,
+    config::{Config, ConfigError, Environment, McpFile},
+};
+use haft_core::{SessionId, ToolSource};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+
+/// Seconds: long enough for a package runner to fetch a server first.
+const START_TIMEOUT: u64 = 60;
+/// Seconds.
+const CALL_TIMEOUT: u64 = 300;
+
+/// A server that the configuration does not name, with the timeouts that it would have there.
+#[must_use]
+pub fn unnamed(name: String, transport: Transport) -> McpServer {
+    let (start_timeout, call_timeout) =
+        (Duration::from_secs(START_TIMEOUT), Duration::from_secs(CALL_TIMEOUT));
+    McpServer { name, transport, tools: None, trust_hints: false, start_timeout, call_timeout }
+}
+
+/// Used if the window of the model is unknown.
+const WINDOW: u64 = 128_000;
+
+/// The servers that may be used: those of the configuration, and `more`.
+pub(crate) fn of(app: &App, config: &Config, more: &[McpServer]) -> Result<Vec<McpServer>, ConfigError> {
+    let mut servers = servers(config, &app.environment)?;
+    servers.extend(more.iter().cloned());
+    Ok(servers)
+}
+
+/// `servers` as a source of tools; `None` if there are none. Starts nothing. If the tools would take more than a quarter of
+/// the model's `window`, they are found by search.
+pub(crate) fn source(
+    app: &App,
+    servers: Vec<McpServer>,
+    workspace: &Path,
+    environment: Arc<[(String, String)]>,
+    window: Option<u64>,
+) -> Option<Arc<dyn ToolSource>> {
+    if servers.is_empty() {
+        return None;
+    }
+    let budget = window.unwrap_or(WINDOW) / 4;
+    Some(Arc::new(mcp(servers, workspace, environment, budget, app.warnings())))
+}
+
+/// A server by its name, with the names of its tools, or the reason why it has none.
+pub type TriedServer = (String, Result<Vec<String>, String>);
+
+/// Starts each server that may be used.
+///
+/// # Errors
+///
+/// If the configuration of a server is invalid.
+pub async fn try_all(app: &App, config: &Config, workspace: &Path) -> Result<Vec<TriedServer>, ConfigError> {
+    let environment = app.environment.access(config).environment;
+    let mut found = Vec::new();
+    for server in servers(config, &app.environment)? {
+        let (name, warning) = (server.name.clone(), Arc::new(Mutex::new(None)));
+        let heard = warning.clone();
+        let note: Warn = Arc::new(move |warning| *heard.lock() = Some(warning));
+        let mcp = mcp(vec![server], workspace, environment.clone(), WINDOW / 4, note);
+        let tools = mcp.tools(&SessionId("doctor".into())).await;
+        let tools = tools.all().map(|registered| registered.told().name.clone()).collect();
+        let failed = warning.lock().take();
+        found.push((name, failed.map_or(Ok(tools), Err)));
+    }
+    Ok(found)
+}
+
+fn mcp(
+    servers: Vec<McpServer>,
+    workspace: &Path,
+    environment: Arc<[(String, String)]>,
+    budget: u64,
+    on_note: Warn,
+) -> Mcp {
+    let (workspace, budget) = (workspace.to_owned(), usize::try_from(budget).unwrap_or(usize::MAX));
+    Mcp::new(McpSettings { servers, workspace, environment, budget, on_note })
+}
+
+/// The person's, but for those that the project leaves out.
+fn servers(config: &Config, environment: &Environment) -> Result<Vec<McpServer>, ConfigError> {
+    let allowed = |name: &String| config.project.mcp.as_ref().is_none_or(|names| names.contains(name));
+    let servers = config.user.mcp.iter().filter(|(name, _)| allowed(name));
+    servers.map(|(name, file)| server(name, file, environment)).collect()
+}
+
+fn server(name: &str, file: &McpFile, environment: &Environment) -> Result<McpServer, ConfigError> {
+    let wrong = |message: &str| ConfigError::Value { what: format!("[mcp.{name}]"), message: message.into() };
+    let filled = |values: &BTreeMap<String, String>| -> Result<Vec<_>, ConfigError> {
+        let filled = values.iter().map(|(key, value)| match fill_in(value, environment) {
+            Ok(value) => Ok((key.clone(), value)),
+            Err(variable) => Err(wrong(&format!("`{key}` wants the variable {variable}, which is not set"))),
+        });
+        filled.collect()
+    };
+    let transport = match (&file.command, &file.url) {
+        (Some(command), None) => Transport::Program {
+            program: command.clone(),
+            arguments: file.arguments.clone(),
+            environment: filled(&file.environment)?,
+        },
+        (None, Some(url)) => Transport::Url { url: url.clone(), headers: filled(&file.headers)? },
+        (Some(_), Some(_)) => {
+            return Err(wrong("there is a `command` and a `url`; a server has one of them"));
+        }
+        (None, None) => return Err(wrong("there is no `command` and no `url`")),
+    };
+    Ok(McpServer {
+        name: name.to_owned(),
+        transport,
+        tools: file.tools.clone(),
+        trust_hints: file.trust_hints,
+        start_timeout: Duration::from_secs(file.start_timeout.unwrap_or(START_TIMEOUT)),
+        call_timeout: Duration::from_secs(file.call_timeout.unwrap_or(CALL_TIMEOUT)),
+    })
+}
+
+/// With variables in place of `${NAME}`; the error is the name of one that is not set.
+pub fn fill_in(text: &str, environment: &Environment) -> Result<String, String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, after)) = after.split_once('}') else { break };
+        filled += before;
+        filled += environment.get(name).ok_or_else(|| name.to_owned())?;
+        rest = after;
+    }
+    Ok(filled + rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{ProjectFile, UserFile};
+
+    fn read(text: &str) -> Result<McpServer, String> {
+        let file: McpFile = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        let variables = [("TOKEN".to_owned(), "s3cret".to_owned())].into();
+        server("x", &file, &Environment { variables }).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_server_is_a_command_or_a_url() {
+        let table = [
+            ("", Err("[mcp.x]: there is no `command` and no `url`")),
+            (
+                "command = \"a\"\nurl = \"b\"",
+                Err("[mcp.x]: there is a `command` and a `url`; a server has one of them"),
+            ),
+            (
+                "command = \"a\"\nargs = [\"b\"]\nenv = {K = \"${TOKEN}!\"}",
+                Ok("a [\"b\"] [(\"K\", \"s3cret!\")]"),
+            ),
+            ("url = \"u\"\nheaders = {A = \"Bearer ${TOKEN}\"}", Ok("u [(\"A\", \"Bearer s3cret\")]")),
+            (
+                "url = \"u\"\nheaders = {A = \"${GONE}\"}",
+                Err("[mcp.x]: `A` wants the variable GONE, which is not set"),
+            ),
+        ];
+        for (text, expected) in table {
+            let transport = read(text).map(|server| match server.transport {
+                Transport::Program { program, arguments, environment } => {
+                    format!("{program} {arguments:?} {environment:?}")
+                }
+                Transport::Url { url, headers } => format!("{url} {headers:?}"),
+            });
+            assert_eq!(transport, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
+        }
+        assert!(read("comand = \"a\"").is_err_and(|error| error.starts_with("unknown field `comand`")));
+    }
+
+    // D14
+    #[test]
+    fn a_project_leaves_servers_out_and_adds_none() {
+        let user = toml::from_str("[mcp.a]\nurl = \"u\"\n[mcp.b]\ncommand = \"c\"").unwrap();
+        let table = [("", vec!["a", "b"]), ("mcp = []", vec![]), ("mcp = [\"b\", \"c\"]", vec!["b"])];
+        for (project, expected) in table {
+            let user: UserFile = Clone::clone(&user);
+            let config = Config::of(user, toml::from_str(project).unwrap());
+            let servers = servers(&config, &Environment::default()).unwrap();
+            let names: Vec<String> = servers.into_iter().map(|server| server.name).collect();
+            assert_eq!(names, expected, "{project}");
+        }
+        let added: Result<ProjectFile, _> = toml::from_str("[mcp.a]\ncommand = \"c\"");
+        assert!(added.is_err());
+    }
+
+    #[test]
+    fn keys_are_not_shown() {
+        let file: McpFile = toml::from_str("url = \"u\"\nheaders = {A = \"s3cret\"}").unwrap();
+        assert!(!format!("{file:?}{}", toml::to_string(&file).unwrap()).contains("s3cret"));
+    }
+}

@@ -1,0 +1,302 @@
+//! [`open`]: opens the provider that `VENDOR/MODEL` names.
+use crate::{
+    App, Failure,
+    config::{Config, KeySource, holder},
+};
+use haft_core::{Price, Provider, schema::nearest};
+use haft_dialects::{Dialect, TextToolCalls, dialect};
+use haft_engine::{Model, Profile};
+use haft_providers::{
+    Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, is_listening,
+    served_window, takes_effort, vendor, vendors,
+};
+use std::{path::Path, sync::Arc};
+
+mod choices;
+#[cfg(feature = "local")]
+mod embedded;
+mod offer;
+mod shared;
+pub use choices::{choices, efforts, live_choices};
+#[cfg(feature = "local")]
+pub use embedded::no_file;
+#[cfg(feature = "local")]
+use embedded::open as local;
+pub use offer::{Offer, files, servers};
+pub use shared::SharedModels;
+
+/// A model, and what there is to say about it.
+pub struct Chosen {
+    /// Ready to be asked.
+    pub model: Model,
+    /// How it was chosen if no setting names it, and what of the settings does not reach it. For standard error.
+    pub notices: Vec<String>,
+}
+
+/// How a model's calls are to be written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ToolCallFormat<'a> {
+    /// A dialect's name, `auto`, or nothing where the server has words for calls.
+    pub dialect: Option<&'a str>,
+    /// The model calls natively, and in the dialect only where it does not.
+    pub is_fallback: bool,
+    /// Calls are not constrained by a grammar.
+    pub is_free: bool,
+}
+
+impl<'a> ToolCallFormat<'a> {
+    /// As `profile` says.
+    pub fn of(profile: &'a Profile) -> Self {
+        Self { dialect: profile.dialect.as_deref(), is_fallback: profile.native_first, is_free: false }
+    }
+}
+
+/// The model that a flag, a variable or the configuration names, otherwise that of the first vendor with a key. A
+/// server on this machine that no setting names is offered but never used without asking: any process may listen on its
+/// port.
+pub async fn choose(
+    app: &App,
+    config: &Config,
+    base_url: Option<&str>,
+    speech: ToolCallFormat<'_>,
+) -> Result<Chosen, Failure> {
+    if let Some(said) = config.effective().model {
+        let (spec, notice) = whole(app, config, said, base_url).await?;
+        let model = open(app, config, &spec, base_url, speech)?;
+        let notices = notice.into_iter().chain(without_effort(config, &spec)).collect();
+        return Ok(Chosen { model: measured(app, config, model, base_url).await, notices });
+    }
+    let Some((spec, why)) = of_a_key(app, config) else {
+        return Err(offer::none(app, config).await);
+    };
+    let model = open(app, config, &spec, base_url, speech)?;
+    let notice = format!("using `{spec}`, since {why}; `--model VENDOR/MODEL` chooses another");
+    let notices = [notice].into_iter().chain(without_effort(config, &spec)).collect();
+    Ok(Chosen { model, notices })
+}
+
+/// What a person is told who wants an effort of a model that takes none.
+fn without_effort(config: &Config, spec: &str) -> Option<String> {
+    let effort = config.effective().effort?.name();
+    (!has_effort(spec)).then(|| format!("`{spec}` takes no reasoning effort; `{effort}` is not sent"))
+}
+
+/// Whether the effort of the model `spec` can be set.
+pub fn has_effort(spec: &str) -> bool {
+    let vendor = |(kind, name)| Some((vendor(kind)?, name));
+    let known = spec.split_once('/').filter(|(_, name)| *name != "…").and_then(vendor);
+    known.is_some_and(|(vendor, name)| takes_effort(vendor, name))
+}
+
+/// Whether a setting names a model, or a key stands for one.
+pub fn is_chosen(app: &App, config: &Config) -> bool {
+    config.effective().model.is_some() || of_a_key(app, config).is_some()
+}
+
+/// A vendor's name alone becomes its default model, or the best one that its server has; a word says which.
+pub async fn whole(
+    app: &App,
+    config: &Config,
+    spec: String,
+    base_url: Option<&str>,
+) -> Result<(String, Option<String>), Failure> {
+    let alone = spec.strip_suffix('/').unwrap_or(&spec);
+    let Some(vendor) = vendor(alone) else { return Ok((spec, None)) };
+    let (spec, why) = offer::default_of(app, config, vendor, base_url).await?;
+    let notice = format!("using `{spec}`, {why}");
+    Ok((spec, Some(notice)))
+}
+
+/// The first vendor that there is a key for, and where the key comes from.
+fn of_a_key(app: &App, config: &Config) -> Option<(String, String)> {
+    vendors().iter().find_map(|vendor| {
+        let (variable, model) = (vendor.key_variable.as_deref()?, vendor.default_model.as_deref()?);
+        let why = match config.key(&app.environment, vendor)?.1 {
+            KeySource::Variable(_) => format!("{variable} is set"),
+            KeySource::File => format!("the configuration has a key for {}", vendor.title),
+            KeySource::Login => format!("you are logged in to {}", vendor.title),
+        };
+        Some((format!("{}/{model}", vendor.name), why))
+    })
+}
+
+/// A server on this machine is asked how much its model takes in, unless the person's file says so.
+async fn measured(app: &App, config: &Config, model: Model, base_url: Option<&str>) -> Model {
+    let kind = model.spec.split_once('/').map_or("", |(kind, _)| kind);
+    let Some(vendor) = vendor(kind).filter(|vendor| vendor.local && model.window.is_none()) else {
+        return model;
+    };
+    let connection = connection(app, config, vendor, base_url);
+    Model { window: served_window(vendor, &connection, &model.name).await, ..model }
+}
+
+/// What the server of the vendor `name` offers, each as `--model` takes it.
+pub async fn models_of(app: &App, config: &Config, name: &str) -> Result<Vec<String>, Failure> {
+    let vendor = vendor_named(name)?;
+    let connection = connection(app, config, vendor, None);
+    let listed = haft_providers::list_models(vendor, &connection).await;
+    Ok(listed?.into_iter().map(|model| format!("{name}/{model}")).collect())
+}
+
+/// Whether `vendor` can be asked for its models: its key is there, or its server answers on this machine.
+pub async fn can_list(app: &App, config: &Config, vendor: &Vendor) -> bool {
+    let Connection { base_url, key, .. } = connection(app, config, vendor, None);
+    match vendor.local {
+        true => is_listening(base_url.as_deref().unwrap_or(&vendor.base_url)).await,
+        false => key.is_some(),
+    }
+}
+
+/// Makes no connection yet, but checks all that can be checked here.
+pub fn open(
+    app: &App,
+    config: &Config,
+    spec: &str,
+    base_url: Option<&str>,
+    speech: ToolCallFormat<'_>,
+) -> Result<Model, Failure> {
+    let Some((kind, name)) = spec.split_once('/').filter(|(_, name)| !name.is_empty()) else {
+        return Err(Failure::usage(format!("cannot use the model `{spec}`: it is not of the form VENDOR/MODEL"))
+            .hint("e.g. `openai/gpt-5`, `ollama/qwen3`, `local/smollm2-135m`; `haft models list` shows what there is"));
+    };
+    let mut own_window = None;
+    let (name, provider) = match kind {
+        "exec" => command(app, config, name, speech)?,
+        "script" => (name.to_owned(), speaking(Arc::new(script(Path::new(name))?), speech)?),
+        "local" => {
+            let (provider, window) = local(app, name, speech)?;
+            own_window = Some(window);
+            (name.to_owned(), provider)
+        }
+        kind => (name.to_owned(), speaking(remote(app, config, kind, base_url, speech.is_free)?, speech)?),
+    };
+    let Card { window, price } = card_of(config, spec);
+    Ok(Model { spec: spec.to_owned(), name, window: own_window.or(window), price, provider })
+}
+
+/// What the person's file says of a model, else what the table does.
+pub fn card_of(config: &Config, spec: &str) -> Card {
+    let (kind, name) = spec.split_once('/').unwrap_or((spec, ""));
+    let table = match (kind, vendor(kind)) {
+        ("local", _) => Card { window: None, price: Some(Price::FREE) },
+        (_, Some(vendor)) => card(vendor, name),
+        (_, None) => Card::default(),
+    };
+    let said = config.user.models.get(spec).copied().unwrap_or_default();
+    Card { window: said.window.or(table.window), price: said.price.or(table.price) }
+}
+
+/// In the dialect that is asked for, if one is.
+fn speaking(provider: Arc<dyn Provider>, speech: ToolCallFormat<'_>) -> Result<Arc<dyn Provider>, Failure> {
+    let spoken = match speech.dialect {
+        None => return Ok(provider),
+        Some("auto") => TextToolCalls::auto(provider),
+        Some(name) if speech.is_fallback => TextToolCalls::fallback(provider, known(name)?),
+        Some(name) => TextToolCalls::new(provider, known(name)?),
+    };
+    Ok(Arc::new(if speech.is_free { spoken.unheld() } else { spoken }))
+}
+
+fn known(name: &str) -> Result<&'static Dialect, Failure> {
+    dialect(name).ok_or_else(|| {
+        Failure::usage(format!("there is no dialect `{name}`")).hint("`haft parse --dialect ?` lists them")
+    })
+}
+
+/// Starts a command anew for each reply, outside of the workspace, since no journal records what it does. Keys stay
+/// here.
+fn command(
+    app: &App,
+    config: &Config,
+    name: &str,
+    speech: ToolCallFormat<'_>,
+) -> Result<(String, Arc<dyn Provider>), Failure> {
+    let Some(file) = config.user.exec.get(name) else {
+        let hint = format!(
+            "add `[exec.{name}]` with `program` and `arguments` to `{}`",
+            app.places.user_file.display()
+        );
+        return Err(Failure::usage(format!("there is no command `{name}`")).hint(hint));
+    };
+    let exec = Exec::new(name, file.program.clone(), file.arguments.clone());
+    let usual = Timeouts { repeating: exec.repeating, reply: exec.reply, ..Timeouts::default() };
+    let Timeouts { repeating, reply, .. } = config.user.timeouts.in_place_of(usual);
+    let environment = app.environment.access(config).environment.to_vec();
+    let exec = Exec { folder: Some("/".into()), environment, repeating, reply, ..exec };
+    let model = file.model.clone().unwrap_or_else(|| name.to_owned());
+    let speech = ToolCallFormat { dialect: speech.dialect.or(Some("auto")), is_fallback: false, ..speech };
+    Ok((model, speaking(Arc::new(exec), speech)?))
+}
+
+fn script(path: &Path) -> Result<Scripted, Failure> {
+    Scripted::open(path).map_err(|error| Failure::usage(error.to_string()))
+}
+
+#[cfg(not(feature = "local"))]
+fn local(_: &App, name: &str, _: ToolCallFormat<'_>) -> Result<(Arc<dyn Provider>, u64), Failure> {
+    Err(Failure::usage(format!(
+        "cannot open `local/{name}`: this `haft` was built without the feature `local`"
+    )))
+}
+
+fn remote(
+    app: &App,
+    config: &Config,
+    kind: &str,
+    base_url: Option<&str>,
+    is_free: bool,
+) -> Result<Arc<dyn Provider>, Failure> {
+    let vendor = vendor_named(kind)?;
+    let mut connection = connection(app, config, vendor, base_url);
+    if let Some(file) = app.environment.get("HAFT_RECORD") {
+        let failed = |error| Failure::usage(format!("cannot record to `{file}`: {error}"));
+        connection.record = Some(Record::create(file).map_err(failed)?);
+    }
+    if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url) {
+        return Err(Failure::usage(format!("there is no key for {}", vendor.title)).hint(format!(
+            "set {variable}, or keep a key with `haft login {}`; `haft models list` names other models",
+            holder(vendor).name
+        )));
+    }
+    if let Some(url) = connection
+        .base_url
+        .as_deref()
+        .filter(|url| !url.starts_with("http://") && !url.starts_with("https://"))
+    {
+        return Err(Failure::usage(format!(
+            "cannot use the base URL `{url}`: it begins with neither `http://` nor `https://`"
+        )));
+    }
+    let mut vendor = vendor.clone();
+    vendor.quirks.strict_tools &= !is_free;
+    Ok(Arc::new(Retry::new(connect(&vendor, connection))))
+}
+
+/// The vendor of this name.
+pub fn vendor_named(kind: &str) -> Result<&'static Vendor, Failure> {
+    vendor(kind).ok_or_else(|| no_vendor(kind))
+}
+
+fn no_vendor(kind: &str) -> Failure {
+    let names: Vec<&str> =
+        vendors().iter().map(|vendor| vendor.name.as_str()).chain(["exec", "local", "script"]).collect();
+    let near = nearest(kind, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    Failure::usage(format!("there is no vendor `{kind}`"))
+        .hint(format!("{near}there are {}", names.join(", ")))
+}
+
+fn connection(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Connection {
+    let file = config.user.vendors.get(&vendor.name).cloned().unwrap_or_default();
+    let key = config.key(&app.environment, vendor).map(|(key, _)| Key::new(key));
+    let base_url = base_url(app, config, vendor, flag);
+    let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
+    let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
+    Connection { base_url, key, timeouts, effort: config.effective().effort, ..Connection::default() }
+}
+
+/// The base URL that an option, a variable or the configuration sets for `vendor`.
+pub fn base_url(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Option<String> {
+    let variable = vendor.base_url_variable.as_deref().and_then(|name| app.environment.get(name));
+    let file = config.user.vendors.get(&vendor.name).and_then(|vendor| vendor.base_url.as_deref());
+    flag.or(variable).or(file).map(str::to_owned)
+}

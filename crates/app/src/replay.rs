@@ -1,0 +1,181 @@
+//! [`Replay`]: makes the recorded calls of a session again, with real tools in a copy of its workspace.
+mod copy;
+mod driver;
+mod moved;
+mod recording;
+mod report;
+
+use crate::{App, Failure, SessionSpec, agents::AGENT, config::Settings};
+use driver::Driver;
+pub use driver::{Show, Shown};
+use haft_core::{Entry, Mode, NoHooks, SessionId, SessionOpened};
+use haft_engine::{Engine, Home, Model, Session, Setup};
+use haft_providers::{Retold, direct};
+use moved::Moved;
+use recording::Recording;
+pub use report::{Difference, Differs, Refusal, ReplayReport};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// A tool whose work stands in a session of its own.
+const DELEGATE: &str = "delegate";
+
+/// How to replay a session.
+#[derive(Clone, Debug, Default)]
+pub struct ReplayOptions {
+    /// Another model that takes over, if one does.
+    pub other: Option<OtherModel>,
+    /// The mode; `Full` also runs commands that a person would be asked for.
+    pub permission: Option<Mode>,
+}
+
+/// A model that takes over from the recorded replies.
+#[derive(Clone, Debug)]
+pub struct OtherModel {
+    /// As `VENDOR/MODEL`.
+    pub spec: String,
+    /// Base URL of the provider's server.
+    pub base_url: Option<String>,
+    /// The first round in which it is asked, counted from 1 over the whole session.
+    pub from: usize,
+}
+
+/// A replay that is about to begin.
+pub struct Replay {
+    engine: Engine,
+    session: Session,
+    driver: Option<Driver>,
+    _scratch: Scratch,
+}
+
+impl App {
+    /// Prepares the replay of the session `id`.
+    ///
+    /// # Errors
+    ///
+    /// If the session cannot be replayed, or its workspace cannot be copied.
+    pub async fn replay(&self, id: &str, options: &ReplayOptions) -> Result<Replay, Failure> {
+        let home = self.home();
+        let id = home.find(id)?;
+        let entries = home.peek(&id.0)?;
+        let Some(SessionOpened { agent, workspace, profile, .. }) = SessionOpened::of(&entries) else {
+            return Err(Failure::usage(format!(
+                "cannot replay the session `{id}`: its journal has no beginning"
+            )));
+        };
+        let mut recording = Recording::of(&entries);
+        check(&id, &recording, options)?;
+        let scratch = Scratch::of(workspace, &entries, &home.contents(&id))?;
+        let moved = Moved::new(workspace, &scratch.work);
+        for (parts, _) in &mut recording.replies {
+            *parts = moved.all_there(parts).map_err(anyhow::Error::from)?;
+        }
+        for input in &mut recording.inputs {
+            input.command = moved.all_there(&input.command).map_err(anyhow::Error::from)?;
+        }
+        let (engine, mode) = engine(self, options, profile, &scratch, &recording).await?;
+        let agent = engine.setup().agents.iter().find(|known| known.name == *agent);
+        let agent = agent.map_or(AGENT.to_owned(), |known| known.name.clone());
+        let session = engine.create(&agent)?;
+        let handed_over = options.other.as_ref().map(|other| other.from - 1);
+        let driver = Some(Driver::new(id, recording, moved, handed_over, mode == Mode::Full));
+        Ok(Replay { engine, session, driver, _scratch: scratch })
+    }
+}
+
+impl Replay {
+    /// Runs until everything was repeated, or something is not as it was. `show` is given what another model does.
+    ///
+    /// # Errors
+    ///
+    /// If the session closes, or `show` fails.
+    pub async fn run(&mut self, show: Show<'_>) -> Result<ReplayReport, Failure> {
+        let driver = self.driver.take();
+        let driver = driver.ok_or_else(|| Failure::failed("the replay was run before"))?;
+        driver.drive(&self.session, show).await
+    }
+
+    /// Ends what still runs, and removes the copy.
+    pub async fn close(self) {
+        self.engine.shut_down().await;
+    }
+}
+
+fn check(id: &SessionId, recording: &Recording, options: &ReplayOptions) -> Result<(), Failure> {
+    let cannot = |why: String| Err(Failure::usage(format!("cannot replay the session `{id}`: {why}")));
+    if recording.inputs.is_empty() {
+        return cannot("nothing was said in it".into());
+    }
+    let delegated = recording.calls.iter().find(|call| call.name == DELEGATE && call.started);
+    if let Some((seq, _)) = delegated.and_then(|call| call.ended.as_ref()) {
+        return cannot(format!("at entry {seq} another agent worked, in a session of its own"));
+    }
+    let rounds = recording.replies.len();
+    match &options.other {
+        Some(OtherModel { from, .. }) if *from > rounds + 1 => {
+            cannot(format!("it has {rounds} rounds, and the model is to be asked from round {from}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Folders that are gone with the replay.
+struct Scratch {
+    work: PathBuf,
+    home: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Scratch {
+    fn of(workspace: &Path, entries: &[Arc<Entry>], contents: &Path) -> Result<Self, Failure> {
+        let failed = |error| Failure::failed(format!("cannot make a folder for the replay: {error}"));
+        let folder = tempfile::Builder::new().prefix("haft-replay-").tempdir().map_err(failed)?;
+        let path = folder.path().canonicalize().map_err(failed)?;
+        let (work, home) = (path.join("work"), path.join("home"));
+        std::fs::create_dir(&work).map_err(failed)?;
+        copy::copy(workspace, &work, entries, contents)?;
+        Ok(Self { work, home, _folder: folder })
+    }
+}
+
+/// With the mode that the person chose: the engine asks for everything, since what was denied is to be denied again.
+/// Hooks have had their say in what was recorded.
+async fn engine(
+    app: &App,
+    options: &ReplayOptions,
+    profile: &str,
+    scratch: &Scratch,
+    recording: &Recording,
+) -> Result<(Engine, Mode), Failure> {
+    let settings = Settings {
+        model: options.other.as_ref().map(|other| other.spec.clone()),
+        profile: Some(profile.to_owned()),
+        permission: options.permission,
+        ..Settings::default()
+    };
+    let base_url = options.other.as_ref().and_then(|other| other.base_url.clone());
+    let spec = SessionSpec { settings, base_url, ..SessionSpec::default() };
+    let plan = app.clone().on_warning(Arc::new(|_| {})).plan_in(spec, scratch.work.clone())?;
+    let mode = plan.config.mode();
+    let said = Retold::new(recording.replies.clone());
+    let adjust = |setup: &mut Setup| {
+        setup.home = Home(scratch.home.clone());
+        setup.hooks = Arc::new(NoHooks);
+        setup.policy.mode = Mode::Ask;
+        setup.profile.limits.max_rounds = None;
+    };
+    if let Some(OtherModel { from, .. }) = &options.other {
+        let assembled = plan.engine_with(|setup| {
+            let other = setup.model.provider.clone();
+            setup.model.provider = Arc::new(said.handing_over(from - 1, other));
+            adjust(setup);
+        });
+        return Ok((assembled.await?.engine, mode));
+    }
+    let mut setup = plan.setup(Model::plain(direct::MODEL, Arc::new(said)))?;
+    adjust(&mut setup);
+    setup.profile.limits.budget = Default::default();
+    Ok((Engine::new(setup), mode))
+}

@@ -1,0 +1,176 @@
+//! [`copy`]: copies a workspace as it was when a session began, as far as the journal shows: the current files, with
+//! those that the session changed as they were before.
+use crate::Failure;
+use haft_core::{Change, Entry, Fact, FileKind, FileState, Stage, active_path, changed};
+use haft_stage::LocalStage;
+use ignore::WalkBuilder;
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::symlink,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
+
+/// A larger workspace is not copied.
+const MAX_FILES: usize = 100_000;
+const MAX_BYTES: u64 = 2 << 30;
+
+/// Copies `workspace` to `to` and puts back what the entries say; `contents`: where the session keeps them.
+pub(super) fn copy(
+    workspace: &Path,
+    to: &Path,
+    entries: &[Arc<Entry>],
+    contents: &Path,
+) -> Result<usize, Failure> {
+    let failed = |error: io::Error| {
+        Failure::failed(format!("cannot copy `{}` for the replay: {error}", workspace.display()))
+    };
+    let copied = copy_files(workspace, to, entries).map_err(failed)?;
+    if copied > MAX_FILES {
+        return Err(Failure::failed(format!(
+            "cannot copy `{}` for the replay: it has more than {MAX_FILES} files or {} GB",
+            workspace.display(),
+            MAX_BYTES >> 30
+        ))
+        .hint("name what is not needed in `.gitignore`: ignored files are left out"));
+    }
+    let kept = LocalStage::new(contents.to_owned());
+    put_all_back(&kept, to, &beginnings(entries))
+        .map_err(|error| Failure::failed(format!("cannot put its files back for the replay: {error}")))?;
+    Ok(copied)
+}
+
+/// How many files were copied, one more than the most where it is too much.
+fn copy_files(workspace: &Path, to: &Path, entries: &[Arc<Entry>]) -> io::Result<usize> {
+    let (mut files, mut bytes) = (0, 0);
+    // A repository that lies elsewhere would be written to by the replay.
+    let is_wanted = |entry: &ignore::DirEntry| entry.file_name() != ".git" || entry.path().is_dir();
+    let walk = WalkBuilder::new(workspace).hidden(false).filter_entry(is_wanted).build();
+    for entry in walk.flatten() {
+        let Ok(name) = entry.path().strip_prefix(workspace) else { continue };
+        bytes += copy_one(entry.path(), &to.join(name))?;
+        files += 1;
+        if files > MAX_FILES || bytes > MAX_BYTES {
+            return Ok(MAX_FILES + 1);
+        }
+    }
+    for name in read(entries) {
+        let (from, place) = (workspace.join(&name), to.join(&name));
+        if from.is_file() && !place.exists() {
+            place.parent().map_or(Ok(()), fs::create_dir_all)?;
+            copy_one(&from, &place)?;
+        }
+    }
+    Ok(files)
+}
+
+fn copy_one(from: &Path, to: &Path) -> io::Result<u64> {
+    let kind = fs::symlink_metadata(from)?;
+    if kind.is_dir() {
+        fs::create_dir_all(to)?;
+    } else if kind.is_symlink() {
+        symlink(fs::read_link(from)?, to)?;
+    } else if kind.is_file() {
+        return fs::copy(from, to);
+    }
+    Ok(0)
+}
+
+/// Files that the session read: of those that are ignored they alone are copied.
+fn read(entries: &[Arc<Entry>]) -> Vec<PathBuf> {
+    let reads = entries.iter().filter_map(|entry| match &entry.fact {
+        Fact::ToolStarted { reads, .. } => Some(reads),
+        _ => None,
+    });
+    reads.flatten().map(|read| read.path.clone()).filter(|path| is_inside(path)).collect()
+}
+
+/// What each file that the session changed was before the first change.
+fn beginnings(entries: &[Arc<Entry>]) -> BTreeMap<PathBuf, Option<FileState>> {
+    let mut beginnings = BTreeMap::new();
+    for entry in active_path(entries).into_iter().filter(|entry| is_done(&entry.fact)) {
+        for change in changed::changes_in(&entry.fact).iter().filter(|change| is_inside(&change.path)) {
+            beginnings.entry(change.path.clone()).or_insert_with(|| change.before.clone());
+        }
+    }
+    beginnings
+}
+
+fn is_done(fact: &Fact) -> bool {
+    matches!(fact, Fact::Staged { .. } | Fact::SubagentChanged { .. })
+}
+
+/// A path out of a journal must not lead out of the copy.
+fn is_inside(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// What was before takes the place of what is there now: links and files go first, since names may lie below them, then
+/// folders with all that came into them.
+fn put_all_back(
+    kept: &LocalStage,
+    copy: &Path,
+    beginnings: &BTreeMap<PathBuf, Option<FileState>>,
+) -> io::Result<()> {
+    let of = |path: &Path| {
+        let path = path.display().to_string();
+        move |error: io::Error| io::Error::new(error.kind(), format!("`{path}`: {error}"))
+    };
+    for path in beginnings.keys() {
+        clear(copy, path, |kind| !kind.is_dir(), |place| fs::remove_file(place)).map_err(of(path))?;
+    }
+    for (path, before) in beginnings {
+        if before.as_ref().is_none_or(|before| before.kind() != FileKind::Folder) {
+            clear(copy, path, fs::FileType::is_dir, |place| fs::remove_dir_all(place)).map_err(of(path))?;
+        }
+    }
+    for (path, _) in beginnings.iter().rev().filter(|(_, before)| before.is_none()) {
+        leave_no_empty_folder(copy, path, beginnings);
+    }
+    let back = |(path, before): (&PathBuf, &Option<FileState>)| {
+        before.is_some().then(|| Change { path: path.clone(), before: None, after: before.clone() })
+    };
+    let back: Vec<Change> = beginnings.iter().filter_map(back).collect();
+    match kept.settle(copy, &back)?.first() {
+        None => Ok(()),
+        Some(path) => Err(of(path)(io::Error::other("something stands in its place"))),
+    }
+}
+
+/// A folder that a file made is not a change of its own.
+fn leave_no_empty_folder(copy: &Path, path: &Path, beginnings: &BTreeMap<PathBuf, Option<FileState>>) {
+    let above = path.ancestors().skip(1).take_while(|above| !above.as_os_str().is_empty());
+    for folder in above.take_while(|folder| !beginnings.contains_key(*folder)) {
+        let place = copy.join(folder);
+        if check_inside(copy, &place).is_err() || fs::remove_dir(&place).is_err() {
+            break;
+        }
+    }
+}
+
+fn clear(
+    copy: &Path,
+    path: &Path,
+    is_meant: impl Fn(&fs::FileType) -> bool,
+    remove: impl Fn(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let place = copy.join(path);
+    match fs::symlink_metadata(&place) {
+        Ok(found) if is_meant(&found.file_type()) => {
+            check_inside(copy, &place)?;
+            remove(&place)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Nothing is written or removed through a link that leads out of the copy.
+fn check_inside(copy: &Path, place: &Path) -> io::Result<()> {
+    match place.parent().map(Path::canonicalize).transpose()? {
+        Some(folder) if !folder.starts_with(copy) => {
+            Err(io::Error::other("a link leads out of the workspace"))
+        }
+        _ => Ok(()),
+    }
+}

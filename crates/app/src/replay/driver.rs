@@ -1,0 +1,204 @@
+//! [`Driver`]: repeats the recorded prompts and answers of a session, and compares the results of its calls.
+use super::{
+    moved::Moved,
+    recording::{Input, RecordedCall, Recording},
+    report::{Difference, Refusal, ReplayReport},
+};
+use crate::Failure;
+use futures::StreamExt;
+use haft_core::{Answer, CallId, Command, Effect, Event, Fact, Part, SessionId, text_of};
+use haft_engine::{Session, Turn};
+use std::io;
+
+/// What is said where a recorded turn went on and this one did not.
+const GO_ON: &str = "Continue.";
+
+/// What another model was asked and does.
+#[derive(Clone, Copy, Debug)]
+pub enum Shown<'a> {
+    /// A recorded prompt.
+    Prompt(&'a str),
+    /// Anything else.
+    Event(&'a Event),
+}
+
+/// Shows what another model does.
+pub type Show<'a> = &'a mut (dyn FnMut(Shown<'_>) -> io::Result<()> + Send);
+
+/// A replay as far as it has come.
+pub(super) struct Driver {
+    recording: Recording,
+    heard: Recording,
+    moved: Moved,
+    /// From this reply on another model speaks.
+    handed_over: usize,
+    has_other_model: bool,
+    /// Whether what lies outside of the copy may be touched.
+    allows_all: bool,
+    next_input: usize,
+    report: ReplayReport,
+}
+
+impl Driver {
+    pub(super) fn new(
+        session: SessionId,
+        recording: Recording,
+        moved: Moved,
+        handed_over: Option<usize>,
+        allows_all: bool,
+    ) -> Self {
+        Self {
+            handed_over: handed_over.unwrap_or(recording.replies.len()),
+            has_other_model: handed_over.is_some(),
+            allows_all,
+            recording,
+            heard: Recording::default(),
+            moved,
+            next_input: 0,
+            report: ReplayReport::of(session),
+        }
+    }
+
+    /// Until all is said, or something is not as it was.
+    pub(super) async fn drive(mut self, session: &Session, show: Show<'_>) -> Result<ReplayReport, Failure> {
+        while let Some(command) = self.next_command(show)? {
+            let before = self.heard.replies.len();
+            self.turn(session.start(command), show).await?;
+            if self.report.is_over() || self.heard.replies.len() == before {
+                break;
+            }
+        }
+        self.report.rounds = self.heard.replies.len();
+        if !self.report.is_over() {
+            self.report.difference = self.not_made();
+        }
+        Ok(self.report)
+    }
+
+    /// A turn that ended before the recorded one did is told to go on.
+    fn next_command(&mut self, show: Show<'_>) -> Result<Option<Command>, Failure> {
+        let said = self.heard.replies.len();
+        Ok(match self.recording.inputs.get(self.next_input) {
+            Some(Input { after, command, .. }) if *after <= said || said >= self.handed_over => {
+                self.next_input += 1;
+                let command = command.clone();
+                if let (true, Command::Prompt { parts, .. }) = (self.is_other_model(), &command) {
+                    show(Shown::Prompt(&text_of(parts)))?;
+                }
+                Some(command)
+            }
+            _ if said < self.handed_over => {
+                Some(Command::Prompt { parts: vec![Part::text(GO_ON)], channel: None })
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether another model is asked by now.
+    fn is_other_model(&self) -> bool {
+        self.has_other_model && self.heard.replies.len() >= self.handed_over
+    }
+
+    async fn turn(&mut self, mut turn: Turn, show: Show<'_>) -> Result<(), Failure> {
+        while let Some(event) = turn.next().await {
+            if self.is_other_model() {
+                show(Shown::Event(&event))?;
+            }
+            let Event::Recorded(entry) = &event else { continue };
+            self.heard.apply(entry.seq, &entry.fact);
+            match &entry.fact {
+                Fact::Replied { .. } => self.steer(turn.session())?,
+                Fact::ApprovalAsked { call, reason, effects, .. } => {
+                    let answer = self.approval(call, reason, effects);
+                    turn.send(Command::Answer { call: call.clone(), answer })?;
+                }
+                Fact::QuestionAsked { call, .. } => {
+                    let answer = self.recorded(call).and_then(|call| call.answer.clone());
+                    turn.send(Command::Reply { call: call.clone(), answer })?;
+                }
+                Fact::ToolEnded { call, .. } => self.compare(call),
+                _ => {}
+            }
+            if self.report.is_over() {
+                return Ok(());
+            }
+        }
+        let report = turn.report().await;
+        if self.is_other_model() {
+            self.report.outcome = report.outcome;
+            self.report.error = report.error;
+        }
+        Ok(())
+    }
+
+    /// What a person said in the middle of the turn.
+    fn steer(&mut self, session: &Session) -> Result<(), Failure> {
+        let said = self.heard.replies.len();
+        while let Some(Input { after, steers: true, command }) = self.recording.inputs.get(self.next_input) {
+            if *after > said || said > self.handed_over {
+                break;
+            }
+            session.send(command.clone())?;
+            self.next_input += 1;
+        }
+        Ok(())
+    }
+
+    /// The recorded call that this one repeats.
+    fn recorded(&self, call: &CallId) -> Option<&RecordedCall> {
+        let reply = self.heard.replies.len().checked_sub(1)?;
+        self.recording.call(reply, call).filter(|_| reply < self.handed_over)
+    }
+
+    /// What was denied is denied again. Files in the copy may be changed; what else ran then and would be asked for is for
+    /// the person to allow.
+    fn approval(&mut self, call: &CallId, reason: &str, effects: &[Effect]) -> Answer {
+        let allowed = self.allows_all || effects.iter().all(|effect| self.is_of_copy(effect));
+        let Some(recorded) = self.recorded(call) else {
+            return if allowed { Answer::Once } else { Answer::Unanswered };
+        };
+        match recorded.approval {
+            Some(answer @ (Answer::No | Answer::Unanswered)) => answer,
+            _ if allowed => Answer::Once,
+            _ if !recorded.started => Answer::Unanswered,
+            _ => {
+                let seq = recorded.ended.as_ref().map(|(seq, _)| *seq);
+                let (name, reason) = (recorded.name.clone(), self.moved.back(reason));
+                self.report.refused = Some(Refusal { seq, name, reason });
+                Answer::Unanswered
+            }
+        }
+    }
+
+    fn is_of_copy(&self, effect: &Effect) -> bool {
+        match effect {
+            Effect::Read(path) | Effect::Write(path) => self.moved.holds(path),
+            Effect::Execute(_) | Effect::Network(_) => false,
+        }
+    }
+
+    fn compare(&mut self, id: &CallId) {
+        let Some(recorded) = self.recorded(id).filter(|call| !call.is_cut) else { return };
+        let reply = self.heard.replies.len().saturating_sub(1);
+        let (Some((seq, was)), Some(now)) = (&recorded.ended, self.heard.call(reply, id)) else { return };
+        let Some((_, is)) = &now.ended else { return };
+        let difference = Difference::between(
+            *seq,
+            &recorded.name,
+            (was, &recorded.changed),
+            (is, &now.changed),
+            &self.moved,
+        );
+        self.report.calls += 1;
+        self.report.difference = difference;
+    }
+
+    /// The first recorded call that the replay never came to.
+    fn not_made(&self) -> Option<Difference> {
+        let expected =
+            self.recording.calls.iter().filter(|call| !call.is_cut && call.reply < self.handed_over);
+        let mut expected = expected.filter_map(|call| Some((call.ended.as_ref()?.0, &call.name)));
+        let (seq, name) = expected.nth(self.report.calls)?;
+        Some(Difference::not_made(seq, name))
+    }
+}

@@ -1,0 +1,150 @@
+//! [`ReplayReport`]: the result of a replay.
+use super::moved::Moved;
+use haft_core::{Outcome, Seq, SessionId, ToolResult};
+use haft_present::safe;
+use serde::Serialize;
+use std::{fmt, path::PathBuf};
+
+/// What a replay came to.
+#[derive(Debug, Serialize)]
+pub struct ReplayReport {
+    /// The session that was replayed.
+    pub session: SessionId,
+    /// Replies so far.
+    pub rounds: usize,
+    /// Calls that were compared.
+    pub calls: usize,
+    /// The first call that gave something else.
+    pub difference: Option<Difference>,
+    /// How the last turn of another model ended.
+    pub outcome: Option<Outcome>,
+    /// Why it ended, if it failed.
+    pub error: Option<String>,
+    /// A call that could not be allowed: the replay ended there.
+    #[serde(skip)]
+    pub refused: Option<Refusal>,
+}
+
+impl ReplayReport {
+    pub(super) const fn of(session: SessionId) -> Self {
+        Self { session, rounds: 0, calls: 0, difference: None, outcome: None, error: None, refused: None }
+    }
+
+    /// Whether nothing more has to be looked at.
+    pub(super) fn is_over(&self) -> bool {
+        self.difference.is_some() || self.refused.is_some()
+    }
+}
+
+/// A call that was not run again.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// Where its recorded result stands.
+    pub seq: Option<Seq>,
+    /// The tool.
+    pub name: String,
+    /// Why a person would be asked.
+    pub reason: String,
+}
+
+/// Where the replay is not what was recorded.
+#[derive(Debug, Serialize)]
+pub struct Difference {
+    /// Where the recorded result stands.
+    pub seq: Seq,
+    /// The tool.
+    pub name: String,
+    /// What differs.
+    pub what: Differs,
+    /// What was recorded.
+    pub recorded: String,
+    /// What came this time.
+    pub replayed: String,
+}
+
+/// What differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Differs {
+    /// The result.
+    Result,
+    /// The files that the call left.
+    Files,
+    /// The call was not made.
+    #[serde(rename = "not made")]
+    NotMade,
+}
+
+type Files = [(PathBuf, Option<String>)];
+
+impl Difference {
+    /// Paths in the copy are read as paths in the workspace.
+    pub(super) fn between(
+        seq: Seq,
+        name: &str,
+        (was, had_changed): (&ToolResult, &Files),
+        (is, has_changed): (&ToolResult, &Files),
+        moved: &Moved,
+    ) -> Option<Self> {
+        let (recorded, replayed) = (was.content.clone(), moved.back(&is.content));
+        let found =
+            |what, recorded, replayed| Some(Self { seq, name: name.to_owned(), what, recorded, replayed });
+        if recorded != replayed || was.went_well() != is.went_well() {
+            return found(Differs::Result, recorded, replayed);
+        }
+        if had_changed != has_changed {
+            return found(Differs::Files, files(had_changed), files(has_changed));
+        }
+        None
+    }
+
+    pub(super) fn not_made(seq: Seq, name: &str) -> Self {
+        let (recorded, replayed) = Default::default();
+        Self { seq, name: name.to_owned(), what: Differs::NotMade, recorded, replayed }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seq, name, what, recorded, replayed } = self;
+        match what {
+            Differs::NotMade => write!(f, "entry {seq}: the replay ended before the call of `{name}`"),
+            Differs::Files => {
+                write!(
+                    f,
+                    "entry {seq}: `{name}` left other files\nrecorded: {recorded}\nreplayed: {replayed}"
+                )
+            }
+            Differs::Result => {
+                write!(f, "entry {seq}: `{name}` gave something else\n{}", first_line(recorded, replayed))
+            }
+        }
+    }
+}
+
+fn files(changed: &Files) -> String {
+    let told = changed.iter().map(|(path, hash)| {
+        let hash = hash.as_ref().map_or("removed", |hash| &hash[..hash.len().min(12)]);
+        format!("{} {hash}", path.display())
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
+    if told.is_empty() { "none".to_owned() } else { told }
+}
+
+/// The first line in which two texts differ.
+fn first_line(recorded: &str, replayed: &str) -> String {
+    let (mut old, mut new) = (recorded.lines(), replayed.lines());
+    for number in 1.. {
+        match (old.next(), new.next()) {
+            (None, None) => break,
+            (old, new) if old != new => {
+                let shown = |line: Option<&str>| {
+                    line.map_or("(no line)".to_owned(), |line| safe::text(line).into_owned())
+                };
+                return format!("line {number}\n- {}\n+ {}", shown(old), shown(new));
+            }
+            _ => {}
+        }
+    }
+    "the text is the same, and one went well while the other did not".to_owned()
+}

@@ -1,0 +1,503 @@
+//! [`SessionSpec`]: a request for a session, and [`SessionPlan`], what variables and files make of it.
+use crate::{
+    App, Failure,
+    agents::{self, AGENT, FoundAgent},
+    config::{Config, ConfigError, Environment, Places, Settings},
+    hooks, mcp_servers,
+    model::{self, ToolCallFormat},
+    notes, skills,
+};
+use haft_core::{BaseCommit, Command, Entry, Mode, Registry, Sandbox, SessionOpened, Skill};
+use haft_engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Session, Setup, Stages};
+use haft_evidence::ClaimChecker;
+use haft_mcp::client::McpServer;
+use haft_providers::{Scripted, direct};
+use haft_stage::{CommandAccess, CommandViews, LocalStage};
+use haft_tools::SKILL;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// A request for a session. What it leaves out is decided by the `HAFT_*` variables, the user's file, the project's file
+/// and the profile, in this order.
+#[derive(Clone, Debug, Default)]
+pub struct SessionSpec {
+    /// Settings that come before those of the configuration.
+    pub settings: Settings,
+    /// Base URL of the provider's server.
+    pub base_url: Option<String>,
+    /// Format in which the model writes calls as text; `auto` detects it.
+    pub dialect: Option<String>,
+    /// Agent to use.
+    pub agent: Option<String>,
+    /// Tools to offer, by name, in place of the agent's; `none` alone stands for no tool.
+    pub tools: Option<Vec<String>>,
+    /// Directory to work in; that of the session, or else the current one, if left out.
+    pub workspace: Option<PathBuf>,
+    /// Session to continue; a new one if left out.
+    pub session: Option<Existing>,
+    /// Where a job's branch began.
+    pub start: Option<Box<BaseCommit>>,
+    /// MCP servers in addition to the user's own.
+    pub servers: Vec<McpServer>,
+}
+
+/// A session that exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// By its ID, a unique prefix of it, or its name.
+    Named(String),
+    /// The newest of the directory to work in.
+    Newest,
+}
+
+/// An engine, and what to tell about how it was made.
+pub struct Assembled {
+    /// Ready to open sessions.
+    pub engine: Engine,
+    /// How the model was chosen, and which settings have no effect.
+    pub notices: Vec<String>,
+}
+
+/// A session that is ready for commands.
+pub struct OpenedSession {
+    /// Holds the session; shut it down before another process opens the session.
+    pub engine: Engine,
+    /// Ready for commands.
+    pub session: Session,
+    /// How the session was opened.
+    pub notices: Vec<String>,
+    /// What the person has to know: a permission that does not apply, a damaged journal.
+    pub warnings: Vec<String>,
+}
+
+impl App {
+    /// Opens the session that `spec` asks for.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration is invalid, no model can be chosen, or the session cannot be opened.
+    pub async fn open(&self, spec: &SessionSpec) -> Result<OpenedSession, Failure> {
+        self.plan(spec)?.open().await
+    }
+
+    /// Decides everything that `spec` leaves open. Starts nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration is invalid, or the session to continue works in another directory.
+    pub fn plan(&self, spec: &SessionSpec) -> Result<SessionPlan, Failure> {
+        let spec = self.continued(spec)?;
+        let workspace = self.workspace_of(&spec)?;
+        self.plan_in(spec, workspace)
+    }
+
+    /// The same for the directory `workspace`, which is absolute.
+    pub(crate) fn plan_in(&self, spec: SessionSpec, workspace: PathBuf) -> Result<SessionPlan, Failure> {
+        let config = self.config(&workspace, &spec.settings)?;
+        let profile = config.profile()?;
+        Ok(SessionPlan { app: self.clone(), spec, config, profile, workspace })
+    }
+
+    /// An engine that asks no model, to put something into a job's journal; `model` is named there.
+    pub(crate) fn bare_engine(&self, workspace: &Path, model: &str) -> Result<Engine, Failure> {
+        let model = Model::plain(model, Arc::new(Scripted::new([])));
+        let silent = self.clone().on_warning(Arc::new(|_| {}));
+        let plan = silent.plan_in(SessionSpec::default(), workspace.to_owned())?;
+        Ok(Engine::new(plan.setup(model)?))
+    }
+
+    /// `spec` with the session that it names, or the newest one of the directory.
+    fn continued(&self, spec: &SessionSpec) -> Result<SessionSpec, Failure> {
+        let id = match &spec.session {
+            Some(Existing::Named(id)) => id.clone(),
+            Some(Existing::Newest) => self.newest(&workspace(spec.workspace.as_deref())?)?,
+            None => return Ok(spec.clone()),
+        };
+        // If the person named another directory, they are told: see `workspace_of`.
+        let entries = self.home().peek(&id)?;
+        Ok(spec.clone().continuing(&id, &entries))
+    }
+
+    /// The newest session of the directory `workspace` that asked a model.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn newest(&self, workspace: &Path) -> Result<String, Failure> {
+        let newest = self.home().newest(workspace, |session| session.model != direct::MODEL).map(|id| id.0);
+        newest.ok_or_else(|| Failure::usage(format!("there is no session in `{}` yet", workspace.display())))
+    }
+
+    /// The directory to work in. A session stays in the one that it began in: its undo would not find its files in another.
+    ///
+    /// # Errors
+    ///
+    /// If it does not exist, or is not the session's own.
+    pub fn workspace_of(&self, spec: &SessionSpec) -> Result<PathBuf, Failure> {
+        let Some(Existing::Named(id)) = &spec.session else { return workspace(spec.workspace.as_deref()) };
+        let entries = self.home().peek(id)?;
+        let Some(SessionOpened { workspace: own, .. }) = SessionOpened::of(&entries) else {
+            return workspace(spec.workspace.as_deref());
+        };
+        let asked = spec.workspace.as_deref().map(|folder| workspace(Some(folder))).transpose()?;
+        match asked.filter(|asked| asked != own) {
+            Some(asked) => {
+                let (own, asked) = (own.display(), asked.display());
+                Err(Failure::usage(format!("the session `{id}` works in `{own}`, not in `{asked}`"))
+                    .hint("leave out `--cwd`, or start a new session there"))
+            }
+            None => workspace(Some(own)),
+        }
+    }
+
+    /// The agent of this name.
+    ///
+    /// # Errors
+    ///
+    /// If it does not exist, or the file of an agent cannot be read.
+    pub fn agent(&self, workspace: &Path, name: &str) -> Result<Agent, Failure> {
+        let known = agents::known(&self.places, workspace)?;
+        let found = known.into_iter().find(|known| known.agent.name == name).map(|known| known.agent);
+        found.ok_or_else(|| {
+            Failure::usage(format!("there is no agent `{name}`")).hint("`haft agents list` names them")
+        })
+    }
+
+    /// What the user and the project wrote down for agents.
+    #[must_use]
+    pub fn knowledge(&self, workspace: &Path) -> Knowledge {
+        let notes = notes::read(&self.places, workspace, &*self.warn);
+        let (skills, readable) = skills::read(&self.places, workspace, &*self.warn);
+        Knowledge { notes, skills, skill_tool: SKILL.into(), readable }
+    }
+}
+
+impl SessionSpec {
+    /// The same for the session `id`: with the model, the profile and the directory that it began with, where nothing else
+    /// is asked for.
+    #[must_use]
+    pub fn continuing(self, id: &str, entries: &[Arc<Entry>]) -> Self {
+        let session = Some(Existing::Named(id.to_owned()));
+        let Some(SessionOpened { model, workspace, profile, .. }) = SessionOpened::of(entries) else {
+            return Self { session, ..self };
+        };
+        let is_asked = ![NO_MODEL, direct::MODEL].contains(&model.as_str());
+        Self {
+            settings: Settings {
+                model: self.settings.model.or_else(|| is_asked.then(|| model.clone())),
+                profile: self.settings.profile.or_else(|| Some(profile.clone())),
+                ..self.settings
+            },
+            workspace: self.workspace.or_else(|| Some(workspace.clone())),
+            session,
+            ..self
+        }
+    }
+}
+
+/// What a session is to be, as its spec, variables and files decide it. Nothing is started yet.
+#[derive(Clone, Debug)]
+pub struct SessionPlan {
+    app: App,
+    spec: SessionSpec,
+    /// Every layer of the configuration.
+    pub config: Config,
+    /// The profile, with the user's settings in it.
+    profile: Profile,
+    workspace: PathBuf,
+}
+
+impl SessionPlan {
+    /// The directory to work in: absolute, links followed.
+    #[must_use]
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// Opens the session, with an engine of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`App::open`].
+    pub async fn open(self) -> Result<OpenedSession, Failure> {
+        self.open_with(|_| {}).await
+    }
+
+    /// The same with a last word on the engine's parts.
+    ///
+    /// # Errors
+    ///
+    /// As [`App::open`].
+    pub async fn open_with(self, adjust: impl FnOnce(&mut Setup)) -> Result<OpenedSession, Failure> {
+        let spec = self.spec.clone();
+        let Assembled { engine, mut notices } = self.engine_with(adjust).await?;
+        let agent = spec.agent.as_deref().unwrap_or(AGENT);
+        let session = match &spec.session {
+            Some(Existing::Named(id)) => engine.open(id, agent).await?,
+            Some(Existing::Newest) | None => engine.create(agent)?,
+        };
+        let mut warnings: Vec<String> =
+            set_permission(&session, spec.settings.permission)?.into_iter().collect();
+        let (path, damage) = (session.journal().path().display().to_string(), session.journal().damage());
+        warnings.extend(damage.iter().map(|line| format!("{path}: {line}")));
+        // The process that has the session open decides who is asked.
+        if session.is_joined() {
+            notices = vec![JOINED.to_owned()];
+        }
+        if let Some(name) = engine.setup().home.name(session.id()) {
+            notices.insert(0, format!("going on with `{}`", haft_present::safe::name(&name)));
+        }
+        Ok(OpenedSession { engine, session, notices, warnings })
+    }
+
+    /// Connects to the model and builds the engine.
+    ///
+    /// # Errors
+    ///
+    /// If no model can be chosen, or a part of the configuration is invalid.
+    pub async fn engine(self) -> Result<Assembled, Failure> {
+        self.engine_with(|_| {}).await
+    }
+
+    /// The same with a last word on its parts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::engine`].
+    pub async fn engine_with(self, adjust: impl FnOnce(&mut Setup)) -> Result<Assembled, Failure> {
+        let typed = self
+            .spec
+            .dialect
+            .as_deref()
+            .map(|typed| ToolCallFormat { dialect: Some(typed), ..ToolCallFormat::default() });
+        let format = typed.unwrap_or_else(|| ToolCallFormat::of(&self.profile));
+        let chosen = model::choose(&self.app, &self.config, self.spec.base_url.as_deref(), format).await?;
+        check_price(&chosen.model, &self.profile)?;
+        let notices = chosen.notices.into_iter().chain(stripped(&self.app, &self.config)).collect();
+        let mut setup = self.setup(chosen.model)?;
+        adjust(&mut setup);
+        Ok(Assembled { engine: Engine::new(setup), notices })
+    }
+
+    /// The parts of the engine, with `model` in it.
+    ///
+    /// # Errors
+    ///
+    /// If a part of the configuration is invalid.
+    pub fn setup(self, model: Model) -> Result<Setup, Failure> {
+        let Self { app, spec, config, profile, workspace } = self;
+        let policy = config.policy(&app.places)?;
+        let knowledge = app.knowledge(&workspace);
+        let (tools, named) = offered_tools(&app, &spec, &profile, &config, &knowledge.skills)?;
+        let agents = agents(&app, &workspace, &profile, !knowledge.skills.is_empty())?;
+        let agents = agents.into_iter().map(|agent| with_tools(agent, named)).collect();
+        let home = app.home();
+        let stages = stages(&home, config.sandbox(&profile), config.command_access(&app.places), &workspace)?;
+        let access = app.environment.access(&config);
+        let servers = mcp_servers::of(&app, &config, &spec.servers)?;
+        let sources =
+            mcp_servers::source(&app, servers, &workspace, access.environment.clone(), model.window);
+        let hooks = hooks::of(&app, &config, &workspace, access.environment.clone())?;
+        let models = Some(models(&app, &config, &profile));
+        Ok(Setup {
+            model,
+            tools,
+            sources: sources.into_iter().collect(),
+            agents,
+            policy,
+            ceiling: None,
+            stages,
+            workspace,
+            home,
+            profile,
+            access,
+            knowledge,
+            hooks,
+            evidence: Arc::new(ClaimChecker),
+            models,
+            replicas: None,
+        })
+    }
+}
+
+/// What a person is told whose session another process has open.
+pub const JOINED: &str = "another process has the session open, and it was joined";
+
+/// Sets the mode that a person asks for in a session that is continued; says where it cannot.
+///
+/// # Errors
+///
+/// If the session is closed.
+pub fn set_permission(session: &Session, wanted: Option<Mode>) -> Result<Option<String>, Failure> {
+    let (now, Some(wanted)) = (session.mode(), wanted.map(|wanted| wanted.min(session.ceiling()))) else {
+        return Ok(None);
+    };
+    if session.is_joined() && wanted > now {
+        return Ok(Some(format!(
+            "`--permission {}` does not hold: the process that has the session open allows `{}`",
+            wanted.name(),
+            now.name()
+        )));
+    }
+    if wanted != now {
+        session.send(Command::SetMode { mode: wanted })?;
+    }
+    Ok(None)
+}
+
+/// The tools that are offered, and the names that the spec limits them to.
+fn offered_tools<'a>(
+    app: &App,
+    spec: &'a SessionSpec,
+    profile: &Profile,
+    config: &Config,
+    skills: &[Skill],
+) -> Result<(Registry, Option<&'a [String]>), Failure> {
+    let tools = tools(&app.environment, profile, skills, spec.start.as_deref())?;
+    let Some(names) = named_tools(spec.tools.as_deref()) else { return Ok((tools, None)) };
+    names.iter().try_for_each(|name| is_known(&tools, name, config))?;
+    Ok((tools.only(names), Some(names)))
+}
+
+/// Commands that fail behind such a proxy would be a riddle else.
+fn stripped(app: &App, config: &Config) -> Option<String> {
+    let names = app.environment.stripped(config);
+    let (first, file) = (names.first()?, app.places.user_file.display());
+    Some(format!(
+        "commands get {} without the user name and password; `[environment] pass = [\"{first}\"]` in `{file}` hands it on \
+         as it is",
+        names.join(", ")
+    ))
+}
+
+/// All sessions of a person wait for each other where they write the same files.
+fn stages(home: &Home, sandbox: Sandbox, access: CommandAccess, workspace: &Path) -> Result<Stages, Failure> {
+    let locks = home.0.join("locks");
+    let stage = move |blobs: &Path| {
+        let plain = LocalStage::new(blobs.to_owned()).with_locks(locks.clone());
+        if sandbox == Sandbox::Off { plain } else { plain.with_command_views(access.clone()) }
+    };
+    if sandbox == Sandbox::Require {
+        stage(&home.0.join(TRIED)).command_views(workspace).map_err(|why| {
+            Failure::usage(format!("cannot confine commands, which `sandbox = \"require\"` asks for: {why}"))
+                .hint("`haft doctor` says what this system offers; `--sandbox auto` goes on without")
+        })?;
+    }
+    Ok(Arc::new(move |blobs: &Path| Arc::new(stage(blobs)) as _))
+}
+
+/// What the views of commands are made of in `workspace`, or why they have none. It is tried.
+pub fn command_views(places: &Places, config: &Config, workspace: &Path) -> Result<CommandViews, String> {
+    let stage = LocalStage::new(places.home.join(TRIED)).with_command_views(config.command_access(places));
+    stage.command_views(workspace)
+}
+
+/// Where views lie that are only tried.
+const TRIED: &str = "views";
+
+/// Refuses a limit on money if the price of the model is unknown.
+fn check_price(model: &Model, profile: &Profile) -> Result<(), Failure> {
+    match (profile.limits.budget.usd, model.price) {
+        (Some(_), None) => Err(Failure::usage(format!("cannot limit the cost: the price of `{}` is not known", model.spec))
+            .hint(format!(
+                "limit the tokens with `--max-tokens`, or set `[models.\"{}\"] price = {{ input = …, output = … }}`",
+                model.spec
+            ))),
+        _ => Ok(()),
+    }
+}
+
+/// The one that people get who ask for none, and all others.
+fn agents(app: &App, workspace: &Path, profile: &Profile, has_skills: bool) -> Result<Vec<Agent>, Failure> {
+    let own = Agent { name: AGENT.into(), system: profile.system.clone(), ..Agent::default() };
+    let others = agents::known(&app.places, workspace)?.into_iter();
+    let others = others.map(|known| {
+        let is_built_in = known.file.is_none();
+        let agent = if has_skills { with_skills(known) } else { known.agent };
+        if is_built_in { profile.agent(agent) } else { agent }
+    });
+    Ok(std::iter::once(own).chain(others).collect())
+}
+
+/// A built-in agent cannot know whether there are skills; the author of another one said what it has.
+fn with_skills(FoundAgent { mut agent, file }: FoundAgent) -> Agent {
+    if let (None, Some(tools)) = (file, &mut agent.tools) {
+        tools.push(SKILL.to_owned());
+    }
+    agent
+}
+
+/// The names behind `--tools`; `none` alone stands for no tool.
+fn named_tools(given: Option<&[String]>) -> Option<&[String]> {
+    given.map(|names| if names == ["none"] { &[] } else { names })
+}
+
+/// Of an agent's tools those that the person names, be they ours or a server's.
+fn with_tools(agent: Agent, named: Option<&[String]>) -> Agent {
+    let Some(named) = named else { return agent };
+    let own = agent.tools.unwrap_or_else(|| named.to_vec());
+    Agent { tools: Some(own.into_iter().filter(|name| named.contains(name)).collect()), ..agent }
+}
+
+/// The model in the journal of a job for which no model was chosen yet.
+pub const NO_MODEL: &str = "script/nobody";
+
+/// Opens the models that agents name.
+fn models(app: &App, config: &Config, profile: &Profile) -> Models {
+    let (app, config, profile) = (app.clone(), config.clone(), profile.clone());
+    Arc::new(move |spec| {
+        model::open(&app, &config, spec, None, ToolCallFormat::of(&profile))
+            .map_err(|failure| failure.message)
+    })
+}
+
+/// The built-in tools with the profile's settings, and the one for `skills`.
+pub fn tools(
+    environment: &Environment,
+    profile: &Profile,
+    skills: &[Skill],
+    start: Option<&BaseCommit>,
+) -> Result<Registry, Failure> {
+    let mut settings: haft_tools::Settings =
+        profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
+            what: format!("profile `{}`, [tools]", profile.name),
+            message: error.message().into(),
+        })?;
+    settings.skills = skills.to_vec();
+    settings.publish.start = start.cloned();
+    settings.publish.token =
+        ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find_map(|name| environment.get(name)).map(str::to_owned);
+    if let Some(api) = environment.get("GITHUB_API_URL") {
+        settings.publish.api_url.get_or_insert_with(|| api.to_owned());
+    }
+    // Where a workflow of GitHub runs, it says so.
+    if let Some(repository) = environment.get("GITHUB_REPOSITORY") {
+        settings.publish.repository.get_or_insert_with(|| repository.to_owned());
+    }
+    Ok(haft_tools::builtin(&settings))
+}
+
+/// Whether there is a tool `name`; what MCP servers have is known when they run.
+fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure> {
+    if !tools.only(&[name.to_owned()]).is_empty()
+        || (name.starts_with("mcp__") && !config.user.mcp.is_empty())
+    {
+        return Ok(());
+    }
+    let known = tools.names().collect::<Vec<_>>().join(", ");
+    Err(Failure::usage(format!("there is no tool `{name}`")).hint(format!("there are {known}")))
+}
+
+/// The folder to work in: absolute, links followed.
+pub fn workspace(cwd: Option<&Path>) -> Result<PathBuf, Failure> {
+    let given = cwd.unwrap_or(Path::new("."));
+    let failed =
+        |error: std::io::Error| Failure::usage(format!("cannot work in `{}`: {error}", given.display()));
+    let found = given.canonicalize().map_err(failed)?;
+    match found.is_dir() {
+        true => Ok(found),
+        false => Err(Failure::usage(format!("cannot work in `{}`: it is not a folder", given.display()))),
+    }
+}

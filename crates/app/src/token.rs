@@ -1,0 +1,93 @@
+//! [`Kept`]: the tokens that clients of `haft mcp --listen` and `haft serve` send: made once, and readable only for the
+//! user.
+use crate::{Failure, untrusted_file};
+use std::{
+    fs::{self, DirBuilder, File, Permissions},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::Path,
+};
+
+/// The file of `haft mcp --listen` in Haft's home.
+pub const MCP: &str = "mcp-token";
+/// That of `haft serve`.
+pub const SERVE: &str = "serve-token";
+
+/// Random bytes of a token, enough that it cannot be guessed.
+const BYTES: usize = 32;
+
+/// A token.
+pub struct Kept {
+    /// What clients send.
+    pub token: String,
+    /// It was made a moment ago.
+    pub is_new: bool,
+}
+
+/// The token `name` in `home`; makes it if it is missing.
+pub fn of(home: &Path, name: &str) -> Result<Kept, Failure> {
+    let path = home.join(name);
+    let failed = |what: &str, error: io::Error| {
+        Failure::failed(format!("cannot {what} the token `{}`: {error}", path.display()))
+            .hint("mend its permissions, or remove it: then another one is made")
+    };
+    match untrusted_file::read(&path, None) {
+        Ok(token) if is_whole(token.trim()) => {
+            fs::set_permissions(&path, Permissions::from_mode(0o600))
+                .map_err(|error| failed("close", error))?;
+            Ok(Kept { token: token.trim().to_owned(), is_new: false })
+        }
+        Ok(_) => Err(failed("use", io::Error::other("it is not a token of Haft"))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let made = make(home, &path).map_err(|error| failed("write", error))?;
+            Ok(Kept { token: made, is_new: true })
+        }
+        Err(error) => Err(failed("read", error)),
+    }
+}
+
+fn is_whole(token: &str) -> bool {
+    token.len() == 2 * BYTES && token.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Creates a token that cannot be guessed.
+pub fn random() -> io::Result<String> {
+    let mut random = [0; BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(hex::encode(random))
+}
+
+/// It appears whole. Where two begin at once, both use the first one's.
+fn make(home: &Path, path: &Path) -> io::Result<String> {
+    DirBuilder::new().recursive(true).mode(0o700).create(home)?;
+    let token = random()?;
+    let mut file = tempfile::NamedTempFile::new_in(home)?;
+    writeln!(file, "{token}")?;
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok(token),
+        Err(lost) if lost.error.kind() == io::ErrorKind::AlreadyExists => {
+            untrusted_file::read(path, None).map(|first| first.trim().to_owned())
+        }
+        Err(lost) => Err(lost.error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_made_once_and_kept_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let token = of(&home, MCP).unwrap().token;
+        let path = home.join(MCP);
+        assert!(is_whole(&token), "{token}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(of(&home, MCP).unwrap().token, token);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::write(&path, "").unwrap();
+        assert!(of(&home, MCP).map(|_| ()).unwrap_err().message.ends_with("it is not a token of Haft"));
+    }
+}

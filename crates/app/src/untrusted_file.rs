@@ -1,0 +1,37 @@
+//! [`text`]: reads files of a user or a project, with the care that a foreign repository requires.
+use haft_process::read_regular;
+use std::{io, path::Path};
+
+/// A larger file is not read, in bytes.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// Tells a person what was left out, and why.
+pub type Warn<'a> = &'a dyn Fn(String);
+
+/// The text of a file; `None` if it does not exist or cannot be read, which `warn` reports.
+pub fn text(path: &Path, within: Option<&Path>, warn: Warn<'_>) -> Option<String> {
+    match read(path, within) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            warn(format!("`{}` was left out: {error}", path.display()));
+            None
+        }
+    }
+}
+
+/// As [`bytes`]. A link that leads out of `within` is not followed: a repository could make any file a part of what a
+/// model reads.
+pub fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
+    let real = path.canonicalize()?;
+    if let Some(folder) = within.filter(|folder| !real.starts_with(folder)) {
+        return Err(io::Error::other(format!("it leads out of `{}`", folder.display())));
+    }
+    Ok(String::from_utf8_lossy(&bytes(&real)?).into_owned())
+}
+
+/// Reads a regular file of a size that a person may have written. Anything else in its place is an error and cannot
+/// block.
+pub fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    read_regular(path, MAX_FILE_BYTES)
+}
