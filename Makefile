@@ -49,7 +49,7 @@ bench:
 	scripts/bench.sh
 
 # How well the demo model calls tools: the table in docs/models.md.
-APART := crates/haft-cli/src/commands/check/apart.toml
+APART := crates/app/src/evaluation/apart.toml
 
 figures:
 	scripts/setup.sh build

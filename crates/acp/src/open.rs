@@ -1,6 +1,5 @@
 //! [`OpenSession`]: a session that is open in the editor.
 use super::{
-    Expand, SlashCommand,
     folder::Folder,
     sdk::{
         AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, Error, PromptRequest,
@@ -10,15 +9,20 @@ use super::{
 };
 use haft_core::{Command, Part};
 use haft_engine::{Engine, Session};
-use std::sync::{Mutex, MutexGuard};
+use haft_present::host::{Host, SavedPrompt};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// The command that lists saved prompts.
+const LISTED_BY: &str = "haft commands list";
+/// How an agent and a model are chosen here.
+const CHOOSE: &str = "use it with `haft run`, or start `haft acp` with `--agent` and `--model`";
 
 /// A session, its engine, and the prompt that waits for its turn to end.
 pub(super) struct OpenSession {
     pub(super) session: Session,
     pub(super) engine: Engine,
     pub(super) folder: Folder,
-    pub(super) commands: Vec<SlashCommand>,
-    pub(super) expand: Expand,
+    host: Arc<dyn Host>,
     prompt: Mutex<Option<Waiting>>,
 }
 
@@ -32,12 +36,8 @@ struct Waiting {
 }
 
 impl OpenSession {
-    pub(super) fn new(
-        (session, engine): (Session, Engine),
-        folder: Folder,
-        (commands, expand): (Vec<SlashCommand>, Expand),
-    ) -> Self {
-        Self { session, engine, folder, commands, expand, prompt: Mutex::default() }
+    pub(super) fn new(session: Session, engine: Engine, folder: Folder, host: Arc<dyn Host>) -> Self {
+        Self { session, engine, folder, host, prompt: Mutex::default() }
     }
 
     /// Its name, as the protocol writes it.
@@ -62,7 +62,12 @@ impl OpenSession {
             let message = "a prompt is being worked on in this session; wait for its end, or cancel it";
             return Err(worded(Error::invalid_request(), message));
         }
-        super::prompt::parts(request.prompt, &self.folder, &*self.expand)
+        super::prompt::parts(request.prompt, &self.folder, &|prompt| {
+            let expanded = self.host.expand(&self.folder.real, prompt, LISTED_BY);
+            expanded
+                .and_then(|expanded| expanded.in_session(prompt.trim(), CHOOSE))
+                .map_err(|problem| problem.to_string())
+        })
     }
 
     fn begin(&self, parts: Vec<Part>, responder: Responder<PromptResponse>) -> Result<(), Error> {
@@ -111,13 +116,20 @@ impl OpenSession {
         self.session.send(Command::SetMode { mode }).map_err(|closed| wrong(closed.to_string()))
     }
 
-    /// Its commands, for a list.
-    pub(super) fn available(&self) -> SessionUpdate {
+    /// The saved prompts, for a list; `None` if there are none.
+    pub(super) fn available(&self) -> Option<SessionUpdate> {
         let hint = AvailableCommandInput::Unstructured(UnstructuredCommandInput::new("what it is about"));
-        let commands = self.commands.iter().map(|command| {
-            AvailableCommand::new(command.name.clone(), command.description.clone()).input(hint.clone())
+        let commands = self.host.prompts(&self.folder.real).into_iter().map(|saved| {
+            let SavedPrompt { name, description, file } = saved;
+            let description = match description.as_str() {
+                "" => format!("the prompt in `{}`", file.display()),
+                _ => description,
+            };
+            AvailableCommand::new(name, description).input(hint.clone())
         });
-        SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands.collect()))
+        let commands: Vec<AvailableCommand> = commands.collect();
+        (!commands.is_empty())
+            .then(|| SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands)))
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Waiting>> {

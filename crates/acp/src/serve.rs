@@ -1,8 +1,6 @@
 //! [`over_streams`]: answers the methods of the protocol.
 use super::{
-    Settings,
-    host::{Again, Host, LAST_WORDS},
-    modes,
+    Settings, modes,
     sdk::{
         Agent, AgentCapabilities, CancelNotification, Channel, Client, CloseSessionRequest,
         CloseSessionResponse, ConnectionTo, Error, Implementation, InitializeRequest, InitializeResponse,
@@ -11,6 +9,7 @@ use super::{
         ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities,
         SessionListCapabilities, SessionResumeCapabilities, SetSessionModeRequest, SetSessionModeResponse,
     },
+    sessions::{Again, LAST_WORDS, Sessions},
     wire::{self, Flow},
 };
 use agent_client_protocol::{HandleDispatchFrom, on_receive_notification, on_receive_request, v1::Builder};
@@ -29,7 +28,7 @@ pub async fn over_streams(
 ) -> anyhow::Result<()> {
     let (ours, theirs) = Channel::duplex();
     let flow = Arc::new(Flow::default());
-    let host = Arc::new(Host::new(settings, flow.clone()));
+    let host = Arc::new(Sessions::new(settings, flow.clone()));
     let carrying = wire::carry(input, output, is_taken, theirs, &flow);
     let serving = serve(host.clone(), ours, stop);
     tokio::pin!(carrying);
@@ -52,7 +51,7 @@ pub async fn over_streams(
 
 /// Answers until the editor leaves or `stop` is ready.
 async fn serve(
-    host: Arc<Host>,
+    host: Arc<Sessions>,
     channel: Channel,
     stop: impl Future<Output = ()> + Send,
 ) -> Result<(), Error> {
@@ -69,7 +68,7 @@ async fn serve(
 }
 
 /// The methods that begin something.
-fn opening(host: Arc<Host>) -> Builder<Agent, impl HandleDispatchFrom<Client>> {
+fn opening(host: Arc<Sessions>) -> Builder<Agent, impl HandleDispatchFrom<Client>> {
     let (meet, create, load, resume) = (host.clone(), host.clone(), host.clone(), host);
     Agent
         .v1()
@@ -104,7 +103,7 @@ fn opening(host: Arc<Host>) -> Builder<Agent, impl HandleDispatchFrom<Client>> {
 /// The methods for open sessions, in addition to those of `agent`. A prompt is accepted before the next message is
 /// read, so that a cancel finds it.
 fn working(
-    host: Arc<Host>,
+    host: Arc<Sessions>,
     agent: Builder<Agent, impl HandleDispatchFrom<Client>>,
 ) -> Builder<Agent, impl HandleDispatchFrom<Client>> {
     let (list, close, prompt) = (host.clone(), host.clone(), host.clone());
@@ -173,7 +172,7 @@ fn introduction() -> InitializeResponse {
 }
 
 async fn created(
-    host: Arc<Host>,
+    host: Arc<Sessions>,
     connection: ConnectionTo<Client>,
     asked: NewSessionRequest,
     responder: Responder<NewSessionResponse>,
@@ -190,7 +189,7 @@ async fn created(
 }
 
 async fn loaded(
-    host: Arc<Host>,
+    host: Arc<Sessions>,
     connection: ConnectionTo<Client>,
     asked: LoadSessionRequest,
     responder: Responder<LoadSessionResponse>,
@@ -201,7 +200,7 @@ async fn loaded(
 }
 
 async fn resumed(
-    host: Arc<Host>,
+    host: Arc<Sessions>,
     connection: ConnectionTo<Client>,
     asked: ResumeSessionRequest,
     responder: Responder<ResumeSessionResponse>,
@@ -212,7 +211,7 @@ async fn resumed(
 }
 
 async fn closed(
-    host: Arc<Host>,
+    host: Arc<Sessions>,
     asked: CloseSessionRequest,
     responder: Responder<CloseSessionResponse>,
 ) -> Result<(), Error> {

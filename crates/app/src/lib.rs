@@ -4,9 +4,12 @@
 //! chooses a model, and makes the engine.
 pub mod agents;
 pub mod config;
+pub mod diagnosis;
+pub mod evaluation;
 pub mod export;
 mod failure;
 mod hooks;
+mod host;
 pub mod jobs;
 pub mod mcp_servers;
 pub mod model;
@@ -18,8 +21,10 @@ pub mod slash;
 mod source_dir;
 pub mod token;
 pub mod untrusted_file;
+pub mod usage;
 
 pub use failure::{Exit, Failure};
+pub use host::AppHost;
 pub use session::{Assembled, Existing, OpenedSession, SessionPlan, SessionSpec};
 
 use config::{Config, ConfigError, Environment, Places, Settings};

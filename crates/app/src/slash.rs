@@ -7,6 +7,7 @@ use crate::{
 };
 use haft_core::schema::nearest;
 use haft_engine::with_header;
+use haft_present::host::ExpandedPrompt;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -33,17 +34,6 @@ pub struct Header {
     /// Who works.
     pub agent: Option<String>,
     /// `VENDOR/MODEL`; only in the person's own files.
-    pub model: Option<String>,
-}
-
-/// What a prompt stands for.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Expanded {
-    /// What is said to the model.
-    pub prompt: String,
-    /// The agent to use, if the command names one.
-    pub agent: Option<String>,
-    /// Whom to ask, if the command says so.
     pub model: Option<String>,
 }
 
@@ -84,8 +74,8 @@ fn template(dir: &SourceDir, file: PathBuf, warn: Warn<'_>) -> Option<Template> 
 
 /// What `prompt` stands for: itself, unless it begins with `/NAME`. A path is not a name. `listed_by`: the command that lists
 /// all names.
-pub fn expand(known: &[Template], prompt: &str, listed_by: &str) -> Result<Expanded, Failure> {
-    let as_it_is = || Expanded { prompt: prompt.to_owned(), ..Expanded::default() };
+pub fn expand(known: &[Template], prompt: &str, listed_by: &str) -> Result<ExpandedPrompt, Failure> {
+    let as_it_is = || ExpandedPrompt { prompt: prompt.to_owned(), ..ExpandedPrompt::default() };
     let Some(rest) = prompt.trim_start().strip_prefix('/') else { return Ok(as_it_is()) };
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     match known.iter().find(|template| template.name == name) {
@@ -106,22 +96,8 @@ fn unknown(name: &str, known: &[Template], listed_by: &str) -> Failure {
         .hint(format!("{near}`{listed_by}` lists them; a prompt may begin with a word in front of the `/`"))
 }
 
-impl Expanded {
-    /// The prompt, in a session that has its agent and its model already.
-    ///
-    /// # Errors
-    ///
-    /// If the command names an agent or a model.
-    pub fn prompt_alone(self) -> Result<String, Failure> {
-        match self {
-            Self { prompt, agent: None, model: None } => Ok(prompt),
-            Self { .. } => Err(Failure::usage("the command names an agent or a model")),
-        }
-    }
-}
-
 impl Template {
-    fn filled(&self, arguments: &str) -> Result<Expanded, Failure> {
+    fn filled(&self, arguments: &str) -> Result<ExpandedPrompt, Failure> {
         let Header { agent, model, .. } = self.header.clone();
         if let Some(model) = model.as_ref().filter(|_| !self.is_own) {
             let file = self.file.display();
@@ -129,7 +105,7 @@ impl Template {
                 "cannot use the command in `{file}`: a project may not choose the model `{model}`"
             )));
         }
-        Ok(Expanded { prompt: fill(&self.text, arguments), agent, model })
+        Ok(ExpandedPrompt { prompt: fill(&self.text, arguments), agent, model })
     }
 }
 
@@ -228,8 +204,11 @@ mod tests {
                 .ends_with("may not choose the model `openai/x`")
         );
         let mine = Template { is_own: true, ..theirs };
-        let expected =
-            Expanded { prompt: "y".into(), agent: Some("reviewer".into()), model: Some("openai/x".into()) };
+        let expected = ExpandedPrompt {
+            prompt: "y".into(),
+            agent: Some("reviewer".into()),
+            model: Some("openai/x".into()),
+        };
         assert_eq!(expand(&[mine], "/x", "/help").unwrap(), expected);
     }
 }

@@ -19,6 +19,7 @@ pub mod cursor;
 pub mod diff;
 mod exit;
 pub mod file_diff;
+pub mod host;
 pub mod lines;
 pub mod notes;
 pub mod outcome;

@@ -73,7 +73,7 @@ impl Chat {
         for (name, what) in COMMANDS.iter().filter(|(name, _)| *name != "start") {
             text.push(&format!("\n/{name} – {what}"), &[]);
         }
-        for (name, what) in &self.bot.options.prompts {
+        for (name, what) in self.bot.prompts() {
             text.push(&format!("\n/{name} – {what}"), &[]);
         }
         self.outbox.push(Job::Say { text, keyboard: None });

@@ -37,6 +37,7 @@ use admission::{Admission, Code};
 use api::{Api, Refusal};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use haft_engine::{Engine, Session};
+use haft_present::host::{EngineRequest, Host, SavedPrompt};
 use message_writer::MessageWriter;
 use outbox::{Outbox, Rules};
 use parking_lot::Mutex;
@@ -65,11 +66,6 @@ const MAX_ENGINES: usize = 4;
 /// What is left to tell at the end gets this time; the rest is told at the next start.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Opens an engine like the usual one that asks another model, `VENDOR/MODEL`; an error says why it cannot.
-pub type Engines = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Engine, String>> + Send + Sync>;
-/// What a line that begins with `/` stands for; an error says why it stands for nothing.
-pub type Expand = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
-
 /// How a bot works.
 pub struct Options {
     /// What stands in front of `/bot<TOKEN>/<METHOD>`.
@@ -82,14 +78,8 @@ pub struct Options {
     pub pair: bool,
     /// Where the bot keeps what it must not forget; outside of every workspace.
     pub folder: PathBuf,
-    /// Who works.
-    pub agent: String,
-    /// For `/model`.
-    pub engines: Engines,
-    /// For `/NAME`.
-    pub expand: Expand,
-    /// Names of such lines, and what they are for.
-    pub prompts: Vec<(String, String)>,
+    /// Makes engines for `/model`, and knows the saved prompts, `/NAME`.
+    pub host: Arc<dyn Host>,
     /// Messages for the person who runs the bot.
     pub notes: Notes,
 }
@@ -291,6 +281,22 @@ impl Bot {
             || self.store.read(|state| state.users.iter().any(|user| user.id == who))
     }
 
+    /// The saved prompts: name and description.
+    fn prompts(&self) -> Vec<(String, String)> {
+        let saved = self.options.host.prompts(&self.engine.setup().workspace).into_iter();
+        saved.map(|SavedPrompt { name, description, .. }| (name, description)).collect()
+    }
+
+    /// What a line stands for that begins with `/`; an error says why it stands for nothing. The agent and the model of a chat
+    /// are chosen when its conversation starts.
+    fn expand(&self, line: &str) -> Result<String, String> {
+        let expanded = self.options.host.expand(&self.engine.setup().workspace, line, "/help");
+        let expanded =
+            expanded.map_err(|problem| format!("{}. /help tells what there is.", problem.message))?;
+        let failed = |_| format!("`{line}` names an agent or a model, which is not possible here.");
+        expanded.in_session(line, "").map_err(failed)
+    }
+
     /// An engine that asks `spec`; opened once.
     async fn engine_with(&self, spec: &str) -> Result<Engine, String> {
         if spec == self.engine.setup().model.spec {
@@ -300,7 +306,8 @@ impl Bot {
         if let Some(engine) = engines.get(spec) {
             return Ok(engine.clone());
         }
-        let engine = (self.options.engines)(spec.to_owned()).await?;
+        let request = EngineRequest { model: Some(spec.to_owned()), ..EngineRequest::default() };
+        let engine = self.options.host.engine(request).await.map_err(|problem| problem.message)?;
         if engines.len() >= MAX_ENGINES {
             let is_named = |chat: &ChatState, spec: &String| {
                 chat.model.as_ref() == Some(spec) || chat.wish.as_ref() == Some(spec)
@@ -384,7 +391,7 @@ impl Bot {
                 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
         };
         let own = commands::COMMANDS.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned()));
-        let prompts = self.options.prompts.iter().filter(|(name, _)| is_name(name)).cloned();
+        let prompts = self.prompts().into_iter().filter(|(name, _)| is_name(name));
         let command = |(command, what): (String, String)| {
             let what: String =
                 if what.is_empty() { command.clone() } else { what.chars().take(250).collect() };

@@ -42,7 +42,7 @@ impl Chat {
             return self.run_job(name, rest).await;
         }
         let line = format!("/{name} {rest}");
-        match (self.bot.options.expand)(line.trim_end()) {
+        match self.bot.expand(line.trim_end()) {
             Ok(text) => self.plain(Message { text, ..message }).await,
             Err(_) if !message.is_private && !message.text.contains('@') => self.forget(&[message.id]),
             Err(why) => {

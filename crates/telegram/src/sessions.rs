@@ -63,7 +63,7 @@ impl Chat {
         if let Some(session) = self.bot.sessions().await.into_iter().find(is_it) {
             return Ok(Some(Found { session, goes_on: true }));
         }
-        match self.engine_of(model).await?.open(id, &self.bot.options.agent).await {
+        match self.engine_of(model).await?.open(id, &self.bot.options.host.agent()).await {
             Ok(session) => Ok(Some(Found { goes_on: session.is_joined(), session })),
             Err(EngineError::Journal(JournalError::Missing(_))) => Ok(None),
             Err(error) => {
@@ -86,7 +86,7 @@ impl Chat {
     async fn create(&mut self) -> Result<Session, String> {
         let model = self.state().wish;
         let engine = self.engine_of(model.as_deref()).await?;
-        let session = engine.create(&self.bot.options.agent).map_err(|error| format!("{error}."))?;
+        let session = engine.create(&self.bot.options.host.agent()).map_err(|error| format!("{error}."))?;
         let id = session.id().0.clone();
         self.keep(|chat| {
             (chat.session, chat.model) = (Some(id), model);

@@ -1,11 +1,11 @@
 //! [`Buffers`]: reads and writes the editor's files from blocking code.
 use super::form::{is_alike, with_form_of};
 use crate::{
-    Note,
     client::{Editor, Unread},
     folder::Folder,
 };
 use haft_core::SessionId;
+use haft_present::host::Host;
 use std::{
     fs, io,
     path::Path,
@@ -36,13 +36,18 @@ pub(crate) struct Buffers {
     editor: Editor,
     /// As the editor knows it; set before the first call.
     session: Arc<OnceLock<SessionId>>,
-    note: Note,
+    host: Arc<dyn Host>,
     folder: Folder,
 }
 
 impl Buffers {
-    pub(crate) fn new(editor: Editor, session: Arc<OnceLock<SessionId>>, note: Note, folder: Folder) -> Self {
-        Self { editor, session, note, folder }
+    pub(crate) fn new(
+        editor: Editor,
+        session: Arc<OnceLock<SessionId>>,
+        host: Arc<dyn Host>,
+        folder: Folder,
+    ) -> Self {
+        Self { editor, session, host, folder }
     }
 
     /// What the editor has of `file`; an error where it does not say what may be in it. A file that is not there yet may
@@ -81,7 +86,7 @@ impl Buffers {
 
     /// Tells a person.
     pub(super) fn note(&self, text: String) {
-        (self.note)(text);
+        self.host.note(text);
     }
 
     fn name(&self) -> Option<&str> {

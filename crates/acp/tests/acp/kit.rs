@@ -15,9 +15,11 @@ use agent_client_protocol::{
     },
 };
 use futures::StreamExt;
-use haft_acp::{Open, Opened, Settings, SlashCommand, over_streams};
+use futures::future::BoxFuture;
+use haft_acp::{Settings, over_streams};
 use haft_core::{Access, Mode, NoHooks, Policy, Provider, Stage};
 use haft_engine::{Agent as Who, Engine, Home, Model, Profile, Setup};
+use haft_present::host::{EngineRequest, ExpandedPrompt, Host, Problem, SavedPrompt};
 use haft_providers::{Scripted, Step};
 use haft_stage::LocalStage;
 use serde_json::{Value, json};
@@ -69,43 +71,15 @@ impl Place {
     }
 
     pub(crate) fn settings(&self, provider: Arc<dyn Provider>) -> Settings {
-        let (mode, begin, home, engines) = (self.mode, self.begin, self.home(), self.engines.clone());
-        let (inner, notes) = (home.clone(), self.notes.clone());
-        let open: Open = Arc::new(move |wanted| {
-            let setup = Setup {
-                model: Model::plain("script/test", provider.clone()),
-                tools: haft_tools::builtin(&haft_tools::Settings::default()),
-                sources: Vec::new(),
-                agents: vec![Who { name: "haft".into(), system: String::new(), ..Who::default() }],
-                policy: Policy { rules: vec![], mode: begin },
-                ceiling: Some(mode),
-                stages: (wanted.stages)(Arc::new(|blobs: &Path| {
-                    Arc::new(LocalStage::new(blobs.to_owned())) as Arc<dyn Stage>
-                })),
-                workspace: wanted.workspace,
-                home: inner.clone(),
-                profile: Profile::standard(),
-                knowledge: Default::default(),
-                hooks: Arc::new(NoHooks),
-                evidence: Arc::new(haft_core::NoEvidence),
-                models: None,
-                replicas: None,
-                access: Access {
-                    environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
-                    ..Access::default()
-                },
-            };
-            let engine = Engine::new(setup);
-            engines.lock().unwrap().push(engine.clone());
-            let commands = vec![SlashCommand { name: "fix".into(), description: "Mends it".into() }];
-            let expand = |prompt: &str| match prompt.strip_prefix("/fix ") {
-                Some(what) => Ok(format!("Please mend {what}.")),
-                None => Err(format!("there is no command `{prompt}`")),
-            };
-            let opened = Opened { engine, agent: "haft".into(), commands, expand: Arc::new(expand) };
-            Box::pin(async move { Ok(opened) })
-        });
-        Settings { home, open, note: Arc::new(move |note| notes.lock().unwrap().push(note)) }
+        let host = TestHost {
+            provider,
+            mode: self.mode,
+            begin: self.begin,
+            home: self.home(),
+            engines: self.engines.clone(),
+            notes: self.notes.clone(),
+        };
+        Settings { home: self.home(), host: Arc::new(host) }
     }
 }
 
@@ -394,4 +368,64 @@ async fn drive(channel: Channel, ide: Ide, test: impl AsyncFnOnce(Ide)) {
         Ok(())
     };
     editor.connect_with(channel, playing).await.unwrap();
+}
+
+/// Engines with one provider, and one saved prompt.
+struct TestHost {
+    provider: Arc<dyn Provider>,
+    mode: Mode,
+    begin: Mode,
+    home: Home,
+    engines: Arc<Mutex<Vec<Engine>>>,
+    notes: Arc<Mutex<Vec<String>>>,
+}
+
+impl Host for TestHost {
+    fn engine(&self, request: EngineRequest) -> BoxFuture<'_, Result<Engine, Problem>> {
+        let workspace = request.workspace.unwrap();
+        let stages = request.stages.unwrap();
+        let setup = Setup {
+            model: Model::plain("script/test", self.provider.clone()),
+            tools: haft_tools::builtin(&haft_tools::Settings::default()),
+            sources: Vec::new(),
+            agents: vec![Who { name: "haft".into(), system: String::new(), ..Who::default() }],
+            policy: Policy { rules: vec![], mode: self.begin },
+            ceiling: Some(self.mode),
+            stages: stages(Arc::new(|blobs: &Path| {
+                Arc::new(LocalStage::new(blobs.to_owned())) as Arc<dyn Stage>
+            })),
+            workspace,
+            home: self.home.clone(),
+            profile: Profile::standard(),
+            knowledge: Default::default(),
+            hooks: Arc::new(NoHooks),
+            evidence: Arc::new(haft_core::NoEvidence),
+            models: None,
+            replicas: None,
+            access: Access {
+                environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
+                ..Access::default()
+            },
+        };
+        let engine = Engine::new(setup);
+        self.engines.lock().unwrap().push(engine.clone());
+        Box::pin(async move { Ok(engine) })
+    }
+
+    fn prompts(&self, _workspace: &Path) -> Vec<SavedPrompt> {
+        vec![SavedPrompt { name: "fix".into(), description: "Mends it".into(), file: "fix.md".into() }]
+    }
+
+    fn expand(&self, _workspace: &Path, prompt: &str, _listed_by: &str) -> Result<ExpandedPrompt, Problem> {
+        match prompt.strip_prefix("/fix ") {
+            Some(what) => {
+                Ok(ExpandedPrompt { prompt: format!("Please mend {what}."), ..ExpandedPrompt::default() })
+            }
+            None => Err(Problem::usage(format!("there is no command `{prompt}`"))),
+        }
+    }
+
+    fn note(&self, note: String) {
+        self.notes.lock().unwrap().push(note);
+    }
 }

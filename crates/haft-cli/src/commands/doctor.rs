@@ -2,199 +2,24 @@
 use crate::{CliContext, args::DoctorArgs};
 use haft_app::{
     Failure,
-    config::{Config, KeySource, Places, Settings},
-    mcp_servers, model, session,
+    diagnosis::{Finding, State},
+    session,
 };
-use haft_core::Outside;
-use haft_engine::Home;
-use haft_providers::{is_listening, vendor, vendors};
-use haft_sandbox as sandbox;
-use haft_stage::ViewKind;
 use haft_terminal::Exit;
-use std::{
-    io::{Write, stdout},
-    path::Path,
-};
+use std::io::{Write, stdout};
 
 /// `haft doctor`
 pub(crate) async fn doctor(cli: &CliContext, args: &DoctorArgs) -> Result<Exit, Failure> {
-    let mut report = Report { broken: false };
-    let workspace = session::workspace(args.cwd.as_deref())?;
-    let places = &cli.places;
-    match cli.config(&workspace, &Settings::default()) {
-        Ok(config) => {
-            let file = places.user_file.display();
-            match places.user_file.exists() {
-                true => report.good("configuration", &file.to_string())?,
-                false => report.good("configuration", &format!("none in {file}; none is needed"))?,
-            }
-            models(cli, &config, &mut report).await?;
-            servers(cli, &config, &workspace, &mut report).await?;
-        }
-        Err(error) => report.bad("configuration", &error.to_string())?,
-    }
-    match writable(&places.home) {
-        Ok(()) => report.good(
-            "sessions",
-            &format!("{} in {}", Home(places.home.clone()).list().len(), places.home.display()),
-        )?,
-        Err(error) => {
-            report.bad("sessions", &format!("cannot write `{}`: {error}", places.home.display()))?
-        }
-    }
-    commands(cli, &workspace, &mut report)?;
-    let shell = ["bash", "sh"].into_iter().find(|shell| on_path(cli, shell));
-    match shell {
-        Some(shell) => report.good("shell", shell)?,
-        None => {
-            report.bad("shell", "neither `bash` nor `sh` is on the PATH, so the tool `bash` will fail")?
-        }
-    }
-    publishing(cli, &mut report)?;
-    Ok(if report.broken { Exit::Failed } else { Exit::Success })
-}
-
-/// Whether commands can be confined, and so be undone.
-fn commands(cli: &CliContext, workspace: &Path, report: &mut Report) -> Result<(), Failure> {
-    let places = &cli.places;
-    let config = cli.config(workspace, &Settings::default()).unwrap_or_default();
-    match session::command_views(places, &config, workspace) {
-        Ok(found) => {
-            report.good("commands", &views(&found.kind))?;
-            match found.outside {
-                Outside::Overlays => report.good("Unix sockets", "of other programs are out of reach")?,
-                Outside::Bound => report.optional(
-                    "Unix sockets",
-                    "of other programs are hidden if they exist when a command starts: the system refuses overlays of its folders",
-                )?,
-            }
-            layers(&config, places, report)
-        }
-        Err(why) => report.optional(
-            "commands",
-            &format!(
-                "run unconfined, without a question under `full`, and cannot be undone: {why}; \
-                 `--sandbox require` does not start without confinement"
-            ),
-        ),
-    }
-}
-
-/// Where confined commands work, and why there.
-fn views(kind: &ViewKind) -> String {
-    let place = match kind {
-        ViewKind::Overlay => "in an overlay of the workspace".to_owned(),
-        ViewKind::Copy(why) => {
-            format!(
-                "on a copy of the workspace, made for each command, since no overlay can be mounted ({why})"
-            )
-        }
+    let mut is_broken = false;
+    let mut print = |Finding { state, what, finding }| {
+        is_broken |= state == State::Missing;
+        let state = match state {
+            State::Ok => "ok",
+            State::Optional => "-",
+            State::Missing => "missing",
+        };
+        writeln!(stdout(), "{state:<8} {what}: {finding}").ok();
     };
-    format!("can be confined here, {place}: changes are shown before they are applied, and can be undone")
-}
-
-/// Reports which other protections a confined command has, and which are missing.
-fn layers(config: &Config, places: &Places, report: &mut Report) -> Result<(), Failure> {
-    let limits = config.command_access(places).limits;
-    match sandbox::limits_processes() {
-        true => report.good("processes", &format!("{} at a time for one command", limits.processes))?,
-        false => report.optional("processes", "not limited for root before Linux 6.14")?,
-    }
-    match limits.memory_bytes {
-        Some(bytes) => report.good("memory", &format!("{} MB for each process of a command", bytes >> 20))?,
-        None => report.optional("memory", "not limited: set `[commands] memory`")?,
-    }
-    match sandbox::scopes_sockets() {
-        true => report.good("sockets", "those without a file are a command's own (Landlock)"),
-        false => report.optional(
-            "sockets",
-            "a command with all of the network reaches those without a file: Landlock needs Linux 6.12",
-        ),
-    }
-}
-
-/// What jobs need, and what opens pull requests.
-fn publishing(cli: &CliContext, report: &mut Report) -> Result<(), Failure> {
-    match on_path(cli, "git") {
-        true => report.good("git", "on the PATH")?,
-        false => {
-            report.bad("git", "not on the PATH, so jobs that change files and the tool `git` will fail")?
-        }
-    }
-    let token = ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find(|name| cli.environment.get(name).is_some());
-    match token {
-        Some(name) => report.good("pull requests", &format!("{name} is set")),
-        None if on_path(cli, "gh") => report.good("pull requests", "`gh` is on the PATH"),
-        None => report.optional("pull requests", "neither GITHUB_TOKEN nor `gh`, so `publish` opens none"),
-    }
-}
-
-async fn models(cli: &CliContext, config: &Config, report: &mut Report) -> Result<(), Failure> {
-    for vendor in vendors() {
-        match config.key(&cli.environment, vendor) {
-            None => {}
-            Some((_, KeySource::Variable(name))) => report.good(&vendor.title, &format!("{name} is set"))?,
-            Some((_, KeySource::File)) => report.good(&vendor.title, "a key in the configuration")?,
-            Some((_, KeySource::Login)) => report.good(&vendor.title, "logged in")?,
-        }
-    }
-    for vendor in ["ollama", "llamacpp"].into_iter().filter_map(vendor) {
-        if is_listening(&vendor.base_url).await {
-            report.good(&vendor.title, &format!("answers at {}", vendor.base_url))?;
-        }
-    }
-    match model::choose(cli, config, None, model::ToolCallFormat::default()).await {
-        Ok(chosen) => report.good("model", &chosen.model.spec),
-        Err(failure) => {
-            report.bad("model", &format!("{}; {}", failure.message, failure.hint.unwrap_or_default()))
-        }
-    }
-}
-
-/// Starts them.
-async fn servers(
-    cli: &CliContext,
-    config: &Config,
-    workspace: &Path,
-    report: &mut Report,
-) -> Result<(), Failure> {
-    for (name, found) in mcp_servers::try_all(cli, config, workspace).await? {
-        match found {
-            Ok(tools) => report.good(&format!("mcp.{name}"), &format!("{} tools", tools.len()))?,
-            Err(why) => report.bad("mcp", &why)?,
-        }
-    }
-    Ok(())
-}
-
-fn writable(folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    let probe = folder.join(".probe");
-    std::fs::write(&probe, "")?;
-    std::fs::remove_file(probe)
-}
-
-fn on_path(cli: &CliContext, program: &str) -> bool {
-    let path = cli.environment.get("PATH").unwrap_or_default();
-    std::env::split_paths(path).any(|folder| folder.join(program).is_file())
-}
-
-struct Report {
-    broken: bool,
-}
-
-impl Report {
-    fn good(&mut self, what: &str, finding: &str) -> Result<(), Failure> {
-        Ok(writeln!(stdout(), "ok       {what}: {finding}")?)
-    }
-
-    /// Missed by few.
-    fn optional(&mut self, what: &str, finding: &str) -> Result<(), Failure> {
-        Ok(writeln!(stdout(), "-        {what}: {finding}")?)
-    }
-
-    fn bad(&mut self, what: &str, finding: &str) -> Result<(), Failure> {
-        self.broken = true;
-        Ok(writeln!(stdout(), "missing  {what}: {finding}")?)
-    }
+    cli.diagnose(&session::workspace(args.cwd.as_deref())?, &mut print).await?;
+    Ok(if is_broken { Exit::Failed } else { Exit::Success })
 }

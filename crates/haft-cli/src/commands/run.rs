@@ -4,13 +4,10 @@ use crate::{
     CliContext,
     args::{Form, TurnArgs},
 };
-use haft_app::{
-    Failure, OpenedSession,
-    slash::{self, Expanded},
-};
+use haft_app::{Failure, OpenedSession, slash};
 use haft_core::{Command, Part, Seq};
 use haft_engine::Engine;
-use haft_present::{cursor::next, words::Style};
+use haft_present::{cursor::next, host::ExpandedPrompt, words::Style};
 use haft_terminal::{
     Diffs, Exit, picture,
     print::{self, Options, Output},
@@ -20,7 +17,7 @@ use std::io::{IsTerminal, Write, stderr, stdin};
 
 /// One turn.
 pub(crate) async fn run(cli: &CliContext, words: &[String], turn: &TurnArgs) -> Result<Exit, Failure> {
-    let Expanded { prompt, agent, model } = expand(cli, turn, words)?;
+    let ExpandedPrompt { prompt, agent, model } = expand(cli, turn, words)?;
     let mut turn = turn.clone();
     turn.work.agent = turn.work.agent.or(agent);
     turn.work.settings.0 = turn.work.settings.0.with_model(model);
@@ -60,10 +57,10 @@ pub(crate) async fn start(cli: &CliContext, turn: &TurnArgs, command: Command) -
 }
 
 /// What the words of a prompt stand for. Standard input is taken as it is: it may be anything.
-fn expand(cli: &CliContext, turn: &TurnArgs, words: &[String]) -> Result<Expanded, Failure> {
+fn expand(cli: &CliContext, turn: &TurnArgs, words: &[String]) -> Result<ExpandedPrompt, Failure> {
     let prompt = prompt(words)?;
     if !prompt.trim_start().starts_with('/') || matches!(words, [dash] if dash == "-") {
-        return Ok(Expanded { prompt, ..Expanded::default() });
+        return Ok(ExpandedPrompt { prompt, ..ExpandedPrompt::default() });
     }
     let workspace = cli.workspace_of(&turn.spec())?;
     slash::expand(&cli.prompts(&workspace), &prompt, "haft commands list")

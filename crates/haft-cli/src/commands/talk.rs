@@ -153,7 +153,6 @@ fn said(failure: &Failure) -> String {
 
 /// Expands a line of a conversation. The agent and the model are chosen when the conversation starts.
 fn in_conversation(known: &[Template], line: &str) -> Result<String, Failure> {
-    slash::expand(known, line, "/help")?
-        .prompt_alone()
-        .map_err(|failure| failure.hint("choose them with `/agent` and `/model`, or use `haft run`"))
+    let suggestion = "choose them with `/agent` and `/model`, or use `haft run`";
+    Ok(slash::expand(known, line, "/help")?.in_session(line, suggestion)?)
 }

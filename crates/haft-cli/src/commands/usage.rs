@@ -1,6 +1,5 @@
 //! [`usage`] (`haft usage`): tokens and money by day, model and project, over all sessions.
 mod bars;
-mod sums;
 
 use super::table::short;
 use crate::{
@@ -10,19 +9,12 @@ use crate::{
 use bars::{Bars, columns};
 use haft_app::{
     Failure,
-    config::{Config, Settings},
-    model, session,
+    usage::{Row, Sums},
 };
-use haft_core::Price;
-use haft_engine::Home;
 use haft_terminal::Exit;
 use jiff::{Span, Zoned, civil::Date};
 use serde_json::{Map, json};
-use std::{
-    collections::HashMap,
-    io::{IsTerminal, Write, stdout},
-};
-use sums::{Row, Sums};
+use std::io::{IsTerminal, Write, stdout};
 
 /// Counts what journals say that requests took. Nothing is kept beside them.
 pub(crate) fn usage(cli: &CliContext, args: &UsageArgs) -> Result<Exit, Failure> {
@@ -31,10 +23,7 @@ pub(crate) fn usage(cli: &CliContext, args: &UsageArgs) -> Result<Exit, Failure>
     let first = days.and_then(|days| today.date().checked_sub(Span::new().days(days)).ok());
     let first = first.ok_or_else(|| Failure::usage(format!("`--days` must be at most {MAX_DAYS}")))?;
     let since = first.to_zoned(today.time_zone().clone()).map_err(anyhow::Error::from)?;
-    let since = u64::try_from(since.timestamp().as_millisecond()).unwrap_or_default();
-    let used = Home(cli.places.home.clone()).used(since);
-    let mut prices = Prices::new(cli)?;
-    let sums = Sums::of(&used, today.time_zone(), |model| prices.of(model));
+    let sums = cli.usage(&since)?;
     match args.json {
         true => print_json(&sums, first, today.date(), args.by),
         false => print(cli, args, &sums, first, today.date()),
@@ -43,28 +32,6 @@ pub(crate) fn usage(cli: &CliContext, args: &UsageArgs) -> Result<Exit, Failure>
 
 /// A hundred years.
 const MAX_DAYS: i64 = 36_525;
-
-/// Each model's price is looked up once.
-struct Prices {
-    config: Config,
-    known: HashMap<String, Option<Price>>,
-}
-
-impl Prices {
-    fn new(cli: &CliContext) -> Result<Self, Failure> {
-        let workspace = session::workspace(None)?;
-        Ok(Self { config: cli.config(&workspace, &Settings::default())?, known: HashMap::new() })
-    }
-
-    fn of(&mut self, model: &str) -> Option<Price> {
-        if let Some(price) = self.known.get(model) {
-            return *price;
-        }
-        let price = model::card_of(&self.config, model).price;
-        self.known.insert(model.to_owned(), price);
-        price
-    }
-}
 
 fn print_json(sums: &Sums, first: Date, last: Date, by: Option<By>) -> Result<Exit, Failure> {
     let mut object = Map::new();
@@ -103,7 +70,11 @@ fn print(cli: &CliContext, args: &UsageArgs, sums: &Sums, first: Date, last: Dat
         lists.push(("By model", sums.models.clone()));
     }
     if wants(By::Project) {
-        let named = |row: &Row| Row { key: short(row.key.as_ref(), person.as_deref()), ..row.clone() };
+        let named = |row: &Row| {
+            let mut named = row.clone();
+            named.key = short(row.key.as_ref(), person.as_deref());
+            named
+        };
         lists.push(("By project", sums.projects.iter().map(named).collect()));
     }
     for (title, rows) in &lists {
@@ -126,7 +97,7 @@ fn with_gaps(days: &[Row], first: Date, last: Date) -> Vec<Row> {
     all.map(|day| {
         let key = day.to_string();
         let known = days.iter().find(|row| row.key == key).cloned();
-        known.unwrap_or_else(|| Row { key, ..Row::default() })
+        known.unwrap_or_else(|| Row::unused(key))
     })
     .collect()
 }

@@ -1,8 +1,9 @@
 //! A bot on a thread of its own, which can be ended in good order or killed, and started again.
 use crate::fake::{Fake, TOKEN};
-use futures::FutureExt;
+use futures::{FutureExt, future::BoxFuture};
 use haft_core::{Access, Entry, Fact, Mode, Policy, Provider, SessionId, Stage, text_of};
 use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
+use haft_present::host::{EngineRequest, ExpandedPrompt, Host, Problem, SavedPrompt};
 use haft_providers::{Scripted, Step};
 use haft_stage::LocalStage;
 use haft_telegram::{Options, Token, Trouble};
@@ -137,31 +138,13 @@ impl Place {
 
     fn options(&self, fake: &Fake, others: impl Fn(&str) -> Engine + Send + Sync + 'static) -> Options {
         let notes = self.notes.clone();
-        let (others, opened) = (Arc::new(others), self.opened.clone());
         Options {
             api_url: fake.url.clone(),
             token: Token::new(TOKEN).unwrap(),
             allowed: self.allowed.clone(),
             pair: self.pair,
             folder: self.path("home/telegram"),
-            agent: "haft".into(),
-            engines: Arc::new(move |spec| {
-                opened.lock().unwrap().push(spec.clone());
-                let others = others.clone();
-                async move {
-                    match spec.as_str() {
-                        spec if spec.starts_with("test/other") => Ok(others(spec)),
-                        "test/slow" => std::future::pending().await,
-                        other => Err(format!("there is no model `{other}`")),
-                    }
-                }
-                .boxed()
-            }),
-            expand: Arc::new(|line| match line.strip_prefix("/fix") {
-                Some(rest) => Ok(format!("Fix{rest}.")),
-                None => Err(format!("there is no command `{line}`")),
-            }),
-            prompts: vec![("fix".into(), "mends".into())],
+            host: Arc::new(TestHost { others: Box::new(others), opened: self.opened.clone() }),
             notes: Arc::new(move |note| notes.lock().unwrap().push(note)),
         }
     }
@@ -214,4 +197,36 @@ impl Bot {
 /// The Bot API answers meanwhile.
 async fn joined<T: Send + 'static>(thread: JoinHandle<T>) -> T {
     tokio::task::spawn_blocking(move || thread.join().unwrap()).await.unwrap()
+}
+
+/// Opens other models, and has one saved prompt.
+struct TestHost {
+    others: Box<dyn Fn(&str) -> Engine + Send + Sync>,
+    opened: Arc<Mutex<Vec<String>>>,
+}
+
+impl Host for TestHost {
+    fn engine(&self, request: EngineRequest) -> BoxFuture<'_, Result<Engine, Problem>> {
+        let spec = request.model.unwrap();
+        self.opened.lock().unwrap().push(spec.clone());
+        async move {
+            match spec.as_str() {
+                spec if spec.starts_with("test/other") => Ok((self.others)(spec)),
+                "test/slow" => std::future::pending().await,
+                other => Err(Problem::usage(format!("there is no model `{other}`"))),
+            }
+        }
+        .boxed()
+    }
+
+    fn prompts(&self, _workspace: &Path) -> Vec<SavedPrompt> {
+        vec![SavedPrompt { name: "fix".into(), description: "mends".into(), file: "fix.md".into() }]
+    }
+
+    fn expand(&self, _workspace: &Path, prompt: &str, _listed_by: &str) -> Result<ExpandedPrompt, Problem> {
+        match prompt.strip_prefix("/fix") {
+            Some(rest) => Ok(ExpandedPrompt { prompt: format!("Fix{rest}."), ..ExpandedPrompt::default() }),
+            None => Err(Problem::usage(format!("there is no command `{prompt}`"))),
+        }
+    }
 }

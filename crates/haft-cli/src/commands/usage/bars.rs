@@ -1,5 +1,6 @@
 //! [`Bars`]: bars of block characters, as wide as the terminal allows.
-use super::{super::table::end_of, sums::Row};
+use crate::commands::table::end_of;
+use haft_app::usage::Row;
 use haft_present::safe;
 use jiff::civil::Date;
 use std::io::{self, Write, stdout};

@@ -1,33 +1,45 @@
-//! [`Sums`]: adds up usage.
+//! [`App::usage`]: tokens and money by day, model and project, over all sessions.
+use crate::{App, Failure, config::Settings, model, session};
 use haft_core::{Price, SessionId, Usage};
 use haft_engine::Used;
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::{Timestamp, Zoned, tz::TimeZone};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What a day, a model, a project, or all of them used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(super) struct Row {
+pub struct Row {
     /// `2026-11-23`, `openai/gpt-5`, `/home/me/project`.
     #[serde(skip)]
-    pub(super) key: String,
-    pub(super) sessions: usize,
-    pub(super) requests: u64,
-    pub(super) tokens: u64,
+    pub key: String,
+    /// Sessions that asked a model.
+    pub sessions: usize,
+    /// Requests to models.
+    pub requests: u64,
+    /// All tokens.
+    pub tokens: u64,
+    /// The tokens by kind.
     #[serde(flatten)]
-    pub(super) usage: Usage,
+    pub usage: Usage,
     /// The cost of what has a price; `None` if nothing has.
-    pub(super) cost_usd: Option<f64>,
+    pub cost_usd: Option<f64>,
     /// Tokens whose price is not known.
-    pub(super) unpriced_tokens: u64,
+    pub unpriced_tokens: u64,
     #[serde(skip)]
-    pub(super) seen: BTreeSet<SessionId>,
+    seen: BTreeSet<SessionId>,
 }
 
 impl Row {
+    /// One that used nothing.
+    #[must_use]
+    pub fn unused(key: String) -> Self {
+        Self { key, ..Self::default() }
+    }
+
     /// With its key under this name.
-    pub(super) fn json(&self, name: &str) -> Value {
+    #[must_use]
+    pub fn json(&self, name: &str) -> Value {
         let mut object = Map::from_iter([(name.to_owned(), Value::from(self.key.as_str()))]);
         if let Ok(Value::Object(fields)) = serde_json::to_value(self) {
             object.extend(fields);
@@ -51,22 +63,37 @@ impl Row {
 
 /// The same usage in three ways.
 #[derive(Debug, Default)]
-pub(super) struct Sums {
-    pub(super) total: Row,
+pub struct Sums {
+    /// All of it.
+    pub total: Row,
     /// In order; days on which nothing was used are left out.
-    pub(super) days: Vec<Row>,
+    pub days: Vec<Row>,
     /// What cost most first, then what used most tokens.
-    pub(super) models: Vec<Row>,
+    pub models: Vec<Row>,
     /// In the same order.
-    pub(super) projects: Vec<Row>,
+    pub projects: Vec<Row>,
+}
+
+impl App {
+    /// What all sessions have used since `first`, a moment in the person's time zone. Nothing is kept beside the journals.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration is invalid: it may have prices.
+    pub fn usage(&self, first: &Zoned) -> Result<Sums, Failure> {
+        let since = u64::try_from(first.timestamp().as_millisecond()).unwrap_or_default();
+        let config = self.config(&session::workspace(None)?, &Settings::default())?;
+        // Each model's price is looked up once.
+        let mut known = HashMap::new();
+        let price_of = |model: &str| {
+            *known.entry(model.to_owned()).or_insert_with(|| model::card_of(&config, model).price)
+        };
+        Ok(Sums::of(&self.home().used(since), first.time_zone(), price_of))
+    }
 }
 
 impl Sums {
-    pub(super) fn of(
-        used: &[Used],
-        zone: &TimeZone,
-        mut price_of: impl FnMut(&str) -> Option<Price>,
-    ) -> Self {
+    fn of(used: &[Used], zone: &TimeZone, mut price_of: impl FnMut(&str) -> Option<Price>) -> Self {
         let (mut total, mut days) = (Row::default(), BTreeMap::<String, Row>::new());
         let (mut models, mut projects) = (days.clone(), days.clone());
         for Used { session, model, workspace, requests } in used {

@@ -1,6 +1,6 @@
-//! [`Host`]: the sessions of a connection that are open in the editor, and how to open more.
+//! [`Sessions`]: the sessions of a connection that are open in the editor, and how to open more.
 use super::{
-    Opened, Server, Settings, Transport, Wanted,
+    Settings,
     client::Editor,
     editor::{Buffers, stages},
     folder::Folder,
@@ -15,7 +15,8 @@ use super::{
     wire::Flow,
 };
 use haft_core::{Entry, Seq, SessionId, SessionOpened};
-use haft_engine::Session;
+use haft_engine::{Engine, EngineError, Session};
+use haft_present::host::{EngineRequest, RequestedServer, ServerTransport};
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -28,7 +29,7 @@ use tokio_util::task::TaskTracker;
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Everything of one connection.
-pub(super) struct Host {
+pub(super) struct Sessions {
     settings: Settings,
     flow: Arc<Flow>,
     /// What the editor can do; it says so once.
@@ -46,7 +47,7 @@ pub(super) enum Again {
     Silent,
 }
 
-impl Host {
+impl Sessions {
     pub(super) fn new(settings: Settings, flow: Arc<Flow>) -> Self {
         let (can, open, followers) = (OnceLock::new(), Mutex::default(), TaskTracker::new());
         Self { settings, flow, can, open, followers }
@@ -75,7 +76,7 @@ impl Host {
         cwd: PathBuf,
         servers: Vec<McpServer>,
     ) -> Result<Arc<OpenSession>, Error> {
-        self.engine(connection, &cwd, servers, |opened| opened.engine.create(&opened.agent)).await
+        self.engine(connection, &cwd, servers, |engine, agent| engine.create(agent)).await
     }
 
     /// Tells what there is and follows.
@@ -100,9 +101,8 @@ impl Host {
             }
             return Ok(modes::of(&open.session));
         }
-        let open = self
-            .engine(connection.clone(), &cwd, servers, |opened| opened.engine.resume(id, &opened.agent))
-            .await?;
+        let open =
+            self.engine(connection.clone(), &cwd, servers, |engine, agent| engine.resume(id, agent)).await?;
         let (editor, mut teller) = (self.editor(connection), teller(&open));
         let entries = open.session.entries();
         let said = teller.replay(&entries);
@@ -145,30 +145,35 @@ impl Host {
         connection: ConnectionTo<Client>,
         cwd: &Path,
         servers: Vec<McpServer>,
-        start: impl FnOnce(&Opened) -> Result<Session, haft_engine::EngineError>,
+        start: impl FnOnce(&Engine, &str) -> Result<Session, EngineError>,
     ) -> Result<Arc<OpenSession>, Error> {
         let folder = Folder::of(cwd)?;
         let servers = servers.into_iter().map(server).collect::<Result<_, _>>()?;
         let name: Arc<OnceLock<SessionId>> = Arc::default();
         let buffers =
-            Buffers::new(self.editor(connection), name.clone(), self.settings.note.clone(), folder.clone());
+            Buffers::new(self.editor(connection), name.clone(), self.settings.host.clone(), folder.clone());
         let workspace = folder.real.clone();
-        let wanted = Wanted { workspace, servers, stages: Box::new(move |inner| stages(inner, buffers)) };
-        let opened = (self.settings.open)(wanted).await.map_err(failed)?;
-        let session = start(&opened).map_err(|error| failed(error.to_string()))?;
+        let request = EngineRequest {
+            workspace: Some(workspace),
+            servers,
+            stages: Some(Box::new(move |inner| stages(inner, buffers))),
+            ..EngineRequest::default()
+        };
+        let host = &self.settings.host;
+        let engine = host.engine(request).await.map_err(|problem| failed(problem.to_string()))?;
+        let session = start(&engine, &host.agent()).map_err(|error| failed(error.to_string()))?;
         let _first_name = name.set(session.id().clone());
         for line in session.journal().damage() {
-            (self.settings.note)(format!("{}: {line}", session.journal().path().display()));
+            host.note(format!("{}: {line}", session.journal().path().display()));
         }
-        let Opened { engine, commands, expand, .. } = opened;
-        let open = Arc::new(OpenSession::new((session, engine), folder, (commands, expand)));
+        let open = Arc::new(OpenSession::new(session, engine, folder, host.clone()));
         self.lock().insert(open.id().to_owned(), open.clone());
         Ok(open)
     }
 
     fn follow(&self, editor: Editor, open: Arc<OpenSession>, teller: Teller, from: Seq) {
-        if !open.commands.is_empty() {
-            editor.tell(open.id(), open.available());
+        if let Some(commands) = open.available() {
+            editor.tell(open.id(), commands);
         }
         let connection = editor.connection.clone();
         let following = self.followers.track_future(Follower::new(open, editor, teller).run(from));
@@ -228,16 +233,20 @@ fn after(entries: &[Arc<Entry>]) -> Seq {
     entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1))
 }
 
-fn server(server: McpServer) -> Result<Server, Error> {
+fn server(server: McpServer) -> Result<RequestedServer, Error> {
     match server {
         McpServer::Stdio(stdio) => {
             let environment = stdio.env.into_iter().map(|variable| (variable.name, variable.value)).collect();
-            let transport = Transport::Program { program: stdio.command, arguments: stdio.args, environment };
-            Ok(Server { name: stdio.name, transport })
+            let transport =
+                ServerTransport::Program { program: stdio.command, arguments: stdio.args, environment };
+            Ok(RequestedServer { name: stdio.name, transport })
         }
         McpServer::Http(http) => {
             let headers = http.headers.into_iter().map(|header| (header.name, header.value)).collect();
-            Ok(Server { name: http.name, transport: Transport::Url { url: http.url, headers } })
+            Ok(RequestedServer {
+                name: http.name,
+                transport: ServerTransport::Url { url: http.url, headers },
+            })
         }
         McpServer::Sse(sse) => Err(wrong(format!(
             "cannot use the MCP server `{}`: SSE was replaced by Streamable HTTP; give it as `http`, or as a program",

@@ -1,28 +1,31 @@
-//! [`attempt`]: runs one task in a session of one turn, and returns its [`Outcome`].
+//! [`attempt`]: runs one task in a session of one turn, and returns its [`Trial`].
 use super::tasks::Task;
+use crate::{Failure, agents::AGENT};
 use futures::StreamExt;
-use haft_app::{Failure, agents::AGENT};
 use haft_core::{CallId, Event, Fact, Part, ToolErrorKind, ToolResult, text_of};
 use haft_engine::{Engine, Setup, Turn};
 use haft_present::unattended;
 use std::{collections::HashSet, fs, path::Path, time::Instant};
 
 /// What came of one task.
-#[derive(Default)]
-pub(super) struct Outcome {
+#[derive(Debug, Default)]
+pub struct Trial {
     /// Calls as lines, to compare with what is expected.
-    pub(super) lines: Vec<String>,
-    pub(super) answer: String,
+    pub lines: Vec<String>,
+    /// The last reply.
+    pub answer: String,
     /// Calls that could not be read, or did not fit the tool's schema: nothing of them ran.
-    pub(super) invalid: usize,
+    pub invalid: usize,
     started: HashSet<CallId>,
-    pub(super) right_call: bool,
-    pub(super) right: bool,
+    /// Whether the first call is right.
+    pub right_call: bool,
+    /// Whether everything is.
+    pub right: bool,
     /// From the prompt to the end of the turn.
-    pub(super) seconds: f64,
+    pub seconds: f64,
 }
 
-pub(super) async fn attempt(setup: Setup, task: &Task, workspace: &Path) -> Result<Outcome, Failure> {
+pub(super) async fn attempt(setup: Setup, task: &Task, workspace: &Path) -> Result<Trial, Failure> {
     for (name, text) in &task.files {
         fs::write(workspace.join(name), text)?;
     }
@@ -38,8 +41,8 @@ pub(super) async fn attempt(setup: Setup, task: &Task, workspace: &Path) -> Resu
 }
 
 /// No person can approve or answer.
-async fn watch(mut turn: Turn) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+async fn watch(mut turn: Turn) -> Result<Trial, Failure> {
+    let mut outcome = Trial::default();
     while let Some(event) = turn.next().await {
         let Event::Recorded(entry) = event else { continue };
         match &entry.fact {
@@ -55,7 +58,7 @@ async fn watch(mut turn: Turn) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-impl Outcome {
+impl Trial {
     fn hear(&mut self, parts: &[Part]) {
         for call in parts.iter().filter_map(Part::as_call) {
             let values = call.arguments.as_object().into_iter().flat_map(|object| object.values());

@@ -1,7 +1,7 @@
 //! [`Report`]: the table of a model, and the file that keeps it.
 use super::{
     tasks::{Task, Wording},
-    trial::Outcome,
+    trial::Trial,
 };
 use serde_json::{Value, json};
 use std::{
@@ -14,7 +14,7 @@ const WORDINGS: [Wording; 6] =
     [Wording::Near, Wording::Far, Wording::Fresh, Wording::HeldOut, Wording::Unseen, Wording::Apart];
 
 /// All that was tried with one model.
-pub(super) struct Report {
+pub struct Report {
     model: String,
     dialect: Option<String>,
     is_full: bool,
@@ -50,8 +50,8 @@ impl Report {
         Self { model: model.to_owned(), dialect: dialect.map(str::to_owned), is_full, tries: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, is_held: bool, task: &Task, outcome: &Outcome) {
-        let Outcome { lines, invalid, right_call, right, seconds, .. } = outcome;
+    pub(super) fn add(&mut self, is_held: bool, task: &Task, trial: &Trial) {
+        let Trial { lines, invalid, right_call, right, seconds, .. } = trial;
         self.tries.push(Try {
             is_held,
             wording: task.wording,
@@ -84,8 +84,9 @@ impl Report {
         [true, false].into_iter().flat_map(|held| kinds().filter_map(move |kind| of(held, kind))).collect()
     }
 
-    /// Markdown.
-    pub(super) fn table(&self) -> String {
+    /// As a table in Markdown.
+    #[must_use]
+    pub fn table(&self) -> String {
         let mut table = "| held | wording | tasks | calls | invalid calls | right first call | right in all | s a task |\n\
                          | --- | --- | --- | --- | --- | --- | --- | --- |\n"
             .to_owned();
@@ -108,7 +109,9 @@ impl Report {
         table
     }
 
-    pub(super) fn json(&self) -> Value {
+    /// As one JSON object.
+    #[must_use]
+    pub fn json(&self) -> Value {
         let row = |row: &Row| {
             let rate = |part: usize, of: usize| if of == 0 { 1.0 } else { part as f64 / of as f64 };
             json!({
@@ -123,7 +126,7 @@ impl Report {
     }
 
     /// Writes the JSON to `checks/MODEL.json` in `home`, or `checks/MODEL@DIALECT.json`.
-    pub(super) fn keep(&self, home: &Path) -> io::Result<PathBuf> {
+    pub(super) fn save(&self, home: &Path) -> io::Result<PathBuf> {
         let dialect = self.dialect.as_ref().map(|dialect| format!("@{dialect}")).unwrap_or_default();
         let plain = |c: char| if c.is_alphanumeric() || "-_.@".contains(c) { c } else { '_' };
         let name: String = format!("{}{dialect}", self.model).chars().map(plain).collect();

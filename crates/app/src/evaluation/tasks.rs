@@ -5,23 +5,30 @@ use std::{collections::BTreeMap, fmt, fs, path::Path};
 /// How far the words of a task stand from those of the worked examples; see `tasks.toml`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Wording {
+pub enum Wording {
+    /// As in an example.
     Near,
+    /// In other words.
     Far,
+    /// In words that no example has.
     Fresh,
+    /// Held out while examples were made.
     HeldOut,
+    /// Written after all of them.
     #[default]
     Unseen,
+    /// Of another kind.
     Apart,
 }
 
 /// One request in a folder of its own.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Task {
+pub struct Task {
     #[serde(default)]
     pub(super) wording: Wording,
-    pub(super) request: String,
+    /// What the model is asked.
+    pub request: String,
     /// By name, with their contents.
     #[serde(default)]
     pub(super) files: BTreeMap<String, String>,

@@ -1,0 +1,218 @@
+//! [`App::diagnose`]: what this machine supports, and what is missing.
+use crate::{
+    App, Failure,
+    config::{Config, ConfigError, KeySource, Places, Settings},
+    mcp_servers, model, session,
+};
+use haft_core::Outside;
+use haft_providers::{is_listening, vendor, vendors};
+use haft_sandbox as sandbox;
+use haft_stage::ViewKind;
+use std::path::Path;
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How it is.
+    pub state: State,
+    /// What was looked at.
+    pub what: String,
+    /// What was found, and what to do if something is missing.
+    pub finding: String,
+}
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is there and works.
+    Ok,
+    /// It is not there, and few will miss it.
+    Optional,
+    /// It is missing or broken.
+    Missing,
+}
+
+impl App {
+    /// Looks at the configuration, the models, the sessions' folder, and what commands need; tells `found` of each at once.
+    /// Starts the MCP servers.
+    ///
+    /// # Errors
+    ///
+    /// If an MCP server is configured wrongly.
+    pub async fn diagnose(
+        &self,
+        workspace: &Path,
+        found: &mut (dyn FnMut(Finding) + Send),
+    ) -> Result<(), Failure> {
+        let (mut report, places) = (Report(found), &self.places);
+        match self.config(workspace, &Settings::default()) {
+            Ok(config) => {
+                let file = places.user_file.display();
+                match places.user_file.exists() {
+                    true => report.good("configuration", &file.to_string()),
+                    false => report.good("configuration", &format!("none in {file}; none is needed")),
+                }
+                models(self, &config, &mut report).await;
+                servers(self, &config, workspace, &mut report).await?;
+            }
+            Err(error) => report.bad("configuration", &error.to_string()),
+        }
+        let home = places.home.display();
+        match writable(&places.home) {
+            Ok(()) => report.good("sessions", &format!("{} in {home}", self.home().list().len())),
+            Err(error) => report.bad("sessions", &format!("cannot write `{home}`: {error}")),
+        }
+        commands(self, workspace, &mut report);
+        match ["bash", "sh"].into_iter().find(|shell| on_path(self, shell)) {
+            Some(shell) => report.good("shell", shell),
+            None => {
+                report.bad("shell", "neither `bash` nor `sh` is on the PATH, so the tool `bash` will fail");
+            }
+        }
+        publishing(self, &mut report);
+        Ok(())
+    }
+}
+
+/// Whether commands can be confined, and so be undone.
+fn commands(app: &App, workspace: &Path, report: &mut Report<'_>) {
+    let places = &app.places;
+    let config = app.config(workspace, &Settings::default()).unwrap_or_default();
+    match session::command_views(places, &config, workspace) {
+        Ok(found) => {
+            report.good("commands", &views(&found.kind));
+            match found.outside {
+                Outside::Overlays => report.good("Unix sockets", "of other programs are out of reach"),
+                Outside::Bound => report.optional(
+                    "Unix sockets",
+                    "of other programs are hidden if they exist when a command starts: the system refuses overlays of its folders",
+                ),
+            }
+            layers(&config, places, report)
+        }
+        Err(why) => report.optional(
+            "commands",
+            &format!(
+                "run unconfined, without a question under `full`, and cannot be undone: {why}; \
+                 `--sandbox require` does not start without confinement"
+            ),
+        ),
+    }
+}
+
+/// Where confined commands work, and why there.
+fn views(kind: &ViewKind) -> String {
+    let place = match kind {
+        ViewKind::Overlay => "in an overlay of the workspace".to_owned(),
+        ViewKind::Copy(why) => {
+            format!(
+                "on a copy of the workspace, made for each command, since no overlay can be mounted ({why})"
+            )
+        }
+    };
+    format!("can be confined here, {place}: changes are shown before they are applied, and can be undone")
+}
+
+/// Reports which other protections a confined command has, and which are missing.
+fn layers(config: &Config, places: &Places, report: &mut Report<'_>) {
+    let limits = config.command_access(places).limits;
+    match sandbox::limits_processes() {
+        true => report.good("processes", &format!("{} at a time for one command", limits.processes)),
+        false => report.optional("processes", "not limited for root before Linux 6.14"),
+    }
+    match limits.memory_bytes {
+        Some(bytes) => report.good("memory", &format!("{} MB for each process of a command", bytes >> 20)),
+        None => report.optional("memory", "not limited: set `[commands] memory`"),
+    }
+    match sandbox::scopes_sockets() {
+        true => report.good("sockets", "those without a file are a command's own (Landlock)"),
+        false => report.optional(
+            "sockets",
+            "a command with all of the network reaches those without a file: Landlock needs Linux 6.12",
+        ),
+    }
+}
+
+/// What jobs need, and what opens pull requests.
+fn publishing(app: &App, report: &mut Report<'_>) {
+    match on_path(app, "git") {
+        true => report.good("git", "on the PATH"),
+        false => report.bad("git", "not on the PATH, so jobs that change files and the tool `git` will fail"),
+    }
+    let token = ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find(|name| app.environment.get(name).is_some());
+    match token {
+        Some(name) => report.good("pull requests", &format!("{name} is set")),
+        None if on_path(app, "gh") => report.good("pull requests", "`gh` is on the PATH"),
+        None => report.optional("pull requests", "neither GITHUB_TOKEN nor `gh`, so `publish` opens none"),
+    }
+}
+
+async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
+    for vendor in vendors() {
+        match config.key(&app.environment, vendor) {
+            None => {}
+            Some((_, KeySource::Variable(name))) => report.good(&vendor.title, &format!("{name} is set")),
+            Some((_, KeySource::File)) => report.good(&vendor.title, "a key in the configuration"),
+            Some((_, KeySource::Login)) => report.good(&vendor.title, "logged in"),
+        }
+    }
+    for vendor in ["ollama", "llamacpp"].into_iter().filter_map(vendor) {
+        if is_listening(&vendor.base_url).await {
+            report.good(&vendor.title, &format!("answers at {}", vendor.base_url));
+        }
+    }
+    match model::choose(app, config, None, model::ToolCallFormat::default()).await {
+        Ok(chosen) => report.good("model", &chosen.model.spec),
+        Err(failure) => {
+            report.bad("model", &format!("{}; {}", failure.message, failure.hint.unwrap_or_default()))
+        }
+    }
+}
+
+/// Starts them.
+async fn servers(
+    app: &App,
+    config: &Config,
+    workspace: &Path,
+    report: &mut Report<'_>,
+) -> Result<(), ConfigError> {
+    for (name, found) in mcp_servers::try_all(app, config, workspace).await? {
+        match found {
+            Ok(tools) => report.good(&format!("mcp.{name}"), &format!("{} tools", tools.len())),
+            Err(why) => report.bad("mcp", &why),
+        }
+    }
+    Ok(())
+}
+
+fn writable(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let probe = folder.join(".probe");
+    std::fs::write(&probe, "")?;
+    std::fs::remove_file(probe)
+}
+
+fn on_path(app: &App, program: &str) -> bool {
+    let path = app.environment.get("PATH").unwrap_or_default();
+    std::env::split_paths(path).any(|folder| folder.join(program).is_file())
+}
+
+struct Report<'a>(&'a mut (dyn FnMut(Finding) + Send));
+
+impl Report<'_> {
+    fn good(&mut self, what: &str, finding: &str) {
+        self.add(State::Ok, what, finding);
+    }
+
+    fn optional(&mut self, what: &str, finding: &str) {
+        self.add(State::Optional, what, finding);
+    }
+
+    fn bad(&mut self, what: &str, finding: &str) {
+        self.add(State::Missing, what, finding);
+    }
+
+    fn add(&mut self, state: State, what: &str, finding: &str) {
+        (self.0)(Finding { state, what: what.to_owned(), finding: finding.to_owned() });
+    }
+}

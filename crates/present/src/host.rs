@@ -1,0 +1,150 @@
+//! [`Host`]: what front-ends that open sessions need of the program around them.
+use futures::future::BoxFuture;
+use haft_engine::{Engine, Stages};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+/// Makes engines, and knows what a workspace brings. `haft-app` has the one that the binary uses.
+pub trait Host: Send + Sync {
+    /// Makes the engine for sessions like this.
+    fn engine(&self, request: EngineRequest) -> BoxFuture<'_, Result<Engine, Problem>>;
+
+    /// The agent that new sessions use.
+    fn agent(&self) -> String {
+        "haft".to_owned()
+    }
+
+    /// The prompts that the user and the project keep in files.
+    fn prompts(&self, _workspace: &Path) -> Vec<SavedPrompt> {
+        Vec::new()
+    }
+
+    /// What a prompt stands for that begins with `/`: the text of a saved prompt, or itself. `listed_by` is the command that
+    /// lists saved prompts here; a problem names it.
+    fn expand(&self, _workspace: &Path, prompt: &str, _listed_by: &str) -> Result<ExpandedPrompt, Problem> {
+        Ok(ExpandedPrompt { prompt: prompt.to_owned(), ..ExpandedPrompt::default() })
+    }
+
+    /// Tells the person who runs the program something.
+    fn note(&self, _note: String) {}
+}
+
+/// Which sessions an engine is for. What is left out is as the program was started.
+#[derive(Default)]
+pub struct EngineRequest {
+    /// The directory to work in.
+    pub workspace: Option<PathBuf>,
+    /// The model, as `VENDOR/MODEL`.
+    pub model: Option<String>,
+    /// The profile, by its name.
+    pub profile: Option<String>,
+    /// MCP servers whose tools the sessions may call, in addition to the user's own.
+    pub servers: Vec<RequestedServer>,
+    /// Puts files of the front-end in front of those on disk: the engine's stages are what this makes of them.
+    pub stages: Option<WrapStages>,
+}
+
+/// See [`EngineRequest::stages`].
+pub type WrapStages = Box<dyn FnOnce(Stages) -> Stages + Send>;
+
+/// An MCP server that a client names. It may hold keys, so it prints nothing of itself.
+#[derive(Clone)]
+pub struct RequestedServer {
+    /// Part of its tools' names.
+    pub name: String,
+    /// How it is reached.
+    pub transport: ServerTransport,
+}
+
+/// How an MCP server is reached.
+#[derive(Clone)]
+pub enum ServerTransport {
+    /// A program that talks over its standard streams.
+    Program {
+        /// The file.
+        program: PathBuf,
+        /// One by one.
+        arguments: Vec<String>,
+        /// Names and values, in addition to what all processes get.
+        environment: Vec<(String, String)>,
+    },
+    /// A service that talks Streamable HTTP.
+    Url {
+        /// Where.
+        url: String,
+        /// Sent with every request.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// A prompt that is kept in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedPrompt {
+    /// Without the `/`.
+    pub name: String,
+    /// In one line; empty if the file has none.
+    pub description: String,
+    /// The file.
+    pub file: PathBuf,
+}
+
+/// What a prompt stands for, and what it is to be said to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExpandedPrompt {
+    /// The text.
+    pub prompt: String,
+    /// The agent that it names.
+    pub agent: Option<String>,
+    /// The model that it names.
+    pub model: Option<String>,
+}
+
+impl ExpandedPrompt {
+    /// The text, in a session that has its agent and its model already.
+    ///
+    /// # Errors
+    ///
+    /// If it names an agent or a model. `typed`: what stands for the prompt; `suggestion`: how to choose them here.
+    pub fn in_session(self, typed: &str, suggestion: &str) -> Result<String, Problem> {
+        match self {
+            Self { prompt, agent: None, model: None } => Ok(prompt),
+            Self { .. } => {
+                Err(Problem::usage(format!("`{typed}` names an agent or a model")).hint(suggestion))
+            }
+        }
+    }
+}
+
+/// Why something cannot be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What was tried, on what, and why it failed.
+    pub message: String,
+    /// What to do next.
+    pub suggestion: Option<String>,
+    /// Whether the request cannot be carried out as it is; otherwise it was tried and failed.
+    pub is_usage: bool,
+}
+
+impl Problem {
+    /// Of a request that cannot be carried out as it is.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), suggestion: None, is_usage: true }
+    }
+
+    /// The same with what to do next.
+    #[must_use]
+    pub fn hint(self, suggestion: impl Into<String>) -> Self {
+        Self { suggestion: Some(suggestion.into()), ..self }
+    }
+}
+
+/// In one line: `there is no model (hint: …)`.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.suggestion.as_ref().map_or(Ok(()), |suggestion| write!(f, " (hint: {suggestion})"))
+    }
+}
