@@ -11,6 +11,7 @@ mod failure;
 mod hooks;
 mod host;
 pub mod jobs;
+mod mcp_offers;
 pub mod mcp_servers;
 pub mod model;
 mod notes;
@@ -25,6 +26,7 @@ pub mod usage;
 
 pub use failure::{Exit, Failure};
 pub use host::AppHost;
+pub use mcp_offers::McpOffers;
 pub use session::{Assembled, Existing, OpenedSession, SessionPlan, SessionSpec};
 
 use config::{Config, ConfigError, Environment, Places, Settings};

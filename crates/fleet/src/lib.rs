@@ -14,10 +14,12 @@
 //! | `entries`, `writer` | journals: read for the next attempt, written by this one |
 //! | `git`, `replay_changes` | the work tree of an attempt |
 //! | `slot` | room for one job at work, which one that waits for a person leaves |
+//! | `app_work` | an attempt at a job with the sessions of `haft-app` |
 //! | `worker` | claims, works, renews, settles |
 //! | `status` | what there is |
 //!
 //! How it works inside: `README.md` of this crate.
+mod app_work;
 mod database;
 mod entries;
 mod error;
@@ -36,6 +38,7 @@ mod tls;
 mod worker;
 mod writer;
 
+pub use app_work::{ADMIN, AppWork, new_job};
 pub use database::{Database, News};
 pub use entries::{contents, entries_since, restore};
 pub use error::FleetError;

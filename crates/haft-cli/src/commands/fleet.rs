@@ -1,5 +1,4 @@
 //! [`fleet`] (`haft fleet …`): reads from a fleet's database, and sends commands to its jobs.
-mod attempt;
 mod serve;
 mod worker;
 
@@ -8,25 +7,18 @@ pub(crate) use worker::worker;
 
 use super::table::Table;
 use crate::{CliContext, args::Fleet, args::FleetUrl};
-use haft_app::{App, Failure, session, token};
-use haft_core::{JobSpec, SessionId};
+use haft_app::{Failure, token};
 use haft_engine::new_session_id;
-use haft_fleet::{self, Database, FleetError, NewJob, Owner};
+use haft_fleet::{self, ADMIN, Database, NewJob, Owner, new_job};
 use haft_terminal::Exit;
 use serde_json::json;
-use std::{
-    io::{Write, stdout},
-    path::{Path, PathBuf},
-};
-
-/// Maximum attempts at a job before it is left to people.
-const MAX_ATTEMPTS: i32 = 5;
+use std::io::{Write, stdout};
 
 /// Carries out one of them.
 pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Failure> {
     match command {
         Fleet::Migrate { fleet } => {
-            let made = haft_fleet::migrate(&address(cli, &fleet)?).await.map_err(failure)?;
+            let made = haft_fleet::migrate(&address(cli, &fleet)?).await?;
             match made.from == made.to {
                 true => writeln!(stdout(), "the tables have version {} already", made.to)?,
                 false => writeln!(stdout(), "the tables have version {}", made.to)?,
@@ -34,8 +26,7 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
         }
         Fleet::Status { fleet, json } => status(&open(cli, &fleet).await?, json).await?,
         Fleet::Drain { fleet, worker } => {
-            let told =
-                haft_fleet::drain(&open(cli, &fleet).await?, worker.as_deref()).await.map_err(failure)?;
+            let told = haft_fleet::drain(&open(cli, &fleet).await?, worker.as_deref()).await?;
             if told == 0 {
                 let called = worker.map(|name| format!(" called `{name}`")).unwrap_or_default();
                 return Err(Failure::usage(format!("no worker{called} was heard of in the last minute"))
@@ -44,7 +35,7 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             writeln!(stdout(), "{told} workers take no more jobs")?;
         }
         Fleet::Retry { fleet, id } => {
-            if !haft_fleet::retry(&open(cli, &fleet).await?, &id, None).await.map_err(failure)? {
+            if !haft_fleet::retry(&open(cli, &fleet).await?, &id, None).await? {
                 return Err(Failure::usage(format!(
                     "there is no job `{id}` that has failed, was cancelled, or was tried too often"
                 ))
@@ -54,7 +45,7 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
         }
         Fleet::Owner { fleet, name } => {
             let (database, token) = (open(cli, &fleet).await?, token::random()?);
-            haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await.map_err(failure)?;
+            haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
             writeln!(stdout(), "{token}")?;
         }
         Fleet::Add { fleet, kind, description, repository, base, priority, owner, json } => {
@@ -63,12 +54,12 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
                 repository,
                 base,
                 priority,
-                ..new_job(cli, new_session_id(), (kind, description), Owner(owner))?
+                ..new_job(cli, new_session_id(), kind, description, Owner(owner))?
             };
             if job.owner.0 == ADMIN {
-                haft_fleet::add_owner(&database, &job.owner, None).await.map_err(failure)?;
+                haft_fleet::add_owner(&database, &job.owner, None).await?;
             }
-            haft_fleet::add(&database, &job).await.map_err(failure)?;
+            haft_fleet::add(&database, &job).await?;
             match json {
                 true => writeln!(stdout(), "{}", json!({"job": job.id.0}))?,
                 false => writeln!(stdout(), "{}", job.id)?,
@@ -76,35 +67,6 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
         }
     }
     Ok(Exit::Success)
-}
-
-/// The owner of what the person who runs the fleet gives.
-pub(crate) const ADMIN: &str = "admin";
-
-/// A job for a worker.
-pub(crate) fn new_job(
-    app: &App,
-    id: SessionId,
-    (kind, description): (String, String),
-    owner: Owner,
-) -> Result<NewJob, Failure> {
-    // Agents of the repository are unknown here.
-    let agent = app.agent(Path::new("/nonexistent"), &kind)?;
-    let branch = agent.work_tree.then(|| format!("haft/{id}"));
-    let job_type = agent.job.clone().unwrap_or_else(|| kind.clone());
-    let order =
-        JobSpec { kind, job_type, description, origin: PathBuf::new(), branch, start: None, debug: false };
-    Ok(NewJob {
-        id,
-        owner,
-        order,
-        repository: None,
-        base: None,
-        priority: 0,
-        max_attempts: MAX_ATTEMPTS,
-        model: session::NO_MODEL.to_owned(),
-        profile: "default".to_owned(),
-    })
 }
 
 /// What was typed, else what the environment says.
@@ -118,12 +80,11 @@ pub(crate) fn address(cli: &CliContext, url: &FleetUrl) -> Result<String, Failur
 }
 
 async fn open(cli: &CliContext, url: &FleetUrl) -> Result<Database, Failure> {
-    Database::open(&address(cli, url)?).await.map_err(failure)
+    Ok(Database::open(&address(cli, url)?).await?)
 }
 
 async fn status(database: &Database, json: bool) -> Result<(), Failure> {
-    let haft_fleet::Status { counts, workers, dead, oldest_waits } =
-        haft_fleet::status(database).await.map_err(failure)?;
+    let haft_fleet::Status { counts, workers, dead, oldest_waits } = haft_fleet::status(database).await?;
     if json {
         let jobs: Vec<_> = counts
             .iter()
@@ -170,27 +131,4 @@ async fn status(database: &Database, json: bool) -> Result<(), Failure> {
         table.print("")?;
     }
     Ok(())
-}
-
-/// What a person is told of `error`.
-fn failure(error: FleetError) -> Failure {
-    let message = error.to_string();
-    match error {
-        FleetError::Address(_) => {
-            Failure::usage(message).hint("it looks like `postgres://USER@HOST/DATABASE`")
-        }
-        FleetError::Refused { .. } => {
-            Failure::usage(message).hint("user, password or database are not right")
-        }
-        FleetError::NotPrivate { .. } => Failure::usage(message).hint(
-            "let SSL_CERT_FILE name the authority that signed its certificate; \
-                 `sslmode=disable` in the address does without TLS",
-        ),
-        FleetError::Schema(_) | FleetError::Usage(_) => Failure::usage(message),
-        FleetError::Unreachable { .. } => Failure::failed(message)
-            .hint("look whether PostgreSQL runs there, and whether this machine may reach it"),
-        FleetError::Lost(_) | FleetError::Statement { .. } | FleetError::Local { .. } => {
-            Failure::failed(message)
-        }
-    }
 }

@@ -1,5 +1,5 @@
 //! [`serve`] (`haft serve --fleet`): the jobs of a fleet over HTTP.
-use super::{ADMIN, address, failure, new_job};
+use super::address;
 use crate::{
     CliContext,
     args::{FleetUrl, ServeArgs},
@@ -9,7 +9,7 @@ use haft_app::{
     App, Failure,
     token::{self, Kept},
 };
-use haft_fleet::{self, Database, Owner};
+use haft_fleet::{self, ADMIN, Database, Owner, new_job};
 use haft_serve::{self, Fleet, FleetSettings, Make};
 use haft_terminal::{Exit, signals::Interrupts};
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use std::sync::Arc;
 /// Serves until a signal interrupts. No model is needed here: workers have theirs.
 pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Failure> {
     let url = address(cli, &FleetUrl { fleet: args.fleet.clone() })?;
-    let (database, admin) = (Database::open(&url).await.map_err(failure)?, Owner(ADMIN.to_owned()));
-    haft_fleet::add_owner(&database, &admin, None).await.map_err(failure)?;
+    let (database, admin) = (Database::open(&url).await?, Owner(ADMIN.to_owned()));
+    haft_fleet::add_owner(&database, &admin, None).await?;
     let Kept { token, is_new } = token::of(&cli.places.home, token::SERVE)?;
     let listening = haft_serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
     greet(cli, &listening, args, &token, is_new, &[])?;
     let app = App::clone(cli);
     let make: Make = Arc::new(move |id, kind, description, owner| {
-        new_job(&app, id, (kind, description), owner).map_err(problem)
+        new_job(&app, id, kind, description, owner).map_err(problem)
     });
     let settings = FleetSettings { fleet: Fleet { database, make, admin }, token, hosts: args.host.clone() };
     let mut interrupts = Interrupts::listen()?;

@@ -1,8 +1,8 @@
 //! [`worker`] (`haft worker`): works on the jobs of a fleet.
-use super::{address, attempt::Attempts, failure};
+use super::address;
 use crate::{CliContext, args::WorkerArgs};
 use haft_app::{App, Failure};
-use haft_fleet::{self, Database};
+use haft_fleet::{self, AppWork, Database};
 use haft_terminal::{Exit, signals::Interrupts};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
@@ -12,7 +12,7 @@ pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, 
     let (spec, address) = (args.work.spec(), address(cli, &args.fleet)?);
     // What is wrong with the model, the configuration or the options shows before a job is taken.
     cli.silent().plan(&spec)?.engine().await?;
-    let database = Database::open(&address).await.map_err(failure)?;
+    let database = Database::open(&address).await?;
     let note = cli.warnings();
     let folder = args.folder.clone().unwrap_or_else(|| cli.places.home.join("fleet"));
     let name = args.name.clone().unwrap_or_else(own_name);
@@ -25,15 +25,15 @@ pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, 
         folder,
         note,
     };
-    let work = Arc::new(Attempts { app: App::clone(&cli.silent()), spec });
+    let work = Arc::new(AppWork { app: App::clone(&cli.silent()), spec });
     let (mut interrupts, stop) = (Interrupts::listen()?, CancellationToken::new());
     let working = haft_fleet::work(database, settings, work, stop.clone());
     tokio::pin!(working);
     tokio::select! {
-        worked = &mut working => worked.map_err(failure)?,
+        worked = &mut working => worked?,
         () = interrupts.next() => {
             stop.cancel();
-            working.await.map_err(failure)?;
+            working.await?;
         }
     }
     Ok(Exit::Success)

@@ -1,20 +1,25 @@
-//! [`Attempts`]: attempts at the jobs of a fleet: a restored session continues like any job that lost its process.
+//! [`AppWork`]: attempts at the jobs of a fleet: a restored session continues like any job that lost its process.
+use crate::{Begun, Ended, FleetError, NewJob, Owner, Work, replay_changes};
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use haft_app::{App, Failure, SessionSpec};
-use haft_core::{BaseCommit, Command, Conclusion, Entry, Fact, JobStatus, Outcome};
+use haft_core::{BaseCommit, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, SessionId};
 use haft_engine::{Session, Turns};
-use haft_fleet::{self, Begun, Ended};
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// Works on jobs with the options that the worker was started with.
-pub(super) struct Attempts {
-    pub(super) app: App,
-    pub(super) spec: SessionSpec,
+pub struct AppWork {
+    /// Opens the sessions.
+    pub app: App,
+    /// What is asked for, but for the directory and the session.
+    pub spec: SessionSpec,
 }
 
-impl haft_fleet::Work for Attempts {
+impl Work for AppWork {
     fn work(&self, begun: Begun) -> BoxFuture<'static, Ended> {
         // Sessions of an attempt lie in a folder of its own.
         let app = self.app.clone().with_home(&begun.home);
@@ -44,13 +49,13 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
     let jobs = app.jobs();
     let taken = jobs.resume_with(&queued.id.0, spec, |setup| {
         let stage = (setup.stages)(&setup.home.contents(&queued.id));
-        redone = haft_fleet::replay_changes(&*stage, &setup.workspace, &entries);
+        redone = replay_changes(&*stage, &setup.workspace, &entries);
         setup.replicas = Some(writer.replicas());
     });
     let job = taken.await?;
     if let Err(error) = redone {
         job.engine.shut_down().await;
-        return Err(super::failure(error));
+        return Err(error.into());
     }
     let mut turns = Followed { session: &job.session, commands, cancelled, leave };
     let concluded = job.run(&mut turns).await;
@@ -104,5 +109,66 @@ impl Turns for Followed<'_> {
             }
         }
         Ok(turn.report().await.outcome.unwrap_or(Outcome::Failed))
+    }
+}
+
+/// The owner of what the person who runs the fleet gives.
+pub const ADMIN: &str = "admin";
+
+/// Maximum attempts at a job before it is left to people.
+const MAX_ATTEMPTS: i32 = 5;
+
+/// A job for a worker.
+///
+/// # Errors
+///
+/// If there is no such agent.
+pub fn new_job(
+    app: &App,
+    id: SessionId,
+    kind: String,
+    description: String,
+    owner: Owner,
+) -> Result<NewJob, Failure> {
+    // Agents of the repository are unknown here.
+    let agent = app.agent(Path::new("/nonexistent"), &kind)?;
+    let branch = agent.work_tree.then(|| format!("haft/{id}"));
+    let job_type = agent.job.clone().unwrap_or_else(|| kind.clone());
+    let order =
+        JobSpec { kind, job_type, description, origin: PathBuf::new(), branch, start: None, debug: false };
+    Ok(NewJob {
+        id,
+        owner,
+        order,
+        repository: None,
+        base: None,
+        priority: 0,
+        max_attempts: MAX_ATTEMPTS,
+        model: haft_app::session::NO_MODEL.to_owned(),
+        profile: "default".to_owned(),
+    })
+}
+
+impl From<FleetError> for Failure {
+    fn from(error: FleetError) -> Self {
+        let message = error.to_string();
+        match error {
+            FleetError::Address(_) => {
+                Failure::usage(message).hint("it looks like `postgres://USER@HOST/DATABASE`")
+            }
+            FleetError::Refused { .. } => {
+                Failure::usage(message).hint("user, password or database are not right")
+            }
+            FleetError::NotPrivate { .. } => Failure::usage(message).hint(
+                "let SSL_CERT_FILE name the authority that signed its certificate; \
+                 `sslmode=disable` in the address does without TLS",
+            ),
+            FleetError::Schema(_) | FleetError::Usage(_) => Failure::usage(message),
+            FleetError::Unreachable { .. } => Failure::failed(message)
+                .hint("look whether PostgreSQL runs there, and whether this machine may reach it"),
+            FleetError::Lost(_) | FleetError::Statement { .. } | FleetError::Local { .. } => {
+                Failure::failed(message)
+            }
+        }
     }
 }
