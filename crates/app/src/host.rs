@@ -1,32 +1,128 @@
 //! [`AppHost`]: the application behind a front-end that opens sessions for others.
 use crate::{
-    App, Assembled, Exit, Failure, SessionSpec, agents::AGENT, mcp_servers, model::SharedModels,
-    session::NO_MODEL, slash,
+    App, Assembled, Existing, Exit, Failure, OpenedSession, SessionPlan, SessionSpec,
+    agents::AGENT,
+    config::{Config, edit},
+    export, mcp_servers,
+    model::{self, SharedModels},
+    session::NO_MODEL,
+    slash,
 };
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::Mode;
+use haft_core::{Entry, Mode};
 use haft_engine::Engine;
 use haft_mcp::client::{McpServer, Transport};
 use haft_present::host::{
-    EngineRequest, ExpandedPrompt, Host, Problem, RequestedServer, SavedPrompt, ServerTransport,
+    Conversation, EngineRequest, ExpandedPrompt, Host, OpenRequest, Problem, RequestedServer, SavedPrompt,
+    ServerTransport, TriedServer,
 };
-use std::path::Path;
+use haft_providers::Effort;
+use std::{path::Path, sync::Arc};
 
 /// Opens sessions as the front-end was started, except for what a request asks for. They share their models.
 pub struct AppHost {
     app: App,
     spec: SessionSpec,
-    up_to: Option<Mode>,
+    ceiling: Ceiling,
+    is_quiet: bool,
     models: SharedModels,
+    /// The configuration of the directory to work in, once it is known.
+    config: Config,
     /// The model and the profile that sessions have by default, once they are known.
     usual: Option<(String, String)>,
 }
 
+/// The most permissive mode that clients of a front-end may choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ceiling {
+    /// The one in which sessions begin.
+    #[default]
+    Beginning,
+    /// This one, as far as the project allows.
+    Mode(Mode),
+    /// Whatever the project allows: the person is at the terminal.
+    Project,
+}
+
 impl AppHost {
-    /// A front-end that opens sessions like `spec`. `up_to`: the most permissive mode that its clients may choose.
+    /// A front-end that opens sessions like `spec`.
     #[must_use]
-    pub fn new(app: &App, spec: SessionSpec, up_to: Option<Mode>) -> Self {
-        Self { app: app.clone(), spec, up_to, models: SharedModels::default(), usual: None }
+    pub fn new(app: &App, spec: SessionSpec, ceiling: Ceiling) -> Self {
+        let (models, config) = Default::default();
+        Self { app: app.clone(), spec, ceiling, is_quiet: false, models, config, usual: None }
+    }
+
+    /// The same; `is_quiet`: conversations tell only what a person has to know about how they were opened.
+    #[must_use]
+    pub fn quiet(self, is_quiet: bool) -> Self {
+        Self { is_quiet, ..self }
+    }
+
+    /// Opens the session that a conversation begins with. Others are opened in the same directory.
+    ///
+    /// # Errors
+    ///
+    /// As [`App::open`].
+    pub async fn first_conversation(&mut self, plan: SessionPlan) -> Result<Conversation, Failure> {
+        self.config = plan.config.clone();
+        self.spec.workspace = Some(plan.workspace().to_owned());
+        let opened = self.conversation(plan).await?;
+        let setup = opened.engine.setup();
+        self.usual = Some((setup.model.spec.clone(), setup.profile.name.clone()));
+        Ok(opened)
+    }
+
+    async fn conversation(&self, plan: SessionPlan) -> Result<Conversation, Failure> {
+        let effort = plan.config.effective().effort;
+        let most = plan.config.most();
+        let opened = plan.open_with(|setup| setup.ceiling = self.ceiling.mode(most, setup.policy.mode));
+        let OpenedSession { engine, session, notices, warnings } = opened.await?;
+        let effort = effort.filter(|_| model::has_effort(&engine.setup().model.spec));
+        let notices = notices.into_iter().filter(|_| !self.is_quiet).chain(warnings).collect();
+        Ok(Conversation { engine, session, notices, effort: effort.map(|effort| effort.name().to_owned()) })
+    }
+
+    /// An old session continues with its own model and profile, if nothing else is asked for.
+    fn requested(&self, request: OpenRequest) -> Result<SessionSpec, Failure> {
+        let effort = request.effort.map(|name| {
+            Effort::named(&name).ok_or_else(|| {
+                Failure::usage(format!("there is no effort `{name}`"))
+                    .hint(format!("there are {}", Effort::ALL.map(Effort::name).join(", ")))
+            })
+        });
+        let own = self.spec.clone();
+        let mut spec = SessionSpec { agent: request.agent.or(own.agent), session: None, ..own };
+        spec.settings.effort = effort.transpose()?.or(spec.settings.effort);
+        let Some(id) = request.session else {
+            spec.settings.model = request.model.or(spec.settings.model);
+            return Ok(spec);
+        };
+        spec.settings.model = request.model;
+        Ok(SessionSpec { session: Some(Existing::Named(id)), ..spec })
+    }
+
+    async fn open_requested(&self, request: OpenRequest) -> Result<Conversation, Failure> {
+        let is_kept = request.is_kept;
+        let mut opened = self.conversation(self.app.plan(&self.requested(request)?)?).await?;
+        if is_kept {
+            opened.notices.push(self.keep(&opened));
+        }
+        Ok(opened)
+    }
+
+    /// Saves model and effort for new sessions; says where, or why not.
+    fn keep(&self, Conversation { engine, effort, .. }: &Conversation) -> String {
+        let (file, model) = (&self.app.places.user_file, &engine.setup().model.spec);
+        let kept = edit::set(file, "model", model)
+            .and_then(|()| effort.as_ref().map_or(Ok(()), |effort| edit::set(file, "effort", effort)));
+        match kept {
+            Ok(()) => format!("kept for new sessions in `{}`", file.display()),
+            Err(error) => format!("not kept for new sessions: {error}"),
+        }
+    }
+
+    fn usual_model(&self) -> &str {
+        self.usual.as_ref().map_or("", |(model, _)| model)
     }
 
     /// The engine that sessions have by default. Errors in the model, the configuration or the options appear here, before a
@@ -56,8 +152,10 @@ impl AppHost {
         spec.settings.model = model.or(spec.settings.model);
         spec.settings.profile = profile.clone().or(spec.settings.profile);
         spec.servers.extend(servers.into_iter().map(server));
-        let assembled = self.app.plan(&spec)?.engine_with(|setup| {
-            setup.ceiling = self.up_to;
+        let plan = self.app.plan(&spec)?;
+        let most = plan.config.most();
+        let assembled = plan.engine_with(|setup| {
+            setup.ceiling = self.ceiling.mode(most, setup.policy.mode);
             if let Some(stages) = stages {
                 setup.stages = stages(setup.stages.clone());
             }
@@ -70,6 +168,23 @@ impl AppHost {
         let Assembled { engine, notices } = assembled.await?;
         notices.into_iter().for_each(|notice| self.app.warn(notice));
         Ok(engine)
+    }
+}
+
+impl Ceiling {
+    fn mode(self, project: Mode, beginning: Mode) -> Option<Mode> {
+        match self {
+            Self::Beginning => None,
+            Self::Mode(mode) => Some(mode),
+            Self::Project => Some(project.max(beginning)),
+        }
+    }
+}
+
+/// `None` is the mode in which sessions begin.
+impl From<Option<Mode>> for Ceiling {
+    fn from(mode: Option<Mode>) -> Self {
+        mode.map_or(Self::Beginning, Self::Mode)
     }
 }
 
@@ -94,6 +209,32 @@ impl Host for AppHost {
 
     fn expand(&self, workspace: &Path, prompt: &str, listed_by: &str) -> Result<ExpandedPrompt, Problem> {
         Ok(slash::expand(&self.app.prompts(workspace), prompt, listed_by)?)
+    }
+
+    fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Conversation, Problem>> {
+        async { self.open_requested(request).await.map_err(Problem::from) }.boxed()
+    }
+
+    fn models(&self) -> Vec<(String, String)> {
+        model::choices(&self.app, &self.config, self.usual_model())
+    }
+
+    fn live_models(&self) -> BoxFuture<'_, Vec<(String, String)>> {
+        model::live_choices(&self.app, &self.config, self.usual_model()).boxed()
+    }
+
+    fn efforts(&self, model: &str) -> Vec<&'static str> {
+        model::efforts(model)
+    }
+
+    fn servers<'a>(&'a self, workspace: &Path) -> BoxFuture<'a, Vec<TriedServer>> {
+        let workspace = workspace.to_owned();
+        async move { mcp_servers::try_all(&self.app, &self.config, &workspace).await.unwrap_or_default() }
+            .boxed()
+    }
+
+    fn markdown(&self, entries: &[Arc<Entry>]) -> String {
+        export::markdown(entries)
     }
 
     fn note(&self, note: String) {

@@ -25,7 +25,7 @@ pub mod untrusted_file;
 pub mod usage;
 
 pub use failure::{Exit, Failure};
-pub use host::AppHost;
+pub use host::{AppHost, Ceiling};
 pub use mcp_offers::McpOffers;
 pub use session::{Assembled, Existing, OpenedSession, SessionPlan, SessionSpec};
 

@@ -8,6 +8,7 @@ use crate::{
 };
 use haft_core::{SessionId, ToolSource};
 use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
+use haft_present::host::TriedServer;
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -49,9 +50,6 @@ pub(crate) fn source(
     let budget = window.unwrap_or(WINDOW) / 4;
     Some(Arc::new(mcp(servers, workspace, environment, budget, app.warnings())))
 }
-
-/// A server by its name, with the names of its tools, or the reason why it has none.
-pub type TriedServer = (String, Result<Vec<String>, String>);
 
 /// Starts each server that may be used.
 ///

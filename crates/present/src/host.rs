@@ -1,9 +1,11 @@
 //! [`Host`]: what front-ends that open sessions need of the program around them.
-use futures::future::BoxFuture;
-use haft_engine::{Engine, Stages};
+use futures::{FutureExt, future::BoxFuture};
+use haft_core::Entry;
+use haft_engine::{Engine, Session, Stages};
 use std::{
     fmt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// Makes engines, and knows what a workspace brings. `haft-app` has the one that the binary uses.
@@ -25,6 +27,36 @@ pub trait Host: Send + Sync {
     /// lists saved prompts here; a problem names it.
     fn expand(&self, _workspace: &Path, prompt: &str, _listed_by: &str) -> Result<ExpandedPrompt, Problem> {
         Ok(ExpandedPrompt { prompt: prompt.to_owned(), ..ExpandedPrompt::default() })
+    }
+
+    /// Opens a session for a person who switches between them.
+    fn open(&self, _request: OpenRequest) -> BoxFuture<'_, Result<Conversation, Problem>> {
+        async { Err(Problem::usage("no other session can be opened here")) }.boxed()
+    }
+
+    /// The models that a person may choose, as `VENDOR/MODEL`, each with a few words about it.
+    fn models(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// The same with all models of providers whose key is known and of servers on this machine, once they have answered.
+    fn live_models(&self) -> BoxFuture<'_, Vec<(String, String)>> {
+        async { self.models() }.boxed()
+    }
+
+    /// The levels of reasoning effort that a model takes, from the least to the most; empty if it takes none.
+    fn efforts(&self, _model: &str) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Starts each MCP server that the user has set up.
+    fn servers<'a>(&'a self, _workspace: &Path) -> BoxFuture<'a, Vec<TriedServer>> {
+        async { Vec::new() }.boxed()
+    }
+
+    /// A session as Markdown.
+    fn markdown(&self, _entries: &[Arc<Entry>]) -> String {
+        String::new()
     }
 
     /// Tells the person who runs the program something.
@@ -78,6 +110,36 @@ pub enum ServerTransport {
         headers: Vec<(String, String)>,
     },
 }
+
+/// A request for a session. What is left out is as the program was started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenRequest {
+    /// An old session by its name; a new one if left out.
+    pub session: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The reasoning effort.
+    pub effort: Option<String>,
+    /// Whether model and effort are saved for new sessions, too.
+    pub is_kept: bool,
+    /// The agent.
+    pub agent: Option<String>,
+}
+
+/// A session that was opened, with the engine that it lives in.
+pub struct Conversation {
+    /// Holds the session; shut it down before another one opens the session again.
+    pub engine: Engine,
+    /// Ready for commands.
+    pub session: Session,
+    /// The reasoning effort, if one was chosen and the model takes it.
+    pub effort: Option<String>,
+    /// For the person: how the model was chosen, what of a journal was damaged.
+    pub notices: Vec<String>,
+}
+
+/// An MCP server by its name, with the names of its tools, or the reason why it has none.
+pub type TriedServer = (String, Result<Vec<String>, String>);
 
 /// A prompt that is kept in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,12 +5,13 @@ mod reader;
 use crate::{
     Exit,
     console::{self, Order},
-    host::{Host, Opened, Wish},
+    host::{self, Surroundings},
     print::{Options, Output, Printer},
     signals::Interrupts,
 };
 use haft_core::{Command, Entry, Fact, Mode, Part, Seq, undo};
 use haft_engine::{Engine, Session};
+use haft_present::host::{Conversation, OpenRequest};
 use haft_present::{cursor::next, timeline};
 use reader::{Before, Reader};
 use std::{
@@ -20,8 +21,8 @@ use std::{
 
 /// Talks until the person leaves: `exit`, or the end of the input.
 pub async fn run(
-    host: Host,
-    opened: Opened,
+    host: Surroundings,
+    opened: Conversation,
     options: &Options,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
@@ -32,7 +33,7 @@ pub async fn run(
     let prompt = if is_text { prompt } else { String::new() };
     let reader = Reader::new(&host)?;
     let told = untold(&opened.session);
-    let mut talk = Talk { host, open: None, told, wish: Wish::default(), options, interrupts };
+    let mut talk = Talk { host, open: None, told, wish: OpenRequest::default(), options, interrupts };
     talk.take(opened)?;
     if is_text {
         print_now(chat.banner.as_deref().unwrap_or("Type `/help` for commands, `exit` to leave.\n"))?;
@@ -64,11 +65,11 @@ fn untold(session: &Session) -> Seq {
 }
 
 struct Talk<'a> {
-    host: Host,
+    host: Surroundings,
     open: Option<(Engine, Session)>,
     /// Of what happens at the prompt the person is told when they come back to it.
     told: Seq,
-    wish: Wish,
+    wish: OpenRequest,
     options: &'a Options,
     interrupts: &'a mut Interrupts,
 }
@@ -105,7 +106,7 @@ impl Talk<'_> {
             None if said.is_empty() => Ok(()),
             None => {
                 let expanded =
-                    if said.starts_with('/') { (self.host.expand)(said) } else { Ok(said.to_owned()) };
+                    if said.starts_with('/') { self.host.expand(said) } else { Ok(said.to_owned()) };
                 match expanded {
                     Ok(text) => self.turn(prompt(&text)).await,
                     Err(why) => note(&format!("error: {why}")),
@@ -146,12 +147,16 @@ impl Talk<'_> {
     async fn order(&mut self, order: Order) -> anyhow::Result<()> {
         match order {
             Order::Help => self.help(),
-            Order::New => self.reopen(Wish { session: None, ..self.wish.clone() }).await,
-            Order::Sessions(Some(id)) => self.reopen(Wish { session: Some(id), ..self.wish.clone() }).await,
-            Order::Model(Some(spec)) => self.reopen(self.wish.clone().asking(&spec)).await,
-            Order::Agent(Some(name)) => self.reopen(Wish { agent: Some(name), ..self.wish.clone() }).await,
+            Order::New => self.reopen(OpenRequest { session: None, ..self.wish.clone() }).await,
+            Order::Sessions(Some(id)) => {
+                self.reopen(OpenRequest { session: Some(id), ..self.wish.clone() }).await
+            }
+            Order::Model(Some(spec)) => self.reopen(host::asking(self.wish.clone(), &spec)).await,
+            Order::Agent(Some(name)) => {
+                self.reopen(OpenRequest { agent: Some(name), ..self.wish.clone() }).await
+            }
             Order::Sessions(None) => self.sessions(),
-            Order::Model(None) => list((self.host.models)(), "/model SPEC [EFFORT]"),
+            Order::Model(None) => list(self.host.host.models(), "/model SPEC [EFFORT]"),
             Order::Agent(None) => self.agents(),
             Order::Compact => self.turn(Command::Compact).await,
             Order::Continue => {
@@ -176,8 +181,8 @@ impl Talk<'_> {
         }
     }
 
-    fn take(&mut self, opened: Opened) -> anyhow::Result<()> {
-        let Opened { engine, session, notices, effort: _ } = opened;
+    fn take(&mut self, opened: Conversation) -> anyhow::Result<()> {
+        let Conversation { engine, session, notices, effort: _ } = opened;
         self.wish.session = Some(session.id().0.clone());
         self.told = untold(&session);
         self.open = Some((engine, session));
@@ -185,12 +190,12 @@ impl Talk<'_> {
     }
 
     /// The same again where the other one cannot be opened.
-    async fn reopen(&mut self, wish: Wish) -> anyhow::Result<()> {
+    async fn reopen(&mut self, wish: OpenRequest) -> anyhow::Result<()> {
         if !self.leave().await {
             anyhow::bail!("interrupted before the session had closed");
         }
         let before = std::mem::replace(&mut self.wish, wish.clone());
-        match (self.host.open)(wish).await {
+        match self.host.open(wish).await {
             Ok(opened) => {
                 note(&format!(
                     "session {}, model {}",
@@ -202,7 +207,7 @@ impl Talk<'_> {
             Err(why) => {
                 note(&format!("error: {why}"))?;
                 self.wish.clone_from(&before);
-                let opened = (self.host.open)(before).await.map_err(anyhow::Error::msg)?;
+                let opened = self.host.open(before).await.map_err(anyhow::Error::msg)?;
                 self.take(opened)
             }
         }
@@ -219,7 +224,8 @@ impl Talk<'_> {
         let ours = console::ORDERS
             .iter()
             .map(|(name, argument, what)| (format!("/{name} {argument}"), (*what).to_owned()));
-        let own = self.host.prompts.iter().map(|(name, what)| (format!("/{name}"), what.clone()));
+        let own =
+            self.host.prompts.iter().map(|saved| (format!("/{}", saved.name), saved.description.clone()));
         list(ours.chain(own).collect(), "exit")
     }
 
@@ -245,7 +251,7 @@ impl Talk<'_> {
     async fn fork(&mut self) -> anyhow::Result<()> {
         let Some((engine, session)) = &self.open else { return Ok(()) };
         match engine.setup().home.fork(&session.id().0, None) {
-            Ok(copy) => self.reopen(Wish { session: Some(copy.0), ..self.wish.clone() }).await,
+            Ok(copy) => self.reopen(OpenRequest { session: Some(copy.0), ..self.wish.clone() }).await,
             Err(error) => note(&format!("error: {error}")),
         }
     }

@@ -1,5 +1,6 @@
 //! [`Order`]: commands to the front-end itself: `/NAME`, the same on the screen and line by line.
 use haft_core::{Command, schema::nearest};
+use haft_present::host::SavedPrompt;
 use serde_json::json;
 
 /// One of them.
@@ -118,8 +119,8 @@ pub fn order(line: &str) -> Option<Order> {
 }
 
 /// The order that `line` is, unless the person has a prompt of that name, as `own` lists them.
-pub(crate) fn order_beside(line: &str, own: &[(String, String)]) -> Option<Order> {
-    let is_own = |name: &str| own.iter().any(|(own, _)| own == name);
+pub(crate) fn order_beside(line: &str, saved: &[SavedPrompt]) -> Option<Order> {
+    let is_own = |name: &str| saved.iter().any(|saved| saved.name == name);
     order(line).filter(|order| match order {
         Order::Review(_) => !is_own("review"),
         Order::Init => !is_own("init"),
@@ -170,7 +171,8 @@ mod tests {
         }
         assert!(ORDERS.iter().all(|(name, argument, _)| order(&format!("/{name} {argument}")).is_some()));
         assert_eq!(near("/udno"), Some("undo"));
-        let own = [("review".to_owned(), String::new())];
+        let own =
+            [SavedPrompt { name: "review".into(), description: String::new(), file: "review.md".into() }];
         assert_eq!(order_beside("/review it", &own), None);
         assert_eq!(order_beside("/init", &own), Some(Order::Init));
     }

@@ -28,7 +28,7 @@ pub use crate::paint::look::{Depth, Look, Theme, is_light};
 use crate::{
     Exit, Pictures,
     chat::how_to_resume,
-    host::{Host, Opened},
+    host::Surroundings,
     paint::{ansi, highlight, look, wrap},
     signals::Interrupts,
 };
@@ -36,6 +36,7 @@ use app::App;
 use crossterm::event::{Event as Key, EventStream, KeyEventKind};
 use futures::{FutureExt, StreamExt};
 use haft_core::{Command, Event};
+use haft_present::host::Conversation;
 use ratatui::text::Line;
 use screen::Screen;
 use std::{
@@ -56,8 +57,8 @@ const OTHER_SCREEN: (&str, &str) = ("\x1b[?1049h", "\x1b[?1049l");
 
 /// Talks until the person leaves. `first` is sent before anything is typed.
 pub async fn run(
-    host: Host,
-    opened: Opened,
+    host: Surroundings,
+    opened: Conversation,
     look: Look,
     first: Option<Command>,
     interrupts: &mut Interrupts,

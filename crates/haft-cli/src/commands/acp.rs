@@ -9,7 +9,7 @@ use tokio::io::{stdin, stdout};
 
 /// Serves until the editor leaves or a signal interrupts.
 pub(crate) async fn acp(cli: &CliContext, args: &AcpArgs) -> Result<Exit, Failure> {
-    let host = Arc::new(AppHost::new(cli, args.work.spec(), args.up_to));
+    let host = Arc::new(AppHost::new(cli, args.work.spec(), args.up_to.into()));
     let settings = Settings { home: cli.home(), host };
     let mut interrupts = Interrupts::listen()?;
     over_streams(stdin(), stdout(), || is_read(std::io::stdout()), settings, interrupts.next()).await?;

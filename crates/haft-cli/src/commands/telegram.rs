@@ -1,6 +1,6 @@
 //! [`telegram`] (`haft telegram`): a bot, with a conversation in each of its chats.
 use crate::{CliContext, args::TelegramArgs, notes};
-use haft_app::{AppHost, Failure, SessionSpec, config::Config};
+use haft_app::{AppHost, Ceiling, Failure, SessionSpec, config::Config};
 use haft_telegram::{self, Options, Token, Trouble};
 use haft_terminal::{Exit, signals::Interrupts};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) async fn telegram(cli: &CliContext, args: &TelegramArgs) -> Result<Ex
     let plan = cli.plan(&spec)?;
     let config = plan.config;
     let token = token(cli, &config)?;
-    let mut host = AppHost::new(cli, spec, None);
+    let mut host = AppHost::new(cli, spec, Ceiling::Beginning);
     let engine = host.first_engine().await?;
     let variable = cli.environment.get("TELEGRAM_BASE_URL");
     let options = Options {

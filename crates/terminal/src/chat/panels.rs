@@ -1,16 +1,20 @@
 //! [`show`]: prints the screen's panels line by line.
 use super::note;
-use crate::{console::Order, export, host::Host};
+use crate::{console::Order, export, host::Surroundings};
 use haft_core::{Event, SessionOpened};
 use haft_engine::{Engine, Session};
 use haft_present::{context::Filling, timeline::Timeline};
 
 /// Shows what `order` asks for.
-pub(super) async fn show(order: &Order, host: &Host, open: Option<&(Engine, Session)>) -> anyhow::Result<()> {
+pub(super) async fn show(
+    order: &Order,
+    host: &Surroundings,
+    open: Option<&(Engine, Session)>,
+) -> anyhow::Result<()> {
     let Some((engine, session)) = open else { return note("there is no session; `/new` begins one") };
     match order {
         Order::Export(name) => {
-            let text = (host.export)(&session.entries());
+            let text = host.host.markdown(&session.entries());
             let (folder, id) = (&engine.setup().workspace, &session.id().0);
             match export::write(folder, name.as_deref(), id, &text) {
                 Ok(file) => note(&format!("written to {}", file.display())),
@@ -39,8 +43,8 @@ fn filling(engine: &Engine, session: &Session) -> anyhow::Result<()> {
     }
 }
 
-async fn servers(host: &Host) -> anyhow::Result<()> {
-    let servers = (host.servers)().await;
+async fn servers(host: &Surroundings) -> anyhow::Result<()> {
+    let servers = host.host.servers(&host.workspace).await;
     if servers.is_empty() {
         return note("no MCP server is configured");
     }

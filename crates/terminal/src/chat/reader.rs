@@ -1,6 +1,6 @@
 //! [`Reader`]: reads the lines that a person types: with editing, completion and history on a terminal, as they come
 //! from a pipe.
-use crate::{console, history, host::Host};
+use crate::{console, history, host::Surroundings};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::{
     Config, Context, Editor, Helper,
@@ -45,13 +45,13 @@ impl Completer for Words {
 }
 
 impl Reader {
-    pub(super) fn new(host: &Host) -> anyhow::Result<Self> {
+    pub(super) fn new(host: &Surroundings) -> anyhow::Result<Self> {
         if !stdin().is_terminal() || !stdout().is_terminal() {
             return Ok(Self::Pipe);
         }
         let mut editor = Editor::with_history(Config::default(), MemHistory::new())?;
         let ours = console::ORDERS.iter().map(|(name, ..)| format!("/{name}"));
-        let own = host.prompts.iter().map(|(name, _)| format!("/{name}"));
+        let own = host.prompts.iter().map(|saved| format!("/{}", saved.name));
         editor.set_helper(Some(Words(ours.chain(own).collect())));
         for line in host.history.as_deref().map(history::load).unwrap_or_default() {
             editor.add_history_entry(line)?;

@@ -7,11 +7,7 @@ use super::{
     look::Look,
     page::Page,
 };
-use crate::{
-    history,
-    host::{Host, Opened, Server, Wish},
-    paint::diff::Room,
-};
+use crate::{history, host::Surroundings, paint::diff::Room};
 use crossterm::event::KeyCode;
 use futures::{
     StreamExt,
@@ -20,6 +16,7 @@ use futures::{
 };
 use haft_core::{Answer, Change, Command, Event, Fact, Image, Seq};
 use haft_engine::{Engine, Session};
+use haft_present::host::{Conversation, OpenRequest, TriedServer};
 use haft_present::{
     file_diff::FileDiff,
     safe,
@@ -36,7 +33,7 @@ const LONG_TURN: Duration = Duration::from_secs(10);
 
 /// Everything that the screen shows.
 pub(super) struct App {
-    pub(super) host: Host,
+    pub(super) host: Surroundings,
     pub(super) look: Look,
     pub(super) engine: Option<Engine>,
     pub(super) session: Option<Session>,
@@ -73,7 +70,7 @@ pub(super) struct App {
     pub(super) answering: Answering,
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
-    pub(super) wish: Wish,
+    pub(super) wish: OpenRequest,
     /// How hard the model thinks, where that was chosen.
     pub(super) effort: Option<String>,
     /// What is typed goes to an editor.
@@ -85,15 +82,15 @@ pub(super) struct App {
 /// What came of something that took a while.
 pub(super) enum Done {
     /// With the wish that was fulfilled.
-    Opened(Result<(Opened, Wish), String>),
+    Opened(Result<(Conversation, OpenRequest), String>),
     Files(Vec<list::Item>),
     /// Models that vendors and servers list.
     Models(Vec<(String, String)>),
-    Servers(Vec<Server>),
+    Servers(Vec<TriedServer>),
 }
 
 impl App {
-    pub(super) fn new(host: Host, look: Look, (columns, rows): (u16, u16)) -> Self {
+    pub(super) fn new(host: Surroundings, look: Look, (columns, rows): (u16, u16)) -> Self {
         let typed = host.history.as_deref().map(history::load).unwrap_or_default();
         Self {
             host,
@@ -123,7 +120,7 @@ impl App {
             typed: None,
             draft: None,
             answering: Answering::default(),
-            wish: Wish::default(),
+            wish: OpenRequest::default(),
             effort: None,
             is_editing: false,
             shown: None,
@@ -232,7 +229,7 @@ impl App {
         }
     }
 
-    pub(super) fn wished(&self) -> Wish {
+    pub(super) fn wished(&self) -> OpenRequest {
         self.wish.clone()
     }
 
@@ -245,7 +242,7 @@ impl App {
     }
 
     /// Lets go of what is open and opens something else; the same again where that fails.
-    pub(super) fn open(&mut self, wish: Wish) {
+    pub(super) fn open(&mut self, wish: OpenRequest) {
         if self.must_wait() {
             return;
         }
@@ -257,18 +254,18 @@ impl App {
         }
         self.events = futures::stream::pending().boxed();
         self.session = None;
-        let (engine, open) = (self.engine.take(), self.host.open.clone());
+        let (engine, host) = (self.engine.take(), self.host.clone());
         self.hint = Some("opening …".into());
         let before = self.wish.clone();
         self.waiting.push(Box::pin(async move {
             if let Some(engine) = engine {
                 engine.shut_down().await;
             }
-            let why = match open(wish.clone()).await {
+            let why = match host.open(wish.clone()).await {
                 Ok(opened) => return Done::Opened(Ok((opened, wish))),
                 Err(why) => why,
             };
-            let mut again = open(before.clone()).await.map(|opened| (opened, before));
+            let mut again = host.open(before.clone()).await.map(|opened| (opened, before));
             if let Ok((opened, _)) = &mut again {
                 opened
                     .notices
@@ -281,7 +278,7 @@ impl App {
     pub(super) fn done(&mut self, done: Done) {
         match done {
             Done::Opened(Ok((opened, wish))) => {
-                (self.hint, self.wish) = (None, Wish { is_kept: false, ..wish });
+                (self.hint, self.wish) = (None, OpenRequest { is_kept: false, ..wish });
                 self.show(opened, false);
             }
             Done::Opened(Err(why)) => {

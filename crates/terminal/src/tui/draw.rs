@@ -136,7 +136,8 @@ impl App {
             (Vec::new(), "↑ ↓ choose · letters search · Enter takes it · Esc leaves".to_owned());
         if pick.what == What::Model {
             keys = "↑ ↓ choose · letters search · Enter takes it · Ctrl+S: new sessions, too".to_owned();
-            let levels = pick.list.chosen().map(|item| (self.host.efforts)(&item.value)).unwrap_or_default();
+            let levels =
+                pick.list.chosen().map(|item| self.host.host.efforts(&item.value)).unwrap_or_default();
             let effort = pick.effort.clone().unwrap_or_else(|| "default".into());
             let effort = match levels.is_empty() {
                 true => Line::styled("  this model takes no reasoning effort", self.look.dim()),

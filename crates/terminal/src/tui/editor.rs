@@ -1,6 +1,6 @@
 //! [`edit`]: opens the typed text in the user's own editor.
 use super::app::App;
-use crate::host::Host;
+use crate::host::Surroundings;
 use std::{
     fs::{self, DirBuilder},
     io,
@@ -28,7 +28,7 @@ impl App {
 }
 
 /// Returns `text` as the editor leaves it. The error says why it cannot.
-pub(super) async fn edit(host: &Host, text: String) -> Result<String, String> {
+pub(super) async fn edit(host: &Surroundings, text: String) -> Result<String, String> {
     let editor = host.editor.clone().unwrap_or_default();
     let failed = |why: String| format!("cannot edit the prompt with `{editor}`: {why}");
     let (command, folder) = (editor.clone(), host.scratch.clone());

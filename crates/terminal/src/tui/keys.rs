@@ -168,7 +168,7 @@ impl App {
             KeyCode::Enter => self.choose(false),
             KeyCode::Char('s') if ctrl && pick.what == What::Model => self.choose(true),
             KeyCode::Left | KeyCode::Right if pick.what == What::Model => {
-                let levels = pick.list.chosen().map(|item| (self.host.efforts)(&item.value));
+                let levels = pick.list.chosen().map(|item| self.host.host.efforts(&item.value));
                 pick.step_effort(&levels.unwrap_or_default(), key.code == KeyCode::Right);
             }
             KeyCode::Backspace => {

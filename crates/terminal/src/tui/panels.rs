@@ -7,11 +7,9 @@ use super::{
     page::Page,
     wrap::{hanging, one_row, width},
 };
-use crate::{
-    console, export,
-    host::{Server, Wish},
-};
+use crate::{console, export, host::Surroundings};
 use haft_core::Mode;
+use haft_present::host::{OpenRequest, TriedServer};
 use haft_present::{context::Filling, safe};
 use ratatui::{
     style::Style,
@@ -30,7 +28,8 @@ impl App {
     pub(super) fn help(&mut self) {
         let order =
             |(name, argument, what): &(&str, &str, &str)| (format!("/{name} {argument}"), (*what).to_owned());
-        let own = self.host.prompts.iter().map(|(name, what)| (format!("/{name}"), what.clone()));
+        let own =
+            self.host.prompts.iter().map(|saved| (format!("/{}", saved.name), saved.description.clone()));
         let orders: Vec<_> = console::ORDERS.iter().map(order).chain(own).collect();
         let keys: Vec<_> =
             super::keys::KEYS.iter().map(|(key, what)| ((*key).to_owned(), (*what).to_owned())).collect();
@@ -113,11 +112,11 @@ impl App {
     /// Servers, their state and their tools.
     pub(super) fn show_servers(&mut self) {
         self.hint = Some("asking the servers …".into());
-        let servers = (self.host.servers)();
-        self.waiting.push(Box::pin(async move { Done::Servers(servers.await) }));
+        let Surroundings { host, workspace, .. } = self.host.clone();
+        self.waiting.push(Box::pin(async move { Done::Servers(host.servers(&workspace).await) }));
     }
 
-    pub(super) fn servers(&mut self, servers: Vec<Server>) {
+    pub(super) fn servers(&mut self, servers: Vec<TriedServer>) {
         self.hint = None;
         let mut lines = Vec::new();
         for (name, found) in servers {
@@ -150,7 +149,7 @@ impl App {
         }
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
         match engine.setup().home.fork(&session.id().0, None) {
-            Ok(copy) => self.open(Wish { session: Some(copy.0), ..self.wished() }),
+            Ok(copy) => self.open(OpenRequest { session: Some(copy.0), ..self.wished() }),
             Err(error) => self.fail(error.to_string(), None),
         }
     }
@@ -165,7 +164,7 @@ impl App {
 
     pub(super) fn export(&mut self, name: Option<&str>) {
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
-        let text = (self.host.export)(&session.entries());
+        let text = self.host.host.markdown(&session.entries());
         match export::write(&engine.setup().workspace, name, &session.id().0, &text) {
             Ok(file) => self.note(&format!("written to {}", file.display())),
             Err(why) => self.fail(why, Some("name another file: `/export FILE`".into())),
@@ -174,15 +173,15 @@ impl App {
 
     /// What is known at once, and then what vendors and servers list.
     pub(super) fn pick_model(&mut self) {
-        let items = (self.host.models)().into_iter().map(|(spec, what)| Item::new(spec, what)).collect();
+        let items = self.host.host.models().into_iter().map(|(spec, what)| Item::new(spec, what)).collect();
         let current = self.engine.as_ref().map(|engine| engine.setup().model.spec.clone());
         let items = with_model(items, current.as_deref());
         self.offer(What::Model, "model", items, current);
         if let Some(pick) = &mut self.pick {
             pick.effort.clone_from(&self.effort);
         }
-        let models = (self.host.live_models)();
-        self.waiting.push(Box::pin(async move { Done::Models(models.await) }));
+        let host = self.host.host.clone();
+        self.waiting.push(Box::pin(async move { Done::Models(host.live_models().await) }));
     }
 
     pub(super) fn models(&mut self, models: Vec<(String, String)>) {

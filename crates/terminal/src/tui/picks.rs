@@ -8,9 +8,10 @@ use super::{
     look::Theme,
     page::Page,
 };
-use crate::{console, going_on, host::Wish};
+use crate::{console, going_on};
 use haft_core::{Command, Event, Mode, Seq};
 use haft_engine::{Agent, Session};
+use haft_present::host::OpenRequest;
 use haft_present::{
     age::age,
     timeline::{self, Asked, Timeline},
@@ -151,12 +152,14 @@ impl App {
             }
             return;
         }
-        let wish =
-            Wish { session: self.session.as_ref().map(|session| session.id().0.clone()), ..self.wished() };
+        let wish = OpenRequest {
+            session: self.session.as_ref().map(|session| session.id().0.clone()),
+            ..self.wished()
+        };
         match what {
-            What::Session => self.open(Wish { session: Some(item.value), ..wish }),
-            What::Model => self.choose_model(item.value, Wish { effort, is_kept, ..wish }),
-            What::Agent => self.open(Wish { agent: Some(item.value), ..wish }),
+            What::Session => self.open(OpenRequest { session: Some(item.value), ..wish }),
+            What::Model => self.choose_model(item.value, OpenRequest { effort, is_kept, ..wish }),
+            What::Agent => self.open(OpenRequest { agent: Some(item.value), ..wish }),
             What::Mode => self.mode(&item.value),
             What::Theme => self.theme(&item.value),
             What::Prompt => {
@@ -175,12 +178,12 @@ impl App {
     }
 
     /// A vendor's name alone is the beginning of a model's.
-    fn choose_model(&mut self, spec: String, wish: Wish) {
+    fn choose_model(&mut self, spec: String, wish: OpenRequest) {
         match spec.strip_suffix('…') {
             Some(vendor) => self.input.set(&format!("/model {vendor}")),
             None => {
-                let effort = wish.effort.filter(|_| !(self.host.efforts)(&spec).is_empty());
-                self.open(Wish { model: Some(spec), effort, ..wish });
+                let effort = wish.effort.filter(|_| !self.host.host.efforts(&spec).is_empty());
+                self.open(OpenRequest { model: Some(spec), effort, ..wish });
             }
         }
     }
@@ -220,8 +223,11 @@ impl App {
     pub(super) fn complete(&mut self) {
         let (text, word) = (self.input.text(), self.input.word());
         if let Some(typed) = text.strip_prefix('/').filter(|rest| !rest.contains([' ', '\n', '/'])) {
-            let own =
-                self.host.prompts.iter().map(|(name, what)| Item::new(format!("/{name}"), what.clone()));
+            let own = self
+                .host
+                .prompts
+                .iter()
+                .map(|saved| Item::new(format!("/{}", saved.name), saved.description.clone()));
             let ours = console::ORDERS.iter().map(|(name, _, what)| Item::new(format!("/{name}"), *what));
             return self.pop_up(ours.chain(own).collect(), typed, false);
         }

@@ -6,12 +6,11 @@ use super::{
 };
 use crate::{
     console::{self, Order, typed},
-    history,
-    host::Wish,
-    picture,
+    history, host, picture,
 };
 use haft_core::{Command, Fact, Mode, Part};
 use haft_engine::Session;
+use haft_present::host::OpenRequest;
 use haft_present::safe;
 use std::path::PathBuf;
 
@@ -71,7 +70,7 @@ impl App {
             }
             return self.send(typed(command));
         }
-        let expanded = if text.starts_with('/') { (self.host.expand)(text) } else { Ok(text.to_owned()) };
+        let expanded = if text.starts_with('/') { self.host.expand(text) } else { Ok(text.to_owned()) };
         match expanded {
             Ok(prompt) => self.prompt(prompt, pictures),
             Err(why) => {
@@ -108,10 +107,10 @@ impl App {
         match order {
             Order::Undo | Order::Redo | Order::Compact | Order::Continue if self.must_wait() => {}
             Order::Help => self.help(),
-            Order::New => self.open(Wish { session: None, ..self.wished() }),
-            Order::Sessions(Some(id)) => self.open(Wish { session: Some(id), ..self.wished() }),
-            Order::Model(Some(spec)) => self.open(self.wished().asking(&spec)),
-            Order::Agent(Some(name)) => self.open(Wish { agent: Some(name), ..self.wished() }),
+            Order::New => self.open(OpenRequest { session: None, ..self.wished() }),
+            Order::Sessions(Some(id)) => self.open(OpenRequest { session: Some(id), ..self.wished() }),
+            Order::Model(Some(spec)) => self.open(host::asking(self.wished(), &spec)),
+            Order::Agent(Some(name)) => self.open(OpenRequest { agent: Some(name), ..self.wished() }),
             Order::Mode(Some(name)) => self.mode(&name),
             Order::Mode(None) => self.pick_mode(),
             Order::Theme(Some(name)) => self.theme(&name),

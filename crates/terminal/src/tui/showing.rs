@@ -1,9 +1,9 @@
 //! Shows a session on the screen, starting from its history.
 use super::{app::App, blocks::is_drawn, queued::waiting, wrap::one_row};
-use crate::host::Opened;
 use futures::StreamExt;
 use haft_core::{Event, LastTurn};
 use haft_engine::{Engine, Session};
+use haft_present::host::Conversation;
 use haft_present::{
     cursor::next,
     timeline::{Item, Timeline},
@@ -15,8 +15,8 @@ const SHOWN_AGAIN: usize = 60;
 
 impl App {
     /// Shows a session, from what it has so far. `goes_on`: a turn that was cut off is taken up at once.
-    pub(super) fn show(&mut self, opened: Opened, goes_on: bool) {
-        let Opened { engine, session, notices, effort } = opened;
+    pub(super) fn show(&mut self, opened: Conversation, goes_on: bool) {
+        let Conversation { engine, session, notices, effort } = opened;
         self.effort = effort;
         self.view = Timeline::default();
         self.view.how = " (Ctrl+O shows all)";
