@@ -121,8 +121,16 @@ impl AppHost {
         }
     }
 
-    fn usual_model(&self) -> &str {
+    /// The model that sessions have by default; empty before the first engine was made.
+    #[must_use]
+    pub fn usual_model(&self) -> &str {
         self.usual.as_ref().map_or("", |(model, _)| model)
+    }
+
+    /// The profile that sessions have by default; empty before the first engine was made.
+    #[must_use]
+    pub fn usual_profile(&self) -> &str {
+        self.usual.as_ref().map_or("", |(_, profile)| profile)
     }
 
     /// The engine that sessions have by default. Errors in the model, the configuration or the options appear here, before a

@@ -1,12 +1,10 @@
 //! [`Crew`]: works on a limited number of jobs at the same time, the oldest first. Queued jobs are stored on disk, so
 //! that a restarted server continues with them.
-use crate::{
-    hub::Hub,
-    parts::{Begun, Problem},
-};
+use crate::{hub::Hub, parts::Settings};
 use futures::StreamExt;
+use haft_app::{Failure, jobs::Job};
 use haft_core::{Asking, Command, Event, JobStatus, JobSummary, Outcome, SessionId};
-use haft_engine::{Session, Turns, run_job};
+use haft_engine::{Session, Turns};
 use haft_fleet::{Slot, Slots};
 use haft_process::appears;
 use parking_lot::Mutex;
@@ -139,35 +137,34 @@ impl Crew {
         self.jobs().into_iter().rev().filter(is_left).map(|(id, _)| id).collect()
     }
 
-    async fn take(&self, id: &SessionId) -> Result<Begun, Problem> {
-        let jobs = &self.0.hub.settings().jobs;
+    async fn resume(&self, id: &SessionId) -> Result<Job, Failure> {
+        let Settings { app, spec, .. } = self.0.hub.settings();
+        let jobs = app.jobs();
         for pause in RETRY_DELAYS {
-            match jobs.take(id.clone()).await {
+            match jobs.resume(&id.0, spec).await {
                 Err(_) => sleep(pause).await,
-                begun => return begun,
+                job => return job,
             }
         }
-        jobs.take(id.clone()).await
+        jobs.resume(&id.0, spec).await
     }
 
     async fn run(&self, id: &SessionId, slot: Slot) {
         let hub = &self.0.hub;
-        let begun = self.take(id).await;
-        let Begun { session, agent, order, engine, stop, end } = match begun {
-            Ok(begun) => begun,
-            Err(Problem { message, .. }) => {
-                (hub.settings().note)(format!("cannot work on the job `{id}`: {message}"));
-                return;
+        let job = match self.resume(id).await {
+            Ok(job) => job,
+            Err(Failure { message, .. }) => {
+                return hub.settings().app.warn(format!("cannot work on the job `{id}`: {message}"));
             }
         };
-        hub.adopt(session.clone());
+        hub.adopt(job.session.clone());
         let cancelled = self.0.state.lock().running.get(id).cloned().unwrap_or_default();
-        let stopping = &self.0.stop;
-        let mut turns = Followed { session: &session, file: &stop, cancelled, stopping, slot };
-        match run_job(engine.setup(), &session, &agent, &order, &mut turns).await {
-            Ok(conclusion) => end(conclusion).await,
-            // Without a conclusion it waits to be taken up again.
-            Err(Stopped) => engine.shut_down().await,
+        let (stopping, file) = (&self.0.stop, job.stop_file());
+        let mut turns = Followed { session: &job.session, file: &file, cancelled, stopping, slot };
+        match job.run(&mut turns).await {
+            Ok(conclusion) => job.close(&conclusion).await,
+            // Without a conclusion it waits to be continued.
+            Err(Stopped) => job.engine.shut_down().await,
         }
     }
 

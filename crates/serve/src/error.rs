@@ -1,11 +1,12 @@
 //! [`ApiError`]: the error that a client reads: `{"error":{"type","message","suggestion"}}`.
-use crate::parts::Problem;
 use axum::{
     Json,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use haft_app::Failure;
 use haft_engine::{Closed, EngineError, JournalError};
+use haft_present::host::Problem;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -90,6 +91,12 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         (self.status, Json(self.body())).into_response()
+    }
+}
+
+impl From<Failure> for ApiError {
+    fn from(failure: Failure) -> Self {
+        Problem::from(failure).into()
     }
 }
 

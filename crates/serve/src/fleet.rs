@@ -7,30 +7,26 @@ mod sessions;
 use crate::{
     error::{Answer, ApiError, ErrorBody},
     gate::Asker,
-    parts::Problem,
     requests::{Requests, once},
     router::{self, Token, described},
 };
 use axum::{Router, middleware::from_fn_with_state};
 pub(crate) use figures::FleetFigures;
-use haft_core::SessionId;
-use haft_fleet::{Database, FleetError, NewJob, Owner};
+use haft_app::App;
+use haft_fleet::{Database, FleetError, Owner};
 use jobs::Job;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-/// Makes a job of this ID, a kind and a description, for an owner.
-pub type Make = Arc<dyn Fn(SessionId, String, String, Owner) -> Result<NewJob, Problem> + Send + Sync>;
-
 /// A fleet, as a server knows it.
 #[derive(Clone)]
 pub struct Fleet {
     /// Where its jobs stand.
     pub database: Database,
-    /// Makes jobs.
-    pub make: Make,
+    /// Knows the agents.
+    pub app: App,
     /// Whose the jobs are that are given with the server's own token.
     pub admin: Owner,
 }

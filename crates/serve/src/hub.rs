@@ -10,7 +10,7 @@ mod now;
 use crate::{
     error::{Answer, ApiError},
     figures::Figures,
-    parts::{Settings, Wanted},
+    parts::{Place, Settings},
 };
 use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
@@ -41,7 +41,8 @@ const MAX_OPEN: usize = 8_192;
 pub(crate) struct Hub(Arc<Inner>);
 
 struct Inner {
-    settings: Settings,
+    settings: Arc<Settings>,
+    home: Home,
     figures: Arc<Figures>,
     engines: Engines,
     open: Opened,
@@ -76,14 +77,16 @@ enum Kind {
 pub(crate) struct Known {
     pub(crate) id: SessionId,
     pub(crate) agent: String,
-    pub(crate) place: Wanted,
+    pub(crate) place: Place,
     pub(crate) order: Option<JobSpec>,
 }
 
 impl Hub {
     pub(crate) fn new(settings: Settings, figures: Arc<Figures>) -> Self {
+        let settings = Arc::new(settings);
         Self(Arc::new(Inner {
-            engines: Engines::new(settings.open.clone()),
+            engines: Engines::new(settings.clone()),
+            home: settings.home(),
             settings,
             figures,
             open: Opened::default(),
@@ -99,7 +102,7 @@ impl Hub {
     }
 
     pub(crate) fn home(&self) -> &Home {
-        &self.0.settings.home
+        &self.0.home
     }
 
     pub(crate) fn figures(&self) -> &Arc<Figures> {
@@ -149,13 +152,14 @@ impl Hub {
         folder: Option<&str>,
         model: Option<String>,
         profile: Option<String>,
-    ) -> Answer<Wanted> {
+    ) -> Answer<Place> {
         let workspace = self.folder(folder)?;
-        let Settings { model: own_model, profile: own_profile, .. } = self.settings();
-        let model = model.map_or_else(|| Ok(own_model.clone()), |named| self.model(&workspace, named))?;
-        let profile =
-            profile.map_or_else(|| Ok(own_profile.clone()), |named| self.profile(&workspace, named))?;
-        Ok(Wanted { workspace, model, profile })
+        let settings = self.settings();
+        let model =
+            model.map_or_else(|| Ok(settings.model().to_owned()), |named| self.model(&workspace, named))?;
+        let profile = profile
+            .map_or_else(|| Ok(settings.profile().to_owned()), |named| self.profile(&workspace, named))?;
+        Ok(Place { workspace, model, profile })
     }
 
     fn is_served(&self, folder: &Path) -> bool {
@@ -180,11 +184,11 @@ impl Hub {
             return Err(missing());
         }
         let SessionOpened { agent, model, workspace, profile, order, .. } = opened;
-        Ok(Known { id, agent, place: Wanted { workspace, model, profile }, order })
+        Ok(Known { id, agent, place: Place { workspace, model, profile }, order })
     }
 
     /// A new session of this name.
-    pub(crate) async fn create(&self, id: SessionId, place: Wanted, agent: &str) -> Answer<Session> {
+    pub(crate) async fn create(&self, id: SessionId, place: Place, agent: &str) -> Answer<Session> {
         let engine = self.engines().get(&place).await?;
         self.make_room()?;
         let session = engine.create_as(id, agent)?;

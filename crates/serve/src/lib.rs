@@ -41,7 +41,7 @@ mod requests;
 mod router;
 mod server;
 
-pub use fleet::{Fleet, Make};
-pub use page::SessionExport;
-pub use parts::{Begun, Export, Format, Jobs, Open, Problem, Settings, Wanted};
+pub use fleet::Fleet;
+pub use page::export_html;
+pub use parts::Settings;
 pub use server::{FleetSettings, Listening, listen, serve, serve_fleet};

@@ -2,7 +2,7 @@
 //! runs nothing that is not in these files.
 mod export;
 
-pub use export::SessionExport;
+pub use export::export_html;
 
 use axum::{
     Router,

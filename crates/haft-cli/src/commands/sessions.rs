@@ -1,6 +1,5 @@
 //! [`sessions`] (`haft sessions`): lists, shows and resumes sessions.
 mod gc;
-pub(crate) mod html;
 mod replay;
 mod search;
 
@@ -21,6 +20,7 @@ use haft_present::{
     safe,
     words::{Style, Words},
 };
+use haft_serve::export_html;
 use haft_terminal::Exit;
 use serde_json::json;
 use std::{
@@ -45,7 +45,10 @@ pub(crate) async fn sessions(cli: &CliContext, command: Sessions) -> Result<Exit
         Sessions::Rename { id, name, json } => rename(&home, &id, &name, json),
         Sessions::Replay(given) => replay::replay(cli, given).await,
         Sessions::Gc { dry_run, json } => gc::gc(&home, dry_run, json),
-        Sessions::Export { id, format: ExportForm::Html } => html::export(cli, &id),
+        Sessions::Export { id, format: ExportForm::Html } => {
+            write!(stdout(), "{}", export_html(cli, &id)?)?;
+            Ok(Exit::Success)
+        }
         Sessions::Export { id, format: ExportForm::Json } => export(cli, &id, ExportFormat::Json),
         Sessions::Export { id, format: ExportForm::Markdown } => export(cli, &id, ExportFormat::Markdown),
         Sessions::Resume(given) => resume(cli, *given).await,

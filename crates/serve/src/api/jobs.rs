@@ -5,6 +5,7 @@ use super::{
     pages::{self, JobsWanted},
     sessions::made_as,
 };
+use crate::Settings;
 use crate::{
     error::{Answer, ApiError, ErrorBody},
     hub::Hub,
@@ -16,6 +17,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use haft_app::jobs::JobRequest;
 use haft_core::{JobStatus, JobSummary, SessionId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -103,7 +105,13 @@ pub(crate) async fn create(
     let kind = new.kind.unwrap_or_else(|| "builder".to_owned());
     let id = made_as(key);
     if context.hub.home().exact(&id.0).is_none() {
-        context.hub.settings().jobs.add(id.clone(), kind, new.description, folder).await?;
+        {
+            let Settings { app, host, .. } = context.hub.settings();
+            let request =
+                JobRequest { kind, description: new.description, origin: folder, keeps_files: false };
+            let queued = app.jobs().queue(Some(id.clone()), request, Some(host.usual_model())).await;
+            queued?;
+        }
     }
     context.crew.add(id.clone());
     context.hub.tell(&id);
@@ -163,7 +171,7 @@ pub(crate) async fn cancel(State(context): State<Context>, Id(id): Id) -> Answer
     }
     let id = SessionId(id);
     if !context.crew.cancel(&id) {
-        context.hub.settings().jobs.cancel(id.clone()).await?;
+        context.hub.settings().app.jobs().cancel(&id.0).await?;
     }
     context.hub.tell(&id);
     Ok((StatusCode::ACCEPTED, Json(find(&context.hub, &id.0).await?)).into_response())

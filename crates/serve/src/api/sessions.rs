@@ -4,10 +4,10 @@ use super::{
     body::{Asked, Body, Id, blocking},
     pages,
 };
+use crate::page::export_html;
 use crate::{
     error::{Answer, ApiError, ErrorBody},
     hub::{Hub, State as Standing},
-    parts::Format,
     requests::{Key, Keyed},
 };
 use axum::{
@@ -16,9 +16,9 @@ use axum::{
     http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
+use haft_app::export::ExportFormat;
 use haft_core::{Command, LastTurn, Mode, Seq, SessionId};
 use haft_engine::{Session, Summary, new_session_id};
-use haft_present::lines;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -150,7 +150,7 @@ pub(crate) fn made_as(key: Option<Keyed>) -> SessionId {
 
 /// The agent to use, which the client may have named.
 pub(crate) fn agent_of(hub: &Hub, named: Option<String>) -> String {
-    named.unwrap_or_else(|| hub.settings().agent.clone())
+    named.unwrap_or_else(|| hub.settings().agent())
 }
 
 fn mode(name: &str) -> Answer<Mode> {
@@ -326,6 +326,13 @@ pub(crate) struct As {
     format: Option<String>,
 }
 
+/// How a session is written.
+enum Export {
+    Text(ExportFormat),
+    /// One HTML file.
+    Page,
+}
+
 /// Write a session out
 #[utoipa::path(get, path = "/v1/sessions/{id}/export", operation_id = "export_session", tag = "sessions", params(As, ("id" = String, Path, description = "ID of a session")),
     responses((status = OK, content((String = "text/plain"), (String = "text/markdown"), (String = "application/x-ndjson"))), (status = "4XX", body = ErrorBody)))]
@@ -335,10 +342,10 @@ pub(crate) async fn export(
     Asked(As { format }): Asked<As>,
 ) -> Answer<Response> {
     let (kind, format) = match format.as_deref() {
-        None | Some("json") => ("application/x-ndjson", None),
-        Some("markdown") => ("text/markdown; charset=utf-8", Some(Format::Markdown)),
+        None | Some("json") => ("application/x-ndjson", Export::Text(ExportFormat::Json)),
+        Some("markdown") => ("text/markdown; charset=utf-8", Export::Text(ExportFormat::Markdown)),
         // As text: a page of ours would run in our own name.
-        Some("html") => ("text/plain; charset=utf-8", Some(Format::Html)),
+        Some("html") => ("text/plain; charset=utf-8", Export::Page),
         Some(other) => {
             return Err(ApiError::wrong(format!("`{}` is not a format", other.escape_debug()))
                 .suggest("formats are `json`, `markdown` and `html`"));
@@ -346,12 +353,11 @@ pub(crate) async fn export(
     };
     let text = blocking(move || {
         let known = context.hub.find(&id)?;
-        match format {
-            None => {
-                Ok(context.hub.home().peek(&id)?.iter().map(|entry| lines::entry(entry) + "\n").collect())
-            }
-            Some(format) => Ok((context.hub.settings().export)(&known.id, format)?),
-        }
+        let app = &context.hub.settings().app;
+        Ok(match format {
+            Export::Text(format) => app.export(&known.id.0, format)?,
+            Export::Page => export_html(app, &known.id.0)?,
+        })
     });
     let text: String = text.await?;
     Ok(([(CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response())

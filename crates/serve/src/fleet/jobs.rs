@@ -17,7 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use haft_core::JobStatus;
-use haft_fleet::{JobLine, NewJob};
+use haft_fleet::{JobLine, NewJob, new_job};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -114,7 +114,7 @@ pub(super) async fn create(
     let fleet = &context.fleet;
     let owner = seen_by(&asker).unwrap_or(&fleet.admin).clone();
     let kind = new.kind.unwrap_or_else(|| "builder".to_owned());
-    let made = (fleet.make)(made_as(key), kind, new.description, owner)?;
+    let made = new_job(&fleet.app, made_as(key), kind, new.description, owner)?;
     let made = NewJob { repository: new.repository, base: new.base, priority: new.priority, ..made };
     haft_fleet::add(&fleet.database, &made).await.map_err(unsure)?;
     let job = find(&context, &asker, &made.id.0).await?;

@@ -1,20 +1,22 @@
 //! [`Engines`]: one engine for all sessions that work in the same folder with the same model and profile.
 use crate::{
     error::Answer,
-    parts::{Open, Wanted},
+    parts::{Place, Settings},
 };
 use haft_core::SessionId;
 use haft_engine::{Engine, Session};
+use haft_present::host::{EngineRequest, Host};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 /// All engines that were needed lately.
 pub(crate) struct Engines {
-    open: Open,
-    known: Mutex<HashMap<Wanted, Kept>>,
+    settings: Arc<Settings>,
+    known: Mutex<HashMap<Place, Kept>>,
 }
 
 struct Kept {
@@ -23,17 +25,17 @@ struct Kept {
 }
 
 impl Engines {
-    pub(super) fn new(open: Open) -> Self {
-        Self { open, known: Mutex::default() }
+    pub(super) fn new(settings: Arc<Settings>) -> Self {
+        Self { settings, known: Mutex::default() }
     }
 
     /// The engine for such sessions, where there is one.
-    pub(crate) fn known(&self, wanted: &Wanted) -> Option<Engine> {
+    pub(crate) fn known(&self, wanted: &Place) -> Option<Engine> {
         self.known.lock().get(wanted).map(|kept| kept.engine.clone())
     }
 
     /// The engine for such sessions.
-    pub(crate) async fn get(&self, wanted: &Wanted) -> Answer<Engine> {
+    pub(crate) async fn get(&self, wanted: &Place) -> Answer<Engine> {
         let find = || {
             let mut known = self.known.lock();
             let kept = known.get_mut(wanted)?;
@@ -43,7 +45,14 @@ impl Engines {
         if let Some(engine) = find() {
             return Ok(engine);
         }
-        let engine = (self.open)(wanted.clone()).await?;
+        let Place { workspace, model, profile } = wanted.clone();
+        let request = EngineRequest {
+            workspace: Some(workspace),
+            model: Some(model),
+            profile: Some(profile),
+            ..EngineRequest::default()
+        };
+        let engine = self.settings.host.engine(request).await?;
         // Another request may have been faster: then this one starts nothing.
         let fresh = || Kept { engine, used: Instant::now() };
         Ok(self.known.lock().entry(wanted.clone()).or_insert_with(fresh).engine.clone())

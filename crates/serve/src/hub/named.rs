@@ -2,7 +2,7 @@
 use super::{Hub, Known};
 use crate::{
     error::{Answer, ApiError},
-    parts::Wanted,
+    parts::Place,
 };
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ impl Hub {
             _ => None,
         };
         match file {
-            Some((kind, file)) if named != self.settings().model => {
+            Some((kind, file)) if named != self.settings().model() => {
                 let found = self.served_file(workspace, file).ok_or_else(|| refused("model", &named))?;
                 Ok(format!("{kind}/{}", found.display()))
             }
@@ -29,7 +29,7 @@ impl Hub {
     /// the file is in no served folder, whether it exists elsewhere or not.
     pub(super) fn profile(&self, workspace: &Path, named: String) -> Answer<String> {
         let is_name = !named.ends_with(".toml") && !named.contains('/');
-        if is_name || named == self.settings().profile {
+        if is_name || named == self.settings().profile() {
             return Ok(named);
         }
         let found = self.served_file(workspace, &named).ok_or_else(|| refused("profile", &named))?;
@@ -37,9 +37,9 @@ impl Hub {
     }
 
     /// What a session is opened again with. Its journal has the name that the profile gives itself, which may be a path.
-    pub(super) fn place_again(&self, known: &Known) -> Answer<Wanted> {
+    pub(super) fn place_again(&self, known: &Known) -> Answer<Place> {
         let profile = self.profile(&known.place.workspace, known.place.profile.clone())?;
-        Ok(Wanted { profile, ..known.place.clone() })
+        Ok(Place { profile, ..known.place.clone() })
     }
 
     /// With all links followed.

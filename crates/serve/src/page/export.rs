@@ -1,15 +1,17 @@
-//! [`SessionExport`]: a session as one HTML file that holds its journal and the page that shows it, and fetches nothing.
+//! [`export_html`]: a session as one HTML file that holds its journal and the page that shows it, and fetches nothing.
 //!
 //! Its script makes text of whatever people, models and tools said. A policy in its head forbids anything that would
 //! escape this: no script and no style but those with the given hashes, no address, no markup from a script.
 use crate::api::watch::{FileLines, files};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use haft_core::{Changed, Entry, Fact, Part, Price, active_path, text_of};
+use haft_app::{App, Failure, config::Settings, model};
+use haft_core::{Changed, Entry, Fact, Hash, Part, Price, SessionOpened, Stage, active_path, text_of};
 use haft_engine::Recorded;
 use haft_present::{lines, safe};
+use haft_stage::LocalStage;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-use std::{fmt::Write, sync::Arc};
+use std::{fmt::Write, io, path::Path, sync::Arc};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -29,19 +31,55 @@ const MAX_TITLE_LENGTH: usize = 80;
 /// Maximum lines of an entry's diffs; the rest is left out.
 const MAX_DIFF_LINES: usize = 2_000;
 
+/// The whole journal of the session `id` as one HTML file, what was undone included.
+///
+/// # Errors
+///
+/// If the session does not exist or cannot be read.
+pub fn export_html(app: &App, id: &str) -> Result<String, Failure> {
+    let home = app.home();
+    let id = home.find(id)?;
+    let session = Kept { entries: home.peek(&id.0)?, contents: LocalStage::new(home.contents(&id)) };
+    let opened = SessionOpened::of(&session.entries);
+    let price = opened.and_then(|opened| price(app, &opened.workspace, &opened.model));
+    Ok(SessionExport { session: &session, name: home.name(&id), price }.html())
+}
+
+/// A session as it lies on disk.
+struct Kept {
+    entries: Vec<Arc<Entry>>,
+    contents: LocalStage,
+}
+
+impl Recorded for Kept {
+    fn entries(&self) -> Vec<Arc<Entry>> {
+        self.entries.clone()
+    }
+
+    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
+        self.contents.content(hash)
+    }
+}
+
+/// A session can be read even if the configuration cannot.
+fn price(app: &App, workspace: &Path, model: &str) -> Option<Price> {
+    let config = app.config(workspace, &Settings::default()).ok()?;
+    model::card_of(&config, model).price
+}
+
 /// A session to write as a file.
-pub struct SessionExport<'a> {
+struct SessionExport<'a> {
     /// All that was recorded, and the contents that are still kept.
-    pub session: &'a dyn Recorded,
+    session: &'a dyn Recorded,
     /// What people call the session; else its first prompt stands there.
-    pub name: Option<String>,
+    name: Option<String>,
     /// What the model costs.
-    pub price: Option<Price>,
+    price: Option<Price>,
 }
 
 impl SessionExport<'_> {
     /// The whole file.
-    pub fn html(&self) -> String {
+    fn html(&self) -> String {
         let entries = self.session.entries();
         let title = self.name.clone().unwrap_or_else(|| first_words(&entries));
         let (title, script) = (escaped(&safe::name(&title)), script());

@@ -3,16 +3,15 @@ use super::address;
 use crate::{
     CliContext,
     args::{FleetUrl, ServeArgs},
-    commands::serve::{cannot_listen, greet, problem},
+    commands::serve::{cannot_listen, greet},
 };
 use haft_app::{
     App, Failure,
     token::{self, Kept},
 };
-use haft_fleet::{self, ADMIN, Database, Owner, new_job};
-use haft_serve::{self, Fleet, FleetSettings, Make};
+use haft_fleet::{self, ADMIN, Database, Owner};
+use haft_serve::{self, Fleet, FleetSettings};
 use haft_terminal::{Exit, signals::Interrupts};
-use std::sync::Arc;
 
 /// Serves until a signal interrupts. No model is needed here: workers have theirs.
 pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Failure> {
@@ -21,12 +20,12 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
     haft_fleet::add_owner(&database, &admin, None).await?;
     let Kept { token, is_new } = token::of(&cli.places.home, token::SERVE)?;
     let listening = haft_serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
-    greet(cli, &listening, args, &token, is_new, &[])?;
-    let app = App::clone(cli);
-    let make: Make = Arc::new(move |id, kind, description, owner| {
-        new_job(&app, id, kind, description, owner).map_err(problem)
-    });
-    let settings = FleetSettings { fleet: Fleet { database, make, admin }, token, hosts: args.host.clone() };
+    greet(cli, &listening, args, &token, is_new)?;
+    let settings = FleetSettings {
+        fleet: Fleet { database, app: App::clone(cli), admin },
+        token,
+        hosts: args.host.clone(),
+    };
     let mut interrupts = Interrupts::listen()?;
     let served =
         interrupts.until(|interrupted| haft_serve::serve_fleet(listening, settings, interrupted)).await;
