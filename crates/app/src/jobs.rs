@@ -4,13 +4,17 @@ pub mod schedule;
 mod work_tree;
 
 use crate::{App, Existing, Failure, SessionSpec, config::Settings, session::NO_MODEL};
+use futures::StreamExt;
 use haft_core::{
-    Command, Conclusion, Entry, Fact, JobSpec, JobStatus, JobSummary, Mode, Outcome, SessionId, SessionOpened,
+    Command, Conclusion, Entry, Event, Fact, JobSpec, JobStatus, JobSummary, Mode, Outcome, SessionId,
+    SessionOpened,
 };
 use haft_engine::{Agent, Engine, Home, JournalError, Session, Setup, Turns, record, run_job};
+use haft_present::unattended;
 pub use queue::{Queue, Task};
 use schedule::{Recurrence, Schedule};
 use std::{
+    convert::Infallible,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -244,6 +248,13 @@ impl Job {
         run_job(self.engine.setup(), &self.session, &self.agent, &self.order, turns).await
     }
 
+    /// Works until there is a conclusion, and closes the job. No person is asked: what needs an approval is denied.
+    pub async fn work(self) -> Conclusion {
+        let Ok(conclusion) = self.run(&mut Unattended(&self.session)).await;
+        self.close(&conclusion).await;
+        conclusion
+    }
+
     /// Writes the commits that the job has made so far to its branch in the repository where it was asked for.
     pub fn bring_back(&self) {
         WorkTree::bring_back(&self.order, &self.engine.setup().workspace);
@@ -268,6 +279,26 @@ impl Job {
         if let Some(branch) = &self.order.branch {
             WorkTree::remove(&self.order.origin, workspace, branch);
         }
+    }
+}
+
+/// Turns without a person.
+struct Unattended<'a>(&'a Session);
+
+impl Turns for Unattended<'_> {
+    type Error = Infallible;
+
+    async fn turn(&mut self, command: Command) -> Result<Outcome, Infallible> {
+        let mut turn = self.0.start(command);
+        while let Some(event) = turn.next().await {
+            let Event::Recorded(entry) = event else { continue };
+            match &entry.fact {
+                Fact::ApprovalAsked { call, .. } => unattended::refuse(self.0, call),
+                Fact::QuestionAsked { call, .. } => unattended::reply(self.0, call),
+                _ => {}
+            }
+        }
+        Ok(turn.report().await.outcome.unwrap_or(Outcome::Failed))
     }
 }
 

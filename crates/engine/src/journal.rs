@@ -270,10 +270,15 @@ impl Journal {
         self.lock().entries.clone()
     }
 
-    /// Nothing more will happen; `failure` says why, if it did not end well. Those who follow see the rest and end.
+    /// Nothing more will happen; `failure` says why, if it did not end well. Those who follow see the rest and end. The
+    /// session can be opened again, also while handles of it are left.
     pub(crate) fn close(&self, failure: Option<String>) {
         if let Some(failure) = failure {
             let _closed_twice = self.0.failure.set(failure);
+        }
+        if let Some(held) = &self.lock().file {
+            // Where it fails, the lock ends with the last handle.
+            held.file.unlock().ok();
         }
         self.0.closed.cancel();
     }

@@ -30,7 +30,7 @@ fn names() -> BTreeSet<String> {
 fn every_example_runs_and_what_it_asserts_holds() {
     let (folder, is_release) = target();
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--offline", "--package", "haft", "--examples", "--features", "mcp"]);
+    build.args(["build", "--quiet", "--offline", "--package", "haft", "--examples", "--features", "app,mcp"]);
     build.current_dir(env!("CARGO_MANIFEST_DIR")).env("CARGO_TARGET_DIR", folder.parent().unwrap());
     if is_release {
         build.arg("--release");
