@@ -35,6 +35,7 @@ pub(crate) use typed::parse;
 pub(crate) use usage::{By, UsageArgs};
 pub(crate) use work::WorkArgs;
 
+use crate::commands::Verb;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use haft_app::{Existing, SessionSpec};
 use haft_core::Mode;
@@ -60,97 +61,6 @@ pub(crate) struct Cli {
     /// What holds for every command.
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
-}
-
-/// The commands.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
-    /// Run one prompt and print the reply; `-` reads the prompt from standard input
-    #[command(visible_alias = "prompt")]
-    Run(Lazy<RunArgs>),
-    /// Chat line by line, without the interactive screen; `exit` quits
-    Chat(Lazy<ChatArgs>),
-    /// Continue a session: the one named, else the newest of this directory
-    Resume(Lazy<ResumeArgs>),
-    /// Build a feature from a description: a branch with commits, and a pull request
-    Build(Lazy<JobArgs>),
-    /// Reproduce and fix a bug
-    Debug(Lazy<JobArgs>),
-    /// Review a change
-    Review(Lazy<JobArgs>),
-    /// Classify an issue and rate its severity
-    Triage(Lazy<JobArgs>),
-    /// List, show, queue and run jobs
-    #[command(subcommand)]
-    Jobs(Lazy<Jobs>),
-    /// List and show agents
-    #[command(subcommand)]
-    Agents(Lazy<Agents>),
-    /// List saved prompts, which run as `/NAME ARGUMENTS`
-    #[command(subcommand)]
-    Commands(Lazy<Commands>),
-    /// List, show, resume, fork, replay and export sessions
-    #[command(subcommand)]
-    Sessions(Lazy<Sessions>),
-    /// Show tokens and money by day, model and project
-    Usage(Lazy<UsageArgs>),
-    /// Undo the last turn, and restore the files that it changed
-    Undo(Lazy<UndoArgs>),
-    /// Redo what the last undo took back
-    Redo(Lazy<SessionArg>),
-    /// Keep the API key of a vendor: `haft login anthropic`
-    Login(Lazy<LoginArgs>),
-    /// Remove a key that `haft login` kept
-    Logout(Lazy<LogoutArgs>),
-    /// List tools, or call one without a model
-    #[command(subcommand)]
-    Tools(Lazy<Tools>),
-    /// List, download and test models
-    #[command(subcommand)]
-    Models(Lazy<Models>),
-    /// List and show profiles: sets of prompts, limits and output formats
-    #[command(subcommand)]
-    Profiles(Lazy<Profiles>),
-    /// Extract tool calls from a model's text
-    Parse(Lazy<ParseArgs>),
-    /// Show the configuration in effect and where each value comes from; change it
-    #[command(subcommand)]
-    Config(Lazy<Config>),
-    /// Explain what is allowed, asked for or denied
-    #[command(subcommand)]
-    Policy(Lazy<Policy>),
-    /// Serve agents and tools to other programs over MCP
-    Mcp(Lazy<McpArgs>),
-    /// Serve the agent to an editor over ACP, on standard input and output
-    Acp(Lazy<AcpArgs>),
-    /// Serve sessions and jobs over HTTP: a page, an API, an OpenAI-compatible endpoint
-    Serve(Lazy<ServeArgs>),
-    /// Work on the jobs of a fleet, together with other machines
-    Worker(Lazy<WorkerArgs>),
-    /// Show, drain and set up a fleet of workers
-    #[command(subcommand)]
-    Fleet(Lazy<Fleet>),
-    /// Run a Telegram bot
-    Telegram(Lazy<TelegramArgs>),
-    /// Check what this machine has and what is missing
-    Doctor(Lazy<DoctorArgs>),
-    /// Explain a topic or a command; without one, list them
-    Help {
-        /// permissions, sessions, models, configuration, or a command
-        #[arg(value_name = "TOPIC|COMMAND")]
-        words: Vec<String>,
-    },
-    /// Print shell completions: `haft completions bash`
-    Completions {
-        /// Shell to complete for
-        shell: clap_complete::Shell,
-    },
-    /// Print the manual page, for `man -l -`
-    Man {
-        /// Write one page per command into this directory
-        #[arg(long, value_name = "DIR")]
-        to: Option<PathBuf>,
-    },
 }
 
 /// The command line as help, manual and completions show it, all of it.

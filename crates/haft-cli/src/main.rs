@@ -2,7 +2,8 @@
 mod args;
 mod commands;
 
-use args::{Cli, GlobalArgs, Lazy, Verb};
+use args::{Cli, GlobalArgs};
+use commands::Verb;
 use haft_app::{
     App, Failure, Warn,
     config::{Environment, hide_keys},
@@ -125,39 +126,7 @@ fn own_program() -> PathBuf {
 async fn run(typed: Cli, environment: Environment) -> Result<Exit, Failure> {
     let cli = &CliContext::new(environment, typed.global)?;
     match typed.command {
-        Some(Verb::Run(run)) => commands::run::run(cli, &run.prompt, &run.turn).await,
-        Some(Verb::Resume(Lazy(resume))) => commands::sessions::resume(cli, *resume).await,
-        Some(Verb::Chat(chat)) => commands::talk::chat(cli, &chat.turn).await,
-        Some(Verb::Build(job)) => commands::jobs::start(cli, "builder", &job).await,
-        Some(Verb::Debug(job)) => commands::jobs::start(cli, "debugger", &job).await,
-        Some(Verb::Review(job)) => commands::jobs::start(cli, "reviewer", &job).await,
-        Some(Verb::Triage(job)) => commands::jobs::start(cli, "triager", &job).await,
-        Some(Verb::Jobs(Lazy(jobs))) => commands::jobs::jobs(cli, *jobs).await,
-        Some(Verb::Agents(Lazy(agents))) => commands::agents::agents(cli, *agents),
-        Some(Verb::Commands(list)) => commands::prompts::prompts(cli, &list),
-        Some(Verb::Sessions(Lazy(sessions))) => commands::sessions::sessions(cli, *sessions).await,
-        Some(Verb::Usage(usage)) => commands::usage::usage(cli, &usage),
-        Some(Verb::Undo(undo)) => commands::undo::undo(cli, &undo).await,
-        Some(Verb::Redo(session)) => commands::undo::redo(cli, &session).await,
-        Some(Verb::Login(login)) => commands::login::login(cli, &login).await,
-        Some(Verb::Logout(logout)) => commands::login::logout(cli, &logout).await,
-        Some(Verb::Tools(Lazy(tools))) => commands::tools::tools(cli, *tools).await,
-        Some(Verb::Models(Lazy(models))) => commands::models::models(cli, *models).await,
-        Some(Verb::Profiles(Lazy(profiles))) => commands::profiles::profiles(*profiles),
-        Some(Verb::Parse(parse)) => commands::parse::parse(cli, &parse),
-        Some(Verb::Config(Lazy(config))) => commands::config::config(cli, *config),
-        Some(Verb::Policy(Lazy(policy))) => commands::policy::policy(cli, *policy),
-        Some(Verb::Help { words }) => commands::help::help(&words),
-        Some(Verb::Mcp(mcp)) => commands::mcp::mcp(cli, &mcp).await,
-        Some(Verb::Completions { shell }) => commands::manual::completions(shell),
-        Some(Verb::Man { to }) => commands::manual::man(to.as_deref()),
-        Some(Verb::Acp(acp)) => commands::acp::acp(cli, &acp).await,
-        Some(Verb::Serve(serve)) if serve.fleet.is_some() => commands::fleet::serve(cli, &serve).await,
-        Some(Verb::Serve(serve)) => commands::serve::serve(cli, &serve).await,
-        Some(Verb::Worker(worker)) => commands::fleet::worker(cli, &worker).await,
-        Some(Verb::Fleet(Lazy(fleet))) => commands::fleet::fleet(cli, *fleet).await,
-        Some(Verb::Telegram(telegram)) => commands::telegram::telegram(cli, &telegram).await,
-        Some(Verb::Doctor(doctor)) => commands::doctor::doctor(cli, &doctor).await,
+        Some(command) => command.run(cli).await,
         None if !typed.prompt.is_empty() => {
             refuse_command(&typed.prompt, &typed.turn)?;
             commands::run::run(cli, &typed.prompt, &typed.turn).await
