@@ -1,0 +1,128 @@
+#!/bin/sh
+# Makes what is handed out: `dist.sh [TARGET] [FOLDER]`, by default for this machine, in `target/packages`.
+#
+# The binary runs on glibc 2.28 and newer (Debian 10, Ubuntu 20.04, RHEL 8, Amazon Linux 2023), whatever this machine has:
+# `zig cc` links it against the symbols of that version. `ziglang` and `cargo-zigbuild` come from the Python registry into
+# a folder of their own. Tried: x86_64-unknown-linux-gnu. Not tried: aarch64-unknown-linux-gnu (the same command, with the
+# Rust target installed), and x86_64- and aarch64-apple-darwin (on a Mac, without a glibc version).
+set -eu
+cd "$(dirname "$0")/.."
+
+target=${1:-$(rustc -vV | sed -n 's/^host: //p')}
+folder=${2:-target/packages}
+profile=${HAFT_PROFILE:-dist}
+tools=$PWD/target/dist-tools
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+glibc=2.28
+
+if [ ! -x "$tools/bin/cargo-zigbuild" ]; then
+    python3 -m venv "$tools"
+    "$tools/bin/pip" install --quiet --disable-pip-version-check ziglang==0.17.1 cargo-zigbuild==0.24.1
+fi
+PATH=$tools/bin:$PATH
+export PATH
+
+case $target in
+    *-linux-gnu) built_for=$target.$glibc ;;
+    *) built_for=$target ;;
+esac
+# bindgen reads C headers with the libclang of this machine: those of its compiler and of its C library.
+headers="-isystem $(cc -print-file-name=include) -isystem /usr/include/$(cc -dumpmachine) -isystem /usr/include"
+env "BINDGEN_EXTRA_CLANG_ARGS_$target=$headers" "BINDGEN_EXTRA_CLANG_ARGS_$(echo "$target" | tr - _)=$headers" \
+    cargo zigbuild --profile "$profile" --target "$built_for" --package haft-cli
+binary=target/$target/$profile/haft
+[ "$profile" != dev ] || binary=target/$target/debug/haft
+
+# What the binary needs of the system, so that nothing newer slips in.
+case $target in
+    *-linux-gnu)
+        newest=$(objdump -T "$binary" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1)
+        case $(printf '%s\n' "GLIBC_$glibc" "$newest" | sort -V | tail -1) in
+            "GLIBC_$glibc") ;;
+            *) echo "error: $binary needs $newest, and is to run with glibc $glibc" >&2; exit 1 ;;
+        esac
+        ;;
+esac
+
+# What stands beside the binary in every package.
+share=target/share
+rm -rf "$share"
+mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
+    "$share/fish/vendor_completions.d" "$folder"
+"$binary" man --to "$share/man/man1" >/dev/null
+"$binary" completions bash >"$share/bash-completion/completions/haft"
+"$binary" completions zsh >"$share/zsh/site-functions/_haft"
+"$binary" completions fish >"$share/fish/vendor_completions.d/haft.fish"
+"$binary" completions powershell >"$share/haft.ps1"
+
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+folder=$(cd "$folder" && pwd)
+
+# The tarball, and the script that installs it.
+name=haft-$version-$target
+root=$stage/$name
+mkdir -p "$root/bin"
+cp "$binary" "$root/bin/haft"
+cp -r "$share" "$root/share"
+cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$root/"
+tar -C "$stage" --sort=name --owner=0 --group=0 --numeric-owner -czf "$folder/$name.tar.gz" "$name"
+(cd "$folder" && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
+sum=$(cut -d' ' -f1 <"$folder/$name.tar.gz.sha256")
+# FILE: with the values of this release in it
+filled() {
+    sed -e "s|@VERSION@|$version|g; s|@DOWNLOADS@|${HAFT_DOWNLOADS:-}|g; s|@HOMEPAGE@|${HAFT_HOMEPAGE:-}|g" \
+        -e "s|@SHA256_$target@|$sum|g" "$1"
+}
+filled packaging/install.sh >"$folder/install.sh"
+filled packaging/homebrew/haft.rb >"$folder/haft.rb"
+
+# For npm: one package for each system with the binary, and one that starts it.
+case $target in
+    x86_64-unknown-linux-gnu) npm=linux-x64 ;;
+    aarch64-unknown-linux-gnu) npm=linux-arm64 ;;
+    x86_64-apple-darwin) npm=darwin-x64 ;;
+    aarch64-apple-darwin) npm=darwin-arm64 ;;
+    *) npm="" ;;
+esac
+if [ -n "$npm" ] && command -v npm >/dev/null; then
+    mkdir -p "$stage/npm/$npm/bin" "$stage/npm/haft"
+    cp "$binary" "$stage/npm/$npm/bin/haft"
+    cp packaging/npm/haft.js README.md LICENSE-APACHE LICENSE-MIT "$stage/npm/haft/"
+    cat >"$stage/npm/$npm/package.json" <<JSON
+{ "name": "haft-$npm", "version": "$version", "description": "The binary of haft for $npm",
+  "license": "MIT OR Apache-2.0", "os": ["${npm%-*}"], "cpu": ["${npm#*-}"], "files": ["bin"] }
+JSON
+    cat >"$stage/npm/haft/package.json" <<JSON
+{ "name": "haft", "version": "$version",
+  "description": "A coding agent that records every tool call, asks before it changes anything, and can undo it",
+  "license": "MIT OR Apache-2.0", "bin": { "haft": "haft.js" }, "files": ["haft.js"],
+  "optionalDependencies": { "haft-linux-x64": "$version", "haft-linux-arm64": "$version",
+    "haft-darwin-x64": "$version", "haft-darwin-arm64": "$version" } }
+JSON
+    npm pack --silent --pack-destination "$folder" "$stage/npm/$npm" "$stage/npm/haft" >/dev/null
+fi
+
+# For Debian and its relatives.
+case $target in
+    *-linux-gnu)
+        if ! command -v cargo-deb >/dev/null; then
+            cargo install --quiet --locked --root "$tools" cargo-deb
+        fi
+        cargo deb --quiet --no-build --no-strip --package haft-cli --profile "$profile" --target "$target" --output "$folder/"
+        ;;
+esac
+
+# For Python's tools.
+if [ ! -x "$tools/bin/maturin" ]; then
+    "$tools/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
+fi
+case $target in
+    *-linux-gnu) wheel="--zig --compatibility manylinux_$(echo $glibc | tr . _)" ;;
+    *) wheel="" ;;
+esac
+# shellcheck disable=SC2086
+maturin build --quiet --manifest-path packaging/pypi/pyproject.toml --profile "$profile" --target "$target" $wheel --out "$folder" ||
+    (cd packaging/pypi && maturin build --quiet --profile "$profile" --target "$target" $wheel --out "$folder")
+
+ls -l "$folder"
