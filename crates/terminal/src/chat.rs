@@ -4,7 +4,7 @@ mod reader;
 
 use crate::{
     Exit,
-    console::{self, Order},
+    console::{self, SlashAction},
     host::{self, Surroundings},
     print::{Options, Output, Printer},
     signals::Interrupts,
@@ -88,7 +88,7 @@ impl Talk<'_> {
             reader = back;
             let Some(line) = line else { break };
             let said = line.trim();
-            if said.eq_ignore_ascii_case("exit") || console::order(said) == Some(Order::Quit) {
+            if said.eq_ignore_ascii_case("exit") || console::parse(said) == Some(SlashAction::Quit) {
                 break;
             }
             self.say(said).await?;
@@ -101,8 +101,8 @@ impl Talk<'_> {
         if let Some(command) = said.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
             return self.turn(console::typed(command)).await;
         }
-        match console::order_beside(said, &self.host.prompts) {
-            Some(order) => self.order(order).await,
+        match console::parse_with(said, &self.host.prompts) {
+            Some(action) => self.act(action).await,
             None if said.is_empty() => Ok(()),
             None => {
                 let expanded =
@@ -144,40 +144,39 @@ impl Talk<'_> {
         Some(Printer { session, options: self.options, interrupts: self.interrupts, next: &mut self.told })
     }
 
-    async fn order(&mut self, order: Order) -> anyhow::Result<()> {
-        match order {
-            Order::Help => self.help(),
-            Order::New => self.reopen(OpenRequest { session: None, ..self.wish.clone() }).await,
-            Order::Sessions(Some(id)) => {
+    async fn act(&mut self, action: SlashAction) -> anyhow::Result<()> {
+        match action {
+            SlashAction::Help => self.help(),
+            SlashAction::New => self.reopen(OpenRequest { session: None, ..self.wish.clone() }).await,
+            SlashAction::Sessions(Some(id)) => {
                 self.reopen(OpenRequest { session: Some(id), ..self.wish.clone() }).await
             }
-            Order::Model(Some(spec)) => self.reopen(host::asking(self.wish.clone(), &spec)).await,
-            Order::Agent(Some(name)) => {
+            SlashAction::Model(Some(spec)) => self.reopen(host::asking(self.wish.clone(), &spec)).await,
+            SlashAction::Agent(Some(name)) => {
                 self.reopen(OpenRequest { agent: Some(name), ..self.wish.clone() }).await
             }
-            Order::Sessions(None) => self.sessions(),
-            Order::Model(None) => list(self.host.host.models(), "/model SPEC [EFFORT]"),
-            Order::Agent(None) => self.agents(),
-            Order::Compact => self.turn(Command::Compact).await,
-            Order::Continue => {
+            SlashAction::Sessions(None) => self.sessions(),
+            SlashAction::Model(None) => list(self.host.host.models(), "/model SPEC [EFFORT]"),
+            SlashAction::Agent(None) => self.agents(),
+            SlashAction::Compact => self.turn(Command::Compact).await,
+            SlashAction::Continue => {
                 let entries = self.open.as_ref().map(|(_, session)| session.entries());
                 self.turn(haft_core::go_on(&entries.unwrap_or_default())).await
             }
-            Order::Undo => self.undo().await,
-            Order::Redo => self.redo().await,
-            Order::Cost => self.cost(),
-            Order::Mode(name) => self.mode(name.as_deref()).await,
-            Order::Review(what) => self.turn(prompt(&console::review(what.as_deref()))).await,
-            Order::Init => self.turn(prompt(console::INIT)).await,
-            Order::Fork => self.fork().await,
-            Order::Rename(name) => self.rename(&name),
-            Order::Export(_) | Order::Context | Order::Permissions | Order::Mcp => {
-                panels::show(&order, &self.host, self.open.as_ref()).await
+            SlashAction::Undo => self.undo().await,
+            SlashAction::Redo => self.redo().await,
+            SlashAction::Cost => self.cost(),
+            SlashAction::Mode(name) => self.mode(name.as_deref()).await,
+            SlashAction::Prompt(text) => self.turn(prompt(&text)).await,
+            SlashAction::Fork => self.fork().await,
+            SlashAction::Rename(name) => self.rename(&name),
+            SlashAction::Export(_) | SlashAction::Context | SlashAction::Permissions | SlashAction::Mcp => {
+                panels::show(&action, &self.host, self.open.as_ref()).await
             }
-            Order::Theme(_) | Order::Rewind | Order::Tasks | Order::Copy => {
+            SlashAction::Theme(_) | SlashAction::Rewind | SlashAction::Tasks | SlashAction::Copy => {
                 note("this needs the screen that `haft` opens in a terminal")
             }
-            Order::Quit => Ok(()),
+            SlashAction::Quit => Ok(()),
         }
     }
 
@@ -221,12 +220,7 @@ impl Talk<'_> {
     }
 
     fn help(&self) -> anyhow::Result<()> {
-        let ours = console::ORDERS
-            .iter()
-            .map(|(name, argument, what)| (format!("/{name} {argument}"), (*what).to_owned()));
-        let own =
-            self.host.prompts.iter().map(|saved| (format!("/{}", saved.name), saved.description.clone()));
-        list(ours.chain(own).collect(), "exit")
+        list(console::all(&self.host.prompts), "exit")
     }
 
     fn sessions(&self) -> anyhow::Result<()> {

@@ -1,142 +1,160 @@
-//! [`Order`]: commands to the front-end itself: `/NAME`, the same on the screen and line by line.
+//! [`SlashCommand`]: a command to the front-end itself: `/NAME`, the same on the screen and line by line.
+//!
+//! [`COMMANDS`] is the one list of them: the help, the completion and the parser read it.
+use Argument::{None as Nothing, Optional, Prompt, Required};
 use haft_core::{Command, schema::nearest};
 use haft_present::host::SavedPrompt;
 use serde_json::json;
 
-/// One of them.
+/// A row of [`COMMANDS`].
+pub(crate) struct SlashCommand {
+    pub(crate) name: &'static str,
+    /// Other names, which no list shows.
+    aliases: &'static [&'static str],
+    argument: Argument,
+    pub(crate) help: &'static str,
+}
+
+/// What stands behind the name, by the name of its value, and the action that it makes.
+enum Argument {
+    None(SlashAction),
+    /// None, either: it sends this prompt to the model.
+    Prompt(&'static str),
+    Optional(&'static str, fn(Option<String>) -> SlashAction),
+    Required(&'static str, fn(String) -> SlashAction),
+}
+
+/// What a slash command does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// What can be said.
+pub(crate) enum SlashAction {
     Help,
-    /// Begin anew.
+    /// Starts a new session.
     New,
-    /// Go on with another session; which one is asked where it is not named.
+    /// Switches to the session of this ID, else to one that the person chooses; so do the next three.
     Sessions(Option<String>),
-    /// Ask another model from now on: its name, and the effort behind it.
+    /// `SPEC [EFFORT]`.
     Model(Option<String>),
-    /// Let another agent work from now on.
     Agent(Option<String>),
-    /// What happens with an effect that no rule settles.
     Mode(Option<String>),
-    /// Other colors.
     Theme(Option<String>),
-    /// Take back the last turn.
     Undo,
-    /// Take back the last undo.
     Redo,
-    /// Go back to an earlier prompt.
     Rewind,
-    /// Put a summary in place of the beginning.
     Compact,
-    /// Take up a turn that was cut off.
     Continue,
-    /// What the session has cost.
     Cost,
-    /// What goes on beside the conversation.
     Tasks,
-    /// The last reply to the clipboard.
+    /// Copies the last reply to the clipboard.
     Copy,
-    /// Let the model review a change: what is said, else what is not committed.
-    Review(Option<String>),
-    /// Let the model write notes about the repository.
-    Init,
-    /// Go on in a copy of the session.
+    /// Sends this prompt to the model.
+    Prompt(String),
     Fork,
-    /// Call the session so.
     Rename(String),
-    /// Write the conversation to a file.
     Export(Option<String>),
-    /// What fills the model's window.
     Context,
-    /// What runs unasked, and by which rules.
     Permissions,
-    /// The MCP servers with their tools.
     Mcp,
-    /// Leave.
     Quit,
 }
 
-/// Name, argument and what it does.
-pub const ORDERS: [(&str, &str, &str); 24] = [
-    ("help", "", "show commands and keys"),
-    ("new", "", "start a new session"),
-    ("sessions", "[ID]", "switch to another session of this directory"),
-    ("rename", "NAME", "name this session"),
-    ("model", "[SPEC]", "switch to another model or effort"),
-    ("agent", "[NAME]", "switch to another agent"),
-    ("mode", "[NAME]", "change what runs without asking"),
-    ("permissions", "", "show mode and rules, and change the mode"),
-    ("review", "[WHAT]", "let the model review a change, or what is not committed"),
-    ("init", "", "let the model write AGENTS.md from the repository"),
-    ("theme", "[NAME]", "change the colors"),
-    ("undo", "", "undo the last turn, with its files"),
-    ("redo", "", "redo the last undo"),
-    ("rewind", "", "go back to an earlier prompt, with the files"),
-    ("fork", "", "continue in a copy of this session; this one stays as it is"),
-    ("compact", "", "summarize the conversation so far"),
-    ("continue", "", "continue an interrupted turn"),
-    ("context", "", "show what fills the model's window"),
-    ("cost", "", "show tokens and cost so far"),
-    ("tasks", "", "list background commands and subagents"),
-    ("mcp", "", "show MCP servers, their state and tools"),
-    ("export", "[FILE]", "write the conversation to a file, as Markdown"),
-    ("copy", "", "copy the last reply to the clipboard"),
-    ("quit", "", "quit; the session is kept"),
+/// All of them, in the order of the help.
+#[rustfmt::skip]
+pub(crate) static COMMANDS: [SlashCommand; 24] = [
+    row("help", &["?"], Nothing(SlashAction::Help), "show commands and keys"),
+    row("new", &["clear"], Nothing(SlashAction::New), "start a new session"),
+    row("sessions", &["resume"], Optional("ID", SlashAction::Sessions), "switch to another session of this directory"),
+    row("rename", &[], Required("NAME", SlashAction::Rename), "name this session"),
+    row("model", &[], Optional("SPEC", SlashAction::Model), "switch to another model or effort"),
+    row("agent", &[], Optional("NAME", SlashAction::Agent), "switch to another agent"),
+    row("mode", &[], Optional("NAME", SlashAction::Mode), "change what runs without asking"),
+    row("permissions", &[], Optional("MODE", permissions), "show mode and rules, and change the mode"),
+    row("review", &[], Optional("WHAT", review), "let the model review a change, or what is not committed"),
+    row("init", &[], Prompt(INIT), "let the model write AGENTS.md from the repository"),
+    row("theme", &[], Optional("NAME", SlashAction::Theme), "change the colors"),
+    row("undo", &[], Nothing(SlashAction::Undo), "undo the last turn, with its files"),
+    row("redo", &[], Nothing(SlashAction::Redo), "redo the last undo"),
+    row("rewind", &[], Nothing(SlashAction::Rewind), "go back to an earlier prompt, with the files"),
+    row("fork", &[], Nothing(SlashAction::Fork), "continue in a copy of this session; this one stays as it is"),
+    row("compact", &[], Nothing(SlashAction::Compact), "summarize the conversation so far"),
+    row("continue", &[], Nothing(SlashAction::Continue), "continue an interrupted turn"),
+    row("context", &[], Nothing(SlashAction::Context), "show what fills the model's window"),
+    row("cost", &["usage"], Nothing(SlashAction::Cost), "show tokens and cost so far"),
+    row("tasks", &["jobs"], Nothing(SlashAction::Tasks), "list background commands and subagents"),
+    row("mcp", &[], Nothing(SlashAction::Mcp), "show MCP servers, their state and tools"),
+    row("export", &[], Optional("FILE", SlashAction::Export), "write the conversation to a file, as Markdown"),
+    row("copy", &[], Nothing(SlashAction::Copy), "copy the last reply to the clipboard"),
+    row("quit", &["exit"], Nothing(SlashAction::Quit), "quit; the session is kept"),
 ];
 
-/// The order that `line` is; `None` if it is a prompt, or a command of another kind.
-pub fn order(line: &str) -> Option<Order> {
+const fn row(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    argument: Argument,
+    help: &'static str,
+) -> SlashCommand {
+    SlashCommand { name, aliases, argument, help }
+}
+
+fn permissions(mode: Option<String>) -> SlashAction {
+    mode.map_or(SlashAction::Permissions, |mode| SlashAction::Mode(Some(mode)))
+}
+
+fn review(what: Option<String>) -> SlashAction {
+    let uncommitted = "everything that is not committed (`git status`, `git diff HEAD`, and new files)";
+    let what = what.as_deref().unwrap_or(uncommitted);
+    SlashAction::Prompt(include_str!("prompts/review.md").replace("{what}", what))
+}
+
+const INIT: &str = include_str!("prompts/init.md");
+
+impl SlashCommand {
+    /// How it is typed: `/model [SPEC]`.
+    pub(crate) fn usage(&self) -> String {
+        match self.argument {
+            Nothing(_) | Prompt(_) => format!("/{}", self.name),
+            Optional(value, _) => format!("/{} [{value}]", self.name),
+            Required(value, _) => format!("/{} {value}", self.name),
+        }
+    }
+
+    fn action(&self, argument: &str) -> Option<SlashAction> {
+        let argument = Some(argument.to_owned()).filter(|argument| !argument.is_empty());
+        match &self.argument {
+            Nothing(action) => argument.is_none().then(|| action.clone()),
+            Prompt(text) => argument.is_none().then(|| SlashAction::Prompt((*text).to_owned())),
+            Optional(_, action) => Some(action(argument)),
+            Required(_, action) => argument.map(action),
+        }
+    }
+}
+
+/// Parses `line`; `None` if it is a prompt or the name of a saved prompt.
+pub(crate) fn parse(line: &str) -> Option<SlashAction> {
     let (name, argument) =
         line.trim().strip_prefix('/').map(|rest| rest.split_once(' ').unwrap_or((rest, "")))?;
-    let argument = Some(argument.trim().to_owned()).filter(|argument| !argument.is_empty());
-    Some(match (name, argument) {
-        ("help" | "?", None) => Order::Help,
-        ("new" | "clear", None) => Order::New,
-        ("sessions" | "resume", id) => Order::Sessions(id),
-        ("model", spec) => Order::Model(spec),
-        ("agent", name) => Order::Agent(name),
-        ("permissions", None) => Order::Permissions,
-        ("mode" | "permissions", name) => Order::Mode(name),
-        ("review", what) => Order::Review(what),
-        ("init", None) => Order::Init,
-        ("fork", None) => Order::Fork,
-        ("rename", Some(name)) => Order::Rename(name),
-        ("export", file) => Order::Export(file),
-        ("context", None) => Order::Context,
-        ("mcp", None) => Order::Mcp,
-        ("theme", name) => Order::Theme(name),
-        ("undo", None) => Order::Undo,
-        ("redo", None) => Order::Redo,
-        ("rewind", None) => Order::Rewind,
-        ("compact", None) => Order::Compact,
-        ("continue", None) => Order::Continue,
-        ("cost" | "usage", None) => Order::Cost,
-        ("tasks" | "jobs", None) => Order::Tasks,
-        ("copy", None) => Order::Copy,
-        ("quit" | "exit", None) => Order::Quit,
-        _ => return None,
-    })
+    let is_it = |command: &&SlashCommand| command.name == name || command.aliases.contains(&name);
+    COMMANDS.iter().find(is_it)?.action(argument.trim())
 }
 
-/// The order that `line` is, unless the person has a prompt of that name, as `own` lists them.
-pub(crate) fn order_beside(line: &str, saved: &[SavedPrompt]) -> Option<Order> {
-    let is_own = |name: &str| saved.iter().any(|saved| saved.name == name);
-    order(line).filter(|order| match order {
-        Order::Review(_) => !is_own("review"),
-        Order::Init => !is_own("init"),
-        _ => true,
-    })
+/// As [`parse`], but a `saved` prompt goes before a command of the same name that only sends a prompt.
+pub(crate) fn parse_with(line: &str, saved: &[SavedPrompt]) -> Option<SlashAction> {
+    let is_saved = |name: &str| saved.iter().any(|saved| saved.name == name);
+    let name = line.trim().trim_start_matches('/').split(' ').next().unwrap_or_default();
+    parse(line).filter(|action| !matches!(action, SlashAction::Prompt(_)) || !is_saved(name))
 }
 
-/// What the model is told for `/review`.
-pub(crate) fn review(what: Option<&str>) -> String {
-    let what =
-        what.unwrap_or("everything that is not committed (`git status`, `git diff HEAD`, and new files)");
-    include_str!("prompts/review.md").replace("{what}", what)
+/// What can be typed after a `/` and its description: the commands, then the `saved` prompts.
+pub(crate) fn all(saved: &[SavedPrompt]) -> Vec<(String, String)> {
+    let ours = COMMANDS.iter().map(|command| (command.usage(), command.help.to_owned()));
+    let saved = saved.iter().map(|saved| (format!("/{}", saved.name), saved.description.clone()));
+    ours.chain(saved).collect()
 }
 
-/// What the model is told for `/init`.
-pub(crate) const INIT: &str = include_str!("prompts/init.md");
+/// As [`all`], without the arguments.
+pub(crate) fn names(saved: &[SavedPrompt]) -> Vec<(String, String)> {
+    let name = |usage: String| usage.split(' ').next().unwrap_or_default().to_owned();
+    all(saved).into_iter().map(|(usage, description)| (name(usage), description)).collect()
+}
 
 /// Runs the `command` of a line such as `!make`.
 pub(crate) fn typed(command: &str) -> Command {
@@ -146,9 +164,9 @@ pub(crate) fn typed(command: &str) -> Command {
 }
 
 /// The nearest known command to an unknown `/NAME`.
-pub fn near(line: &str) -> Option<&'static str> {
+pub(crate) fn near(line: &str) -> Option<&'static str> {
     let name = line.trim().strip_prefix('/')?.split(' ').next()?;
-    nearest(name, &ORDERS.map(|(name, ..)| name))
+    nearest(name, &COMMANDS.each_ref().map(|command| command.name))
 }
 
 #[cfg(test)]
@@ -156,24 +174,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_is_a_word_behind_a_slash() {
+    fn a_slash_command_is_a_word_behind_a_slash() {
         let table = [
-            ("/help", Some(Order::Help)),
-            ("  /exit ", Some(Order::Quit)),
-            ("/model", Some(Order::Model(None))),
-            ("/model openai/gpt-5", Some(Order::Model(Some("openai/gpt-5".into())))),
+            ("/help", Some(SlashAction::Help)),
+            ("  /exit ", Some(SlashAction::Quit)),
+            ("/model", Some(SlashAction::Model(None))),
+            ("/model openai/gpt-5", Some(SlashAction::Model(Some("openai/gpt-5".into())))),
+            ("/permissions", Some(SlashAction::Permissions)),
+            ("/permissions ask", Some(SlashAction::Mode(Some("ask".into())))),
+            ("/rename", None),
+            ("/rename it", Some(SlashAction::Rename("it".into()))),
             ("/undo it", None),
             ("/etc/passwd", None),
             ("help", None),
         ];
         for (line, expected) in table {
-            assert_eq!(order(line), expected, "{line:?}");
+            assert_eq!(parse(line), expected, "{line:?}");
         }
-        assert!(ORDERS.iter().all(|(name, argument, _)| order(&format!("/{name} {argument}")).is_some()));
         assert_eq!(near("/udno"), Some("undo"));
-        let own =
-            [SavedPrompt { name: "review".into(), description: String::new(), file: "review.md".into() }];
-        assert_eq!(order_beside("/review it", &own), None);
-        assert_eq!(order_beside("/init", &own), Some(Order::Init));
+    }
+
+    #[test]
+    fn every_row_is_found_by_its_usage_and_its_other_names() {
+        let mut seen: Vec<&str> = Vec::new();
+        for command in &COMMANDS {
+            assert!(parse(&command.usage()).is_some(), "{}", command.usage());
+            seen.extend(command.aliases.iter().chain([&command.name]).copied());
+        }
+        let count = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), count, "two commands have one name");
+    }
+
+    #[test]
+    fn a_saved_prompt_goes_before_a_command_that_is_a_prompt() {
+        let saved =
+            |name: &str| SavedPrompt { name: name.into(), description: String::new(), file: "".into() };
+        let own = ["review", "undo"].map(saved);
+        assert_eq!(parse_with("/review it", &own), None);
+        assert_eq!(parse_with("/undo", &own), Some(SlashAction::Undo));
+        assert_eq!(parse_with("/init", &own), Some(SlashAction::Prompt(INIT.into())));
     }
 }

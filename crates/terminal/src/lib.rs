@@ -4,14 +4,14 @@
 //! [`tui`] draws one on a screen. All of them send commands to a session and follow its events, as
 //! `haft-present` folds them. Begin with [`mod@print`].
 //!
-//! What they share: [`questions`] asks the person at the terminal, [`signals`] turns signals into interrupts, [`console`]
-//! reads what people say to the front-end itself, [`host`] opens sessions for those who switch between them, [`history`] keeps
+//! What they share: [`questions`] asks the person at the terminal, [`signals`] turns signals into interrupts, `console`
+//! has the slash commands, [`host`] opens sessions for those who switch between them, [`history`] keeps
 //! what was typed, and [`Exit`] is how the program ends.
 
 mod approval;
 mod asking;
 pub mod chat;
-pub mod console;
+mod console;
 mod diffs;
 mod export;
 mod going_on;

@@ -1,19 +1,19 @@
 //! [`show`]: prints the screen's panels line by line.
 use super::note;
-use crate::{console::Order, export, host::Surroundings};
+use crate::{console::SlashAction, export, host::Surroundings};
 use haft_core::{Event, SessionOpened};
 use haft_engine::{Engine, Session};
 use haft_present::{context::Filling, timeline::Timeline};
 
-/// Shows what `order` asks for.
+/// Shows what `action` asks for.
 pub(super) async fn show(
-    order: &Order,
+    action: &SlashAction,
     host: &Surroundings,
     open: Option<&(Engine, Session)>,
 ) -> anyhow::Result<()> {
     let Some((engine, session)) = open else { return note("there is no session; `/new` begins one") };
-    match order {
-        Order::Export(name) => {
+    match action {
+        SlashAction::Export(name) => {
             let text = host.host.markdown(&session.entries());
             let (folder, id) = (&engine.setup().workspace, &session.id().0);
             match export::write(folder, name.as_deref(), id, &text) {
@@ -21,8 +21,8 @@ pub(super) async fn show(
                 Err(why) => note(&format!("error: {why}")),
             }
         }
-        Order::Context => filling(engine, session),
-        Order::Permissions => {
+        SlashAction::Context => filling(engine, session),
+        SlashAction::Permissions => {
             note(&format!("mode {}; `/mode NAME` changes it", session.mode().name()))?;
             engine.setup().policy.rules.iter().try_for_each(|rule| note(&format!("  {rule}")))
         }

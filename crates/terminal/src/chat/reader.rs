@@ -50,9 +50,8 @@ impl Reader {
             return Ok(Self::Pipe);
         }
         let mut editor = Editor::with_history(Config::default(), MemHistory::new())?;
-        let ours = console::ORDERS.iter().map(|(name, ..)| format!("/{name}"));
-        let own = host.prompts.iter().map(|saved| format!("/{}", saved.name));
-        editor.set_helper(Some(Words(ours.chain(own).collect())));
+        let names = console::names(&host.prompts).into_iter().map(|(name, _)| name);
+        editor.set_helper(Some(Words(names.collect())));
         for line in host.history.as_deref().map(history::load).unwrap_or_default() {
             editor.add_history_entry(line)?;
         }

@@ -146,7 +146,7 @@ impl App {
             }
             KeyCode::Enter if key.modifiers.is_empty() => {
                 let value = popup.list.chosen().map(|item| item.value.clone()).unwrap_or_default();
-                let is_said = value == self.input.text() || console::order(&value).is_some();
+                let is_said = value == self.input.text() || console::parse(&value).is_some();
                 self.accept();
                 if is_said {
                     self.submit();

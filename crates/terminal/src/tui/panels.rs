@@ -26,16 +26,12 @@ const RULES: usize = 12;
 impl App {
     /// Commands and keys, beside each other where there is room.
     pub(super) fn help(&mut self) {
-        let order =
-            |(name, argument, what): &(&str, &str, &str)| (format!("/{name} {argument}"), (*what).to_owned());
-        let own =
-            self.host.prompts.iter().map(|saved| (format!("/{}", saved.name), saved.description.clone()));
-        let orders: Vec<_> = console::ORDERS.iter().map(order).chain(own).collect();
+        let commands = console::all(&self.host.prompts);
         let keys: Vec<_> =
             super::keys::KEYS.iter().map(|(key, what)| ((*key).to_owned(), (*what).to_owned())).collect();
         let columns = if self.columns < TWO_COLUMNS { self.columns } else { self.columns / 2 - 2 };
         let (left, right) =
-            (self.rows_of("commands", &orders, columns), self.rows_of("keys", &keys, columns));
+            (self.rows_of("commands", &commands, columns), self.rows_of("keys", &keys, columns));
         let lines = match columns == self.columns {
             true => left.into_iter().chain([Line::default()]).chain(right).collect(),
             false => beside(left, right, columns + 3),

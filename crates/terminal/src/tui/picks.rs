@@ -223,13 +223,8 @@ impl App {
     pub(super) fn complete(&mut self) {
         let (text, word) = (self.input.text(), self.input.word());
         if let Some(typed) = text.strip_prefix('/').filter(|rest| !rest.contains([' ', '\n', '/'])) {
-            let own = self
-                .host
-                .prompts
-                .iter()
-                .map(|saved| Item::new(format!("/{}", saved.name), saved.description.clone()));
-            let ours = console::ORDERS.iter().map(|(name, _, what)| Item::new(format!("/{name}"), *what));
-            return self.pop_up(ours.chain(own).collect(), typed, false);
+            let names = console::names(&self.host.prompts).into_iter();
+            return self.pop_up(names.map(|(name, what)| Item::new(name, what)).collect(), typed, false);
         }
         match (word.strip_prefix('@'), &self.files) {
             (Some(typed), Some(files)) => {

@@ -5,7 +5,7 @@ use super::{
     queued::words,
 };
 use crate::{
-    console::{self, Order, typed},
+    console::{self, SlashAction, typed},
     history, host, picture,
 };
 use haft_core::{Command, Fact, Mode, Part};
@@ -35,8 +35,8 @@ impl App {
             tracing::warn!(%error, "cannot keep what was typed");
         }
         (self.popup, self.typed) = (None, None);
-        match console::order_beside(&text, &self.host.prompts) {
-            Some(order) => self.order(order),
+        match console::parse_with(&text, &self.host.prompts) {
+            Some(action) => self.act(action),
             None => self.say(text.trim(), pictures),
         }
     }
@@ -103,44 +103,46 @@ impl App {
         is_busy
     }
 
-    fn order(&mut self, order: Order) {
-        match order {
-            Order::Undo | Order::Redo | Order::Compact | Order::Continue if self.must_wait() => {}
-            Order::Help => self.help(),
-            Order::New => self.open(OpenRequest { session: None, ..self.wished() }),
-            Order::Sessions(Some(id)) => self.open(OpenRequest { session: Some(id), ..self.wished() }),
-            Order::Model(Some(spec)) => self.open(host::asking(self.wished(), &spec)),
-            Order::Agent(Some(name)) => self.open(OpenRequest { agent: Some(name), ..self.wished() }),
-            Order::Mode(Some(name)) => self.mode(&name),
-            Order::Mode(None) => self.pick_mode(),
-            Order::Theme(Some(name)) => self.theme(&name),
-            Order::Sessions(None) => self.pick_session(),
-            Order::Model(None) => self.pick_model(),
-            Order::Agent(None) => self.pick_agent(),
-            Order::Theme(None) => self.pick_theme(),
-            Order::Undo => match self.entries().as_deref().and_then(haft_core::undo::before_last_turn) {
-                Some(to) => self.rewind(to),
-                None => self.note("nothing to undo"),
-            },
-            Order::Redo => match self.entries().as_deref().and_then(haft_core::undo::last_undo) {
+    fn act(&mut self, action: SlashAction) {
+        match action {
+            SlashAction::Undo | SlashAction::Redo | SlashAction::Compact | SlashAction::Continue
+                if self.must_wait() => {}
+            SlashAction::Help => self.help(),
+            SlashAction::New => self.open(OpenRequest { session: None, ..self.wished() }),
+            SlashAction::Sessions(Some(id)) => self.open(OpenRequest { session: Some(id), ..self.wished() }),
+            SlashAction::Model(Some(spec)) => self.open(host::asking(self.wished(), &spec)),
+            SlashAction::Agent(Some(name)) => self.open(OpenRequest { agent: Some(name), ..self.wished() }),
+            SlashAction::Mode(Some(name)) => self.mode(&name),
+            SlashAction::Mode(None) => self.pick_mode(),
+            SlashAction::Theme(Some(name)) => self.theme(&name),
+            SlashAction::Sessions(None) => self.pick_session(),
+            SlashAction::Model(None) => self.pick_model(),
+            SlashAction::Agent(None) => self.pick_agent(),
+            SlashAction::Theme(None) => self.pick_theme(),
+            SlashAction::Undo => {
+                match self.entries().as_deref().and_then(haft_core::undo::before_last_turn) {
+                    Some(to) => self.rewind(to),
+                    None => self.note("nothing to undo"),
+                }
+            }
+            SlashAction::Redo => match self.entries().as_deref().and_then(haft_core::undo::last_undo) {
                 Some(_) => self.send(Command::Redo),
                 None => self.note("nothing to redo"),
             },
-            Order::Rewind => self.pick_prompt(),
-            Order::Compact => self.send(Command::Compact),
-            Order::Continue => self.send(haft_core::go_on(&self.entries().unwrap_or_default())),
-            Order::Cost => self.cost(),
-            Order::Tasks => self.pick_job(),
-            Order::Copy => self.copy(),
-            Order::Review(what) => self.prompt(console::review(what.as_deref()), Vec::new()),
-            Order::Init => self.prompt(console::INIT.to_owned(), Vec::new()),
-            Order::Fork => self.fork(),
-            Order::Rename(name) => self.rename(&name),
-            Order::Export(name) => self.export(name.as_deref()),
-            Order::Context => self.show_context(),
-            Order::Permissions => self.show_permissions(),
-            Order::Mcp => self.show_servers(),
-            Order::Quit => self.is_leaving = true,
+            SlashAction::Rewind => self.pick_prompt(),
+            SlashAction::Compact => self.send(Command::Compact),
+            SlashAction::Continue => self.send(haft_core::go_on(&self.entries().unwrap_or_default())),
+            SlashAction::Cost => self.cost(),
+            SlashAction::Tasks => self.pick_job(),
+            SlashAction::Copy => self.copy(),
+            SlashAction::Prompt(text) => self.prompt(text, Vec::new()),
+            SlashAction::Fork => self.fork(),
+            SlashAction::Rename(name) => self.rename(&name),
+            SlashAction::Export(name) => self.export(name.as_deref()),
+            SlashAction::Context => self.show_context(),
+            SlashAction::Permissions => self.show_permissions(),
+            SlashAction::Mcp => self.show_servers(),
+            SlashAction::Quit => self.is_leaving = true,
         }
     }
 
