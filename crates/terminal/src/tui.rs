@@ -6,7 +6,6 @@ mod app;
 mod approval;
 mod attributes;
 mod blocks;
-mod choice;
 mod draw;
 mod editor;
 mod files;
@@ -15,6 +14,7 @@ mod keys;
 mod list;
 mod markdown;
 pub mod menu;
+mod mode;
 mod page;
 mod panels;
 mod picks;
@@ -32,11 +32,12 @@ use crate::{
     paint::{ansi, highlight, look, wrap},
     signals::Interrupts,
 };
-use app::App;
+use app::{App, Request};
 use crossterm::event::{Event as Key, EventStream, KeyEventKind};
 use futures::{FutureExt, StreamExt};
 use haft_core::{Command, Event};
 use haft_present::host::Conversation;
+use mode::Mode;
 use ratatui::text::Line;
 use screen::Screen;
 use std::{
@@ -93,7 +94,7 @@ async fn talk(
     let mut keys = EventStream::new();
     // Also if the parent process ignores it: without a terminal there is no person to talk to.
     let mut hangup = signal(SignalKind::hangup())?;
-    while !app.is_leaving {
+    loop {
         if app.host.pictures == Pictures::Asked && !app.pictures.is_empty() {
             drop(keys);
             app.host.pictures = attributes::pictures()?;
@@ -121,20 +122,23 @@ async fn talk(
             () = interrupts.next() => return Ok(Exit::Interrupted),
             _ = hangup.recv() => return Ok(Exit::Interrupted),
         }
-        if std::mem::take(&mut app.is_editing) {
-            // What reads keys would take them from the editor.
-            drop(keys);
-            shown.leave(app)?;
-            app.edited(terminal.lend(editor::edit(&app.host, app.input.whole())).await?);
-            keys = EventStream::new();
-        }
-        if std::mem::take(&mut app.is_stopped) {
-            shown.leave(app)?;
-            terminal.suspend()?;
+        match app.request.take() {
+            Some(Request::Leave) => return Ok(Exit::Success),
+            Some(Request::Edit) => {
+                // What reads keys would take them from the editor.
+                drop(keys);
+                shown.leave(app)?;
+                app.edited(terminal.lend(editor::edit(&app.host, app.input.whole())).await?);
+                keys = EventStream::new();
+            }
+            Some(Request::Suspend) => {
+                shown.leave(app)?;
+                terminal.suspend()?;
+            }
+            None => {}
         }
         shown.changed();
     }
-    Ok(Exit::Success)
 }
 
 /// This event, and those that are there already.
@@ -193,8 +197,8 @@ impl Shown {
         if !app.raw.is_empty() {
             self.screen.raw(&std::mem::take(&mut app.raw))?;
         }
-        self.turn_page(app.page.is_some())?;
-        if let Some(page) = &app.page {
+        self.turn_page(matches!(app.mode, Mode::Read(..)))?;
+        if let Mode::Read(page, _) = &app.mode {
             return self.screen.fill(&page.rows((app.columns, app.rows), &app.look));
         }
         let spins = (app.busy_since().map_or(0, |since| since.elapsed().as_millis())

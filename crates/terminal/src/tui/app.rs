@@ -1,11 +1,10 @@
 //! [`App`]: the state of the screen, and its reaction to events and keys.
 use super::{
     blocks::Painter,
-    choice::{Answering, Pick, Popup},
     input::{Draft, Input},
     list,
     look::Look,
-    page::Page,
+    mode::Mode,
 };
 use crate::{history, host::Surroundings, paint::diff::Room};
 use crossterm::event::KeyCode;
@@ -42,9 +41,7 @@ pub(super) struct App {
     pub(super) waiting: FuturesUnordered<BoxFuture<'static, Done>>,
     pub(super) view: Timeline,
     pub(super) input: Input,
-    pub(super) popup: Option<Popup>,
-    pub(super) pick: Option<Pick>,
-    pub(super) page: Option<Page>,
+    pub(super) mode: Mode,
     /// What was said during a turn and has not been read yet.
     pub(super) queued: VecDeque<String>,
     /// Prompts with pastes: all of it, and as it was typed.
@@ -54,29 +51,48 @@ pub(super) struct App {
     /// Pictures, and in front of which of those lines.
     pub(super) pictures: Vec<(usize, Image)>,
     /// A word about the last key.
-    pub(super) hint: Option<String>,
+    pub(super) hint: Option<Hint>,
     pub(super) files: Option<Vec<list::Item>>,
     pub(super) columns: usize,
     pub(super) rows: usize,
     pub(super) is_watched: bool,
     /// To be written as it is: a bell, the clipboard.
     pub(super) raw: String,
-    pub(super) is_leaving: bool,
-    pub(super) is_stopped: bool,
+    pub(super) request: Option<Request>,
     /// Esc was pressed, or Ctrl+C, and once more means more.
     pub(super) escaped: Option<(KeyCode, Instant)>,
     /// What was being typed when a question came.
     pub(super) draft: Option<Draft>,
-    pub(super) answering: Answering,
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
     pub(super) wish: OpenRequest,
     /// How hard the model thinks, where that was chosen.
     pub(super) effort: Option<String>,
-    /// What is typed goes to an editor.
-    pub(super) is_editing: bool,
     /// The session that stands on the screen.
     pub(super) shown: Option<String>,
+}
+
+/// What a key asks of the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    Leave,
+    Suspend,
+    /// Opens what is typed in an editor.
+    Edit,
+}
+
+/// A word in the last line.
+pub(super) enum Hint {
+    /// Until the next key.
+    Brief(String),
+    /// Until what it names is done.
+    Lasting(&'static str),
+}
+
+impl<T: Into<String>> From<T> for Hint {
+    fn from(text: T) -> Self {
+        Self::Brief(text.into())
+    }
 }
 
 /// What came of something that took a while.
@@ -101,9 +117,7 @@ impl App {
             waiting: FuturesUnordered::new(),
             view: Timeline::default(),
             input: Input::new(typed),
-            popup: None,
-            pick: None,
-            page: None,
+            mode: Mode::default(),
             queued: VecDeque::new(),
             folded: Vec::new(),
             above: Vec::new(),
@@ -114,15 +128,12 @@ impl App {
             rows: rows.max(1).into(),
             is_watched: true,
             raw: String::new(),
-            is_leaving: false,
-            is_stopped: false,
+            request: None,
             escaped: None,
             typed: None,
             draft: None,
-            answering: Answering::default(),
             wish: OpenRequest::default(),
             effort: None,
-            is_editing: false,
             shown: None,
         }
     }
@@ -135,9 +146,7 @@ impl App {
         let blocks = self.view.apply(event);
         blocks.into_iter().for_each(|block| self.finished(block));
         if self.asked() != asked {
-            self.stop_refusing();
-            self.answering = Answering::default();
-            self.put_draft_aside();
+            self.follow_asked();
         }
         if matches!(event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
             self.ask_to_go_on();
@@ -146,6 +155,20 @@ impl App {
 
     pub(super) fn asked(&self) -> Option<haft_core::CallId> {
         self.view.asked.front().map(|asked| asked.call().clone())
+    }
+
+    /// Lets the keys go to what is asked, and what was being typed come back.
+    pub(super) fn follow_asked(&mut self) {
+        let lowest = match self.view.asked.front() {
+            Some(Asked::Approval { .. }) => Mode::Approve(0),
+            Some(Asked::Question { .. }) => Mode::Answer(None),
+            None => Mode::Compose(None),
+        };
+        if let Mode::Refuse(draft) = std::mem::replace(self.mode.lowest(), lowest) {
+            self.input.restore(draft);
+        }
+        self.put_draft_aside();
+        self.complete();
     }
 
     /// What is being typed is no answer to a question that comes in the middle of it.
@@ -165,6 +188,7 @@ impl App {
     pub(super) fn closed(&mut self) {
         self.events = futures::stream::pending().boxed();
         self.view.rest();
+        self.follow_asked();
         let failure =
             self.session.as_ref().and_then(|session| session.journal().failure().map(str::to_owned));
         let message = failure.unwrap_or_else(|| "the session closed".into());
@@ -206,7 +230,7 @@ impl App {
 
     /// Whether something moves by itself: nothing does while a person is asked, or reads a page.
     pub(super) fn is_moving(&self) -> bool {
-        self.busy_since().is_some() && self.view.asked.is_empty() && self.page.is_none()
+        self.busy_since().is_some() && self.view.asked.is_empty() && !matches!(self.mode, Mode::Read(..))
     }
 
     /// Since when something goes on.
@@ -255,7 +279,7 @@ impl App {
         self.events = futures::stream::pending().boxed();
         self.session = None;
         let (engine, host) = (self.engine.take(), self.host.clone());
-        self.hint = Some("opening …".into());
+        self.hint = Some(Hint::Lasting("opening …"));
         let before = self.wish.clone();
         self.waiting.push(Box::pin(async move {
             if let Some(engine) = engine {
@@ -300,7 +324,7 @@ impl App {
         }
         if let Some(Asked::Approval { call, .. }) = self.view.asked.pop_front() {
             self.send(Command::Answer { call, answer });
-            self.answering = Answering::default();
+            self.follow_asked();
         }
     }
 
@@ -315,7 +339,7 @@ impl App {
             // A beginning without an answer is of no use.
             self.input.clear();
         }
-        self.put_draft_aside();
+        self.follow_asked();
     }
 
     /// Whether an answer given here counts.
@@ -328,7 +352,7 @@ impl App {
     }
 
     pub(super) fn interrupt(&mut self) {
-        self.hint = Some("interrupting …".into());
+        self.hint = Some(Hint::Lasting("interrupting …"));
         self.send(Command::Interrupt);
     }
 }

@@ -1,10 +1,10 @@
 //! The approval of a call: what it would do, the question, its three answers, and the keys for them.
 use super::{
     app::App,
-    choice::Answering,
     draw::Picture,
     keys::PAUSE_FIRST,
     markdown::plain,
+    mode::Mode as Keys,
     wrap::{hanging, laid_out, one_row},
 };
 use crate::paint::diff::Room;
@@ -23,6 +23,8 @@ use haft_present::{
 use ratatui::text::{Line, Span};
 
 const ANSWERS: usize = 3;
+/// The place of the last one, which refuses.
+const REFUSAL: usize = ANSWERS - 1;
 /// Columns from which an answer has room for a second key.
 const WIDE_COLUMNS: usize = 60;
 /// Rows from which a blank line may stand above what asks.
@@ -36,21 +38,22 @@ const INSTEAD: &str = "what to do instead? Enter refuses, Esc goes back";
 impl App {
     /// What asks, below `lines`, with the cursor where something is typed.
     pub(super) fn approval_picture(&mut self, mut lines: Vec<Line<'static>>, fact: &Fact) -> Picture {
+        let chosen = if let Keys::Approve(chosen) = self.mode { chosen } else { REFUSAL };
         if self.rows < ROOMY_ROWS {
             lines.retain(|line| line.width() > 0);
         }
-        let (typed, cursor) = match self.answering.is_refusing {
-            true => {
+        let (typed, cursor) = match self.mode {
+            Keys::Refuse(_) => {
                 let (rows, cursor) = self.input.rows_for(INSTEAD, self.columns, &self.look);
                 (rows, Some(cursor))
             }
             // What the person was writing waits, and stays in view.
-            false if !self.input.is_empty() => (self.input.rows(self.columns, &self.look).0, None),
-            false => (Vec::new(), None),
+            _ if !self.input.is_empty() => (self.input.rows(self.columns, &self.look).0, None),
+            _ => (Vec::new(), None),
         };
         // A row for the foot, and one for what stands above.
         let room = self.rows.saturating_sub(lines.len() + typed.len() + 2).max(3);
-        lines.extend(self.approval(fact, room));
+        lines.extend(self.approval(fact, room, chosen));
         let cursor = cursor.map(|(row, column)| (lines.len() + row, column));
         lines.extend(typed);
         lines.push(self.foot());
@@ -59,12 +62,12 @@ impl App {
 
     /// What the call would do, the question, and what each answer means. The answers are always seen; above them stands
     /// what it is called with, and below that what comes of it in files.
-    fn approval(&self, fact: &Fact, room: usize) -> Vec<Line<'static>> {
+    fn approval(&self, fact: &Fact, room: usize, chosen: usize) -> Vec<Line<'static>> {
         let Some(proposal) = self.proposal(fact) else { return Vec::new() };
         let changes = changes_of(fact);
-        let mut end = self.question_and_answers(&proposal, (room / 4).max(1));
+        let mut end = self.question_and_answers(&proposal, chosen, (room / 4).max(1));
         if !changes.is_empty() && room < end.len() + DIFF {
-            end = self.question_and_answers(&proposal, 1);
+            end = self.question_and_answers(&proposal, chosen, 1);
         }
         let room = room.saturating_sub(end.len()).max(1);
         let mut called = self.lines_of(&proposal.called_with(&self.text_of(changes, diff::of_changes)).text);
@@ -89,7 +92,7 @@ impl App {
     }
 
     /// In at most that many rows each, the answers themselves whole.
-    fn question_and_answers(&self, proposal: &Proposal, most: usize) -> Vec<Line<'static>> {
+    fn question_and_answers(&self, proposal: &Proposal, chosen: usize, most: usize) -> Vec<Line<'static>> {
         let look = &self.look;
         let sentence = &proposal.sentence;
         let mut lines = self.part(
@@ -107,7 +110,7 @@ impl App {
         };
         let answers = [(YES.to_owned(), yes), (sentence.always(), "a"), (NO.to_owned(), "n")];
         for (place, (answer, key)) in answers.into_iter().enumerate() {
-            let is_chosen = place == self.answering.chosen;
+            let is_chosen = place == chosen;
             let (mark, style) = if is_chosen { ("❯ ", look.chosen()) } else { ("  ", Default::default()) };
             let first = Span::styled(format!("{mark}{}. ", place + 1), style);
             let key = Span::styled(format!("  ({key})"), look.dim());
@@ -187,14 +190,17 @@ impl App {
     /// With Ctrl or Alt a letter is a key of the shell, and no answer.
     pub(super) fn approval_key(&mut self, key: KeyEvent) {
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
-        let chosen = &mut self.answering.chosen;
+        let Keys::Approve(chosen) = &mut self.mode else { return };
         match key.code {
             _ if !is_plain => self.hint = Some("y, a or n".into()),
             KeyCode::Up => *chosen = chosen.checked_sub(1).unwrap_or(ANSWERS - 1),
             KeyCode::Down | KeyCode::Tab => *chosen = (*chosen + 1) % ANSWERS,
             // What stands in the line is sent, and is no answer.
             KeyCode::Enter if !self.input.is_empty() => self.submit(),
-            KeyCode::Enter => self.choose_answer(self.answering.chosen),
+            KeyCode::Enter => {
+                let chosen = *chosen;
+                self.choose_answer(chosen);
+            }
             KeyCode::Char('y' | 'Y' | '1') => self.choose_answer(0),
             KeyCode::Char('a' | 'A' | '2') => self.choose_answer(1),
             KeyCode::Char('n' | 'N' | '3') => self.choose_answer(2),
@@ -227,8 +233,7 @@ impl App {
             0 => self.answer(Answer::Once),
             1 => self.answer(Answer::Always),
             _ => {
-                self.answering = Answering { chosen: place, is_refusing: true };
-                self.draft = Some(self.input.put_aside());
+                self.mode = Keys::Refuse(self.input.put_aside());
             }
         }
     }
@@ -241,7 +246,6 @@ impl App {
             KeyCode::Char('c') if ctrl => self.stop_refusing(),
             KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::SHIFT | KeyModifiers::ALT) => {
                 let (instead, _) = self.input.take();
-                self.stop_refusing();
                 // In front of the answer, so that the next request has it.
                 if !instead.trim().is_empty() {
                     self.send(Command::Prompt { parts: vec![Part::text(instead)], channel: None });
@@ -254,11 +258,9 @@ impl App {
         }
     }
 
-    /// Restores the text that was being written before.
-    pub(super) fn stop_refusing(&mut self) {
-        if std::mem::take(&mut self.answering.is_refusing)
-            && let Some(draft) = self.draft.take()
-        {
+    /// Goes back to the answers, and restores the text that was being written before.
+    fn stop_refusing(&mut self) {
+        if let Keys::Refuse(draft) = std::mem::replace(&mut self.mode, Keys::Approve(REFUSAL)) {
             self.input.restore(draft);
         }
     }

@@ -1,9 +1,10 @@
 //! Draws the live lines: what is running, what is asked, what is being typed.
 use super::{
     app::App,
+    app::Hint,
     blocks::{dollars, tokens, two_ends},
-    choice::{Pick, What},
     markdown::{self, plain},
+    mode::{Mode, Pick, What},
     wrap::one_row,
 };
 use crate::{loading, outputs, paint::diff::Room};
@@ -70,7 +71,7 @@ impl App {
             let line = text.lines().next().unwrap_or_default();
             one_row(Line::styled(format!("  next: {line}"), self.look.dim()), self.columns)
         }));
-        if let Some(pick) = &self.pick {
+        if let Mode::Pick(pick, _) = &self.mode {
             let head = pick.head.iter().map(|line| Line::styled(format!("  {line}"), self.look.dim()));
             lines.extend(head.map(|line| one_row(line, self.columns)));
             lines.push(Line::from_iter([
@@ -91,12 +92,12 @@ impl App {
         let (rows, (row, column)) = self.input.rows(self.columns, &self.look);
         let cursor = (lines.len() + row, column);
         lines.extend(rows);
-        match &self.popup {
-            Some(popup) => {
+        match &self.mode {
+            Mode::Compose(Some(completion)) | Mode::Answer(Some(completion)) => {
                 let room = self.rows.saturating_sub(lines.len() + 1);
-                lines.extend(popup.list.rows(self.columns, room, &self.look));
+                lines.extend(completion.list.rows(self.columns, room, &self.look));
             }
-            None => lines.push(self.foot()),
+            _ => lines.push(self.foot()),
         }
         (lines, Some(cursor))
     }
@@ -170,7 +171,11 @@ impl App {
 
     /// The last line: what was just hinted at, else how things stand.
     pub(super) fn foot(&self) -> Line<'static> {
-        if let Some(hint) = &self.hint {
+        let hint = self.hint.as_ref().map(|hint| match hint {
+            Hint::Brief(text) => text.as_str(),
+            Hint::Lasting(text) => text,
+        });
+        if let Some(hint) = hint {
             return one_row(Line::styled(format!("  {hint}"), self.look.warn()), self.columns);
         }
         let setup = self.engine.as_ref().map(|engine| engine.setup());

@@ -1,5 +1,5 @@
 //! [`edit`]: opens the typed text in the user's own editor.
-use super::app::App;
+use super::app::{App, Request};
 use crate::host::Surroundings;
 use std::{
     fs::{self, DirBuilder},
@@ -13,7 +13,7 @@ impl App {
     /// Hands what is typed to the editor, once this key is done with.
     pub(super) fn edit_outside(&mut self) {
         match self.host.editor {
-            Some(_) => self.is_editing = true,
+            Some(_) => self.request = Some(Request::Edit),
             None => self.hint = Some("no editor: set VISUAL or EDITOR, e.g. `export EDITOR=nano`".into()),
         }
     }

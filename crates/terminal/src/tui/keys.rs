@@ -1,5 +1,9 @@
 //! The meaning of keys.
-use super::{app::App, choice::What, page::Page};
+use super::{
+    app::{App, Hint, Request},
+    mode::{Completion, Mode, What},
+    page::Page,
+};
 use crate::console;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use haft_present::timeline::Asked;
@@ -30,39 +34,47 @@ const TWICE: Duration = Duration::from_secs(2);
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) {
-        if !matches!(self.hint.as_deref(), Some("opening …" | "interrupting …")) {
+        if !matches!(self.hint, Some(Hint::Lasting(_))) {
             self.hint = None;
         }
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         let is_same = |(before, _): &(KeyCode, Instant)| *before == key.code;
         self.escaped = self.escaped.take().filter(is_same);
         if ctrl && key.code == KeyCode::Char('z') {
-            self.is_stopped = true;
+            self.request = Some(Request::Suspend);
             return;
         }
-        if let Some(page) = &mut self.page {
-            if !page.key(key, self.rows) {
-                self.page = None;
+        match &mut self.mode {
+            Mode::Read(page, _) => {
+                if !page.key(key, self.rows) {
+                    self.mode.close();
+                }
             }
-            return;
+            _ if ctrl && key.code == KeyCode::Char('o') => self.show_all(),
+            Mode::Pick(..) => self.pick_key(key),
+            Mode::Refuse(_) => self.reason_key(key),
+            Mode::Approve(_) | Mode::Compose(_) | Mode::Answer(_) => self.conversation_key(key, ctrl),
         }
+    }
+
+    /// A key while a prompt or an answer is typed, or while a call asks.
+    fn conversation_key(&mut self, key: KeyEvent, ctrl: bool) {
         match key.code {
-            KeyCode::Char('o') if ctrl => self.show_all(),
-            _ if self.pick.is_some() => self.pick_key(key),
-            _ if self.answering.is_refusing => self.reason_key(key),
             KeyCode::Char('c') if ctrl => self.stop_or_leave(),
             KeyCode::Char('t') if ctrl => self.pick_job(),
             KeyCode::Char('r') if ctrl => self.pick_typed(),
             KeyCode::Char('g') if ctrl => self.edit_outside(),
-            _ if self.asks_for_approval() && !self.is_typing() => self.approval_key(key),
-            _ if self.popup.is_some() && self.popup_key(key) => {}
-            KeyCode::Char('d') if ctrl && self.input.is_empty() => self.is_leaving = true,
+            _ if matches!(self.mode, Mode::Approve(_)) && !self.is_typing() => self.approval_key(key),
+            _ if self.completion_key(key) => {}
+            KeyCode::Char('d') if ctrl && self.input.is_empty() => self.request = Some(Request::Leave),
             KeyCode::BackTab => self.next_mode(),
             KeyCode::Esc => self.escape(),
             KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::SHIFT | KeyModifiers::ALT) => {
                 self.enter()
             }
-            KeyCode::Char('?') if !ctrl && self.input.is_empty() && self.view.asked.is_empty() => self.help(),
+            KeyCode::Char('?') if !ctrl && self.input.is_empty() && matches!(self.mode, Mode::Compose(_)) => {
+                self.help();
+            }
             _ => self.type_in(key),
         }
     }
@@ -83,10 +95,6 @@ impl App {
             self.hint = Some(PAUSE_FIRST.into());
         }
         is_typing
-    }
-
-    fn asks_for_approval(&self) -> bool {
-        matches!(self.view.asked.front(), Some(Asked::Approval { .. }))
     }
 
     fn enter(&mut self) {
@@ -110,7 +118,7 @@ impl App {
         match (self.is_second(KeyCode::Esc), self.input.is_empty()) {
             (true, true) => self.pick_prompt(),
             (true, false) => self.input.clear(),
-            (false, _) => self.hint = Some(format!("Esc again: {what}")),
+            (false, _) => self.hint = Some(format!("Esc again: {what}").into()),
         }
     }
 
@@ -129,23 +137,24 @@ impl App {
             return self.interrupt();
         }
         match self.is_second(KeyCode::Char('c')) {
-            true => self.is_leaving = true,
+            true => self.request = Some(Request::Leave),
             false => self.hint = Some("Ctrl+C again leaves".into()),
         }
     }
 
-    /// Whether the key was for the list of what could be meant.
-    fn popup_key(&mut self, key: KeyEvent) -> bool {
-        let Some(popup) = &mut self.popup else { return false };
+    /// Whether the key was for the list of completions.
+    fn completion_key(&mut self, key: KeyEvent) -> bool {
+        let Some(completion) = self.mode.completion() else { return false };
+        let Some(Completion { list, .. }) = completion else { return false };
         match key.code {
-            KeyCode::Up => popup.list.up(),
-            KeyCode::Down => popup.list.down(),
-            KeyCode::Esc => self.popup = None,
+            KeyCode::Up => list.up(),
+            KeyCode::Down => list.down(),
+            KeyCode::Esc => *completion = None,
             KeyCode::Tab => {
                 self.accept();
             }
             KeyCode::Enter if key.modifiers.is_empty() => {
-                let value = popup.list.chosen().map(|item| item.value.clone()).unwrap_or_default();
+                let value = list.chosen().map(|item| item.value.clone()).unwrap_or_default();
                 let is_said = value == self.input.text() || console::parse(&value).is_some();
                 self.accept();
                 if is_said {
@@ -158,11 +167,11 @@ impl App {
     }
 
     fn pick_key(&mut self, key: KeyEvent) {
-        let Some(pick) = &mut self.pick else { return };
+        let Some(pick) = self.mode.pick() else { return };
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Esc => self.pick = None,
-            KeyCode::Char('c') if ctrl => self.pick = None,
+            KeyCode::Esc => drop(self.mode.close()),
+            KeyCode::Char('c') if ctrl => drop(self.mode.close()),
             KeyCode::Up => pick.list.up(),
             KeyCode::Down => pick.list.down(),
             KeyCode::Enter => self.choose(false),
@@ -185,13 +194,16 @@ impl App {
 
     /// Pasted text goes where one types.
     pub(super) fn paste(&mut self, text: &str) {
-        if let Some(pick) = &mut self.pick {
-            pick.typed += text.lines().next().unwrap_or_default();
-            return pick.list.narrow(&pick.typed);
-        }
-        if self.page.is_none() && (!self.asks_for_approval() || self.answering.is_refusing) {
-            self.input.paste(text);
-            self.complete();
+        match &mut self.mode {
+            Mode::Pick(pick, _) => {
+                pick.typed += text.lines().next().unwrap_or_default();
+                pick.list.narrow(&pick.typed);
+            }
+            Mode::Compose(_) | Mode::Answer(_) | Mode::Refuse(_) => {
+                self.input.paste(text);
+                self.complete();
+            }
+            Mode::Approve(_) | Mode::Read(..) => {}
         }
     }
 
@@ -203,7 +215,7 @@ impl App {
             }
             _ => Page::new("everything so far", self.whole(), true),
         };
-        self.page = Some(page);
+        self.mode.read(page);
     }
 }
 

@@ -2,8 +2,8 @@
 use super::{
     app::{App, Done},
     blocks::tokens,
-    choice::What,
     list::Item,
+    mode::What,
     page::Page,
     wrap::{hanging, one_row, width},
 };
@@ -36,7 +36,7 @@ impl App {
             true => left.into_iter().chain([Line::default()]).chain(right).collect(),
             false => beside(left, right, columns + 3),
         };
-        self.page = Some(Page::new("help", lines, false));
+        self.mode.read(Page::new("help", lines, false));
     }
 
     fn rows_of(&self, title: &str, rows: &[(String, String)], columns: usize) -> Vec<Line<'static>> {
@@ -83,7 +83,7 @@ impl App {
         let head = Line::raw(format!("{} tokens {window}; the parts are estimates", tokens(filling.used())));
         let lines = [head, Line::default(), Line::from(bar), Line::default()];
         let lines = lines.into_iter().chain(parts).chain(free).collect();
-        self.page = Some(Page::new("context", lines, false));
+        self.mode.read(Page::new("context", lines, false));
     }
 
     /// The rules, and the modes to choose from.
@@ -100,7 +100,7 @@ impl App {
             head.push("no rules; the mode alone decides".into());
         }
         head.push(format!("mode: {}", self.mode_now().map(Mode::name).unwrap_or_default()));
-        if let Some(pick) = &mut self.pick {
+        if let Some(pick) = self.mode.pick() {
             pick.head = head;
         }
     }
@@ -135,7 +135,7 @@ impl App {
         if lines.is_empty() {
             lines.push(Line::raw("no MCP server is configured; `[mcp.NAME]` in the configuration adds one"));
         }
-        self.page = Some(Page::new("MCP servers", lines, false));
+        self.mode.read(Page::new("MCP servers", lines, false));
     }
 
     /// Goes on in a copy of the session.
@@ -173,7 +173,7 @@ impl App {
         let current = self.engine.as_ref().map(|engine| engine.setup().model.spec.clone());
         let items = with_model(items, current.as_deref());
         self.offer(What::Model, "model", items, current);
-        if let Some(pick) = &mut self.pick {
+        if let Some(pick) = self.mode.pick() {
             pick.effort.clone_from(&self.effort);
         }
         let host = self.host.host.clone();
@@ -182,7 +182,7 @@ impl App {
 
     pub(super) fn models(&mut self, models: Vec<(String, String)>) {
         let current = self.engine.as_ref().map(|engine| engine.setup().model.spec.clone());
-        if let Some(pick) = self.pick.as_mut().filter(|pick| pick.what == What::Model) {
+        if let Some(pick) = self.mode.pick().filter(|pick| pick.what == What::Model) {
             let items =
                 models.into_iter().map(|(spec, what)| Item::new(safe::text(&spec).into_owned(), what));
             pick.list.replace(with_model(items.collect(), current.as_deref()), &pick.typed);

@@ -1,11 +1,11 @@
 //! The lists to choose from: sessions, models, agents, themes, earlier prompts, background work.
 use super::{
     app::{App, Done},
-    choice::{Pick, Popup, What},
     files,
     input::picture,
     list::{Item, List},
     look::Theme,
+    mode::{Completion, Mode as Keys, Pick, What},
     page::Page,
 };
 use crate::{console, going_on};
@@ -31,13 +31,13 @@ impl App {
             return self.note(what.nothing());
         }
         let (list, head) = (List::with_current(items, current), Vec::new());
-        self.pick = Some(Pick { title, head, list, typed: String::new(), what, effort: None });
+        self.mode.offer(Pick { title, head, list, typed: String::new(), what, effort: None });
     }
 
     /// Asks whether a turn that has used up its rounds goes on. A person in the middle of something else finds the note
     /// above, and `/continue`.
     pub(super) fn ask_to_go_on(&mut self) {
-        let is_free = self.pick.is_none() && self.page.is_none() && self.input.is_empty();
+        let is_free = matches!(self.mode, Keys::Compose(_)) && self.input.is_empty();
         let Some(rounds) = self.session.as_ref().and_then(going_on::used_up).filter(|_| is_free) else {
             return;
         };
@@ -143,7 +143,7 @@ impl App {
 
     /// `is_kept`: a model for new sessions, too.
     pub(super) fn choose(&mut self, is_kept: bool) {
-        let Some(Pick { list, what, effort, .. }) = self.pick.take() else { return };
+        let Some(Pick { list, what, effort, .. }) = self.mode.close() else { return };
         let Some(item) = list.chosen().cloned() else { return };
         let is_same_effort = what != What::Model || effort == self.effort;
         if list.is_at_current() && is_same_effort && !is_kept {
@@ -216,11 +216,14 @@ impl App {
         lines.extend(
             self.painted(|painter| view.calls.iter().flat_map(|call| painter.call(call)).collect::<Vec<_>>()),
         );
-        self.page = Some(Page::new(format!("subagent {name}"), lines, true));
+        self.mode.read(Page::new(format!("subagent {name}"), lines, true));
     }
 
     /// Looks at what is being typed: a command, or the name of a file?
     pub(super) fn complete(&mut self) {
+        if self.mode.completion().is_none() {
+            return;
+        }
         let (text, word) = (self.input.text(), self.input.word());
         if let Some(typed) = text.strip_prefix('/').filter(|rest| !rest.contains([' ', '\n', '/'])) {
             let names = console::names(&self.host.prompts).into_iter();
@@ -233,7 +236,7 @@ impl App {
             }
             (Some(_), None) => self.look_for_files(),
             (None, _) => {
-                self.popup = None;
+                self.set_completion(None);
                 self.files = None;
             }
         }
@@ -246,7 +249,13 @@ impl App {
         } else {
             list.narrow_names(typed)
         }
-        self.popup = Some(Popup { list, is_file }).filter(|popup| !popup.list.is_empty());
+        self.set_completion(Some(Completion { list, is_file }).filter(|found| !found.list.is_empty()));
+    }
+
+    fn set_completion(&mut self, found: Option<Completion>) {
+        if let Some(completion) = self.mode.completion() {
+            *completion = found;
+        }
     }
 
     fn look_for_files(&mut self) {
@@ -258,7 +267,9 @@ impl App {
 
     /// Takes what is offered; whether there was something.
     pub(super) fn accept(&mut self) -> bool {
-        let Some(Popup { list, is_file }) = self.popup.take() else { return false };
+        let Some(Completion { list, is_file }) = self.mode.completion().and_then(Option::take) else {
+            return false;
+        };
         let Some(item) = list.chosen() else { return false };
         match is_file {
             false => self.input.set(&format!("{} ", item.value)),

@@ -1,6 +1,6 @@
 //! Carries out what is typed.
 use super::{
-    app::App,
+    app::{App, Request},
     blocks::{dollars, tokens},
     queued::words,
 };
@@ -34,7 +34,8 @@ impl App {
         {
             tracing::warn!(%error, "cannot keep what was typed");
         }
-        (self.popup, self.typed) = (None, None);
+        self.typed = None;
+        self.complete();
         match console::parse_with(&text, &self.host.prompts) {
             Some(action) => self.act(action),
             None => self.say(text.trim(), pictures),
@@ -61,7 +62,7 @@ impl App {
 
     fn say(&mut self, text: &str, pictures: Vec<PathBuf>) {
         if text.eq_ignore_ascii_case("exit") {
-            self.is_leaving = true;
+            self.request = Some(Request::Leave);
             return;
         }
         if let Some(command) = text.strip_prefix('!') {
@@ -142,7 +143,7 @@ impl App {
             SlashAction::Context => self.show_context(),
             SlashAction::Permissions => self.show_permissions(),
             SlashAction::Mcp => self.show_servers(),
-            SlashAction::Quit => self.is_leaving = true,
+            SlashAction::Quit => self.request = Some(Request::Leave),
         }
     }
 

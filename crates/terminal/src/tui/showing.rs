@@ -34,6 +34,7 @@ impl App {
             self.above.extend(self.greeting(&engine, &session));
         }
         (self.engine, self.session) = (Some(engine), Some(session));
+        self.follow_asked();
         match is_known {
             true => self.tell_who_works(),
             false => self.tell_again(said),

@@ -1,0 +1,140 @@
+//! [`Mode`]: what the keys go to: the prompt, an answer, a list or a page.
+use super::{input::Draft, list::List, page::Page};
+
+/// What the keys go to. What covers something else holds it, so that closing leads back to it.
+pub(super) enum Mode {
+    /// A prompt is typed; a list may show what the word at the cursor can become.
+    Compose(Option<Completion>),
+    /// The answer to a question of a tool is typed.
+    Answer(Option<Completion>),
+    /// A call asks for approval; Enter gives the answer at this place, from 0.
+    Approve(usize),
+    /// What to do instead of the refused call is typed. The draft that was there comes back.
+    Refuse(Draft),
+    /// The person chooses from a list.
+    Pick(Pick, Box<Mode>),
+    /// The person reads a page that fills the screen.
+    Read(Page, Box<Mode>),
+}
+
+impl Default for Mode {
+    fn default() -> Self {
+        Self::Compose(None)
+    }
+}
+
+impl Mode {
+    /// What no list and no page covers.
+    pub(super) fn lowest(&mut self) -> &mut Self {
+        match self {
+            Self::Pick(_, below) | Self::Read(_, below) => below.lowest(),
+            lowest => lowest,
+        }
+    }
+
+    /// Shows `page`, in place of one that is shown.
+    pub(super) fn read(&mut self, page: Page) {
+        let below = match std::mem::take(self) {
+            Self::Read(_, below) => below,
+            below => Box::new(below),
+        };
+        *self = Self::Read(page, below);
+    }
+
+    pub(super) fn offer(&mut self, pick: Pick) {
+        *self = Self::Pick(pick, Box::new(std::mem::take(self)));
+    }
+
+    /// Closes the list or the page on top.
+    pub(super) fn close(&mut self) -> Option<Pick> {
+        match std::mem::take(self) {
+            Self::Pick(pick, below) => {
+                *self = *below;
+                Some(pick)
+            }
+            Self::Read(_, below) => {
+                *self = *below;
+                None
+            }
+            lowest => {
+                *self = lowest;
+                None
+            }
+        }
+    }
+
+    /// The list on top.
+    pub(super) fn pick(&mut self) -> Option<&mut Pick> {
+        match self {
+            Self::Pick(pick, _) => Some(pick),
+            _ => None,
+        }
+    }
+
+    /// The place for a list of completions, where a prompt or an answer is typed.
+    pub(super) fn completion(&mut self) -> Option<&mut Option<Completion>> {
+        match self.lowest() {
+            Self::Compose(completion) | Self::Answer(completion) => Some(completion),
+            _ => None,
+        }
+    }
+}
+
+/// A list that takes the keyboard.
+pub(super) struct Pick {
+    pub(super) title: &'static str,
+    /// Lines above the list.
+    pub(super) head: Vec<String>,
+    pub(super) list: List,
+    pub(super) typed: String,
+    pub(super) what: What,
+    /// Of the model that is chosen; nothing stands for its own.
+    pub(super) effort: Option<String>,
+}
+
+impl Pick {
+    /// The level before or behind the one that is chosen, of `levels`; in front of the first stands the model's own.
+    pub(super) fn step_effort(&mut self, levels: &[&str], is_up: bool) {
+        let at = self.effort.as_ref().and_then(|effort| levels.iter().position(|level| level == effort));
+        let place = at.map_or(0, |place| place + 1);
+        let next = if is_up { (place + 1).min(levels.len()) } else { place.saturating_sub(1) };
+        self.effort = next.checked_sub(1).map(|place| levels[place].to_owned());
+    }
+}
+
+/// What is chosen from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Session,
+    Model,
+    Agent,
+    Mode,
+    Theme,
+    Prompt,
+    Job,
+    Typed,
+    GoOn,
+}
+
+impl What {
+    /// The text if the list is empty.
+    pub(super) fn nothing(self) -> &'static str {
+        match self {
+            Self::Session => "there is no other session in this directory",
+            Self::Model => "no model is known; `/model VENDOR/MODEL` names one",
+            Self::Agent => "there is no agent",
+            Self::Mode => "there is no other mode",
+            Self::Theme => "there is no theme",
+            Self::Prompt => "there is no earlier prompt to go back to",
+            Self::Job => "no background command and no subagent is running",
+            Self::Typed => "no prompt was typed before",
+            Self::GoOn => "there is nothing to continue",
+        }
+    }
+}
+
+/// What the word that is being typed can become.
+pub(super) struct Completion {
+    pub(super) list: List,
+    pub(super) is_file: bool,
+}
