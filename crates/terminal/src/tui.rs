@@ -5,6 +5,7 @@
 mod app;
 mod approval;
 mod attributes;
+mod bindings;
 mod blocks;
 mod draw;
 mod editor;

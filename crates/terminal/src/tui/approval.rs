@@ -1,14 +1,12 @@
-//! The approval of a call: what it would do, the question, its three answers, and the keys for them.
+//! The approval of a call: what it would do, the question, its three answers.
 use super::{
     app::App,
     draw::Picture,
-    keys::PAUSE_FIRST,
     markdown::plain,
     mode::Mode as Keys,
     wrap::{hanging, laid_out, one_row},
 };
 use crate::paint::diff::Room;
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use haft_core::{Answer, Change, Command, Fact, Mode, Part};
 use haft_engine::{Recorded, Session};
 use haft_present::{
@@ -187,34 +185,23 @@ impl App {
         lines
     }
 
-    /// With Ctrl or Alt a letter is a key of the shell, and no answer.
-    pub(super) fn approval_key(&mut self, key: KeyEvent) {
-        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
-        let Keys::Approve(chosen) = &mut self.mode else { return };
-        match key.code {
-            _ if !is_plain => self.hint = Some("y, a or n".into()),
-            KeyCode::Up => *chosen = chosen.checked_sub(1).unwrap_or(ANSWERS - 1),
-            KeyCode::Down | KeyCode::Tab => *chosen = (*chosen + 1) % ANSWERS,
-            // What stands in the line is sent, and is no answer.
-            KeyCode::Enter if !self.input.is_empty() => self.submit(),
-            KeyCode::Enter => {
-                let chosen = *chosen;
-                self.choose_answer(chosen);
-            }
-            KeyCode::Char('y' | 'Y' | '1') => self.choose_answer(0),
-            KeyCode::Char('a' | 'A' | '2') => self.choose_answer(1),
-            KeyCode::Char('n' | 'N' | '3') => self.choose_answer(2),
-            KeyCode::Esc => self.answer(Answer::No),
-            KeyCode::BackTab if self.may_accept_edits() => {
-                self.mode(Mode::AcceptEdits.name());
-                self.answer(Answer::Once);
-            }
-            // The person begins to write, so the next character is not an answer, either.
-            KeyCode::Char(_) => {
-                self.type_in(key);
-                self.hint = Some(PAUSE_FIRST.into());
-            }
-            _ => self.hint = Some("y, a or n".into()),
+    /// Carries out the marked answer. What stands in the line is sent instead, and is no answer.
+    pub(super) fn answer_as_marked(&mut self) {
+        match self.mode {
+            _ if !self.input.is_empty() => self.submit(),
+            Keys::Approve(0) => self.answer(Answer::Once),
+            Keys::Approve(1) => self.answer(Answer::Always),
+            _ => self.refuse(),
+        }
+    }
+
+    /// Allows this change and all further ones.
+    pub(super) fn allow_all_edits(&mut self) {
+        if self.may_accept_edits() {
+            self.mode(Mode::AcceptEdits.name());
+            self.answer(Answer::Once);
+        } else {
+            self.hint = Some("y, a or n".into());
         }
     }
 
@@ -228,42 +215,32 @@ impl App {
         asks_for_changes && ceiling >= Some(Mode::AcceptEdits)
     }
 
-    fn choose_answer(&mut self, place: usize) {
-        match place {
-            0 => self.answer(Answer::Once),
-            1 => self.answer(Answer::Always),
-            _ => {
-                self.mode = Keys::Refuse(self.input.put_aside());
-            }
-        }
+    /// Asks what to do instead.
+    pub(super) fn refuse(&mut self) {
+        self.mode = Keys::Refuse(self.input.put_aside());
     }
 
-    /// Keys while the person says what to do instead.
-    pub(super) fn reason_key(&mut self, key: KeyEvent) {
-        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Esc => self.stop_refusing(),
-            KeyCode::Char('c') if ctrl => self.stop_refusing(),
-            KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::SHIFT | KeyModifiers::ALT) => {
-                let (instead, _) = self.input.take();
-                // In front of the answer, so that the next request has it.
-                if !instead.trim().is_empty() {
-                    self.send(Command::Prompt { parts: vec![Part::text(instead)], channel: None });
-                }
-                self.answer(Answer::No);
-            }
-            _ => {
-                self.input.key(key);
-            }
+    pub(super) fn send_refusal(&mut self) {
+        let (instead, _) = self.input.take();
+        // In front of the answer, so that the next request has it.
+        if !instead.trim().is_empty() {
+            self.send(Command::Prompt { parts: vec![Part::text(instead)], channel: None });
         }
+        self.answer(Answer::No);
     }
 
     /// Goes back to the answers, and restores the text that was being written before.
-    fn stop_refusing(&mut self) {
+    pub(super) fn cancel_refusal(&mut self) {
         if let Keys::Refuse(draft) = std::mem::replace(&mut self.mode, Keys::Approve(REFUSAL)) {
             self.input.restore(draft);
         }
     }
+}
+
+/// The answer below or above the one at `place`.
+pub(super) fn next(place: usize, is_below: bool) -> usize {
+    let step = if is_below { 1 } else { ANSWERS - 1 };
+    (place + step) % ANSWERS
 }
 
 fn changes_of(fact: &Fact) -> &[Change] {

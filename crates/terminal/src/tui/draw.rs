@@ -1,7 +1,7 @@
 //! Draws the live lines: what is running, what is asked, what is being typed.
 use super::{
-    app::App,
-    app::Hint,
+    app::{App, Hint},
+    bindings::{self, Place},
     blocks::{dollars, tokens, two_ends},
     markdown::{self, plain},
     mode::{Mode, Pick, What},
@@ -74,12 +74,14 @@ impl App {
         if let Mode::Pick(pick, _) = &self.mode {
             let head = pick.head.iter().map(|line| Line::styled(format!("  {line}"), self.look.dim()));
             lines.extend(head.map(|line| one_row(line, self.columns)));
-            lines.push(Line::from_iter([
-                Span::styled(format!("{}: ", pick.title), self.look.bold()),
-                Span::raw(pick.typed.clone()),
-            ]));
-            let cursor =
-                (lines.len() - 1, lines.last().map_or(0, Line::width).min(self.columns.saturating_sub(1)));
+            let title = Span::styled(format!("{}: ", pick.title), self.look.bold());
+            let column = title.width() + Span::raw(&*pick.typed).width();
+            let cursor = (lines.len(), column.min(self.columns.saturating_sub(1)));
+            let typed = match pick.typed.is_empty() {
+                true => Span::styled("type to search", self.look.dim()),
+                false => Span::raw(pick.typed.clone()),
+            };
+            lines.push(one_row(Line::from_iter([title, typed]), self.columns));
             lines.extend(pick.list.rows(self.columns, self.rows.saturating_sub(lines.len() + 3), &self.look));
             lines.extend(self.pick_foot(pick));
             return (lines, Some(cursor));
@@ -133,24 +135,19 @@ impl App {
 
     /// The keys of a list that takes the keyboard; of a model its effort, too.
     fn pick_foot(&self, pick: &Pick) -> Vec<Line<'static>> {
-        let (mut lines, mut keys) =
-            (Vec::new(), "↑ ↓ choose · letters search · Enter takes it · Esc leaves".to_owned());
+        let (mut lines, mut places) = (Vec::new(), &[Place::List][..]);
         if pick.what == What::Model {
-            keys = "↑ ↓ choose · letters search · Enter takes it · Ctrl+S: new sessions, too".to_owned();
+            places = &[Place::List, Place::Models];
             let levels =
                 pick.list.chosen().map(|item| self.host.host.efforts(&item.value)).unwrap_or_default();
             let effort = pick.effort.clone().unwrap_or_else(|| "default".into());
             let effort = match levels.is_empty() {
                 true => Line::styled("  this model takes no reasoning effort", self.look.dim()),
-                false => Line::from_iter([
-                    Span::raw("  effort: "),
-                    Span::styled(effort, self.look.chosen()),
-                    Span::styled("  ← → change it", self.look.dim()),
-                ]),
+                false => Line::from_iter([Span::raw("  effort: "), Span::styled(effort, self.look.chosen())]),
             };
             lines.push(effort);
         }
-        lines.push(Line::styled(format!("  {keys}"), self.look.dim()));
+        lines.push(Line::styled(format!("  {}", bindings::foot(places)), self.look.dim()));
         lines.into_iter().map(|line| one_row(line, self.columns)).collect()
     }
 

@@ -132,22 +132,34 @@ impl Input {
 
     /// Whether the key meant something to the text.
     pub(super) fn key(&mut self, key: KeyEvent) -> bool {
-        let with = |modifiers| key.modifiers.intersects(modifiers);
-        let cursor = self.area.cursor();
-        let last = self.area.lines().len().saturating_sub(1);
         match key.code {
-            KeyCode::Enter if with(KeyModifiers::SHIFT | KeyModifiers::ALT) => self.area.insert_newline(),
-            KeyCode::Char('j') if with(KeyModifiers::CONTROL) => self.area.insert_newline(),
-            KeyCode::Up if cursor.0 == 0 => self.earlier(),
-            KeyCode::Down if cursor.0 == last => self.later(),
-            KeyCode::Char('u') if with(KeyModifiers::CONTROL) => {
+            KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
                 self.area.delete_line_by_head();
             }
-            KeyCode::Char('z') if with(KeyModifiers::CONTROL) => {}
             KeyCode::Tab | KeyCode::Esc => return false,
             _ => return self.area.input(key),
         }
         true
+    }
+
+    pub(super) fn new_line(&mut self) {
+        self.area.insert_newline();
+    }
+
+    /// One line up; from the first one, to the prompt before.
+    pub(super) fn up(&mut self) {
+        match self.area.cursor().0 {
+            0 => self.earlier(),
+            _ => self.area.move_cursor(CursorMove::Up),
+        }
+    }
+
+    /// One line down; from the last one, to the prompt behind.
+    pub(super) fn down(&mut self) {
+        match self.area.cursor().0 + 1 < self.area.lines().len() {
+            true => self.area.move_cursor(CursorMove::Down),
+            false => self.later(),
+        }
     }
 
     fn earlier(&mut self) {
@@ -332,9 +344,10 @@ mod tests {
 
     fn typed(input: &mut Input, text: &str) {
         for c in text.chars() {
-            let code = if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
-            let modifiers = if c == '\n' { KeyModifiers::ALT } else { KeyModifiers::NONE };
-            input.key(KeyEvent::new(code, modifiers));
+            match c {
+                '\n' => input.new_line(),
+                c => drop(input.key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE))),
+            }
         }
     }
 
@@ -359,16 +372,12 @@ mod tests {
     fn the_history_is_left_where_one_came_from() {
         let mut input = Input::new(vec!["one".into(), "two".into()]);
         typed(&mut input, "draft");
-        let key = |input: &mut Input, code| input.key(KeyEvent::new(code, KeyModifiers::NONE));
-        for (code, expected) in [
-            (KeyCode::Up, "two"),
-            (KeyCode::Up, "one"),
-            (KeyCode::Up, "one"),
-            (KeyCode::Down, "two"),
-            (KeyCode::Down, "draft"),
-            (KeyCode::Down, "draft"),
-        ] {
-            key(&mut input, code);
+        type Step = fn(&mut Input);
+        let (up, down): (Step, Step) = (Input::up, Input::down);
+        for (step, expected) in
+            [(up, "two"), (up, "one"), (up, "one"), (down, "two"), (down, "draft"), (down, "draft")]
+        {
+            step(&mut input);
             assert_eq!(input.text(), expected);
         }
     }
@@ -382,7 +391,7 @@ mod tests {
         let whole = format!("short {}", "line\n".repeat(20));
         assert_eq!(input.take().0, whole);
         assert!(input.is_empty());
-        input.key(KeyEvent::new(KeyCode::Up, KeyModifiers::NONE));
+        input.up();
         assert_eq!((input.text(), input.take().0), ("[paste 1: 20 lines]".into(), whole));
     }
 
@@ -392,15 +401,14 @@ mod tests {
         let path = folder.path().join("a.png");
         std::fs::write(&path, "x").unwrap();
         let pasted = "line\n".repeat(20);
-        let key = |input: &mut Input, code| input.key(KeyEvent::new(code, KeyModifiers::NONE));
         for what in ["the history", "a question"] {
             let mut input = Input::new(vec!["one".into(), "long\n".repeat(30)]);
             typed(&mut input, "look: ");
             input.paste(&pasted);
             input.paste(&path.to_string_lossy());
             if what == "the history" {
-                for code in [KeyCode::Up, KeyCode::Up, KeyCode::Down, KeyCode::Down] {
-                    key(&mut input, code);
+                for step in [Input::up, Input::up, Input::down, Input::down] {
+                    step(&mut input);
                 }
             } else {
                 let draft = input.put_aside();

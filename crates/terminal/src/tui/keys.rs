@@ -1,34 +1,19 @@
-//! The meaning of keys.
+//! [`App::key`]: does what a key means in the mode that the screen is in.
 use super::{
     app::{App, Hint, Request},
+    bindings::{self, Action, Place},
     mode::{Completion, Mode, What},
     page::Page,
 };
 use crate::console;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use haft_core::Answer;
 use haft_present::timeline::Asked;
 use std::time::{Duration, Instant};
 
-/// For the help.
-pub(super) const KEYS: [(&str, &str); 13] = [
-    ("Enter", "send; during a turn the model reads it next"),
-    ("Shift+Enter", "new line (also Alt+Enter, Ctrl+J, \\ at the end)"),
-    ("Esc", "interrupt; twice: go back to an earlier prompt"),
-    ("Up, Down, Ctrl+R", "earlier prompts; search them"),
-    ("@NAME", "a file of this folder; a picture is attached"),
-    ("!COMMAND", "run a command yourself"),
-    ("Shift+Tab", "change what runs without asking"),
-    ("Ctrl+G", "edit the prompt in $VISUAL or $EDITOR"),
-    ("Ctrl+O", "show everything so far, with whole results"),
-    ("Ctrl+T", "list background commands and subagents"),
-    ("?", "on an empty line: show this help"),
-    ("Ctrl+C", "clear the prompt, interrupt, or quit (twice)"),
-    ("Ctrl+D, Ctrl+Z", "quit; suspend"),
-];
-
 /// Keys that follow each other faster belong to a word.
 const TYPING_PAUSE: Duration = Duration::from_secs(1);
-pub(super) const PAUSE_FIRST: &str = "a call asks; pause, then answer with y, a or n";
+const PAUSE_FIRST: &str = "a call asks; pause, then answer with y, a or n";
 /// Two presses within this time belong together.
 const TWICE: Duration = Duration::from_secs(2);
 
@@ -37,53 +22,118 @@ impl App {
         if !matches!(self.hint, Some(Hint::Lasting(_))) {
             self.hint = None;
         }
-        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         let is_same = |(before, _): &(KeyCode, Instant)| *before == key.code;
         self.escaped = self.escaped.take().filter(is_same);
-        if ctrl && key.code == KeyCode::Char('z') {
-            self.request = Some(Request::Suspend);
-            return;
-        }
-        match &mut self.mode {
-            Mode::Read(page, _) => {
-                if !page.key(key, self.rows) {
-                    self.mode.close();
-                }
-            }
-            _ if ctrl && key.code == KeyCode::Char('o') => self.show_all(),
-            Mode::Pick(..) => self.pick_key(key),
-            Mode::Refuse(_) => self.reason_key(key),
-            Mode::Approve(_) | Mode::Compose(_) | Mode::Answer(_) => self.conversation_key(key, ctrl),
+        let is_answer = matches!(self.mode, Mode::Approve(_)) && !self.is_typing();
+        match bindings::action(self.places(is_answer), key) {
+            Some(action) => self.act(action, key),
+            None => self.other_key(key, is_answer),
         }
     }
 
-    /// A key while a prompt or an answer is typed, or while a call asks.
-    fn conversation_key(&mut self, key: KeyEvent, ctrl: bool) {
-        match key.code {
-            KeyCode::Char('c') if ctrl => self.stop_or_leave(),
-            KeyCode::Char('t') if ctrl => self.pick_job(),
-            KeyCode::Char('r') if ctrl => self.pick_typed(),
-            KeyCode::Char('g') if ctrl => self.edit_outside(),
-            _ if matches!(self.mode, Mode::Approve(_)) && !self.is_typing() => self.approval_key(key),
-            _ if self.completion_key(key) => {}
-            KeyCode::Char('d') if ctrl && self.input.is_empty() => self.request = Some(Request::Leave),
-            KeyCode::BackTab => self.next_mode(),
-            KeyCode::Esc => self.escape(),
-            KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::SHIFT | KeyModifiers::ALT) => {
-                self.enter()
+    /// Where the key is looked up. `is_answer`: a call asks, and the key is not one of a word that is being typed.
+    fn places(&self, is_answer: bool) -> &'static [Place] {
+        use Place::{
+            Approval, Completion, Conversation, Everywhere, List, Models, Page, Prompt, Question, Refusal,
+        };
+        match &self.mode {
+            Mode::Compose(None) => &[Everywhere, Conversation, Prompt],
+            Mode::Compose(Some(_)) => &[Everywhere, Conversation, Completion, Prompt],
+            Mode::Answer(None) => &[Everywhere, Conversation, Question, Prompt],
+            Mode::Answer(Some(_)) => &[Everywhere, Conversation, Completion, Question, Prompt],
+            Mode::Approve(_) if is_answer => &[Everywhere, Conversation, Approval],
+            Mode::Approve(_) => &[Everywhere, Conversation, Prompt],
+            Mode::Refuse(_) => &[Everywhere, Refusal],
+            Mode::Pick(pick, _) if pick.what == What::Model => &[Everywhere, Models, List],
+            Mode::Pick(..) => &[Everywhere, List],
+            Mode::Read(..) => &[Everywhere, Page],
+        }
+    }
+
+    fn act(&mut self, action: Action, key: KeyEvent) {
+        match action {
+            Action::Suspend => self.request = Some(Request::Suspend),
+            Action::Leave if self.input.is_empty() => self.request = Some(Request::Leave),
+            Action::Help if self.input.is_empty() && matches!(self.mode, Mode::Compose(_)) => self.help(),
+            // Among other text they are keys like others.
+            Action::Leave | Action::Help => self.type_in(key),
+            Action::ShowAll => self.show_all(),
+            Action::Stop => self.stop_or_leave(),
+            Action::ShowTasks => self.pick_job(),
+            Action::SearchHistory => self.pick_typed(),
+            Action::OpenEditor => self.edit_outside(),
+            Action::Submit => self.submit(),
+            Action::NewLine => self.edit(|input| input.new_line()),
+            Action::PreviousLine => self.edit(|input| input.up()),
+            Action::NextLine => self.edit(|input| input.down()),
+            Action::Escape => self.escape(),
+            Action::ChangeMode => self.next_mode(),
+            Action::Up => self.move_by(false),
+            Action::Down => self.move_by(true),
+            Action::Complete => drop(self.accept()),
+            Action::CompleteAndSubmit => self.complete_and_submit(),
+            Action::CloseCompletion => drop(self.mode.completion().and_then(Option::take)),
+            Action::Reply => self.reply_as_typed(),
+            Action::NoReply => self.reply(None),
+            Action::Answer => self.answer_as_marked(),
+            Action::Allow => self.answer(Answer::Once),
+            Action::AllowAlways => self.answer(Answer::Always),
+            Action::Refuse => self.refuse(),
+            Action::RefuseAtOnce => self.answer(Answer::No),
+            Action::AllowAllEdits => self.allow_all_edits(),
+            Action::SendRefusal => self.send_refusal(),
+            Action::CancelRefusal => self.cancel_refusal(),
+            Action::Choose => self.choose(false),
+            Action::ChooseForNewSessions => self.choose(true),
+            Action::LessEffort => self.step_effort(false),
+            Action::MoreEffort => self.step_effort(true),
+            Action::EraseSearch => self.search(|typed| {
+                let _it_was_empty = typed.pop();
+            }),
+            Action::Close => drop(self.mode.close()),
+            Action::HalfPageUp
+            | Action::HalfPageDown
+            | Action::PageUp
+            | Action::PageDown
+            | Action::Top
+            | Action::Bottom => {
+                if let Mode::Read(page, _) = &mut self.mode {
+                    page.scroll(action, self.rows);
+                }
             }
-            KeyCode::Char('?') if !ctrl && self.input.is_empty() && matches!(self.mode, Mode::Compose(_)) => {
-                self.help();
+        }
+    }
+
+    /// A key that no binding names.
+    fn other_key(&mut self, key: KeyEvent, is_answer: bool) {
+        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        match (&mut self.mode, key.code) {
+            (Mode::Read(..), _) => {}
+            (Mode::Pick(..), KeyCode::Char(c)) if !key.modifiers.contains(KeyModifiers::CONTROL) => {
+                self.search(|typed| typed.push(c));
             }
+            (Mode::Pick(..), _) => {}
+            // The person begins to write, so the next character is not an answer, either.
+            (Mode::Approve(_), KeyCode::Char(_)) if is_answer && is_plain => {
+                self.type_in(key);
+                self.hint = Some(PAUSE_FIRST.into());
+            }
+            // With Ctrl or Alt a letter is a key of the shell, and no answer.
+            (Mode::Approve(_), _) if is_answer => self.hint = Some("y, a or n".into()),
             _ => self.type_in(key),
         }
     }
 
-    pub(super) fn type_in(&mut self, key: KeyEvent) {
+    fn type_in(&mut self, key: KeyEvent) {
         if self.input.key(key) {
-            self.typed = Some(Instant::now());
-            self.complete();
+            self.edit(|_| {});
         }
+    }
+
+    fn edit(&mut self, edit: impl FnOnce(&mut super::input::Input)) {
+        edit(&mut self.input);
+        self.typed = Some(Instant::now());
+        self.complete();
     }
 
     /// A key in the middle of a word does not answer the question that has just appeared.
@@ -97,8 +147,26 @@ impl App {
         is_typing
     }
 
-    fn enter(&mut self) {
-        let Some(Asked::Question { .. }) = self.view.asked.front() else { return self.submit() };
+    fn move_by(&mut self, is_down: bool) {
+        let list = match &mut self.mode {
+            Mode::Read(page, _) => {
+                return page.scroll(if is_down { Action::Down } else { Action::Up }, self.rows);
+            }
+            Mode::Approve(marked) => return *marked = super::approval::next(*marked, is_down),
+            Mode::Compose(completion) | Mode::Answer(completion) => {
+                completion.as_mut().map(|found| &mut found.list)
+            }
+            Mode::Pick(pick, _) => Some(&mut pick.list),
+            Mode::Refuse(_) => None,
+        };
+        match list {
+            Some(list) if is_down => list.down(),
+            Some(list) => list.up(),
+            None => {}
+        }
+    }
+
+    fn reply_as_typed(&mut self) {
         let (text, _) = self.input.take();
         let said = text.trim().to_owned();
         let chosen = said.parse().ok().and_then(|number| self.asked_choice(number));
@@ -108,9 +176,6 @@ impl App {
     }
 
     fn escape(&mut self) {
-        if let Some(Asked::Question { .. }) = self.view.asked.front() {
-            return self.reply(None);
-        }
         if self.busy_since().is_some() {
             return self.interrupt();
         }
@@ -142,63 +207,35 @@ impl App {
         }
     }
 
-    /// Whether the key was for the list of completions.
-    fn completion_key(&mut self, key: KeyEvent) -> bool {
-        let Some(completion) = self.mode.completion() else { return false };
-        let Some(Completion { list, .. }) = completion else { return false };
-        match key.code {
-            KeyCode::Up => list.up(),
-            KeyCode::Down => list.down(),
-            KeyCode::Esc => *completion = None,
-            KeyCode::Tab => {
-                self.accept();
-            }
-            KeyCode::Enter if key.modifiers.is_empty() => {
-                let value = list.chosen().map(|item| item.value.clone()).unwrap_or_default();
-                let is_said = value == self.input.text() || console::parse(&value).is_some();
-                self.accept();
-                if is_said {
-                    self.submit();
-                }
-            }
-            _ => return false,
+    /// Completes a word; a command that is whole is carried out.
+    fn complete_and_submit(&mut self) {
+        let Some(Some(Completion { list, .. })) = self.mode.completion() else { return };
+        let value = list.chosen().map(|item| item.value.clone()).unwrap_or_default();
+        let is_said = value == self.input.text() || console::parse(&value).is_some();
+        self.accept();
+        if is_said {
+            self.submit();
         }
-        true
     }
 
-    fn pick_key(&mut self, key: KeyEvent) {
-        let Some(pick) = self.mode.pick() else { return };
-        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Esc => drop(self.mode.close()),
-            KeyCode::Char('c') if ctrl => drop(self.mode.close()),
-            KeyCode::Up => pick.list.up(),
-            KeyCode::Down => pick.list.down(),
-            KeyCode::Enter => self.choose(false),
-            KeyCode::Char('s') if ctrl && pick.what == What::Model => self.choose(true),
-            KeyCode::Left | KeyCode::Right if pick.what == What::Model => {
-                let levels = pick.list.chosen().map(|item| self.host.host.efforts(&item.value));
-                pick.step_effort(&levels.unwrap_or_default(), key.code == KeyCode::Right);
-            }
-            KeyCode::Backspace => {
-                pick.typed.pop();
-                pick.list.narrow(&pick.typed);
-            }
-            KeyCode::Char(c) if !ctrl => {
-                pick.typed.push(c);
-                pick.list.narrow(&pick.typed);
-            }
-            _ => {}
+    fn step_effort(&mut self, is_up: bool) {
+        let Mode::Pick(pick, _) = &mut self.mode else { return };
+        let levels = pick.list.chosen().map(|item| self.host.host.efforts(&item.value));
+        pick.step_effort(&levels.unwrap_or_default(), is_up);
+    }
+
+    /// Changes what the list on top is searched for.
+    fn search(&mut self, change: impl FnOnce(&mut String)) {
+        if let Some(pick) = self.mode.pick() {
+            change(&mut pick.typed);
+            pick.list.narrow(&pick.typed);
         }
     }
 
     /// Pasted text goes where one types.
     pub(super) fn paste(&mut self, text: &str) {
-        match &mut self.mode {
-            Mode::Pick(pick, _) => {
-                pick.typed += text.lines().next().unwrap_or_default();
-                pick.list.narrow(&pick.typed);
-            }
+        match &self.mode {
+            Mode::Pick(..) => self.search(|typed| *typed += text.lines().next().unwrap_or_default()),
             Mode::Compose(_) | Mode::Answer(_) | Mode::Refuse(_) => {
                 self.input.paste(text);
                 self.complete();

@@ -1,6 +1,7 @@
 //! [`choose`] and [`secret`]: questions before a conversation starts: a choice of one line, and a line that is not
 //! shown.
 use super::{
+    bindings::{self, Place},
     list::{Item, List},
     look::Look,
     screen::Screen,
@@ -142,7 +143,7 @@ impl Question for Menu<'_> {
         let column = lines[0].width().min(columns.saturating_sub(1));
         lines.extend(self.list.rows(columns, rows.saturating_sub(ROWS_AROUND_LIST), &self.look));
         lines.extend(self.note.map(|note| Line::styled(note.to_owned(), self.look.dim())));
-        let keys = "↑ ↓ choose · letters search · Enter takes it · Esc leaves";
+        let keys = format!("{} · type to search", bindings::foot(&[Place::List]));
         lines.push(Line::styled(keys, self.look.dim()));
         (lines, (0, column))
     }

@@ -1,6 +1,5 @@
 //! [`Page`]: a text that fills the screen until the person has read it.
-use super::{look::Look, wrap::width};
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use super::{bindings::Action, look::Look, wrap::width};
 use ratatui::text::{Line, Span};
 
 /// What is read, and where.
@@ -17,25 +16,21 @@ impl Page {
         Self { title: title.into(), lines, top }
     }
 
-    /// Whether it goes on being shown.
-    pub(super) fn key(&mut self, key: KeyEvent, rows: usize) -> bool {
+    /// Moves what is seen; an action that does not scroll does nothing.
+    pub(super) fn scroll(&mut self, action: Action, rows: usize) {
         let page = rows.saturating_sub(2).max(1);
-        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-        self.top = self.top.min(self.last_top(rows));
-        self.top = match key.code {
-            KeyCode::Char('q') | KeyCode::Esc => return false,
-            KeyCode::Char('c' | 'o' | 't') if ctrl => return false,
-            KeyCode::Char('d') if ctrl => self.top + page / 2,
-            KeyCode::Char('u') if ctrl => self.top.saturating_sub(page / 2),
-            KeyCode::Up | KeyCode::Char('k') => self.top.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') | KeyCode::Enter => self.top + 1,
-            KeyCode::PageUp | KeyCode::Char('b') => self.top.saturating_sub(page),
-            KeyCode::PageDown | KeyCode::Char(' ' | 'f') => self.top + page,
-            KeyCode::Home | KeyCode::Char('g') => 0,
-            KeyCode::End | KeyCode::Char('G') => usize::MAX,
-            _ => self.top,
+        let top = self.top.min(self.last_top(rows));
+        self.top = match action {
+            Action::Up => top.saturating_sub(1),
+            Action::Down => top + 1,
+            Action::HalfPageUp => top.saturating_sub(page / 2),
+            Action::HalfPageDown => top + page / 2,
+            Action::PageUp => top.saturating_sub(page),
+            Action::PageDown => top + page,
+            Action::Top => 0,
+            Action::Bottom => usize::MAX,
+            _ => top,
         };
-        true
     }
 
     fn last_top(&self, rows: usize) -> usize {

@@ -1,6 +1,7 @@
 //! Panels: pages and lists about the session. Esc closes each.
 use super::{
     app::{App, Done},
+    bindings::{self, Place},
     blocks::tokens,
     list::Item,
     mode::What,
@@ -20,6 +21,18 @@ use ratatui::{
 const BAR: usize = 60;
 /// Narrower pages have one column.
 const TWO_COLUMNS: usize = 100;
+/// The help of the keys in parts.
+const KEY_SECTIONS: [(&str, &[Place]); 6] = [
+    ("keys", &[Place::Everywhere, Place::Conversation, Place::Prompt]),
+    ("keys while a list of completions is shown", &[Place::Completion]),
+    ("keys while a call asks for approval", &[Place::Approval, Place::Refusal]),
+    ("keys while a tool asks a question", &[Place::Question]),
+    ("keys in lists", &[Place::List, Place::Models]),
+    ("keys on pages", &[Place::Page]),
+];
+/// What a word or a line of a prompt begins with, and what that does.
+const PREFIXES: [(&str, &str); 2] =
+    [("@NAME", "name a file of this folder; an image is attached"), ("!COMMAND", "run a command yourself")];
 /// Rules above the list of modes.
 const RULES: usize = 12;
 
@@ -27,16 +40,27 @@ impl App {
     /// Commands and keys, beside each other where there is room.
     pub(super) fn help(&mut self) {
         let commands = console::all(&self.host.prompts);
-        let keys: Vec<_> =
-            super::keys::KEYS.iter().map(|(key, what)| ((*key).to_owned(), (*what).to_owned())).collect();
         let columns = if self.columns < TWO_COLUMNS { self.columns } else { self.columns / 2 - 2 };
-        let (left, right) =
-            (self.rows_of("commands", &commands, columns), self.rows_of("keys", &keys, columns));
+        let left = self.rows_of("commands", &commands, columns);
+        let right = self.key_help(columns);
         let lines = match columns == self.columns {
             true => left.into_iter().chain([Line::default()]).chain(right).collect(),
             false => beside(left, right, columns + 3),
         };
         self.mode.read(Page::new("help", lines, false));
+    }
+
+    /// The keys of each place below each other.
+    fn key_help(&self, columns: usize) -> Vec<Line<'static>> {
+        let owned = |(keys, help): (String, &str)| (keys, help.to_owned());
+        let section = |(title, places): &(&str, &[Place])| {
+            let mut rows: Vec<_> = bindings::help(places).into_iter().map(owned).collect();
+            if places.contains(&Place::Prompt) {
+                rows.extend(PREFIXES.map(|(prefix, help)| (prefix.to_owned(), help.to_owned())));
+            }
+            self.rows_of(title, &rows, columns)
+        };
+        KEY_SECTIONS.iter().map(section).collect::<Vec<_>>().join(&Line::default())
     }
 
     fn rows_of(&self, title: &str, rows: &[(String, String)], columns: usize) -> Vec<Line<'static>> {

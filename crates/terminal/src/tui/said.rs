@@ -37,7 +37,7 @@ impl App {
         self.typed = None;
         self.complete();
         match console::parse_with(&text, &self.host.prompts) {
-            Some(action) => self.act(action),
+            Some(action) => self.run(action),
             None => self.say(text.trim(), pictures),
         }
     }
@@ -104,7 +104,7 @@ impl App {
         is_busy
     }
 
-    fn act(&mut self, action: SlashAction) {
+    fn run(&mut self, action: SlashAction) {
         match action {
             SlashAction::Undo | SlashAction::Redo | SlashAction::Compact | SlashAction::Continue
                 if self.must_wait() => {}
