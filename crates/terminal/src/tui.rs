@@ -1,4 +1,4 @@
-//! [`run`]: the conversation in a terminal: finished parts belong to the terminal's scrollback, running ones are drawn
+//! [`run`] and [`Tui`]: the conversation in a terminal: finished parts belong to the terminal's scrollback, running ones are drawn
 //! below.
 //!
 //! It draws what changed, at most sixty times a second, and nothing while nothing happens.
@@ -33,7 +33,8 @@ use crate::{
     paint::{ansi, highlight, look, wrap},
     signals::Interrupts,
 };
-use app::{App, Request};
+use app::App;
+pub use app::Request;
 use crossterm::event::{Event as Key, EventStream, KeyEventKind};
 use futures::{FutureExt, StreamExt};
 use haft_core::{Command, Event};
@@ -42,7 +43,7 @@ use mode::Mode;
 use ratatui::text::Line;
 use screen::Screen;
 use std::{
-    io::{Stdout, Write, stderr, stdout},
+    io::{self, Stdout, Write, stderr, stdout},
     time::{Duration, Instant},
 };
 use terminal::Terminal;
@@ -66,29 +67,22 @@ pub async fn run(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let terminal = Terminal::take()?;
-    let size = crossterm::terminal::size()?;
-    let mut app = App::new(host, look, size);
-    app.show(opened, matches!(first, Some(Command::Continue)));
-    if let Some(command) = first {
-        app.send(command);
-    }
-    let mut shown = Shown::new(Screen::new(stdout(), size));
-    let exit = talk(&mut app, &mut shown, &terminal, interrupts).await;
-    let _the_terminal_may_be_gone = shown.leave(&mut app);
+    let mut tui = Tui::new(host, opened, look, first, crossterm::terminal::size()?, stdout());
+    let exit = talk(&mut tui, &terminal, interrupts).await;
+    let _the_terminal_may_be_gone = tui.leave();
     // Before the slow steps, so that the screen is not dead meanwhile.
     drop(terminal);
-    if let Some(left) = app.session.as_ref().and_then(how_to_resume) {
+    if let Some(left) = tui.app.session.as_ref().and_then(how_to_resume) {
         let _the_terminal_may_be_gone = writeln!(stderr(), "{left}");
     }
-    if let Some(engine) = app.engine.take() {
+    if let Some(engine) = tui.app.engine.take() {
         interrupts.or_leave(engine.shut_down()).await;
     }
     exit
 }
 
 async fn talk(
-    app: &mut App,
-    shown: &mut Shown,
+    tui: &mut Tui<Stdout>,
     terminal: &Terminal,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
@@ -96,78 +90,57 @@ async fn talk(
     // Also if the parent process ignores it: without a terminal there is no person to talk to.
     let mut hangup = signal(SignalKind::hangup())?;
     loop {
-        if app.host.pictures == Pictures::Asked && !app.pictures.is_empty() {
+        if tui.app.host.pictures == Pictures::Asked && !tui.app.pictures.is_empty() {
             drop(keys);
-            app.host.pictures = attributes::pictures()?;
+            tui.app.host.pictures = attributes::pictures()?;
             keys = EventStream::new();
         }
+        let (due, is_due) = (tui.due, tui.is_due());
         tokio::select! {
-            event = app.events.next() => match event {
-                Some(event) => apply(app, event),
-                None => app.closed(),
-            },
+            () = tui.next() => {}
             key = keys.next() => match key {
-                Some(key) => take_key(app, key?),
+                Some(key) => tui.take(key?),
                 // The terminal is gone.
                 None => return Ok(Exit::Interrupted),
             },
-            Some(done) = app.waiting.next(), if !app.waiting.is_empty() => app.done(done),
-            () = tokio::time::sleep_until(shown.due.into()), if shown.is_due(app) => {
-                shown.draw(app)?;
+            () = tokio::time::sleep_until(due.into()), if is_due => {
+                // A key that comes with a change of the size takes its event away (crossterm 0.29).
+                tui.draw(crossterm::terminal::size()?)?;
                 continue;
             }
             entered = terminal.given_back() => {
                 entered?;
-                shown.lost();
+                tui.lost();
             }
             () = interrupts.next() => return Ok(Exit::Interrupted),
             _ = hangup.recv() => return Ok(Exit::Interrupted),
         }
-        match app.request.take() {
+        match tui.request() {
             Some(Request::Leave) => return Ok(Exit::Success),
             Some(Request::Edit) => {
                 // What reads keys would take them from the editor.
                 drop(keys);
-                shown.leave(app)?;
-                app.edited(terminal.lend(editor::edit(&app.host, app.input.whole())).await?);
+                tui.leave()?;
+                let edited = editor::edit(&tui.app.host, tui.app.input.whole());
+                let edited = terminal.lend(edited).await?;
+                tui.app.edited(edited);
                 keys = EventStream::new();
             }
             Some(Request::Suspend) => {
-                shown.leave(app)?;
+                tui.leave()?;
                 terminal.suspend()?;
             }
             None => {}
         }
-        shown.changed();
+        tui.changed();
     }
 }
 
-/// This event, and those that are there already.
-fn apply(app: &mut App, event: Event) {
-    app.event(&event);
-    for _ in 0..MAX_EVENTS_PER_PASS {
-        match app.events.next().now_or_never() {
-            Some(Some(event)) => app.event(&event),
-            Some(None) => return app.closed(),
-            None => return,
-        }
-    }
-}
-
-fn take_key(app: &mut App, key: Key) {
-    match key {
-        Key::Key(key) if key.kind != KeyEventKind::Release => app.key(key),
-        Key::Paste(text) => app.paste(&text),
-        Key::FocusGained => app.is_watched = true,
-        Key::FocusLost => app.is_watched = false,
-        // Each frame looks at the size.
-        Key::Resize(..) | Key::Key(_) | Key::Mouse(_) => {}
-    }
-}
-
-/// What stands on the terminal, and when it is drawn next.
-struct Shown {
-    screen: Screen<Stdout>,
+/// A conversation that is drawn on `Out`: keys and events go in, what a terminal reads comes out. [`run`] connects it with
+/// the terminal of the process.
+pub struct Tui<Out> {
+    app: App,
+    screen: Screen<Out>,
     is_changed: bool,
     due: Instant,
     drawn: Instant,
@@ -175,10 +148,97 @@ struct Shown {
     is_page: bool,
 }
 
-impl Shown {
-    fn new(screen: Screen<Stdout>) -> Self {
+impl<Out: Write> Tui<Out> {
+    /// `size`: columns and rows. `first` is sent at once.
+    pub fn new(
+        host: Surroundings,
+        opened: Conversation,
+        look: Look,
+        first: Option<Command>,
+        size: (u16, u16),
+        out: Out,
+    ) -> Self {
+        let mut app = App::new(host, look, size);
+        app.show(opened, matches!(first, Some(Command::Continue)));
+        if let Some(command) = first {
+            app.send(command);
+        }
         let now = Instant::now();
-        Self { screen, is_changed: true, due: now, drawn: now, is_page: false }
+        let screen = Screen::new(out, size);
+        Self { app, screen, is_changed: true, due: now, drawn: now, is_page: false }
+    }
+
+    /// Takes a key, pasted text, or a change of the focus.
+    pub fn take(&mut self, event: Key) {
+        match event {
+            Key::Key(key) if key.kind != KeyEventKind::Release => self.app.key(key),
+            Key::Paste(text) => self.app.paste(&text),
+            Key::FocusGained => self.app.is_watched = true,
+            Key::FocusLost => self.app.is_watched = false,
+            // Each frame is told the size.
+            Key::Resize(..) | Key::Key(_) | Key::Mouse(_) => {}
+        }
+    }
+
+    /// What the last key asks of the terminal.
+    pub fn request(&mut self) -> Option<Request> {
+        self.app.request.take()
+    }
+
+    /// Waits for what the session or the host brings next, and takes it in. Nothing is lost if the wait is given up.
+    pub async fn next(&mut self) {
+        tokio::select! {
+            event = self.app.events.next() => match event {
+                Some(event) => self.apply(&event),
+                None => self.app.closed(),
+            },
+            Some(done) = self.app.waiting.next(), if !self.app.waiting.is_empty() => self.app.done(done),
+        }
+    }
+
+    /// This event, and those that are there already.
+    fn apply(&mut self, event: &Event) {
+        self.app.event(event);
+        for _ in 0..MAX_EVENTS_PER_PASS {
+            match self.app.events.next().now_or_never() {
+                Some(Some(event)) => self.app.event(&event),
+                Some(None) => return self.app.closed(),
+                None => return,
+            }
+        }
+    }
+
+    /// Draws what changed, on a terminal of this size.
+    ///
+    /// # Errors
+    ///
+    /// Where `Out` cannot be written to.
+    pub fn draw(&mut self, (columns, rows): (u16, u16)) -> io::Result<()> {
+        let app = &mut self.app;
+        if (self.screen.columns, self.screen.rows) != (columns.max(1).into(), rows.max(1).into()) {
+            self.screen.resized(columns, rows);
+            (app.columns, app.rows) = (self.screen.columns, self.screen.rows);
+        }
+        self.drawn = Instant::now();
+        (self.is_changed, self.due) = (false, self.drawn + SPINNER_INTERVAL);
+        if !app.raw.is_empty() {
+            self.screen.raw(&std::mem::take(&mut app.raw))?;
+        }
+        self.turn_page(matches!(self.app.mode, Mode::Read(..)))?;
+        let app = &mut self.app;
+        if let Mode::Read(page, _) = &app.mode {
+            return self.screen.fill(&page.rows((app.columns, app.rows), &app.look));
+        }
+        let spins = (app.busy_since().map_or(0, |since| since.elapsed().as_millis())
+            / SPINNER_INTERVAL.as_millis()) as usize;
+        let (live, cursor) = app.picture(spins);
+        let above = self.with_pictures()?;
+        self.screen.draw(&above, live, cursor)
+    }
+
+    /// What it is drawn on.
+    pub fn out(&mut self) -> &mut Out {
+        self.screen.out()
     }
 
     fn changed(&mut self) {
@@ -187,30 +247,13 @@ impl Shown {
     }
 
     /// The process does not wake up while nothing happens and nothing moves.
-    fn is_due(&self, app: &App) -> bool {
-        self.is_changed || app.is_moving()
-    }
-
-    fn draw(&mut self, app: &mut App) -> std::io::Result<()> {
-        self.fit(app)?;
-        self.drawn = Instant::now();
-        (self.is_changed, self.due) = (false, self.drawn + SPINNER_INTERVAL);
-        if !app.raw.is_empty() {
-            self.screen.raw(&std::mem::take(&mut app.raw))?;
-        }
-        self.turn_page(matches!(app.mode, Mode::Read(..)))?;
-        if let Mode::Read(page, _) = &app.mode {
-            return self.screen.fill(&page.rows((app.columns, app.rows), &app.look));
-        }
-        let spins = (app.busy_since().map_or(0, |since| since.elapsed().as_millis())
-            / SPINNER_INTERVAL.as_millis()) as usize;
-        let (live, cursor) = app.picture(spins);
-        let above = self.with_pictures(app)?;
-        self.screen.draw(&above, live, cursor)
+    fn is_due(&self) -> bool {
+        self.is_changed || self.app.is_moving()
     }
 
     /// Draws finished lines up to the last picture among them, with the pictures; returns the rest.
-    fn with_pictures(&mut self, app: &mut App) -> std::io::Result<Vec<Line<'static>>> {
+    fn with_pictures(&mut self) -> io::Result<Vec<Line<'static>>> {
+        let app = &mut self.app;
         let (mut above, mut drawn) = (std::mem::take(&mut app.above), 0);
         for (place, picture) in std::mem::take(&mut app.pictures) {
             let rest = above.split_off(place.saturating_sub(drawn).min(above.len()));
@@ -224,17 +267,7 @@ impl Shown {
         Ok(above)
     }
 
-    /// A key that comes with a change of the size takes its event away (crossterm 0.29), so the terminal is asked.
-    fn fit(&mut self, app: &mut App) -> std::io::Result<()> {
-        let (columns, rows) = crossterm::terminal::size()?;
-        if (self.screen.columns, self.screen.rows) != (columns.max(1).into(), rows.max(1).into()) {
-            self.screen.resized(columns, rows);
-            (app.columns, app.rows) = (self.screen.columns, self.screen.rows);
-        }
-        Ok(())
-    }
-
-    fn turn_page(&mut self, is_page: bool) -> std::io::Result<()> {
+    fn turn_page(&mut self, is_page: bool) -> io::Result<()> {
         terminal::is_page(is_page);
         match (std::mem::replace(&mut self.is_page, is_page), is_page) {
             (false, true) => self.screen.raw(OTHER_SCREEN.0),
@@ -250,9 +283,9 @@ impl Shown {
     }
 
     /// Leaves what is finished, and nothing else.
-    fn leave(&mut self, app: &mut App) -> std::io::Result<()> {
+    fn leave(&mut self) -> io::Result<()> {
         self.turn_page(false)?;
-        let above = self.with_pictures(app)?;
+        let above = self.with_pictures()?;
         self.screen.draw(&above, Vec::new(), Some((0, 0)))?;
         self.screen.clear()
     }

@@ -74,8 +74,10 @@ pub(super) struct App {
 
 /// What a key asks of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Request {
+pub enum Request {
+    /// Leaves the conversation.
     Leave,
+    /// Stops the process, as a shell's Ctrl+Z does.
     Suspend,
     /// Opens what is typed in an editor.
     Edit,

@@ -37,6 +37,10 @@ impl<Out: Write> Screen<Out> {
         Self { out, columns, rows, shown: Vec::new(), row: 0, column: 0, is_stale: true, up: None }
     }
 
+    pub(super) fn out(&mut self) -> &mut Out {
+        &mut self.out
+    }
+
     /// Puts `above` into the scrollback and `live` below it, with the cursor at a row and a column of it.
     pub(super) fn draw(
         &mut self,
