@@ -1,6 +1,5 @@
-//! [`Need`]: what a command asks for that a confined one does not have, and how a command that failed without it is
-//! told to ask.
-use haft_core::{Effect, Execution, Host, Network};
+//! [`Need`]: what a command asks for that a confined one does not have; [`Lack`]: what one that failed did without.
+use haft_core::{Effect, Execution, Host, Network, ProcessLimits, Reach};
 use haft_process::Unreached;
 use serde::Deserialize;
 use std::path::Path;
@@ -53,41 +52,62 @@ pub(super) fn effects(command: Effect, needs: &[Need]) -> Vec<Effect> {
     }
 }
 
-/// Errors of programs that did not reach a server.
-const NETWORK_ERRORS: [&str; 9] = [
-    "network is unreachable",
-    "could not resolve",
-    "couldn't resolve",
-    "name resolution",
-    "name or service not known",
-    "no such host",
-    // With a blank before it: `FileNotFoundError` is something else.
-    " enotfound",
-    "eai_again",
-    "failed to connect",
+/// Something that the sandbox refuses a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lack {
+    Network,
+    /// Changing what lies outside its workspace and its `/tmp`.
+    Writing,
+    FileSize,
+    DiskSpace,
+    Memory,
+    /// Giving a folder of the workspace another name, in a view that a user other than root has (EXDEV).
+    Renaming,
+    /// The machine's `/tmp`.
+    SharedTmp,
+}
+
+/// How programs report each lack, in lower case. Only the hosts that its proxy refused are known for certain: mounts,
+/// namespaces and limits are the kernel's, which gives the error to the program alone. So these are the kernel's errors by
+/// their names, as the C library words them, and as resolvers and allocators do.
+const MESSAGES: [(Lack, &[&str]); 7] = [
+    (
+        Lack::Network,
+        &[
+            "network is unreachable",
+            "could not resolve",
+            "couldn't resolve",
+            "name resolution",
+            "name or service not known",
+            "no such host",
+            // With a blank before it: `FileNotFoundError` is something else.
+            " enotfound",
+            "eai_again",
+            "failed to connect",
+        ],
+    ),
+    (Lack::Writing, &["read-only file system", "erofs"]),
+    (Lack::FileSize, &["file too large", "file size limit exceeded"]),
+    (Lack::DiskSpace, &["no space left on device", "enospc", "disk quota exceeded", "edquot"]),
+    (
+        Lack::Memory,
+        &[
+            "cannot allocate memory",
+            "out of memory",
+            "memoryerror",
+            "memory allocation of",
+            "bad_alloc",
+            "enomem",
+        ],
+    ),
+    (Lack::Renaming, &["cross-device", "exdev"]),
+    (Lack::SharedTmp, &["no such file or directory", "enoent"]),
 ];
 
-/// Errors of programs that may not write somewhere.
-const READ_ONLY_ERRORS: [&str; 2] = ["read-only file system", "erofs"];
-
-/// Errors of programs that exceed a file size limit (EFBIG).
-const FILE_SIZE_ERRORS: [&str; 2] = ["file too large", "file size limit exceeded"];
-
-/// Errors of programs that have no space left (ENOSPC, EDQUOT).
-const DISK_FULL_ERRORS: [&str; 4] = ["no space left on device", "enospc", "disk quota exceeded", "edquot"];
-
-/// Errors of programs that cannot get more memory (ENOMEM).
-const MEMORY_ERRORS: [&str; 6] =
-    ["cannot allocate memory", "out of memory", "memoryerror", "memory allocation of", "bad_alloc", "enomem"];
-
-/// Errors of programs that a view does not let a user other than root do something: rename an existing folder (EXDEV).
-const CROSS_DEVICE_ERRORS: [&str; 2] = ["cross-device", "exdev"];
-
-/// Errors of programs that miss a file (ENOENT).
-const MISSING_FILE_ERRORS: [&str; 2] = ["no such file or directory", "enoent"];
-
-const FULL_HINT: &str = "[the disk is full on which commands keep what they change, or `/tmp` is: see `df -h`; files \
-    that the command wrote may be cut short]";
+/// Whether a text in lower case reports this lack.
+fn reports(text: &str, lack: Lack) -> bool {
+    MESSAGES.iter().any(|(known, messages)| *known == lack && messages.iter().any(|part| text.contains(part)))
+}
 
 /// A confined command that has ended.
 pub(super) struct Ended<'a> {
@@ -97,11 +117,14 @@ pub(super) struct Ended<'a> {
     /// Both streams.
     pub(super) said: &'a str,
     pub(super) has_failed: bool,
+    /// Hosts that its proxy did not reach for it.
     pub(super) unreached: &'a [Unreached],
     /// What the user lets commands have.
     pub(super) network: &'a Network,
-    /// Bytes that each of its processes may have, where that is limited.
-    pub(super) memory: Option<u64>,
+    /// What its confinement let it reach.
+    pub(super) reach: &'a Reach,
+    /// What its confinement let it use.
+    pub(super) limits: ProcessLimits,
 }
 
 impl Ended<'_> {
@@ -110,50 +133,52 @@ impl Ended<'_> {
         if !self.unreached.is_empty() {
             return Some(self.hosts());
         }
-        if !self.has_failed {
-            return None;
-        }
-        let said = self.said.to_lowercase();
-        let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        let (what, need) = if has(&NETWORK_ERRORS) {
-            let why = "there is no network for commands".to_owned();
-            let need = self.host().map_or("network:HOST".into(), |host| format!("network:{host}"));
-            match self.network.refusal(need.strip_prefix("network:")) {
-                Some(refusal) => return Some(format!("[{refusal}]")),
-                None => (why, need),
+        Some(match self.lack()? {
+            Lack::Network => {
+                let host = self.host().map(|host| host.to_string());
+                match self.network.refusal(Some(host.as_deref().unwrap_or("HOST"))) {
+                    Some(refusal) => format!("[{refusal}]"),
+                    None => {
+                        let need = format!("network:{}", host.as_deref().unwrap_or("HOST"));
+                        asking("there is no network for commands", &[need])
+                    }
+                }
             }
-        } else if has(&READ_ONLY_ERRORS) {
-            ("commands write in the workspace and in /tmp only".into(), "live".into())
-        } else if has(&FILE_SIZE_ERRORS) {
-            return Some("[commands may not write files this large (`[commands] file_size`)]".into());
-        } else if has(&DISK_FULL_ERRORS) {
-            return Some(FULL_HINT.into());
-        } else if let (Some(bytes), true) = (self.memory, has(&MEMORY_ERRORS)) {
-            let most = bytes >> 20;
-            return Some(format!(
-                "[each process of a command may use {most} MB of memory (`[commands] memory`)]"
-            ));
-        } else if has(&CROSS_DEVICE_ERRORS) {
-            ("this folder cannot be renamed in a view of the workspace".into(), "live".to_owned())
-        } else if has(&MISSING_FILE_ERRORS) && self.misses_machines_tmp() {
-            (
-                "commands have a `/tmp` of their own and do not see what lies in the machine's".into(),
-                "live".into(),
-            )
-        } else {
-            return None;
+            Lack::Writing => asking_live("commands write in the workspace and in /tmp only"),
+            Lack::FileSize => "[commands may not write files this large (`[commands] file_size`)]".into(),
+            Lack::DiskSpace => {
+                "[the disk is full on which commands keep what they change, or `/tmp` is: see `df -h`; \
+                 files that the command wrote may be cut short]"
+                    .into()
+            }
+            Lack::Memory => format!(
+                "[each process of a command may use {} MB of memory (`[commands] memory`)]",
+                self.limits.memory_bytes? >> 20
+            ),
+            Lack::Renaming => asking_live("this folder cannot be renamed in a view of the workspace"),
+            Lack::SharedTmp => {
+                asking_live("commands have a `/tmp` of their own and do not see what lies in the machine's")
+            }
+        })
+    }
+
+    /// What it did without, if it failed and reports something that its confinement did refuse.
+    fn lack(&self) -> Option<Lack> {
+        let said = if self.has_failed { self.said.to_lowercase() } else { return None };
+        let is_refused = |lack| match lack {
+            Lack::Network => *self.reach != Reach::Everything,
+            Lack::FileSize => self.limits.file_bytes.is_some(),
+            Lack::Memory => self.limits.memory_bytes.is_some(),
+            Lack::SharedTmp => self.misses_machines_tmp(),
+            Lack::Writing | Lack::DiskSpace | Lack::Renaming => true,
         };
-        Some(asking(&what, &[need]))
+        let mut lacks = MESSAGES.iter().map(|(lack, _)| *lack);
+        lacks.find(|lack| reports(&said, *lack) && is_refused(*lack))
     }
 
     /// Whether a file outside the workspace is missing in `/tmp`.
     fn misses_machines_tmp(&self) -> bool {
-        let lines = self
-            .said
-            .lines()
-            .filter(|line| MISSING_FILE_ERRORS.iter().any(|word| line.to_lowercase().contains(word)));
-        let words = lines.flat_map(|line| line.split([' ', '\'', '"', '(', ')', ',', ';', '`']));
-        let mut paths = words.map(|word| Path::new(word.trim_end_matches([':', '.'])));
+        let mut paths = self.words_about(Lack::SharedTmp).map(Path::new);
         paths.any(|path| path.starts_with("/tmp") && !path.starts_with(self.workspace))
     }
 
@@ -176,12 +201,20 @@ impl Ended<'_> {
     fn host(&self) -> Option<Host> {
         let address = self.command.split(['\'', '"', ' ']).find_map(|word| word.split_once("://"));
         let named = address.map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
-        let has_failed = |line: &&str| NETWORK_ERRORS.iter().any(|word| line.to_lowercase().contains(word));
-        let lines = self.said.lines().filter(has_failed);
-        let words = lines.flat_map(|line| line.split([' ', '\'', '"', '(', ')', ',', ';']));
-        let found = words.map(|word| word.trim_end_matches([':', '.'])).filter(|word| word.contains('.'));
+        let found = self.words_about(Lack::Network).filter(|word| word.contains('.'));
         named.into_iter().chain(found).find_map(|text| Host::parse(text).ok())
     }
+
+    /// The words of the lines that report this lack.
+    fn words_about(&self, lack: Lack) -> impl Iterator<Item = &str> {
+        let lines = self.said.lines().filter(move |line| reports(&line.to_lowercase(), lack));
+        let words = lines.flat_map(|line| line.split([' ', '\'', '"', '(', ')', ',', ';', '`']));
+        words.map(|word| word.trim_end_matches([':', '.']))
+    }
+}
+
+fn asking_live(what: &str) -> String {
+    asking(what, &["live".into()])
 }
 
 fn asking(what: &str, needs: &[String]) -> String {
@@ -196,8 +229,9 @@ mod tests {
     fn want(command: &str, said: &str, network: &str) -> String {
         let network = &Network::parse(network).unwrap();
         let workspace = Path::new("/tmp/w");
-        let memory = Some(64 << 20);
-        Ended { command, workspace, said, has_failed: true, unreached: &[], network, memory }
+        let limits = ProcessLimits { memory_bytes: Some(64 << 20), ..ProcessLimits::default() };
+        let reach = &Reach::Nothing;
+        Ended { command, workspace, said, has_failed: true, unreached: &[], network, reach, limits }
             .want()
             .unwrap_or_default()
     }
@@ -234,6 +268,8 @@ mod tests {
             "cat: /tmp/w/a.txt: No such file or directory",
             "cat: a.txt: No such file or directory",
             "cat: /tmpx: No such file or directory",
+            // Its files may be as large as the disk takes.
+            "cp: error writing 'a': File too large",
         ] {
             assert_eq!(want("true", said, "ask"), "", "{said}");
         }

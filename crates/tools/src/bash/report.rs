@@ -53,7 +53,7 @@ impl Report {
 
     /// For a command in a view, adds what it was missing.
     pub(super) fn of(self, command: &str, ctx: &ToolContext) -> Self {
-        let confined = ctx.access.confinement.is_some();
+        let Some(confinement) = &ctx.access.confinement else { return self };
         let said = format!("{}\n{}", self.stdout, self.stderr);
         let ended = Ended {
             command,
@@ -62,10 +62,11 @@ impl Report {
             has_failed: self.exit != Exit::Code(0),
             unreached: &self.unreached,
             network: &ctx.access.network,
-            memory: ctx.access.confinement.as_ref().and_then(|confinement| confinement.limits.memory_bytes),
+            reach: &confinement.reach,
+            limits: confinement.limits,
         };
-        let want = confined.then(|| ended.want()).flatten();
-        Self { confined, want, ..self }
+        let want = ended.want();
+        Self { confined: true, want, ..self }
     }
 
     pub(super) fn result(mut self, limit: &Limit) -> Result<ToolOutput, ToolError> {
