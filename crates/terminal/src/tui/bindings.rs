@@ -84,11 +84,12 @@ pub(super) enum Action {
 
 /// All of them; of two that fit, the first one counts.
 #[rustfmt::skip]
-pub(super) static BINDINGS: [Binding; 59] = {
+pub(super) static BINDINGS: [Binding; 60] = {
     use {Action::*, KeyCode as K, Place::*};
     [
         bind(Prompt, &[key(K::Enter)], Submit, "send; during a turn, add to the next request"),
-        bind(Prompt, NEW_LINE, NewLine, "new line (also \\ at the end of a line)"),
+        bind(Prompt, &[SHIFT_ENTER], NewLine, "new line (also Alt+Enter, Ctrl+J, \\ at the end)"),
+        bind(Prompt, &[ALT_ENTER, ctrl('j')], NewLine, ""),
         bind(Prompt, &[key(K::Esc)], Escape, "interrupt; press twice to go back to an earlier prompt"),
         bind(Prompt, &[key(K::Up)], PreviousLine, "previous and next prompts"),
         bind(Prompt, &[key(K::Down)], NextLine, "previous and next prompts"),
@@ -122,7 +123,7 @@ pub(super) static BINDINGS: [Binding; 59] = {
         bind(Approval, &[key(K::BackTab)], AllowAllEdits, "yes, and allow all further edits"),
 
         bind(Refusal, &[key(K::Enter)], SendRefusal, "refuse, with what is typed"),
-        bind(Refusal, NEW_LINE, NewLine, ""),
+        bind(Refusal, &[SHIFT_ENTER, ALT_ENTER, ctrl('j')], NewLine, ""),
         bind(Refusal, &[key(K::Up)], PreviousLine, ""),
         bind(Refusal, &[key(K::Down)], NextLine, ""),
         bind(Refusal, &[key(K::Esc)], CancelRefusal, "go back to the question"),
@@ -155,11 +156,8 @@ pub(super) static BINDINGS: [Binding; 59] = {
     ]
 };
 
-const NEW_LINE: &[Key] = &[
-    Key { code: KeyCode::Enter, modifiers: KeyModifiers::SHIFT },
-    Key { code: KeyCode::Enter, modifiers: KeyModifiers::ALT },
-    ctrl('j'),
-];
+const SHIFT_ENTER: Key = Key { code: KeyCode::Enter, modifiers: KeyModifiers::SHIFT };
+const ALT_ENTER: Key = Key { code: KeyCode::Enter, modifiers: KeyModifiers::ALT };
 
 const fn bind(place: Place, keys: &'static [Key], action: Action, help: &'static str) -> Binding {
     Binding { place, keys, action, help }

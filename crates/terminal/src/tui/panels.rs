@@ -22,10 +22,11 @@ const BAR: usize = 60;
 /// Narrower pages have one column.
 const TWO_COLUMNS: usize = 100;
 /// The help of the keys in parts.
-const KEY_SECTIONS: [(&str, &[Place]); 6] = [
+const KEY_SECTIONS: [(&str, &[Place]); 7] = [
     ("keys", &[Place::Everywhere, Place::Conversation, Place::Prompt]),
     ("keys while a list of completions is shown", &[Place::Completion]),
-    ("keys while a call asks for approval", &[Place::Approval, Place::Refusal]),
+    ("keys while a call asks for approval", &[Place::Approval]),
+    ("keys while you type what to do instead", &[Place::Refusal]),
     ("keys while a tool asks a question", &[Place::Question]),
     ("keys in lists", &[Place::List, Place::Models]),
     ("keys on pages", &[Place::Page]),
