@@ -95,31 +95,6 @@ impl Terminal {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 
-    /// Presses a key twice, and again where a slow machine has missed the moment in which the second press counts: `hint`
-    /// is seen after the first one, `expected` after the second.
-    pub(crate) fn press_twice(&self, key: &str, hint: &str, expected: &str) {
-        let is_there = || {
-            self.keys(&[key]);
-            self.soon(|screen| screen.contains(hint) || screen.contains(expected));
-            if !self.screen().contains(expected) {
-                self.keys(&[key]);
-            }
-            self.soon(|screen| screen.contains(expected))
-        };
-        poll(is_there, || format!("{expected:?}, but there is:\n{}", self.screen()));
-    }
-
-    /// Whether the screen shows it within some seconds.
-    fn soon(&self, is_there: impl Fn(&str) -> bool) -> bool {
-        let begun = Instant::now();
-        while begun.elapsed() < PATIENCE / 6 {
-            if is_there(&self.screen()) {
-                return true;
-            }
-        }
-        false
-    }
-
     /// A line, and Enter.
     pub(crate) fn say(&self, line: &str) {
         self.tmux(&["send-keys", "-l", line]);

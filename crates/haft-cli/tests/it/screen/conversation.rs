@@ -58,40 +58,6 @@ fn who_writes_while_a_call_asks_has_not_answered() {
     assert_eq!(place.read("a.txt").unwrap(), "hello\nworld\n");
 }
 
-/// O-11, C-51: a call that asks, with its diff; the answer is one key.
-#[test]
-fn an_approval_shows_its_diff_and_takes_one_key() {
-    let place = Place::new();
-    place.write("a.txt", "hello\nworld\n");
-    let script = [
-        json!({"say": "I change it.", "calls": [edit("world", "Welt")]}),
-        json!({"say": "Then not."}),
-        json!({"calls": [edit("world", "Welt")]}),
-        json!({"say": "Changed."}),
-    ];
-    let Some(terminal) = opened(&place, (60, 24), &script, "") else { return };
-    terminal.say("translate it");
-    let screen = terminal.see("1. Yes");
-    insta::assert_snapshot!("approval", without_time(&steady(&screen, &place)));
-    terminal.keys(&["Escape"]);
-    let screen = terminal.see("Then not.");
-    assert!(screen.contains("✗ Edit a.txt  +1 −1  refused") && screen.contains("+ Welt"), "{screen}");
-    assert_eq!(place.read("a.txt").unwrap(), "hello\nworld\n");
-    terminal.say("do it");
-    terminal.see("1. Yes");
-    terminal.resize(40, 12);
-    let small = terminal.see("1. Yes");
-    insta::assert_snapshot!("approval_small", without_time(&steady(&small, &place)));
-    terminal.resize(60, 24);
-    terminal.keys(&["C-o"]);
-    terminal.see("q leaves");
-    terminal.keys(&["q"]);
-    terminal.see("1. Yes");
-    terminal.keys(&["y"]);
-    terminal.see("Changed.");
-    assert_eq!(place.read("a.txt").unwrap(), "hello\nWelt\n");
-}
-
 /// D15, A22: what is hidden in entities, errors and names stays text; what a long command begins with is seen.
 #[test]
 fn nothing_that_others_wrote_reaches_the_terminal_raw() {
@@ -117,15 +83,6 @@ fn nothing_that_others_wrote_reaches_the_terminal_raw() {
     let page = terminal.see("q leaves");
     assert!(page.contains("rm -rf precious"), "{page}");
     assert!(!["FILE", "ENTITY", "LINK", "ERROR"].iter().any(|evil| terminal.title().contains(evil)));
-}
-
-/// While a person is asked the clock goes on.
-fn without_time(screen: &str) -> String {
-    let line = |line: &str| match line.split_once("waiting for you") {
-        Some((before, _)) => format!("{before}waiting for you"),
-        None => line.to_owned(),
-    };
-    screen.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// O-11: Esc stops a reply that hangs, and what was said meanwhile steers the turn.
@@ -191,62 +148,6 @@ fn a_prompt_that_waited_when_the_process_was_killed_is_seen_when_the_session_goe
     }
 }
 
-/// C-72, C-73: back and forward again, and twice Esc to an earlier prompt.
-#[test]
-fn a_turn_is_taken_back_with_its_files() {
-    let place = Place::new();
-    place.write("a.txt", "one\n");
-    let script = [
-        json!({"calls": [edit("one", "two")]}),
-        json!({"say": "It is two."}),
-        json!({"calls": [edit("two", "three")]}),
-        json!({"say": "It is three."}),
-    ];
-    let Some(terminal) = opened(&place, (60, 24), &script, "--permission full") else { return };
-    for (say, answer) in [("make it two", "It is two."), ("make it three", "It is three.")] {
-        terminal.say(say);
-        terminal.see(answer);
-        terminal.see("what to do?");
-    }
-    terminal.say("/undo");
-    terminal.see("went back");
-    assert_eq!(place.read("a.txt").unwrap(), "two\n");
-    terminal.say("/redo");
-    terminal.see("went forward");
-    assert_eq!(place.read("a.txt").unwrap(), "three\n");
-    terminal.press_twice("Escape", "Esc again", "go back to before");
-    let screen = terminal.see("go back to before");
-    assert!(screen.contains("❯ make it three"), "{screen}");
-    terminal.keys(&["Down", "Enter"]);
-    terminal.see("> make it two");
-    assert_eq!(place.read("a.txt").unwrap(), "one\n");
-}
-
-#[test]
-fn lists_are_chosen_from_and_files_completed() {
-    let place = Place::new();
-    place.write("src/screen.rs", "x\n");
-    place.write("readme.md", "x\n");
-    let script = [json!({"say": "I see it.", "expect": "@src/screen.rs"})];
-    let Some(terminal) = opened(&place, (60, 24), &script, "") else { return };
-    terminal.keys(&["/"]);
-    let screen = terminal.see("❯ /help");
-    insta::assert_snapshot!("commands", steady(&screen, &place));
-    terminal.keys(&["t", "h", "e", "Enter"]);
-    let screen = terminal.see("❯ terminal");
-    insta::assert_snapshot!("themes", steady(&screen, &place));
-    terminal.keys(&["Down", "Enter"]);
-    terminal.see("colors: dark");
-    terminal.keys(&["-l", "look at @scr"]);
-    terminal.see("❯ src/screen.rs");
-    terminal.keys(&["Tab"]);
-    terminal.see("look at @src/screen.rs");
-    terminal.keys(&["Enter"]);
-    terminal.see("I see it.");
-    terminal.say("/sessions");
-    terminal.see("there is no other session in this directory");
-}
-
 /// E06: however long an answer is, each line is there once and in order.
 #[test]
 fn ten_thousand_lines_go_into_the_scrollback() {
@@ -290,60 +191,6 @@ fn a_resize_draws_anew_what_is_live() {
         assert_eq!(screen.matches(once).count(), 1, "{once}:\n{screen}");
     }
     assert_eq!(screen.matches("漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字").count(), 1, "{screen}");
-}
-
-#[test]
-fn another_model_and_another_session_are_a_word_away() {
-    let place = Place::new();
-    let other = [json!({"say": "unheard"}), json!({"say": "The other one.", "expect": "again"})];
-    place.script("other.jsonl", &other);
-    let script = [json!({"say": "The first one."})];
-    let Some(terminal) = opened(&place, (70, 40), &script, "--permission full") else { return };
-    terminal.say("hello");
-    terminal.see("The first one.");
-    terminal.say("/model script/../other.jsonl");
-    terminal.see("now with script/../other.jsonl");
-    terminal.say("again");
-    let screen = terminal.see("The other one.");
-    assert_eq!(screen.matches("> hello").count(), 1, "{screen}");
-    terminal.say("/model no/such");
-    terminal.see("goes on as before");
-    terminal.say("/new");
-    terminal.see("haft  script/../other.jsonl");
-    terminal.see("what to do?");
-    terminal.say("/sessions");
-    let picker = terminal.see("session:");
-    assert!(picker.contains("❯ hello  now  "), "{picker}");
-    terminal.keys(&["Enter"]);
-    terminal.see("> hello");
-    terminal.say("!echo from a command");
-    terminal.see("✓ bash");
-}
-
-/// Who sits there may allow more, and less; everything at once only in words.
-#[test]
-fn what_runs_unasked_can_be_changed() {
-    let place = Place::new();
-    place.write("a.txt", "one\n");
-    let script = [
-        json!({"calls": [edit("one", "two")]}),
-        json!({"say": "Edited."}),
-        json!({"calls": [{"name": "bash", "arguments": {"command": "echo three > a.txt"}}]}),
-        json!({"say": "Ran."}),
-    ];
-    let Some(terminal) = opened(&place, (60, 24), &script, "") else { return };
-    terminal.see("· ask");
-    terminal.keys(&["BTab"]);
-    terminal.see("· accept-edits");
-    terminal.say("edit it");
-    terminal.see("Edited.");
-    terminal.say("/mode full");
-    terminal.see("· full");
-    terminal.say("run it");
-    terminal.see("Ran.");
-    assert_eq!(place.read("a.txt").unwrap(), "three\n");
-    terminal.keys(&["BTab"]);
-    terminal.see("· read-only");
 }
 
 /// T-06, T-18: work beside the conversation is seen, and can be looked at.
@@ -398,82 +245,4 @@ fn the_terminal_is_given_back_as_it_was() {
     terminal.say("/quit");
     terminal.see("left 0");
     terminal.is_usable();
-}
-
-#[test]
-fn questions_of_tools_are_answered_with_a_number_or_in_words() {
-    let place = Place::new();
-    let ask =
-        |text: &str| json!({"name": "ask", "arguments": {"question": text, "choices": ["red", "blue"]}});
-    let script = [
-        json!({"calls": [ask("Which color?")]}),
-        json!({"calls": [ask("And which other?")], "expect": "blue"}),
-        json!({"say": "Noted.", "expect": "green"}),
-    ];
-    let Some(terminal) = opened(&place, (60, 20), &script, "") else { return };
-    terminal.say("ask me");
-    terminal.see("2. blue");
-    terminal.say("2");
-    terminal.see("And which other?");
-    terminal.say("green");
-    terminal.see("Noted.");
-}
-
-/// Several lines, a long paste, the history.
-#[test]
-fn what_is_typed_may_have_several_lines() {
-    let place = Place::new();
-    let script = [
-        json!({"say": "Two lines.", "expect": "one\ntwo"}),
-        json!({"say": "Thirty lines.", "expect": "line 29"}),
-        json!({"say": "Again.", "expect": "one\ntwo"}),
-    ];
-    let Some(terminal) = opened(&place, (60, 30), &script, "") else { return };
-    terminal.keys(&["-l", "one"]);
-    terminal.keys(&["M-Enter"]);
-    terminal.say("two");
-    terminal.see("Two lines.");
-    let paste: String = (0..30).map(|line| format!("line {line}\n")).collect();
-    terminal.paste(&place, &paste);
-    terminal.see("[paste 1: 30 lines]");
-    terminal.keys(&["Enter"]);
-    terminal.see("Thirty lines.");
-    terminal.keys(&["Up", "Up", "Up", "Enter"]);
-    terminal.see("Again.");
-}
-
-// A draft with a folded paste is the same after the history and after a question.
-#[test]
-fn a_draft_comes_back_with_what_was_pasted() {
-    let place = Place::unconfined();
-    let question = json!({"name": "ask", "arguments": {"question": "Red or blue?"}});
-    let wait = json!({"name": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.05; done"}});
-    let script = [
-        json!({"calls": [wait]}),
-        json!({"calls": [question]}),
-        json!({"say": "Noted."}),
-        json!({"say": "Read."}),
-    ];
-    let Some(terminal) = opened(&place, (60, 24), &script, "--permission full") else { return };
-    terminal.say("wait for me");
-    terminal.see("bash");
-    let paste: String = (0..30).map(|line| format!("line {line}\n")).collect();
-    terminal.keys(&["-l", "look: "]);
-    terminal.paste(&place, &paste);
-    terminal.see("> look: [paste 1: 30 lines]");
-    terminal.keys(&["Up"]);
-    terminal.see("> wait for me");
-    terminal.keys(&["Down"]);
-    terminal.see("> look: [paste 1: 30 lines]");
-    place.write("go", "");
-    terminal.see("Red or blue?");
-    terminal.say("blue");
-    terminal.see("Noted.");
-    terminal.see("> look: [paste 1: 30 lines]");
-    terminal.keys(&["Enter"]);
-    terminal.see("Read.");
-    let journal = std::fs::read_to_string(place.journal()).unwrap_or_default();
-    let mut prompts = journal.lines().filter(|line| line.contains("\"type\":\"prompted\""));
-    let last: Value = serde_json::from_str(prompts.next_back().unwrap_or_default()).unwrap_or_default();
-    assert_eq!(last["parts"][0]["text"], format!("look: {}", paste.trim_end()));
 }

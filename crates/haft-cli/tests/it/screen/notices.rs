@@ -55,29 +55,6 @@ fn no_hint_names_a_file_of_the_repository() {
     }
 }
 
-#[test]
-fn a_question_mark_on_an_empty_line_opens_the_help() {
-    let place = Place::new();
-    let script = [
-        json!({"say": "Because.", "expect": "why?"}),
-        json!({"calls": [{"name": "ask", "arguments": {"question": "Which?"}}]}),
-        json!({"say": "Noted.", "expect": "?"}),
-    ];
-    let Some(terminal) = opened(&place, &script, "") else { return };
-    terminal.keys(&["?"]);
-    let page = terminal.see("q leaves");
-    assert!(page.contains("/model [SPEC]"), "{page}");
-    terminal.keys(&["Escape"]);
-    terminal.see("what to do?");
-    // In a line, and as an answer, it is a letter.
-    terminal.say("why?");
-    terminal.see("Because.");
-    terminal.say("and now");
-    terminal.see("? Which?");
-    terminal.say("?");
-    terminal.see("Noted.");
-}
-
 /// The status line shows the mode; the scrollback holds no line of each press, also when the session goes on.
 #[test]
 fn a_mode_is_seen_where_it_holds_and_nowhere_else() {
@@ -95,26 +72,6 @@ fn a_mode_is_seen_where_it_holds_and_nowhere_else() {
     terminal.see("model.jsonl · accept-edits");
     let all = terminal.all();
     assert!(!all.contains("what is allowed") && all.contains("> hello"), "{all}");
-}
-
-#[test]
-fn an_answer_to_a_question_stays_in_sight() {
-    let place = Place::new();
-    let ask = |text: &str| json!({"calls": [{"name": "ask", "arguments": {"question": text, "choices": ["red", "blue"]}}]});
-    let script = [ask("Which color?"), ask("And then?"), ask("Or none?"), json!({"say": "Noted."})];
-    let Some(terminal) = opened(&place, &script, "") else { return };
-    terminal.say("ask me");
-    terminal.see("? Which color?");
-    terminal.say("2");
-    terminal.see("? And then?");
-    terminal.say("green, I think");
-    terminal.see("? Or none?");
-    terminal.keys(&["Escape"]);
-    let screen = terminal.see("Noted.");
-    let at = |text: &str| screen.find(text).unwrap_or_else(|| panic!("{text}: {screen}"));
-    let places =
-        ["✓ ask Which color?", "answer: blue", "✓ ask And then?", "answer: green, I think", "✗ ask Or none?"];
-    assert!(places.map(at).is_sorted(), "{screen}");
 }
 
 /// What a subagent does is told in words.

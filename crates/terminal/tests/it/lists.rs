@@ -1,0 +1,154 @@
+//! A person chooses from a list: by arrows, or by typing a part of it.
+use crate::kit::{Begin, Person, say};
+use haft_core::Mode;
+use haft_present::host::SavedPrompt;
+
+async fn idle(size: (u16, u16)) -> Person {
+    let files = vec![("src/screen.rs", "x\n".to_owned()), ("readme.md", "x\n".to_owned())];
+    Begin { size, files, ..Begin::default() }.with(&[say("I see it.")]).await
+}
+
+#[tokio::test]
+async fn slash_commands_are_listed_and_the_beginning_of_one_is_enough() {
+    let mut person = idle((60, 24)).await;
+    person.type_in("/");
+    insta::assert_snapshot!("slash_commands", person.screen());
+    person.keys("Esc Backspace");
+    for (typed, expected) in
+        [("/mo", "model:"), ("/mod", "model:"), ("/model", "model:"), ("/mode", "mode:"), ("/th", "theme:")]
+    {
+        person.say(typed);
+        assert!(person.screen().contains(expected), "{typed}: {}", person.screen());
+        person.keys("Esc");
+        assert!(person.screen().contains("what to do?"), "{typed}: {}", person.screen());
+    }
+    for (command, said) in [
+        ("/tasks", "no background command and no subagent is running"),
+        ("/rewind", "there is no earlier prompt to go back to"),
+        ("/sessions", "there is no other session in this directory"),
+        ("/undo", "nothing to undo"),
+        ("/copy", "there is no reply yet"),
+    ] {
+        person.say(command);
+        person.see(said).await;
+    }
+}
+
+#[tokio::test]
+async fn saved_prompts_are_slash_commands_too() {
+    let saved = |name: &str, description: &str| SavedPrompt {
+        name: name.into(),
+        description: description.into(),
+        file: "prompt.md".into(),
+    };
+    let prompts = vec![saved("greet", "says hello"), saved("review", "my own review")];
+    let mut person = Begin { prompts, ..Begin::default() }.with(&[say("Hello.")]).await;
+    person.type_in("/gre");
+    assert!(person.screen().contains("❯ /greet  says hello"), "{}", person.screen());
+    person.keys("Tab Enter");
+    person.see("> Say hello.").await;
+    person.see("Hello.").await;
+}
+
+#[tokio::test]
+async fn a_theme_is_chosen() {
+    let mut person = idle((60, 24)).await;
+    person.say("/theme");
+    insta::assert_snapshot!("themes", person.screen());
+    person.keys("↓ Enter");
+    person.see("dark").await;
+    person.say("/theme nosuch");
+    person.see("there are terminal, dark, light, plain").await;
+}
+
+/// A model is chosen with its effort; one without effort says so.
+#[tokio::test]
+async fn a_model_is_chosen_with_its_effort() {
+    let mut person = idle((90, 24)).await;
+    person.say("/model");
+    person.type_in("gpt");
+    insta::assert_snapshot!("models", person.screen());
+    for (keys, effort) in [
+        ("→", "effort: low"),
+        ("→ →", "effort: high"),
+        ("→ → →", "effort: high"),
+        ("←", "effort: medium"),
+        ("← ← ←", "effort: default"),
+        ("→ →", "effort: medium"),
+    ] {
+        person.keys(keys);
+        assert!(person.screen().contains(effort), "{keys}: {}", person.screen());
+    }
+    person.keys("Enter");
+    person.see("now with openai/gpt-5, effort medium").await;
+    person.see("openai/gpt-5 · medium · ask").await;
+    person.say("/model");
+    person.type_in("4.1");
+    assert!(person.screen().contains("no reasoning effort"), "{}", person.screen());
+    person.keys("Backspace Backspace Backspace");
+    person.type_in("zzz");
+    assert!(person.screen().contains("nothing fits"), "{}", person.screen());
+    person.keys("Esc");
+    person.say("/model openai/gpt-5 high");
+    person.see("effort high").await;
+}
+
+/// Each list begins on what holds now, says so, and Enter leaves all as it is.
+#[tokio::test]
+async fn a_list_begins_on_what_holds_now() {
+    let begin = Begin { size: (100, 30), mode: Mode::AcceptEdits, ..Begin::default() };
+    let mut person = begin.with(&[say("unheard")]).await;
+    for (command, row) in [
+        ("/mode", "❯ accept-edits  current · "),
+        ("/permissions", "❯ accept-edits  current · "),
+        ("/theme", "❯ terminal  current"),
+        ("/model", "❯ script/test     current"),
+        ("/agent", "❯ haft    current · the default"),
+    ] {
+        person.say(command);
+        let screen = person.see("❯ ").await;
+        assert!(screen.lines().any(|line| line.starts_with(row)), "{command}: {screen}");
+        person.keys("Enter");
+        let screen = person.see("what to do?").await;
+        assert!(!screen.contains("theme:") && screen.contains("script/test · accept-edits"), "{screen}");
+    }
+    person.say("/mode");
+    person.keys("↑ Enter");
+    person.see("script/test · ask").await;
+    person.say("/mode");
+    assert!(person.screen().contains("❯ ask           current"), "{}", person.screen());
+}
+
+#[tokio::test]
+async fn another_agent_is_chosen() {
+    let mut person = idle((80, 24)).await;
+    person.say("/agent");
+    person.keys("↓ Enter");
+    person.see("agent helper").await;
+}
+
+#[tokio::test]
+async fn files_are_completed() {
+    let mut person = idle((60, 24)).await;
+    person.type_in("look at @scr");
+    insta::assert_snapshot!("files", person.see("❯ src/screen.rs").await);
+    person.keys("Tab");
+    assert!(person.screen().contains("look at @src/screen.rs"), "{}", person.screen());
+    person.keys("Enter");
+    person.see("I see it.").await;
+}
+
+#[tokio::test]
+async fn earlier_prompts_are_searched() {
+    let mut person = Begin::default().with(&[say("One."), say("Two.")]).await;
+    for (prompt, reply) in [("the first prompt", "One."), ("another", "Two.")] {
+        person.say(prompt);
+        person.see(reply).await;
+        person.no_longer_see("Esc interrupt").await;
+    }
+    person.keys("Ctrl+R");
+    person.type_in("fir");
+    insta::assert_snapshot!("history", person.screen());
+    person.keys("Enter");
+    assert!(person.screen().contains("\n> the first prompt\n  script"), "{}", person.screen());
+}
