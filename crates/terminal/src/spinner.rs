@@ -1,7 +1,12 @@
 //! [`Spinner`]: shows activity on a terminal while there is nothing else to show.
 use crate::loading;
+use crossterm::{
+    execute,
+    style::Print,
+    terminal::{Clear, ClearType},
+};
 use std::{
-    io::Write,
+    io::stderr,
     time::{Duration, Instant},
 };
 
@@ -39,7 +44,8 @@ impl Spinner {
     /// Draws the next frame. Call it every [`TICK`] while nothing else happens.
     pub(crate) fn tick(&mut self) {
         if let Some(picture) = self.next_picture() {
-            let _no_terminal = write!(std::io::stderr(), "\r\x1b[K{picture}");
+            let _no_terminal =
+                execute!(stderr(), Print('\r'), Clear(ClearType::UntilNewLine), Print(picture));
             self.shown = true;
         }
     }
@@ -57,7 +63,7 @@ impl Spinner {
     /// Wipes it away. Call it before anything else is written.
     pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
-            let _no_terminal = write!(std::io::stderr(), "\r\x1b[K");
+            let _no_terminal = execute!(stderr(), Print('\r'), Clear(ClearType::UntilNewLine));
         }
     }
 }

@@ -35,7 +35,11 @@ use crate::{
 };
 use app::App;
 pub use app::Request;
-use crossterm::event::{Event as Key, EventStream, KeyEventKind};
+use crossterm::{
+    event::{Event as Key, EventStream, KeyEventKind},
+    execute,
+    terminal::{EnterAlternateScreen, LeaveAlternateScreen},
+};
 use futures::{FutureExt, StreamExt};
 use haft_core::{Command, Event};
 use haft_present::host::Conversation;
@@ -55,8 +59,6 @@ const FRAME_INTERVAL: Duration = Duration::from_millis(16);
 const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
 /// Events taken in before keys are looked at again.
 const MAX_EVENTS_PER_PASS: usize = 256;
-/// To its own screen and back (private mode 1049).
-const OTHER_SCREEN: (&str, &str) = ("\x1b[?1049h", "\x1b[?1049l");
 
 /// Talks until the person leaves. `first` is sent before anything is typed.
 pub async fn run(
@@ -270,8 +272,8 @@ impl<Out: Write> Tui<Out> {
     fn turn_page(&mut self, is_page: bool) -> io::Result<()> {
         terminal::is_page(is_page);
         match (std::mem::replace(&mut self.is_page, is_page), is_page) {
-            (false, true) => self.screen.raw(OTHER_SCREEN.0),
-            (true, false) => self.screen.raw(OTHER_SCREEN.1),
+            (false, true) => execute!(self.screen.out(), EnterAlternateScreen),
+            (true, false) => execute!(self.screen.out(), LeaveAlternateScreen),
             _ => Ok(()),
         }
     }

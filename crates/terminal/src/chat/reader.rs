@@ -1,6 +1,7 @@
 //! [`Reader`]: reads the lines that a person types: with editing, completion and history on a terminal, as they come
 //! from a pipe.
 use crate::{console, history, host::Surroundings};
+use crossterm::{event::DisableBracketedPaste, execute, style::Print};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::{
     Config, Context, Editor, Helper,
@@ -115,8 +116,8 @@ impl Before {
 
     pub(super) fn restore(&self) {
         if let Some(before) = &self.0 {
-            // Pasted text comes in brackets while a line is edited (private mode 2004).
-            let _the_terminal_may_be_gone = super::print_now("\x1b[?2004l\n");
+            // Pasted text comes in brackets while a line is edited.
+            let _the_terminal_may_be_gone = execute!(stdout(), DisableBracketedPaste, Print('\n'));
             let _the_terminal_may_be_gone = tcsetattr(stdin(), OptionalActions::Now, before);
         }
     }

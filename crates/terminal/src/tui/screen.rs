@@ -3,17 +3,19 @@
 //!
 //! The cursor moves only relative to its position, so the terminal need not be asked for that.
 use super::{ansi::paint, wrap::one_row};
+use crossterm::{
+    Command,
+    cursor::{Hide, MoveRight, MoveTo, MoveUp, Show},
+    terminal::{
+        BeginSynchronizedUpdate, Clear, ClearType, DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate,
+    },
+};
 use haft_present::safe;
 use ratatui::{
     style::Style,
     text::{Line, Span},
 };
 use std::io::{self, Write};
-
-/// Begins and ends a change that the terminal shows as a whole (private mode 2026), in which no row runs into the next
-/// one (mode 7).
-const BEGIN: &str = "\x1b[?2026h\x1b[?25l\x1b[?7l";
-const END: &str = "\x1b[?7h\x1b[?2026l";
 
 /// Where something is drawn, and what stands there.
 pub(super) struct Screen<Out> {
@@ -54,7 +56,7 @@ impl<Out: Write> Screen<Out> {
         {
             return Ok(());
         }
-        let mut text = BEGIN.to_owned();
+        let mut text = begun();
         up(&mut text, self.up.take().unwrap_or(self.row));
         match above.is_empty() && !self.is_stale {
             true => self.changed_rows(&mut text, &live),
@@ -64,12 +66,11 @@ impl<Out: Write> Screen<Out> {
         up(&mut text, live.len().saturating_sub(1).saturating_sub(row));
         right(&mut text, column);
         if cursor.is_some() {
-            text += "\x1b[?25h";
+            put(&mut text, Show);
         }
-        text += END;
+        end(&mut text);
         (self.shown, self.row, self.column, self.is_stale) = (live, row, column, false);
-        self.out.write_all(text.as_bytes())?;
-        self.out.flush()
+        self.raw(&text)
     }
 
     fn changed_rows(&self, text: &mut String, live: &[Line<'static>]) {
@@ -78,12 +79,15 @@ impl<Out: Write> Screen<Out> {
                 text.push_str("\r\n");
             }
             if self.shown.get(row) != Some(line) {
-                text.push_str("\r\x1b[K");
+                text.push('\r');
+                put(text, Clear(ClearType::UntilNewLine));
                 paint(text, line, self.columns);
             }
         }
         if self.shown.len() > live.len() {
-            text.push_str("\r\n\x1b[J\x1b[A");
+            text.push_str("\r\n");
+            put(text, Clear(ClearType::FromCursorDown));
+            up(text, 1);
         }
     }
 
@@ -116,11 +120,12 @@ impl<Out: Write> Screen<Out> {
     pub(super) fn clear(&mut self) -> io::Result<()> {
         let mut text = String::new();
         up(&mut text, self.up.take().unwrap_or(self.row));
-        text += "\r\x1b[J\x1b[?25h";
+        text.push('\r');
+        put(&mut text, Clear(ClearType::FromCursorDown));
+        put(&mut text, Show);
         (self.row, self.column, self.is_stale) = (0, 0, true);
         self.shown.clear();
-        self.out.write_all(text.as_bytes())?;
-        self.out.flush()
+        self.raw(&text)
     }
 
     /// Writes what shows a picture, in place of the live lines; what is drawn next stands below it.
@@ -137,18 +142,39 @@ impl<Out: Write> Screen<Out> {
 
     /// All rows of a screen of its own, from its upper left corner on.
     pub(super) fn fill(&mut self, lines: &[Line<'static>]) -> io::Result<()> {
-        let mut text = format!("{BEGIN}\x1b[H");
+        let mut text = begun();
+        put(&mut text, MoveTo(0, 0));
         for row in 0..self.rows {
-            text.push_str(if row == 0 { "\r\x1b[K" } else { "\r\n\x1b[K" });
+            text.push_str(if row == 0 { "\r" } else { "\r\n" });
+            put(&mut text, Clear(ClearType::UntilNewLine));
             lines.get(row).into_iter().for_each(|line| paint(&mut text, &self.fitting(line), self.columns));
         }
-        text += END;
+        end(&mut text);
         self.raw(&text)
     }
 }
 
+/// The beginning of a change that the terminal shows as a whole, in which no row runs into the next one.
+fn begun() -> String {
+    let mut text = String::new();
+    put(&mut text, BeginSynchronizedUpdate);
+    put(&mut text, Hide);
+    put(&mut text, DisableLineWrap);
+    text
+}
+
+fn end(text: &mut String) {
+    put(text, EnableLineWrap);
+    put(text, EndSynchronizedUpdate);
+}
+
+fn put(text: &mut String, command: impl Command) {
+    command.write_ansi(text).expect("a `String` takes everything");
+}
+
 fn all_rows(text: &mut String, above: &[Line<'static>], live: &[Line<'static>], columns: usize) {
-    text.push_str("\r\x1b[J");
+    text.push('\r');
+    put(text, Clear(ClearType::FromCursorDown));
     for line in above {
         paint(text, line, columns);
         text.push_str("\r\n");
@@ -163,14 +189,14 @@ fn all_rows(text: &mut String, above: &[Line<'static>], live: &[Line<'static>], 
 
 fn up(text: &mut String, rows: usize) {
     if rows > 0 {
-        *text += &format!("\x1b[{rows}A");
+        put(text, MoveUp(rows.try_into().unwrap_or(u16::MAX)));
     }
 }
 
 fn right(text: &mut String, columns: usize) {
     text.push('\r');
     if columns > 0 {
-        *text += &format!("\x1b[{columns}C");
+        put(text, MoveRight(columns.try_into().unwrap_or(u16::MAX)));
     }
 }
 
@@ -196,7 +222,7 @@ mod tests {
         screen.draw(&[], lines(&["a", "c"]), Some((1, 1))).unwrap();
         assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l^[1A\r\n\r^[Kc\r^[1C^[?25h^[?7h^[?2026l");
         screen.draw(&[], lines(&["a"]), Some((0, 0))).unwrap();
-        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l^[1A\r\n^[J^[A\r^[?25h^[?7h^[?2026l");
+        assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l^[1A\r\n^[J^[1A\r^[?25h^[?7h^[?2026l");
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! [`Terminal`]: takes the terminal, and restores it however the program ends.
 use crossterm::{
+    cursor::Show,
     event::{
         DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange,
         KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
     },
     execute,
-    terminal::{disable_raw_mode, enable_raw_mode},
+    terminal::{
+        EnableLineWrap, EndSynchronizedUpdate, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    },
 };
 use std::{
-    io::{self, Write, stdout},
+    io::{self, stdout},
     sync::atomic::{AtomicBool, Ordering},
 };
 use tokio::sync::Notify;
@@ -79,8 +82,10 @@ pub(super) fn is_page(is_page: bool) {
 }
 
 fn give_back() {
-    let back = if IS_PAGE.swap(false, Ordering::Relaxed) { "\x1b[?1049l" } else { "" };
-    let _no_terminal = write!(stdout(), "\x1b[?7h\x1b[?2026l\x1b[?25h{back}");
+    let _no_terminal = execute!(stdout(), EnableLineWrap, EndSynchronizedUpdate, Show);
+    if IS_PAGE.swap(false, Ordering::Relaxed) {
+        let _no_terminal = execute!(stdout(), LeaveAlternateScreen);
+    }
     let keys = PopKeyboardEnhancementFlags;
     let _no_terminal = execute!(stdout(), keys, DisableFocusChange, DisableBracketedPaste);
     let _no_terminal = disable_raw_mode();
