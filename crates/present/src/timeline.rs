@@ -16,8 +16,8 @@ use crate::{
     preview, safe,
 };
 use haft_core::{
-    CallId, Change, Channel, Event, Fact, Mode, Outcome, Part, Plan, TaskId, ToolCall, ToolResult, Update,
-    Usage, text_of,
+    CallId, Change, Channel, Entry, Event, Fact, Mode, Outcome, Part, Plan, Seq, TaskId, ToolCall,
+    ToolResult, Update, Usage, text_of,
 };
 use history::files;
 use speech::{News, Speech};
@@ -59,6 +59,8 @@ pub struct Timeline {
     pub calls: Vec<Call>,
     /// Calls that wait for an answer, the oldest first.
     pub asked: VecDeque<Asked>,
+    /// Prompts that wait for the next request, the oldest first.
+    pub queued: VecDeque<String>,
     /// Background tasks: their IDs and titles.
     pub jobs: Vec<(TaskId, String)>,
     /// Of all turns so far.
@@ -95,6 +97,8 @@ pub struct Timeline {
     /// Hint appended to "… 12 more lines", for example " (Ctrl+O)".
     pub how: &'static str,
     opened_at: u64,
+    /// The last entry that a fork has from the session it comes from.
+    forked_at: Option<Seq>,
     /// Since when a person is asked, and for how long one was in this turn, in milliseconds.
     asked_at: Option<u64>,
     waited: u64,
@@ -137,7 +141,23 @@ impl Timeline {
     pub fn apply(&mut self, event: &Event) -> Vec<Item> {
         match event {
             Event::Live(update) => self.update(update),
-            Event::Recorded(entry) => self.fact(entry.at, &entry.fact),
+            Event::Recorded(entry) => {
+                self.queue(entry);
+                self.fact(entry.at, &entry.fact)
+            }
+        }
+    }
+
+    /// As [`haft_core::waiting_prompts`]: what waited where a fork begins is taken up in the session it comes from.
+    fn queue(&mut self, entry: &Entry) {
+        match &entry.fact {
+            Fact::SessionOpened(opened) => self.forked_at = opened.forked_from.as_ref().map(|from| from.seq),
+            _ if self.forked_at.is_some_and(|last| entry.seq <= last) => {}
+            Fact::PromptQueued { parts, .. } => {
+                self.queued.push_back(safe::text(&text_of(parts)).into_owned());
+            }
+            Fact::Prompted { .. } | Fact::PromptDenied { .. } => drop(self.queued.pop_front()),
+            _ => {}
         }
     }
 

@@ -19,7 +19,6 @@ mod mode;
 mod page;
 mod panels;
 mod picks;
-mod queued;
 mod said;
 mod screen;
 mod showing;

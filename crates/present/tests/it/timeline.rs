@@ -231,3 +231,20 @@ fn one_can_go_back_to_before_each_prompt() {
     let found: Vec<(u64, String)> = prompts(&entries).into_iter().map(|(seq, text)| (seq.0, text)).collect();
     assert_eq!(found, [(0, "one".to_owned()), (2, "two".to_owned())]);
 }
+
+/// A prompt waits until one is taken up. What a fork has from another session waits there.
+#[test]
+fn prompts_wait_until_they_are_taken_up() {
+    let queued = |said: &str| json!({"type": "prompt_queued", "parts": [{"type": "text", "text": said}]});
+    let mut opened = json!({"type": "session_opened", "version": 1, "session": "s", "agent": "haft", "model": "m",
+        "workspace": "/", "profile": "default"});
+    for (forked_at, expected) in [(None, &["two"][..]), (Some(2), &[])] {
+        if let Some(seq) = forked_at {
+            opened["forked_from"] = json!({"session": "other", "seq": seq});
+        }
+        let facts = [opened.clone(), queued("one"), queued("two"), prompted("one")];
+        let mut view = Timeline::default();
+        facts.iter().enumerate().for_each(|(seq, fact)| drop(view.apply(&recorded(seq, fact))));
+        assert_eq!(view.queued, expected, "{forked_at:?}");
+    }
+}

@@ -22,10 +22,7 @@ use haft_present::{
     timeline::{Asked, Item, Timeline},
 };
 use ratatui::text::Line;
-use std::{
-    collections::VecDeque,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 /// A turn of this length may end unwatched.
 const LONG_TURN: Duration = Duration::from_secs(10);
@@ -42,8 +39,6 @@ pub(super) struct App {
     pub(super) view: Timeline,
     pub(super) input: Input,
     pub(super) mode: Mode,
-    /// What was said during a turn and has not been read yet.
-    pub(super) queued: VecDeque<String>,
     /// Prompts with pastes: all of it, and as it was typed.
     pub(super) folded: Vec<(String, String)>,
     /// Lines for the scrollback.
@@ -120,7 +115,6 @@ impl App {
             view: Timeline::default(),
             input: Input::new(typed),
             mode: Mode::default(),
-            queued: VecDeque::new(),
             folded: Vec::new(),
             above: Vec::new(),
             pictures: Vec::new(),
@@ -141,9 +135,6 @@ impl App {
     }
 
     pub(super) fn event(&mut self, event: &Event) {
-        if let Event::Recorded(entry) = event {
-            self.hear_prompt(&entry.fact);
-        }
         let asked = self.asked();
         let blocks = self.view.apply(event);
         blocks.into_iter().for_each(|block| self.finished(block));

@@ -65,9 +65,8 @@ impl App {
     fn lower(&mut self, frame: usize) -> Picture {
         let mut lines = vec![Line::default()];
         lines.extend(self.status(frame));
-        lines.extend(self.queued.iter().map(|text| {
-            let text = safe::text(text);
-            let text = self.as_it_was_typed(&text).unwrap_or_else(|| text.into_owned());
+        lines.extend(self.view.queued.iter().map(|text| {
+            let text = self.as_it_was_typed(text).unwrap_or_else(|| text.clone());
             let line = text.lines().next().unwrap_or_default();
             one_row(Line::styled(format!("  next: {line}"), self.look.dim()), self.columns)
         }));

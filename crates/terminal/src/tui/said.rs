@@ -2,13 +2,12 @@
 use super::{
     app::{App, Request},
     blocks::{dollars, tokens},
-    queued::words,
 };
 use crate::{
     console::{self, SlashAction, typed},
     history, host, picture,
 };
-use haft_core::{Command, Fact, Mode, Part};
+use haft_core::{Command, Mode, Part};
 use haft_engine::Session;
 use haft_present::host::OpenRequest;
 use haft_present::safe;
@@ -39,16 +38,6 @@ impl App {
         match console::parse_with(&text, &self.host.prompts) {
             Some(action) => self.run(action),
             None => self.say(text.trim(), pictures),
-        }
-    }
-
-    /// A prompt waits, or is taken up.
-    pub(super) fn hear_prompt(&mut self, fact: &Fact) {
-        match (words(fact), fact) {
-            (Some(text), Fact::PromptQueued { .. }) => self.queued.push_back(text),
-            // A hook may have added something to it.
-            (Some(text), _) => self.queued.retain(|queued| !text.starts_with(queued.as_str())),
-            (None, _) => {}
         }
     }
 

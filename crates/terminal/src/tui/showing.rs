@@ -1,5 +1,5 @@
 //! Shows a session on the screen, starting from its history.
-use super::{app::App, blocks::is_drawn, queued::waiting, wrap::one_row};
+use super::{app::App, blocks::is_drawn, wrap::one_row};
 use futures::StreamExt;
 use haft_core::{Event, LastTurn};
 use haft_engine::{Engine, Session};
@@ -26,7 +26,6 @@ impl App {
         let is_at_rest = !session.is_joined();
         // It was so when the session was open before, and is told anew where it still is.
         self.view.is_unconfined &= session.is_joined();
-        self.queued = waiting(&entries);
         self.events = session.events(next(&session)).boxed();
         let is_known = self.shown.replace(session.id().0.clone()) == Some(session.id().0.clone());
         self.wish.session = Some(session.id().0.clone());
