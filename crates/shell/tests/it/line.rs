@@ -42,3 +42,53 @@ fn a_line_may_be_as_long_and_as_deep_as_it_likes() {
         assert!(!Line::read(&line).is_whole);
     }
 }
+
+#[test]
+fn a_substitution_that_the_grammar_takes_for_text_is_found_and_told() {
+    for line in [
+        "cat <<E\na `reboot` b\nE",
+        "cat <<-E\n\t`reboot`\n\tE",
+        "cat <<E\n${x:-`reboot`}\nE",
+        "cat <<E\n$x`reboot`\nE",
+        "echo `echo \\`reboot\\``",
+        "echo \"`echo \\`reboot\\``\"",
+        "echo \"${x:-`reboot`}\" ${x/`reboot`/y}",
+        "echo ${x#$(reboot)}",
+        "echo ${x:-<(reboot)}",
+    ] {
+        assert!(!Line::read(line).is_whole, "{line}");
+        assert!(runs(line).contains(&"reboot".into()), "{line}");
+    }
+    for line in [
+        "cat <<'E'\na `reboot` $(reboot)\nE",
+        "cat <<\\E\n`reboot`\nE",
+        "cat <<E\na \\`reboot\\` <(reboot)\nE",
+        "echo '`reboot`' $'`reboot`' \"\\`reboot\\` <(reboot)\" \\`",
+        "awk '{ print $(NF) }' x # `reboot`",
+        "[[ $x =~ ^(a|b)$ ]]; echo $((1 < (2)))",
+    ] {
+        assert!(Line::read(line).is_whole, "{line}");
+        assert!(!runs(line).contains(&"reboot".into()), "{line}");
+    }
+}
+
+#[test]
+fn a_here_document_ends_at_its_word_alone() {
+    for body in ["E<<X\nE\na\nX", "E <<X\nE\na\nX", " E\nX\nE", "Ex\nE"] {
+        assert!(!Line::read(&format!("cat <<E\n{body}")).is_whole, "{body}");
+    }
+    for line in ["cat <<'E'x\nE\ncat <<X\nEx\na\nX", "cat <<E\\\nO\nEO"] {
+        assert!(!Line::read(line).is_whole, "{line}");
+    }
+    for line in ["cat <<E\nx E\nE", "cat <<-E >y\n\tx\n\tE\nls", "x=$(cat <<'E' | tr a b\n1\n\nE\n)"] {
+        assert!(Line::read(line).is_whole, "{line}");
+    }
+}
+
+#[test]
+fn many_hidden_substitutions_are_no_work_without_end() {
+    let nested = (0..8).fold("a".to_owned(), |inner, _| format!("cat <<E\n`{inner}` ${{x#$(b)}}\nE\n"));
+    for line in [nested.repeat(50), "`\\`".repeat(30_000), "${x#`a`} ".repeat(10_000)] {
+        assert!(!Line::read(&line).is_whole);
+    }
+}
