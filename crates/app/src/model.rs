@@ -4,11 +4,11 @@ use crate::{
     config::{Config, KeySource, holder},
 };
 use haft_core::{Price, Provider, schema::nearest};
-use haft_dialects::{Dialect, TextToolCalls, dialect};
+use haft_dialects::{Dialect, dialect};
 use haft_engine::{Model, Profile};
 use haft_providers::{
-    Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, is_listening,
-    served_window, takes_effort, vendor, vendors,
+    Card, Connection, Exec, Key, Record, Retry, Scripted, TextToolCalls, Timeouts, Vendor, card, connect,
+    is_listening, served_window, takes_effort, vendor, vendors,
 };
 use std::{path::Path, sync::Arc};
 

@@ -97,7 +97,7 @@ fn calls(dialect: &Dialect) -> String {
         name: "read".into(),
         arguments: r#"{"path": "src/main.rs", "lines": 120}"#.into(),
     };
-    let text = format!("I look.\n{}\n", haft_dialects::written(dialect, &call));
+    let text = format!("I look.\n{}\n", dialect.written(&call));
     let said = read(dialect, &setting(), [text.as_str()]);
     let is_read = said.iter().any(|said| matches!(said, Said::Call(_)));
     assert!(is_read || dialect.name == "plain", "{}: {said:?}", dialect.name);

@@ -23,7 +23,6 @@ mod products;
 pub mod pythonic;
 mod reply;
 mod tagged_calls;
-mod text_calls;
 mod tokens;
 mod typed;
 mod walk;
@@ -33,9 +32,9 @@ pub use by_delimiters::by_delimiters;
 use families::{gemma, harmony, inkling, json, minimax_m3, muse, named, python, tags};
 pub use guess::guess;
 use haft_core::ToolSpec;
+pub use products::SENTINEL;
 use serde_json::{Map, Value};
 use std::{slice::from_ref, sync::Arc};
-pub use text_calls::{TextToolCalls, written};
 pub(crate) use typed::kind_of;
 pub use writing::{ArgumentMap, Attribute, Elements, JsonCall, Writing};
 
@@ -140,8 +139,13 @@ impl Dialect {
     }
 
     /// Whether a call is JSON without any delimiter, which may stand anywhere in prose.
-    pub(crate) fn writes_bare_json(&self) -> bool {
+    pub fn writes_bare_json(&self) -> bool {
         matches!(self.writing, Writing::Json(JsonCall { around: ["", ""], .. }))
+    }
+
+    /// Returns the call as a model that speaks this dialect writes it; as Hermes does where it has no way of its own.
+    pub fn written(&self, call: &Call) -> String {
+        self.writing.written(call)
     }
 
     /// Returns a reader for one reply that does what holds for every dialect, too: it finds calls in thoughts that were never
@@ -256,8 +260,8 @@ impl Default for Setting {
 }
 
 impl Setting {
-    /// The tool of this name.
-    pub(crate) fn tool(&self, name: &str) -> Option<&ToolSpec> {
+    /// Returns the tool of this name.
+    pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 }
@@ -345,8 +349,8 @@ pub struct Call {
 }
 
 impl Call {
-    /// Arguments are a value, or JSON text.
-    pub(crate) fn new(name: impl Into<String>, arguments: impl ToString) -> Self {
+    /// Returns a call without an id. Arguments are a value, or JSON text.
+    pub fn new(name: impl Into<String>, arguments: impl ToString) -> Self {
         Self { id: String::new(), name: name.into(), arguments: arguments.to_string() }
     }
 

@@ -6,5 +6,6 @@ mod thoughts;
 mod tool_use;
 
 pub(crate) use shell::FENCED_SHELL;
-pub(crate) use thoughts::{ALFRED, SENTINEL, THOUGHTS_JSON};
+pub use thoughts::SENTINEL;
+pub(crate) use thoughts::{ALFRED, THOUGHTS_JSON};
 pub(crate) use tool_use::TOOL_USE_XML;

@@ -116,7 +116,7 @@ impl Writing {
     }
 
     /// How calls are written, if a model can be held to it.
-    pub(crate) fn form(&self, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
+    pub fn form(&self, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
         let ([before, between, behind], arguments) = match self {
             Self::Json(json) => return Some(json.form(tools)),
             Self::Named(around) => (*around, ArgumentForm::Json),

@@ -1,8 +1,9 @@
 //! The parts of an agent that its builder has to look for: the model, and the place for sessions.
 use crate::{Builder, Error, Result, ToolCallFormat, builder::Place, environment::Environment};
 use haft_core::{Provider, schema};
-use haft_dialects::{DIALECTS, Dialect, TextToolCalls, dialect};
+use haft_dialects::{DIALECTS, Dialect, dialect};
 use haft_engine::{Home, Model, Models, Profile, Stages};
+use haft_providers::TextToolCalls;
 use haft_stage::{CommandAccess, LocalStage};
 use std::{path::Path, sync::Arc};
 

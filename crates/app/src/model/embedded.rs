@@ -2,8 +2,9 @@
 use super::{ToolCallFormat, known};
 use crate::{App, Failure};
 use haft_core::Provider;
-use haft_dialects::{Dialect, TextToolCalls, by_delimiters, spoken_by};
+use haft_dialects::{Dialect, by_delimiters, spoken_by};
 use haft_local::{LocalModel, Settings, models};
+use haft_providers::TextToolCalls;
 use std::sync::Arc;
 
 /// Dialects that the embedded engine reads itself.

@@ -130,8 +130,8 @@ impl Objects {
     }
 }
 
-/// What comes before a list of calls that is not shown.
-pub(crate) const SENTINEL: &str = "[TOOL_CALLS]";
+/// What stands before a list of calls in the dialect `alfred`. Neither it nor the list is text for people.
+pub const SENTINEL: &str = "[TOOL_CALLS]";
 
 /// Reads the list behind [`SENTINEL`], and leaves the rest to another reader.
 struct Sentinel {

@@ -1,6 +1,6 @@
 //! What models get wrong, kind by kind, in as many dialects as have it: each reply is read whole, and cut into characters.
 use haft_core::ToolSpec;
-use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, read, written};
+use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, read};
 use serde_json::{Value, json};
 
 fn tool(name: &str, parameters: Value) -> ToolSpec {
@@ -79,7 +79,7 @@ fn a_call_in_thoughts_that_were_never_closed_is_made() {
     let quoting = ["xlam", "llama3_json", "fenced_shell", "thoughts_json"];
     let unthinking = ["llama4_pythonic", "pythonic", "alfred", "command_r_plus"];
     for dialect in speaking().filter(|dialect| !quoting.contains(&dialect.name)) {
-        let call = written(dialect, &call("look", json!({"n": 1})));
+        let call = dialect.written(&call("look", json!({"n": 1})));
         let thinks = Setting { begins_thinking: Some(true), ..setting() };
         let found = bare(&shown(&said(dialect, &thinks, &format!("Hm. {call}"))));
         let thought = if unthinking.contains(&dialect.name) { "Hm." } else { "Hm.~" };
@@ -107,7 +107,7 @@ fn a_call_in_thoughts_that_end_is_thought() {
     ];
     for name in closed {
         let dialect = dialect(name).unwrap();
-        let call = written(dialect, &call("look", json!({"n": 1})));
+        let call = dialect.written(&call("look", json!({"n": 1})));
         let text = format!("<think>Perhaps {call} hm</think>No.");
         assert_eq!(shown(&said(dialect, &setting(), &text)), format!("~Perhaps {call} hm~No."), "{name}");
         // Nor is one that is not offered.
@@ -122,7 +122,7 @@ fn a_call_in_thoughts_that_end_is_thought() {
 fn half_a_call_is_not_run() {
     let whole = call("look", json!({"n": 12, "s": "a b", "t": true, "l": [1, "x"], "o": {"k": "v"}}));
     for dialect in speaking() {
-        let text = written(dialect, &whole);
+        let text = dialect.written(&whole);
         for (at, _) in text.char_indices() {
             for beginnings in [true, false] {
                 let cut = Setting { beginnings, ..setting() };
@@ -373,7 +373,7 @@ fn arguments_in_one_parameter_too_many_are_those_of_the_call() {
     for dialect in speaking() {
         for name in ["arguments", "parameters", "params", "args", "input"] {
             for value in [inner.clone(), json!(inner.to_string())] {
-                let text = written(dialect, &call("look", json!({name: value})));
+                let text = dialect.written(&call("look", json!({name: value})));
                 let found = shown(&said(dialect, &setting(), &text));
                 assert_eq!(found.trim(), r#"«look {"n":1,"s":"x"}»"#, "{}: {text}", dialect.name);
             }
@@ -395,7 +395,7 @@ fn types_are_known_by_the_names_that_languages_have() {
         if ["muse_glimmer", "minimax_m3"].contains(&dialect.name) {
             continue;
         }
-        let text = written(dialect, &call("look", meant.clone()));
+        let text = dialect.written(&call("look", meant.clone()));
         let said = said(dialect, &setting, &text);
         let found = said.iter().find_map(|said| match said {
             Said::Call(call) => object(call),
@@ -454,7 +454,7 @@ fn text_around_calls_is_said() {
         // It is told as a problem there: the model sees it, and is asked to say it again.
         let between = if dialect.name == "lfm2" { "!" } else { "Then." };
         let [one, two] =
-            [("look", 1), ("find", 2)].map(|(name, n)| written(dialect, &call(name, json!({"n": n}))));
+            [("look", 1), ("find", 2)].map(|(name, n)| dialect.written(&call(name, json!({"n": n}))));
         let text = format!("First.\n\n{one}\nThen.\n{two}\nLast.");
         for split_thinking in [true, false] {
             let setting = Setting { split_thinking, ..setting() };
@@ -493,7 +493,7 @@ fn a_malformed_call_and_an_answer_behind_thoughts_are_said() {
 #[test]
 fn a_token_that_ends_a_reply_is_not_text() {
     for dialect in speaking() {
-        let call = written(dialect, &call("look", json!({"n": 1})));
+        let call = dialect.written(&call("look", json!({"n": 1})));
         for token in [
             "</s>",
             "<|im_end|>",

@@ -24,7 +24,6 @@ mod readers;
 mod shell;
 mod tagged;
 mod tags;
-mod text_calls;
 mod texts;
 mod thoughts;
 mod tool_use;

@@ -1,7 +1,7 @@
 //! What holds for every dialect, whatever the model writes.
 use crate::texts::{self, cut, in_pieces};
 use haft_core::ToolSpec;
-use haft_dialects::{Call, DIALECTS, Said, Setting, by_delimiters, guess, read, written};
+use haft_dialects::{Call, DIALECTS, Said, Setting, by_delimiters, guess, read, spoken_by};
 use serde_json::json;
 
 // P-18, X-06
@@ -184,8 +184,27 @@ fn what_a_dialect_writes_tells_it() {
             name: "read".into(),
             arguments: json!({"path": "a", "lines": 3}).to_string(),
         };
-        let text = written(dialect, &call);
+        let text = dialect.written(&call);
         assert_eq!(by_delimiters(&text).map(|told| told.name), Some(dialect.name), "{text}");
     }
     assert!(by_delimiters("Call `f(x)` like this:\n```bash\nls\n```").is_none());
+}
+
+#[test]
+fn a_models_name_says_which_dialect_it_speaks() {
+    let name = |model: &str| spoken_by(model).map(|dialect| dialect.name);
+    let table = [
+        ("Qwen2.5-7B-Instruct", Some("hermes")),
+        ("google/gemma-4-31B-it", Some("gemma4")),
+        ("functiongemma-270m", Some("functiongemma")),
+        ("openai/gpt-oss-120b", Some("harmony")),
+        ("LFM2-8B-A1B", Some("lfm2")),
+        ("olmo-3-7b", Some("olmo3")),
+        ("muse-glimmer-30b", Some("muse_glimmer")),
+        ("muse-70b", Some("muse")),
+        ("unknown-1b", None),
+    ];
+    for (model, expected) in table {
+        assert_eq!(name(model), expected, "{model}");
+    }
 }

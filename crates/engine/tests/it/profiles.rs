@@ -1,9 +1,9 @@
 //! What each profile promises, through the whole engine with a scripted model: `cargo test profile_NAME`.
 use crate::kit::{Place, calls, content, prompt, says, scripted, tell};
 use haft_core::{Outcome, Shown, ToolSpec};
-use haft_dialects::{TextToolCalls, dialect};
+use haft_dialects::dialect;
 use haft_engine::{Engine, Profile, Session};
-use haft_providers::Scripted;
+use haft_providers::{Scripted, TextToolCalls};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

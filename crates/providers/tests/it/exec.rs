@@ -1,8 +1,8 @@
 //! Models behind commands, with scripts of a few lines in place of models.
 use futures::StreamExt;
 use haft_core::{Delta, Message, Part, Provider, ProviderError, Reply, Request, StopReason, ToolSpec, Usage};
-use haft_dialects::{TextToolCalls, dialect};
-use haft_providers::Exec;
+use haft_dialects::dialect;
+use haft_providers::{Exec, TextToolCalls};
 use serde_json::json;
 use std::{fs::File, io::Read, sync::Arc, time::Duration};
 

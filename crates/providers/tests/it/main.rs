@@ -7,4 +7,5 @@ mod odd;
 mod requests;
 mod retry;
 mod scripted;
+mod text_calls;
 mod vendors;

@@ -4,7 +4,7 @@ mod bits;
 use bits::BITS;
 use fastrand::Rng;
 use haft_core::ToolSpec;
-use haft_dialects::{Call, Dialect, Said, Setting, read, written};
+use haft_dialects::{Call, Dialect, Said, Setting, read};
 use serde_json::json;
 
 /// Values that no dialect takes for something else.
@@ -65,7 +65,7 @@ fn call(dialect: &Dialect, bits: &[&str], random: &mut Rng) -> String {
         _ => json!({"a": value(random)}),
     };
     let name = TOOLS[random.usize(..TOOLS.len())];
-    written(dialect, &Call { id: "1".into(), name: name.into(), arguments: arguments.to_string() })
+    dialect.written(&Call { id: "1".into(), name: name.into(), arguments: arguments.to_string() })
 }
 
 /// With a few letters lost, doubled, or put in.

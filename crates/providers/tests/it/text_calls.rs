@@ -4,8 +4,8 @@ use haft_core::{
     CallId, Delta, Message, Part, Provider, ProviderError, Reply, Request, StopReason, ToolCall, ToolResult,
     ToolSpec,
 };
-use haft_dialects::{Call, DIALECTS, Dialect, TextToolCalls, Writing, dialect, spoken_by, written};
-use haft_providers::{Scripted, Step, StepCall};
+use haft_dialects::{Call, DIALECTS, Dialect, Writing, dialect};
+use haft_providers::{Scripted, Step, StepCall, TextToolCalls};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -219,7 +219,7 @@ async fn what_is_written_is_read_again_however_it_is_cut() {
             name: call.name.clone(),
             arguments: call.arguments.to_string(),
         };
-        let text = calls.iter().map(|made| written(dialect, &call(made))).collect::<Vec<_>>().join("\n");
+        let text = calls.iter().map(|made| dialect.written(&call(made))).collect::<Vec<_>>().join("\n");
         for pieces in [None, Some(1)] {
             let (mut parts, stop) = heard(dialect, says(&text, pieces, None)).await;
             parts.retain(|part| !matches!(part, Part::Text { text } if text.trim().is_empty()));
@@ -231,25 +231,6 @@ async fn what_is_written_is_read_again_however_it_is_cut() {
             }
             assert_eq!((&parts, stop), (&expected, StopReason::ToolUse), "{}: {text}", dialect.name);
         }
-    }
-}
-
-#[test]
-fn a_models_name_says_which_dialect_it_speaks() {
-    let name = |model: &str| spoken_by(model).map(|dialect| dialect.name);
-    let table = [
-        ("Qwen2.5-7B-Instruct", Some("hermes")),
-        ("google/gemma-4-31B-it", Some("gemma4")),
-        ("functiongemma-270m", Some("functiongemma")),
-        ("openai/gpt-oss-120b", Some("harmony")),
-        ("LFM2-8B-A1B", Some("lfm2")),
-        ("olmo-3-7b", Some("olmo3")),
-        ("muse-glimmer-30b", Some("muse_glimmer")),
-        ("muse-70b", Some("muse")),
-        ("unknown-1b", None),
-    ];
-    for (model, expected) in table {
-        assert_eq!(name(model), expected, "{model}");
     }
 }
 

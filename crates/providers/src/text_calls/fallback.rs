@@ -1,5 +1,5 @@
 //! [`Fallback`]: holds calls in the text of a reply that may still bring native ones, which come first.
-use crate::{Said, products::SENTINEL};
+use haft_dialects::{SENTINEL, Said};
 
 /// From the first call in the text on, everything waits for the end of the reply.
 #[derive(Default)]

@@ -3,10 +3,10 @@
 //! To the model everything is text: the system prompt tells the tools and how to call them ([`voice`]), calls and results
 //! stand in the history as its dialect writes them. What it answers goes through the dialect's reader. A server that
 //! can hold the model to the form of a call gets it with the request ([`haft_core::CallForm`]).
-use crate::{Call, DIALECTS, Dialect, Said, Setting, dialect, spoken_by};
 use fallback::Fallback;
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason};
+use haft_dialects::{Call, DIALECTS, Dialect, Reader, Said, Setting, dialect, spoken_by};
 use std::sync::{Arc, OnceLock};
 use trial::Trial;
 
@@ -21,11 +21,6 @@ const CUT_OFF: &str = "the reply reached its length limit before the call was wh
                        the content in parts";
 /// What most models have seen: the dialect of unknown models.
 const COMMON: &str = "hermes";
-
-/// A call as a model that speaks this dialect writes it; in hermes' way where a dialect has none.
-pub fn written(dialect: &Dialect, call: &Call) -> String {
-    dialect.writing.written(call)
-}
 
 /// A model that speaks a dialect.
 pub struct TextToolCalls {
@@ -118,7 +113,7 @@ impl Provider for TextToolCalls {
 struct Listener {
     dialect: &'static Dialect,
     setting: Setting,
-    reader: Box<dyn crate::Reader>,
+    reader: Box<dyn Reader>,
     /// The index of the next call.
     next: usize,
     /// How many calls the conversation had before; ids go on from there.

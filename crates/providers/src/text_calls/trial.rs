@@ -1,5 +1,5 @@
 //! [`Trial`]: keeps the reply of a model whose dialect is unknown. If it has calls in another dialect, they count.
-use crate::{Call, Dialect, Said, Setting, by_delimiters};
+use haft_dialects::{Call, Dialect, Said, Setting, by_delimiters, read};
 use std::sync::{Arc, OnceLock};
 
 /// Longer replies are not looked at: a call of that length was not meant.
@@ -35,7 +35,7 @@ impl Trial {
             return Vec::new();
         }
         let (mut calls, mut prose) = (Vec::new(), String::new());
-        for said in crate::read(dialect, setting, [self.text.as_str()]) {
+        for said in read(dialect, setting, [self.text.as_str()]) {
             match said {
                 Said::Call(call) if setting.tool(&call.name).is_some() => calls.push(call),
                 Said::Call(_) | Said::Problem(_) => return Vec::new(),

@@ -1,6 +1,6 @@
 //! [`tools`], [`call`] and [`result`]: what a model reads that knows no calls, in its dialect.
-use crate::{Call, Dialect, JsonCall, Results, Writing};
 use haft_core::{CallForm, ToolCall, ToolErrorKind, ToolResult, ToolSpec, schema};
+use haft_dialects::{Call, Dialect, JsonCall, Results, Writing};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) fn example(dialect: &Dialect, tools: &[ToolSpec]) -> String {
     }
     let Some(tool) = tools.first() else { return String::new() };
     let arguments = schema::example(tool);
-    dialect.writing.written(&Call::new(&tool.name, arguments))
+    dialect.written(&Call::new(&tool.name, arguments))
 }
 
 /// A call of the history.
@@ -47,7 +47,7 @@ pub(super) fn call(dialect: &Dialect, call: &ToolCall) -> String {
         Value::String(text) => text.clone(),
         arguments => arguments.to_string(),
     };
-    dialect.writing.written(&Call { id: call.id.0.clone(), name: call.name.clone(), arguments })
+    dialect.written(&Call { id: call.id.0.clone(), name: call.name.clone(), arguments })
 }
 
 /// A result of the history; `place` among those of one reply, counted from 0.

@@ -1,7 +1,7 @@
 //! A conversation as a model reads it that knows no calls: all of it is text.
 use super::{UNREADABLE, voice};
-use crate::Dialect;
 use haft_core::{Message, Part, Request, ToolCall, ToolResult};
+use haft_dialects::Dialect;
 use std::sync::Arc;
 
 /// The request with its tools in the system prompt, and calls and results as text. Results that answer one reply are one message.
