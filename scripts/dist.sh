@@ -29,7 +29,7 @@ esac
 # bindgen reads C headers with the libclang of this machine: those of its compiler and of its C library.
 headers="-isystem $(cc -print-file-name=include) -isystem /usr/include/$(cc -dumpmachine) -isystem /usr/include"
 env "BINDGEN_EXTRA_CLANG_ARGS_$target=$headers" "BINDGEN_EXTRA_CLANG_ARGS_$(echo "$target" | tr - _)=$headers" \
-    cargo zigbuild --profile "$profile" --target "$built_for" --package haft-cli
+    cargo zigbuild --profile "$profile" --target "$built_for" --package haft-cli --no-default-features --features local
 binary=target/$target/$profile/haft
 [ "$profile" != dev ] || binary=target/$target/debug/haft
 

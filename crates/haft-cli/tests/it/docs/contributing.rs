@@ -1,0 +1,97 @@
+//! What `CONTRIBUTING.md` says of adding things is true: its changes apply, compile and work.
+use crate::kit::Place;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The changes in `CONTRIBUTING.md`, each with its title.
+fn changes() -> Vec<(String, String)> {
+    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let sections = page.split("\n### ").skip(1);
+    let change = |section: &str| {
+        let (title, rest) = section.split_once('\n')?;
+        let (_, rest) = rest.split_once("```diff\n")?;
+        let (diff, _) = rest.split_once("```")?;
+        Some((title.to_owned(), diff.to_owned()))
+    };
+    sections.filter_map(change).collect()
+}
+
+/// The files of the repository, those that are not committed yet included.
+fn copy_repository(to: &Path) {
+    let list = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+    let listed = Command::new("git").args(list).current_dir(root()).output().unwrap();
+    for name in String::from_utf8(listed.stdout).unwrap().split('\0').filter(|name| !name.is_empty()) {
+        let (from, to) = (root().join(name), to.join(name));
+        if from.is_file() {
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(from, to).unwrap();
+        }
+    }
+}
+
+fn apply(diff: &str, folder: &Path) {
+    let patch = folder.join("../change.diff");
+    fs::write(&patch, diff).unwrap();
+    let applied = Command::new("git").arg("apply").arg(&patch).current_dir(folder).output().unwrap();
+    assert!(applied.status.success(), "{diff}\n{}", String::from_utf8_lossy(&applied.stderr));
+}
+
+/// Builds the binary in `folder` beside that of the other tests, with the packages that were compiled for it.
+fn build(folder: &Path) -> PathBuf {
+    const NAME: &str = "haft-with-additions";
+    let manifest = folder.join("crates/haft-cli/Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let bin = |name: &str| format!("[[bin]]\nname = \"{name}\"");
+    assert!(text.contains(&bin("haft")), "{text}");
+    fs::write(&manifest, text.replace(&bin("haft"), &bin(NAME))).unwrap();
+    let test = std::env::current_exe().unwrap();
+    let target = test.ancestors().nth(3).unwrap();
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--offline", "--package", "haft-cli", "--no-default-features"])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    target.join("debug").join(NAME)
+}
+
+#[test]
+fn what_is_added_as_the_page_says_compiles_and_works() {
+    let changes = changes();
+    assert_eq!(changes.len(), 5, "{changes:?}");
+    let place = Place::new();
+    let folder = place.path().join("source/haft");
+    fs::create_dir_all(&folder).unwrap();
+    copy_repository(&folder);
+    for (title, diff) in &changes {
+        let files = diff.matches("diff --git ").count();
+        assert!((1..=2).contains(&files), "`{title}` takes {files} files");
+        apply(diff, &folder);
+    }
+    let haft = build(&folder);
+    let run = |words: &[&str]| {
+        let mut command = place.haft(words);
+        let mut own = Command::new(&haft);
+        own.args(words).current_dir(place.work()).env_clear().stdin(Stdio::null());
+        own.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let _unused = command.stdin(Stdio::null());
+        let ran = own.output().unwrap();
+        String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned()
+    };
+    assert_eq!(run(&["hello", "Ann"]), "Hello, Ann!\n");
+    assert!(run(&["--help"]).contains("hello"));
+    assert!(run(&["models", "list"]).contains("Acme"));
+    assert!(run(&["config", "show"]).contains("# nickname is not set: nothing"));
+    assert!(run(&["run", "--help"]).contains("--nickname <NAME>"));
+    place.write("reply.txt", "<parrot>{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}</parrot>");
+    assert!(run(&["parse", "--dialect", "parrot", "reply.txt"]).contains("\"path\": \"a\""));
+}
