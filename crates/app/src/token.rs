@@ -2,8 +2,8 @@
 //! user.
 use crate::{Failure, untrusted_file};
 use std::{
-    fs::{self, DirBuilder, File, Permissions},
-    io::{self, Read, Write},
+    fs::{self, DirBuilder, Permissions},
+    io::{self, Write},
     os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::Path,
 };
@@ -53,7 +53,7 @@ fn is_whole(token: &str) -> bool {
 /// Creates a token that cannot be guessed.
 pub fn random() -> io::Result<String> {
     let mut random = [0; BYTES];
-    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
     Ok(hex::encode(random))
 }
 

@@ -9,8 +9,10 @@ use crate::{
     constrain::{self, definition},
     quirks::{EchoReasoning, EmptyContent, Quirks},
 };
+use fnv::FnvHasher;
 use haft_core::{CallId, Image, Message, Part, Request, ToolCall, text_of};
 use serde_json::{Map, Value, json};
+use std::hash::Hasher;
 
 /// The body of a request.
 pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
@@ -142,8 +144,9 @@ fn call_id(id: &CallId, quirks: &Quirks) -> String {
         return id.0.clone();
     }
     // FNV-1a: the same in each process, so that a resumed session hits the vendor's cache.
-    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    let mut hash = id.0.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
+    let mut hasher = FnvHasher::default();
+    hasher.write(id.0.as_bytes());
+    let mut hash = hasher.finish();
     let letter = |_| {
         let letter = b"0123456789abcdefghijklmnopqrstuvwxyz"[(hash % 36) as usize];
         hash /= 36;

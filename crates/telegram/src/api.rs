@@ -2,13 +2,14 @@
 //!
 //! `ok` is looked at first, and of a result only what is needed: servers that stand in for Telegram leave things out.
 //! A token is a part of each address, so no address is ever logged or shown.
+use fnv::FnvHasher;
 use haft_http::{CONNECT, Reach};
 use reqwest::{
     Client, RequestBuilder, Response,
     multipart::{Form, Part},
 };
 use serde_json::{Value, json};
-use std::{fmt, time::Duration};
+use std::{fmt, hash::Hasher, time::Duration};
 
 /// How long Telegram may take for any request but that for updates.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -45,14 +46,13 @@ impl Token {
     pub(super) fn bot(&self) -> String {
         match self.0.split_once(':') {
             Some((id, _)) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) => id.to_owned(),
-            _ => format!("{:016x}", self.0.bytes().fold(0xcbf2_9ce4_8422_2325, print)),
+            _ => {
+                let mut print = FnvHasher::default();
+                print.write(self.0.as_bytes());
+                format!("{:016x}", print.finish())
+            }
         }
     }
-}
-
-/// One step of FNV-1a.
-fn print(hash: u64, byte: u8) -> u64 {
-    (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
 }
 
 /// Why there is no result.

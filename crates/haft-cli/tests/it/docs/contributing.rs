@@ -88,7 +88,7 @@ fn what_is_added_as_the_page_says_compiles_and_works() {
         String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned()
     };
     assert_eq!(run(&["hello", "Ann"]), "Hello, Ann!\n");
-    assert!(run(&["--help"]).contains("hello"));
+    assert!(run(&["help", "hello"]).contains("Usage: haft hello"));
     assert!(run(&["models", "list"]).contains("Acme"));
     assert!(run(&["config", "show"]).contains("# nickname is not set: nothing"));
     assert!(run(&["run", "--help"]).contains("--nickname <NAME>"));
