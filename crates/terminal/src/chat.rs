@@ -118,7 +118,7 @@ impl Talk<'_> {
     /// One turn, with the words of the profile around it.
     async fn turn(&mut self, command: Command) -> anyhow::Result<()> {
         if self.open.is_none() {
-            return note("there is no session; `/new` begins one");
+            return note("no session is open; start one with `/new`");
         }
         let chat = &self.options.chat;
         let (before, after) = match (&chat.reply, self.options.output) {
@@ -174,7 +174,7 @@ impl Talk<'_> {
                 panels::show(&action, &self.host, self.open.as_ref()).await
             }
             SlashAction::Theme(_) | SlashAction::Rewind | SlashAction::Tasks | SlashAction::Copy => {
-                note("this needs the screen that `haft` opens in a terminal")
+                note("only available on the screen that `haft` opens in a terminal")
             }
             SlashAction::Quit => Ok(()),
         }
@@ -253,7 +253,7 @@ impl Talk<'_> {
     fn rename(&self, name: &str) -> anyhow::Result<()> {
         let Some((engine, session)) = &self.open else { return Ok(()) };
         match engine.setup().home.rename(&session.id().0, name) {
-            Ok(_) => note(&format!("this session is called `{name}`")),
+            Ok(_) => note(&format!("renamed this session to `{name}`")),
             Err(error) => note(&format!("error: {error}")),
         }
     }
@@ -290,7 +290,7 @@ impl Talk<'_> {
             Some(mode) => self.follow(Some(Command::SetMode { mode })).await.map(drop),
             None => {
                 let known = known.map(Mode::name).collect::<Vec<_>>().join(", ");
-                note(&format!("now `{}`; there are {known} (/mode NAME)", session.mode().name()))
+                note(&format!("mode `{}`; available: {known} (/mode NAME)", session.mode().name()))
             }
         }
     }

@@ -14,14 +14,14 @@ pub fn read(path: &Path) -> Result<Image, String> {
         Some("jpg" | "jpeg") => "image/jpeg",
         Some("gif") => "image/gif",
         Some("webp") => "image/webp",
-        _ => return Err(failed("it is none of .png, .jpg, .gif, .webp".into())),
+        _ => return Err(failed("supported formats: .png, .jpg, .gif, .webp".into())),
     };
     let found = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
     if !found.is_file() {
         return Err(failed("it is not a regular file".into()));
     }
     if found.len() > MAX_PICTURE_BYTES {
-        return Err(failed(format!("it has more than {} MB", MAX_PICTURE_BYTES >> 20)));
+        return Err(failed(format!("it is larger than {} MB", MAX_PICTURE_BYTES >> 20)));
     }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
     Ok(Image { mime: mime.into(), data: STANDARD.encode(bytes) })

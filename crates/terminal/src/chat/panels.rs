@@ -11,7 +11,7 @@ pub(super) async fn show(
     host: &Surroundings,
     open: Option<&(Engine, Session)>,
 ) -> anyhow::Result<()> {
-    let Some((engine, session)) = open else { return note("there is no session; `/new` begins one") };
+    let Some((engine, session)) = open else { return note("no session is open; start one with `/new`") };
     match action {
         SlashAction::Export(name) => {
             let text = host.host.markdown(&session.entries());
@@ -23,7 +23,7 @@ pub(super) async fn show(
         }
         SlashAction::Context => filling(engine, session),
         SlashAction::Permissions => {
-            note(&format!("mode {}; `/mode NAME` changes it", session.mode().name()))?;
+            note(&format!("mode {}; change it with `/mode NAME`", session.mode().name()))?;
             engine.setup().policy.rules.iter().try_for_each(|rule| note(&format!("  {rule}")))
         }
         _ => servers(host).await,
@@ -39,7 +39,7 @@ fn filling(engine: &Engine, session: &Session) -> anyhow::Result<()> {
     filling.parts.iter().try_for_each(|(name, size)| note(&format!("  {name:<14} {size:>9} tokens")))?;
     match filling.free() {
         Some(free) => note(&format!("  {:<14} {free:>9} tokens", "free")),
-        None => note("  (how much the model takes in is unknown)"),
+        None => note("  (context window size unknown)"),
     }
 }
 

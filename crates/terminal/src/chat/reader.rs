@@ -102,7 +102,7 @@ impl Reader {
         }
         editor.add_history_entry(text)?;
         let kept = path.as_deref().map_or(Ok(()), |path| history::append(path, text));
-        kept.or_else(|error| Ok(writeln!(std::io::stderr(), "note: what you type is not kept: {error}")?))
+        kept.or_else(|error| Ok(writeln!(std::io::stderr(), "note: cannot save what you type: {error}")?))
     }
 }
 

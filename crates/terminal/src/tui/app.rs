@@ -170,7 +170,7 @@ impl App {
         match (is_question, self.draft.take()) {
             (true, None) if !self.input.is_empty() => {
                 self.draft = Some(self.input.put_aside());
-                self.hint = Some("what you were typing comes back after your answer".into());
+                self.hint = Some("your draft comes back after your answer".into());
             }
             (false, Some(draft)) if self.input.is_empty() => self.input.restore(draft),
             (_, draft) => self.draft = draft,
@@ -185,7 +185,7 @@ impl App {
         let failure =
             self.session.as_ref().and_then(|session| session.journal().failure().map(str::to_owned));
         let message = failure.unwrap_or_else(|| "the session closed".into());
-        self.fail(message, Some("`/new` begins another one".into()));
+        self.fail(message, Some("start another one with `/new`".into()));
     }
 
     pub(super) fn finished(&mut self, mut block: Item) {
@@ -242,7 +242,7 @@ impl App {
     pub(super) fn send(&mut self, command: Command) {
         let sent = self.session.as_ref().map(|session| session.send(command));
         if !matches!(sent, Some(Ok(()))) {
-            self.fail("there is no session that could take this".into(), Some("`/new` begins one".into()));
+            self.fail("no session is open".into(), Some("start one with `/new`".into()));
         }
     }
 
@@ -267,7 +267,7 @@ impl App {
             session.is_joined() && wish.session.as_deref() == Some(session.id().0.as_str())
         });
         if is_here {
-            return self.note("another process has the session open, and who works in it is chosen there");
+            return self.note("this session is open in another process; change its model or agent there");
         }
         self.events = futures::stream::pending().boxed();
         self.session = None;
@@ -286,7 +286,7 @@ impl App {
             if let Ok((opened, _)) = &mut again {
                 opened
                     .notices
-                    .push(format!("{}; the session goes on as before", why.replace("\nhint: ", "; ")));
+                    .push(format!("{}; the session continues as before", why.replace("\nhint: ", "; ")));
             }
             Done::Opened(again)
         }));
@@ -300,7 +300,7 @@ impl App {
             }
             Done::Opened(Err(why)) => {
                 self.hint = None;
-                self.fail(why, Some("`/new` or `/sessions` opens another one".into()));
+                self.fail(why, Some("open another one with `/new` or `/sessions`".into()));
             }
             Done::Models(models) => self.models(models),
             Done::Servers(servers) => self.servers(servers),
@@ -339,7 +339,7 @@ impl App {
     fn may_allow(&mut self) -> bool {
         let may = self.session.as_ref().is_none_or(Session::may_allow);
         if !may {
-            self.hint = Some("it can be answered only where the session is open".into());
+            self.hint = Some("only the process that opened this session can answer".into());
         }
         may
     }

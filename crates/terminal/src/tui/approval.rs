@@ -31,7 +31,9 @@ const ROOMY_ROWS: usize = 16;
 const DIFF: usize = 4;
 /// A line that is removed, and one that is added.
 const BOTH_SIDES: usize = 2;
-const INSTEAD: &str = "what to do instead? Enter refuses, Esc goes back";
+const INSTEAD: &str = "what to do instead (Enter to refuse, Esc to go back)";
+/// The hint at a key that is no answer.
+pub(super) const ANSWER_KEYS: &str = "approval needed: y, a or n";
 
 impl App {
     /// What asks, below `lines`, with the cursor where something is typed.
@@ -102,7 +104,7 @@ impl App {
             lines.extend(self.part(Span::raw("  "), vec![Span::styled(why.clone(), look.dim())], most));
         }
         let yes = if self.may_accept_edits() && self.columns >= WIDE_COLUMNS {
-            "y; Shift+Tab: and all further edits"
+            "y; Shift+Tab to allow all edits"
         } else {
             "y"
         };
@@ -201,7 +203,7 @@ impl App {
             self.mode(Mode::AcceptEdits.name());
             self.answer(Answer::Once);
         } else {
-            self.hint = Some("y, a or n".into());
+            self.hint = Some(ANSWER_KEYS.into());
         }
     }
 

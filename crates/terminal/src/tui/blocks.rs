@@ -58,7 +58,7 @@ impl Painter<'_> {
             Item::Call(call) => self.call(call),
             Item::Note(text) | Item::Aside { about: Aside::Room, text } => self.note(text),
             Item::Retrying { reason, was_begun: true, .. } => {
-                self.note(&format!("{reason}; the reply begins anew"))
+                self.note(&format!("{reason}; restarting the reply"))
             }
             Item::Changed { changes, is_known: false, .. } => {
                 let notes: Vec<_> = changes.iter().map(|change| self.note(&notes::changed(change))).collect();

@@ -121,7 +121,7 @@ impl App {
         let cost = price.map(|price| price.cost(spent)).filter(|cost| *cost > 0.0).map(dollars);
         let count = (spent.total() > 0).then(|| format!("{} tokens", tokens(spent.total())));
         let facts =
-            [Some(format!("{} s", since.elapsed().as_secs())), count, cost, Some("Esc interrupts".into())];
+            [Some(format!("{} s", since.elapsed().as_secs())), count, cost, Some("Esc to interrupt".into())];
         let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
         let line = Line::from_iter([
             Span::styled(format!("{sign} "), self.look.accent()),
@@ -141,7 +141,7 @@ impl App {
                 pick.list.chosen().map(|item| self.host.host.efforts(&item.value)).unwrap_or_default();
             let effort = pick.effort.clone().unwrap_or_else(|| "default".into());
             let effort = match levels.is_empty() {
-                true => Line::styled("  this model takes no reasoning effort", self.look.dim()),
+                true => Line::styled("  this model has no effort setting", self.look.dim()),
                 false => Line::from_iter([Span::raw("  effort: "), Span::styled(effort, self.look.chosen())]),
             };
             lines.push(effort);
@@ -160,8 +160,8 @@ impl App {
                 self.columns,
             ));
         }
-        let how = if question.choices.is_empty() { "type an answer" } else { "type a number, or an answer" };
-        lines.push(Line::styled(format!("  {how}; Esc: no answer"), self.look.dim()));
+        let how = if question.choices.is_empty() { "type an answer" } else { "type a number or an answer" };
+        lines.push(Line::styled(format!("  {how} · Esc to skip"), self.look.dim()));
         lines
     }
 

@@ -22,7 +22,7 @@ impl App {
     pub(super) fn edited(&mut self, edited: Result<String, String>) {
         match edited {
             Ok(text) => self.input.rewrite(&text),
-            Err(why) => self.fail(why, Some("what was typed is unchanged".into())),
+            Err(why) => self.fail(why, Some("the prompt is unchanged".into())),
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Keys that follow each other faster belong to a word.
 const TYPING_PAUSE: Duration = Duration::from_secs(1);
-const PAUSE_FIRST: &str = "a call asks; pause, then answer with y, a or n";
+const PAUSE_FIRST: &str = "approval needed: pause typing, then press y, a or n";
 /// Two presses within this time belong together.
 const TWICE: Duration = Duration::from_secs(2);
 
@@ -119,7 +119,7 @@ impl App {
                 self.hint = Some(PAUSE_FIRST.into());
             }
             // With Ctrl or Alt a letter is a key of the shell, and no answer.
-            (Mode::Approve(_), _) if is_answer => self.hint = Some("y, a or n".into()),
+            (Mode::Approve(_), _) if is_answer => self.hint = Some(super::approval::ANSWER_KEYS.into()),
             _ => self.type_in(key),
         }
     }
@@ -179,11 +179,11 @@ impl App {
         if self.busy_since().is_some() {
             return self.interrupt();
         }
-        let what = if self.input.is_empty() { "go back to an earlier prompt" } else { "clear what is typed" };
+        let what = if self.input.is_empty() { "go back to an earlier prompt" } else { "clear the prompt" };
         match (self.is_second(KeyCode::Esc), self.input.is_empty()) {
             (true, true) => self.pick_prompt(),
             (true, false) => self.input.clear(),
-            (false, _) => self.hint = Some(format!("Esc again: {what}").into()),
+            (false, _) => self.hint = Some(format!("press Esc again to {what}").into()),
         }
     }
 
@@ -203,7 +203,7 @@ impl App {
         }
         match self.is_second(KeyCode::Char('c')) {
             true => self.request = Some(Request::Leave),
-            false => self.hint = Some("Ctrl+C again leaves".into()),
+            false => self.hint = Some("press Ctrl+C again to quit".into()),
         }
     }
 
@@ -248,9 +248,9 @@ impl App {
     fn show_all(&mut self) {
         let page = match self.view.asked.front() {
             Some(Asked::Approval { fact, .. }) => {
-                Page::new("what it would do", self.whole_question(fact), false)
+                Page::new("proposed call", self.whole_question(fact), false)
             }
-            _ => Page::new("everything so far", self.whole(), true),
+            _ => Page::new("conversation", self.whole(), true),
         };
         self.mode.read(page);
     }

@@ -167,7 +167,7 @@ impl List {
         };
         let mut rows: Vec<_> = self.found.iter().enumerate().skip(top).take(height).map(row).collect();
         if rows.is_empty() {
-            rows.push(Line::styled("  nothing fits", look.dim()));
+            rows.push(Line::styled("  no matches", look.dim()));
         }
         let more = self.found.len().saturating_sub(top + height);
         if more > 0 {

@@ -188,7 +188,7 @@ impl Question for Hidden<'_> {
         let marks = "•".repeat(self.typed.chars().count().min(MARKS));
         let line = Line::raw(format!("{}: {marks}", self.title));
         let column = line.width().min(columns.saturating_sub(1));
-        let keys = format!("Enter takes it · Esc {} · Ctrl+C leaves", self.escape);
+        let keys = format!("Enter confirms · Esc {} · Ctrl+C quits", self.escape);
         (vec![line, Line::styled(keys, self.look.dim())], (0, column))
     }
 

@@ -120,15 +120,15 @@ impl What {
     /// The text if the list is empty.
     pub(super) fn nothing(self) -> &'static str {
         match self {
-            Self::Session => "there is no other session in this directory",
-            Self::Model => "no model is known; `/model VENDOR/MODEL` names one",
-            Self::Agent => "there is no agent",
-            Self::Mode => "there is no other mode",
-            Self::Theme => "there is no theme",
-            Self::Prompt => "there is no earlier prompt to go back to",
-            Self::Job => "no background command and no subagent is running",
-            Self::Typed => "no prompt was typed before",
-            Self::GoOn => "there is nothing to continue",
+            Self::Session => "no other session in this directory",
+            Self::Model => "no models found; use `/model VENDOR/MODEL`",
+            Self::Agent => "no agents found",
+            Self::Mode => "no other mode is allowed",
+            Self::Theme => "no themes found",
+            Self::Prompt => "no earlier prompt to go back to",
+            Self::Job => "no background command or subagent is running",
+            Self::Typed => "no earlier prompts",
+            Self::GoOn => "nothing to continue",
         }
     }
 }

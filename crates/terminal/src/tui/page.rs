@@ -48,8 +48,8 @@ impl Page {
         let end = (top + height).min(self.lines.len());
         let place = format!("{}–{end} of {}", (top + 1).min(end), self.lines.len());
         // How it is left is seen on a narrow terminal, too.
-        let feet =
-            ["  ↑↓ PgUp PgDn  Esc or q leaves", "  Esc or q leaves", ""].map(|keys| format!("{place}{keys}"));
+        let feet = ["  ↑ ↓ PgUp PgDn to scroll · Esc or q to close", "  Esc or q to close", ""]
+            .map(|keys| format!("{place}{keys}"));
         let foot = feet.into_iter().find(|foot| width(foot) <= columns).unwrap_or_default();
         all.push(Line::from(Span::styled(foot, look.dim())));
         all

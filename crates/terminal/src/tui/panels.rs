@@ -104,7 +104,7 @@ impl App {
         let free = filling.free().map(|free| part('·', look.dim(), "free", free));
         let window = filling
             .window
-            .map_or("of a window of unknown size".into(), |window| format!("of {}", tokens(window)));
+            .map_or("(context window size unknown)".into(), |window| format!("of {}", tokens(window)));
         let head = Line::raw(format!("{} tokens {window}; the parts are estimates", tokens(filling.used())));
         let lines = [head, Line::default(), Line::from(bar), Line::default()];
         let lines = lines.into_iter().chain(parts).chain(free).collect();
@@ -122,7 +122,7 @@ impl App {
             head.push(format!("… {} more rules", rules.len() - RULES));
         }
         if rules.is_empty() {
-            head.push("no rules; the mode alone decides".into());
+            head.push("no rules; only the mode applies".into());
         }
         head.push(format!("mode: {}", self.mode_now().map(Mode::name).unwrap_or_default()));
         if let Some(pick) = self.mode.pick() {
@@ -132,7 +132,7 @@ impl App {
 
     /// Servers, their state and their tools.
     pub(super) fn show_servers(&mut self) {
-        self.hint = Some("asking the servers …".into());
+        self.hint = Some("checking MCP servers …".into());
         let Surroundings { host, workspace, .. } = self.host.clone();
         self.waiting.push(Box::pin(async move { Done::Servers(host.servers(&workspace).await) }));
     }
@@ -158,7 +158,9 @@ impl App {
             lines.extend(tools.map(|tool| one_row(Line::raw(format!("    {tool}")), self.columns)));
         }
         if lines.is_empty() {
-            lines.push(Line::raw("no MCP server is configured; `[mcp.NAME]` in the configuration adds one"));
+            lines.push(Line::raw(
+                "no MCP server is configured; add one with `[mcp.NAME]` in the configuration",
+            ));
         }
         self.mode.read(Page::new("MCP servers", lines, false));
     }
@@ -178,7 +180,7 @@ impl App {
     pub(super) fn rename(&mut self, name: &str) {
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
         match engine.setup().home.rename(&session.id().0, name) {
-            Ok(_) => self.note(&format!("this session is called `{name}`")),
+            Ok(_) => self.note(&format!("renamed this session to `{name}`")),
             Err(error) => self.fail(error.to_string(), None),
         }
     }
@@ -188,7 +190,7 @@ impl App {
         let text = self.host.host.markdown(&session.entries());
         match export::write(&engine.setup().workspace, name, &session.id().0, &text) {
             Ok(file) => self.note(&format!("written to {}", file.display())),
-            Err(why) => self.fail(why, Some("name another file: `/export FILE`".into())),
+            Err(why) => self.fail(why, Some("choose another file: `/export FILE`".into())),
         }
     }
 

@@ -81,10 +81,10 @@ impl App {
     pub(super) fn pick_mode(&mut self) {
         let ceiling = self.session.as_ref().map(Session::ceiling).unwrap_or_default();
         let means = |mode: Mode| match mode {
-            Mode::ReadOnly => "nothing but reading in the workspace",
-            Mode::Ask => "every effect is asked for",
-            Mode::AcceptEdits => "files of the workspace are written without asking",
-            Mode::Full => "everything runs",
+            Mode::ReadOnly => "only read files in the workspace",
+            Mode::Ask => "ask before every effect",
+            Mode::AcceptEdits => "edit files in the workspace without asking",
+            Mode::Full => "run everything without asking",
         };
         let modes = Mode::ALL.into_iter().filter(|mode| *mode <= ceiling);
         let items = modes.map(|mode| Item::new(mode.name(), means(mode))).collect();
@@ -192,11 +192,11 @@ impl App {
         match Theme::named(name) {
             Some(theme) => {
                 self.look.theme = theme;
-                self.note(&format!("colors: {name}"));
+                self.note(&format!("theme: {name}"));
             }
             None => self.fail(
-                format!("there is no theme `{name}`"),
-                Some(format!("there are {}", Theme::ALL.map(Theme::name).join(", "))),
+                format!("unknown theme `{name}`"),
+                Some(format!("choose one of: {}", Theme::ALL.map(Theme::name).join(", "))),
             ),
         }
     }
@@ -206,7 +206,7 @@ impl App {
             return self.send(Command::Call { name: "job".into(), arguments: json!({"id": job}) });
         }
         let Some(session) = self.below().into_iter().find(|session| session.id().0 == name) else {
-            return self.note("it has ended");
+            return self.note("the subagent has ended");
         };
         let mut view = Timeline::default();
         let said = session.entries().into_iter().flat_map(|entry| view.apply(&Event::Recorded(entry)));

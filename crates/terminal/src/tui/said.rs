@@ -20,7 +20,7 @@ impl App {
             return;
         }
         if !self.waiting.is_empty() && self.session.is_none() {
-            self.hint = Some("wait until the session is open".into());
+            self.hint = Some("the session is still opening".into());
             return;
         }
         let folded = self.input.text();
@@ -88,7 +88,7 @@ impl App {
     pub(super) fn must_wait(&mut self) -> bool {
         let is_busy = self.busy_since().is_some();
         if is_busy {
-            self.hint = Some("a turn goes on; Esc interrupts it".into());
+            self.hint = Some("a turn is running; press Esc to interrupt it".into());
         }
         is_busy
     }
@@ -142,12 +142,12 @@ impl App {
         match Mode::named(name) {
             Some(mode) if mode <= ceiling => self.send(Command::SetMode { mode }),
             Some(_) => self.fail(
-                format!("cannot allow `{name}` here: `{}` is the most", ceiling.name()),
-                Some("the project or the agent says so".into()),
+                format!("mode `{name}` is not allowed here; the most permissive is `{}`", ceiling.name()),
+                Some("the project or the agent sets this limit".into()),
             ),
             None => self.fail(
-                format!("there is no mode `{name}`"),
-                Some(format!("there are {}", Mode::ALL.map(Mode::name).join(", "))),
+                format!("unknown mode `{name}`"),
+                Some(format!("choose one of: {}", Mode::ALL.map(Mode::name).join(", "))),
             ),
         }
     }
@@ -184,9 +184,9 @@ impl App {
     fn copy(&mut self) {
         use base64::{Engine as _, engine::general_purpose::STANDARD};
         if self.view.last_reply.is_empty() {
-            return self.note("there is no reply yet");
+            return self.note("no reply to copy yet");
         }
         self.raw += &format!("\x1b]52;c;{}\x07", STANDARD.encode(&self.view.last_reply));
-        self.hint = Some("the last reply is in the clipboard, if the terminal allows it".into());
+        self.hint = Some("copied the last reply, if the terminal allows it".into());
     }
 }

@@ -42,7 +42,7 @@ impl App {
         if is_at_rest {
             self.view.rest();
             if LastTurn::of(&entries) == LastTurn::CutOff && !goes_on {
-                self.note("the last turn was cut off; `/continue` takes it up");
+                self.note("the last turn was interrupted; `/continue` resumes it");
             }
         }
     }
@@ -63,7 +63,7 @@ impl App {
         let Some(engine) = &self.engine else { return };
         let agent = self.wish.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();
         let effort = self.effort.as_ref().map(|effort| format!(", effort {effort}")).unwrap_or_default();
-        let text = format!("now with {}{effort}{agent}", engine.setup().model.spec);
+        let text = format!("now using {}{effort}{agent}", engine.setup().model.spec);
         self.note(&text);
     }
 
@@ -71,7 +71,7 @@ impl App {
     fn tell_again(&mut self, said: Vec<Item>) {
         let skipped = said.len().saturating_sub(SHOWN_AGAIN);
         if skipped > 0 {
-            self.note(&format!("{skipped} earlier parts are not shown; Ctrl+O shows all"));
+            self.note(&format!("{skipped} earlier items are not shown (Ctrl+O shows all)"));
         }
         said.into_iter().skip(skipped).for_each(|block| self.finished(block));
     }

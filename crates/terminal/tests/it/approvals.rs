@@ -53,9 +53,9 @@ async fn an_approval_is_answered_with_arrows_numbers_or_letters() {
         ("Tab Enter", "Done.", "Welt"),
         ("↓ ↓ ↓ Enter", "Done.", "Welt"),
         ("Esc", "Done.", "world"),
-        ("↑ Enter", "what to do instead?", "world"),
-        ("n", "what to do instead?", "world"),
-        ("3", "what to do instead?", "world"),
+        ("↑ Enter", "what to do instead (", "world"),
+        ("n", "what to do instead (", "world"),
+        ("3", "what to do instead (", "world"),
         ("Ctrl+A", "y, a or n", "world"),
     ];
     for (keys, seen, expected) in table {
@@ -115,7 +115,7 @@ async fn one_key_allows_this_change_and_all_further_ones() {
     let script = [edit("a.txt", "world", "Welt"), edit("b.txt", "one", "eins"), say("Mended.")];
     let mut person = greeting((80, 24), &script).await;
     person.say("fix");
-    person.see("1. Yes  (y; Shift+Tab: and all further edits)").await;
+    person.see("1. Yes  (y; Shift+Tab to allow all edits)").await;
     person.keys("Shift+Tab");
     person.see("Mended.").await;
     person.see("· accept-edits").await;

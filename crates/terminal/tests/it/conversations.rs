@@ -52,7 +52,7 @@ async fn a_turn_is_taken_back_with_its_files() {
     for (prompt, answer) in [("make it two", "It is two."), ("make it three", "It is three.")] {
         person.say(prompt);
         person.see(answer).await;
-        person.no_longer_see("Esc interrupt").await;
+        person.no_longer_see("Esc to interrupt").await;
     }
     person.say("/undo");
     person.see("went back").await;
@@ -105,7 +105,7 @@ async fn the_mode_is_changed_by_a_key_or_in_words_and_shown_in_one_place() {
     person.keys("Shift+Tab");
     person.see("· read-only").await;
     person.say("/mode nosuch");
-    person.see("there is no mode `nosuch`").await;
+    person.see("unknown mode `nosuch`").await;
     assert!(!person.all().contains("what is allowed"), "{}", person.all());
 }
 
@@ -115,13 +115,13 @@ async fn another_model_and_another_session_are_a_word_away() {
     let mut person = Begin { size: (70, 40), ..Begin::default() }.with(&script).await;
     person.say("hello");
     person.see("The first one.").await;
-    person.no_longer_see("Esc interrupt").await;
+    person.no_longer_see("Esc to interrupt").await;
     person.say("/model ollama/qwen");
-    person.see("now with ollama/qwen").await;
+    person.see("now using ollama/qwen").await;
     person.say("again");
     let screen = person.see("> again").await;
     assert_eq!(screen.matches("> hello").count(), 1, "{screen}");
-    person.no_longer_see("Esc interrupt").await;
+    person.no_longer_see("Esc to interrupt").await;
     person.say("/model no/such");
     let screen = person.see("there is no model `no/such`").await;
     assert!(screen.contains("session"), "{screen}");

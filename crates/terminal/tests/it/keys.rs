@@ -7,19 +7,19 @@ use haft_terminal::tui::Request;
 async fn keys_at_an_empty_prompt() {
     let table = [
         ("?", "commands"),
-        ("Ctrl+O", "everything so far"),
-        ("Ctrl+T", "no background command and no subagent is running"),
+        ("Ctrl+O", "conversation\n"),
+        ("Ctrl+T", "no background command or subagent is running"),
         ("Ctrl+R", "history: "),
         ("Ctrl+G", "set VISUAL or EDITOR"),
-        ("Ctrl+C", "Ctrl+C again"),
-        ("Esc", "Esc again: go back to an earlier prompt"),
+        ("Ctrl+C", "press Ctrl+C again"),
+        ("Esc", "press Esc again to go back to an earlier prompt"),
         ("Esc Esc", "go back to before: "),
         ("Shift+Tab", "script/test · accept-edits"),
         ("↑", "\n> hello\n"),
         ("↑ ↓", "what to do?"),
         ("Ctrl+J", "\n>\n"),
         ("x \\ Enter y", "\n> x\n  y\n"),
-        ("x Esc", "Esc again: clear what is typed"),
+        ("x Esc", "press Esc again to clear the prompt"),
         ("x Esc Esc", "what to do?"),
         ("x Ctrl+C", "what to do?"),
         ("x Ctrl+D", "> x\n"),
@@ -31,7 +31,7 @@ async fn keys_at_an_empty_prompt() {
         let mut person = Begin { size: (80, 24), ..Begin::default() }.with(&[say("Hi.")]).await;
         person.say("hello");
         person.see("Hi.").await;
-        person.no_longer_see("Esc interrupt").await;
+        person.no_longer_see("Esc to interrupt").await;
         person.keys(keys);
         person.see(expected).await;
         assert_eq!(person.request(), None, "{keys}");

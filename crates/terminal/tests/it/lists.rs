@@ -23,11 +23,11 @@ async fn slash_commands_are_listed_and_the_beginning_of_one_is_enough() {
         assert!(person.screen().contains("what to do?"), "{typed}: {}", person.screen());
     }
     for (command, said) in [
-        ("/tasks", "no background command and no subagent is running"),
-        ("/rewind", "there is no earlier prompt to go back to"),
-        ("/sessions", "there is no other session in this directory"),
+        ("/tasks", "no background command or subagent is running"),
+        ("/rewind", "no earlier prompt to go back to"),
+        ("/sessions", "no other session in this directory"),
         ("/undo", "nothing to undo"),
-        ("/copy", "there is no reply yet"),
+        ("/copy", "no reply to copy yet"),
     ] {
         person.say(command);
         person.see(said).await;
@@ -56,9 +56,9 @@ async fn a_theme_is_chosen() {
     person.say("/theme");
     insta::assert_snapshot!("themes", person.screen());
     person.keys("↓ Enter");
-    person.see("dark").await;
+    person.see("theme: dark").await;
     person.say("/theme nosuch");
-    person.see("there are terminal, dark, light, plain").await;
+    person.see("choose one of: terminal, dark, light, plain").await;
 }
 
 /// A model is chosen with its effort; one without effort says so.
@@ -80,14 +80,14 @@ async fn a_model_is_chosen_with_its_effort() {
         assert!(person.screen().contains(effort), "{keys}: {}", person.screen());
     }
     person.keys("Enter");
-    person.see("now with openai/gpt-5, effort medium").await;
+    person.see("now using openai/gpt-5, effort medium").await;
     person.see("openai/gpt-5 · medium · ask").await;
     person.say("/model");
     person.type_in("4.1");
-    assert!(person.screen().contains("no reasoning effort"), "{}", person.screen());
+    assert!(person.screen().contains("no effort setting"), "{}", person.screen());
     person.keys("Backspace Backspace Backspace");
     person.type_in("zzz");
-    assert!(person.screen().contains("nothing fits"), "{}", person.screen());
+    assert!(person.screen().contains("no matches"), "{}", person.screen());
     person.keys("Esc");
     person.say("/model openai/gpt-5 high");
     person.see("effort high").await;
@@ -144,7 +144,7 @@ async fn earlier_prompts_are_searched() {
     for (prompt, reply) in [("the first prompt", "One."), ("another", "Two.")] {
         person.say(prompt);
         person.see(reply).await;
-        person.no_longer_see("Esc interrupt").await;
+        person.no_longer_see("Esc to interrupt").await;
     }
     person.keys("Ctrl+R");
     person.type_in("fir");

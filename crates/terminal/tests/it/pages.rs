@@ -6,7 +6,7 @@ async fn after_a_reply(size: (u16, u16), lines: usize) -> Person {
     let mut person = Begin { size, ..Begin::default() }.with(&[say(&text)]).await;
     person.say("count");
     person.see(&format!("row {lines}")).await;
-    person.no_longer_see("Esc interrupt").await;
+    person.no_longer_see("Esc to interrupt").await;
     person
 }
 
@@ -27,7 +27,7 @@ async fn panels_are_left_with_escape() {
     let mut person = after_a_reply((100, 24), 2).await;
     for (command, name) in [("/context", "context"), ("/mcp", "servers"), ("/permissions", "permissions")] {
         person.say(command);
-        person.see(if name == "permissions" { "mode:" } else { "Esc or q" }).await;
+        person.see(if name == "permissions" { "mode:" } else { "q to close" }).await;
         insta::assert_snapshot!(name, person.screen());
         person.keys("Esc");
         let screen = person.screen();

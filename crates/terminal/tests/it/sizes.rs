@@ -46,7 +46,7 @@ async fn ten_thousand_lines_go_into_the_scrollback() {
     let mut person = Begin { size: (80, 24), ..Begin::default() }.with(&script).await;
     person.say("count");
     person.see("row 09999").await;
-    person.no_longer_see("Esc interrupt").await;
+    person.no_longer_see("Esc to interrupt").await;
     let all = person.all();
     let rows: Vec<&str> = all.lines().filter(|line| line.starts_with("row ")).collect();
     let expected: Vec<String> = (0..10_000).map(|line| format!("row {line:05}")).collect();

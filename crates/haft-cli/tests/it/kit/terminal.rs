@@ -214,7 +214,7 @@ pub(crate) fn poll(mut is_there: impl FnMut() -> bool, what: impl Fn() -> String
 fn without_what_moves(screen: &str) -> String {
     let is_braille = |c: char| ('\u{2800}'..='\u{28ff}').contains(&c);
     let moves = |line: &&str| {
-        line.contains("Esc interrupts") || line.contains("waiting for you") || line.starts_with(is_braille)
+        line.contains("Esc to interrupt") || line.contains("waiting for you") || line.starts_with(is_braille)
     };
     screen.lines().filter(|line| !moves(line)).collect::<Vec<_>>().join("\n")
 }

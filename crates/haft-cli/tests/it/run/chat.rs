@@ -32,7 +32,7 @@ fn what_a_line_says_is_done() {
         (vec!["/agent missing", "hi"], vec!["there is no agent `missing`", "It is two."]),
         (vec!["/new", "/sessions"], vec!["session 2"]),
         (vec!["/nonsense"], vec!["there is no command `/nonsense`"]),
-        (vec!["/jobs"], vec!["needs the screen"]),
+        (vec!["/jobs"], vec!["only available on the screen"]),
     ];
     for (lines, expected) in table {
         place.write("a.txt", "one\n");

@@ -67,15 +67,15 @@ fn of_a_long_output_all_lines_are_counted_and_shown() {
         let expected = format!("  … {earlier} earlier lines (Ctrl+O shows all)\n");
         assert!(screen.contains(&expected), "{command}: {screen}");
         terminal.keys(&["C-o"]);
-        terminal.see("q leaves");
+        terminal.see("q to close");
         terminal.keys(&["g"]);
-        let mut rows = terminal.see("q leaves");
+        let mut rows = terminal.see("q to close");
         for _ in 0..6 {
             terminal.keys(&["NPage"]);
-            rows += &terminal.see("q leaves");
+            rows += &terminal.see("q to close");
         }
         terminal.keys(&["G"]);
-        let end = terminal.see("q leaves");
+        let end = terminal.see("q to close");
         assert!(end.contains(&format!("    {last}\n")), "{command}: {end}");
         let seen = rows + &end;
         // All of it is there: nothing is said to be left out, and the page has as many rows.
@@ -164,7 +164,7 @@ fn the_status_tells_what_goes_on() {
     terminal.see("waiting for you");
     terminal.say("yes");
     terminal.see("Then red.");
-    terminal.no_longer_see("Esc interrupts");
+    terminal.no_longer_see("Esc to interrupt");
     // A summary is what the first line says, which takes its time.
     let place = Place::unconfined();
     let slow = json!({"say": "one two three four five six", "pieces": 8, "delay_ms": 250});
@@ -172,7 +172,7 @@ fn the_status_tells_what_goes_on() {
     for (say, answer) in [("begin", "five six"), ("go on", "And more.")] {
         terminal.say(say);
         terminal.see(answer);
-        terminal.no_longer_see("Esc interrupts");
+        terminal.no_longer_see("Esc to interrupt");
     }
     terminal.say("/compact");
     terminal.see("summarizing");

@@ -174,16 +174,16 @@ const SIZES: [(u16, u16); 2] = [(80, 24), (40, 12)];
 /// The page that Ctrl+O opens, all of it.
 fn pages(terminal: &Terminal) -> String {
     terminal.keys(&["C-o"]);
-    let mut all = terminal.see("q leaves");
+    let mut all = terminal.see("q to close");
     for _ in 0..6 {
         terminal.keys(&["PPage"]);
     }
     for _ in 0..6 {
-        all += &terminal.see("q leaves");
+        all += &terminal.see("q to close");
         terminal.keys(&["NPage"]);
     }
     terminal.keys(&["q"]);
-    terminal.no_longer_see("q leaves");
+    terminal.no_longer_see("q to close");
     all
 }
 

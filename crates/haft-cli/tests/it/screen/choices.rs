@@ -24,15 +24,15 @@ fn effort_is_chosen_beside_the_model_and_stays_with_it() {
     terminal.say("/model");
     terminal.see("effort: default");
     terminal.keys(&["-l", "gpt-4.1-mini"]);
-    terminal.see("nothing fits");
+    terminal.see("no matches");
     terminal.keys(&["Escape"]);
     // Until then, Escape and `/` would be one key.
-    terminal.no_longer_see("nothing fits");
+    terminal.no_longer_see("no matches");
     terminal.say("/model");
     terminal.keys(&["Right", "Right"]);
     terminal.see("effort: medium");
     terminal.keys(&["Right", "Right", "Right", "Left", "Enter"]);
-    terminal.see("now with openai/gpt-5, effort medium");
+    terminal.see("now using openai/gpt-5, effort medium");
     terminal.see("openai/gpt-5 · medium · ask");
     terminal.say("one");
     terminal.see("Understood.");
@@ -66,9 +66,9 @@ fn a_model_without_effort_is_sent_none() {
     terminal.haft(&place, "--model openai/gpt-4.1");
     terminal.see("what to do?");
     terminal.say("/model");
-    terminal.see("takes no reasoning effort");
+    terminal.see("has no effort setting");
     terminal.keys(&["Right", "Enter"]);
-    terminal.see("now with openai/gpt-4.1");
+    terminal.see("now using openai/gpt-4.1");
     terminal.say("one");
     terminal.see("Understood.");
     assert_eq!(efforts(&server), [json!(null)]);
@@ -85,7 +85,7 @@ fn a_session_is_named_where_it_is_talked_in() {
         terminal.say("hello");
         terminal.see("Hello.");
         terminal.say("/rename the first try");
-        terminal.see("this session is called `the first try`");
+        terminal.see("renamed this session to `the first try`");
         terminal.say("/quit");
         terminal.see("left 0");
         assert!(place.run(&["sessions", "list"]).out.contains("the first try"), "{how}");
@@ -172,7 +172,7 @@ fn a_paste_stays_folded_once_it_is_sent() {
     terminal.see("next: and at [paste 1: 400 lines]");
     place.write("go", "");
     terminal.see("First.");
-    terminal.no_longer_see("Esc interrupts");
+    terminal.no_longer_see("Esc to interrupt");
     terminal.say("once more");
     terminal.see("Second.");
     let all = terminal.all();
@@ -182,7 +182,7 @@ fn a_paste_stays_folded_once_it_is_sent() {
     );
     assert!(!all.contains("line 1") && !all.contains("line 300"), "{all}");
     terminal.keys(&["C-o"]);
-    terminal.see("q leaves");
+    terminal.see("q to close");
     terminal.keys(&["g"]);
     let page = terminal.see("> look at line 0");
     assert!(page.contains("  line 9\n"), "{page}");

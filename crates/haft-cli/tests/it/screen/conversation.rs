@@ -80,7 +80,7 @@ fn nothing_that_others_wrote_reaches_the_terminal_raw() {
     terminal.keys(&["C-a"]);
     terminal.see("y, a or n");
     terminal.keys(&["C-o"]);
-    let page = terminal.see("q leaves");
+    let page = terminal.see("q to close");
     assert!(page.contains("rm -rf precious"), "{page}");
     assert!(!["FILE", "ENTITY", "LINK", "ERROR"].iter().any(|evil| terminal.title().contains(evil)));
 }
@@ -157,7 +157,7 @@ fn ten_thousand_lines_go_into_the_scrollback() {
     let Some(terminal) = opened(&place, (80, 24), &script, "") else { return };
     terminal.say("count");
     terminal.see("row 09999");
-    terminal.no_longer_see("Esc interrupts");
+    terminal.no_longer_see("Esc to interrupt");
     terminal.see("what to do?");
     let all = terminal.all();
     let rows: Vec<&str> = all.lines().filter(|line| line.starts_with("row ")).map(str::trim_end).collect();
@@ -224,7 +224,7 @@ fn jobs_and_subagents_can_be_opened() {
     terminal.keys(&["C-t"]);
     terminal.see("subagent: look around");
     terminal.keys(&["Down", "Enter"]);
-    let page = terminal.see("q leaves");
+    let page = terminal.see("q to close");
     assert!(page.contains("> look around"), "{page}");
     terminal.keys(&["q"]);
     terminal.see("● delegate look around");

@@ -116,8 +116,8 @@ fn a_turn_that_goes_on_by_itself_is_not_said_to_wait() {
         terminal.keys(&["C-j"]);
         terminal.see("given back");
         terminal.haft(&place, way);
-        let screen = terminal.see(if is_said { "`/continue` takes it up" } else { "It went on." });
-        assert_eq!(screen.contains("`/continue` takes it up"), is_said, "{screen}");
+        let screen = terminal.see(if is_said { "`/continue` resumes it" } else { "It went on." });
+        assert_eq!(screen.contains("`/continue` resumes it"), is_said, "{screen}");
     }
 }
 

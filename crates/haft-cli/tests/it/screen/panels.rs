@@ -26,7 +26,7 @@ fn panels_are_left_with_escape() {
     terminal.say("list it");
     terminal.see("Listed.");
     let panels: [(&str, &[&str]); 4] = [
-        ("/help", &["/model [SPEC]", "keys", "Shift+Tab", "Esc or q leaves"]),
+        ("/help", &["/model [SPEC]", "keys", "Shift+Tab", "Esc or q to close"]),
         ("/context", &["4.1k tokens", "system prompt", "tools", "notes", "messages", "results", "█"]),
         ("/permissions", &["allow execute:make *", "mode: ask", "❯ ask"]),
         ("/mcp", &["no MCP server is configured"]),
@@ -41,7 +41,7 @@ fn panels_are_left_with_escape() {
     }
     terminal.say("/help");
     // Commands and keys stand beside each other.
-    let screen = terminal.see("Esc or q leaves");
+    let screen = terminal.see("Esc or q to close");
     assert!(screen.lines().any(|line| line.starts_with("commands") && line.contains("keys")), "{screen}");
     terminal.keys(&["Escape"]);
     terminal.see("what to do?");
@@ -50,7 +50,7 @@ fn panels_are_left_with_escape() {
     terminal.keys(&["Down", "Enter"]);
     terminal.see("· accept-edits");
     terminal.say("/theme nosuch");
-    terminal.see("there are terminal, dark, light, plain");
+    terminal.see("choose one of: terminal, dark, light, plain");
 }
 
 /// All models of a vendor whose key is there, as its server lists them, with window and price; found by typing.
@@ -70,7 +70,7 @@ fn models_are_listed_by_their_servers() {
     terminal.keys(&["-l", "house"]);
     terminal.see("❯ openai/house-model");
     terminal.keys(&["Enter"]);
-    terminal.see("now with openai/house-model");
+    terminal.see("now using openai/house-model");
     terminal.say("hello");
     terminal.see("From the house.");
 }
@@ -87,7 +87,7 @@ fn mcp_servers_are_listed_with_their_tools() {
     ));
     let Some(terminal) = opened(&place, (120, 30), &[json!({"say": "unheard"})], "") else { return };
     terminal.say("/mcp");
-    let screen = terminal.see("Esc or q leaves");
+    let screen = terminal.see("Esc or q to close");
     assert!(screen.contains("✓ own  1 tool\n    mcp__own__read"), "{screen}");
     assert!(screen.contains("✗ gone  ") && screen.contains("no-such-program"), "{screen}");
 }
@@ -113,7 +113,7 @@ fn review_and_init_are_prompts_and_export_writes_a_file() {
             crate::kit::terminal::poll(|| server.asked().len() > round, || say.to_owned());
             terminal.see("Understood.");
             assert!(said().contains(told), "{say}: {}", said());
-            terminal.no_longer_see("Esc interrupts");
+            terminal.no_longer_see("Esc to interrupt");
         }
         terminal.say("/export talk.md");
         terminal.see("written to");
@@ -150,7 +150,7 @@ fn a_fork_goes_on_in_a_copy() {
         terminal.see(if how.is_empty() { "what to do?" } else { "to leave." });
         terminal.say("one");
         terminal.see("The first.");
-        terminal.no_longer_see("Esc interrupts");
+        terminal.no_longer_see("Esc to interrupt");
         let first = place.journal();
         terminal.say("/fork");
         let sessions = place.path().join("home/sessions");
