@@ -4,12 +4,12 @@ mod reader;
 
 use crate::{
     Exit,
-    console::{self, SlashAction},
-    host::{self, Surroundings},
+    console::{self, Sent, SlashAction},
+    host::Surroundings,
     print::{Options, Output, Printer},
     signals::Interrupts,
 };
-use haft_core::{Command, Entry, Fact, Mode, Part, Seq, undo};
+use haft_core::{Command, Entry, Fact, Mode, Seq};
 use haft_engine::{Engine, Session};
 use haft_present::host::{Conversation, OpenRequest};
 use haft_present::{cursor::next, timeline};
@@ -108,7 +108,7 @@ impl Talk<'_> {
                 let expanded =
                     if said.starts_with('/') { self.host.expand(said) } else { Ok(said.to_owned()) };
                 match expanded {
-                    Ok(text) => self.turn(prompt(&text)).await,
+                    Ok(text) => self.turn(console::prompt(&text)).await,
                     Err(why) => note(&format!("error: {why}")),
                 }
             }
@@ -147,35 +147,25 @@ impl Talk<'_> {
     async fn act(&mut self, action: SlashAction) -> anyhow::Result<()> {
         match action {
             SlashAction::Help => self.help(),
-            SlashAction::New => self.reopen(OpenRequest { session: None, ..self.wish.clone() }).await,
-            SlashAction::Sessions(Some(id)) => {
-                self.reopen(OpenRequest { session: Some(id), ..self.wish.clone() }).await
-            }
-            SlashAction::Model(Some(spec)) => self.reopen(host::asking(self.wish.clone(), &spec)).await,
-            SlashAction::Agent(Some(name)) => {
-                self.reopen(OpenRequest { agent: Some(name), ..self.wish.clone() }).await
-            }
-            SlashAction::Sessions(None) => self.sessions(),
-            SlashAction::Model(None) => list(self.host.host.models(), "/model SPEC [EFFORT]"),
-            SlashAction::Agent(None) => self.agents(),
-            SlashAction::Compact => self.turn(Command::Compact).await,
-            SlashAction::Continue => {
-                let entries = self.open.as_ref().map(|(_, session)| session.entries());
-                self.turn(haft_core::go_on(&entries.unwrap_or_default())).await
-            }
-            SlashAction::Undo => self.undo().await,
-            SlashAction::Redo => self.redo().await,
+            SlashAction::Switch(target) => self.reopen(target.of(self.wish.clone())).await,
+            SlashAction::Send(sent) => self.send(sent).await,
+            SlashAction::Prompt(text) => self.turn(console::prompt(&text)).await,
+            SlashAction::Sessions => self.sessions(),
+            SlashAction::Models => list(self.host.host.models(), "/model SPEC [EFFORT]"),
+            SlashAction::Agents => self.agents(),
             SlashAction::Cost => self.cost(),
-            SlashAction::Mode(name) => self.mode(name.as_deref()).await,
-            SlashAction::Prompt(text) => self.turn(prompt(&text)).await,
+            SlashAction::Mode(name) => self.mode(Some(&name)).await,
+            SlashAction::Modes => self.mode(None).await,
             SlashAction::Fork => self.fork().await,
             SlashAction::Rename(name) => self.rename(&name),
             SlashAction::Export(_) | SlashAction::Context | SlashAction::Permissions | SlashAction::Mcp => {
                 panels::show(&action, &self.host, self.open.as_ref()).await
             }
-            SlashAction::Theme(_) | SlashAction::Rewind | SlashAction::Tasks | SlashAction::Copy => {
-                note("only available on the screen that `haft` opens in a terminal")
-            }
+            SlashAction::Theme(_)
+            | SlashAction::Themes
+            | SlashAction::Rewind
+            | SlashAction::Tasks
+            | SlashAction::Copy => note("only available on the screen that `haft` opens in a terminal"),
             SlashAction::Quit => Ok(()),
         }
     }
@@ -258,19 +248,12 @@ impl Talk<'_> {
         }
     }
 
-    async fn undo(&mut self) -> anyhow::Result<()> {
-        let to = self.open.as_ref().and_then(|(_, session)| undo::before_last_turn(&session.entries()));
-        match to {
-            Some(to) => self.move_files(Command::Rewind { to }).await,
-            None => note("nothing to undo"),
-        }
-    }
-
-    async fn redo(&mut self) -> anyhow::Result<()> {
-        let last = self.open.as_ref().and_then(|(_, session)| undo::last_undo(&session.entries()));
-        match last {
-            Some(_) => self.move_files(Command::Redo).await,
-            None => note("nothing to redo"),
+    async fn send(&mut self, sent: Sent) -> anyhow::Result<()> {
+        let entries = self.open.as_ref().map(|(_, session)| session.entries()).unwrap_or_default();
+        match sent.command(&entries) {
+            Ok(command @ (Command::Rewind { .. } | Command::Redo)) => self.move_files(command).await,
+            Ok(command) => self.turn(command).await,
+            Err(why) => note(why),
         }
     }
 
@@ -302,10 +285,6 @@ impl Talk<'_> {
         let cost = cost.unwrap_or_else(|| "unknown".into());
         note(&format!("{} tokens in, {} out; cost: {cost}", usage.total() - usage.output, usage.output))
     }
-}
-
-fn prompt(text: &str) -> Command {
-    Command::Prompt { parts: vec![Part::text(text)], channel: None }
 }
 
 fn list(rows: Vec<(String, String)>, how: &str) -> anyhow::Result<()> {

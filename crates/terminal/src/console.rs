@@ -1,10 +1,11 @@
 //! [`SlashCommand`]: a command to the front-end itself: `/NAME`, the same on the screen and line by line.
 //!
 //! [`COMMANDS`] is the one list of them: the help, the completion and the parser read it.
-use Argument::{None as Nothing, Optional, Prompt, Required};
-use haft_core::{Command, schema::nearest};
-use haft_present::host::SavedPrompt;
+use Argument::{Choice, Fixed, None as Nothing, Optional, Required};
+use haft_core::{Command, Entry, Part, schema::nearest, undo};
+use haft_present::host::{OpenRequest, SavedPrompt};
 use serde_json::json;
+use std::sync::Arc;
 
 /// A row of [`COMMANDS`].
 pub(crate) struct SlashCommand {
@@ -19,35 +20,36 @@ pub(crate) struct SlashCommand {
 enum Argument {
     None(SlashAction),
     /// None, either: it sends this prompt to the model.
-    Prompt(&'static str),
+    Fixed(&'static str),
     Optional(&'static str, fn(Option<String>) -> SlashAction),
+    /// Without a value the first action, with one the second.
+    Choice(&'static str, SlashAction, fn(String) -> SlashAction),
     Required(&'static str, fn(String) -> SlashAction),
 }
 
 /// What a slash command does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SlashAction {
+    /// Goes on in another session, or in this one with something else.
+    Switch(Target),
+    /// Gives a command to the session.
+    Send(Sent),
+    /// Sends this prompt to the model.
+    Prompt(String),
+    /// Shows what can be chosen; so do the next four.
+    Sessions,
+    Models,
+    Agents,
+    Themes,
+    Modes,
+    Theme(String),
+    Mode(String),
     Help,
-    /// Starts a new session.
-    New,
-    /// Switches to the session of this ID, else to one that the person chooses; so do the next three.
-    Sessions(Option<String>),
-    /// `SPEC [EFFORT]`.
-    Model(Option<String>),
-    Agent(Option<String>),
-    Mode(Option<String>),
-    Theme(Option<String>),
-    Undo,
-    Redo,
     Rewind,
-    Compact,
-    Continue,
     Cost,
     Tasks,
     /// Copies the last reply to the clipboard.
     Copy,
-    /// Sends this prompt to the model.
-    Prompt(String),
     Fork,
     Rename(String),
     Export(Option<String>),
@@ -57,34 +59,56 @@ pub(crate) enum SlashAction {
     Quit,
 }
 
+/// What a person switches to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    New,
+    Session(String),
+    /// `SPEC [EFFORT]`.
+    Model(String),
+    Agent(String),
+}
+
+/// A command that needs no more than the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    Undo,
+    Redo,
+    Compact,
+    Continue,
+}
+
 /// All of them, in the order of the help.
 #[rustfmt::skip]
-pub(crate) static COMMANDS: [SlashCommand; 24] = [
-    row("help", &["?"], Nothing(SlashAction::Help), "show commands and keys"),
-    row("new", &["clear"], Nothing(SlashAction::New), "start a new session"),
-    row("sessions", &["resume"], Optional("ID", SlashAction::Sessions), "switch to another session of this directory"),
-    row("rename", &[], Required("NAME", SlashAction::Rename), "name this session"),
-    row("model", &[], Optional("SPEC", SlashAction::Model), "switch to another model or effort"),
-    row("agent", &[], Optional("NAME", SlashAction::Agent), "switch to another agent"),
-    row("mode", &[], Optional("NAME", SlashAction::Mode), "change the permission mode"),
-    row("permissions", &[], Optional("MODE", permissions), "show the permission mode and rules; change the mode"),
-    row("review", &[], Optional("WHAT", review), "review a change (default: uncommitted changes)"),
-    row("init", &[], Prompt(INIT), "write an AGENTS.md for this repository"),
-    row("theme", &[], Optional("NAME", SlashAction::Theme), "change the colors"),
-    row("undo", &[], Nothing(SlashAction::Undo), "undo the last turn and its file changes"),
-    row("redo", &[], Nothing(SlashAction::Redo), "redo the last undo"),
-    row("rewind", &[], Nothing(SlashAction::Rewind), "go back to an earlier prompt and its files"),
-    row("fork", &[], Nothing(SlashAction::Fork), "continue in a copy of this session"),
-    row("compact", &[], Nothing(SlashAction::Compact), "summarize the conversation so far"),
-    row("continue", &[], Nothing(SlashAction::Continue), "continue an interrupted turn"),
-    row("context", &[], Nothing(SlashAction::Context), "show what fills the context window"),
-    row("cost", &["usage"], Nothing(SlashAction::Cost), "show tokens and cost so far"),
-    row("tasks", &["jobs"], Nothing(SlashAction::Tasks), "list background commands and subagents"),
-    row("mcp", &[], Nothing(SlashAction::Mcp), "list MCP servers and their tools"),
-    row("export", &[], Optional("FILE", SlashAction::Export), "export the conversation as Markdown"),
-    row("copy", &[], Nothing(SlashAction::Copy), "copy the last reply to the clipboard"),
-    row("quit", &["exit"], Nothing(SlashAction::Quit), "quit (the session is saved)"),
-];
+pub(crate) static COMMANDS: [SlashCommand; 24] = {
+    use SlashAction::*;
+    [
+        row("help", &["?"], Nothing(Help), "show commands and keys"),
+        row("new", &["clear"], Nothing(Switch(Target::New)), "start a new session"),
+        row("sessions", &["resume"], Choice("ID", Sessions, |id| Switch(Target::Session(id))), "switch to another session of this directory"),
+        row("rename", &[], Required("NAME", Rename), "name this session"),
+        row("model", &[], Choice("SPEC", Models, |spec| Switch(Target::Model(spec))), "switch to another model or effort"),
+        row("agent", &[], Choice("NAME", Agents, |name| Switch(Target::Agent(name))), "switch to another agent"),
+        row("mode", &[], Choice("NAME", Modes, Mode), "change the permission mode"),
+        row("permissions", &[], Choice("MODE", Permissions, Mode), "show the permission mode and rules; change the mode"),
+        row("review", &[], Optional("WHAT", review), "review a change (default: uncommitted changes)"),
+        row("init", &[], Fixed(INIT), "write an AGENTS.md for this repository"),
+        row("theme", &[], Choice("NAME", Themes, Theme), "change the colors"),
+        row("undo", &[], Nothing(Send(Sent::Undo)), "undo the last turn and its file changes"),
+        row("redo", &[], Nothing(Send(Sent::Redo)), "redo the last undo"),
+        row("rewind", &[], Nothing(Rewind), "go back to an earlier prompt and its files"),
+        row("fork", &[], Nothing(Fork), "continue in a copy of this session"),
+        row("compact", &[], Nothing(Send(Sent::Compact)), "summarize the conversation so far"),
+        row("continue", &[], Nothing(Send(Sent::Continue)), "continue an interrupted turn"),
+        row("context", &[], Nothing(Context), "show what fills the context window"),
+        row("cost", &["usage"], Nothing(Cost), "show tokens and cost so far"),
+        row("tasks", &["jobs"], Nothing(Tasks), "list background commands and subagents"),
+        row("mcp", &[], Nothing(Mcp), "list MCP servers and their tools"),
+        row("export", &[], Optional("FILE", Export), "export the conversation as Markdown"),
+        row("copy", &[], Nothing(Copy), "copy the last reply to the clipboard"),
+        row("quit", &["exit"], Nothing(Quit), "quit (the session is saved)"),
+    ]
+};
 
 const fn row(
     name: &'static str,
@@ -93,10 +117,6 @@ const fn row(
     help: &'static str,
 ) -> SlashCommand {
     SlashCommand { name, aliases, argument, help }
-}
-
-fn permissions(mode: Option<String>) -> SlashAction {
-    mode.map_or(SlashAction::Permissions, |mode| SlashAction::Mode(Some(mode)))
 }
 
 fn review(what: Option<String>) -> SlashAction {
@@ -111,8 +131,8 @@ impl SlashCommand {
     /// How it is typed: `/model [SPEC]`.
     pub(crate) fn usage(&self) -> String {
         match self.argument {
-            Nothing(_) | Prompt(_) => format!("/{}", self.name),
-            Optional(value, _) => format!("/{} [{value}]", self.name),
+            Nothing(_) | Fixed(_) => format!("/{}", self.name),
+            Optional(value, _) | Choice(value, ..) => format!("/{} [{value}]", self.name),
             Required(value, _) => format!("/{} {value}", self.name),
         }
     }
@@ -121,11 +141,47 @@ impl SlashCommand {
         let argument = Some(argument.to_owned()).filter(|argument| !argument.is_empty());
         match &self.argument {
             Nothing(action) => argument.is_none().then(|| action.clone()),
-            Prompt(text) => argument.is_none().then(|| SlashAction::Prompt((*text).to_owned())),
+            Fixed(text) => argument.is_none().then(|| SlashAction::Prompt((*text).to_owned())),
             Optional(_, action) => Some(action(argument)),
+            Choice(_, without, with) => Some(argument.map_or(without.clone(), with)),
             Required(_, action) => argument.map(action),
         }
     }
+}
+
+impl Target {
+    /// `request` with what changes.
+    pub(crate) fn of(self, request: OpenRequest) -> OpenRequest {
+        match self {
+            Self::New => OpenRequest { session: None, ..request },
+            Self::Session(id) => OpenRequest { session: Some(id), ..request },
+            Self::Agent(name) => OpenRequest { agent: Some(name), ..request },
+            Self::Model(typed) => {
+                let (model, effort) = typed.split_once(' ').unwrap_or((&typed, ""));
+                let effort = Some(effort.trim().to_owned()).filter(|effort| !effort.is_empty());
+                OpenRequest { model: Some(model.to_owned()), effort, ..request }
+            }
+        }
+    }
+}
+
+impl Sent {
+    /// The command to a session of these entries; an error says why there is none.
+    pub(crate) fn command(self, entries: &[Arc<Entry>]) -> Result<Command, &'static str> {
+        match self {
+            Self::Undo => {
+                undo::before_last_turn(entries).map(|to| Command::Rewind { to }).ok_or("nothing to undo")
+            }
+            Self::Redo => undo::last_undo(entries).map(|_| Command::Redo).ok_or("nothing to redo"),
+            Self::Compact => Ok(Command::Compact),
+            Self::Continue => Ok(haft_core::go_on(entries)),
+        }
+    }
+}
+
+/// Says `text` to the model.
+pub(crate) fn prompt(text: &str) -> Command {
+    Command::Prompt { parts: vec![Part::text(text)], channel: None }
 }
 
 /// Parses `line`; `None` if it is a prompt or the name of a saved prompt.
@@ -178,10 +234,10 @@ mod tests {
         let table = [
             ("/help", Some(SlashAction::Help)),
             ("  /exit ", Some(SlashAction::Quit)),
-            ("/model", Some(SlashAction::Model(None))),
-            ("/model openai/gpt-5", Some(SlashAction::Model(Some("openai/gpt-5".into())))),
+            ("/model", Some(SlashAction::Models)),
+            ("/model openai/gpt-5", Some(SlashAction::Switch(Target::Model("openai/gpt-5".into())))),
             ("/permissions", Some(SlashAction::Permissions)),
-            ("/permissions ask", Some(SlashAction::Mode(Some("ask".into())))),
+            ("/permissions ask", Some(SlashAction::Mode("ask".into()))),
             ("/rename", None),
             ("/rename it", Some(SlashAction::Rename("it".into()))),
             ("/undo it", None),
@@ -213,7 +269,7 @@ mod tests {
             |name: &str| SavedPrompt { name: name.into(), description: String::new(), file: "".into() };
         let own = ["review", "undo"].map(saved);
         assert_eq!(parse_with("/review it", &own), None);
-        assert_eq!(parse_with("/undo", &own), Some(SlashAction::Undo));
+        assert_eq!(parse_with("/undo", &own), Some(SlashAction::Send(Sent::Undo)));
         assert_eq!(parse_with("/init", &own), Some(SlashAction::Prompt(INIT.into())));
     }
 }

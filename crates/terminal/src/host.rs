@@ -43,10 +43,3 @@ fn on_lines(Problem { message, suggestion, .. }: Problem) -> String {
     let hint = suggestion.map(|suggestion| format!("\nhint: {suggestion}")).unwrap_or_default();
     message + &hint
 }
-
-/// `request` with the model that was typed, and the effort behind it: `openai/gpt-5 high`.
-pub(crate) fn asking(request: OpenRequest, typed: &str) -> OpenRequest {
-    let (model, effort) =
-        typed.split_once(' ').map_or((typed, None), |(model, effort)| (model, Some(effort.trim())));
-    OpenRequest { model: Some(model.to_owned()), effort: effort.map(str::to_owned), ..request }
-}

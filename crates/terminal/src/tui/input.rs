@@ -237,7 +237,7 @@ impl Input {
         }
         let width = columns.saturating_sub(MARK.len()).max(1) as u16;
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, ROWS as u16));
-        self.area.render_once(&mut buffer);
+        (&self.area).render(buffer.area, &mut buffer);
         let height = self.height().min(ROWS);
         let cursor = self.area.screen_cursor();
         let top = usize::from(self.area.scroll_offset().0);
@@ -280,17 +280,6 @@ fn unfolded(text: &str, pastes: &[(String, String)]) -> String {
 
 fn is_long(text: &str) -> bool {
     text.lines().count() > LONG_PASTE.0 || text.len() > LONG_PASTE.1
-}
-
-trait Drawn {
-    fn render_once(&self, buffer: &mut Buffer);
-}
-
-impl Drawn for TextArea<'static> {
-    fn render_once(&self, buffer: &mut Buffer) {
-        let area = buffer.area;
-        self.render(area, buffer);
-    }
 }
 
 fn area(lines: &[String]) -> TextArea<'static> {

@@ -45,22 +45,15 @@ impl Mode {
         *self = Self::Pick(pick, Box::new(std::mem::take(self)));
     }
 
-    /// Closes the list or the page on top.
+    /// Closes what is on top; gives the list that it was.
     pub(super) fn close(&mut self) -> Option<Pick> {
-        match std::mem::take(self) {
-            Self::Pick(pick, below) => {
-                *self = *below;
-                Some(pick)
-            }
-            Self::Read(_, below) => {
-                *self = *below;
-                None
-            }
-            lowest => {
-                *self = lowest;
-                None
-            }
-        }
+        let (pick, below) = match std::mem::take(self) {
+            Self::Pick(pick, below) => (Some(pick), *below),
+            Self::Read(_, below) => (None, *below),
+            lowest => (None, lowest),
+        };
+        *self = below;
+        pick
     }
 
     /// The list on top.

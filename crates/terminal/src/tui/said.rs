@@ -4,12 +4,11 @@ use super::{
     blocks::{dollars, tokens},
 };
 use crate::{
-    console::{self, SlashAction, typed},
-    history, host, picture,
+    console::{self, Sent, SlashAction, typed},
+    history, picture,
 };
 use haft_core::{Command, Mode, Part};
 use haft_engine::Session;
-use haft_present::host::OpenRequest;
 use haft_present::safe;
 use std::path::PathBuf;
 
@@ -93,39 +92,33 @@ impl App {
         is_busy
     }
 
+    fn send_after_turn(&mut self, sent: Sent) {
+        if self.must_wait() {
+            return;
+        }
+        match sent.command(&self.entries().unwrap_or_default()) {
+            Ok(command) => self.send(command),
+            Err(why) => self.note(why),
+        }
+    }
+
     fn run(&mut self, action: SlashAction) {
         match action {
-            SlashAction::Undo | SlashAction::Redo | SlashAction::Compact | SlashAction::Continue
-                if self.must_wait() => {}
+            SlashAction::Switch(target) => self.open(target.of(self.wished())),
+            SlashAction::Send(sent) => self.send_after_turn(sent),
+            SlashAction::Prompt(text) => self.prompt(text, Vec::new()),
+            SlashAction::Sessions => self.pick_session(),
+            SlashAction::Models => self.pick_model(),
+            SlashAction::Agents => self.pick_agent(),
+            SlashAction::Themes => self.pick_theme(),
+            SlashAction::Modes => self.pick_mode(),
+            SlashAction::Theme(name) => self.theme(&name),
+            SlashAction::Mode(name) => self.mode(&name),
             SlashAction::Help => self.help(),
-            SlashAction::New => self.open(OpenRequest { session: None, ..self.wished() }),
-            SlashAction::Sessions(Some(id)) => self.open(OpenRequest { session: Some(id), ..self.wished() }),
-            SlashAction::Model(Some(spec)) => self.open(host::asking(self.wished(), &spec)),
-            SlashAction::Agent(Some(name)) => self.open(OpenRequest { agent: Some(name), ..self.wished() }),
-            SlashAction::Mode(Some(name)) => self.mode(&name),
-            SlashAction::Mode(None) => self.pick_mode(),
-            SlashAction::Theme(Some(name)) => self.theme(&name),
-            SlashAction::Sessions(None) => self.pick_session(),
-            SlashAction::Model(None) => self.pick_model(),
-            SlashAction::Agent(None) => self.pick_agent(),
-            SlashAction::Theme(None) => self.pick_theme(),
-            SlashAction::Undo => {
-                match self.entries().as_deref().and_then(haft_core::undo::before_last_turn) {
-                    Some(to) => self.rewind(to),
-                    None => self.note("nothing to undo"),
-                }
-            }
-            SlashAction::Redo => match self.entries().as_deref().and_then(haft_core::undo::last_undo) {
-                Some(_) => self.send(Command::Redo),
-                None => self.note("nothing to redo"),
-            },
             SlashAction::Rewind => self.pick_prompt(),
-            SlashAction::Compact => self.send(Command::Compact),
-            SlashAction::Continue => self.send(haft_core::go_on(&self.entries().unwrap_or_default())),
             SlashAction::Cost => self.cost(),
             SlashAction::Tasks => self.pick_job(),
             SlashAction::Copy => self.copy(),
-            SlashAction::Prompt(text) => self.prompt(text, Vec::new()),
             SlashAction::Fork => self.fork(),
             SlashAction::Rename(name) => self.rename(&name),
             SlashAction::Export(name) => self.export(name.as_deref()),
