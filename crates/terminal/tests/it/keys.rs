@@ -1,5 +1,5 @@
 //! A key does what the help says that it does.
-use crate::kit::{Begin, say};
+use crate::kit::{Begin, edit, say};
 use haft_terminal::tui::Request;
 
 /// Keys at an empty prompt, between turns.
@@ -67,4 +67,104 @@ async fn keys_during_a_turn() {
         person.keys(keys);
         person.see("─ interrupted").await;
     }
+}
+
+/// Keys while a list of completions is shown.
+#[tokio::test]
+async fn keys_in_a_completion() {
+    let table = [
+        ("", "❯ /model  "),
+        ("↓", "❯ /mode  "),
+        ("↓ ↑", "❯ /model  "),
+        ("↑", "❯ /"),
+        ("Tab", "> /model\n"),
+        ("Enter", "model: type to search"),
+        ("↓ Enter", "mode: type to search"),
+        ("Esc", "> /mo\n  script/test"),
+        ("Esc Esc Esc", "what to do?"),
+        ("Ctrl+C", "what to do?"),
+    ];
+    for (keys, expected) in table {
+        let mut person = Begin::default().with(&[say("unheard")]).await;
+        person.type_in("/mo");
+        person.keys(keys);
+        assert!(person.screen().contains(expected), "{keys}: {}", person.screen());
+    }
+}
+
+/// Keys while a person chooses from a list.
+#[tokio::test]
+async fn keys_in_a_list() {
+    let table = [
+        ("", "❯ terminal  current"),
+        ("↓", "❯ dark"),
+        ("↑", "❯ plain"),
+        ("d", "theme: d\n❯ dark\n"),
+        ("d Backspace", "theme: type to search\n❯ terminal"),
+        ("Backspace", "theme: type to search\n❯ terminal"),
+        ("z z", "no matches"),
+        ("Esc", "what to do?"),
+        ("Ctrl+C", "what to do?"),
+        ("Ctrl+O", "conversation\n"),
+        ("Ctrl+O q", "❯ terminal  current"),
+        ("Enter", "what to do?"),
+        ("↓ Enter", "· theme: dark"),
+    ];
+    for (keys, expected) in table {
+        let mut person = Begin::default().with(&[say("unheard")]).await;
+        person.say("/theme");
+        person.keys(keys);
+        assert!(person.screen().contains(expected), "{keys}: {}", person.screen());
+    }
+}
+
+/// Keys while a person types what the model should do instead of the call.
+#[tokio::test]
+async fn keys_while_refusing() {
+    let table = [
+        ("", "> what to do instead ("),
+        ("Esc", "❯ 3. No"),
+        ("Ctrl+C", "❯ 3. No"),
+        ("Esc y", "✓ Edit a.txt"),
+        ("Ctrl+O", "proposed call"),
+        ("Ctrl+O Esc", "> what to do instead ("),
+        ("a Alt+Enter b", "> a\n  b\n"),
+        ("a Ctrl+J b", "> a\n  b\n"),
+        ("↑", "> translate it\n  script"),
+        ("↑ ↓", "> what to do instead ("),
+        ("Enter", "✗ Edit a.txt  +1 −1  refused"),
+        ("x Enter", "> x\n"),
+    ];
+    for (keys, expected) in table {
+        let files = vec![("a.txt", "hello\nworld\n".to_owned())];
+        let script = [edit("a.txt", "world", "Welt"), say("Then so.")];
+        let mut person = Begin { files, ..Begin::default() }.with(&script).await;
+        person.say("translate it");
+        person.see("1. Yes").await;
+        person.keys("n");
+        person.keys(keys);
+        person.see(expected).await;
+    }
+}
+
+/// In a list a paste is searched for; on a page, and where a key answers, it goes nowhere.
+#[tokio::test]
+async fn a_paste_goes_where_one_types() {
+    let files = vec![("a.txt", "hello\nworld\n".to_owned())];
+    let mut person = Begin { files, ..Begin::default() }.with(&[edit("a.txt", "world", "Welt")]).await;
+    person.say("/theme");
+    person.paste("da\nrk");
+    assert!(person.screen().contains("theme: da\n❯ dark\n"), "{}", person.screen());
+    person.keys("Esc ?");
+    person.paste("nowhere");
+    person.keys("Esc");
+    person.paste("some words");
+    assert!(person.screen().contains("\n> some words\n"), "{}", person.screen());
+    person.keys("Enter");
+    person.see("1. Yes").await;
+    person.paste("y");
+    assert!(person.screen().contains("❯ 1. Yes"), "{}", person.screen());
+    person.keys("n");
+    person.paste("use another word");
+    assert!(person.screen().contains("\n> use another word\n"), "{}", person.screen());
 }
