@@ -33,7 +33,7 @@ pub async fn run(
     let prompt = if is_text { prompt } else { String::new() };
     let reader = Reader::new(&host)?;
     let told = untold(&opened.session);
-    let mut talk = Talk { host, open: None, told, wish: OpenRequest::default(), options, interrupts };
+    let mut talk = Talk { host, open: None, told, open_request: OpenRequest::default(), options, interrupts };
     talk.take(opened)?;
     if is_text {
         print_now(chat.banner.as_deref().unwrap_or("Type `/help` for commands, `exit` to leave.\n"))?;
@@ -69,7 +69,7 @@ struct Talk<'a> {
     open: Option<(Engine, Session)>,
     /// Of what happens at the prompt the person is told when they come back to it.
     told: Seq,
-    wish: OpenRequest,
+    open_request: OpenRequest,
     options: &'a Options,
     interrupts: &'a mut Interrupts,
 }
@@ -147,7 +147,7 @@ impl Talk<'_> {
     async fn act(&mut self, action: SlashAction) -> anyhow::Result<()> {
         match action {
             SlashAction::Help => self.help(),
-            SlashAction::Switch(target) => self.reopen(target.of(self.wish.clone())).await,
+            SlashAction::Switch(target) => self.reopen(target.of(self.open_request.clone())).await,
             SlashAction::Send(sent) => self.send(sent).await,
             SlashAction::Prompt(text) => self.turn(console::prompt(&text)).await,
             SlashAction::Sessions => self.sessions(),
@@ -172,19 +172,19 @@ impl Talk<'_> {
 
     fn take(&mut self, opened: Conversation) -> anyhow::Result<()> {
         let Conversation { engine, session, notices, effort: _ } = opened;
-        self.wish.session = Some(session.id().0.clone());
+        self.open_request.session = Some(session.id().0.clone());
         self.told = untold(&session);
         self.open = Some((engine, session));
         notices.iter().try_for_each(|notice| note(&format!("note: {notice}")))
     }
 
     /// The same again where the other one cannot be opened.
-    async fn reopen(&mut self, wish: OpenRequest) -> anyhow::Result<()> {
+    async fn reopen(&mut self, request: OpenRequest) -> anyhow::Result<()> {
         if !self.leave().await {
             anyhow::bail!("interrupted before the session had closed");
         }
-        let before = std::mem::replace(&mut self.wish, wish.clone());
-        match self.host.open(wish).await {
+        let before = std::mem::replace(&mut self.open_request, request.clone());
+        match self.host.open(request).await {
             Ok(opened) => {
                 note(&format!(
                     "session {}, model {}",
@@ -195,7 +195,7 @@ impl Talk<'_> {
             }
             Err(why) => {
                 note(&format!("error: {why}"))?;
-                self.wish.clone_from(&before);
+                self.open_request.clone_from(&before);
                 let opened = self.host.open(before).await.map_err(anyhow::Error::msg)?;
                 self.take(opened)
             }
@@ -235,7 +235,7 @@ impl Talk<'_> {
     async fn fork(&mut self) -> anyhow::Result<()> {
         let Some((engine, session)) = &self.open else { return Ok(()) };
         match engine.setup().home.fork(&session.id().0, None) {
-            Ok(copy) => self.reopen(OpenRequest { session: Some(copy.0), ..self.wish.clone() }).await,
+            Ok(copy) => self.reopen(OpenRequest { session: Some(copy.0), ..self.open_request.clone() }).await,
             Err(error) => note(&format!("error: {error}")),
         }
     }

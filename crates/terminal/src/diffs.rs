@@ -23,7 +23,7 @@ pub(crate) struct Shown {
 }
 
 /// Columns if the width of the terminal is unknown.
-const COLUMNS: usize = 80;
+const DEFAULT_COLUMNS: usize = 80;
 
 impl Diffs {
     /// With the ends of what is long left out; `how` one sees them.
@@ -62,5 +62,5 @@ impl Diffs {
 }
 
 fn columns() -> usize {
-    crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns.max(20).into())
+    crossterm::terminal::size().map_or(DEFAULT_COLUMNS, |(columns, _)| columns.max(20).into())
 }

@@ -23,13 +23,13 @@ pub struct Surroundings {
 }
 
 /// How an agent and a model are chosen in a conversation.
-const CHOOSE: &str = "choose them with `/agent` and `/model`, or use `haft run`";
+const CHOOSE_HINT: &str = "choose them with `/agent` and `/model`, or use `haft run`";
 
 impl Surroundings {
     /// What a line stands for that begins with `/`; an error says why it stands for nothing.
     pub(crate) fn expand(&self, line: &str) -> Result<String, String> {
         let expanded = self.host.expand(&self.workspace, line, "/help");
-        expanded.and_then(|expanded| expanded.in_session(line, CHOOSE)).map_err(on_lines)
+        expanded.and_then(|expanded| expanded.in_session(line, CHOOSE_HINT)).map_err(on_lines)
     }
 
     /// Opens a session; an error says why it cannot be opened.

@@ -10,7 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-const FRAMES: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
+/// The pictures of every spinner.
+pub(crate) const FRAMES: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// Slow enough for a serial line.
 pub(crate) const TICK: Duration = Duration::from_millis(120);
 

@@ -2,11 +2,11 @@
 use std::{fmt::Write, io::Cursor};
 
 /// Levels of red, green and blue; 216 colors fit the 256 that every such terminal has.
-const LEVELS: usize = 6;
+const COLOR_LEVELS: usize = 6;
 /// Rows of pixels that are drawn at once.
-const BAND: usize = 6;
+const BAND_ROWS: usize = 6;
 /// Where a level is rounded up, so that neighboring pixels mix to what is between two levels (Bayer, 1973).
-const PATTERN: [[usize; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
+const DITHER_PATTERN: [[usize; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
 
 /// A picture: red, green, blue and how opaque, of each pixel.
 struct Pixels {
@@ -24,12 +24,16 @@ pub(super) fn sequence(png: &[u8], (wide, high): (usize, usize)) -> Option<Strin
         .collect();
     let mut text = format!("\x1bP0;1q\"1;1;{wide};{high}");
     for (place, _) in used(&colors).iter().enumerate().filter(|(_, is_used)| **is_used) {
-        let [red, green, blue] = [place / (LEVELS * LEVELS), place / LEVELS % LEVELS, place % LEVELS];
-        let percent = |level: usize| level * 100 / (LEVELS - 1);
+        let [red, green, blue] = [
+            place / (COLOR_LEVELS * COLOR_LEVELS),
+            place / COLOR_LEVELS % COLOR_LEVELS,
+            place % COLOR_LEVELS,
+        ];
+        let percent = |level: usize| level * 100 / (COLOR_LEVELS - 1);
         let _a_string_takes_all =
             write!(text, "#{place};2;{};{};{}", percent(red), percent(green), percent(blue));
     }
-    for (place, band) in colors.chunks(wide * BAND).enumerate() {
+    for (place, band) in colors.chunks(wide * BAND_ROWS).enumerate() {
         if place > 0 {
             text.push('-');
         }
@@ -75,13 +79,13 @@ fn color(pixels: &Pixels, (x, y): (usize, usize), (wide, high): (usize, usize)) 
         }
     }
     let [red, green, blue, opaque] = sums.map(|sum| sum / count.max(1));
-    let threshold = PATTERN[y % 4][x % 4] * 255 / 16;
-    let level = |part: usize| (part * (LEVELS - 1) + threshold) / 255;
-    (opaque >= 128).then(|| (level(red) * LEVELS + level(green)) * LEVELS + level(blue))
+    let threshold = DITHER_PATTERN[y % 4][x % 4] * 255 / 16;
+    let level = |part: usize| (part * (COLOR_LEVELS - 1) + threshold) / 255;
+    (opaque >= 128).then(|| (level(red) * COLOR_LEVELS + level(green)) * COLOR_LEVELS + level(blue))
 }
 
-fn used(colors: &[Option<usize>]) -> [bool; LEVELS * LEVELS * LEVELS] {
-    let mut used = [false; LEVELS * LEVELS * LEVELS];
+fn used(colors: &[Option<usize>]) -> [bool; COLOR_LEVELS * COLOR_LEVELS * COLOR_LEVELS] {
+    let mut used = [false; COLOR_LEVELS * COLOR_LEVELS * COLOR_LEVELS];
     colors.iter().flatten().for_each(|color| used[*color] = true);
     used
 }

@@ -25,7 +25,7 @@ use ratatui::text::Line;
 use std::time::{Duration, Instant};
 
 /// A turn of this length may end unwatched.
-const LONG_TURN: Duration = Duration::from_secs(10);
+const LONG_TURN_TIME: Duration = Duration::from_secs(10);
 
 /// Everything that the screen shows.
 pub(super) struct App {
@@ -60,7 +60,7 @@ pub(super) struct App {
     pub(super) draft: Option<Draft>,
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
-    pub(super) wish: OpenRequest,
+    pub(super) open_request: OpenRequest,
     /// How hard the model thinks, where that was chosen.
     pub(super) effort: Option<String>,
     /// The session that stands on the screen.
@@ -94,7 +94,7 @@ impl<T: Into<String>> From<T> for Hint {
 
 /// What came of something that took a while.
 pub(super) enum Done {
-    /// With the wish that was fulfilled.
+    /// With the request that was carried out.
     Opened(Result<(Conversation, OpenRequest), String>),
     Files(Vec<list::Item>),
     /// Models that vendors and servers list.
@@ -128,7 +128,7 @@ impl App {
             escaped: None,
             typed: None,
             draft: None,
-            wish: OpenRequest::default(),
+            open_request: OpenRequest::default(),
             effort: None,
             shown: None,
         }
@@ -196,7 +196,7 @@ impl App {
         }
         if let Item::Ended { took, .. } = &block {
             self.hint = None;
-            if *took >= LONG_TURN && !self.is_watched {
+            if *took >= LONG_TURN_TIME && !self.is_watched {
                 // A notification (OSC 9) where the terminal knows it, and a bell.
                 self.raw += &format!("\x1b]9;haft: done after {} s\x07\x07", took.as_secs());
             }
@@ -246,10 +246,6 @@ impl App {
         }
     }
 
-    pub(super) fn wished(&self) -> OpenRequest {
-        self.wish.clone()
-    }
-
     pub(super) fn entries(&self) -> Option<Vec<std::sync::Arc<haft_core::Entry>>> {
         self.session.as_ref().map(Session::entries)
     }
@@ -259,12 +255,12 @@ impl App {
     }
 
     /// Lets go of what is open and opens something else; the same again where that fails.
-    pub(super) fn open(&mut self, wish: OpenRequest) {
+    pub(super) fn open(&mut self, request: OpenRequest) {
         if self.must_wait() {
             return;
         }
         let is_here = self.session.as_ref().is_some_and(|session| {
-            session.is_joined() && wish.session.as_deref() == Some(session.id().0.as_str())
+            session.is_joined() && request.session.as_deref() == Some(session.id().0.as_str())
         });
         if is_here {
             return self.note("this session is open in another process; change its model or agent there");
@@ -273,13 +269,13 @@ impl App {
         self.session = None;
         let (engine, host) = (self.engine.take(), self.host.clone());
         self.hint = Some(Hint::Lasting("opening …"));
-        let before = self.wish.clone();
+        let before = self.open_request.clone();
         self.waiting.push(Box::pin(async move {
             if let Some(engine) = engine {
                 engine.shut_down().await;
             }
-            let why = match host.open(wish.clone()).await {
-                Ok(opened) => return Done::Opened(Ok((opened, wish))),
+            let why = match host.open(request.clone()).await {
+                Ok(opened) => return Done::Opened(Ok((opened, request))),
                 Err(why) => why,
             };
             let mut again = host.open(before.clone()).await.map(|opened| (opened, before));
@@ -294,8 +290,8 @@ impl App {
 
     pub(super) fn done(&mut self, done: Done) {
         match done {
-            Done::Opened(Ok((opened, wish))) => {
-                (self.hint, self.wish) = (None, OpenRequest { is_kept: false, ..wish });
+            Done::Opened(Ok((opened, request))) => {
+                (self.hint, self.open_request) = (None, OpenRequest { is_kept: false, ..request });
                 self.show(opened, false);
             }
             Done::Opened(Err(why)) => {

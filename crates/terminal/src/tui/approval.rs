@@ -3,11 +3,11 @@ use super::{
     app::App,
     draw::Picture,
     markdown::plain,
-    mode::Mode as Keys,
+    mode::Mode,
     wrap::{hanging, laid_out, one_row},
 };
 use crate::paint::diff::Room;
-use haft_core::{Answer, Change, Command, Fact, Mode, Part};
+use haft_core::{Answer, Change, Command, Fact, Mode as PermissionMode, Part};
 use haft_engine::{Recorded, Session};
 use haft_present::{
     diff,
@@ -20,31 +20,31 @@ use haft_present::{
 };
 use ratatui::text::{Line, Span};
 
-const ANSWERS: usize = 3;
+const ANSWER_COUNT: usize = 3;
 /// The place of the last one, which refuses.
-const REFUSAL: usize = ANSWERS - 1;
+const REFUSAL: usize = ANSWER_COUNT - 1;
 /// Columns from which an answer has room for a second key.
 const WIDE_COLUMNS: usize = 60;
 /// Rows from which a blank line may stand above what asks.
 const ROOMY_ROWS: usize = 16;
 /// Rows of a diff that shows both sides of a change: its head, two lines, and how many more there are.
-const DIFF: usize = 4;
+const DIFF_ROWS: usize = 4;
 /// A line that is removed, and one that is added.
-const BOTH_SIDES: usize = 2;
-const INSTEAD: &str = "what to do instead (Enter to refuse, Esc to go back)";
+const MIN_DIFF_ROWS: usize = 2;
+const INSTEAD_PLACEHOLDER: &str = "what to do instead (Enter to refuse, Esc to go back)";
 /// The hint at a key that is no answer.
-pub(super) const ANSWER_KEYS: &str = "approval needed: y, a or n";
+pub(super) const ANSWER_HINT: &str = "approval needed: y, a or n";
 
 impl App {
     /// What asks, below `lines`, with the cursor where something is typed.
     pub(super) fn approval_picture(&mut self, mut lines: Vec<Line<'static>>, fact: &Fact) -> Picture {
-        let chosen = if let Keys::Approve(chosen) = self.mode { chosen } else { REFUSAL };
+        let chosen = if let Mode::Approve(chosen) = self.mode { chosen } else { REFUSAL };
         if self.rows < ROOMY_ROWS {
             lines.retain(|line| line.width() > 0);
         }
         let (typed, cursor) = match self.mode {
-            Keys::Refuse(_) => {
-                let (rows, cursor) = self.input.rows_for(INSTEAD, self.columns, &self.look);
+            Mode::Refuse(_) => {
+                let (rows, cursor) = self.input.rows_for(INSTEAD_PLACEHOLDER, self.columns, &self.look);
                 (rows, Some(cursor))
             }
             // What the person was writing waits, and stays in view.
@@ -66,7 +66,7 @@ impl App {
         let Some(proposal) = self.proposal(fact) else { return Vec::new() };
         let changes = changes_of(fact);
         let mut end = self.question_and_answers(&proposal, chosen, (room / 4).max(1));
-        if !changes.is_empty() && room < end.len() + DIFF {
+        if !changes.is_empty() && room < end.len() + DIFF_ROWS {
             end = self.question_and_answers(&proposal, chosen, 1);
         }
         let room = room.saturating_sub(end.len()).max(1);
@@ -135,7 +135,7 @@ impl App {
         };
         let fitting = |room: fn(usize) -> Room| {
             let mut most = rows;
-            while most >= BOTH_SIDES {
+            while most >= MIN_DIFF_ROWS {
                 let lines = drawn(room(most));
                 let spare = lines.len().saturating_sub(rows);
                 if spare == 0 {
@@ -145,7 +145,9 @@ impl App {
             }
             None
         };
-        fitting(Room::of).or_else(|| fitting(Room::tight)).unwrap_or_else(|| drawn(Room::tight(BOTH_SIDES)))
+        fitting(Room::of)
+            .or_else(|| fitting(Room::tight))
+            .unwrap_or_else(|| drawn(Room::tight(MIN_DIFF_ROWS)))
     }
 
     fn proposal(&self, fact: &Fact) -> Option<Proposal> {
@@ -191,8 +193,8 @@ impl App {
     pub(super) fn answer_as_marked(&mut self) {
         match self.mode {
             _ if !self.input.is_empty() => self.submit(),
-            Keys::Approve(0) => self.answer(Answer::Once),
-            Keys::Approve(1) => self.answer(Answer::Always),
+            Mode::Approve(0) => self.answer(Answer::Once),
+            Mode::Approve(1) => self.answer(Answer::Always),
             _ => self.refuse(),
         }
     }
@@ -200,10 +202,10 @@ impl App {
     /// Allows this change and all further ones.
     pub(super) fn allow_all_edits(&mut self) {
         if self.may_accept_edits() {
-            self.mode(Mode::AcceptEdits.name());
+            self.set_permission_mode(PermissionMode::AcceptEdits.name());
             self.answer(Answer::Once);
         } else {
-            self.hint = Some(ANSWER_KEYS.into());
+            self.hint = Some(ANSWER_HINT.into());
         }
     }
 
@@ -214,12 +216,12 @@ impl App {
             _ => false,
         };
         let ceiling = self.session.as_ref().map(Session::ceiling);
-        asks_for_changes && ceiling >= Some(Mode::AcceptEdits)
+        asks_for_changes && ceiling >= Some(PermissionMode::AcceptEdits)
     }
 
     /// Asks what to do instead.
     pub(super) fn refuse(&mut self) {
-        self.mode = Keys::Refuse(self.input.put_aside());
+        self.mode = Mode::Refuse(self.input.put_aside());
     }
 
     pub(super) fn send_refusal(&mut self) {
@@ -233,7 +235,7 @@ impl App {
 
     /// Goes back to the answers, and restores the text that was being written before.
     pub(super) fn cancel_refusal(&mut self) {
-        if let Keys::Refuse(draft) = std::mem::replace(&mut self.mode, Keys::Approve(REFUSAL)) {
+        if let Mode::Refuse(draft) = std::mem::replace(&mut self.mode, Mode::Approve(REFUSAL)) {
             self.input.restore(draft);
         }
     }
@@ -241,8 +243,8 @@ impl App {
 
 /// The answer below or above the one at `place`.
 pub(super) fn next(place: usize, is_below: bool) -> usize {
-    let step = if is_below { 1 } else { ANSWERS - 1 };
-    (place + step) % ANSWERS
+    let step = if is_below { 1 } else { ANSWER_COUNT - 1 };
+    (place + step) % ANSWER_COUNT
 }
 
 fn changes_of(fact: &Fact) -> &[Change] {

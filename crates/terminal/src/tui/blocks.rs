@@ -257,12 +257,12 @@ impl Painter<'_> {
 }
 
 /// Of a longer prompt the beginning is shown, in lines: it was not typed here.
-const LONG_PROMPT: (usize, usize) = (20, 5);
+const LONG_PROMPT_LINES: (usize, usize) = (20, 5);
 
 /// What is shown of a prompt, and how many lines more it has.
 fn beginning(text: &str) -> (&str, usize) {
     let lines = text.lines().count();
-    let (most, shown) = LONG_PROMPT;
+    let (most, shown) = LONG_PROMPT_LINES;
     match text.match_indices('\n').nth(shown - 1) {
         Some((end, _)) if lines > most => (&text[..end], lines - shown),
         _ => (text, 0),

@@ -7,7 +7,7 @@ use super::{
     mode::{Mode, Pick, What},
     wrap::one_row,
 };
-use crate::{loading, outputs, paint::diff::Room};
+use crate::{loading, outputs, paint::diff::Room, spinner::FRAMES};
 use haft_core::{Event, Fact, Question, ToolResult};
 use haft_present::{
     safe,
@@ -15,8 +15,6 @@ use haft_present::{
 };
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
-
-const FRAMES: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// Live lines, and the row and column of the cursor in them.
 pub(super) type Picture = (Vec<Line<'static>>, Option<(usize, usize)>);
@@ -177,7 +175,7 @@ impl App {
         let setup = self.engine.as_ref().map(|engine| engine.setup());
         let model = setup.map_or("…".to_owned(), |setup| setup.model.spec.clone());
         let effort = self.effort.clone();
-        let mode = self.mode_now().map(|mode| mode.name().to_owned());
+        let mode = self.permission_mode().map(|mode| mode.name().to_owned());
         let agent = Some(self.view.agent.clone()).filter(|agent| !agent.is_empty() && agent != "haft");
         let unconfined = self.view.is_unconfined.then(|| "unconfined".to_owned());
         let left: Vec<String> =

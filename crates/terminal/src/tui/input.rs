@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use unicode_width::UnicodeWidthStr;
 
 /// A paste of more lines, or more bytes, is folded into a mark.
-const LONG_PASTE: (usize, usize) = (10, 1_000);
+const LONG_PASTE_SIZE: (usize, usize) = (10, 1_000);
 /// Rows that it takes at most.
-const ROWS: usize = 10;
+const MAX_ROWS: usize = 10;
 
 /// A text, its history, and what its marks stand for.
 pub(super) struct Input {
@@ -236,9 +236,9 @@ impl Input {
             return (vec![one_row(row, columns)], (0, MARK.len()));
         }
         let width = columns.saturating_sub(MARK.len()).max(1) as u16;
-        let mut buffer = Buffer::empty(Rect::new(0, 0, width, ROWS as u16));
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, MAX_ROWS as u16));
         (&self.area).render(buffer.area, &mut buffer);
-        let height = self.height().min(ROWS);
+        let height = self.height().min(MAX_ROWS);
         let cursor = self.area.screen_cursor();
         let top = usize::from(self.area.scroll_offset().0);
         let rows = (0..height).map(|row| {
@@ -279,7 +279,7 @@ fn unfolded(text: &str, pastes: &[(String, String)]) -> String {
 }
 
 fn is_long(text: &str) -> bool {
-    text.lines().count() > LONG_PASTE.0 || text.len() > LONG_PASTE.1
+    text.lines().count() > LONG_PASTE_SIZE.0 || text.len() > LONG_PASTE_SIZE.1
 }
 
 fn area(lines: &[String]) -> TextArea<'static> {

@@ -2,6 +2,7 @@
 use super::{
     app::{App, Hint, Request},
     bindings::{self, Action, Place},
+    input::Input,
     mode::{Completion, Mode, What},
     page::Page,
 };
@@ -13,9 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Keys that follow each other faster belong to a word.
 const TYPING_PAUSE: Duration = Duration::from_secs(1);
-const PAUSE_FIRST: &str = "approval needed: pause typing, then press y, a or n";
+const PAUSE_HINT: &str = "approval needed: pause typing, then press y, a or n";
 /// Two presses within this time belong together.
-const TWICE: Duration = Duration::from_secs(2);
+const DOUBLE_PRESS_TIME: Duration = Duration::from_secs(2);
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) {
@@ -67,7 +68,7 @@ impl App {
             Action::PreviousLine => self.edit(|input| input.up()),
             Action::NextLine => self.edit(|input| input.down()),
             Action::Escape => self.escape(),
-            Action::ChangeMode => self.next_mode(),
+            Action::ChangeMode => self.next_permission_mode(),
             Action::Up => self.move_by(false),
             Action::Down => self.move_by(true),
             Action::Complete => drop(self.accept()),
@@ -116,22 +117,26 @@ impl App {
             // The person begins to write, so the next character is not an answer, either.
             (Mode::Approve(_), KeyCode::Char(_)) if is_answer && is_plain => {
                 self.type_in(key);
-                self.hint = Some(PAUSE_FIRST.into());
+                self.hint = Some(PAUSE_HINT.into());
             }
             // With Ctrl or Alt a letter is a key of the shell, and no answer.
-            (Mode::Approve(_), _) if is_answer => self.hint = Some(super::approval::ANSWER_KEYS.into()),
+            (Mode::Approve(_), _) if is_answer => self.hint = Some(super::approval::ANSWER_HINT.into()),
             _ => self.type_in(key),
         }
     }
 
     fn type_in(&mut self, key: KeyEvent) {
         if self.input.key(key) {
-            self.edit(|_| {});
+            self.has_typed();
         }
     }
 
-    fn edit(&mut self, edit: impl FnOnce(&mut super::input::Input)) {
+    fn edit(&mut self, edit: impl FnOnce(&mut Input)) {
         edit(&mut self.input);
+        self.has_typed();
+    }
+
+    fn has_typed(&mut self) {
         self.typed = Some(Instant::now());
         self.complete();
     }
@@ -142,7 +147,7 @@ impl App {
         let is_typing = !self.input.is_empty() && is_in_a_word(self.typed, now);
         if is_typing {
             self.typed = Some(now);
-            self.hint = Some(PAUSE_FIRST.into());
+            self.hint = Some(PAUSE_HINT.into());
         }
         is_typing
     }
@@ -189,7 +194,7 @@ impl App {
 
     /// Whether the key was pressed a moment before.
     fn is_second(&mut self, key: KeyCode) -> bool {
-        let is_second = self.escaped.take().is_some_and(|(_, before)| before.elapsed() < TWICE);
+        let is_second = self.escaped.take().is_some_and(|(_, before)| before.elapsed() < DOUBLE_PRESS_TIME);
         self.escaped = (!is_second).then(|| (key, Instant::now()));
         is_second
     }

@@ -45,13 +45,13 @@ pub(super) struct List {
 }
 
 /// Rows that a list takes at most beside a conversation.
-const ROWS: usize = 8;
+const MAX_ROWS: usize = 8;
 
 impl List {
     /// What people read of the items shows all that it holds.
     pub(super) fn new(items: Vec<Item>) -> Self {
         let found = (0..items.len()).collect();
-        Self { items: shown(items), found, chosen: 0, current: None, most: ROWS }
+        Self { items: shown(items), found, chosen: 0, current: None, most: MAX_ROWS }
     }
 
     /// As [`Self::new`], with the item that holds now: it is marked, and chosen at first.

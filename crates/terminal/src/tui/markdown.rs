@@ -215,10 +215,10 @@ impl Writer {
 
     fn end_code(&mut self) {
         let Some((language, code)) = self.code.take() else { return };
-        let columns = self.columns.saturating_sub(self.indent() + CODE.len());
+        let columns = self.columns.saturating_sub(self.indent() + CODE_INDENT.len());
         for line in highlight(&code, &language, &self.look) {
             for row in wrap(&line, columns) {
-                self.push(std::iter::once(Span::raw(CODE)).chain(row).collect());
+                self.push(std::iter::once(Span::raw(CODE_INDENT)).chain(row).collect());
             }
         }
         self.gap = true;
@@ -265,7 +265,7 @@ impl Writer {
 }
 
 /// In front of code.
-const CODE: &str = "  ";
+const CODE_INDENT: &str = "  ";
 
 /// Plain text with its own lines.
 pub(super) fn plain(text: &str, first: Span<'static>, columns: usize, style: Style) -> Vec<Line<'static>> {

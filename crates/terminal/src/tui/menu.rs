@@ -16,7 +16,7 @@ use std::io::{self, Stdout, stdout};
 /// Rows beside the list: the title, what is typed, the notes below and one for the shell's own line.
 const ROWS_AROUND_LIST: usize = 6;
 /// Maximum marks for a hidden line, so that its length stays hidden.
-const MARKS: usize = 8;
+const MAX_MARKS: usize = 8;
 
 /// Lets the person choose one of `lines`, each a label and what is said about it, with a `note` below them. Returns its
 /// place, or nothing where the person leaves.
@@ -185,7 +185,7 @@ struct Hidden<'a> {
 
 impl Question for Hidden<'_> {
     fn lines(&self, columns: usize, _: usize) -> (Vec<Line<'static>>, (usize, usize)) {
-        let marks = "•".repeat(self.typed.chars().count().min(MARKS));
+        let marks = "•".repeat(self.typed.chars().count().min(MAX_MARKS));
         let line = Line::raw(format!("{}: {marks}", self.title));
         let column = line.width().min(columns.saturating_sub(1));
         let keys = format!("Enter confirms · Esc {} · Ctrl+C quits", self.escape);

@@ -18,9 +18,9 @@ use ratatui::{
 };
 
 /// Cells of the bar that shows what fills the window.
-const BAR: usize = 60;
+const BAR_CELLS: usize = 60;
 /// Narrower pages have one column.
-const TWO_COLUMNS: usize = 100;
+const TWO_COLUMNS_WIDTH: usize = 100;
 /// The help of the keys in parts.
 const KEY_SECTIONS: [(&str, &[Place]); 7] = [
     ("keys", &[Place::Everywhere, Place::Conversation, Place::Prompt]),
@@ -35,13 +35,13 @@ const KEY_SECTIONS: [(&str, &[Place]); 7] = [
 const PREFIXES: [(&str, &str); 2] =
     [("@NAME", "name a file of this folder; an image is attached"), ("!COMMAND", "run a command yourself")];
 /// Rules above the list of modes.
-const RULES: usize = 12;
+const MAX_RULES: usize = 12;
 
 impl App {
     /// Commands and keys, beside each other where there is room.
     pub(super) fn help(&mut self) {
         let commands = console::all(&self.host.prompts);
-        let columns = if self.columns < TWO_COLUMNS { self.columns } else { self.columns / 2 - 2 };
+        let columns = if self.columns < TWO_COLUMNS_WIDTH { self.columns } else { self.columns / 2 - 2 };
         let left = self.rows_of("commands", &commands, columns);
         let right = self.key_help(columns);
         let lines = match columns == self.columns {
@@ -82,14 +82,14 @@ impl App {
         let look = &self.look;
         let styles = [look.accent(), look.code(), look.link(), look.good(), look.warn()];
         let signs = ['S', 'T', 'N', 'M', 'R'];
-        let cells = filling.cells(BAR.min(self.columns.saturating_sub(2)));
+        let cells = filling.cells(BAR_CELLS.min(self.columns.saturating_sub(2)));
         let sign = |place: usize| if look.is_plain() { signs[place] } else { '█' };
         let mut bar: Vec<Span<'static>> = cells
             .iter()
             .enumerate()
             .map(|(place, cells)| Span::styled(sign(place).to_string().repeat(*cells), styles[place]))
             .collect();
-        let free = BAR.saturating_sub(cells.iter().sum());
+        let free = BAR_CELLS.saturating_sub(cells.iter().sum());
         bar.push(Span::styled("·".repeat(free), look.dim()));
         let whole = filling.window.unwrap_or(filling.used()).max(1);
         let part = |mark: char, style: Style, name: &str, size: u64| {
@@ -117,14 +117,14 @@ impl App {
         let rules =
             self.engine.as_ref().map(|engine| engine.setup().policy.rules.clone()).unwrap_or_default();
         let mut head: Vec<String> =
-            rules.iter().take(RULES).map(|rule| safe::text(&rule.to_string()).into_owned()).collect();
-        if rules.len() > RULES {
-            head.push(format!("… {} more rules", rules.len() - RULES));
+            rules.iter().take(MAX_RULES).map(|rule| safe::text(&rule.to_string()).into_owned()).collect();
+        if rules.len() > MAX_RULES {
+            head.push(format!("… {} more rules", rules.len() - MAX_RULES));
         }
         if rules.is_empty() {
             head.push("no rules; only the mode applies".into());
         }
-        head.push(format!("mode: {}", self.mode_now().map(Mode::name).unwrap_or_default()));
+        head.push(format!("mode: {}", self.permission_mode().map(Mode::name).unwrap_or_default()));
         if let Some(pick) = self.mode.pick() {
             pick.head = head;
         }
@@ -172,7 +172,7 @@ impl App {
         }
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
         match engine.setup().home.fork(&session.id().0, None) {
-            Ok(copy) => self.open(OpenRequest { session: Some(copy.0), ..self.wished() }),
+            Ok(copy) => self.open(OpenRequest { session: Some(copy.0), ..self.open_request.clone() }),
             Err(error) => self.fail(error.to_string(), None),
         }
     }

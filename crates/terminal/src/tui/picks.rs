@@ -5,11 +5,11 @@ use super::{
     input::picture,
     list::{Item, List},
     look::Theme,
-    mode::{Completion, Mode as Keys, Pick, What},
+    mode::{Completion, Mode, Pick, What},
     page::Page,
 };
 use crate::{console, going_on};
-use haft_core::{Command, Event, Mode, Seq};
+use haft_core::{Command, Event, Mode as PermissionMode, Seq};
 use haft_engine::{Agent, Session};
 use haft_present::host::OpenRequest;
 use haft_present::{
@@ -37,7 +37,7 @@ impl App {
     /// Asks whether a turn that has used up its rounds goes on. A person in the middle of something else finds the note
     /// above, and `/continue`.
     pub(super) fn ask_to_go_on(&mut self) {
-        let is_free = matches!(self.mode, Keys::Compose(_)) && self.input.is_empty();
+        let is_free = matches!(self.mode, Mode::Compose(_)) && self.input.is_empty();
         let Some(rounds) = self.session.as_ref().and_then(going_on::used_up).filter(|_| is_free) else {
             return;
         };
@@ -74,21 +74,21 @@ impl App {
             (_, description) => description.to_owned(),
         };
         let items = agents.map(|agent| Item::new(agent.name.clone(), means(agent))).collect();
-        let current = self.wished().agent.unwrap_or_else(|| self.view.agent.clone());
+        let current = self.open_request.clone().agent.unwrap_or_else(|| self.view.agent.clone());
         self.offer(What::Agent, "agent", items, Some(current));
     }
 
     pub(super) fn pick_mode(&mut self) {
         let ceiling = self.session.as_ref().map(Session::ceiling).unwrap_or_default();
-        let means = |mode: Mode| match mode {
-            Mode::ReadOnly => "only read files in the workspace",
-            Mode::Ask => "ask before every effect",
-            Mode::AcceptEdits => "edit files in the workspace without asking",
-            Mode::Full => "run everything without asking",
+        let means = |mode: PermissionMode| match mode {
+            PermissionMode::ReadOnly => "only read files in the workspace",
+            PermissionMode::Ask => "ask before every effect",
+            PermissionMode::AcceptEdits => "edit files in the workspace without asking",
+            PermissionMode::Full => "run everything without asking",
         };
-        let modes = Mode::ALL.into_iter().filter(|mode| *mode <= ceiling);
+        let modes = PermissionMode::ALL.into_iter().filter(|mode| *mode <= ceiling);
         let items = modes.map(|mode| Item::new(mode.name(), means(mode))).collect();
-        let current = self.mode_now().map(|mode| mode.name().to_owned());
+        let current = self.permission_mode().map(|mode| mode.name().to_owned());
         self.offer(What::Mode, "mode", items, current);
     }
 
@@ -148,19 +148,19 @@ impl App {
         let is_same_effort = what != What::Model || effort == self.effort;
         if list.is_at_current() && is_same_effort && !is_kept {
             if what == What::Model {
-                self.tell_who_works();
+                self.note_model();
             }
             return;
         }
-        let wish = OpenRequest {
+        let request = OpenRequest {
             session: self.session.as_ref().map(|session| session.id().0.clone()),
-            ..self.wished()
+            ..self.open_request.clone()
         };
         match what {
-            What::Session => self.open(OpenRequest { session: Some(item.value), ..wish }),
-            What::Model => self.choose_model(item.value, OpenRequest { effort, is_kept, ..wish }),
-            What::Agent => self.open(OpenRequest { agent: Some(item.value), ..wish }),
-            What::Mode => self.mode(&item.value),
+            What::Session => self.open(OpenRequest { session: Some(item.value), ..request }),
+            What::Model => self.choose_model(item.value, OpenRequest { effort, is_kept, ..request }),
+            What::Agent => self.open(OpenRequest { agent: Some(item.value), ..request }),
+            What::Mode => self.set_permission_mode(&item.value),
             What::Theme => self.theme(&item.value),
             What::Prompt => {
                 let text = timeline::prompts(&self.entries().unwrap_or_default());
@@ -178,12 +178,12 @@ impl App {
     }
 
     /// A vendor's name alone is the beginning of a model's.
-    fn choose_model(&mut self, spec: String, wish: OpenRequest) {
+    fn choose_model(&mut self, spec: String, request: OpenRequest) {
         match spec.strip_suffix('…') {
             Some(vendor) => self.input.set(&format!("/model {vendor}")),
             None => {
-                let effort = wish.effort.filter(|_| !self.host.host.efforts(&spec).is_empty());
-                self.open(OpenRequest { model: Some(spec), effort, ..wish });
+                let effort = request.effort.filter(|_| !self.host.host.efforts(&spec).is_empty());
+                self.open(OpenRequest { model: Some(spec), effort, ..request });
             }
         }
     }

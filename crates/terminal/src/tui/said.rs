@@ -104,7 +104,7 @@ impl App {
 
     fn run(&mut self, action: SlashAction) {
         match action {
-            SlashAction::Switch(target) => self.open(target.of(self.wished())),
+            SlashAction::Switch(target) => self.open(target.of(self.open_request.clone())),
             SlashAction::Send(sent) => self.send_after_turn(sent),
             SlashAction::Prompt(text) => self.prompt(text, Vec::new()),
             SlashAction::Sessions => self.pick_session(),
@@ -113,7 +113,7 @@ impl App {
             SlashAction::Themes => self.pick_theme(),
             SlashAction::Modes => self.pick_mode(),
             SlashAction::Theme(name) => self.theme(&name),
-            SlashAction::Mode(name) => self.mode(&name),
+            SlashAction::Mode(name) => self.set_permission_mode(&name),
             SlashAction::Help => self.help(),
             SlashAction::Rewind => self.pick_prompt(),
             SlashAction::Cost => self.cost(),
@@ -130,7 +130,7 @@ impl App {
     }
 
     /// No wider than the project and the agent allow.
-    pub(super) fn mode(&mut self, name: &str) {
+    pub(super) fn set_permission_mode(&mut self, name: &str) {
         let ceiling = self.session.as_ref().map(Session::ceiling).unwrap_or_default();
         match Mode::named(name) {
             Some(mode) if mode <= ceiling => self.send(Command::SetMode { mode }),
@@ -146,19 +146,19 @@ impl App {
     }
 
     /// What the session has said last, else what it began with.
-    pub(super) fn mode_now(&self) -> Option<Mode> {
+    pub(super) fn permission_mode(&self) -> Option<Mode> {
         self.view.mode.or(self.session.as_ref().map(Session::mode))
     }
 
     /// The next of those that ask about something; that everything runs is said in words only.
-    pub(super) fn next_mode(&mut self) {
-        let (Some(session), Some(now)) = (&self.session, self.mode_now()) else { return };
+    pub(super) fn next_permission_mode(&mut self) {
+        let (Some(session), Some(now)) = (&self.session, self.permission_mode()) else { return };
         let next = match now {
             Mode::ReadOnly => Mode::Ask,
             Mode::Ask if session.ceiling() > Mode::Ask => Mode::AcceptEdits,
             _ => Mode::ReadOnly,
         };
-        self.mode(next.name());
+        self.set_permission_mode(next.name());
     }
 
     fn cost(&mut self) {

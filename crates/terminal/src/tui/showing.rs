@@ -11,7 +11,7 @@ use haft_present::{
 use ratatui::text::{Line, Span};
 
 /// Of a session that is taken up, at most this many blocks are shown.
-const SHOWN_AGAIN: usize = 60;
+const MAX_SHOWN_AGAIN: usize = 60;
 
 impl App {
     /// Shows a session, from what it has so far. `goes_on`: a turn that was cut off is taken up at once.
@@ -28,15 +28,15 @@ impl App {
         self.view.is_unconfined &= session.is_joined();
         self.events = session.events(next(&session)).boxed();
         let is_known = self.shown.replace(session.id().0.clone()) == Some(session.id().0.clone());
-        self.wish.session = Some(session.id().0.clone());
+        self.open_request.session = Some(session.id().0.clone());
         if !is_known {
             self.above.extend(self.greeting(&engine, &session));
         }
         (self.engine, self.session) = (Some(engine), Some(session));
         self.follow_asked();
         match is_known {
-            true => self.tell_who_works(),
-            false => self.tell_again(said),
+            true => self.note_model(),
+            false => self.show_again(said),
         }
         notices.iter().for_each(|notice| self.note(notice));
         if is_at_rest {
@@ -59,17 +59,18 @@ impl App {
     }
 
     /// The same session with another person in it.
-    pub(super) fn tell_who_works(&mut self) {
+    pub(super) fn note_model(&mut self) {
         let Some(engine) = &self.engine else { return };
-        let agent = self.wish.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();
+        let agent =
+            self.open_request.agent.as_ref().map(|agent| format!(", agent {agent}")).unwrap_or_default();
         let effort = self.effort.as_ref().map(|effort| format!(", effort {effort}")).unwrap_or_default();
         let text = format!("now using {}{effort}{agent}", engine.setup().model.spec);
         self.note(&text);
     }
 
     /// What was said and done before.
-    fn tell_again(&mut self, said: Vec<Item>) {
-        let skipped = said.len().saturating_sub(SHOWN_AGAIN);
+    fn show_again(&mut self, said: Vec<Item>) {
+        let skipped = said.len().saturating_sub(MAX_SHOWN_AGAIN);
         if skipped > 0 {
             self.note(&format!("{skipped} earlier items are not shown (Ctrl+O shows all)"));
         }

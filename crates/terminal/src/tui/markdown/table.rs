@@ -9,7 +9,7 @@ type Cell = Vec<Span<'static>>;
 pub(super) struct Table(Vec<Vec<Cell>>);
 
 /// Between two columns.
-const BAR: &str = " │ ";
+const COLUMN_BAR: &str = " │ ";
 
 impl Table {
     pub(super) fn row(&mut self) {
@@ -43,7 +43,7 @@ impl Table {
             self.0.iter().filter_map(|row| row.get(place)).map(length).max().unwrap_or_default()
         };
         let mut widths: Vec<usize> = (0..count).map(|place| of(place).max(1)).collect();
-        let bars = BAR.chars().count() * count.saturating_sub(1);
+        let bars = COLUMN_BAR.chars().count() * count.saturating_sub(1);
         let room = columns.saturating_sub(bars).max(count);
         while widths.iter().sum::<usize>() > room {
             match widths.iter_mut().max() {
@@ -73,7 +73,7 @@ fn laid_out(row: &[Cell], widths: &[usize], look: &Look) -> Vec<Cell> {
             if place < last {
                 let spare = width.saturating_sub(Line::from(spans.clone()).width());
                 spans.push(Span::raw(" ".repeat(spare)));
-                spans.push(Span::styled(BAR, look.dim()));
+                spans.push(Span::styled(COLUMN_BAR, look.dim()));
             }
             spans
         });
