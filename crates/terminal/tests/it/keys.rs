@@ -99,6 +99,7 @@ async fn keys_in_a_list() {
         ("", "❯ terminal  current"),
         ("↓", "❯ dark"),
         ("↑", "❯ plain"),
+        ("↑ ↓", "❯ terminal"),
         ("d", "theme: d\n❯ dark\n"),
         ("d Backspace", "theme: type to search\n❯ terminal"),
         ("Backspace", "theme: type to search\n❯ terminal"),

@@ -22,6 +22,19 @@ async fn slash_commands_are_listed_and_the_beginning_of_one_is_enough() {
         person.keys("Esc");
         assert!(person.screen().contains("what to do?"), "{typed}: {}", person.screen());
     }
+    for (typed, expected) in [
+        ("/m", "❯ /model  "),
+        ("/mod", "❯ /model  "),
+        ("/mode", "❯ /mode  "),
+        ("/model", "❯ /model  "),
+        ("/co", "❯ /compact  "),
+        ("/cop", "❯ /copy  "),
+        ("/perm", "❯ /permissions  "),
+    ] {
+        person.type_in(typed);
+        assert!(person.screen().contains(expected), "{typed}: {}", person.screen());
+        person.keys("Ctrl+U");
+    }
     for (command, said) in [
         ("/tasks", "no background command or subagent is running"),
         ("/rewind", "no earlier prompt to go back to"),
@@ -113,6 +126,12 @@ async fn a_list_begins_on_what_holds_now() {
         assert!(!screen.contains("theme:") && screen.contains("script/test · accept-edits"), "{screen}");
     }
     person.say("/mode");
+    for (keys, expected) in
+        [("r e a d", "❯ read-only"), ("Backspace Backspace Backspace Backspace", "❯ accept-edits")]
+    {
+        person.keys(keys);
+        assert!(person.screen().contains(expected), "{keys}: {}", person.screen());
+    }
     person.keys("↑ Enter");
     person.see("script/test · ask").await;
     person.say("/mode");
@@ -130,6 +149,12 @@ async fn another_agent_is_chosen() {
 #[tokio::test]
 async fn files_are_completed() {
     let mut person = idle((60, 24)).await;
+    for (typed, expected) in [("@", "❯ readme.md"), ("@rea", "❯ readme.md"), ("@zzz", "> @zzz\n  script")]
+    {
+        person.type_in(typed);
+        person.see(expected).await;
+        person.keys("Ctrl+U");
+    }
     person.type_in("look at @scr");
     insta::assert_snapshot!("files", person.see("❯ src/screen.rs").await);
     person.keys("Tab");

@@ -9,3 +9,4 @@ mod kit;
 mod lists;
 mod pages;
 mod sizes;
+mod typing;

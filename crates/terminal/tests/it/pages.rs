@@ -12,7 +12,7 @@ async fn after_a_reply(size: (u16, u16), lines: usize) -> Person {
 
 #[tokio::test]
 async fn the_help_has_all_commands_and_keys() {
-    for (name, size) in [("help", (120, 60)), ("help_narrow", (50, 90))] {
+    for (name, size) in [("help", (120, 60)), ("help_narrow", (50, 104))] {
         let mut person = Begin { size, ..Begin::default() }.with(&[say("unheard")]).await;
         person.keys("?");
         insta::assert_snapshot!(name, person.screen());

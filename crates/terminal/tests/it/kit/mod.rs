@@ -295,6 +295,24 @@ impl Person {
         std::fs::read_to_string(self.folder.join("w").join(name)).ok()
     }
 
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.folder.join("w").join(name).to_string_lossy().into_owned()
+    }
+
+    /// Row and column of the cursor.
+    pub(crate) fn cursor(&mut self) -> (usize, usize) {
+        self.screen();
+        self.tui.out().cursor()
+    }
+
+    /// What was said to the model, as the journal has it.
+    pub(crate) fn prompts(&self) -> Vec<String> {
+        let entries = self.journals();
+        let entries = entries.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let prompts = entries.filter(|entry| entry["type"] == "prompted");
+        prompts.map(|entry| entry["parts"][0]["text"].as_str().unwrap().to_owned()).collect()
+    }
+
     /// The journals of all sessions.
     pub(crate) fn journals(&self) -> String {
         let sessions = std::fs::read_dir(self.folder.join("home/sessions")).unwrap();

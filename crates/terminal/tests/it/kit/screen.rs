@@ -39,6 +39,10 @@ impl Screen {
         (self.buffer.area.width, self.buffer.area.height)
     }
 
+    pub(crate) fn cursor(&self) -> (usize, usize) {
+        (self.row.into(), self.column.into())
+    }
+
     /// What is seen, without blanks at the ends of rows and without empty rows at the end.
     pub(crate) fn text(&self) -> String {
         let rows = (0..self.buffer.area.height).map(|row| self.text_of(row)).collect::<Vec<_>>();

@@ -1,0 +1,125 @@
+//! What is typed and pasted stands where one types, comes back, and is sent whole.
+use crate::kit::{Begin, Person, ask, say};
+use serde_json::json;
+
+/// What stands in the line that is being typed, up to the status.
+fn typed(person: &mut Person) -> String {
+    let screen = person.screen();
+    let rows: Vec<&str> = screen.lines().collect();
+    let first = rows.iter().rposition(|row| row.starts_with('>')).unwrap();
+    rows[first..rows.len() - 1].join("\n")
+}
+
+#[tokio::test]
+async fn lines_wrap_and_the_cursor_is_where_one_types() {
+    let table = [
+        ("", (0, 2), 1),
+        ("ab", (0, 4), 1),
+        ("ab\nc", (1, 3), 2),
+        ("漢字", (0, 6), 1),
+        ("one two three", (1, 7), 2),
+    ];
+    for (text, cursor, height) in table {
+        let mut person = Begin::default().with(&[say("unheard")]).await;
+        person.resize(12, 24);
+        for (place, line) in text.split('\n').enumerate() {
+            person.keys(if place > 0 { "Alt+Enter" } else { "" });
+            person.type_in(line);
+        }
+        let (rows, screen) = (typed(&mut person).lines().count(), person.screen());
+        let first = screen.lines().position(|row| row.starts_with('>')).unwrap();
+        let (row, column) = person.cursor();
+        assert_eq!(((row - first, column), rows), (cursor, height), "{text:?} {screen}");
+    }
+}
+
+#[tokio::test]
+async fn the_history_is_left_where_one_came_from() {
+    let mut person = Begin::default().with(&[say("First."), say("Second.")]).await;
+    for (prompt, reply) in [("one", "First."), ("two", "Second.")] {
+        person.say(prompt);
+        person.see(reply).await;
+        person.no_longer_see("Esc to interrupt").await;
+    }
+    person.type_in("draft");
+    for (key, expected) in
+        [("↑", "two"), ("↑", "one"), ("↑", "one"), ("↓", "two"), ("↓", "draft"), ("↓", "draft")]
+    {
+        person.keys(key);
+        assert_eq!(typed(&mut person), format!("> {expected}"));
+    }
+}
+
+#[tokio::test]
+async fn a_long_paste_is_folded_and_sent_whole() {
+    let mut person = Begin::default().with(&[say("Read.")]).await;
+    person.paste("short ");
+    person.paste(&"line\n".repeat(20));
+    assert_eq!(typed(&mut person), "> short [paste 1: 20 lines]");
+    person.keys("Enter");
+    person.see("Read.").await;
+    assert_eq!(person.prompts(), [format!("short {}", "line\n".repeat(20).trim_end())]);
+    person.keys("↑");
+    assert_eq!(typed(&mut person), "> [paste 1: 20 lines]");
+}
+
+#[tokio::test]
+async fn a_paste_may_hold_a_mark() {
+    let mut person = Begin::default().with(&[say("Read.")]).await;
+    let first = format!("[paste 2: 20 lines]\n{}", "a\n".repeat(20));
+    person.paste(&first);
+    person.paste(&"b\n".repeat(20));
+    person.keys("Enter");
+    person.see("Read.").await;
+    assert_eq!(person.prompts(), [format!("{first}{}", "b\n".repeat(20).trim_end())]);
+}
+
+#[tokio::test]
+async fn a_picture_that_is_dropped_goes_along() {
+    let files = vec![("a b.png", "x".to_owned())];
+    let mut person = Begin { files, ..Begin::default() }.with(&[say("Seen.")]).await;
+    let path = person.path("a b.png").replace(' ', "\\ ");
+    person.paste(&path);
+    assert_eq!(typed(&mut person), "> [picture 1]");
+    person.keys("Enter");
+    person.see("(with 1 picture)").await;
+    person.see("Seen.").await;
+    assert!(person.journals().contains("image/png"));
+}
+
+/// With what its marks stand for, after the history and after a question.
+#[tokio::test]
+async fn a_draft_comes_back_with_what_its_marks_stand_for() {
+    for what in ["the history", "a question"] {
+        let question = ask("Red or blue?", &[]);
+        let reply = json!({"say": "Seen.", "calls": question["calls"]});
+        let files = vec![("a.png", "x".to_owned())];
+        let mut person =
+            Begin { files, ..Begin::default() }.with(&[reply, say("Noted."), say("Read.")]).await;
+        person.say("long\n");
+        if what == "the history" {
+            person.see("? Red or blue?").await;
+            person.say("blue");
+            person.see("Noted.").await;
+            person.no_longer_see("Esc to interrupt").await;
+        }
+        person.type_in("look: ");
+        person.paste(&"line\n".repeat(20));
+        let picture = person.path("a.png");
+        person.paste(&picture);
+        if what == "the history" {
+            person.keys("↑ ↑ ↓ ↓");
+        } else {
+            person.see("? Red or blue?").await;
+            person.say("blue");
+            person.see("Noted.").await;
+            person.no_longer_see("Esc to interrupt").await;
+        }
+        assert_eq!(typed(&mut person), "> look: [paste 1: 20 lines][picture 1]", "{what}");
+        person.keys("Enter");
+        person.see("Read.").await;
+        let expected = format!("look: {}[picture 1]", "line\n".repeat(20));
+        assert_eq!(person.prompts().last(), Some(&expected), "{what}");
+        assert!(person.journals().contains("image/png"), "{what}");
+    }
+}
