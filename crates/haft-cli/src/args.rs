@@ -44,21 +44,21 @@ use std::path::PathBuf;
 /// What `haft --help` prints; each command has help of its own.
 pub(crate) const HELP: &str = include_str!("args/help.txt");
 
-/// A coding agent that records every tool call, asks before it changes anything, and can undo its file changes.
+/// A coding agent that records every call, shows changes first and can undo them
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 #[command(override_help = HELP, disable_help_subcommand = true)]
 pub(crate) struct Cli {
-    /// What to do; without it, what to say is read from PROMPT.
+    /// Command to run; without one, PROMPT is sent to the agent.
     #[command(subcommand)]
     pub(crate) command: Option<Verb>,
     /// Prompt, as for `haft run`.
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
-    /// How the turn goes.
+    /// Options of the turn.
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
-    /// What holds for every command.
+    /// Options of every command.
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -73,13 +73,13 @@ pub(crate) fn command() -> clap::Command {
 /// `haft parse`
 #[derive(Debug, Args)]
 pub(crate) struct ParseArgs {
-    /// Format of the calls; `auto` tries all
+    /// Tool-call format of the text (`?` lists them); `auto` detects it
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) dialect: String,
     /// Tool definitions, as `haft tools schema` prints them [default: the built-in tools]
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
-    /// File with the text; `-` for standard input
+    /// File to read; `-` for standard input
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
 }
@@ -90,7 +90,7 @@ pub(crate) struct RunArgs {
     /// Prompt; `-` for standard input
     #[arg(required = true, value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
-    /// How the turn goes.
+    /// Options of the turn.
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
 }
@@ -98,7 +98,7 @@ pub(crate) struct RunArgs {
 /// `haft chat`
 #[derive(Debug, Args)]
 pub(crate) struct ChatArgs {
-    /// How each turn goes.
+    /// Options of each turn.
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
 }
@@ -106,7 +106,7 @@ pub(crate) struct ChatArgs {
 /// Options of every command that runs a turn and shows it.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TurnArgs {
-    /// How the turn goes.
+    /// Options of the turn.
     #[command(flatten)]
     pub(crate) work: WorkArgs,
     /// Directory to work in
@@ -115,19 +115,19 @@ pub(crate) struct TurnArgs {
     /// Continue this session
     #[arg(long, value_name = "ID", conflicts_with = "newest")]
     pub(crate) session: Option<String>,
-    /// Continue the newest session of this directory
+    /// Continue the newest session in this directory
     #[arg(long = "continue", short = 'c')]
     pub(crate) newest: bool,
-    /// Attach an image
+    /// Attach an image (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
     /// Output format
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: Form,
     /// Same as `--output stream-json`
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print plain lines instead of the interactive screen, e.g. for a screen reader
+    /// Print plain lines instead of the interactive screen, e.g., for a screen reader
     #[arg(long)]
     pub(crate) plain: bool,
 }
@@ -168,14 +168,14 @@ pub(crate) enum Form {
     Json,
     /// Print one JSON event per line
     StreamJson,
-    /// Print what calls do, one JSON object `{"type", "data"}` per line
+    /// Print tool activity, one JSON object `{"type", "data"}` per line
     Activity,
 }
 
 /// `haft undo`
 #[derive(Debug, Args)]
 pub(crate) struct UndoArgs {
-    /// Session ID [default: the newest of this directory]
+    /// Session ID [default: the newest session in this directory]
     #[command(flatten)]
     pub(crate) session: SessionArg,
     /// Undo everything after this entry
@@ -184,10 +184,10 @@ pub(crate) struct UndoArgs {
     /// Undo the last N calls that changed files
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) calls: Option<usize>,
-    /// Print what would be restored, and change nothing
+    /// Print what would be restored without changing anything
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print this file as an undo would restore it, and change nothing; also one that the last undo left alone
+    /// Print this file as an undo would restore it, without changing anything; also works for a file that the last undo skipped
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub(crate) show: Option<PathBuf>,
 }
@@ -199,10 +199,10 @@ fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A session, else the newest one of this folder.
+/// A session, or the newest one in this directory.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArg {
-    /// Session ID [default: the newest of this directory]
+    /// Session ID [default: the newest session in this directory]
     pub(crate) id: Option<String>,
     /// Directory to work in
     #[arg(long, value_name = "DIR")]
@@ -221,15 +221,15 @@ pub(crate) enum Tools {
         #[arg(long)]
         json: bool,
     },
-    /// Print the tools as JSON, as a model gets them
+    /// Print the tool definitions as JSON, as sent to a model
     Schema {
-        /// Only this tool
+        /// Print only this tool
         name: Option<String>,
         /// Profile to use
         #[arg(long, value_name = "NAME")]
         profile: Option<String>,
     },
-    /// Run one tool with all its checks, permissions and undo
+    /// Run one tool, with the same checks, permissions and undo as in a session
     Call(CallArgs),
 }
 
@@ -254,7 +254,7 @@ pub(crate) struct CallArgs {
 /// `haft config …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Config {
-    /// Show each value in effect and where it comes from
+    /// Show each value in effect and its source
     Show {
         /// Directory to work in
         #[arg(long, value_name = "DIR")]
@@ -262,11 +262,11 @@ pub(crate) enum Config {
     },
     /// Print the paths of the configuration files
     Path,
-    /// Write a value into your own file: `haft config set model anthropic`
+    /// Write a value to your configuration file: `haft config set model anthropic`
     Set {
-        /// Key, as in `haft config show`; `timeouts.idle` for one in a table
+        /// Key, as in `haft config show`; for a key in a table, `timeouts.idle`
         key: String,
-        /// Value; a list as TOML: '["execute:ls"]'
+        /// Value; write a list as TOML: '["execute:ls"]'
         #[arg(allow_hyphen_values = true)]
         value: String,
     },

@@ -47,14 +47,18 @@ use std::path::PathBuf;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Run one prompt and print the reply; `-` reads the prompt from standard input
+    /// Run one prompt and print the reply
     #[command(visible_alias = "prompt")]
     Run(Lazy<RunArgs>),
-    /// Chat line by line, without the interactive screen; `exit` quits
+    /// Chat line by line, without the interactive screen
+    ///
+    /// `exit` quits.
     Chat(Lazy<ChatArgs>),
-    /// Continue a session: the one named, else the newest of this directory
+    /// Continue a session, by default the newest in this directory
     Resume(Lazy<ResumeArgs>),
-    /// Build a feature from a description: a branch with commits, and a pull request
+    /// Build a feature from a description
+    ///
+    /// The job works on a branch of its own, commits its changes and opens a pull request.
     Build(Lazy<JobArgs>),
     /// Reproduce and fix a bug
     Debug(Lazy<JobArgs>),
@@ -68,21 +72,29 @@ pub(crate) enum Verb {
     /// List and show agents
     #[command(subcommand)]
     Agents(Lazy<Agents>),
-    /// List saved prompts, which run as `/NAME ARGUMENTS`
+    /// List saved prompts
+    ///
+    /// A saved prompt runs as `/NAME ARGUMENTS`.
     #[command(subcommand)]
     Commands(Lazy<Commands>),
     /// List, show, resume, fork, replay and export sessions
     #[command(subcommand)]
     Sessions(Lazy<Sessions>),
-    /// Show tokens and money by day, model and project
+    /// Show token usage and cost by day, model and project
     Usage(Lazy<UsageArgs>),
-    /// Undo the last turn, and restore the files that it changed
+    /// Undo the last turn and its changes
+    ///
+    /// Restores the files that the turn changed, and skips those that were modified since.
     Undo(Lazy<UndoArgs>),
-    /// Redo what the last undo took back
+    /// Redo what was undone
+    ///
+    /// Makes the changes again that the last undo reverted.
     Redo(Lazy<SessionArg>),
-    /// Keep the API key of a vendor: `haft login anthropic`
+    /// Save a provider's API key
+    ///
+    /// Example: `haft login anthropic`.
     Login(Lazy<LoginArgs>),
-    /// Remove a key that `haft login` kept
+    /// Remove a saved API key
     Logout(Lazy<LogoutArgs>),
     /// List tools, or call one without a model
     #[command(subcommand)]
@@ -90,46 +102,62 @@ pub(crate) enum Verb {
     /// List, download and test models
     #[command(subcommand)]
     Models(Lazy<Models>),
-    /// List and show profiles: sets of prompts, limits and output formats
+    /// List and show profiles
+    ///
+    /// A profile is a set of prompts, limits and output formats.
     #[command(subcommand)]
     Profiles(Lazy<Profiles>),
-    /// Extract tool calls from a model's text
+    /// Extract tool calls from model output
     Parse(Lazy<ParseArgs>),
-    /// Show the configuration in effect and where each value comes from; change it
+    /// Show and change the configuration
     #[command(subcommand)]
     Config(Lazy<Config>),
-    /// Explain what is allowed, asked for or denied
+    /// Explain what is allowed
+    ///
+    /// Each effect of a call is allowed, needs approval or is denied.
     #[command(subcommand)]
     Policy(Lazy<Policy>),
-    /// Serve agents and tools to other programs over MCP
+    /// Serve agents and tools over MCP
     Mcp(Lazy<McpArgs>),
-    /// Serve the agent to an editor over ACP, on standard input and output
+    /// Serve an editor over ACP
+    ///
+    /// Uses standard input and output.
     Acp(Lazy<AcpArgs>),
-    /// Serve sessions and jobs over HTTP: a page, an API, an OpenAI-compatible endpoint
+    /// Serve sessions and jobs over HTTP
+    ///
+    /// Serves a web page, an API and an OpenAI-compatible endpoint.
     Serve(Lazy<ServeArgs>),
-    /// Work on the jobs of a fleet, together with other machines
+    /// Run a fleet's jobs
+    ///
+    /// Runs on this machine, alongside the fleet's other workers.
     Worker(Lazy<WorkerArgs>),
-    /// Show, drain and set up a fleet of workers
+    /// Set up, show and drain a fleet
+    ///
+    /// A fleet is a set of workers that share a queue of jobs on PostgreSQL.
     #[command(subcommand)]
     Fleet(Lazy<Fleet>),
     /// Run a Telegram bot
     Telegram(Lazy<TelegramArgs>),
-    /// Check what this machine has and what is missing
+    /// Check the installation and report what is missing
     Doctor(Lazy<DoctorArgs>),
-    /// Explain a topic or a command; without one, list them
+    /// Explain a topic (`haft help topics`) or a command
     Help {
-        /// permissions, sessions, models, configuration, or a command
+        /// Topic (permissions, sessions, models or configuration) or command
         #[arg(value_name = "TOPIC|COMMAND")]
         words: Vec<String>,
     },
-    /// Print shell completions: `haft completions bash`
+    /// Print shell completions
+    ///
+    /// Example: `haft completions bash`.
     Completions {
         /// Shell to complete for
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, for `man -l -`
+    /// Print the manual page
+    ///
+    /// View it with `haft man | man -l -`.
     Man {
-        /// Write one page per command into this directory
+        /// Write one page per command to this directory
         #[arg(long, value_name = "DIR")]
         to: Option<PathBuf>,
     },

@@ -6,10 +6,10 @@ use haft_core::Mode;
 /// `haft acp`
 #[derive(Debug, Args)]
 pub(crate) struct AcpArgs {
-    /// How the turns of each session go.
+    /// Options of each session's turns.
     #[command(flatten)]
     pub(crate) work: WorkArgs,
-    /// Widest mode that can be chosen in the editor [default: the mode in which sessions begin]
+    /// Most permissive mode that the editor may select [default: the initial mode]
     #[arg(long, value_name = "MODE", value_parser = mode())]
     pub(crate) up_to: Option<Mode>,
 }

@@ -6,7 +6,7 @@ use std::{num::NonZeroUsize, path::PathBuf};
 /// The database that the machines of a fleet share.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FleetUrl {
-    /// PostgreSQL of the fleet, `postgres://USER@HOST/DATABASE` [default: the variable `HAFT_FLEET`]
+    /// PostgreSQL database of the fleet: `postgres://USER@HOST/DATABASE` [default: the variable `HAFT_FLEET`]
     #[arg(long, value_name = "URL")]
     pub(crate) fleet: Option<String>,
 }
@@ -14,22 +14,22 @@ pub(crate) struct FleetUrl {
 /// `haft worker`
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArgs {
-    /// Which fleet.
+    /// The fleet.
     #[command(flatten)]
     pub(crate) fleet: FleetUrl,
-    /// Name of this worker in lists [default: the name of the machine]
+    /// Name of this worker [default: the host name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Work on at most this many jobs at a time
+    /// Maximum number of jobs to run at the same time
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) workers: NonZeroUsize,
-    /// Let another worker take over a job if this one was not heard from for this many seconds
+    /// Lease timeout: another worker may take over a job after this many seconds without contact
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) lease: u64,
-    /// Keep mirrors and work trees in this directory [default: `fleet` in the data directory]
+    /// Directory for mirrors and work trees [default: `fleet` in the data directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// How the turns of each job go.
+    /// Options of each job's turns.
     #[command(flatten)]
     pub(crate) work: WorkArgs,
 }
@@ -37,45 +37,45 @@ pub(crate) struct WorkerArgs {
 /// `haft fleet …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fleet {
-    /// Show workers, the number of jobs in each state, and jobs that failed too often to be tried again
+    /// Show workers, the number of jobs in each state, and jobs that ran out of attempts
     Status {
-        /// Which fleet.
+        /// The fleet.
         #[command(flatten)]
         fleet: FleetUrl,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Tell workers to take no more jobs, and to end when they have none
+    /// Drain workers: finish current jobs, then exit
     Drain {
-        /// Which fleet.
+        /// The fleet.
         #[command(flatten)]
         fleet: FleetUrl,
-        /// Name of the workers, or one instance of that name [default: all workers]
+        /// Worker name or instance ID [default: all workers]
         worker: Option<String>,
     },
-    /// Create the tables of a fleet, or update them for this version
+    /// Create the database tables of a fleet, or update them to this version
     Migrate {
-        /// Which fleet.
+        /// The fleet.
         #[command(flatten)]
         fleet: FleetUrl,
     },
     /// Queue a job: `haft fleet add builder "Add a test" --repository URL`
     Add {
-        /// Which fleet.
+        /// The fleet.
         #[command(flatten)]
         fleet: FleetUrl,
-        /// Agent that does it: `builder`, `debugger`, `reviewer`, `triager` or one of your own
+        /// Agent to use: `builder`, `debugger`, `reviewer`, `triager` or one of your own
         kind: String,
-        /// What to do
+        /// Task to do
         description: String,
-        /// Repository to work on: a URL, or a path that every worker can read; without it, an empty directory
+        /// Repository to work on: a URL, or a path that every worker can read [default: an empty directory]
         #[arg(long, value_name = "URL")]
         repository: Option<String>,
-        /// Commit or branch to begin with [default: HEAD of the repository]
+        /// Commit or branch to start from [default: HEAD of the repository]
         #[arg(long, value_name = "COMMIT", requires = "repository")]
         base: Option<String>,
-        /// Priority among the jobs of the same owner: larger numbers go first
+        /// Priority among the jobs of the same owner; larger numbers run first
         #[arg(long, value_name = "N", default_value = "0", allow_hyphen_values = true)]
         priority: i32,
         /// Owner of the job
@@ -85,17 +85,17 @@ pub(crate) enum Fleet {
         #[arg(long)]
         json: bool,
     },
-    /// Try a job again that failed, was cancelled, or was tried too often
+    /// Requeue a job that failed, was canceled or ran out of attempts
     Retry {
-        /// Which fleet.
+        /// The fleet.
         #[command(flatten)]
         fleet: FleetUrl,
         /// ID of the job
         id: String,
     },
-    /// Create an owner and print its token for programs; for an existing owner, replace the token
+    /// Create an owner and print its API token, or replace the token of an existing owner
     Owner {
-        /// Which fleet.
+        /// The fleet.
         #[command(flatten)]
         fleet: FleetUrl,
         /// Name: letters, digits, `-` and `_`

@@ -12,16 +12,16 @@ pub(crate) struct JobArgs {
     /// Task to do
     #[arg(value_name = "TEXT")]
     pub(crate) words: Vec<String>,
-    /// Task to do, in place of TEXT
+    /// Task to do; same as TEXT
     #[arg(long, value_name = "TEXT", conflicts_with = "words")]
     pub(crate) description: Option<String>,
     /// Run in this process (the default)
     #[arg(long)]
     pub(crate) direct: bool,
-    /// Keep the job's work tree and saved outputs after it completes
+    /// Keep the job's work tree and saved output after it completes
     #[arg(long)]
     pub(crate) debug: bool,
-    /// How each turn goes.
+    /// Options of each turn.
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
 }
@@ -35,7 +35,7 @@ pub(crate) enum Jobs {
         #[arg(long)]
         json: bool,
     },
-    /// Show one job: its task, status and evidence
+    /// Show a job: its task, status and evidence
     Show {
         /// Job ID, or a unique prefix of it
         id: String,
@@ -43,7 +43,7 @@ pub(crate) enum Jobs {
         #[arg(long)]
         json: bool,
     },
-    /// Print everything a job did, one entry per line
+    /// Print a job's journal as JSON, one entry per line
     Logs {
         /// Job ID
         id: String,
@@ -53,7 +53,7 @@ pub(crate) enum Jobs {
     },
     /// Stop a job, or delete a schedule
     Cancel {
-        /// Job ID, or schedule ID
+        /// ID of the job or schedule
         id: String,
         /// Print one JSON object
         #[arg(long)]
@@ -61,7 +61,7 @@ pub(crate) enum Jobs {
     },
     /// Queue a job for `haft jobs serve`, once or on a schedule
     Add {
-        /// Agent: `builder`, `debugger`, `reviewer`, `triager` or one of your own
+        /// Agent to use: `builder`, `debugger`, `reviewer`, `triager` or one of your own
         #[arg(long, value_name = "AGENT", default_value = "builder")]
         kind: String,
         /// Task to do
@@ -71,21 +71,21 @@ pub(crate) enum Jobs {
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
         /// Repeat at this interval: `10m`, `2h`, `1d`
-        #[arg(long, value_name = "SPAN", conflicts_with = "cron")]
+        #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
         every: Option<String>,
-        /// Repeat on a cron schedule (minute, hour, day, month, weekday): `0 9 * * 1-5`
+        /// Repeat on a cron schedule (minute, hour, day of month, month, day of week): `0 9 * * 1-5`
         #[arg(long, value_name = "PATTERN")]
         cron: Option<String>,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Run queued and unfinished jobs, one after the other, until stopped
+    /// Run queued and unfinished jobs one at a time until stopped
     Serve {
-        /// Exit when no job is left
+        /// Exit when the queue is empty
         #[arg(long)]
         once: bool,
-        /// How each turn goes.
+        /// Options of each turn.
         #[command(flatten)]
         turn: TurnArgs,
     },
@@ -93,7 +93,7 @@ pub(crate) enum Jobs {
     Retry {
         /// Job ID
         id: String,
-        /// How each turn goes.
+        /// Options of each turn.
         #[command(flatten)]
         turn: TurnArgs,
     },
@@ -108,9 +108,9 @@ pub(crate) enum Agents {
         #[arg(long)]
         json: bool,
     },
-    /// Print an agent as a file, to copy and change
+    /// Print an agent's definition, to copy and edit
     Show {
-        /// Name
+        /// Name of the agent
         name: String,
     },
 }

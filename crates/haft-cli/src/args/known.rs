@@ -21,9 +21,9 @@ pub(crate) enum Profiles {
         #[arg(long)]
         json: bool,
     },
-    /// Print a profile as TOML, to copy and change
+    /// Print a profile as TOML, to copy and edit
     Show {
-        /// Name
+        /// Name of the profile
         name: String,
     },
 }

@@ -5,12 +5,12 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LoginArgs {
-    /// Another thing to do.
+    /// Subcommand.
     #[command(subcommand)]
     pub(crate) command: Option<Login>,
-    /// Vendor whose key to keep, e.g. `openai`; on a terminal without one, a list to choose from
+    /// Provider, e.g., `openai` [default: choose from a list]
     pub(crate) vendor: Option<String>,
-    /// Keep the key without trying it
+    /// Save the key without verifying it
     #[arg(long)]
     pub(crate) no_check: bool,
 }
@@ -18,7 +18,7 @@ pub(crate) struct LoginArgs {
 /// `haft login …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Login {
-    /// List vendors and where the key of each comes from, never the key
+    /// List providers and the source of each key, never the key itself
     Status {
         /// Print one JSON object per line
         #[arg(long)]
@@ -29,6 +29,6 @@ pub(crate) enum Login {
 /// `haft logout`
 #[derive(Debug, Args)]
 pub(crate) struct LogoutArgs {
-    /// Vendor whose key to remove [default: the only one]
+    /// Provider whose key to remove [default: the only one with a saved key]
     pub(crate) vendor: Option<String>,
 }

@@ -7,22 +7,22 @@ use std::path::PathBuf;
 /// `haft mcp`
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Serve Streamable HTTP on this loopback address, e.g. 127.0.0.1:8090 [default: standard input and output]
+    /// Serve Streamable HTTP on this loopback address, e.g., 127.0.0.1:8090 [default: standard input and output]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<std::net::SocketAddr>,
     /// Accept clients without a token
     #[arg(long, requires = "listen")]
     pub(crate) no_token: bool,
-    /// Tools to offer besides the agents
+    /// Tools to offer in addition to the agents
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) expose: Option<Vec<String>>,
-    /// Offer no agents, only the tools of `--expose`; no model is needed
+    /// Offer only the tools of `--expose` and no agents; requires no model
     #[arg(long, requires = "expose")]
     pub(crate) no_agents: bool,
-    /// For the agents.
+    /// Settings of the agents.
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
-    /// Base URL of the vendor's server
+    /// Base URL of the provider's API
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Directory to work in

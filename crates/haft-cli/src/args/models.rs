@@ -5,9 +5,9 @@ use std::{num::NonZeroUsize, path::PathBuf};
 /// `haft models …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Models {
-    /// List models to download, models on this machine, and vendors; or the models of one vendor
+    /// List downloadable models, models on this machine, and providers; or the models of one provider
     List {
-        /// Vendor whose server is asked
+        /// Provider whose models to list
         vendor: Option<String>,
         /// Print one JSON object per line
         #[arg(long)]
@@ -15,15 +15,15 @@ pub(crate) enum Models {
     },
     /// Download a model
     Pull {
-        /// Name, as in `haft models list`
+        /// Name of the model, as in `haft models list`
         name: String,
     },
     /// Print the path of a model
     Path {
-        /// Name, or a file
+        /// Name of the model, or a file
         name: String,
     },
-    /// Test how well a model calls tools, with and without a grammar that constrains its calls
+    /// Test how well a model calls tools, with and without constrained decoding
     Check(CheckArgs),
 }
 
@@ -31,11 +31,12 @@ pub(crate) enum Models {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Model to test, as for `--model`
+    #[arg(value_name = "MODEL")]
     pub(crate) spec: String,
-    /// Base URL of the vendor's server
+    /// Base URL of the provider's API
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Format in which the model writes calls as text [default: the server's native calls]
+    /// Tool-call format in which the model writes calls as text [default: the provider's native tool calls]
     #[arg(long, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
     /// TOML file with more tasks
@@ -44,10 +45,10 @@ pub(crate) struct CheckArgs {
     /// Run only the first N tasks
     #[arg(long, value_name = "N")]
     pub(crate) first: Option<NonZeroUsize>,
-    /// Run only with constrained calls: a grammar made from the tools allows no malformed one
+    /// Test only with constrained decoding, where a grammar of the tools prevents malformed calls
     #[arg(long)]
     pub(crate) held: bool,
-    /// Also run commands that change things, on this machine and as you; otherwise they are refused
+    /// Also run commands that change things, unconfined and with your rights; they are denied otherwise
     #[arg(long)]
     pub(crate) full: bool,
     /// Print the table as JSON

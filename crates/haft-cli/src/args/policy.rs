@@ -7,14 +7,14 @@ use std::path::PathBuf;
 /// `haft policy …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Policy {
-    /// Say whether an effect is allowed, asked for or denied, and which rule or mode decides
+    /// Show whether an effect is allowed, needs approval or is denied, and which rule or mode decides
     Check(PolicyCheck),
 }
 
 /// `haft policy check`
 #[derive(Debug, Args)]
 pub(crate) struct PolicyCheck {
-    /// Command, in quotes where it has options, or effect: `write:src/a.rs`, `network:example.org`
+    /// Command (in quotes if it has options) or effect: `write:src/a.rs`, `network:example.org`
     #[arg(required = true, value_name = "COMMAND|EFFECT")]
     pub(crate) words: Vec<String>,
     /// What to do with an effect that no rule matches

@@ -7,31 +7,31 @@ use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf};
 /// `haft serve`
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Listen on this address; other machines can reach any but a loopback address, unencrypted
+    /// Address to listen on; a non-loopback address is reachable from the network, without TLS
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8171")]
     pub(crate) listen: SocketAddr,
-    /// Accept this name in the header `Host`, e.g. that of a proxy (repeatable)
+    /// Accept this host name in the `Host` header, e.g., that of a proxy (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
-    /// Serve sessions in this directory and below, besides the one to work in (repeatable)
+    /// Also serve sessions in this directory and below (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Vec<PathBuf>,
-    /// Serve the jobs of a fleet instead of sessions on this machine; the URL of its PostgreSQL
+    /// Serve the jobs of a fleet instead of sessions on this machine: `postgres://USER@HOST/DATABASE`
     #[arg(long, value_name = "URL")]
     pub(crate) fleet: Option<String>,
-    /// Run at most this many jobs at a time
+    /// Maximum number of jobs to run at the same time
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) workers: NonZeroUsize,
-    /// Close a session that has been idle for this many seconds; the next command opens it
+    /// Close a session after this many idle seconds; the next command opens it again
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) idle: u64,
-    /// Widest mode that clients can choose [default: the mode in which sessions begin]
+    /// Most permissive mode that clients may select [default: the initial mode]
     #[arg(long, value_name = "MODE", value_parser = mode())]
     pub(crate) up_to: Option<Mode>,
-    /// Print the address with the token again
+    /// Print the address with the token even if the token already exists
     #[arg(long)]
     pub(crate) show_token: bool,
-    /// How the turns of each session go.
+    /// Options of each session's turns.
     #[command(flatten)]
     pub(crate) work: WorkArgs,
     /// Directory to work in

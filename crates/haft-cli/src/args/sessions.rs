@@ -12,21 +12,21 @@ pub(crate) enum Sessions {
         #[arg(long)]
         json: bool,
     },
-    /// Find sessions by what was said in them
+    /// Find sessions that contain a text
     Search {
-        /// Text to look for, in whatever case
+        /// Text to search for (case-insensitive)
         text: String,
         /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Show what was said and done
+    /// Show the conversation of a session
     Show(SessionId),
-    /// Delete a session and all that Haft keeps of it, for good; files in the workspace stay as they are
+    /// Permanently delete a session and its data; files in the workspace are not changed
     Rm(SessionId),
     /// Resume an unfinished turn, or continue the conversation
     Resume(Box<ResumeArgs>),
-    /// Begin a session with a copy of the entries of another one
+    /// Start a new session from a copy of another one's entries
     Fork {
         /// Session ID, a unique prefix of it, or its name
         id: String,
@@ -37,26 +37,26 @@ pub(crate) enum Sessions {
         #[arg(long)]
         json: bool,
     },
-    /// Name a session; lists show the name, and commands take it in place of the ID
+    /// Name a session; commands accept the name in place of the ID
     Rename {
         /// Session ID, a unique prefix of it, or its name
         id: String,
-        /// New name, of at most 60 characters; an empty one takes the name away
+        /// New name, of at most 60 characters; an empty one removes the name
         name: String,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Remove saved file contents that no session needs any more
+    /// Remove saved file contents that no session needs
     Gc {
-        /// Print what would be removed, and remove nothing
+        /// Print what would be removed without removing anything
         #[arg(long)]
         dry_run: bool,
         /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Run the calls of a session again in a copy of its workspace, and compare what they give with what was recorded
+    /// Run a session's calls again in a copy of its workspace, and compare the results with the recorded ones
     Replay(ReplayArgs),
     /// Export a whole session
     Export {
@@ -71,12 +71,12 @@ pub(crate) enum Sessions {
 /// `haft resume`, `haft sessions resume`
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
-    /// Session ID, a unique prefix of it, or its name [default: the newest of this directory]
+    /// Session ID, a unique prefix of it, or its name [default: the newest session in this directory]
     pub(crate) id: Option<String>,
-    /// Continue the newest session of this directory (the default)
+    /// Continue the newest session in this directory (the default)
     #[arg(long, conflicts_with = "id")]
     pub(crate) last: bool,
-    /// How the turn goes.
+    /// Options of the turn.
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
 }
@@ -86,16 +86,16 @@ pub(crate) struct ResumeArgs {
 pub(crate) struct ReplayArgs {
     /// Session ID, a unique prefix of it, or its name
     pub(crate) id: String,
-    /// Ask this model instead of using the recorded replies, from round `--from` on
-    #[arg(long, short, value_name = "SPEC")]
+    /// Use this model instead of the recorded replies, starting with round `--from`
+    #[arg(long, short, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Base URL of the vendor's server
+    /// Base URL of the provider's API
     #[arg(long, value_name = "URL", requires = "model")]
     pub(crate) base_url: Option<String>,
-    /// First round in which the model is asked, counted from 1 over the whole session
+    /// First round that uses the model, counted from 1 from the start of the session
     #[arg(long, value_name = "N", requires = "model", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) from: u32,
-    /// `full` also runs commands that would be asked for; files in the copy are changed without asking
+    /// Mode for commands: `full` also runs those that need approval; files in the copy are changed without approval
     #[arg(long, value_name = "MODE", value_parser = mode())]
     pub(crate) permission: Option<Mode>,
     /// Print one JSON object at the end
@@ -113,10 +113,10 @@ pub(crate) struct SessionId {
 /// `--format`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportForm {
-    /// Markdown for people
+    /// Markdown
     Markdown,
-    /// The journal, one entry per line
+    /// Journal, one entry per line
     Json,
-    /// One page for a browser, with everything in it; it fetches nothing and runs no script
+    /// Self-contained HTML page without scripts
     Html,
 }

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 /// `haft telegram`
 #[derive(Debug, Args)]
 pub(crate) struct TelegramArgs {
-    /// Allow this Telegram user ID (repeatable); an unknown user who writes to the bot is sent their own ID
+    /// Allow this Telegram user ID (repeatable); the bot replies to unknown users with their ID
     #[arg(long, value_name = "ID")]
     pub(crate) allow: Vec<i64>,
-    /// Print a code with which one more person can join; always printed while no user is allowed
+    /// Print a code that lets one more user join; always printed if no user is allowed yet
     #[arg(long)]
     pub(crate) pair: bool,
-    /// Base URL of the Bot API [default: TELEGRAM_BASE_URL, else https://api.telegram.org]
+    /// Base URL of the Bot API [default: the variable TELEGRAM_BASE_URL, or https://api.telegram.org]
     #[arg(long, value_name = "URL")]
     pub(crate) api_url: Option<String>,
-    /// How the turns of each chat go.
+    /// Options of each chat's turns.
     #[command(flatten)]
     pub(crate) work: WorkArgs,
     /// Directory to work in

@@ -5,11 +5,11 @@ use clap::{Args, ValueEnum};
 /// `haft usage`
 #[derive(Debug, Args)]
 pub(crate) struct UsageArgs {
-    /// Days to count, up to today
+    /// Number of days to show, up to today
     #[arg(long, value_name = "N", default_value = "30", value_parser = positive)]
     pub(crate) days: usize,
-    /// Show only this list
-    #[arg(long, value_name = "WHAT")]
+    /// Show only this table
+    #[arg(long, value_name = "GROUP")]
     pub(crate) by: Option<By>,
     /// Print one JSON object
     #[arg(long)]
@@ -21,8 +21,8 @@ pub(crate) struct UsageArgs {
 pub(crate) enum By {
     /// By day, in local time
     Day,
-    /// By the model that a session began with
+    /// By the model that a session started with
     Model,
-    /// By the directory that a session works in
+    /// By the directory of a session
     Project,
 }

@@ -6,19 +6,19 @@ use haft_app::SessionSpec;
 /// For each turn of each session.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WorkArgs {
-    /// What the configuration can say, too.
+    /// Settings.
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
-    /// Base URL of the vendor's server
+    /// Base URL of the provider's API
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Format in which the model writes calls as text (`haft parse --dialect ?` lists them); `auto` detects it
+    /// Tool-call format in which the model writes calls as text (`haft parse --dialect ?` lists them); `auto` detects it
     #[arg(long, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
     /// Agent to use
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Offer only these tools, instead of the default set; `none` for no tools
+    /// Offer only these tools instead of the default set; `none` for no tools
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
 }
