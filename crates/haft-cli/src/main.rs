@@ -139,7 +139,7 @@ async fn run(typed: Cli, environment: Environment) -> Result<Exit, Failure> {
             if let Some(exit) = commands::run::piped(cli, &typed.turn).await? {
                 return Ok(exit);
             }
-            write!(stdout(), "{}", args::HELP)?;
+            write!(stdout(), "{}", args::overview(&args::command()))?;
             Ok(Exit::Usage)
         }
     }

@@ -1,6 +1,6 @@
 //! [`parse`]: reads the command line.
-use super::Cli;
-use clap::Parser;
+use super::{Cli, overview};
+use clap::{Command, CommandFactory, FromArgMatches};
 use std::{ffi::OsString, io::Write, process::ExitCode};
 
 /// Commands that begin a job.
@@ -9,7 +9,10 @@ const JOBS: [&str; 4] = ["build", "debug", "review", "triage"];
 /// What was typed. Prints help or an error where there is nothing else to do; then the program exits with this code.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
     let words = words();
-    Cli::try_parse_from(&words).map_err(|error| {
+    let read = definition().try_get_matches_from(&words).and_then(|mut matches| {
+        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut definition()))
+    });
+    read.map_err(|error| {
         let _nobody_reads = error.print();
         if let Some(prompt) = prompt_in(&error, &words[1..]) {
             let hint = format!("hint: `haft run \"{prompt}\"` sends it as a prompt");
@@ -17,6 +20,13 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
         }
         u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
     })
+}
+
+/// The command line, with a help that is made of its commands.
+pub(super) fn definition() -> Command {
+    let command = Cli::command();
+    let page = overview(&command);
+    command.override_help(page)
 }
 
 /// A command that does not go on as typed may have been meant as a sentence: `review my changes`.

@@ -9,17 +9,17 @@ use std::io::{Write, stdout};
 struct Topic(&'static str, &'static str, &'static str);
 
 const TOPICS: [Topic; 4] = [
-    Topic("permissions", "what runs without a question", include_str!("../help/permissions.txt")),
+    Topic("permissions", "what runs without approval", include_str!("../help/permissions.txt")),
     Topic("sessions", "journals, resuming, undo", include_str!("../help/sessions.txt")),
-    Topic("models", "vendors, local servers, keys", include_str!("../help/models.txt")),
+    Topic("models", "providers, local servers, keys", include_str!("../help/models.txt")),
     Topic("configuration", "files, variables, options", include_str!("../help/configuration.txt")),
 ];
 
-/// Without words the list of commands and topics, with `topics` these alone; else the page of a topic, or the help of a command. A topic comes before
-/// a command of the same name, whose help `haft COMMAND --help` prints.
+/// Without words, prints the commands and topics; with `topics`, only the topics; otherwise the page of a topic or the help
+/// of a command. A topic takes precedence over a command of the same name, whose help `haft COMMAND --help` prints.
 pub(crate) fn help(words: &[String]) -> Result<Exit, Failure> {
     let page = match words {
-        [] => format!("{}\n{}", args::HELP, topics()),
+        [] => format!("{}\n{}", args::overview(&args::command()), topics()),
         [word] if word == "topics" => topics(),
         [word] => match TOPICS.iter().find(|topic| topic.0 == word) {
             Some(Topic(_, _, page)) => (*page).to_owned(),

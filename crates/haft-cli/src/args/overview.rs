@@ -1,0 +1,106 @@
+//! [`overview`]: the page of `haft --help` and `haft help`, made from the commands and what they say of themselves.
+use clap::Command;
+use std::fmt::Write as _;
+
+/// Headings, and the lines below each. A line names commands that belong together.
+const GROUPS: [(&str, &[&[&str]]); 4] = [
+    ("Talk and work:", &[&["run"], &["chat"], &["resume"], &["undo", "redo"]]),
+    ("Jobs:", &[&["build", "debug"], &["review", "triage"], &["jobs"]]),
+    (
+        "See and set up:",
+        &[
+            &["sessions"],
+            &["usage"],
+            &["login", "logout"],
+            &["models"],
+            &["config", "policy"],
+            &["doctor"],
+            &["agents", "profiles"],
+            &["commands", "tools"],
+            &["help"],
+        ],
+    ),
+    (
+        "Serve and script:",
+        &[&["serve", "telegram"], &["worker", "fleet"], &["acp", "mcp"], &["parse"], &["completions", "man"]],
+    ),
+];
+
+/// What stands below the commands.
+const COMMON: &str = "
+Common options (all: `haft run --help`; version: `haft -V`):
+  -m, --model PROVIDER/MODEL   `openai/gpt-5`, `ollama/qwen3` or `anthropic`
+  -c, --continue               Continue the newest session in this directory
+      --permission MODE        read-only, ask, accept-edits or full
+Examples:
+  haft                                     open a conversation here
+  haft \"why does the parser test fail?\"    ask once
+  git diff | haft \"write a commit message\" add piped input to the prompt
+";
+
+/// The page. A command that no group names has a line of its own at the end, so that none is missing.
+pub(crate) fn overview(command: &Command) -> String {
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut page = format!("{about}\n\nUsage: haft [OPTIONS] [PROMPT]...\n       haft COMMAND\n\n");
+    for (heading, lines) in GROUPS {
+        let _always_fits = writeln!(page, "{heading}");
+        lines.iter().for_each(|names| page += &line(command, names));
+    }
+    let is_grouped = |name: &str| GROUPS.iter().any(|(_, lines)| lines.concat().contains(&name));
+    let rest = command.get_subcommands().filter(|found| !found.is_hide_set());
+    for found in rest.filter(|found| !is_grouped(found.get_name())) {
+        page += &line(command, &[found.get_name()]);
+    }
+    page + COMMON
+}
+
+fn line(command: &Command, names: &[&str]) -> String {
+    let found: Vec<&Command> = names.iter().filter_map(|name| command.find_subcommand(name)).collect();
+    let names =
+        found.iter().flat_map(|found| [found.get_name()].into_iter().chain(found.get_visible_aliases()));
+    let names = names.collect::<Vec<_>>().join(", ");
+    let abouts: Vec<String> =
+        found.iter().map(|found| found.get_about().map(ToString::to_string).unwrap_or_default()).collect();
+    format!("  {names:<16}  {}\n", in_one_sentence(&abouts))
+}
+
+/// `List agents` and `List profiles`: `List agents; list profiles`.
+fn in_one_sentence(abouts: &[String]) -> String {
+    let lower = |text: &String| {
+        let mut letters = text.chars();
+        letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+    };
+    let rest = abouts.iter().skip(1).map(lower);
+    abouts.iter().take(1).cloned().chain(rest).collect::<Vec<String>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::command;
+
+    #[test]
+    fn the_overview_names_every_command_below_a_heading_and_fits_a_screen() {
+        let (command, page) = (command(), overview(&command()));
+        assert!(page.lines().count() <= 40 && page.lines().all(|line| line.len() < 80), "{page}");
+        let named: Vec<&str> = GROUPS.iter().flat_map(|(_, lines)| lines.concat()).collect();
+        for found in command.get_subcommands() {
+            let is_named = |line: &str| {
+                line.starts_with("  ") && line.split([' ', ',']).any(|word| word == found.get_name())
+            };
+            assert!(page.lines().any(is_named), "{}", found.get_name());
+            assert!(named.contains(&found.get_name()), "{} has no group", found.get_name());
+        }
+        assert_eq!(named.len(), command.get_subcommands().count(), "{named:?}");
+    }
+
+    #[test]
+    fn the_overview_names_options_that_there_are() {
+        let command = command();
+        let known: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+        let words = COMMON.lines().filter(|line| line.starts_with("  ")).flat_map(|line| line.split(' '));
+        for long in words.filter_map(|word| word.strip_prefix("--")) {
+            assert!(known.contains(&long), "{long}: {known:?}");
+        }
+    }
+}
