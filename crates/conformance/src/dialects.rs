@@ -1,7 +1,6 @@
 //! The suite `dialects`: finds calls and thoughts in the text of a model.
 use crate::{Answer, Case, Chunks};
-use haft_core::ToolSpec;
-use haft_dialects::{Call, Said, Setting, dialect, read};
+use haft_dialects::{Call, Said, Setting, ToolSchema, dialect, read};
 use serde_json::{Value, json};
 
 pub(crate) fn answer(case: &Case, chunks: Chunks) -> Answer {
@@ -49,7 +48,7 @@ const PASSING_DIALECTS: [&str; 1] = ["gemma4"];
 fn setting(case: &Value) -> Setting {
     let options = &case["options"];
     // The peers are servers: what they were not offered is no call.
-    let tools: Vec<ToolSpec> = case["tools"].as_array().into_iter().flatten().map(tool).collect();
+    let tools: Vec<ToolSchema> = case["tools"].as_array().into_iter().flatten().map(tool).collect();
     Setting {
         only_known: !tools.is_empty()
             && !PASSING_DIALECTS.contains(&case["dialect"].as_str().unwrap_or_default()),
@@ -63,14 +62,10 @@ fn setting(case: &Value) -> Setting {
     }
 }
 
-fn tool(tool: &Value) -> ToolSpec {
+fn tool(tool: &Value) -> ToolSchema {
     let text = |name: &str| tool[name].as_str().unwrap_or_default().to_owned();
-    ToolSpec {
-        name: text("name"),
-        description: text("description"),
-        parameters: tool["parameters"].clone(),
-        examples: Default::default(),
-    }
+    let parameters = tool["parameters"].clone();
+    ToolSchema { description: text("description"), ..ToolSchema::new(text("name"), parameters) }
 }
 
 fn result(said: Vec<Said>) -> Value {

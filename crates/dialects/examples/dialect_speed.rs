@@ -1,8 +1,7 @@
 //! How fast each dialect is read, and that no text makes it slow: `cargo run --release -p haft-dialects --example
 //! dialect_speed [-- DIALECT]`. Fails where a bar is missed.
 #![expect(clippy::print_stdout, reason = "it is a program that prints")]
-use haft_core::ToolSpec;
-use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, read};
+use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, ToolSchema, read};
 use haft_testing::clock;
 use serde_json::json;
 use std::{process::ExitCode, time::Duration};
@@ -106,11 +105,6 @@ fn calls(dialect: &Dialect) -> String {
 
 fn setting() -> Setting {
     let parameters = json!({"properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}});
-    let tool = ToolSpec {
-        name: "read".into(),
-        description: String::new(),
-        parameters,
-        examples: Default::default(),
-    };
+    let tool = ToolSchema::new("read", parameters);
     Setting { tools: vec![tool].into(), ..Setting::default() }
 }

@@ -11,6 +11,10 @@
 //!
 //! How it works inside: `README.md` of this crate.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod blocks;
 mod bodies;
 mod by_delimiters;
@@ -31,7 +35,6 @@ use blocks::Grammar;
 pub use by_delimiters::by_delimiters;
 use families::{gemma, harmony, inkling, json, minimax_m3, muse, named, python, tags};
 pub use guess::guess;
-use haft_core::ToolSpec;
 pub use products::SENTINEL;
 use serde_json::{Map, Value};
 use std::{slice::from_ref, sync::Arc};
@@ -57,8 +60,8 @@ pub struct Dialect {
     pub examples: Option<Examples>,
 }
 
-/// Writes examples of calls of those tools of which it knows some.
-pub type Examples = fn(&[ToolSpec]) -> Option<String>;
+/// Writes examples of calls, given the names of the tools; of those tools of which it knows some.
+pub type Examples = fn(&[&str]) -> Option<String>;
 
 /// How the replies of a dialect are read.
 #[derive(Clone, Copy)]
@@ -221,11 +224,29 @@ pub(crate) const WRAPPERS: [&str; 6] = ["arguments", "parameters", "params", "ar
 /// Vendors take 64 letters; those of servers may have more.
 const LONGEST_NAME: usize = 256;
 
+/// A tool that may be called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSchema {
+    /// What the model calls.
+    pub name: String,
+    /// What the model is told about it; empty if nothing.
+    pub description: String,
+    /// JSON Schema of an object.
+    pub parameters: Value,
+}
+
+impl ToolSchema {
+    /// Returns a tool without a description.
+    pub fn new(name: impl Into<String>, parameters: Value) -> Self {
+        Self { name: name.into(), description: String::new(), parameters }
+    }
+}
+
 /// What is known before a reply begins.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// What may be called. The schemas say of which type a value is where the text does not.
-    pub tools: Arc<[ToolSpec]>,
+    pub tools: Arc<[ToolSchema]>,
     /// The end of the prompt that the model continues: it may have opened the thoughts already. Empty: unknown.
     pub prompt_end: String,
     /// Whether the reply begins within the thoughts. `None`: `prompt_end` tells.
@@ -261,7 +282,7 @@ impl Default for Setting {
 
 impl Setting {
     /// Returns the tool of this name.
-    pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
+    pub fn tool(&self, name: &str) -> Option<&ToolSchema> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 }

@@ -1,8 +1,8 @@
 //! [`Writing`]: how a dialect writes a call, for the history and for what holds a model to the form of its calls.
 use crate::{Call, kind_of};
-use haft_core::{ArgumentForm, CallForm, ReplyForm, ToolSpec};
-use serde_json::{Map, Value};
-use std::sync::Arc;
+use serde::Serialize;
+use serde_json::{Map, Serializer, Value, ser::Formatter};
+use std::io;
 
 /// The arguments of a call.
 pub type ArgumentMap = Map<String, Value>;
@@ -60,21 +60,9 @@ impl JsonCall {
         Self { around: [open, close], keys: ["name", "arguments"], id: None, is_reply: false }
     }
 
-    fn form(&self, tools: &Arc<[ToolSpec]>) -> CallForm {
-        let Self { around: [open, close], keys, is_reply, .. } = self;
-        let reply = || ReplyForm {
-            thoughts: "thoughts".into(),
-            calls: "tool_calls".into(),
-            call: keys.map(str::to_owned),
-        };
-        CallForm {
-            tools: tools.clone(),
-            before: format!("{open}{{\"{}\": \"", keys[0]),
-            between: format!("\", \"{}\": ", keys[1]),
-            behind: format!("}}{close}"),
-            arguments: ArgumentForm::Json,
-            reply: is_reply.then(reply),
-        }
+    fn around(&self) -> [String; 3] {
+        let Self { around: [open, close], keys: [name, arguments], .. } = self;
+        [format!("{open}{{\"{name}\": \""), format!("\", \"{arguments}\": "), format!("}}{close}")]
     }
 }
 
@@ -94,51 +82,44 @@ impl Writing {
         Self::Elements(Elements { call, argument, attribute: Attribute::None })
     }
 
-    /// A call.
+    /// Returns what stands before the name, between the name and the arguments, and behind them; `None` if that depends on
+    /// the arguments.
+    pub fn around(&self) -> Option<[String; 3]> {
+        match self {
+            Self::Json(json) => Some(json.around()),
+            Self::Named(around) => Some(around.map(str::to_owned)),
+            Self::Elements(Elements { call, attribute: Attribute::None, .. }) => {
+                Some(call.map(str::to_owned))
+            }
+            Self::Elements(_) | Self::Own(_) | Self::Unknown => None,
+        }
+    }
+
     pub(crate) fn written(&self, call: &Call) -> String {
         let arguments = serde_json::from_str(&call.arguments).ok();
-        if let Some(Value::Object(object)) = &arguments
-            && let Some(written) = self.notation(&call.name, object)
-        {
-            return written;
+        match (self, &arguments) {
+            (Self::Own(written), Some(Value::Object(arguments))) => return written(&call.name, arguments),
+            (Self::Elements(elements), Some(Value::Object(arguments))) => {
+                return elements.written(&call.name, arguments);
+            }
+            _ => {}
         }
-        let no_tools: Arc<[ToolSpec]> = Arc::default();
-        let mut form = self.form(&no_tools).unwrap_or_else(|| FALLBACK.form(&no_tools));
+        let [mut before, between, behind] = self.around().unwrap_or_else(|| FALLBACK.around());
         if let Self::Json(JsonCall { id: Some(key), .. }) = self {
             let id = Value::from(call.id.as_str());
-            form.before = form.before.replacen('{', &format!("{{\"{key}\": {id}, "), 1);
+            before = before.replacen('{', &format!("{{\"{key}\": {id}, "), 1);
         }
-        // What the model wrote as arguments and could not be read stands as it stood.
-        match arguments {
-            Some(arguments) => form.written(&call.name, &arguments),
-            None => format!("{}{}{}{}{}", form.before, call.name, form.between, call.arguments, form.behind),
-        }
-    }
-
-    /// How calls are written, if a model can be held to it.
-    pub fn form(&self, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
-        let ([before, between, behind], arguments) = match self {
-            Self::Json(json) => return Some(json.form(tools)),
-            Self::Named(around) => (*around, ArgumentForm::Json),
-            Self::Elements(Elements { call, argument, attribute: Attribute::None }) => {
-                let [key, value, end] = argument.map(str::to_owned);
-                (*call, ArgumentForm::Elements { key, value, end })
+        let arguments = match arguments {
+            Some(Value::String(text))
+                if matches!(self, Self::Elements(Elements { attribute: Attribute::None, .. })) =>
+            {
+                text
             }
-            Self::Elements(_) | Self::Own(_) | Self::Unknown => return None,
+            Some(arguments) => spaced(&arguments),
+            // What the model wrote as arguments and could not be read stands as it stood.
+            None => call.arguments.clone(),
         };
-        let [before, between, behind] = [before, between, behind].map(str::to_owned);
-        Some(CallForm { tools: tools.clone(), before, between, behind, arguments, reply: None })
-    }
-
-    /// A call that has no [`CallForm`].
-    fn notation(&self, name: &str, arguments: &ArgumentMap) -> Option<String> {
-        match self {
-            Self::Own(written) => Some(written(name, arguments)),
-            Self::Elements(elements) if !matches!(elements.attribute, Attribute::None) => {
-                Some(elements.written(name, arguments))
-            }
-            Self::Elements(_) | Self::Json(_) | Self::Named(_) | Self::Unknown => None,
-        }
+        format!("{before}{}{between}{arguments}{behind}", call.name)
     }
 }
 
@@ -149,7 +130,12 @@ impl Elements {
         let ([open, named, close], [key, between, end]) = (self.call, self.argument);
         let element = |(name, value): (&String, &Value)| {
             let attribute = self.attribute.of(value);
-            format!("{key}{name}{attribute}{between}{}{end}", bare(value))
+            let value = match (value, self.attribute) {
+                (Value::String(text), _) => text.clone(),
+                (value, Attribute::None) => spaced(value),
+                (value, _) => value.to_string(),
+            };
+            format!("{key}{name}{attribute}{between}{value}{end}")
         };
         let arguments: String = arguments.iter().map(element).collect();
         format!("{open}{name}{named}{arguments}{close}")
@@ -170,4 +156,29 @@ impl Attribute {
 /// A string as it is, anything else as JSON.
 pub(crate) fn bare(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// One line of JSON with spaces where Python's `json.dumps` puts them, as the chat templates of the models do.
+fn spaced(value: &Value) -> String {
+    let mut bytes = Vec::new();
+    let mut serializer = Serializer::with_formatter(&mut bytes, Spaced);
+    value.serialize(&mut serializer).expect("a JSON value can be written");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Writes `, ` and `: `.
+struct Spaced;
+
+impl Formatter for Spaced {
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.begin_array_value(writer, first)
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
+    }
 }

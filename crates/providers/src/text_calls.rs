@@ -5,8 +5,8 @@
 //! can hold the model to the form of a call gets it with the request ([`haft_core::CallForm`]).
 use fallback::Fallback;
 use futures::{StreamExt, stream::BoxStream};
-use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason};
-use haft_dialects::{Call, DIALECTS, Dialect, Reader, Said, Setting, dialect, spoken_by};
+use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason, ToolSpec};
+use haft_dialects::{Call, DIALECTS, Dialect, Reader, Said, Setting, ToolSchema, dialect, spoken_by};
 use std::sync::{Arc, OnceLock};
 use trial::Trial;
 
@@ -112,6 +112,7 @@ impl Provider for TextToolCalls {
 /// Listens to one reply.
 struct Listener {
     dialect: &'static Dialect,
+    tools: Arc<[ToolSpec]>,
     setting: Setting,
     reader: Box<dyn Reader>,
     /// The index of the next call.
@@ -126,14 +127,15 @@ struct Listener {
 
 impl Listener {
     fn new(dialect: &'static Dialect, request: &Request, trial: Option<Trial>, is_fallback: bool) -> Self {
-        let setting = Setting { tools: request.tools.clone(), ..Setting::default() };
+        let tools = request.tools.clone();
+        let setting = Setting { tools: schemas(&tools), ..Setting::default() };
         let calls = |message: &Arc<Message>| match &**message {
             Message::Assistant { parts } => parts.iter().filter_map(Part::as_call).count(),
             Message::User { .. } | Message::Tool { .. } => 0,
         };
         let before = request.messages.iter().map(calls).sum();
         let fallback = is_fallback.then(Fallback::default);
-        Self { dialect, reader: dialect.listen(&setting), setting, next: 0, before, trial, fallback }
+        Self { dialect, tools, reader: dialect.listen(&setting), setting, next: 0, before, trial, fallback }
     }
 
     fn hear(&mut self, delta: Delta) -> Vec<Delta> {
@@ -204,7 +206,7 @@ impl Listener {
                     self.push(call, problem, deltas);
                 }
                 Said::Problem(why) => {
-                    let example = voice::example(self.dialect, &self.setting.tools);
+                    let example = voice::example(self.dialect, &self.tools);
                     let problem =
                         format!("failed to parse tool calls: {why}. A call is written like this:\n{example}");
                     self.push(Call::new(UNREADABLE, ""), Some(problem), deltas);
@@ -224,4 +226,12 @@ impl Listener {
         deltas.push(Delta::CallArguments { index, json: call.arguments });
         deltas.extend(problem.map(|problem| Delta::CallProblem { index, problem }));
     }
+}
+
+fn schemas(tools: &[ToolSpec]) -> Arc<[ToolSchema]> {
+    let schema = |tool: &ToolSpec| {
+        let ToolSpec { name, description, parameters, .. } = tool.clone();
+        ToolSchema { name, description, parameters }
+    };
+    tools.iter().map(schema).collect()
 }

@@ -1,10 +1,9 @@
 //! What models get wrong, kind by kind, in as many dialects as have it: each reply is read whole, and cut into characters.
-use haft_core::ToolSpec;
-use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, read};
+use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, ToolSchema, dialect, read};
 use serde_json::{Value, json};
 
-fn tool(name: &str, parameters: Value) -> ToolSpec {
-    ToolSpec { name: name.into(), description: String::new(), parameters, examples: Default::default() }
+fn tool(name: &str, parameters: Value) -> ToolSchema {
+    ToolSchema::new(name, parameters)
 }
 
 fn parameters() -> Value {

@@ -1,6 +1,5 @@
 //! [`check`]: what a dialect reads in texts, whole and in pieces.
-use haft_core::ToolSpec;
-use haft_dialects::{Call, Dialect, Problem, Said, Setting, dialect, read};
+use haft_dialects::{Call, Dialect, Problem, Said, Setting, ToolSchema, dialect, read};
 use serde_json::json;
 
 /// What a dialect says to each text, whole and letter by letter: text as it is, thoughts in `~…~`, calls as
@@ -37,9 +36,9 @@ fn shown(said: &[Said]) -> String {
     said.iter().map(one).collect()
 }
 
-fn tool() -> ToolSpec {
+fn tool() -> ToolSchema {
     let parameters = json!({"properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}});
-    ToolSpec { name: "look".into(), description: String::new(), parameters, examples: Default::default() }
+    ToolSchema::new("look", parameters)
 }
 
 /// What `dialect` reads in `text`, which is the same whole and letter by letter.

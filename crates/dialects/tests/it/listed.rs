@@ -1,15 +1,9 @@
 //! What is read in dialects that write calls as Python would.
 use crate::kit::{a_call, cut_off, named, problem, said, text};
-use haft_core::ToolSpec;
-use haft_dialects::{Dialect, Said, Setting};
+use haft_dialects::{Dialect, Said, Setting, ToolSchema};
 
 fn check(dialect: &Dialect, text: &str, expected: &[Said]) {
-    let look = ToolSpec {
-        name: "look".into(),
-        description: String::new(),
-        parameters: serde_json::json!({}),
-        examples: Default::default(),
-    };
+    let look = ToolSchema::new("look", serde_json::json!({}));
     let setting = Setting { tools: [look].into(), ..Setting::default() };
     assert_eq!(said(dialect, &setting, text), expected, "{text}");
 }

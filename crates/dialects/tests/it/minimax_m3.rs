@@ -1,7 +1,6 @@
 //! What the tree of tags means in `minimax_m3`.
 use crate::kit::{a_call, named};
-use haft_core::ToolSpec;
-use haft_dialects::{Said, Setting, read};
+use haft_dialects::{Said, Setting, ToolSchema, read};
 use serde_json::json;
 
 /// `<a>1</a>` with the token before each tag.
@@ -11,12 +10,7 @@ fn marked(tree: &str) -> String {
 
 /// The arguments of a call with this tree, if that is all.
 fn arguments(schema: &serde_json::Value, tree: &str) -> serde_json::Value {
-    let tool = ToolSpec {
-        name: "f".into(),
-        description: String::new(),
-        parameters: schema.clone(),
-        examples: Default::default(),
-    };
+    let tool = ToolSchema::new("f", schema.clone());
     let setting = Setting { tools: [tool].into(), ..Setting::default() };
     let text = marked(&format!("<tool_call><invoke name=\"f\">{tree}</invoke></tool_call>"));
     let said = read(named("minimax_m3"), &setting, [text.as_str()]);

@@ -1,7 +1,6 @@
 //! What holds for every dialect, whatever the model writes.
 use crate::texts::{self, cut, in_pieces};
-use haft_core::ToolSpec;
-use haft_dialects::{Call, DIALECTS, Said, Setting, by_delimiters, guess, read, spoken_by};
+use haft_dialects::{Call, DIALECTS, Said, Setting, ToolSchema, by_delimiters, guess, read, spoken_by};
 use serde_json::json;
 
 // P-18, X-06
@@ -87,8 +86,7 @@ fn arguments_of_a_call_are_an_object() {
         ("hermes", "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 7}}</tool_call>"),
     ];
     let parameters = json!({"properties": {"a": {"type": "integer"}}});
-    let tool =
-        ToolSpec { name: "f".into(), description: String::new(), parameters, examples: Default::default() };
+    let tool = ToolSchema::new("f", parameters);
     let setting = Setting { tools: vec![tool].into(), ..Setting::default() };
     for (name, call) in table {
         let dialect = haft_dialects::dialect(name).unwrap();
@@ -114,12 +112,7 @@ fn arguments_of_a_call_are_an_object() {
 
 /// The dialect that is guessed, and what it reads without beginnings of calls: names of calls, `!` for a problem.
 fn guessed(text: &str) -> (Option<&'static str>, Vec<String>) {
-    let tool = |name: &str| ToolSpec {
-        name: name.into(),
-        description: String::new(),
-        parameters: json!({"type": "object"}),
-        examples: Default::default(),
-    };
+    let tool = |name: &str| ToolSchema::new(name, json!({"type": "object"}));
     let tools = ["read", "bash", "job"].map(tool).into();
     let setting = Setting { tools, beginnings: false, ..Setting::default() };
     let Some(dialect) = guess(&setting, text) else { return (None, Vec::new()) };

@@ -1,18 +1,12 @@
 //! What is read in calls in a fenced shell block.
 use crate::kit::{a_call, named, problem, said, text};
-use haft_core::ToolSpec;
-use haft_dialects::{Said, Setting, read};
+use haft_dialects::{Said, Setting, ToolSchema, read};
 use serde_json::{Value, json};
 
 fn setting() -> Setting {
-    let tool = |name: &str, parameters: Value| ToolSpec {
-        name: name.into(),
-        description: String::new(),
-        parameters,
-        examples: Default::default(),
-    };
+    let tool = |name: &str, parameters: Value| ToolSchema::new(name, parameters);
     let plain = ["search", "code_edit", "navigate", "git", "bash", "test"];
-    let mut tools: Vec<ToolSpec> = plain.iter().map(|name| tool(name, json!({}))).collect();
+    let mut tools: Vec<ToolSchema> = plain.iter().map(|name| tool(name, json!({}))).collect();
     let text = json!({"type": "string"});
     tools.push(tool("file", json!({"properties": {"path": text, "action": text, "content": text}})));
     tools.push(tool(

@@ -1,12 +1,10 @@
 //! What holds for every dialect that writes parameters as tags.
 use crate::kit::{self, a_call, text};
-use haft_core::ToolSpec;
-use haft_dialects::{Problem, ProblemKind, Said, Setting, dialect};
+use haft_dialects::{Problem, ProblemKind, Said, Setting, ToolSchema, dialect};
 use serde_json::{Value, json};
 
 fn setting(parameters: Value) -> Setting {
-    let tool =
-        ToolSpec { name: "f".into(), description: String::new(), parameters, examples: Default::default() };
+    let tool = ToolSchema::new("f", parameters);
     Setting { tools: vec![tool].into(), ..Setting::default() }
 }
 

@@ -1,16 +1,10 @@
 //! What a value means that was written without a type.
-use haft_core::ToolSpec;
-use haft_dialects::{Said, Setting, dialect, read};
+use haft_dialects::{Said, Setting, ToolSchema, dialect, read};
 use serde_json::{Value, json};
 
 /// What a dialect reads as the value of this parameter.
 fn value(name: &str, parameters: &Value, parameter: &str, text: &str) -> Value {
-    let tool = ToolSpec {
-        name: "f".into(),
-        description: String::new(),
-        parameters: parameters.clone(),
-        examples: Default::default(),
-    };
+    let tool = ToolSchema::new("f", parameters.clone());
     let setting = Setting { tools: [tool].into(), ..Setting::default() };
     let call =
         format!("<tool_call>f\n<arg_key>{parameter}</arg_key><arg_value>{text}</arg_value></tool_call>");

@@ -2,7 +2,7 @@
 use crate::{CliContext, args::ParseArgs};
 use haft_app::{Failure, config::Settings, session};
 use haft_core::ToolSpec;
-use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, dialect, guess, read};
+use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, ToolSchema, dialect, guess, read};
 use haft_terminal::Exit;
 use serde_json::{Value, json};
 use std::{
@@ -37,11 +37,16 @@ fn text_of(file: &Path) -> Result<String, Failure> {
 }
 
 /// Those of a file with definitions as `haft tools schema` prints them; else the built-in ones.
-fn tools(cli: &CliContext, file: Option<&Path>) -> Result<Arc<[ToolSpec]>, Failure> {
+fn tools(cli: &CliContext, file: Option<&Path>) -> Result<Arc<[ToolSchema]>, Failure> {
     let Some(file) = file else {
         let workspace = session::workspace(None)?;
         let config = cli.config(&workspace, &Settings::default())?;
-        return Ok(session::tools(&cli.environment, &config.profile()?, &[], None)?.specs());
+        let specs = session::tools(&cli.environment, &config.profile()?, &[], None)?.specs();
+        let schema = |tool: &ToolSpec| {
+            let ToolSpec { name, description, parameters, .. } = tool.clone();
+            ToolSchema { name, description, parameters }
+        };
+        return Ok(specs.iter().map(schema).collect());
     };
     let wrong = |why: String| Failure::usage(format!("cannot read `{}`: {why}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
@@ -51,13 +56,12 @@ fn tools(cli: &CliContext, file: Option<&Path>) -> Result<Arc<[ToolSpec]>, Failu
 }
 
 /// `{"type":"function","function":{…}}`, or the inner object alone.
-fn spec(tool: &Value) -> Option<ToolSpec> {
+fn spec(tool: &Value) -> Option<ToolSchema> {
     let tool = tool.get("function").unwrap_or(tool);
-    Some(ToolSpec {
+    Some(ToolSchema {
         name: tool["name"].as_str()?.into(),
         description: tool["description"].as_str().unwrap_or_default().into(),
         parameters: tool.get("parameters").cloned().unwrap_or_else(|| json!({"type": "object"})),
-        examples: Default::default(),
     })
 }
 

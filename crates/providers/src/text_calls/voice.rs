@@ -1,6 +1,6 @@
 //! [`tools`], [`call`] and [`result`]: what a model reads that knows no calls, in its dialect.
-use haft_core::{CallForm, ToolCall, ToolErrorKind, ToolResult, ToolSpec, schema};
-use haft_dialects::{Call, Dialect, JsonCall, Results, Writing};
+use haft_core::{ArgumentForm, CallForm, ReplyForm, ToolCall, ToolErrorKind, ToolResult, ToolSpec, schema};
+use haft_dialects::{Attribute, Call, Dialect, Elements, JsonCall, Results, Writing};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -33,7 +33,8 @@ pub(super) fn tools(dialect: &Dialect, tools: &[ToolSpec]) -> String {
 
 /// A correct call, of the first tool; calls of several where a schema does not tell how they are written.
 pub(super) fn example(dialect: &Dialect, tools: &[ToolSpec]) -> String {
-    if let Some(examples) = dialect.examples.and_then(|examples| examples(tools)) {
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    if let Some(examples) = dialect.examples.and_then(|examples| examples(&names)) {
         return examples;
     }
     let Some(tool) = tools.first() else { return String::new() };
@@ -78,8 +79,28 @@ pub(super) fn results(dialect: &Dialect, results: &[String]) -> String {
 
 /// How calls are written, for what can hold a model to it; `None` where a notation is no such form.
 pub(super) fn form(dialect: &Dialect, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
-    let is_held = !tools.is_empty() && !dialect.is_ambiguous;
-    let form = dialect.writing.form(tools).filter(|_| is_held)?;
+    if tools.is_empty() || dialect.is_ambiguous {
+        return None;
+    }
+    let (arguments, reply) = match &dialect.writing {
+        Writing::Json(JsonCall { keys, is_reply, .. }) => {
+            let reply = || ReplyForm {
+                thoughts: "thoughts".into(),
+                calls: "tool_calls".into(),
+                call: keys.map(str::to_owned),
+            };
+            (ArgumentForm::Json, is_reply.then(reply))
+        }
+        Writing::Elements(Elements { argument, attribute: Attribute::None, .. }) => {
+            let [key, value, end] = argument.map(str::to_owned);
+            (ArgumentForm::Elements { key, value, end }, None)
+        }
+        Writing::Named(_) | Writing::Elements(_) | Writing::Own(_) | Writing::Unknown => {
+            (ArgumentForm::Json, None)
+        }
+    };
+    let [before, between, behind] = dialect.writing.around()?;
+    let form = CallForm { tools: tools.clone(), before, between, behind, arguments, reply };
     let begins_as_json = form.before.starts_with(['{', '[']);
     (begins_as_json || !form.sign().is_empty()).then_some(form)
 }

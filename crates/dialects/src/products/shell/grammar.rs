@@ -1,16 +1,15 @@
 //! [`call`]: the arguments of each tool, as the words of a command.
 use crate::{
-    Call,
+    Call, ToolSchema,
     typed::{Schema, typed_by_looks},
     writing::bare,
 };
-use haft_core::ToolSpec;
 use serde_json::{Map, Value, json};
 
 type Arguments = Map<String, Value>;
 
 /// The call that these words make. `raw` is the whole command, `body` what stands in its here-document.
-pub(super) fn call(tool: &ToolSpec, words: &[&str], raw: &str, body: Option<&str>) -> Result<Call, String> {
+pub(super) fn call(tool: &ToolSchema, words: &[&str], raw: &str, body: Option<&str>) -> Result<Call, String> {
     let begins_named = words.first().is_some_and(|word| word.starts_with("--"));
     let arguments = match tool.name.as_str() {
         "file" => file(tool, words, body),
@@ -41,8 +40,7 @@ pub(in crate::products) fn from_flags(tool: &str, arguments: Arguments) -> Resul
     });
     let words: Vec<String> = words.collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (description, parameters, examples) = Default::default();
-    let spec = ToolSpec { name: tool.to_owned(), description, parameters, examples };
+    let spec = ToolSchema::new(tool, Value::Null);
     if tool == "search" { search(&spec, &words) } else { code_edit(&spec, &words, None) }
 }
 
@@ -50,7 +48,7 @@ pub(in crate::products) fn from_flags(tool: &str, arguments: Arguments) -> Resul
 const PATHS: [&str; 4] = ["path", "file", "file_path", "filePath"];
 
 /// `file PATH`, `file write PATH TEXT`, `file --path PATH --content TEXT`; the text may stand in a here-document.
-fn file(tool: &ToolSpec, words: &[&str], body: Option<&str>) -> Result<Arguments, String> {
+fn file(tool: &ToolSchema, words: &[&str], body: Option<&str>) -> Result<Arguments, String> {
     let mut words = Words::new(tool, words, &[])?;
     let has_path = words.has_one(&PATHS);
     let is_action = |word: &&str| ["read", "write", "append", "delete"].contains(word);
@@ -76,7 +74,7 @@ fn file(tool: &ToolSpec, words: &[&str], body: Option<&str>) -> Result<Arguments
 }
 
 /// `search -t PATTERN [PATH]`, `search -d NAME [PATH]`, `search -f FILES [PATH]`, `search --type TYPE NAME [PATH]`
-fn search(tool: &ToolSpec, words: &[&str]) -> Result<Arguments, String> {
+fn search(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
     let mut words = Words::new(tool, words, &[("-t", "query"), ("-e", "query"), ("-d", "-d"), ("-f", "-f")])?;
     for (flag, kind) in [("-d", "definitions"), ("-f", "files")] {
         let Some(name) = words.named.shift_remove(flag) else { continue };
@@ -102,7 +100,7 @@ const EDITS: [(&str, &str); 4] = [("-r", "replace"), ("-a", "append"), ("-i", "i
 
 /// `code_edit -f FILE -l START:END -r TEXT`, `code_edit -f FILE -l LINE -i TEXT`, `code_edit -f FILE -l START:END -d`,
 /// `code_edit -f FILE -a TEXT`, or the parameters by their names. Every problem at once.
-fn code_edit(tool: &ToolSpec, words: &[&str], body: Option<&str>) -> Result<Arguments, String> {
+fn code_edit(tool: &ToolSchema, words: &[&str], body: Option<&str>) -> Result<Arguments, String> {
     let short = [&[("-f", "path"), ("-l", "lines")][..], &EDITS.map(|(flag, _)| (flag, flag))].concat();
     let mut words = Words::new(tool, words, &short)?;
     let mut wrong = Vec::new();
@@ -174,7 +172,7 @@ fn range(lines: &str) -> Option<(usize, usize)> {
 }
 
 /// `navigate [ACTION] PATH`
-fn navigate(tool: &ToolSpec, words: &[&str]) -> Result<Arguments, String> {
+fn navigate(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
     let mut words = Words::new(tool, words, &[])?;
     if words.plain.len() > 1 && !words.has_one(&["action"]) {
         words.name("action", 0);
@@ -208,13 +206,13 @@ fn bash(words: &[&str], raw: &str) -> Result<Arguments, String> {
 }
 
 /// `test [PATH] [-run NAME]`
-fn test(tool: &ToolSpec, words: &[&str]) -> Result<Arguments, String> {
+fn test(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
     let words = Words::new(tool, words, &["-run", "--run", "-f", "-k"].map(|flag| (flag, "filter")))?;
     Ok(in_order(words.with_path(), &["path", "filter"]))
 }
 
 /// `TOOL VALUE… --NAME VALUE…`: values without a name go to what is required, in its order.
-fn by_schema(tool: &ToolSpec, words: &[&str]) -> Result<Arguments, String> {
+fn by_schema(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
     let schema = Schema::new(&tool.parameters);
     let mut places = tool.parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut arguments = Arguments::new();
@@ -244,7 +242,7 @@ impl<'a> Words<'a> {
     /// `short`: flags, and the names of what follows them. Behind others stands `--NAME VALUE` or `--NAME=VALUE`, with one
     /// `-`, too, except for `test`, whose words may be another program's. Without quotes `-r`, `-a` and `-i` take all words
     /// up to the next flag.
-    fn new(tool: &ToolSpec, words: &[&'a str], short: &[(&'a str, &'a str)]) -> Result<Self, String> {
+    fn new(tool: &ToolSchema, words: &[&'a str], short: &[(&'a str, &'a str)]) -> Result<Self, String> {
         let schema = Schema::new(&tool.parameters);
         let named = |word: &'a str| {
             let flag = short.iter().find(|(flag, _)| *flag == word).map(|(_, name)| (*name, None));

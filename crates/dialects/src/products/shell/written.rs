@@ -1,6 +1,5 @@
 //! [`line`]: a call as a line of a shell block, and examples of such lines.
 use crate::writing::{ArgumentMap, bare};
-use haft_core::ToolSpec;
 use serde_json::Value;
 
 /// A line of a shell block, as the tool's own grammar has it where that has words for it.
@@ -68,8 +67,8 @@ const COMMANDS: [(&str, &[&str]); 7] = [
 ];
 
 /// A block with calls of all tools of which lines are known.
-pub(super) fn examples(tools: &[ToolSpec]) -> Option<String> {
-    let of = |tool: &ToolSpec| COMMANDS.iter().find(|(name, _)| *name == tool.name).map(|(_, lines)| *lines);
+pub(super) fn examples(tools: &[&str]) -> Option<String> {
+    let of = |tool: &&str| COMMANDS.iter().find(|(name, _)| name == tool).map(|(_, lines)| *lines);
     let lines: Vec<&str> = tools.iter().filter_map(of).flatten().copied().collect();
     (!lines.is_empty()).then(|| format!("```bash\n{}\n```", lines.join("\n")))
 }

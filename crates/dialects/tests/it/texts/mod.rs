@@ -3,8 +3,7 @@ mod bits;
 
 use bits::BITS;
 use fastrand::Rng;
-use haft_core::ToolSpec;
-use haft_dialects::{Call, Dialect, Said, Setting, read};
+use haft_dialects::{Call, Dialect, Said, Setting, ToolSchema, read};
 use serde_json::json;
 
 /// Values that no dialect takes for something else.
@@ -16,12 +15,7 @@ const TOOLS: [&str; 3] = ["f", "file", "bash"];
 /// What is known before the reply, by chance.
 pub(crate) fn setting(random: &mut Rng) -> Setting {
     let parameters = json!({"type": "object", "properties": {"a": {"type": ["integer", "string"]}}});
-    let tool = |name: &str| ToolSpec {
-        name: name.into(),
-        description: String::new(),
-        parameters: parameters.clone(),
-        examples: Default::default(),
-    };
+    let tool = |name: &str| ToolSchema::new(name, parameters.clone());
     let prompts =
         ["", "", "<think>\n", "<|channel>thought\n", "assistant\n\n>>>", "Here are my reasoning steps:\n"];
     Setting {
