@@ -1,5 +1,6 @@
-//! [`guess`]: finds the dialect of a whole text by its delimiters, and by what each dialect reads in it.
-use super::{DIALECTS, Dialect, ProblemKind, Said, Setting, by_delimiters, read};
+//! [`guess`] and [`by_delimiters`]: find the dialect of a whole text by its delimiters ([`Dialect::signs`]), and by what each
+//! dialect reads in it.
+use super::{DIALECTS, Dialect, ProblemKind, Said, Setting, read};
 use std::cmp::Reverse;
 
 /// Returns the dialect whose delimiters stand in `text`, even if its calls are broken, or another one that reads more calls of
@@ -14,6 +15,15 @@ pub fn guess(setting: &Setting, text: &str) -> Option<&'static Dialect> {
         Some((dialect, found)) if found.known >= most.known || found.is_cut_off => Some(dialect),
         _ => (most.calls > 0).then_some(best),
     }
+}
+
+/// Returns the dialect whose delimiters, which no other one has, stand in `text`: a chat template (Jinja) or a reply. A model
+/// writes what stands in its template.
+pub fn by_delimiters(text: &str) -> Option<&'static Dialect> {
+    let is_told = |dialect: &&&Dialect| {
+        dialect.signs.iter().any(|signs| signs.iter().all(|delimiter| text.contains(delimiter)))
+    };
+    DIALECTS.iter().find(is_told).copied()
 }
 
 /// What a dialect reads in a text.

@@ -17,7 +17,6 @@ struct Readme;
 
 mod blocks;
 mod bodies;
-mod by_delimiters;
 mod delimiters;
 mod ends;
 mod families;
@@ -32,9 +31,8 @@ mod typed;
 mod walk;
 mod writing;
 use blocks::Grammar;
-pub use by_delimiters::by_delimiters;
 use families::{gemma, harmony, inkling, json, minimax_m3, muse, named, python, tags};
-pub use guess::guess;
+pub use guess::{by_delimiters, guess};
 pub use products::SENTINEL;
 use serde_json::{Map, Value};
 use std::{slice::from_ref, sync::Arc};

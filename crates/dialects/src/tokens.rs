@@ -80,6 +80,35 @@ pub(super) fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
     }
 }
 
+/// The header of a message, as it was written.
+pub(super) struct Header {
+    pub(super) raw: String,
+    /// Whether the reply begins with it: then it is the rest of one that the prompt began, if it is one.
+    pub(super) at_start: bool,
+}
+
+impl Header {
+    /// A longer one is text.
+    const MAX_LENGTH: usize = 1_000;
+
+    pub(super) fn at_start() -> Self {
+        Self { raw: String::new(), at_start: true }
+    }
+
+    /// Behind a delimiter, which belongs to it unless it is empty.
+    pub(super) fn behind(delimiter: &str) -> Self {
+        Self { raw: delimiter.into(), at_start: false }
+    }
+
+    /// Takes in more, and returns whether it may be a header still.
+    pub(super) fn push(&mut self, text: &str) -> bool {
+        self.raw.push_str(text);
+        let begun = self.raw.trim_start();
+        let fits = !self.at_start || begun.starts_with("to=") || "to=".starts_with(begun);
+        fits && self.raw.len() <= Self::MAX_LENGTH
+    }
+}
+
 /// Where a reply goes, in a header such as `assistant to=NAME`.
 pub(super) fn recipient(header: &str) -> Option<&str> {
     header.split_whitespace().find_map(|word| word.strip_prefix("to=")).filter(|name| !name.is_empty())

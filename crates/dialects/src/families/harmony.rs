@@ -6,7 +6,7 @@
 //! ```
 use crate::{
     Call, Dialect, Problem, Said, Setting,
-    tokens::{self, Machine, recipient, say},
+    tokens::{self, Header, Machine, recipient, say},
     writing::Writing,
 };
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub(crate) static HARMONY: Dialect = Dialect::own(
     |setting| {
         let within = match setting.begins_thinking {
             Some(true) => Within::Body(Body::Thoughts),
-            _ => Within::Header { raw: String::new(), at_start: true },
+            _ => Within::Header(Header::at_start()),
         };
         tokens::reader(SIGNS, Harmony { within, setting: setting.clone() })
     },
@@ -33,9 +33,6 @@ pub(crate) static HARMONY: Dialect = Dialect::own(
 static SIGNS: &[&str] =
     &["<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"];
 
-/// A header is short. What is longer is text.
-const LONGEST_HEADER: usize = 1_000;
-
 /// Recipients that are tools of the model's maker, unless a tool here has that name.
 const BUILT_IN: [&str; 4] = ["python", "browser", "container", "assistant"];
 
@@ -45,11 +42,8 @@ struct Harmony {
 }
 
 enum Within {
-    /// As it was written, delimiters included. At the start it may be the rest of one that the prompt began.
-    Header {
-        raw: String,
-        at_start: bool,
-    },
+    /// With its delimiters.
+    Header(Header),
     Body(Body),
     /// Between two messages.
     Outside,
@@ -76,11 +70,8 @@ impl Machine for Harmony {
             Within::Body(Body::Thoughts) => say(said, Said::Text, text),
             Within::Body(Body::Call { arguments, .. }) => arguments.push_str(text),
             Within::Body(Body::Elsewhere { .. }) => {}
-            Within::Header { raw, at_start } => {
-                raw.push_str(text);
-                let begun = raw.trim_start();
-                let fits = !*at_start || begun.starts_with("to=") || "to=".starts_with(begun);
-                if !fits || raw.len() > LONGEST_HEADER {
+            Within::Header(header) => {
+                if !header.push(text) {
                     self.flush(said);
                 }
             }
@@ -89,14 +80,14 @@ impl Machine for Harmony {
 
     fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
         match (delimiter, &mut self.within) {
-            ("<|channel|>" | "<|constrain|>" | "<|message|>", Within::Header { raw, at_start }) => {
-                raw.push_str(delimiter);
-                *at_start = false;
+            ("<|channel|>" | "<|constrain|>" | "<|message|>", Within::Header(header)) => {
+                header.raw.push_str(delimiter);
+                header.at_start = false;
             }
             ("<|constrain|>" | "<|message|>", Within::Body(_)) => return self.text(delimiter, said),
             ("<|start|>" | "<|channel|>" | "<|message|>" | "<|constrain|>", _) => {
                 self.finish("", said);
-                self.within = Within::Header { raw: delimiter.into(), at_start: false };
+                self.within = Within::Header(Header::behind(delimiter));
             }
             _ => return self.finish(delimiter, said),
         }
@@ -128,7 +119,9 @@ fn named(header: &str) -> (Option<&str>, &str) {
 impl Harmony {
     /// The header is whole: what follows is what it says.
     fn open(&mut self, said: &mut Vec<Said>) {
-        let Within::Header { raw, .. } = std::mem::replace(&mut self.within, Within::Outside) else { return };
+        let Within::Header(Header { raw, .. }) = std::mem::replace(&mut self.within, Within::Outside) else {
+            return;
+        };
         let is_known = |name: &str| self.setting.tool(name).is_some();
         let header = raw.strip_suffix("<|message|>").unwrap_or(&raw);
         self.within = Within::Body(match named(header) {
@@ -179,7 +172,7 @@ impl Harmony {
     /// Handles text that looked like a header and is not.
     fn flush(&mut self, said: &mut Vec<Said>) {
         match std::mem::replace(&mut self.within, Within::Outside) {
-            Within::Header { raw, .. } => say(said, Said::Text, &raw),
+            Within::Header(Header { raw, .. }) => say(said, Said::Text, &raw),
             other => self.within = other,
         }
     }

@@ -10,7 +10,7 @@
 use crate::{
     Dialect, Reader, Said, Setting,
     tagged_calls::{Reading, Shape, Tag, TagOptions, named_tag},
-    tokens::{self, Machine, recipient, say},
+    tokens::{self, Header, Machine, recipient, say},
     writing::{ArgumentMap, Writing, bare},
 };
 use serde_json::Value;
@@ -33,9 +33,6 @@ static UNTYPED: Shape = SHAPE.with(TagOptions { ignores_schema: true, ..OPTIONS 
 const OPTIONS: TagOptions = TagOptions { by_looks: true, has_namespaces: true, ..TagOptions::PLAIN };
 static SIGNS: &[&str] = &["<|start|>", "<|message|>", "<|eom|>", "<|eot|>", CALLS, CALLS_END];
 
-/// A header is short. What is longer is text.
-const LONGEST_HEADER: usize = 1_000;
-
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// Strings stay strings where the schema says so; a message without a recipient is a thought.
@@ -47,7 +44,7 @@ enum Kind {
 fn reader(kind: Kind, setting: &Setting) -> Box<dyn Reader> {
     let within = match setting.begins_thinking {
         Some(true) => Within::Thoughts,
-        _ => Within::Header { raw: String::new(), at_start: true },
+        _ => Within::Header(Header::at_start()),
     };
     let calls = Reading::new(if kind == Kind::Muse { &SHAPE } else { &UNTYPED }, &[CALLS_END]);
     tokens::reader(SIGNS, Muse { calls, kind, within, setting: setting.clone() })
@@ -62,10 +59,7 @@ struct Muse {
 
 enum Within {
     /// At the start there is perhaps none.
-    Header {
-        raw: String,
-        at_start: bool,
-    },
+    Header(Header),
     Text,
     Thoughts,
     /// For a recipient that is not here: the harness itself.
@@ -105,11 +99,8 @@ impl Machine for Muse {
                     self.go_on(said);
                 }
             }
-            Within::Header { raw, at_start } => {
-                raw.push_str(text);
-                let begun = raw.trim_start();
-                let fits = !*at_start || begun.starts_with("to=") || "to=".starts_with(begun);
-                if !fits || raw.len() > LONGEST_HEADER {
+            Within::Header(header) => {
+                if !header.push(text) {
                     self.flush(said);
                 }
             }
@@ -124,16 +115,16 @@ impl Machine for Muse {
                 self.delimiter(delimiter, said);
             }
             (_, Within::Calls(body)) => body.push_str(delimiter),
-            (CALLS, Within::Header { raw, at_start: true }) if raw.trim().is_empty() => {
+            (CALLS, Within::Header(Header { raw, at_start: true })) if raw.trim().is_empty() => {
                 self.begin_calls(said)
             }
             (CALLS, Within::Opened { .. } | Within::Outside) => self.begin_calls(said),
-            ("<|message|>", Within::Header { .. }) => self.open(),
+            ("<|message|>", Within::Header(_)) => self.open(),
             // The end of the message was forgotten, and its next header is among the thoughts.
             ("<|message|>", Within::Thoughts) => self.within = opened(Within::Thoughts),
             ("<|start|>", _) => {
                 self.leave(said);
-                self.within = Within::Header { raw: String::new(), at_start: false };
+                self.within = Within::Header(Header::behind(""));
             }
             ("<|eom|>" | "<|eot|>", _) => self.leave(said),
             _ => {
@@ -161,7 +152,7 @@ fn opened(then: Within) -> Within {
 impl Muse {
     /// The header is whole. To a tool, calls may come behind blanks.
     fn open(&mut self) {
-        let Within::Header { raw, .. } = &self.within else { return };
+        let Within::Header(Header { raw, .. }) = &self.within else { return };
         self.within = match recipient(raw) {
             Some("self") => Within::Thoughts,
             Some("developer" | "system") => Within::Hidden,
@@ -188,7 +179,7 @@ impl Muse {
                 self.within = *then;
                 self.text(&blanks, said);
             }
-            header @ Within::Header { .. } => {
+            header @ Within::Header(_) => {
                 self.within = header;
                 self.flush(said);
             }
@@ -205,7 +196,8 @@ impl Muse {
 
     /// Handles text that looked like a header and is not.
     fn flush(&mut self, said: &mut Vec<Said>) {
-        let Within::Header { raw, at_start } = std::mem::replace(&mut self.within, Within::Text) else {
+        let Within::Header(Header { raw, at_start }) = std::mem::replace(&mut self.within, Within::Text)
+        else {
             return;
         };
         if !at_start {
