@@ -109,30 +109,3 @@ impl Patched {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::apply_patch::parse::{Action, parse};
-
-    fn patched(content: &[u8], hunks: &str) -> Result<Vec<u8>, Unplaced> {
-        let operations = parse(&format!("*** Update File: a\n{hunks}")).unwrap();
-        let Action::Update { hunks, .. } = &operations[0].action else { panic!() };
-        apply(content, hunks).map(|patched| patched.content)
-    }
-
-    #[test]
-    fn a_hunk_that_stands_nowhere_is_named() {
-        let table = [
-            ("@@\n-x\n+y", 0, "x", false),
-            ("@@\n-b\n@@\n-a", 1, "a", true),
-            ("@@ z\n+y", 0, "z", false),
-            ("@@\n a\n+x\n b\n@@\n b\n-c", 1, "b\nc", true),
-            ("@@\n-a\n*** End of File", 0, "a", true),
-        ];
-        for (hunks, hunk, text, above) in table {
-            let expected = Unplaced { hunk, text: text.into(), above };
-            assert_eq!(patched(b"a\nb\nc\n", hunks), Err(expected), "{hunks:?}");
-        }
-    }
-}

@@ -1,5 +1,4 @@
-//! [`Ends`]: line ends; models write `
-//! `, files may use others.
+//! [`Ends`]: line ends; models write `\n`, files may use others.
 use std::ops::Range;
 
 /// Which line ends a file has. A lone `\r` does not count: it is a byte like others.
@@ -22,8 +21,7 @@ pub(crate) fn first_end(content: &[u8]) -> Option<&'static str> {
     Some(if end > 0 && content[end - 1] == b'\r' { "\r\n" } else { "\n" })
 }
 
-/// How many bytes of `content` from `start` on match `wanted`. `bend`: its `
-/// ` matches any line end.
+/// How many bytes of `content` from `start` on match `wanted`. `bend`: its `\n` matches any line end.
 pub(crate) fn matches_at(content: &[u8], start: usize, wanted: &[u8], bend: bool) -> Option<usize> {
     if !bend {
         return content[start..].starts_with(wanted).then_some(wanted.len());

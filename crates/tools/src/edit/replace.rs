@@ -36,10 +36,8 @@ pub(crate) struct Replacement<'a> {
 
 /// Replaces a text. Works on bytes, so what is not replaced stays as it was, whatever the file's encoding.
 ///
-/// Models write line ends as `
-/// `. In a file that has `\r
-/// `, `
-/// ` matches both, and the new text gets the line ends of what it replaces.
+/// Models write line ends as `\n`. In a file that has `\r\n`, `\n` matches both, and the new text gets the line ends of what
+/// it replaces.
 pub(crate) fn replace(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited, Missed> {
     let (spans, bend) = exact(content, wanted);
     let lines = lines_of(spans.iter().map(|span| span.start), content);
@@ -61,8 +59,7 @@ pub(crate) fn replace(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited
 fn exact(content: &[u8], wanted: &Replacement<'_>) -> (Vec<Range<usize>>, bool) {
     let ends = ends_in(content);
     let explicit = wanted.old.contains("\r\n") || wanted.new.contains("\r\n");
-    // A text with `\r
-    // ` for a file that has other line ends too is meant as written.
+    // A text with `\r\n` for a file that has other line ends too is meant as written.
     if !ends.windows || (ends.plain && explicit) {
         let spans = spans_of(wanted.old.as_bytes(), content, wanted.occurrence, false);
         if !(spans.is_empty() && explicit) {
@@ -88,8 +85,7 @@ fn roughly(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited, Missed> {
     }
 }
 
-/// Where `wanted` occurs. `bend`: its `
-/// ` matches any line end.
+/// Where `wanted` occurs. `bend`: its `\n` matches any line end.
 fn spans_of(wanted: &[u8], content: &[u8], occurrence: Occurrence, bend: bool) -> Vec<Range<usize>> {
     let Some(first) = wanted.first() else { return Vec::new() };
     let begins = |byte: &u8| byte == first || (bend && *first == b'\n' && *byte == b'\r');

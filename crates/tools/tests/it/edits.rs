@@ -81,6 +81,94 @@ async fn what_differs_in_blanks_and_quotes_only_is_found_unless_a_profile_forbid
     assert_eq!(kit.get("a"), "\tsay(“hi”)\n\tend\n".as_bytes());
 }
 
+// B28: what is not there at all stays so.
+#[tokio::test]
+async fn blanks_and_marks_may_differ() {
+    let table: &[(&str, &str, &str, &str, &[&str])] = &[
+        ("quotes", "x = “a”;\n", "x = \"a\";", "y", &["y\n"]),
+        ("inside a line", "say(‘hello’) now\n", "'hello'", "'bye'", &["say('bye') now\n"]),
+        ("a blank that does not break", "a\u{a0}b\n", "a b", "c", &["c\n"]),
+        ("fullwidth", "你好，世界\n", "你好,世界", "x", &["x\n"]),
+        ("a ligature", "the ﬁrst one\n", "first", "last", &["the last one\n"]),
+        ("half of a ligature", "the ﬁrst one\n", "the f", "x", &[]),
+        ("dots in one sign", "wait… now\n", "wait... now", "x", &["x\n"]),
+        ("an accent of its own", "cafe\u{301} au lait\n", "café", "tea", &["tea au lait\n"]),
+        ("no accent", "café\n", "cafe", "x", &[]),
+        ("halfwidth", "ｶﾞ = ²\n", "ガ = 2", "x", &["x\n"]),
+        ("Hangul in its letters", "\u{1112}\u{1161}\u{11ab}\n", "한", "x", &["x\n"]),
+        ("blanks at line ends", "a  \nb\t\nc", "a\nb\n", "x\n", &["x\nc"]),
+        ("the blanks of the last line stay", "“a”  \nb\n", "\"a\"", "x", &["x  \nb\n"]),
+        ("windows line ends", "“a” \r\nb\r\n", "\"a\"\nb", "x", &["x\r\n"]),
+        (
+            "indentation",
+            "    if a:\n        b\n",
+            "if a:\n    b",
+            "if c:\n    d",
+            &["    if c:\n        d\n"],
+        ),
+        ("as gemini-cli does", "  hello\n    world\n", "hello\nworld", "bye\nmoon", &["  bye\n  moon\n"]),
+        ("tabs for blanks", "\tif a:\n\t\tb\n", "if a:\n    b\n", "if a:\n    c\n", &["\tif a:\n\t\tc\n"]),
+        ("too deep", "a\n  b\n", "    a\n      b", "    x\n  y", &["x\ny\n"]),
+        ("two of them", "“a”\n”a“\n", "\"a\"", "x", &["x\n”a“\n", "“a”\nx\n"]),
+        ("blanks alone", "a \nb", "a\n\n", "x", &[]),
+        ("another word", "a = “b”", "a = \"c\"", "x", &[]),
+        ("blanks in the middle", "a  b\n", "a b", "x", &[]),
+    ];
+    let kit = Kit::new();
+    for (what, text, old, new, expected) in table {
+        kit.put("a", text);
+        let told = kit.told("edit", json!({"path": "a", "old_text": old, "new_text": new})).await;
+        let (after, said) = match expected {
+            [after] => (after, "Replaced 1 occurrence in `a`"),
+            [] => (text, "error: cannot edit `a`: old_text not found in file"),
+            _ => (text, "error: cannot edit `a`: old_text found 2 times in file"),
+        };
+        assert!(told.content.starts_with(said), "{what}: {}", told.content);
+        assert_eq!(kit.get("a"), after.as_bytes(), "{what}");
+    }
+}
+
+/// What the model is told of a text that is not in the file, where nothing but the text itself counts.
+async fn hint(file: impl AsRef<[u8]>, old: &str) -> String {
+    let edit = EditSettings { exact: true, ..EditSettings::default() };
+    let kit = Kit::with(Settings { edit, ..Settings::default() });
+    kit.put("a", file);
+    let told = kit.told("edit", json!({"path": "a", "old_text": old, "new_text": "x"})).await;
+    told.content.split_once("\nhint: ").unwrap().1.to_owned()
+}
+
+#[tokio::test]
+async fn a_missed_text_is_answered_with_the_nearest_one() {
+    let file = b"fn main() {\n    let count = 1;\n    println!(\"{count}\");\n}\n";
+    let table = [
+        ("let count = 2;", "the nearest text is at line 2:\n    let count = 1;"),
+        ("\tlet count = 1;", "the nearest text is at line 2 (only blanks differ):\n    let count = 1;"),
+        ("\nlet cuont = 1;\n", "the nearest text is at line 1:\nfn main() {\n    let count = 1;"),
+        (
+            "fn other() {\n    let count = 1;\n    println!(\"{count}!\");\n}",
+            "the nearest text is at line 1:\nfn main() {\n    let count = 1;\n    println!(\"{count}\");\n}",
+        ),
+        ("unlike anything else", "nothing like it is in the file: read it and copy the text from it"),
+        ("\n \n", "read the file and copy the text from it"),
+    ];
+    for (old, expected) in table {
+        assert_eq!(hint(file, old).await, expected, "{old:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_block_with_most_in_common_is_shown_as_far_as_it_differs() {
+    let block = |name: &str, last: &str| {
+        let lines: Vec<String> = (0..10).map(|line| format!("    {name}({line});")).collect();
+        format!("{{\n{}\n    {last};\n}}\n", lines.join("\n"))
+    };
+    let file = block("first", "end") + &block("second", "end");
+    let expected = "the nearest text is at line 14:\n{\n    second(0);\n    second(1);\n    second(2);\n    \
+                    second(3);\n    second(4);\n    second(5);\n    second(6);\n…\nthe first line that differs \
+                    is 25:\n    end;";
+    assert_eq!(hint(file, &block("second", "stop")).await, expected);
+}
+
 #[tokio::test]
 async fn nothing_replaced_by_something_makes_a_file_but_only_where_there_is_none() {
     let kit = Kit::new();

@@ -15,5 +15,6 @@ mod kit;
 mod message;
 #[cfg(feature = "default")]
 mod navigating;
+mod patches;
 mod test;
 mod todo;
