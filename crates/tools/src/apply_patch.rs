@@ -1,8 +1,9 @@
 //! [`ApplyPatch`] (`apply_patch`): changes several files at once, in the format that Codex made known, all of them or
 //! none.
 use crate::{
-    edit::{MAX_FILE, counted, listed, near},
-    files::{Place, blocking},
+    edit::{MAX_FILE, listed, near},
+    files::{Place, blocking, changes},
+    report::counted,
 };
 use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use hunks::{Patched, Unplaced};
@@ -67,13 +68,12 @@ pub(crate) fn operations(patch: &str) -> Result<usize, ToolError> {
 }
 
 fn touched(operation: &Operation, workspace: &Path) -> Vec<Effect> {
-    let path = workspace.join(&operation.path);
     match &operation.action {
-        Action::Add { .. } => vec![Effect::Write(path)],
-        Action::Delete => vec![Effect::Read(path.clone()), Effect::Write(path)],
+        Action::Add { .. } => vec![Effect::Write(workspace.join(&operation.path))],
+        Action::Delete => changes(workspace, &operation.path),
         Action::Update { to, .. } => {
             let to = to.iter().map(|to| Effect::Write(workspace.join(to)));
-            [Effect::Read(path.clone()), Effect::Write(path)].into_iter().chain(to).collect()
+            changes(workspace, &operation.path).into_iter().chain(to).collect()
         }
     }
 }
@@ -104,7 +104,7 @@ fn apply(operations: &[Operation], ctx: &ToolContext) -> Result<ToolOutput, Tool
     let files: Vec<Value> = done.iter().map(|done| json!({"path": done.path, "done": done.what})).collect();
     let lines: Vec<String> =
         done.iter().map(|done| format!("{} `{}`{}", done.what, done.path, done.how)).collect();
-    let shown = format!("Patched {}", counted(done.len(), "file"));
+    let shown = format!("Patched {}", counted(done.len() as u64, "file"));
     Ok(ToolOutput::text(lines.join("\n")).show(shown).details(json!({"files": files})))
 }
 

@@ -4,7 +4,8 @@ use crate::{
         MAX_FILE,
         ends::{first_end, with_ends},
     },
-    files::{Place, blocking},
+    files::{Place, blocking, changes},
+    report::counted,
 };
 use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
@@ -60,8 +61,7 @@ impl Tool for CodeEdit {
     type Args = Args;
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
-        let path = workspace.join(&args.path);
-        vec![Effect::Read(path.clone()), Effect::Write(path)]
+        changes(workspace, &args.path)
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -152,7 +152,7 @@ fn edit(place: &Place, change: &Change) -> Result<ToolOutput, ToolError> {
     let last = lines.count();
     if gone.end > last || gone.start > last {
         let wanted = if gone.is_empty() { gone.start + 1 } else { gone.end };
-        let has = crate::edit::counted(last, "line");
+        let has = counted(last as u64, "line");
         let why = format!("there is no line {wanted}: the file has {has}");
         return Err(cannot(place, &why).hint("read the file again: its lines may have shifted"));
     }
@@ -164,7 +164,7 @@ fn edit(place: &Place, change: &Change) -> Result<ToolOutput, ToolError> {
     let details = json!({
         "path": place.name, "edited": true, "lines": now, "bytes_changed": edited.len() as i64 - content.len() as i64,
     });
-    let has = crate::edit::counted(now, "line");
+    let has = counted(now as u64, "line");
     Ok(ToolOutput::text(format!("{said} in `{path}`, which has {has}.")).show(said).details(details))
 }
 
@@ -179,7 +179,7 @@ fn said(gone: &Range<usize>, come: usize) -> String {
         (0, come) => format!("Added {}", lines(gone.start + 1, gone.start + come)),
         (_, 0) => format!("Deleted {}", lines(gone.start + 1, gone.end)),
         _ => {
-            format!("Replaced {} by {}", lines(gone.start + 1, gone.end), crate::edit::counted(come, "line"))
+            format!("Replaced {} by {}", lines(gone.start + 1, gone.end), counted(come as u64, "line"))
         }
     }
 }

@@ -2,7 +2,8 @@
 use crate::{
     EditSettings, Occurrence,
     examples::examples_for,
-    files::{Place, blocking},
+    files::{Place, blocking, changes},
+    report::counted,
 };
 use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use replace::{Edited, Missed, Replacement};
@@ -55,8 +56,7 @@ impl Tool for EditFile {
     type Args = Args;
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
-        let path = workspace.join(&args.path);
-        vec![Effect::Read(path.clone()), Effect::Write(path)]
+        changes(workspace, &args.path)
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -182,19 +182,15 @@ fn said(place: &Place, edited: &Edited) -> String {
         return format!("Wrote {} bytes to `{path}`.", edited.content.len());
     }
     let roughly = if edited.exact { "" } else { " [blanks or quotes differed from `old_text`]" };
-    let occurrences = counted(edited.lines.len(), "occurrence");
+    let occurrences = counted(edited.lines.len() as u64, "occurrence");
     format!("Replaced {occurrences} in `{path}`, at {}.{roughly}", listed(&edited.lines))
 }
 
 fn shown(edited: &Edited) -> String {
     match edited.lines.as_slice() {
         [] => "Created".into(),
-        lines => format!("Replaced {} at {}", counted(lines.len(), "occurrence"), listed(lines)),
+        lines => format!("Replaced {} at {}", counted(lines.len() as u64, "occurrence"), listed(lines)),
     }
-}
-
-pub(crate) fn counted(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// Maximum line numbers that are listed.

@@ -1,7 +1,7 @@
 //! [`File`] (`file`): reads or writes a whole file, as PedroCLI's agents know it. `read` and `write` in one.
 use crate::{
     ReadSettings,
-    files::{Place, blocking},
+    files::{Place, blocking, changes},
     read, write,
 };
 use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
@@ -56,7 +56,7 @@ impl Tool for File {
         match args.action() {
             Action::Read => vec![Effect::Read(path)],
             Action::Write => vec![Effect::Write(path)],
-            Action::Append | Action::Delete => vec![Effect::Read(path.clone()), Effect::Write(path)],
+            Action::Append | Action::Delete => changes(workspace, &args.path),
         }
     }
 

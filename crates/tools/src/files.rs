@@ -1,5 +1,5 @@
 //! [`Place`]: a file of a call, opened so that nothing can hang, and the messages for what fails.
-use haft_core::{Readable, ToolContext, ToolError, ToolErrorKind};
+use haft_core::{Effect, Readable, ToolContext, ToolError, ToolErrorKind};
 use haft_process::{open_regular, read_regular};
 use std::{
     fs::{self, File, OpenOptions},
@@ -127,6 +127,12 @@ impl Place {
         };
         ToolError { hint, ..told }.caused_by(error)
     }
+}
+
+/// The effects of changing a part of a file.
+pub(crate) fn changes(workspace: &Path, path: &Path) -> Vec<Effect> {
+    let path = workspace.join(path);
+    vec![Effect::Read(path.clone()), Effect::Write(path)]
 }
 
 /// A small file of the project, as text; `None` if it cannot be read.

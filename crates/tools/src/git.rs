@@ -28,7 +28,7 @@ pub(crate) use publish::Publish;
 pub(crate) struct Git;
 
 /// Use git; its hooks do not run. `branch` with a `ref` creates one.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct Args {
     action: Action,
     /// Files or folders.
@@ -66,9 +66,10 @@ pub(crate) struct Args {
     stash: Stash,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Action {
+    #[default]
     Status,
     Diff,
     Log,
@@ -170,27 +171,6 @@ impl Args {
             Action::Branch => self.revision.is_none(),
             Action::Stash => self.stash.only_looks(),
             Action::Add | Action::Commit | Action::Checkout | Action::Push => false,
-        }
-    }
-
-    /// The note for a call that looks at everything.
-    fn looking() -> Self {
-        let (paths, message, revision, staged, limit, remote) = Default::default();
-        let (words, options, start, unclear, stash) = Default::default();
-        let action = Action::Status;
-        Self {
-            action,
-            paths,
-            message,
-            revision,
-            staged,
-            limit,
-            remote,
-            words,
-            options,
-            start,
-            unclear,
-            stash,
         }
     }
 

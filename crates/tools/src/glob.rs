@@ -124,7 +124,7 @@ pub(crate) fn files(ctx: &ToolContext, folder: &Path, wanted: &Wanted<'_>) -> Re
     }
     let (mut text, shown) = wanted.page.fill(first.iter().map(|(path, ())| root.called(path) + "\n"));
     text += &wanted.page.note(shown, number, "files");
-    let found = format!("Found {}", counted(number, "file", "files"));
+    let found = format!("Found {}", counted(number, "file"));
     let details = json!({"files": number, "shown": shown, "unreadable": watch.unreadable()});
     Ok(ToolOutput::text(text.trim_end().to_owned() + &watch.note()).show(found).details(details))
 }

@@ -110,7 +110,7 @@ fn list(ctx: &ToolContext, args: &Args, settings: &FindSettings) -> Result<ToolO
         text = format!("There is nothing in {}{ignored}.", root.said());
     }
     let details = json!({"entries": number, "shown": shown, "unreadable": watch.unreadable()});
-    let found = counted(number, "entry", "entries");
+    let found = counted(number, "entry");
     Ok(ToolOutput::text(text.trim_end().to_owned() + &watch.note()).show(found).details(details))
 }
 

@@ -1,8 +1,9 @@
 //! [`MultiEdit`] (`multi_edit`): makes several replacements in one file, all of them or none.
 use crate::{
     EditSettings, Occurrence,
-    edit::{MAX_FILE, PARAMETERS, Wanted, counted, listed, replaced, which},
-    files::{Place, blocking},
+    edit::{MAX_FILE, PARAMETERS, Wanted, listed, replaced, which},
+    files::{Place, blocking, changes},
+    report::counted,
 };
 use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
@@ -43,8 +44,7 @@ impl Tool for MultiEdit {
     type Args = Args;
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
-        let path = workspace.join(&args.path);
-        vec![Effect::Read(path.clone()), Effect::Write(path)]
+        changes(workspace, &args.path)
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -81,12 +81,12 @@ fn edit(place: &Place, edits: &[Wanted]) -> Result<ToolOutput, ToolError> {
     let content = content.unwrap_or_default();
     place.write(&content)?;
     let grown = content.len() as i64 - before.map_or(0, |before| before.len()) as i64;
-    let made = format!("{} in `{path}`", counted(edits.len(), "edit"));
+    let made = format!("{} in `{path}`", counted(edits.len() as u64, "edit"));
     let at = if lines.is_empty() { String::new() } else { format!(", at {}", listed(&lines)) };
     let details = json!({
         "path": place.name, "edited": true, "bytes_changed": grown, "replaced": lines.len(),
     });
-    let shown = format!("Made {}{at}", counted(edits.len(), "edit"));
+    let shown = format!("Made {}{at}", counted(edits.len() as u64, "edit"));
     Ok(ToolOutput::text(format!("Made {made}{at}.")).show(shown).details(details))
 }
 

@@ -99,7 +99,7 @@ fn code_of(ctx: &ToolContext, path: &Path, verb: &str) -> Result<Code, ToolError
 }
 
 fn outline(path: &Path, code: &Code, page: &Page) -> ToolOutput {
-    let what = ("definition", "definitions");
+    let what = "definition";
     report(path, code.definitions.iter().map(line), code.definitions.len(), what, page)
 }
 
@@ -112,21 +112,22 @@ fn line(definition: &Definition) -> String {
 
 fn imports(path: &Path, code: &Code, page: &Page) -> ToolOutput {
     let lines = code.imports.iter().map(|(line, text)| format!("{line}: {text}\n"));
-    report(path, lines, code.imports.len(), ("import", "imports"), page)
+    report(path, lines, code.imports.len(), "import", page)
 }
 
 fn report(
     path: &Path,
     lines: impl Iterator<Item = String>,
     number: usize,
-    (one, many): (&str, &str),
+    what: &str,
     page: &Page,
 ) -> ToolOutput {
-    let found = format!("Found {}", counted(number as u64, one, many));
+    let found = format!("Found {}", counted(number as u64, what));
+    let many = format!("{what}s");
     let (text, shown) = page.fill(lines);
     let text = match number {
         0 => format!("There are no {many} in `{}`.", path.display()),
-        number => text + &page.note(shown, number as u64, many),
+        number => text + &page.note(shown, number as u64, &many),
     };
     ToolOutput::text(text.trim_end()).show(found).details(json!({many: number, "shown": shown}))
 }

@@ -58,7 +58,12 @@ impl Page {
     }
 }
 
-/// `1 file`, `2 files`.
-pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
+/// `1 file`, `2 files`; `1 match`, `2 matches`; `1 entry`, `2 entries`.
+pub(crate) fn counted(number: u64, what: &str) -> String {
+    match (number, what.strip_suffix('y')) {
+        (1, _) => format!("1 {what}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
+        (_, None) if what.ends_with("ch") => format!("{number} {what}es"),
+        (_, None) => format!("{number} {what}s"),
+    }
 }

@@ -87,7 +87,7 @@ async fn list(repository: &Repository) -> Result<ToolOutput, ToolError> {
 
 /// The first line that git printed, and the resulting state.
 async fn after(repository: &Repository, answer: &Answer) -> Result<ToolOutput, ToolError> {
-    let status = look::status(repository, &Args::looking()).await?;
+    let status = look::status(repository, &Args::default()).await?;
     let said = answer.stdout.lines().chain(answer.stderr.lines());
     let said = said.filter(|line| ["Saved", "Dropped", "No local"].iter().any(|word| line.starts_with(word)));
     let said: Vec<&str> = said.collect();

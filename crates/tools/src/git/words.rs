@@ -3,54 +3,26 @@
 use super::{Action, Args, repository::Repository, stash::Stash};
 use haft_core::{ToolError, ToolErrorKind};
 
-/// A supported option: its action, its spelling, the name that git gets first, and whether a value follows.
-type Known = (Action, &'static [&'static str], bool);
-
-const KNOWN_OPTIONS: &[Known] = &[
-    (Action::Status, &["--short", "-s"], false),
-    (Action::Status, &["--branch", "-b"], false),
-    (Action::Status, &["--porcelain"], false),
-    (Action::Diff, &["--cached", "--staged"], false),
-    (Action::Diff, &["--stat"], false),
-    (Action::Diff, &["--name-only"], false),
-    (Action::Diff, &["--name-status"], false),
-    (Action::Log, &["--oneline"], false),
-    (Action::Log, &["--all"], false),
-    (Action::Log, &["--max-count", "-n"], true),
-    (Action::Log, &["--since", "--after"], true),
-    (Action::Log, &["--until", "--before"], true),
-    (Action::Log, &["--author"], true),
-    (Action::Log, &["--grep"], true),
-    (Action::Show, &["--stat"], false),
-    (Action::Show, &["--name-only"], false),
-    (Action::Show, &["--name-status"], false),
-    (Action::Blame, &["-L"], true),
-    (Action::Add, &["--all", "-A"], false),
-    (Action::Add, &["--update", "-u"], false),
-    (Action::Commit, &["--message", "-m"], true),
-    (Action::Commit, &["--all", "-a"], false),
-    (Action::Commit, &["--amend"], false),
-    (Action::Commit, &["--no-edit"], false),
-    (Action::Commit, &["--allow-empty"], false),
-    (Action::Commit, &["--signoff", "-s"], false),
-    (Action::Commit, &["--quiet", "-q"], false),
-    (Action::Commit, &["--no-verify", "-n"], false),
-    (Action::Branch, &["--list", "-l"], false),
-    (Action::Branch, &["--all", "-a"], false),
-    (Action::Branch, &["--verbose", "-v"], false),
-    (Action::Branch, &["--show-current"], false),
-    (Action::Checkout, &["-b"], true),
-    (Action::Checkout, &["--quiet", "-q"], false),
-    (Action::Stash, &["--message", "-m"], true),
-    (Action::Stash, &["--include-untracked", "-u"], false),
-    (Action::Stash, &["--keep-index", "-k"], false),
-    (Action::Stash, &["--index"], false),
-    (Action::Stash, &["--stat"], false),
-    (Action::Stash, &["--name-only"], false),
-    (Action::Stash, &["--name-status"], false),
-    (Action::Stash, &["--quiet", "-q"], false),
-    (Action::Push, &["--set-upstream", "-u"], false),
-    (Action::Push, &["--quiet", "-q"], false),
+/// The options of each action, each with its other names; the first name is what git gets. Behind those with `=` a value
+/// follows.
+const KNOWN_OPTIONS: [(Action, &str); 11] = [
+    (Action::Status, "--short,-s --branch,-b --porcelain"),
+    (Action::Diff, "--cached,--staged --stat --name-only --name-status"),
+    (Action::Log, "--oneline --all --max-count,-n= --since,--after= --until,--before= --author= --grep="),
+    (Action::Show, "--stat --name-only --name-status"),
+    (Action::Blame, "-L="),
+    (Action::Add, "--all,-A --update,-u"),
+    (
+        Action::Commit,
+        "--message,-m= --all,-a --amend --no-edit --allow-empty --signoff,-s --quiet,-q --no-verify,-n",
+    ),
+    (Action::Branch, "--list,-l --all,-a --verbose,-v --show-current"),
+    (Action::Checkout, "-b= --quiet,-q"),
+    (
+        Action::Stash,
+        "--message,-m= --include-untracked,-u --keep-index,-k --index --stat --name-only --name-status --quiet,-q",
+    ),
+    (Action::Push, "--set-upstream,-u --quiet,-q"),
 ];
 
 /// Options that describe what happens anyway: a status is short, hooks do not run, the list of branches has all of
@@ -112,8 +84,13 @@ impl Args {
 
     /// The name that git gets, and whether a value follows.
     fn known(&self, name: &str) -> Option<(&'static str, bool)> {
-        let is_it = |(action, names, _): &&Known| *action == self.action && names.contains(&name);
-        KNOWN_OPTIONS.iter().find(is_it).map(|(_, names, takes_value)| (names[0], *takes_value))
+        let (_, options) = KNOWN_OPTIONS.iter().find(|(action, _)| *action == self.action)?;
+        options.split(' ').find_map(|option| {
+            let (names, takes_value) =
+                option.strip_suffix('=').map_or((option, false), |names| (names, true));
+            let is_it = names.split(',').any(|known| known == name);
+            is_it.then(|| (names.split(',').next().unwrap_or(names), takes_value))
+        })
     }
 
     fn take(&mut self, option: &'static str, value: Option<&str>) -> Result<(), String> {

@@ -17,7 +17,7 @@ pub(super) async fn add(repository: &Repository, args: &Args) -> Result<ToolOutp
 
 /// The resulting state.
 async fn after(repository: &Repository) -> Result<ToolOutput, ToolError> {
-    look::status(repository, &Args::looking()).await
+    look::status(repository, &Args::default()).await
 }
 
 pub(super) async fn commit(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {

@@ -52,10 +52,10 @@ impl Found {
 
     /// `Found 12 matches in 3 files`.
     fn found(&self, output: Output) -> String {
-        let files = counted(self.files, "file", "files");
+        let files = counted(self.files, "file");
         match output {
             Output::Files => format!("Found {files}"),
-            _ => format!("Found {} in {files}", counted(self.matches, "match", "matches")),
+            _ => format!("Found {} in {files}", counted(self.matches, "match")),
         }
     }
 
@@ -83,7 +83,7 @@ impl Found {
     }
 
     fn nothing(&self, root: &Root, args: &Args) -> ToolOutput {
-        let searched = counted(self.searched, "file", "files");
+        let searched = counted(self.searched, "file");
         let binary = match self.binary {
             0 => String::new(),
             many => format!(", {many} of them binary and left out"),

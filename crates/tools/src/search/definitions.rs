@@ -98,11 +98,11 @@ impl Named {
         let (exactly, containing) = self.numbers;
         let (first, number) =
             if exactly > 0 { (&self.exactly, exactly) } else { (&self.containing, containing) };
-        let found = format!("Found {}", counted(number, "definition", "definitions"));
+        let found = format!("Found {}", counted(number, "definition"));
         let (lines, shown) = page.fill(first.iter().flat_map(|(_, lines)| lines.iter().cloned()));
         let mut text = match (exactly, containing) {
             (0, 0) => {
-                let files = counted(watch.files.load(Relaxed), "source file", "source files");
+                let files = counted(watch.files.load(Relaxed), "source file");
                 format!("No definition of `{name}` in {}: {files} searched.", root.said())
             }
             (0, _) => format!("No definition of that very name; these contain it:\n{lines}"),
