@@ -322,6 +322,3 @@ fn words_of(command: &str) -> impl Iterator<Item = &str> + Clone {
 fn normal(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,22 +1,31 @@
-//! Tests of [`unproven`]: claims in many phrasings, and the facts that prove them.
-use super::*;
-use haft_core::Tracking;
-use haft_core::{Change, FileState, Hash, Part, Seq, StopReason, TaskId, Usage};
-use serde_json::json;
-use std::path::PathBuf;
+//! [`ClaimChecker`]: claims in many phrasings, and the facts that prove them.
+use haft_core::{
+    CallId, Change, Entry, Evidence, Fact, FileState, Hash, Part, Seq, StopReason, TaskId, ToolResult,
+    Tracking, Usage,
+};
+use haft_evidence::ClaimChecker;
+use serde_json::{Value, json};
+use std::{path::PathBuf, sync::Arc};
 
+/// What is claimed in a session in which nothing has happened, so that nothing proves it.
 fn told(reply: &str) -> Vec<String> {
-    let told = claims(reply).into_iter().map(|claim| match claim.what {
-        Deed::TestsPass => "tests pass".into(),
-        Deed::Works => "works".into(),
-        Deed::RanTests => "ran tests".into(),
-        Deed::Ran(command) => format!("ran {command}"),
-        Deed::Wrote(file) => format!("wrote {file}"),
-        Deed::Deleted(file) => format!("deleted {file}"),
-        Deed::Committed => "committed".into(),
-        Deed::Pushed => "pushed".into(),
-    });
-    told.collect()
+    let deed = |unproven: String| {
+        let (_, missing) = unproven.rsplit_once("\": ").unwrap();
+        match missing.split_once('`').map(|(what, name)| (what, name.trim_end_matches('`'))) {
+            Some(("no call ran ", command)) => format!("ran {command}"),
+            Some(("no call changed ", file)) => format!("wrote {file}"),
+            Some(("no call deleted ", file)) => format!("deleted {file}"),
+            _ => match missing {
+                "no run of tests succeeded after the last change, or the last one did not" => "tests pass",
+                "no run of tests is recorded" => "ran tests",
+                "no call made a commit" => "committed",
+                "no call pushed" => "pushed",
+                other => other,
+            }
+            .to_owned(),
+        }
+    };
+    unproven(reply, Vec::new()).into_iter().map(deed).collect()
 }
 
 #[test]
@@ -150,13 +159,13 @@ fn staged(path: &str, is_there: bool) -> Vec<Fact> {
     vec![Fact::Staged { call, changes: vec![change], how: Tracking::Staged, result, unrecorded: Vec::new() }]
 }
 
-fn holds(reply: &str, facts: Vec<Vec<Fact>>) -> bool {
+fn unproven(reply: &str, facts: Vec<Vec<Fact>>) -> Vec<String> {
     let said =
         Fact::Replied { parts: vec![Part::text(reply)], usage: Usage::default(), stop: StopReason::EndTurn };
     let facts = facts.into_iter().flatten().chain([said]).enumerate();
     let entries =
         facts.map(|(seq, fact)| Arc::new(Entry { seq: Seq(seq as u64), parent: None, at: 0, fact }));
-    unproven(&entries.collect::<Vec<_>>(), None).is_empty()
+    ClaimChecker.unproven(&entries.collect::<Vec<_>>(), None)
 }
 
 #[test]
@@ -229,6 +238,6 @@ fn a_claim_is_shown_by_what_happened() {
     let told = table
         .into_iter()
         .enumerate()
-        .filter(|(_, (reply, facts, expected))| holds(reply, facts.clone()) != *expected);
+        .filter(|(_, (reply, facts, expected))| unproven(reply, facts.clone()).is_empty() != *expected);
     assert_eq!(told.map(|(row, (reply, facts, _))| (row, reply, facts)).collect::<Vec<_>>(), []);
 }
