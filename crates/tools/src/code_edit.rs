@@ -1,5 +1,6 @@
 //! [`CodeEdit`] (`code_edit`): changes lines of a file by their numbers.
 use crate::{
+    aliases::{ACTION, FILE},
     edit::{
         MAX_FILE,
         ends::{first_end, with_ends},
@@ -50,8 +51,8 @@ impl Tool for CodeEdit {
     const ALIASES: Aliases = Aliases {
         names: &["edit_lines", "codeedit"],
         parameters: &[
-            ("path", &["file", "file_path", "filePath"]),
-            ("action", &["operation", "mode"]),
+            FILE,
+            ACTION,
             ("start", &["start_line", "startLine", "line", "line_number"]),
             ("end", &["end_line", "endLine"]),
             ("text", &["content", "new_content", "replacement", "new_text", "code"]),

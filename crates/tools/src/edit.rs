@@ -1,6 +1,7 @@
 //! [`EditFile`] (`edit`): replaces one text in a file and keeps every other byte.
 use crate::{
     EditSettings, Occurrence,
+    aliases::{Alias, FILE},
     examples::examples_for,
     files::{Place, blocking, changes},
     report::counted,
@@ -42,8 +43,8 @@ pub(crate) struct Args {
 }
 
 /// What Claude Code, opencode, gemini-cli, pi and others call the parameters of an edit.
-pub(crate) const PARAMETERS: &[(&str, &[&str])] = &[
-    ("path", &["file_path", "filePath", "filepath", "filename", "file"]),
+pub(crate) const PARAMETERS: &[Alias] = &[
+    FILE,
     ("old_text", &["old_string", "oldString", "old_str", "oldText", "old", "search"]),
     ("new_text", &["new_string", "newString", "new_str", "newText", "new", "replace", "replacement"]),
     ("replace_all", &["replaceAll", "allow_multiple"]),

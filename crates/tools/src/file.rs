@@ -1,6 +1,7 @@
 //! [`File`] (`file`): reads or writes a whole file, as PedroCLI's agents know it. `read` and `write` in one.
 use crate::{
     ReadSettings,
+    aliases::{ACTION, FILE},
     files::{Place, blocking, changes},
     read, write,
 };
@@ -41,14 +42,8 @@ impl Args {
 
 impl Tool for File {
     const NAME: &'static str = "file";
-    const ALIASES: Aliases = Aliases {
-        names: &["file_tool"],
-        parameters: &[
-            ("path", &["file", "file_path", "filePath"]),
-            ("action", &["operation", "mode"]),
-            ("content", &["text"]),
-        ],
-    };
+    const ALIASES: Aliases =
+        Aliases { names: &["file_tool"], parameters: &[FILE, ACTION, ("content", &["text"])] };
     type Args = Args;
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {

@@ -1,6 +1,7 @@
 //! [`Glob`] (`glob`): finds files by a pattern of their path.
 use crate::{
     FindSettings,
+    aliases::{ALL, FOLDER, LIMIT},
     examples::examples_for,
     files::blocking,
     first::First,
@@ -55,9 +56,9 @@ impl Tool for Glob {
         ],
         parameters: &[
             ("pattern", &["query", "glob", "glob_pattern"]),
-            ("path", &["dir_path", "directory", "folder", "cwd", "target_directory"]),
-            ("limit", &["head_limit", "max_results"]),
-            ("all", &["hidden", "no_ignore"]),
+            FOLDER,
+            LIMIT,
+            ALL,
             ("ignore_case", &["case_insensitive"]),
         ],
     };

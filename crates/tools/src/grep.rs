@@ -1,6 +1,7 @@
 //! [`Grep`] (`grep`): finds lines that match a regular expression, in all the files below a folder.
 use crate::{
     FindSettings,
+    aliases::{ALL, FILE, FOLDER, LIMIT},
     examples::examples_for,
     files::blocking,
     first::First,
@@ -117,7 +118,8 @@ impl Tool for Grep {
         ],
         parameters: &[
             ("pattern", &["query", "regex", "search"]),
-            ("path", &["file_path", "dir_path", "directory", "folder"]),
+            FILE,
+            FOLDER,
             ("glob", &["include", "include_pattern", "file_pattern"]),
             ("ignore_case", &["-i", "case_insensitive"]),
             ("after", &["-A", "after_context"]),
@@ -128,8 +130,8 @@ impl Tool for Grep {
             ("literal", &["fixed_strings", "-F"]),
             ("word", &["-w"]),
             ("multiline", &["-U"]),
-            ("limit", &["head_limit", "max_results"]),
-            ("all", &["no_ignore", "hidden"]),
+            LIMIT,
+            ALL,
         ],
     };
     type Args = Args;

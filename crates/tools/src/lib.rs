@@ -3,6 +3,7 @@
 //! A tool states what it would touch and then does it. It asks for no approval, prints nothing and knows no profile:
 //! profiles configure it through [`Settings`].
 
+mod aliases;
 mod apply_patch;
 mod ask;
 mod bash;

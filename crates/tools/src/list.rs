@@ -1,6 +1,7 @@
 //! [`List`] (`list`): lists what a folder holds.
 use crate::{
     FindSettings,
+    aliases::{ALL, FOLDER},
     examples::examples_for,
     files::blocking,
     report::{Page, counted},
@@ -46,22 +47,7 @@ impl Tool for List {
     const NAME: &'static str = "list";
     const ALIASES: Aliases = Aliases {
         names: &["ls", "list_dir", "list_directory", "list_files", "list_folder", "dir", "tree", "read_dir"],
-        parameters: &[
-            (
-                "path",
-                &[
-                    "dir_path",
-                    "directory",
-                    "directory_path",
-                    "folder",
-                    "dir",
-                    "target_directory",
-                    "relative_workspace_path",
-                ],
-            ),
-            ("depth", &["max_depth", "levels"]),
-            ("all", &["show_hidden", "hidden", "no_ignore"]),
-        ],
+        parameters: &[FOLDER, ("depth", &["max_depth", "levels"]), ALL],
     };
     type Args = Args;
 

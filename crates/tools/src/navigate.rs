@@ -1,6 +1,7 @@
 //! [`Navigate`] (`navigate`): lists a folder's entries, or a file's outline or imports.
 use crate::{
     FindSettings,
+    aliases::{ACTION, FILE, FOLDER, LIMIT},
     code::{self, Code, Definition},
     examples::examples_for,
     files::{Place, blocking},
@@ -47,11 +48,7 @@ impl Tool for Navigate {
             "list_code_definition_names",
             "document_symbols",
         ],
-        parameters: &[
-            ("action", &["operation", "command"]),
-            ("path", &["file_path", "filePath", "file", "directory", "dir_path"]),
-            ("limit", &["max_results"]),
-        ],
+        parameters: &[ACTION, FILE, FOLDER, LIMIT],
     };
     type Args = Args;
 

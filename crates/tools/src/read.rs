@@ -1,6 +1,7 @@
 //! [`ReadFile`] (`read`): reads text files by lines, or images.
 use crate::{
     ReadSettings,
+    aliases::FILE,
     examples::examples_for,
     files::{Place, blocking},
 };
@@ -53,22 +54,8 @@ impl Tool for ReadFile {
     const ALIASES: Aliases = Aliases {
         names: &["read_file", "read_files", "read_many_files", "view", "view_file", "open_file", "cat"],
         parameters: &[
-            (
-                "path",
-                &[
-                    "file_path",
-                    "filePath",
-                    "filepath",
-                    "file",
-                    "filename",
-                    "absolute_path",
-                    "target_file",
-                    "file_paths",
-                    "filePaths",
-                    "paths",
-                    "files",
-                ],
-            ),
+            FILE,
+            ("path", &["file_paths", "filePaths", "paths", "files"]),
             ("offset", &["start_line"]),
             ("limit", &["max_lines", "num_lines"]),
         ],

@@ -1,6 +1,7 @@
 //! [`Search`] (`search`): finds lines, files or definitions, in one tool.
 use crate::{
     FindSettings,
+    aliases::{FOLDER, LIMIT},
     examples::examples_for,
     files::blocking,
     glob,
@@ -51,12 +52,7 @@ impl Tool for Search {
     const NAME: &'static str = "search";
     const ALIASES: Aliases = Aliases {
         names: &["code_search", "search_code", "find_definition", "find_definitions"],
-        parameters: &[
-            ("type", &["t", "-t", "kind", "mode"]),
-            ("query", &["pattern", "name"]),
-            ("path", &["directory", "dir_path"]),
-            ("limit", &["max_results"]),
-        ],
+        parameters: &[("type", &["t", "-t", "kind", "mode"]), ("query", &["pattern", "name"]), FOLDER, LIMIT],
     };
     type Args = Args;
 
