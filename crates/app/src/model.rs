@@ -7,9 +7,10 @@ use haft_core::{Price, Provider, schema::nearest};
 use haft_dialects::{Dialect, dialect};
 use haft_engine::{Model, Profile};
 use haft_providers::{
-    Card, Connection, Exec, Key, Record, Retry, Scripted, TextToolCalls, Timeouts, Vendor, card, connect,
-    is_listening, served_window, takes_effort, vendor, vendors,
+    Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, is_listening,
+    served_window, takes_effort, vendor, vendors,
 };
+use haft_text_calls::TextToolCalls;
 use std::{path::Path, sync::Arc};
 
 mod choices;

@@ -3,8 +3,8 @@ use crate::{Builder, Error, Result, ToolCallFormat, builder::Place, environment:
 use haft_core::{Provider, schema};
 use haft_dialects::{DIALECTS, Dialect, dialect};
 use haft_engine::{Home, Model, Models, Profile, Stages};
-use haft_providers::TextToolCalls;
 use haft_stage::{CommandAccess, LocalStage};
+use haft_text_calls::TextToolCalls;
 use std::{path::Path, sync::Arc};
 
 impl Place {

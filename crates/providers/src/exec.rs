@@ -4,7 +4,7 @@
 //! ollama run qwen3-coder:30b "System: …\n\nUser: …\n\nAssistant: "
 //! ```
 //!
-//! Nothing in the protocol knows calls; to work with tools, wrap it in [`TextToolCalls`](crate::TextToolCalls).
+//! Nothing in the protocol knows calls; to work with tools, wrap it in `TextToolCalls` of `haft-text-calls`.
 mod clean;
 mod prompt;
 mod running;

@@ -3,7 +3,6 @@
 //! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is a row of `vendors.toml`: a wire,
 //! an address and its quirks ([`Vendor`]). [`connect`] makes a provider of a vendor; [`Retry`] wraps any provider.
 //! [`Exec`] asks a command that takes a prompt and prints an answer.
-//! [`TextToolCalls`] lets a model call tools whose server knows none, in text.
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said;
 //! [`Retold`] says again what a session recorded;
 //! [`direct::Direct`] makes the one call that its prompt names.
@@ -48,7 +47,6 @@ mod retry;
 mod script;
 mod scripted;
 mod sse;
-mod text_calls;
 mod timeouts;
 mod vendor;
 mod wire;
@@ -68,7 +66,6 @@ pub use retold::Retold;
 pub use retry::Retry;
 pub use script::{FailKind, ScriptError, Step, StepCall};
 pub use scripted::Scripted;
-pub use text_calls::TextToolCalls;
 pub use timeouts::Timeouts;
 pub use vendor::{Vendor, vendor, vendors};
 pub use wire::{WIRES, Wire};

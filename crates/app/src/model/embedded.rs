@@ -4,7 +4,7 @@ use crate::{App, Failure};
 use haft_core::Provider;
 use haft_dialects::{Dialect, by_delimiters, spoken_by};
 use haft_local::{LocalModel, Settings, models};
-use haft_providers::TextToolCalls;
+use haft_text_calls::TextToolCalls;
 use std::sync::Arc;
 
 /// Dialects that the embedded engine reads itself.

@@ -3,7 +3,8 @@ use crate::kit::{Place, calls, content, prompt, says, scripted, tell};
 use haft_core::{Outcome, Shown, ToolSpec};
 use haft_dialects::dialect;
 use haft_engine::{Engine, Profile, Session};
-use haft_providers::{Scripted, TextToolCalls};
+use haft_providers::Scripted;
+use haft_text_calls::TextToolCalls;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -57,7 +57,7 @@ async fn calls_written_as_text_are_run_or_reported() {
     let script =
         scripted(&(says("So:\n```bash\nbash -c 'echo $((5 * 2))'\nlook a b\n```") + &says("Result is 10")));
     let dialect = haft_dialects::dialect("fenced_shell").unwrap();
-    let spoken = haft_providers::TextToolCalls::new(script.clone(), dialect);
+    let spoken = haft_text_calls::TextToolCalls::new(script.clone(), dialect);
     let session = Engine::new(place.setup(std::sync::Arc::new(spoken))).create("haft").unwrap();
     let told = tell(&session, prompt("Double 5"), 1, None).await;
     assert_eq!(

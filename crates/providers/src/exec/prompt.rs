@@ -2,7 +2,7 @@
 use haft_core::{Message, Part, Request, text_of};
 
 /// `System: …\n\nUser: …\n\nAssistant: ` (P-14). Only texts: calls and results have been made such by
-/// [`TextToolCalls`](crate::TextToolCalls).
+/// `TextToolCalls` of `haft-text-calls`.
 pub(super) fn render(request: &Request) -> String {
     let system = Some(&request.system).filter(|system| !system.is_empty());
     let system = system.map(|system| format!("System: {system}"));

@@ -2,7 +2,8 @@
 use futures::StreamExt;
 use haft_core::{Delta, Message, Part, Provider, ProviderError, Reply, Request, StopReason, ToolSpec, Usage};
 use haft_dialects::dialect;
-use haft_providers::{Exec, TextToolCalls};
+use haft_providers::Exec;
+use haft_text_calls::TextToolCalls;
 use serde_json::json;
 use std::{fs::File, io::Read, sync::Arc, time::Duration};
 

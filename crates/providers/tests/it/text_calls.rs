@@ -5,7 +5,8 @@ use haft_core::{
     ToolSpec,
 };
 use haft_dialects::{Call, DIALECTS, Dialect, Writing, dialect};
-use haft_providers::{Scripted, Step, StepCall, TextToolCalls};
+use haft_providers::{Scripted, Step, StepCall};
+use haft_text_calls::TextToolCalls;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
