@@ -80,9 +80,9 @@ pub(crate) enum Sent {
 
 /// All of them, in the order of the help.
 #[rustfmt::skip]
-pub(crate) static COMMANDS: [SlashCommand; 24] = {
+pub(crate) static COMMANDS: &[SlashCommand] = {
     use SlashAction::*;
-    [
+    &[
         row("help", &["?"], Nothing(Help), "show commands and keys"),
         row("new", &["clear"], Nothing(Switch(Target::New)), "start a new session"),
         row("sessions", &["resume"], Choice("ID", Sessions, |id| Switch(Target::Session(id))), "switch to another session of this directory"),
@@ -222,7 +222,7 @@ pub(crate) fn typed(command: &str) -> Command {
 /// The nearest known command to an unknown `/NAME`.
 pub(crate) fn near(line: &str) -> Option<&'static str> {
     let name = line.trim().strip_prefix('/')?.split(' ').next()?;
-    nearest(name, &COMMANDS.each_ref().map(|command| command.name))
+    nearest(name, &COMMANDS.iter().map(|command| command.name).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn every_row_is_found_by_its_usage_and_its_other_names() {
         let mut seen: Vec<&str> = Vec::new();
-        for command in &COMMANDS {
+        for command in COMMANDS {
             assert!(parse(&command.usage()).is_some(), "{}", command.usage());
             seen.extend(command.aliases.iter().chain([&command.name]).copied());
         }

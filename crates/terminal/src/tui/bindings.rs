@@ -84,9 +84,9 @@ pub(super) enum Action {
 
 /// All of them; of two that fit, the first one counts.
 #[rustfmt::skip]
-pub(super) static BINDINGS: [Binding; 60] = {
+pub(super) static BINDINGS: &[Binding] = {
     use {Action::*, KeyCode as K, Place::*};
-    [
+    &[
         bind(Prompt, &[key(K::Enter)], Submit, "send; during a turn, add to the next request"),
         bind(Prompt, &[SHIFT_ENTER], NewLine, "new line (also Alt+Enter, Ctrl+J, \\ at the end)"),
         bind(Prompt, &[ALT_ENTER, ctrl('j')], NewLine, ""),
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn every_key_of_every_row_does_what_its_row_says() {
-        for binding in &BINDINGS {
+        for binding in BINDINGS {
             for key in binding.keys {
                 let found = action(&[binding.place], KeyEvent::new(key.code, key.modifiers));
                 assert_eq!(found, Some(binding.action), "{key} in {:?}", binding.place);
