@@ -38,7 +38,7 @@ see() { # TEXT: waits until the screen shows it
 # NAME: what stands on the screen, without what differs from one time to the next.
 take() {
     sleep 0.3
-    tmux -S "$socket" capture-pane -p | sed -E "s|$scratch|~|; s/session [0-9a-z-]+/session 20261123-101500-…/; s/ +[0-9]+ s · /  3 s · /; s/─ [0-9.]+ s/─ 6.4 s/; s|script/../model.jsonl|openai/gpt-5|; s/ +$//" |
+    tmux -S "$socket" capture-pane -p | sed -E "s|$scratch|~|; s/session [0-9]{8}-[0-9a-z-]+/session 20261123-101500-…/; s/ +[0-9]+ s · /  3 s · /; s/─ [0-9.]+ s/─ 6.4 s/; s|script/../model.jsonl|openai/gpt-5|; s/ +$//" |
         sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$pictures/$1.txt"
 }
 
