@@ -87,6 +87,11 @@ follows() {
 try "curl follows a session" follows
 stop
 
+if command -v node >/dev/null; then
+    try "the fold of the page" timeout 60 node --test scripts/serve_fold.mjs
+else
+    left_out "the fold of the page of \`haft serve\`"
+fi
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
 if [ -n "$browser" ] && [ -d "$packages/axe-core" ]; then
     cat >"$scratch/config/haft/config.toml" <<TOML

@@ -7,6 +7,7 @@ use crate::{
     error::{Answer, ApiError},
     figures::{Counted, Figures},
     hub::{Hub, Known, News},
+    timeline::TimelineFold,
 };
 use async_stream::stream;
 use axum::{
@@ -22,16 +23,16 @@ use futures::{
     Stream, StreamExt,
     stream::{BoxStream, select_all},
 };
-use haft_core::{Entry, Event, Seq};
+use haft_core::{Entry, Event, Seq, line};
 use haft_present::lines;
 use serde::Deserialize;
 use serde_json::json;
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::ready, sync::Arc, time::Duration};
 use tokio::{
     sync::broadcast::{Receiver, error::RecvError},
     time::timeout,
 };
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 /// How often a client that hears nothing else hears that the connection stands.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -44,8 +45,10 @@ pub(crate) fn from(headers: &HeaderMap, asked: Option<u64>) -> Seq {
 
 /// What a client is told.
 pub(crate) enum Message {
-    /// A line of `stream-json`, with its place where it is recorded.
+    /// An event, or an update of a timeline, as JSON on one line, with its place where it is recorded.
     Line { seq: Option<u64>, line: String },
+    /// An event, which is written as a line of `stream-json`.
+    Event(Event),
     /// It cannot be followed.
     Refused(ApiError),
     /// A comment, which clients pass over.
@@ -53,33 +56,46 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    fn of(event: &Event) -> Self {
-        let seq = match event {
+    /// Every event as a line.
+    fn written(self) -> Self {
+        let Self::Event(event) = self else { return self };
+        let seq = match &event {
             Event::Recorded(entry) => Some(entry.seq.0),
             Event::Live(_) => None,
         };
-        Self::Line { seq, line: lines::event(event) }
+        Self::Line { seq, line: lines::event(&event) }
+    }
+
+    /// The event in it, if it can be read.
+    fn event(&self) -> Option<Event> {
+        match self {
+            Self::Event(event) => Some(event.clone()),
+            Self::Line { line, .. } => {
+                line::entry(line.as_bytes()).ok().map(|entry| Event::Recorded(Arc::new(entry)))
+            }
+            Self::Refused(_) | Self::Beat => None,
+        }
     }
 
     /// As an event of a stream of its own.
     pub(crate) fn alone(self) -> Bytes {
-        match self {
+        match self.written() {
             Self::Line { seq: Some(seq), line } => format!("id: {seq}\ndata: {line}\n\n").into(),
             Self::Line { seq: None, line } => format!("data: {line}\n\n").into(),
             Self::Refused(error) => format!("data: {}\n\n", json!(error.body())).into(),
-            Self::Beat => beat(),
+            Self::Event(_) | Self::Beat => beat(),
         }
     }
 
     /// As an event of a stream of several, of which it comes from the one at this place.
     fn among(self, place: usize) -> Bytes {
-        match self {
+        match self.written() {
             Self::Line { line, .. } => format!("data: {{\"follow\":{place},\"event\":{line}}}\n\n").into(),
             Self::Refused(error) => {
                 let error = json!(error.body())["error"].take();
                 format!("data: {}\n\n", json!({"follow": place, "error": error})).into()
             }
-            Self::Beat => beat(),
+            Self::Event(_) | Self::Beat => beat(),
         }
     }
 }
@@ -93,6 +109,10 @@ pub(crate) struct Followed {
     /// Sessions to follow as well, at most 64: `ID:FROM,ID:FROM`, each from its entry `FROM` on
     #[serde(default)]
     follow: String,
+    /// What the events of these sessions are [default: journal]
+    #[serde(default)]
+    #[param(inline)]
+    pub(crate) view: View,
 }
 
 impl Followed {
@@ -120,6 +140,40 @@ pub(crate) fn together(streams: Vec<BoxStream<'static, Message>>) -> impl Stream
     select_all(placed.map(|(place, told)| told.map(move |told| told.among(place)).boxed()))
 }
 
+/// What the events of a session are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum View {
+    /// Lines of `--output stream-json`
+    #[default]
+    Journal,
+    /// Updates of the timeline, as `GET /v1/sessions/{id}/timeline` returns them
+    Timeline,
+}
+
+impl View {
+    /// This view of a session from the entry `from` on. `follow` gives its events from an entry on; a timeline is folded
+    /// from the first one.
+    pub(crate) fn of<S>(self, from: u64, follow: impl FnOnce(u64) -> S) -> BoxStream<'static, Message>
+    where
+        S: Stream<Item = Message> + Send + 'static,
+    {
+        if self == Self::Journal {
+            return follow(from).boxed();
+        }
+        let mut fold = TimelineFold::default();
+        let mut update = move |message: Message| match message.event() {
+            None => Some(message),
+            Some(event) => {
+                let update = fold.apply(&event)?;
+                let is_wanted = update.seq.is_none_or(|seq| seq >= from);
+                is_wanted.then(|| Message::Line { seq: update.seq, line: update.line() })
+            }
+        };
+        follow(0).filter_map(move |message| ready(update(message))).boxed()
+    }
+}
+
 /// Follows the session from `from` on until the client leaves or the server stops.
 pub(crate) fn session(hub: Hub, known: Known, from: Seq) -> impl Stream<Item = Message> + Send {
     stream! {
@@ -133,7 +187,7 @@ pub(crate) fn session(hub: Hub, known: Known, from: Seq) -> impl Stream<Item = M
                             if let Event::Recorded(entry) = &event {
                                 next = Seq(entry.seq.0 + 1);
                             }
-                            yield Message::of(&event);
+                            yield Message::Event(event);
                         }
                         Ok(None) => break,
                         Err(_) => {
@@ -151,7 +205,7 @@ pub(crate) fn session(hub: Hub, known: Known, from: Seq) -> impl Stream<Item = M
             if read.replace(length) != Some(length) {
                 for entry in stored(&hub, &known, next) {
                     next = Seq(entry.seq.0 + 1);
-                    yield Message::of(&Event::Recorded(entry));
+                    yield Message::Event(Event::Recorded(entry));
                 }
             }
             yield Message::Beat;

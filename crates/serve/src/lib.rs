@@ -10,6 +10,7 @@
 //! | `requests` | an `Idempotency-Key`, by which a request is carried out once |
 //! | `hub` | the open sessions, and those on disk |
 //! | `follow` | the events of a session, as server-sent events |
+//! | `timeline` | the items that the page draws |
 //! | `crew` | works on jobs |
 //! | `api` | the routes below `/v1` |
 //! | `openai` | `/v1/chat/completions` and `/v1/responses` |
@@ -40,6 +41,7 @@ mod parts;
 mod requests;
 mod router;
 mod server;
+mod timeline;
 
 pub use fleet::Fleet;
 pub use page::export_html;

@@ -27,7 +27,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [File; 16] = files! {
+const FILES: [File; 19] = files! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
     "/icon.svg" "image/svg+xml" "icon.svg",
@@ -43,7 +43,10 @@ const FILES: [File; 16] = files! {
     "/session.js" "text/javascript; charset=utf-8" "session.js",
     "/job.js" "text/javascript; charset=utf-8" "job.js",
     "/lists.js" "text/javascript; charset=utf-8" "lists.js",
-    "/asking.js" "text/javascript; charset=utf-8" "asking.js",
+    "/approvals.js" "text/javascript; charset=utf-8" "approvals.js",
+    "/composer.js" "text/javascript; charset=utf-8" "composer.js",
+    "/fold.js" "text/javascript; charset=utf-8" "fold.js",
+    "/live.js" "text/javascript; charset=utf-8" "live.js",
 };
 
 /// Nothing is loaded but from here (the policy `worker` of the page names the one script of its worker), pictures may stand in the page itself, and no other page may embed this one.

@@ -71,6 +71,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests) -> Router {
         .routes(routes!(undo::undo))
         .routes(routes!(undo::redo))
         .routes(routes!(watch::events))
+        .routes(routes!(watch::timeline))
         .routes(routes!(watch::asked))
         .routes(routes!(watch::diff))
         .routes(routes!(watch::all))

@@ -32,6 +32,12 @@ pub(crate) struct Tokens {
     cache_write: u64,
 }
 
+impl From<Usage> for Tokens {
+    fn from(Usage { input, output, cache_read, cache_write }: Usage) -> Self {
+        Self { input, output, cache_read, cache_write }
+    }
+}
+
 /// What became of a file.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FileChange {
@@ -63,14 +69,13 @@ impl Report {
     }
 
     pub(crate) fn of(session: &Session, report: &TurnReport) -> Self {
-        let Usage { input, output, cache_read, cache_write, .. } = report.usage;
         let outcome = report.outcome.and_then(|outcome| serde_json::to_value(outcome).ok());
         Self {
             session: session.id().0.clone(),
             outcome: outcome.and_then(|outcome| outcome.as_str().map(str::to_owned)),
             text: report.text.clone(),
             rounds: report.rounds,
-            usage: Tokens { input, output, cache_read, cache_write },
+            usage: report.usage.into(),
             cost_usd: report.cost_usd,
             changes: report.changes.iter().map(FileChange::from).collect(),
             error: report.error.clone(),

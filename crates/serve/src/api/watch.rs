@@ -5,7 +5,8 @@ use super::{
 };
 use crate::{
     error::{Answer, ApiError, ErrorBody},
-    follow::{self, Followed, Message},
+    follow::{self, Followed, Message, View},
+    timeline::{TimelineUpdate, updates},
 };
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use futures::{StreamExt, stream};
@@ -24,6 +25,10 @@ use utoipa::{IntoParams, ToSchema};
 pub(crate) struct From {
     /// The first entry wanted [default: 0]; the header `Last-Event-ID` is stronger
     from: Option<u64>,
+    /// What the events are [default: journal]
+    #[serde(default)]
+    #[param(inline)]
+    view: View,
 }
 
 /// Follow a session, as server-sent events
@@ -36,11 +41,12 @@ pub(crate) struct From {
 pub(crate) async fn events(
     State(context): State<Context>,
     Id(id): Id,
-    Asked(From { from }): Asked<From>,
+    Asked(From { from, view }): Asked<From>,
     headers: HeaderMap,
 ) -> Answer<Response> {
     let known = context.hub.find(&id)?;
-    let told = follow::session(context.hub.clone(), known, follow::from(&headers, from));
+    let from = follow::from(&headers, from).0;
+    let told = view.of(from, |from| follow::session(context.hub.clone(), known, Seq(from)));
     Ok(follow::counted(context.hub.figures(), told.map(Message::alone)))
 }
 
@@ -57,12 +63,53 @@ pub(crate) async fn all(
 ) -> Answer<Response> {
     let hub = &context.hub;
     let follow = |(id, from): (String, u64)| match hub.find(&id) {
-        Ok(known) => follow::session(hub.clone(), known, Seq(from)).boxed(),
+        Ok(known) => followed.view.of(from, |from| follow::session(hub.clone(), known, Seq(from))),
         Err(error) => stream::iter([Message::Refused(error)]).boxed(),
     };
-    let followed = followed.sessions()?.into_iter().map(follow).collect();
-    let told = stream::select(follow::all(hub.clone()), follow::together(followed));
+    let streams = followed.sessions()?.into_iter().map(follow).collect();
+    let told = stream::select(follow::all(hub.clone()), follow::together(streams));
     Ok(follow::counted(hub.figures(), told))
+}
+
+/// The timeline of a session.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SessionTimeline {
+    /// Updates in their order; to follow the session from here, pass `next` as `from` with `view=timeline`
+    updates: Vec<TimelineUpdate>,
+    /// First entry that this answer does not contain
+    next: u64,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FromEntry {
+    /// First entry to return [default: 0]
+    #[serde(default)]
+    from: u64,
+}
+
+/// Show the timeline of a session
+///
+/// The items that a front-end draws: prompts, replies, calls, notes, ends of turns. Clients that show a session can read
+/// this and do without the journal.
+#[utoipa::path(get, path = "/v1/sessions/{id}/timeline", operation_id = "session_timeline", tag = "sessions",
+    params(FromEntry, ("id" = String, Path, description = "ID of a session")),
+    responses((status = OK, body = SessionTimeline), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn timeline(
+    State(context): State<Context>,
+    Id(id): Id,
+    Asked(FromEntry { from }): Asked<FromEntry>,
+) -> Answer<Json<SessionTimeline>> {
+    let hub = context.hub.clone();
+    let known = hub.find(&id)?;
+    let timeline = blocking(move || {
+        let live = hub.live(&known.id);
+        let entries = live.map_or_else(|| hub.home().peek(&known.id.0), |session| Ok(session.entries()))?;
+        let wanted = |update: &TimelineUpdate| update.seq.is_some_and(|seq| seq >= from);
+        let next = entries.last().map_or(0, |entry| entry.seq.0 + 1);
+        Ok(SessionTimeline { updates: updates(&entries).filter(wanted).collect(), next })
+    });
+    timeline.await.map(Json)
 }
 
 /// The calls that wait for a person, the first first, with what asked.

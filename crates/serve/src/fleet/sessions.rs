@@ -7,7 +7,7 @@ use crate::{
         watch::{self, FileLines, Waiting, Which},
     },
     error::{Answer, ApiError, ErrorBody},
-    follow::{self, Followed, Message},
+    follow::{self, Followed, Message, View},
     gate::Asker,
     requests::{Key, Keyed},
 };
@@ -33,6 +33,10 @@ const ENTRIES_PER_READ: i64 = 500;
 pub(super) struct Since {
     /// The first entry wanted [default: 0]; the header `Last-Event-ID` is stronger
     from: Option<u64>,
+    /// What the events are [default: journal]
+    #[serde(default)]
+    #[param(inline)]
+    view: View,
 }
 
 /// Follow a job, as server-sent events
@@ -46,11 +50,11 @@ pub(super) async fn events(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Id(id): Id,
-    Asked(Since { from }): Asked<Since>,
+    Asked(Since { from, view }): Asked<Since>,
     headers: HeaderMap,
 ) -> Answer<Response> {
     find(&context, &asker, &id).await?;
-    let told = follow(&context, id, follow::from(&headers, from).0);
+    let told = view.of(follow::from(&headers, from).0, |from| follow(&context, id, from));
     Ok(follow::counted(&context.figures.own, told.map(Message::alone)))
 }
 
@@ -92,7 +96,7 @@ pub(super) async fn all(
     let mut streams = Vec::new();
     for (id, from) in followed.sessions()? {
         streams.push(match find(&context, &asker, &id).await {
-            Ok(_) => follow(&context, id, from).boxed(),
+            Ok(_) => followed.view.of(from, |from| follow(&context, id, from)),
             Err(error) if error.is_missing() => stream::iter([Message::Refused(error)]).boxed(),
             Err(error) => return Err(error),
         });

@@ -1,13 +1,16 @@
-//! [`export_html`]: a session as one HTML file that holds its journal and the page that shows it, and fetches nothing.
+//! [`export_html`]: a session as one HTML file that holds its timeline and the page that shows it, and fetches nothing.
 //!
 //! Its script makes text of whatever people, models and tools said. A policy in its head forbids anything that would
 //! escape this: no script and no style but those with the given hashes, no address, no markup from a script.
-use crate::api::watch::{FileLines, files};
+use crate::{
+    api::watch::{FileLines, files},
+    timeline::updates,
+};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_app::{App, Failure, config::Settings, model};
 use haft_core::{Changed, Entry, Fact, Hash, Part, Price, SessionOpened, Stage, active_path, text_of};
 use haft_engine::Recorded;
-use haft_present::{lines, safe};
+use haft_present::{safe, timeline::usage};
 use haft_stage::LocalStage;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -16,11 +19,12 @@ use std::{fmt::Write, io, path::Path, sync::Arc};
 const STYLE: &str = include_str!("style.css");
 
 /// The modules of the script, each behind those that it uses.
-const MODULES: [(&str, &str); 6] = [
+const MODULES: [(&str, &str); 7] = [
     ("dom", include_str!("dom.js")),
     ("diff", include_str!("diff.js")),
     ("markdown", include_str!("markdown.js")),
     ("plot", include_str!("plot.js")),
+    ("fold", include_str!("fold.js")),
     ("transcript", include_str!("transcript.js")),
     ("export", include_str!("export.js")),
 ];
@@ -96,14 +100,14 @@ impl SessionExport<'_> {
              <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
              <title>{title} – Haft</title>\n<style>{STYLE}</style>\n</head>\n<body class=\"exported\">\n\
              <main id=\"main\"><header class=\"head\"><h1>{title}</h1></header>\
-             <noscript><p>This page needs JavaScript: its own script shows the journal that it holds.</p></noscript></main>\n\
+             <noscript><p>This page needs JavaScript: its own script shows the session that it holds.</p></noscript></main>\n\
              <script id=\"journal\" type=\"application/json\">{}</script>\n<script type=\"module\">{script}</script>\n</body>\n</html>\n",
-            self.journal(&entries),
+            self.timeline(&entries),
         )
     }
 
     /// What the script shows, as JSON without a character that HTML reads as markup.
-    fn journal(&self, entries: &[Arc<Entry>]) -> String {
+    fn timeline(&self, entries: &[Arc<Entry>]) -> String {
         let changed = entries.iter().filter_map(|entry| match &entry.fact {
             Fact::Staged { changes, .. } | Fact::SubagentChanged { changes, .. } => {
                 Some((entry.seq, changes))
@@ -119,11 +123,47 @@ impl SessionExport<'_> {
         let changes = Changed::of(active_path(entries).iter().map(|entry| &entry.fact)).whole();
         let mut changes = files(self.session, &changes);
         clip(&mut changes);
-        let entries: Vec<String> = entries.iter().map(|entry| lines::entry(entry)).collect();
-        let more = json!({"diffs": diffs, "changes": changes, "price": self.price}).to_string();
-        let journal = format!("{{\"entries\":[{}],{}", entries.join(","), &safe::json(&more)[1..]);
-        journal.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+        let usage = usage(entries);
+        let timeline = json!({
+            "about": about(entries),
+            "updates": updates(entries).collect::<Vec<_>>(),
+            "diffs": diffs,
+            "changes": changes,
+            "rounds": self.rounds(entries),
+            "usage": usage,
+            "cost_usd": self.price.map(|price| price.cost(usage)),
+        });
+        safe::json(&timeline.to_string())
+            .replace('<', "\\u003c")
+            .replace('>', "\\u003e")
+            .replace('&', "\\u0026")
     }
+
+    /// Tokens of each reply, with what it cost if the price is known.
+    fn rounds(&self, entries: &[Arc<Entry>]) -> Vec<Value> {
+        let round = |entry: &Arc<Entry>| {
+            let Fact::Replied { usage, .. } = &entry.fact else { return None };
+            let mut round = json!(usage);
+            round["cost_usd"] = json!(self.price.map(|price| price.cost(*usage)));
+            Some(round)
+        };
+        entries.iter().filter_map(round).collect()
+    }
+}
+
+/// The facts at the head of the page.
+fn about(entries: &[Arc<Entry>]) -> Value {
+    let opened = SessionOpened::of(entries);
+    let times = || entries.iter().map(|entry| entry.at);
+    json!({
+        "model": opened.map(|opened| &opened.model),
+        "workspace": opened.map(|opened| &opened.workspace),
+        "profile": opened.map(|opened| &opened.profile),
+        "session": opened.map(|opened| &opened.session),
+        "forked_from": opened.and_then(|opened| opened.forked_from.as_ref()),
+        "first_at": times().min(),
+        "last_at": times().max(),
+    })
 }
 
 fn clip(files: &mut [FileLines]) {

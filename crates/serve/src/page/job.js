@@ -6,10 +6,8 @@ import { SessionView } from './session.js'
 const OVER = ['completed', 'failed', 'cancelled']
 
 export class JobView extends SessionView {
-  build() {
-    super.build()
-    this.continuing.remove()
-    this.main.querySelectorAll('#picture, [for=picture]').forEach((one) => one.remove())
+  constructor(id, main, heard) {
+    super(id, main, heard, true)
   }
 
   acts() {
@@ -37,18 +35,16 @@ export class JobView extends SessionView {
   stands(state) {
     const words = { running: 'working', waiting: 'asking' }
     super.stands(words[state] ?? state)
-    this.form.hidden = OVER.includes(state)
+    this.composer.form.hidden = OVER.includes(state)
   }
 
-  recorded(event) {
-    super.recorded(event)
-    // The database hears of the end a moment after the journal.
-    if (event.type !== 'concluded') return
+  concluded() {
+    // The database has the end a moment after the journal.
     clearTimeout(this.ending)
     this.ending = setTimeout(() => this.refresh().catch(this.failed), 500)
   }
 
-  said(words) {
-    return { text: words }
+  prompt(text) {
+    return { text }
   }
 }

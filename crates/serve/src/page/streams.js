@@ -50,7 +50,7 @@ class Connection {
     const list = followed.map(([, { session, from }]) => `${session}:${from}`).join(',')
     try {
       const headers = { accept: 'text/event-stream', authorization: `Bearer ${this.token}` }
-      const answer = await fetch(list ? `/v1/events?follow=${list}` : '/v1/events', { headers, signal: stop.signal, credentials: 'omit', cache: 'no-store' })
+      const answer = await fetch(list ? `/v1/events?view=timeline&follow=${list}` : '/v1/events', { headers, signal: stop.signal, credentials: 'omit', cache: 'no-store' })
       if (!answer.ok && answer.status < 500 && answer.status !== 429) {
         const refused = { status: answer.status, ...(await answer.json().catch(() => ({}))).error }
         return this.tell({ refused })

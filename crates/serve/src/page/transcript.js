@@ -1,233 +1,157 @@
-// What a person sees of a session's entries: prompts, replies, thoughts, calls with their changes, notes, ends of turns. It
-// fetches nothing: `session.js` shows one live, `export.js` one that was exported.
-import { el, fill, money, named, seconds, tokens } from './dom.js'
+// Draws a session: prompts, replies, thoughts, calls with their changes, notes, ends of turns. `session.js` shows one live,
+// `export.js` one that was exported. It fetches nothing.
+import { el, fill, money, named, seconds } from './dom.js'
+import { applyUpdate, emptySession, isUndone } from './fold.js'
 import { blocks } from './markdown.js'
 
 const OUTCOMES = {
-  finished: 'Done', interrupted: 'Interrupted', failed: 'Failed', round_limit: 'All rounds are used up', budget: 'The budget is used up',
-  repeating: 'Ended: the model repeated itself', refused: 'Ended: a call was not allowed', unproven: 'Done, but not all claims are shown',
+  finished: 'Done', interrupted: 'Interrupted', failed: 'Failed', round_limit: 'Maximum of rounds reached', budget: 'Budget used up',
+  repeating: 'Ended: the model repeated itself', refused: 'Ended: a call was not allowed', unproven: 'Done, but some claims are unproven',
 }
-/** What was answered to a call that asked, where that says more than the call itself. */
-export const ANSWERS = { no: 'You said no.', nobody: 'No person could be asked to allow it.' }
+/** What a call shows of its state: a mark and a word for screen readers. */
+const STATES = { waiting: ['·', 'waiting'], running: ['…', 'running'], worked: ['✓', 'worked'], failed: ['✗', 'failed'] }
+/** Notes about answers to approvals, where the answer says more than the call itself. */
+export const ANSWERS = { no: 'You said no.', unanswered: 'No person could be asked to allow it.' }
 
 export class Transcript {
   answers = ANSWERS
 
   constructor() {
-    this.entries = new Map()
-    this.last = -1
-    this.calls = new Map()
-    this.sums = { usd: 0, priced: false, read: 0, written: 0 }
-    this.queued = []
+    this.session = emptySession()
+    /** Elements of blocks. */
+    this.drawn = new Map()
     this.told = el('div', { class: 'told', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'off' })
   }
 
-  /** How the session stands. */
-  stands() {}
-
-  /** What is heard of a reply at this moment is over. */
-  forget() {}
-
-  /** The sums are others. */
-  measure() {}
-
-  /** A person said `words`. */
-  prompted() {}
-
-  /** A call, or a tool, asks a person. */
-  asks() {}
-
-  /** A turn came to its end, in these words. */
-  ended() {}
-
-  recorded(event) {
-    this.entries.set(event.seq, event.parent ?? (this.last < 0 ? undefined : this.last))
-    this.last = event.seq
-    const told = TOLD[event.type]
-    if (told) told.call(this, event)
-    if (event.parent !== undefined) this.mark()
+  /** Draws an update. */
+  applied(update) {
+    for (const block of applyUpdate(this.session, update)) this.draw(block)
+    if (update.undone) this.mark()
   }
 
-  /** What an undo took back looks so. */
+  /** Dims what was undone. */
   mark() {
-    const active = new Set()
-    for (let seq = this.last; seq !== undefined; seq = this.entries.get(seq)) active.add(seq)
-    for (const block of this.told.children) block.classList.toggle('undone', !active.has(Number(block.dataset.seq)))
+    for (const element of this.told.children) element.classList.toggle('undone', isUndone(this.session, Number(element.dataset.seq)))
   }
 
-  put(seq, element) {
-    element.dataset.seq = seq
+  draw(block) {
+    const element = this.drawn.get(block)
+    if (block.removed) element?.remove()
+    else if (block.kind === 'call') this.drawCall(block)
+    else DRAWN[block.kind]?.call(this, block.item, block)
+  }
+
+  put(block, element) {
+    element.dataset.seq = block.seq
+    this.drawn.set(block, element)
     this.told.append(element)
     return element
   }
 
-  note(words, seq = this.last) {
-    this.put(seq, el('p', { class: 'note' }, words))
+  note(words, block) {
+    this.put(block, el('p', { class: 'note' }, words))
   }
 
-  /** A call that folds open. */
-  begin(id, name, given, seq) {
+  /** A call that folds open: drawn once, then changed. */
+  drawCall(block) {
+    const call = block.parts ??= this.beginCall(block)
+    const [mark, state] = STATES[block.state]
+    call.mark.textContent = mark
+    call.state.textContent = state
+    call.output.textContent = block.output
+    if (block.state === 'running') call.box.dataset.state = 'running'
+    if (block.result && call.box.dataset.state !== 'ended') this.endCall(call, block.result)
+  }
+
+  beginCall(block) {
+    const { name, summary, arguments: given = {} } = block.item
     const output = el('pre', { tabindex: 0, class: 'output' })
-    const mark = el('span', { class: 'mark', 'aria-hidden': 'true' }, '·')
-    const state = el('span', { class: 'spoken' }, 'waiting')
-    const took = el('span', { class: 'quiet' })
-    const inside = el('div', { class: 'inside' })
-    const about = given && typeof given === 'object' ? Object.values(given).find((value) => typeof value === 'string') ?? '' : ''
-    const shown = typeof given === 'string' ? given : JSON.stringify(given, null, 2)
-    fill(inside, el('pre', { tabindex: 0 }, shown), output)
-    const box = el('details', { class: 'call' }, el('summary', {}, mark, state, el('span', { class: 'name' }, named(name)), el('span', { class: 'about' }, named(about.split('\n')[0].slice(0, 120))), took), inside)
-    this.put(seq, box)
-    const made = { box, mark, state, took, inside, output }
-    this.calls.set(id, made)
-    return made
+    const [mark, state, about, took] = [el('span', { class: 'mark', 'aria-hidden': 'true' }), el('span', { class: 'spoken' }), el('span', { class: 'about' }, named(summary)), el('span', { class: 'quiet' })]
+    const inside = el('div', { class: 'inside' }, el('pre', { tabindex: 0 }, typeof given === 'string' ? given : JSON.stringify(given, null, 2)), output)
+    const box = el('details', { class: 'call' }, el('summary', {}, mark, state, el('span', { class: 'name' }, named(name)), about, took), inside)
+    this.put(block, box)
+    return { box, mark, state, about, took, inside, output, last: box }
   }
 
-  /** What a call did to files stands behind it. */
-  changes(seq, id, changes) {
-    const made = this.calls.get(id)
-    if (!made || !changes.length) return
-    const place = el('div', { class: 'changes' })
-    const last = made.last ?? made.box
-    last.after(place)
-    made.last = place
-    place.dataset.seq = made.box.dataset.seq
-    this.changed(seq, place, changes)
+  endCall({ box, about, took, inside }, { name, summary, ok, took_ms: ms, images }) {
+    box.classList.add(ok ? 'well' : 'failed')
+    box.dataset.state = 'ended'
+    about.textContent = named(summary)
+    took.textContent = seconds(ms)
+    for (const image of pictures(images, `A picture of ${name}`)) inside.append(image)
   }
 
-  /** Names what changed. */
+  /** Names changed files. */
   changed(seq, place, changes) {
-    const kind = ({ before, after }) => (before ? (after ? 'changed' : 'deleted') : 'created')
-    fill(place, el('ul', {}, changes.map((change) => el('li', {}, el('code', {}, named(change.path)), ` ${kind(change)}`))))
+    const kinds = { created: 'created', modified: 'changed', deleted: 'deleted' }
+    fill(place, el('ul', {}, changes.map(({ path, kind }) => el('li', {}, el('code', {}, named(path)), ` ${kinds[kind]}`))))
   }
+
+  /** A call, or a tool, asks a person. */
+  asks() {}
+
+  /** A person said `words`. */
+  prompted() {}
+
+  /** A turn ended, in these words. */
+  ended() {}
+
+  /** A job ended. */
+  concluded() {}
 }
 
-function pictures(parts) {
-  return parts.filter((part) => part.type === 'image').map((part) => el('img', { src: `data:${part.mime};base64,${part.data}`, alt: 'A picture of the prompt' }))
-}
+const pictures = (images, alt) => images.map(({ mime, data }) => el('img', { src: `data:${mime};base64,${data}`, alt }))
+const you = () => el('h2', { class: 'spoken' }, 'You')
 
-function wordsOf(parts) {
-  return parts.filter((part) => part.type === 'text').map((part) => part.text).join('\n')
-}
-
-/** What each kind of entry looks like; the others are not shown. */
-const TOLD = {
-  prompt_queued({ seq, parts }) {
-    const prompt = el('div', { class: 'prompt' }, el('h2', { class: 'spoken' }, 'You'), el('p', {}, wordsOf(parts)), el('p', { class: 'dim' }, 'read with the next request'))
-    this.queued.push(prompt)
-    this.put(seq, prompt)
+/** How each kind of block is drawn, but for calls. */
+const DRAWN = {
+  queued_prompt({ text }, block) {
+    this.put(block, el('div', { class: 'prompt' }, you(), el('p', {}, text), el('p', { class: 'dim' }, 'read with the next request')))
   },
-  prompted({ seq, parts }) {
-    const words = wordsOf(parts)
-    this.queued.shift()?.remove()
-    this.put(seq, el('div', { class: 'prompt' }, el('h2', { class: 'spoken' }, 'You'), el('p', {}, words), pictures(parts)))
-    this.prompted(words)
-    this.stands('working')
+  prompt({ text, images }, block) {
+    this.put(block, el('div', { class: 'prompt' }, you(), el('p', {}, text), pictures(images, 'A picture of the prompt')))
+    this.prompted(text)
   },
-  replied({ seq, parts, usage }) {
-    this.forget()
-    for (const part of parts) {
-      if (part.type === 'thinking' && part.text) this.put(seq, el('details', { class: 'thinking' }, el('summary', {}, 'Thinking'), el('div', { class: 'inside' }, blocks(part.text))))
-      else if (part.type === 'text') this.put(seq, el('div', { class: 'reply' }, blocks(part.text)))
-      else if (part.type === 'tool_call') this.begin(part.id, part.name, part.arguments, seq)
-    }
-    this.context = usage.input + usage.cache_read + usage.cache_write + usage.output
-    this.measure()
+  denied({ reason }, block) {
+    this.put(block, el('p', { class: 'failure', role: 'alert' }, `A hook denied the prompt: ${reason}`))
   },
-  called({ seq, id, name, arguments: given }) {
-    this.begin(id, name, given, seq)
-    this.stands('working')
+  thinking({ text }, block) {
+    this.put(block, el('details', { class: 'thinking' }, el('summary', {}, 'Thinking'), el('div', { class: 'inside' }, blocks(text))))
   },
-  tool_started({ call: id }) {
-    const made = this.calls.get(id)
-    if (made) [made.mark.textContent, made.state.textContent, made.box.dataset.state] = ['…', 'running', 'running']
+  reply({ text }, block) {
+    this.put(block, el('div', { class: 'reply' }, blocks(text)))
   },
-  staged({ seq, call, changes }) {
-    this.changes(seq, call, changes)
+  file_changes({ changes }, { seq, call }) {
+    const place = el('div', { class: 'changes' })
+    // Undone with the call.
+    place.dataset.seq = call.seq
+    call.parts.last.after(place)
+    call.parts.last = place
+    this.changed(seq, place, changes)
   },
-  changed_below({ seq, call, changes }) {
-    this.changes(seq, call, changes)
+  asked({ text }, block) {
+    this.asks(text, block)
   },
-  unsettled({ paths }) {
-    this.note(`Left as it was: ${paths.join(', ')}`)
+  approval({ answer }, block) {
+    if (this.answers[answer]) this.note(this.answers[answer], block)
   },
-  tool_ended({ seq, call: id, name, ok, content, duration_ms: took, images }) {
-    const made = this.calls.get(id) ?? this.begin(id, name, {}, seq)
-    made.box.classList.add(ok ? 'well' : 'failed')
-    made.box.dataset.state = 'ended'
-    made.mark.textContent = ok ? '✓' : '✗'
-    made.state.textContent = ok ? 'worked' : 'failed'
-    made.took.textContent = seconds(took)
-    made.output.textContent = content
-    for (const image of images ?? []) made.inside.append(el('img', { src: `data:${image.mime};base64,${image.data}`, alt: `A picture of ${name}` }))
+  note({ about, text }, block) {
+    this.put(block, el('p', { class: about === 'unconfined' ? 'note warning' : 'note' }, text))
+    if (about === 'concluded') this.concluded()
   },
-  approval_asked({ reason }) {
-    this.asks(reason)
+  retrying({ reason }, block) {
+    this.note(`${reason}; the reply begins anew`, block)
   },
-  question_asked({ text }) {
-    this.asks(text)
+  failure({ message, hint }, block) {
+    this.put(block, el('p', { class: 'failure', role: 'alert' }, message, hint && ` (${hint})`))
   },
-  unconfined({ seq, reason }) {
-    this.put(seq, el('p', { class: 'note warning' }, `Commands run unconfined, and an undo cannot take back what they do: ${reason}`))
-  },
-  approval_answered({ answer }) {
-    if (this.answers[answer]) this.note(this.answers[answer])
-    this.stands('working')
-  },
-  question_answered({ answer }) {
-    this.note(answer === null ? 'No answer.' : `You answered: ${answer}`)
-    this.stands('working')
-  },
-  turn_ended({ seq, outcome, rounds, usage, cost_usd: usd }) {
-    this.forget()
-    this.sums.read += usage.input + usage.cache_read + usage.cache_write
-    this.sums.written += usage.output
-    if (usd !== null) [this.sums.usd, this.sums.priced] = [this.sums.usd + usd, true]
-    const words = `${OUTCOMES[outcome] ?? outcome} · ${rounds} ${rounds === 1 ? 'round' : 'rounds'} · ${money(usd)}`
-    this.put(seq, el('p', { class: `end ${outcome}` }, words))
-    this.stands('idle')
-    this.ended(words, outcome)
-    this.measure()
-  },
-  model_failed({ seq, message, hint }) {
-    this.put(seq, el('p', { class: 'failure', role: 'alert' }, message, hint && ` (${hint})`))
-  },
-  prompt_denied({ seq, reason }) {
-    this.queued.shift()?.remove()
-    this.put(seq, el('p', { class: 'failure', role: 'alert' }, `A hook denied the prompt: ${reason}`))
-  },
-  rewound({ seq, way, changes, conflicts }) {
-    this.forget()
-    const paths = changes.map((change) => change.path).join(', ')
+  rewound({ way, paths, conflicts }, block) {
     const left = conflicts.length ? `; left alone: ${conflicts.join(', ')}` : ''
-    this.note(`${way === 'undo' ? 'Undone' : 'Done again'}${paths ? `: ${paths}` : ''}${left}`, seq)
-    this.stands('idle')
+    this.note(`${way === 'undo' ? 'Undone' : 'Done again'}${paths.length ? `: ${paths.join(', ')}` : ''}${left}`, block)
   },
-  interrupted() {
-    this.note('Stopped.')
-  },
-  retried({ reason }) {
-    this.note(`The model was asked again: ${reason}`)
-  },
-  reminded({ claims }) {
-    this.note(`Nothing shows what it claims: ${claims.join('; ')}`)
-  },
-  continued() {
-    this.note('Continued.')
-    this.stands('working')
-  },
-  compacted({ before, after }) {
-    this.note(`The beginning was summarized: ${tokens(before)} tokens became ${tokens(after)}.`)
-  },
-  mode_set({ mode }) {
-    this.note(`Permission: ${mode}`)
-  },
-  job_started({ title }) {
-    this.note(`Began in the background: ${title}`)
-  },
-  job_ended({ job }) {
-    this.note(`Background command ${job} has ended.`)
-  },
-  concluded({ status, reason }) {
-    this.note(`The job is ${status}: ${reason}`)
+  ended({ outcome, rounds, cost_usd: usd }, block) {
+    const words = `${OUTCOMES[outcome]} · ${rounds} ${rounds === 1 ? 'round' : 'rounds'} · ${money(usd)}`
+    this.put(block, el('p', { class: `end ${outcome}` }, words))
+    this.ended(words, outcome)
   },
 }

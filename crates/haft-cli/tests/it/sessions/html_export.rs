@@ -114,11 +114,11 @@ fn whatever_was_said_is_text() {
         json!({"say": format!("```{evil}\n{evil}\n```\n\n# {evil}\n\n|{evil}|\n|-|\n|{evil}|\n")}),
     ];
     let page = page(&place, "accept-edits", &steps, &[evil]);
-    // What is said stands in the journal, where nothing is markup.
+    // What is said stands in the data of the page, where nothing is markup.
     let journal = all("(?s)<script id=\"journal\" type=\"application/json\">(.*?)</script>", &page)[0];
     assert!(!journal.contains(['<', '>', '&']) && journal.contains("evil.example"), "{journal}");
     let held: Value = serde_json::from_str(journal).unwrap();
-    assert_eq!(held["entries"][1]["parts"][0]["text"], json!(evil));
+    assert_eq!(held["updates"][0]["items"][0]["text"], json!(evil));
     assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
     let Some(page) = shown(&place, &page) else { return };
     let tags = all("<([a-z][a-z0-9]*)", &page);

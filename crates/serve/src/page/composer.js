@@ -1,0 +1,70 @@
+// The form for prompts, with the buttons that stop and continue a turn.
+import { upload } from './api.js'
+import { el } from './dom.js'
+
+export class Composer {
+  /** `send`, `stop` and `goOn` do what they say; `failed` is told errors. A job takes neither pictures nor `goOn`. */
+  constructor({ send, stop, goOn, failed, isJob }) {
+    Object.assign(this, { sendParts: send, failed, images: [] })
+    this.input = el('textarea', { id: 'prompt', rows: 2, placeholder: 'Write a prompt', onkeydown: (event) => this.key(event), onpaste: isJob ? undefined : (event) => this.pasted(event) })
+    this.sending = el('button', { type: 'submit', class: 'main' }, 'Send')
+    this.stopping = el('button', { type: 'button', class: 'danger', hidden: true, onclick: stop }, 'Stop')
+    this.continuing = el('button', { type: 'button', hidden: true, onclick: goOn }, 'Continue')
+    this.attached = el('p', { class: 'quiet attached', role: 'status' })
+    const picture = el('input', { type: 'file', id: 'picture', accept: 'image/png,image/jpeg,image/gif,image/webp', class: 'spoken', onchange: () => this.attach([...picture.files]) })
+    this.form = el('form', { class: 'say', onsubmit: (event) => { event.preventDefault(); this.send() } },
+      el('label', { for: 'prompt', class: 'spoken' }, 'Prompt'), this.input,
+      el('div', { class: 'actions' }, this.sending, this.stopping, !isJob && [this.continuing, picture, el('label', { for: 'picture', class: 'button' }, 'Picture')], this.attached))
+  }
+
+  /** During a turn a prompt steers it. */
+  setBusy(isBusy) {
+    this.stopping.hidden = !isBusy
+    this.sending.textContent = isBusy ? 'Steer' : 'Send'
+    if (isBusy) this.offerContinue(false)
+  }
+
+  offerContinue(is) {
+    this.continuing.hidden = !is
+  }
+
+  key(event) {
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+      event.preventDefault()
+      this.send()
+    }
+  }
+
+  pasted(event) {
+    const pictures = [...event.clipboardData.files].filter((file) => file.type.startsWith('image/'))
+    if (pictures.length) {
+      event.preventDefault()
+      this.attach(pictures)
+    }
+  }
+
+  async attach(pictures) {
+    try {
+      for (const picture of pictures) this.images.push({ type: 'upload', id: (await upload(picture)).id })
+      this.attached.textContent = `${this.images.length} attached`
+    } catch (error) {
+      this.failed(error)
+    }
+  }
+
+  async send() {
+    const text = this.input.value.trim()
+    if (!text && !this.images.length) return
+    this.sending.disabled = true
+    try {
+      await this.sendParts(text, this.images)
+      this.input.value = ''
+      this.images = []
+      this.attached.textContent = ''
+    } catch (error) {
+      this.failed(error)
+    }
+    this.sending.disabled = false
+    this.input.focus()
+  }
+}
