@@ -17,8 +17,8 @@ from generated.api.sessions import (
     prompt, redo, show_session, undo, upload,
 )
 from generated.models import (
-    At, Changed, ErrorBody, NewJob, NewSession, PieceType0, PieceType0Type, PieceType2, PieceType2Type, Prompt, Report, State,
-    Taken, Undo,
+    Accepted, ErrorBody, ForkRequest, NewJob, NewSession, PromptPartType0, PromptPartType0Type, PromptPartType2,
+    PromptPartType2Type, PromptRequest, Report, SessionChange, SessionState, UndoRequest,
 )
 from generated.types import File
 
@@ -32,10 +32,10 @@ assert isinstance(refused, ErrorBody) and refused.error.type_ == "unauthorized",
 
 made = create_session.sync(client=client, body=NewSession(name="generated"), idempotency_key="made once")
 again = create_session.sync(client=client, body=NewSession(name="generated"), idempotency_key="made once")
-assert made.id == again.id and made.state == State.IDLE and made.is_job is False, (made, again)
+assert made.id == again.id and made.state == SessionState.IDLE and made.is_job is False, (made, again)
 
 # A turn to its end, and what it came to.
-report = prompt.sync(made.id, client=client, body=Prompt(text="write it", wait=True))
+report = prompt.sync(made.id, client=client, body=PromptRequest(text="write it", wait=True))
 assert isinstance(report, Report) and report.outcome == "finished", report
 assert [(change.path, change.kind) for change in report.changes] == [("a.txt", "created")], report.changes
 assert report.usage.output > 0 and report.text == "It is written.", report
@@ -48,14 +48,14 @@ assert entry_diff.sync(made.id, client=client, seq=staged)[0].path == "a.txt"
 dot = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==")
 sent = upload.sync(client=client, body=File(payload=io.BytesIO(dot)))
 assert sent.mime == "image/png" and sent.bytes_ == len(dot), sent
-parts = [PieceType0(type_=PieceType0Type.TEXT, text="look"), PieceType2(type_=PieceType2Type.UPLOAD, id=sent.id)]
-taken = prompt.sync(made.id, client=client, body=Prompt(parts=parts))
-assert isinstance(taken, Taken) and taken.session == made.id, taken
+parts = [PromptPartType0(type_=PromptPartType0Type.TEXT, text="look"), PromptPartType2(type_=PromptPartType2Type.UPLOAD, id=sent.id)]
+taken = prompt.sync(made.id, client=client, body=PromptRequest(parts=parts))
+assert isinstance(taken, Accepted) and taken.session == made.id, taken
 
-fork = fork_session.sync(made.id, client=client, body=At(at=0))
+fork = fork_session.sync(made.id, client=client, body=ForkRequest(at=0))
 assert fork.forked_from == made.id and fork.entries == 1, fork
-assert change_session.sync(fork.id, client=client, body=Changed(name="a fork")).title == "a fork"
-back = undo.sync(fork.id, client=client, body=Undo(dry_run=True))
+assert change_session.sync(fork.id, client=client, body=SessionChange(name="a fork")).title == "a fork"
+back = undo.sync(fork.id, client=client, body=UndoRequest(dry_run=True))
 assert back is not None and redo.sync_detailed(fork.id, client=client).status_code in (200, 409)
 
 # Pages.

@@ -1,5 +1,6 @@
 //! [`Context`]: the routes below `/v1` that are Haft's own.
 pub(crate) mod body;
+pub(crate) mod closed_sets;
 pub(crate) mod commands;
 pub(crate) mod jobs;
 pub(crate) mod lists;

@@ -106,7 +106,7 @@ const MAX_FOLLOWED: usize = 64;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Followed {
-    /// Sessions to follow as well, at most 64: `ID:FROM,ID:FROM`, each from its entry `FROM` on
+    /// Sessions to follow, at most 64: `ID:FROM,ID:FROM`, each from its entry `FROM` on
     #[serde(default)]
     follow: String,
     /// What the events of these sessions are [default: journal]

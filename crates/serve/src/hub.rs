@@ -19,7 +19,7 @@ use haft_engine::{Home, Session};
 use haft_process::give_memory_back;
 use held::{Held, Opened};
 use now::Now;
-pub(crate) use now::State;
+pub(crate) use now::SessionState;
 use std::{
     path::{Path, PathBuf},
     pin::pin,
@@ -59,7 +59,7 @@ pub(crate) struct News {
     /// Which.
     pub(crate) session: SessionId,
     /// Its state; `None` if the session is gone.
-    pub(crate) state: Option<State>,
+    pub(crate) state: Option<SessionState>,
 }
 
 /// How a session was opened.
@@ -230,12 +230,12 @@ impl Hub {
     }
 
     /// How a session stands at this moment.
-    pub(crate) fn state(&self, id: &SessionId) -> State {
+    pub(crate) fn state(&self, id: &SessionId) -> SessionState {
         match self.0.open.state(id) {
             Some(state) => state,
-            None if self.engines().with(id).is_some() => State::Working,
-            None if self.home().is_open(id) => State::Elsewhere,
-            None => State::Idle,
+            None if self.engines().with(id).is_some() => SessionState::Working,
+            None if self.home().is_open(id) => SessionState::Elsewhere,
+            None => SessionState::Idle,
         }
     }
 
@@ -291,7 +291,7 @@ impl Hub {
             self.0.figures.recorded(&entry);
             self.0.open.used(&id, serial);
             let state = now.state();
-            let is_working = state != State::Idle;
+            let is_working = state != SessionState::Idle;
             if is_working != was_working {
                 self.0.figures.working.inc_by(if is_working { 1 } else { -1 });
                 was_working = is_working;

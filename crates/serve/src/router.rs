@@ -32,7 +32,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
     tags(
         (name = "sessions", description = "Conversations with one journal each"),
         (name = "jobs", description = "Work that is a session of its own"),
-        (name = "lists", description = "What there is"),
+        (name = "lists", description = "Agents and tools"),
         (name = "openai", description = "The agent as an OpenAI-compatible endpoint"),
         (name = "server", description = "The server itself"),
     )
@@ -115,9 +115,9 @@ pub(crate) async fn not_so() -> ApiError {
         .suggest("`GET /openapi.json` describes the routes")
 }
 
-/// Whether the server runs
+/// Health check
 ///
-/// Needs no token, and says nothing else.
+/// Needs no token.
 #[utoipa::path(get, path = "/healthz", tag = "server", security(()), responses((status = OK, body = inline(Health))))]
 pub(crate) async fn health() -> Json<Health> {
     Json(Health { status: "ok" })
@@ -128,7 +128,7 @@ pub(crate) struct Health {
     status: &'static str,
 }
 
-/// Figures, in the text format of Prometheus
+/// Metrics, in the text format of Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "server", responses((status = OK, body = String, content_type = "text/plain")))]
 async fn metrics(State(context): State<Context>) -> Response {
     (&**context.hub.figures()).into_response()

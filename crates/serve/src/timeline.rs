@@ -1,10 +1,13 @@
 //! [`TimelineUpdate`]: what an event of a session adds to its timeline, as JSON. The page draws these items and never
 //! reads the journal itself.
 use crate::{
-    api::report::{FileChange, Tokens},
-    hub::State,
+    api::{
+        closed_sets::TurnOutcome,
+        report::{FileChange, Tokens},
+    },
+    hub::SessionState,
 };
-use haft_core::{Answer, CallId, Change, Direction, Entry, Event, Fact, Image, Outcome, Part, text_of};
+use haft_core::{Answer, CallId, Change, Direction, Entry, Event, Fact, Image, Part, text_of};
 use haft_present::{
     safe,
     timeline::{Aside, Call, CallState, Item, Replies, Timeline},
@@ -19,7 +22,7 @@ pub(crate) struct TimelineUpdate {
     /// Recorded entry that the items come from; `null` for live items, which are never sent again
     pub(crate) seq: Option<u64>,
     /// Session state after this event, as far as its journal tells
-    state: State,
+    state: SessionState,
     /// Tokens of the reply that this entry records
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Tokens>,
@@ -136,43 +139,6 @@ enum RewindDirection {
     Redo,
 }
 
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum TurnOutcome {
-    /// The model finished
-    Finished,
-    /// A person stopped the turn
-    Interrupted,
-    /// The model could not be asked
-    Failed,
-    /// The turn reached its maximum of model calls
-    RoundLimit,
-    /// The turn reached its maximum of tokens, money or time
-    Budget,
-    /// The model repeated itself
-    Repeating,
-    /// An effect was refused, or a hook denied the prompt
-    Refused,
-    /// The reply claims what the journal does not show
-    Unproven,
-}
-
-impl From<Outcome> for TurnOutcome {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Finished => Self::Finished,
-            Outcome::Interrupted => Self::Interrupted,
-            Outcome::Failed => Self::Failed,
-            Outcome::RoundLimit => Self::RoundLimit,
-            Outcome::Budget => Self::Budget,
-            Outcome::Repeating => Self::Repeating,
-            Outcome::Refused => Self::Refused,
-            Outcome::Unproven => Self::Unproven,
-        }
-    }
-}
-
 impl TimelineUpdate {
     /// As JSON on one line.
     pub(crate) fn line(&self) -> String {
@@ -224,11 +190,11 @@ impl TimelineFold {
         is_seen.then_some(TimelineUpdate { seq, state, usage, undone, items })
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> SessionState {
         match (self.timeline.asked.is_empty(), self.timeline.working) {
-            (false, _) => State::Asking,
-            (true, true) => State::Working,
-            (true, false) => State::Idle,
+            (false, _) => SessionState::Asking,
+            (true, true) => SessionState::Working,
+            (true, false) => SessionState::Idle,
         }
     }
 

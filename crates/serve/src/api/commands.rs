@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::{Answer, ApiError, ErrorBody},
-    hub::State as Standing,
+    hub::SessionState as Standing,
     requests::{Key, Keyed},
 };
 use axum::{
@@ -24,27 +24,27 @@ use haft_engine::Session;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What is said: words, or parts.
+/// A prompt: `text`, `parts`, or both
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Prompt {
-    /// Words
+pub(crate) struct PromptRequest {
+    /// Text of the prompt
     text: Option<String>,
-    /// Words and pictures
+    /// Texts and pictures
     #[serde(default)]
-    parts: Vec<Piece>,
-    /// Answer at the end of the turn, with what it came to
+    parts: Vec<PromptPart>,
+    /// Respond at the end of the turn, with its result
     #[serde(default)]
     wait: bool,
 }
 
-/// A part of a prompt.
+/// A part of a prompt
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Piece {
-    /// Words
+pub(crate) enum PromptPart {
+    /// A text
     Text {
-        /// Markdown by custom
+        /// Usually Markdown
         text: String,
     },
     /// A picture
@@ -54,31 +54,31 @@ pub(crate) enum Piece {
         /// Base64
         data: String,
     },
-    /// A picture that was sent before
+    /// A picture that was uploaded before
     Upload {
-        /// As `POST /v1/uploads` gave it
+        /// ID that `POST /v1/uploads` returned
         id: String,
     },
 }
 
-/// A command was taken.
+/// An accepted command
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Taken {
-    /// ID of the session
+pub(crate) struct Accepted {
+    /// Session ID
     session: String,
-    /// What comes of it stands at this entry or behind: follow `events?from=`
+    /// First entry of the result: follow `events?from=`
     from: u64,
 }
 
-/// Say something: opens a turn, or steers the one that runs
-#[utoipa::path(post, path = "/v1/sessions/{id}/prompt", tag = "sessions", request_body = Prompt,
+/// Send a prompt: starts a turn, or steers the running one
+#[utoipa::path(post, path = "/v1/sessions/{id}/prompt", tag = "sessions", request_body = PromptRequest,
     params(("id" = String, Path, description = "ID of a session")),
-    responses((status = ACCEPTED, body = Taken), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
+    responses((status = ACCEPTED, body = Accepted), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn prompt(
     State(context): State<Context>,
     Id(id): Id,
     Key(key): Key,
-    Body(said): Body<Prompt>,
+    Body(said): Body<PromptRequest>,
 ) -> Answer<Response> {
     let words = said.text.map(|text| Ok(Part::text(text)));
     let pieces = said.parts.into_iter().map(|piece| part(&context, piece));
@@ -105,7 +105,7 @@ pub(crate) fn channel(key: &Keyed) -> Channel {
 }
 
 /// What was answered to a prompt of this key, if a crash came before the answer was kept.
-fn taken_before(session: &Session, key: &Keyed) -> Option<Taken> {
+fn taken_before(session: &Session, key: &Keyed) -> Option<Accepted> {
     let own = channel(key);
     let entries = session.entries();
     let said = entries.iter().find(|entry| match &entry.fact {
@@ -114,14 +114,14 @@ fn taken_before(session: &Session, key: &Keyed) -> Option<Taken> {
         | Fact::PromptDenied { channel, .. } => channel.as_ref() == Some(&own),
         _ => false,
     })?;
-    Some(Taken { session: session.id().0.clone(), from: said.seq.0 })
+    Some(Accepted { session: session.id().0.clone(), from: said.seq.0 })
 }
 
-fn part(context: &Context, piece: Piece) -> Answer<Part> {
+fn part(context: &Context, piece: PromptPart) -> Answer<Part> {
     match piece {
-        Piece::Text { text } => Ok(Part::text(text)),
-        Piece::Upload { id } => context.uploads.find(&id).map(Part::Image),
-        Piece::Image { mime, data } => {
+        PromptPart::Text { text } => Ok(Part::text(text)),
+        PromptPart::Upload { id } => context.uploads.find(&id).map(Part::Image),
+        PromptPart::Image { mime, data } => {
             let bytes = BASE64_STANDARD
                 .decode(&data)
                 .map_err(|_| ApiError::wrong("the data of a picture is not base64"))?;
@@ -146,59 +146,59 @@ async fn give(session: &Session, command: Command, wait: bool) -> Answer<Respons
         if let Some(why) = turn.refusal() {
             return Err(ApiError::conflict(why));
         }
-        let taken = Taken { session: session.id().0.clone(), from };
+        let taken = Accepted { session: session.id().0.clone(), from };
         return Ok((StatusCode::ACCEPTED, Json(taken)).into_response());
     }
     let report = turn.report().await;
     Ok(Json(Report::of(session, &report)).into_response())
 }
 
-/// An answer to a call that needs an approval.
+/// Answer to a call that needs an approval
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ApprovalAnswer {
-    /// Allow it once, allow such effects in this session from here on, or refuse
-    pub(crate) answer: Allowed,
-    /// What to do instead: said to the model beside a refusal
+    /// Decision
+    pub(crate) answer: ApprovalDecision,
+    /// What to do instead: sent to the model with a refusal
     pub(crate) because: Option<String>,
 }
 
-/// An answer to a call that needs an approval, which it names.
+/// Answer to a call that needs an approval, with the ID of the call
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Approval {
-    /// The call, as `approval_asked` names it
+pub(crate) struct AnswerRequest {
+    /// ID of the call, from `approval_asked`
     pub(crate) call: String,
-    /// Allow it once, allow such effects in this session from here on, or refuse
-    pub(crate) answer: Allowed,
-    /// What to do instead: said to the model beside a refusal
+    /// Decision
+    pub(crate) answer: ApprovalDecision,
+    /// What to do instead: sent to the model with a refusal
     pub(crate) because: Option<String>,
 }
 
-impl Approval {
+impl AnswerRequest {
     pub(crate) fn split(self) -> (String, ApprovalAnswer) {
         (self.call, ApprovalAnswer { answer: self.answer, because: self.because })
     }
 }
 
-/// What a person says.
+/// Decision about a call
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Allowed {
-    /// This time
+pub(crate) enum ApprovalDecision {
+    /// Allow this call
     Once,
-    /// From here on
+    /// Allow this call, and such effects for the rest of the session
     Always,
-    /// No
+    /// Refuse
     No,
 }
 
-impl From<Allowed> for Said {
-    fn from(allowed: Allowed) -> Self {
+impl From<ApprovalDecision> for Said {
+    fn from(allowed: ApprovalDecision) -> Self {
         match allowed {
-            Allowed::Once => Self::Once,
-            Allowed::Always => Self::Always,
-            Allowed::No => Self::No,
+            ApprovalDecision::Once => Self::Once,
+            ApprovalDecision::Always => Self::Always,
+            ApprovalDecision::No => Self::No,
         }
     }
 }
@@ -207,7 +207,7 @@ impl From<Allowed> for Said {
 #[utoipa::path(post, path = "/v1/sessions/{id}/approvals/{call}", tag = "sessions", request_body = ApprovalAnswer,
     params(("id" = String, Path, description = "ID of a session"),
            ("call" = String, Path, description = "ID of the call, as `approval_asked` names it")),
-    responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+    responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn approve(
     State(context): State<Context>,
     IdAndCall(id, call): IdAndCall,
@@ -216,15 +216,15 @@ pub(crate) async fn approve(
     approved(&context, &id, &call, given).await
 }
 
-/// Answer a call that needs an approval: use `approvals/{call}`
-#[utoipa::path(post, path = "/v1/sessions/{id}/answer", tag = "sessions", request_body = Approval,
+/// Answer a call that needs an approval. Deprecated: use `approvals/{call}`
+#[utoipa::path(post, path = "/v1/sessions/{id}/answer", tag = "sessions", request_body = AnswerRequest,
     params(("id" = String, Path, description = "ID of a session")),
-    responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+    responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody)))]
 #[deprecated = "`approvals/{call}` takes its place"]
 pub(crate) async fn answer(
     State(context): State<Context>,
     Id(id): Id,
-    Body(given): Body<Approval>,
+    Body(given): Body<AnswerRequest>,
 ) -> Answer<Response> {
     let (call, given) = given.split();
     approved(&context, &id, &call, given).await
@@ -245,21 +245,21 @@ async fn approved(context: &Context, id: &str, call: &str, given: ApprovalAnswer
     give(&session, Command::Answer { call, answer }, false).await
 }
 
-/// An answer to a question.
+/// Answer to a question
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuestionAnswer {
-    /// What the person says; none if no person can answer
+    /// Answer; `null` if no person can answer
     pub(crate) answer: Option<String>,
 }
 
-/// An answer to a question, with the call that asks it.
+/// Answer to a question, with the ID of the call
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Told {
-    /// The call, as `question_asked` names it
+pub(crate) struct ReplyRequest {
+    /// ID of the call, from `question_asked`
     pub(crate) call: String,
-    /// What the person says; none if no person can answer
+    /// Answer; `null` if no person can answer
     pub(crate) answer: Option<String>,
 }
 
@@ -267,7 +267,7 @@ pub(crate) struct Told {
 #[utoipa::path(post, path = "/v1/sessions/{id}/questions/{call}", tag = "sessions", request_body = QuestionAnswer,
     params(("id" = String, Path, description = "ID of a session"),
            ("call" = String, Path, description = "ID of the call, as `question_asked` names it")),
-    responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+    responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn reply_to(
     State(context): State<Context>,
     IdAndCall(id, call): IdAndCall,
@@ -276,15 +276,15 @@ pub(crate) async fn reply_to(
     replied(&context, &id, &call, given.answer).await
 }
 
-/// Answer the question of a call: use `questions/{call}`
-#[utoipa::path(post, path = "/v1/sessions/{id}/reply", tag = "sessions", request_body = Told,
+/// Answer the question of a call. Deprecated: use `questions/{call}`
+#[utoipa::path(post, path = "/v1/sessions/{id}/reply", tag = "sessions", request_body = ReplyRequest,
     params(("id" = String, Path, description = "ID of a session")),
-    responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+    responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody)))]
 #[deprecated = "`questions/{call}` takes its place"]
 pub(crate) async fn reply(
     State(context): State<Context>,
     Id(id): Id,
-    Body(told): Body<Told>,
+    Body(told): Body<ReplyRequest>,
 ) -> Answer<Response> {
     replied(&context, &id, &told.call, told.answer).await
 }
@@ -308,10 +308,10 @@ async fn asking(context: &Context, id: &str, call: &str, what: &str) -> Answer<(
     }
 }
 
-/// Stop the turn that runs
+/// Interrupt the running turn
 #[utoipa::path(post, path = "/v1/sessions/{id}/interrupt", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session")),
-    responses((status = ACCEPTED, body = Taken), (status = "4XX", body = ErrorBody)))]
+    responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn interrupt(State(context): State<Context>, Id(id): Id) -> Answer<Response> {
     let known = context.hub.find(&id)?;
     match context.hub.live(&known.id) {
@@ -320,37 +320,37 @@ pub(crate) async fn interrupt(State(context): State<Context>, Id(id): Id) -> Ans
     }
 }
 
-/// Whether to wait.
+/// Whether to wait for the result
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wait {
-    /// Answer at the end of the turn, with what it came to
+pub(crate) struct WaitRequest {
+    /// Respond at the end of the turn, with its result
     #[serde(default)]
     wait: bool,
 }
 
-/// Take up a turn that did not come to its end
-#[utoipa::path(post, path = "/v1/sessions/{id}/continue", operation_id = "continue", tag = "sessions", request_body = Wait,
+/// Continue an unfinished turn
+#[utoipa::path(post, path = "/v1/sessions/{id}/continue", operation_id = "continue", tag = "sessions", request_body = WaitRequest,
     params(("id" = String, Path, description = "ID of a session")),
-    responses((status = ACCEPTED, body = Taken), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
+    responses((status = ACCEPTED, body = Accepted), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn go_on(
     State(context): State<Context>,
     Id(id): Id,
-    Body(Wait { wait }): Body<Wait>,
+    Body(WaitRequest { wait }): Body<WaitRequest>,
 ) -> Answer<Response> {
     let session = resting(&context, &id).await?;
     let command = haft_core::go_on(&session.entries());
     give(&session, command, wait).await
 }
 
-/// Put a summary in place of the beginning of the conversation
-#[utoipa::path(post, path = "/v1/sessions/{id}/compact", tag = "sessions", request_body = Wait,
+/// Summarize the beginning of the conversation, to free context
+#[utoipa::path(post, path = "/v1/sessions/{id}/compact", tag = "sessions", request_body = WaitRequest,
     params(("id" = String, Path, description = "ID of a session")),
-    responses((status = ACCEPTED, body = Taken), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
+    responses((status = ACCEPTED, body = Accepted), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn compact(
     State(context): State<Context>,
     Id(id): Id,
-    Body(Wait { wait }): Body<Wait>,
+    Body(WaitRequest { wait }): Body<WaitRequest>,
 ) -> Answer<Response> {
     let session = resting(&context, &id).await?;
     give(&session, Command::Compact, wait).await

@@ -2,6 +2,7 @@
 use super::{
     Context,
     body::{Asked, Body, Id, blocking},
+    closed_sets::JobState,
     pages::{self, JobsWanted},
     sessions::made_as,
 };
@@ -22,7 +23,7 @@ use haft_core::{JobStatus, JobSummary, SessionId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A job to do.
+/// A new job
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewJob {
@@ -41,8 +42,8 @@ pub(crate) struct Job {
     #[serde(rename = "type")]
     job_type: String,
     kind: String,
-    /// `pending`, `running`, `waiting`, `completed`, `failed` or `cancelled`
-    status: String,
+    /// State of the job
+    status: JobState,
     description: String,
     /// The branch that it works on
     branch: Option<String>,
@@ -59,7 +60,7 @@ pub(crate) struct Job {
 /// What a job came to.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Output {
-    status: String,
+    status: JobState,
     reason: String,
     /// What calls gave that prove it
     evidence: Vec<serde_json::Value>,
@@ -68,7 +69,7 @@ pub(crate) struct Output {
 fn job(id: SessionId, standing: JobSummary) -> Job {
     let JobSummary { order, status, rounds, progress, conclusion } = standing;
     let output = conclusion.map(|done| Output {
-        status: done.status.to_string(),
+        status: done.status.into(),
         reason: done.reason,
         evidence: done.evidence,
     });
@@ -76,7 +77,7 @@ fn job(id: SessionId, standing: JobSummary) -> Job {
         job: id.0,
         job_type: if order.job_type.is_empty() { order.kind.clone() } else { order.job_type },
         kind: order.kind,
-        status: status.to_string(),
+        status: status.into(),
         description: order.description,
         branch: order.branch,
         origin: order.origin.display().to_string(),
@@ -88,7 +89,7 @@ fn job(id: SessionId, standing: JobSummary) -> Job {
 
 /// Queue a job
 ///
-/// On return it is on disk, and is done as soon as a worker is free, also where the server is started anew before.
+/// The job is on disk when the request returns, and starts as soon as a worker is free, even after a restart of the server.
 #[utoipa::path(post, path = "/v1/jobs", operation_id = "create_job", tag = "jobs", request_body = NewJob,
     responses((status = CREATED, body = Job), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn create(
@@ -123,12 +124,12 @@ async fn find(hub: &Hub, id: &str) -> Answer<Job> {
     standing(hub, id).await.map(|standing| job(SessionId(id.to_owned()), standing))
 }
 
-/// Some jobs.
+/// A page of jobs
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct JobPage {
     /// Newest first
     jobs: Vec<Job>,
-    /// Give it as `after` for those that come next; none at the end
+    /// Value of `after` for the next page; `null` on the last one
     next: Option<String>,
 }
 
@@ -161,7 +162,7 @@ pub(crate) async fn show(State(context): State<Context>, Id(id): Id) -> Answer<J
     find(&context.hub, &id).await.map(Json)
 }
 
-/// Stop a job
+/// Cancel a job
 #[utoipa::path(post, path = "/v1/jobs/{id}/cancel", operation_id = "cancel_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn cancel(State(context): State<Context>, Id(id): Id) -> Answer<Response> {
@@ -177,7 +178,7 @@ pub(crate) async fn cancel(State(context): State<Context>, Id(id): Id) -> Answer
     Ok((StatusCode::ACCEPTED, Json(find(&context.hub, &id.0).await?)).into_response())
 }
 
-/// Take up a job that failed, was stopped, or lost its process
+/// Retry a job that failed, was cancelled, or lost its process
 #[utoipa::path(post, path = "/v1/jobs/{id}/retry", operation_id = "retry_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn retry(State(context): State<Context>, Id(id): Id) -> Answer<Response> {

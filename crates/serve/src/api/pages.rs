@@ -1,4 +1,5 @@
 //! [`page`]: cuts lists into pages.
+use super::closed_sets::JobState;
 use crate::error::{Answer, ApiError};
 use haft_core::JobStatus;
 use serde::Deserialize;
@@ -29,12 +30,13 @@ pub(crate) fn page<T>(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct JobsWanted {
-    /// How many, at most 500 [default: 50]
+    /// Maximum number of jobs, up to 500 [default: 50]
     pub(crate) limit: Option<usize>,
-    /// Only those behind this job, which is the `next` of the page before
+    /// Only jobs after this one: `next` of the previous page
     #[serde(alias = "cursor")]
     pub(crate) after: Option<String>,
-    /// Only those that are `pending`, `running`, `waiting`, `completed`, `failed` or `cancelled`
+    /// Only jobs in this state
+    #[param(inline, value_type = Option<JobState>)]
     status: Option<String>,
 }
 

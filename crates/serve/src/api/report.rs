@@ -1,29 +1,32 @@
 //! [`Report`]: the result of a turn.
+use super::closed_sets::{FileChangeKind, TurnOutcome};
 use haft_core::{Change, Entry, Fact, Seq, Usage};
 use haft_engine::{Session, TurnReport};
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
-/// What a turn came to; as `--output json` prints it.
+/// Result of a turn, as `--output json` prints it
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Report {
+    /// Session ID
     session: String,
-    /// `finished`, `interrupted`, `failed`, `round_limit`, `budget`, `repeating`, `refused`, `unproven`; none where there was no turn
-    outcome: Option<String>,
-    /// The last reply
+    /// How the turn ended; `null` if there was no turn
+    outcome: Option<TurnOutcome>,
+    /// Last reply
     text: String,
-    /// Requests to the model
+    /// Number of model calls
     rounds: u32,
     usage: Tokens,
-    /// None where a price is not known
+    /// Cost in US dollars; `null` if a price is unknown
     cost_usd: Option<f64>,
+    /// Changed files
     changes: Vec<FileChange>,
-    /// Why it did not end by itself
+    /// Why the turn did not finish
     error: Option<String>,
 }
 
-/// Tokens.
+/// Token counts
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Tokens {
     input: u64,
@@ -38,19 +41,17 @@ impl From<Usage> for Tokens {
     }
 }
 
-/// What became of a file.
+/// A changed file
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FileChange {
     path: String,
-    /// `created`, `modified` or `deleted`
-    kind: String,
+    /// What happened to it
+    kind: FileChangeKind,
 }
 
 impl From<&Change> for FileChange {
     fn from(change: &Change) -> Self {
-        let kind = serde_json::to_value(change.kind()).ok();
-        let kind = kind.and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
-        Self { path: change.path.display().to_string(), kind }
+        Self { path: change.path.display().to_string(), kind: change.kind().into() }
     }
 }
 
@@ -69,10 +70,9 @@ impl Report {
     }
 
     pub(crate) fn of(session: &Session, report: &TurnReport) -> Self {
-        let outcome = report.outcome.and_then(|outcome| serde_json::to_value(outcome).ok());
         Self {
             session: session.id().0.clone(),
-            outcome: outcome.and_then(|outcome| outcome.as_str().map(str::to_owned)),
+            outcome: report.outcome.map(TurnOutcome::from),
             text: report.text.clone(),
             rounds: report.rounds,
             usage: report.usage.into(),

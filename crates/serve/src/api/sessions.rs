@@ -2,12 +2,13 @@
 use super::{
     Context,
     body::{Asked, Body, Id, blocking},
+    closed_sets::PermissionMode,
     pages,
 };
 use crate::page::export_html;
 use crate::{
     error::{Answer, ApiError, ErrorBody},
-    hub::{Hub, State as Standing},
+    hub::{Hub, SessionState as Standing},
     requests::{Key, Keyed},
 };
 use axum::{
@@ -22,11 +23,11 @@ use haft_engine::{Session, Summary, new_session_id};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// A session to begin. Whatever is left out is as `haft serve` was started.
+/// A new session. Omitted fields default to the options of `haft serve`
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewSession {
-    /// Folder to work in, absolute: one that is served, or in one
+    /// Absolute path of the workspace, in a served folder
     workspace: Option<String>,
     /// Agent to use
     agent: Option<String>,
@@ -34,90 +35,92 @@ pub(crate) struct NewSession {
     model: Option<String>,
     /// Profile to use
     profile: Option<String>,
-    /// What to call it
+    /// Name of the session
     name: Option<String>,
-    /// `read-only`, `ask`, `accept-edits` or `full`, as far as the server allows it
+    /// Permission mode, up to the maximum that the server allows
+    #[schema(value_type = Option<PermissionMode>)]
     permission: Option<String>,
 }
 
-/// A session, as a list shows it.
+/// A session in a list
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SessionRow {
-    /// Its ID
+    /// ID of the session
     id: String,
-    /// What people call it
+    /// Name that a person gave it
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Its name, else the beginning of the first prompt
+    /// Its name, or the beginning of the first prompt
     title: String,
-    /// How it stands
+    /// State of the session
     state: Standing,
-    /// Where it works
+    /// Workspace folder
     workspace: String,
-    /// The model it began with
+    /// Model it started with, as `VENDOR/MODEL`
     model: String,
-    /// In milliseconds since 1970-01-01 UTC
+    /// Time of creation, in milliseconds since 1970-01-01 UTC
     opened_at: u64,
-    /// When something happened last
+    /// Time of the last entry, in milliseconds since 1970-01-01 UTC
     last_at: u64,
-    /// How many entries it has
+    /// Number of entries
     entries: usize,
-    /// The session that delegated to it
+    /// Session that delegated to it
     #[serde(skip_serializing_if = "Option::is_none")]
     delegated_by: Option<String>,
-    /// The session that it begins like
+    /// Session it was forked from
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<String>,
 }
 
-/// Some sessions.
+/// A page of sessions
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SessionPage {
     /// Newest first
     sessions: Vec<SessionRow>,
-    /// Give it as `after` for those that come next; none at the end
+    /// Value of `after` for the next page; `null` on the last one
     next: Option<String>,
 }
 
-/// A session, whole.
+/// A session with its settings
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SessionDetail {
     #[serde(flatten)]
     row: SessionRow,
-    /// Who works
+    /// Agent
     agent: String,
-    /// By which profile
+    /// Profile
     profile: String,
-    /// What runs unasked; none where it is not open here
-    permission: Option<String>,
-    /// The widest mode that can be chosen; none where it is not open here
-    up_to: Option<String>,
-    /// Tokens that its model takes in; none if unknown, or if it is not open here
+    /// Permission mode; `null` if the session is not open here
+    permission: Option<PermissionMode>,
+    /// Widest permission mode allowed; `null` if the session is not open here
+    up_to: Option<PermissionMode>,
+    /// Context window of the model in tokens; `null` if unknown, or if the session is not open here
     window: Option<u64>,
-    /// Its last turn did not come to its end: `continue` takes it up
+    /// The last turn did not finish: `continue` resumes it
     is_unfinished: bool,
-    /// It is a job
+    /// Whether the session is a job
     is_job: bool,
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
-    /// How many, at most 500 [default: 50]
+pub(crate) struct SessionFilter {
+    /// Maximum number of sessions, up to 500 [default: 50]
     limit: Option<usize>,
-    /// Only those older than this session, which is the `next` of the page before
+    /// Only sessions older than this one: `next` of the previous page
     #[serde(alias = "cursor", alias = "behind")]
     after: Option<String>,
-    /// Only those that are `working`, `asking`, `idle` or open `elsewhere`
+    /// Only sessions in this state
     #[serde(alias = "state")]
+    #[param(inline, value_type = Option<Standing>)]
     status: Option<String>,
-    /// Only those whose title holds this text
+    /// Only sessions whose title contains this text
     search: Option<String>,
-    /// Those that other sessions delegated to, too
+    /// Include subagent sessions
     all: Option<bool>,
 }
 
-/// Begin a session
+/// Create a session
 #[utoipa::path(post, path = "/v1/sessions", operation_id = "create_session", tag = "sessions", request_body = NewSession,
     responses((status = CREATED, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn create(
@@ -162,11 +165,11 @@ fn mode(name: &str) -> Answer<Mode> {
 }
 
 /// List sessions
-#[utoipa::path(get, path = "/v1/sessions", operation_id = "list_sessions", tag = "sessions", params(Which),
+#[utoipa::path(get, path = "/v1/sessions", operation_id = "list_sessions", tag = "sessions", params(SessionFilter),
     responses((status = OK, body = SessionPage), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn list(
     State(context): State<Context>,
-    Asked(which): Asked<Which>,
+    Asked(which): Asked<SessionFilter>,
 ) -> Answer<Json<SessionPage>> {
     let limit = pages::limit(which.limit);
     let status = which.status.map(|name| pages::one_of(&name, &Standing::ALL)).transpose()?;
@@ -227,8 +230,8 @@ async fn detail(hub: &Hub, id: &str) -> Answer<SessionDetail> {
             row,
             agent: known.agent,
             profile: known.place.profile.clone(),
-            permission: live.as_ref().map(|session| session.mode().name().to_owned()),
-            up_to: live.as_ref().map(|session| session.ceiling().name().to_owned()),
+            permission: live.as_ref().map(|session| session.mode().into()),
+            up_to: live.as_ref().map(|session| session.ceiling().into()),
             window: hub.engines().known(&known.place).and_then(|engine| engine.setup().model.window),
             is_job: known.order.is_some(),
         })
@@ -236,24 +239,25 @@ async fn detail(hub: &Hub, id: &str) -> Answer<SessionDetail> {
     .await
 }
 
-/// What to change about a session.
+/// Changes of a session
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Changed {
-    /// What to call it; empty for no name
+pub(crate) struct SessionChange {
+    /// New name; an empty one removes the name
     name: Option<String>,
-    /// `read-only`, `ask`, `accept-edits` or `full`, as far as the server allows it
+    /// Permission mode, up to the maximum that the server allows
+    #[schema(value_type = Option<PermissionMode>)]
     permission: Option<String>,
 }
 
-/// Rename a session, or change what runs unasked in it
-#[utoipa::path(patch, path = "/v1/sessions/{id}", operation_id = "change_session", tag = "sessions", request_body = Changed,
+/// Rename a session, or change its permission mode
+#[utoipa::path(patch, path = "/v1/sessions/{id}", operation_id = "change_session", tag = "sessions", request_body = SessionChange,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn change(
     State(context): State<Context>,
     Id(id): Id,
-    Body(changed): Body<Changed>,
+    Body(changed): Body<SessionChange>,
 ) -> Answer<Json<SessionDetail>> {
     let (hub, known) = (&context.hub, context.hub.find(&id)?);
     let mode = changed.permission.as_deref().map(mode).transpose()?;
@@ -268,7 +272,7 @@ pub(crate) async fn change(
     detail(hub, &id).await.map(Json)
 }
 
-/// Delete a session, with those that it delegated to
+/// Delete a session and its subagent sessions
 #[utoipa::path(delete, path = "/v1/sessions/{id}", operation_id = "delete_session", tag = "sessions", params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Deleted), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn delete(State(context): State<Context>, Id(id): Id) -> Answer<Json<Deleted>> {
@@ -282,30 +286,30 @@ pub(crate) async fn delete(State(context): State<Context>, Id(id): Id) -> Answer
     Ok(Json(Deleted { deleted: removed.into_iter().map(|id| id.0).collect() }))
 }
 
-/// What is gone.
+/// Deleted sessions
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Deleted {
-    /// IDs
+    /// Session IDs
     deleted: Vec<String>,
 }
 
-/// Where to fork.
+/// Where to fork
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct At {
-    /// The last entry that both have [default: the last one there is]
+pub(crate) struct ForkRequest {
+    /// Last entry that both sessions share [default: the last entry]
     at: Option<u64>,
 }
 
 /// Copy a session, whole or up to an entry
-#[utoipa::path(post, path = "/v1/sessions/{id}/fork", operation_id = "fork_session", tag = "sessions", request_body = At,
+#[utoipa::path(post, path = "/v1/sessions/{id}/fork", operation_id = "fork_session", tag = "sessions", request_body = ForkRequest,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = CREATED, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn fork(
     State(context): State<Context>,
     Id(id): Id,
     Key(key): Key,
-    Body(At { at }): Body<At>,
+    Body(ForkRequest { at }): Body<ForkRequest>,
 ) -> Answer<Response> {
     let hub = context.hub.clone();
     hub.find(&id)?;
@@ -321,9 +325,20 @@ pub(crate) async fn fork(
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct As {
-    /// `json` (the journal, one entry a line), `markdown` or `html` [default: json]
+pub(crate) struct ExportParams {
+    /// `json` is the journal, one entry per line [default: json]
+    #[param(inline, value_type = Option<FormatName>)]
     format: Option<String>,
+}
+
+/// Format of an export
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "names the formats in the description of the API")]
+enum FormatName {
+    Json,
+    Markdown,
+    Html,
 }
 
 /// How a session is written.
@@ -333,18 +348,18 @@ enum Export {
     Page,
 }
 
-/// Write a session out
-#[utoipa::path(get, path = "/v1/sessions/{id}/export", operation_id = "export_session", tag = "sessions", params(As, ("id" = String, Path, description = "ID of a session")),
+/// Export a session
+#[utoipa::path(get, path = "/v1/sessions/{id}/export", operation_id = "export_session", tag = "sessions", params(ExportParams, ("id" = String, Path, description = "ID of a session")),
     responses((status = OK, content((String = "text/plain"), (String = "text/markdown"), (String = "application/x-ndjson"))), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn export(
     State(context): State<Context>,
     Id(id): Id,
-    Asked(As { format }): Asked<As>,
+    Asked(ExportParams { format }): Asked<ExportParams>,
 ) -> Answer<Response> {
     let (kind, format) = match format.as_deref() {
         None | Some("json") => ("application/x-ndjson", Export::Text(ExportFormat::Json)),
         Some("markdown") => ("text/markdown; charset=utf-8", Export::Text(ExportFormat::Markdown)),
-        // As text: a page of ours would run in our own name.
+        // ExportParams text: a page of ours would run in our own name.
         Some("html") => ("text/plain; charset=utf-8", Export::Page),
         Some(other) => {
             return Err(ApiError::wrong(format!("`{}` is not a format", other.escape_debug()))

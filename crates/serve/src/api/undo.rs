@@ -1,4 +1,4 @@
-//! Undo and redo of files and conversations.
+//! UndoRequest and redo of files and conversations.
 use super::{
     Context,
     body::{Body, Id},
@@ -13,39 +13,39 @@ use haft_engine::Session;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// How far to go back. Without a word the last turn is undone.
+/// How far to go back [default: the last turn]
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Undo {
-    /// The last entry that stays
+pub(crate) struct UndoRequest {
+    /// Last entry to keep
     to: Option<u64>,
-    /// So many calls that changed files
+    /// Number of calls that changed files to undo
     calls: Option<usize>,
-    /// Only say what would be restored
+    /// Only report what would be restored
     #[serde(default)]
     dry_run: bool,
 }
 
-/// Files that were put back, or forward again.
+/// Files that an undo or a redo changed
 #[derive(Debug, Default, Serialize, ToSchema)]
-pub(crate) struct Moved {
-    /// What became of files
+pub(crate) struct RestoredFiles {
+    /// Changed files
     changes: Vec<FileChange>,
-    /// Left alone, since they have changed meanwhile
+    /// Files that were changed elsewhere meanwhile, and left alone
     conflicts: Vec<String>,
-    /// Calls whose changes were not recorded: what they did stands
+    /// Number of calls whose changes were not recorded, and remain
     untracked: usize,
 }
 
-/// Put files and the conversation back
-#[utoipa::path(post, path = "/v1/sessions/{id}/undo", tag = "sessions", request_body = Undo,
+/// Undo turns: restores files and the conversation
+#[utoipa::path(post, path = "/v1/sessions/{id}/undo", tag = "sessions", request_body = UndoRequest,
     params(("id" = String, Path, description = "ID of a session")),
-    responses((status = OK, body = Moved), (status = "4XX", body = ErrorBody)))]
+    responses((status = OK, body = RestoredFiles), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn undo(
     State(context): State<Context>,
     Id(id): Id,
-    Body(undo): Body<Undo>,
-) -> Answer<Json<Moved>> {
+    Body(undo): Body<UndoRequest>,
+) -> Answer<Json<RestoredFiles>> {
     let session = resting(&context, &id).await?;
     let entries = session.entries();
     let to = match (undo.to.map(Seq), undo.calls) {
@@ -61,16 +61,20 @@ pub(crate) async fn undo(
     if undo.dry_run {
         let plan = plan::back_to(&entries, to);
         let changes = changed::squash(&plan.changes).iter().map(FileChange::from).collect();
-        return Ok(Json(Moved { changes, untracked: plan.untracked.len(), ..Moved::default() }));
+        return Ok(Json(RestoredFiles {
+            changes,
+            untracked: plan.untracked.len(),
+            ..RestoredFiles::default()
+        }));
     }
     moved(&session, Command::Rewind { to }, Direction::Undo).await.map(Json)
 }
 
-/// Take back the last undo
+/// Redo what the last undo took back
 #[utoipa::path(post, path = "/v1/sessions/{id}/redo", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session")),
-    responses((status = OK, body = Moved), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn redo(State(context): State<Context>, Id(id): Id) -> Answer<Json<Moved>> {
+    responses((status = OK, body = RestoredFiles), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn redo(State(context): State<Context>, Id(id): Id) -> Answer<Json<RestoredFiles>> {
     let session = resting(&context, &id).await?;
     if plan::last_undo(&session.entries()).is_none() {
         return Err(ApiError::conflict("there is nothing to redo"));
@@ -78,7 +82,7 @@ pub(crate) async fn redo(State(context): State<Context>, Id(id): Id) -> Answer<J
     moved(&session, Command::Redo, Direction::Redo).await.map(Json)
 }
 
-async fn moved(session: &Session, command: Command, wanted: Direction) -> Answer<Moved> {
+async fn moved(session: &Session, command: Command, wanted: Direction) -> Answer<RestoredFiles> {
     let mut turn = session.start(command);
     while let Some(event) = turn.next().await {
         let Event::Recorded(entry) = event else { continue };
@@ -87,7 +91,7 @@ async fn moved(session: &Session, command: Command, wanted: Direction) -> Answer
         {
             let done = changed::squash(changes);
             let done = done.iter().filter(|change| !conflicts.contains(&change.path));
-            return Ok(Moved {
+            return Ok(RestoredFiles {
                 changes: done.map(FileChange::from).collect(),
                 conflicts: conflicts.iter().map(|path| path.display().to_string()).collect(),
                 untracked: untracked.len(),

@@ -2,6 +2,7 @@
 use super::{
     Context,
     body::{Asked, Id, blocking},
+    closed_sets::FileChangeKind,
 };
 use crate::{
     error::{Answer, ApiError, ErrorBody},
@@ -23,7 +24,7 @@ use utoipa::{IntoParams, ToSchema};
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct From {
-    /// The first entry wanted [default: 0]; the header `Last-Event-ID` is stronger
+    /// First entry to send [default: 0]; the header `Last-Event-ID` takes precedence
     from: Option<u64>,
     /// What the events are [default: journal]
     #[serde(default)]
@@ -33,10 +34,10 @@ pub(crate) struct From {
 
 /// Follow a session, as server-sent events
 ///
-/// Each event is a line of `--output stream-json`; what is recorded has its `seq` as the event's ID. The stream goes on until
-/// the client leaves. One that reads too slowly is closed, and goes on with `Last-Event-ID`.
+/// Each event is a line of `--output stream-json`; a recorded event has its `seq` as its ID. The stream continues until the
+/// client disconnects. A client that reads too slowly is disconnected, and resumes with `Last-Event-ID`.
 #[utoipa::path(get, path = "/v1/sessions/{id}/events", operation_id = "session_events", tag = "sessions",
-    params(From, ("id" = String, Path, description = "ID of a session"), ("Last-Event-ID" = Option<u64>, Header, description = "The last entry that was read")),
+    params(From, ("id" = String, Path, description = "ID of a session"), ("Last-Event-ID" = Option<u64>, Header, description = "Last entry received")),
     responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn events(
     State(context): State<Context>,
@@ -50,11 +51,11 @@ pub(crate) async fn events(
     Ok(follow::counted(context.hub.figures(), told.map(Message::alone)))
 }
 
-/// Hear which sessions begin, work, ask and rest
+/// Follow the state of all sessions, as server-sent events
 ///
-/// Each event is `{"session":ID,"state":STATE}`; no state says that the session is gone, no session that some events were
-/// missed. With `follow`, the same stream brings what happens in these sessions: each event of the one at the place N of the
-/// list, from 0, is `{"follow":N,"event":EVENT}`, or once `{"follow":N,"error":ERROR}`. So one connection is enough for many.
+/// Each event is `{"session":ID,"state":STATE}`. A `null` state means that the session was deleted; a `null` session, that
+/// some events were missed. With `follow`, the stream also sends the events of these sessions, so that one connection is
+/// enough: each is `{"follow":N,"event":EVENT}`, with N its place in the list, from 0, or once `{"follow":N,"error":ERROR}`.
 #[utoipa::path(get, path = "/v1/events", operation_id = "all_events", tag = "sessions", params(Followed),
     responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn all(
@@ -128,53 +129,53 @@ pub(crate) fn pending(entries: &[Arc<Entry>]) -> Vec<(CallId, Arc<Entry>)> {
     asking.calls().iter().filter_map(asks).collect()
 }
 
-/// What a person is asked.
+/// A call that waits for a person
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Waiting {
-    /// The call
+pub(crate) struct PendingRequest {
+    /// ID of the call
     call: String,
-    /// The entry that asked
+    /// Entry that asks
     seq: u64,
-    /// Of an approval
+    /// What to approve, if the call needs an approval
     #[serde(skip_serializing_if = "Option::is_none")]
-    approval: Option<ToApprove>,
-    /// Of a question: the words, and the answers to choose from
+    approval: Option<PendingApproval>,
+    /// Text and choices, if the call asks a question
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<serde_json::Value>,
 }
 
-/// What a call would do.
+/// What a call would do
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ToApprove {
-    /// The tool
+pub(crate) struct PendingApproval {
+    /// Name of the tool
     tool: String,
-    /// The question in one line: `Edit src/calc.py?`
+    /// Question in one line: `Edit src/calc.py?`
     sentence: String,
     /// What `always` would cover
     always: String,
-    /// Why it asks, where that is more than that it needs an approval
+    /// Why the call asks, if there is more to say than that it needs an approval
     why: Option<String>,
-    /// What it would do, and what it is called with, whole
+    /// Full description of the call, with its arguments
     whole: String,
-    /// What it would do to files
+    /// Changes of files
     files: Vec<FileLines>,
-    /// What it would do below folders that Git ignores, which no undo takes back: a line for each of them
+    /// Changes below folders that Git ignores, which undo cannot restore: one line per folder
     bulk: Vec<String>,
 }
 
-/// What a change does to one file.
+/// Changed lines of one file
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FileLines {
     path: String,
-    /// `created`, `modified` or `deleted`
-    kind: String,
-    /// Of its permissions
+    /// What happened to it
+    kind: FileChangeKind,
+    /// Change of its permissions
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<String>,
     /// Why there are no lines
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// Neighboring lines
+    /// Groups of adjacent lines
     hunks: Vec<Vec<Line>>,
 }
 
@@ -195,23 +196,23 @@ impl FileLines {
     }
 }
 
-/// A line before the change, after it, or both.
+/// A line before the change, after it, or both
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Line {
-    /// Its number before
+    /// Line number before the change
     old: Option<usize>,
-    /// Its number after
+    /// Line number after the change
     new: Option<usize>,
-    /// Its text; those parts that differ from the line that it replaces are marked
+    /// Text in parts, each `[differs, text]`: whether it differs from the replaced line
     #[schema(value_type = Vec<Vec<serde_json::Value>>)]
     parts: Vec<(bool, String)>,
 }
 
-/// Show what a session asks a person
+/// List the calls of a session that wait for a person
 #[utoipa::path(get, path = "/v1/sessions/{id}/asked", operation_id = "list_asked", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session")),
-    responses((status = OK, body = Vec<Waiting>), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn asked(State(context): State<Context>, Id(id): Id) -> Answer<Json<Vec<Waiting>>> {
+    responses((status = OK, body = Vec<PendingRequest>), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn asked(State(context): State<Context>, Id(id): Id) -> Answer<Json<Vec<PendingRequest>>> {
     let known = context.hub.find(&id)?;
     let Some(session) = context.hub.live(&known.id) else { return Ok(Json(Vec::new())) };
     let waiting = blocking(move || Ok(waiting(&session)));
@@ -219,18 +220,18 @@ pub(crate) async fn asked(State(context): State<Context>, Id(id): Id) -> Answer<
 }
 
 /// What people are asked in a session.
-pub(crate) fn waiting(session: &dyn Recorded) -> Vec<Waiting> {
+pub(crate) fn waiting(session: &dyn Recorded) -> Vec<PendingRequest> {
     pending(&session.entries()).into_iter().map(|(call, entry)| told(session, call, &entry)).collect()
 }
 
-fn told(session: &dyn Recorded, call: CallId, entry: &Entry) -> Waiting {
+fn told(session: &dyn Recorded, call: CallId, entry: &Entry) -> PendingRequest {
     let question = match &entry.fact {
         Fact::QuestionAsked { question, .. } => serde_json::to_value(question).ok(),
         _ => None,
     };
     let approval = Proposal::of(session, &entry.fact).map(|proposal| {
         let files = files(session, changed::changes_in(&entry.fact));
-        ToApprove {
+        PendingApproval {
             sentence: proposal.sentence.question.clone(),
             always: proposal.always.clone(),
             why: proposal.why.clone(),
@@ -240,7 +241,7 @@ fn told(session: &dyn Recorded, call: CallId, entry: &Entry) -> Waiting {
             files,
         }
     });
-    Waiting { call: call.0, seq: entry.seq.0, approval, question }
+    PendingRequest { call: call.0, seq: entry.seq.0, approval, question }
 }
 
 /// What changes do to files, line by line.
@@ -251,28 +252,27 @@ pub(crate) fn files(session: &dyn Recorded, changes: &[Change]) -> Vec<FileLines
 
 impl std::convert::From<FileDiff> for FileLines {
     fn from(FileDiff { path, kind, properties, note, hunks }: FileDiff) -> Self {
-        let kind = serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
         let line = |DiffLine { old, new, parts }: DiffLine| Line { old, new, parts };
         let hunks = hunks.into_iter().map(|hunk| hunk.into_iter().map(line).collect()).collect();
-        Self { path, kind: kind.unwrap_or_default(), mode: properties, note, hunks }
+        Self { path, kind: kind.into(), mode: properties, note, hunks }
     }
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
-    /// The entry: one of type `staged`, `approval_asked`, `changed_below` or `rewound`
+pub(crate) struct DiffParams {
+    /// Entry of type `staged`, `approval_asked`, `changed_below` or `rewound`
     pub(crate) seq: u64,
 }
 
-/// Show what an entry does to files, line by line
+/// Show the changed lines of an entry
 #[utoipa::path(get, path = "/v1/sessions/{id}/diff", operation_id = "entry_diff", tag = "sessions",
-    params(Which, ("id" = String, Path, description = "ID of a session")),
+    params(DiffParams, ("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Vec<FileLines>), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn diff(
     State(context): State<Context>,
     Id(id): Id,
-    Asked(Which { seq }): Asked<Which>,
+    Asked(DiffParams { seq }): Asked<DiffParams>,
 ) -> Answer<Json<Vec<FileLines>>> {
     // Contents lie with the session, which knows where: it is opened for them.
     let session = context.hub.open(&id).await?;

@@ -3,8 +3,8 @@ use super::{Context, find, jobs::WAITING, seen_by, unsure};
 use crate::{
     api::{
         body::{Asked, Body, Id, IdAndCall, blocking},
-        commands::{Approval, ApprovalAnswer, QuestionAnswer, Told, channel},
-        watch::{self, FileLines, Waiting, Which},
+        commands::{AnswerRequest, ApprovalAnswer, QuestionAnswer, ReplyRequest, channel},
+        watch::{self, DiffParams, FileLines, PendingRequest},
     },
     error::{Answer, ApiError, ErrorBody},
     follow::{self, Followed, Message, View},
@@ -31,7 +31,7 @@ const ENTRIES_PER_READ: i64 = 500;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Since {
-    /// The first entry wanted [default: 0]; the header `Last-Event-ID` is stronger
+    /// First entry to send [default: 0]; the header `Last-Event-ID` takes precedence
     from: Option<u64>,
     /// What the events are [default: journal]
     #[serde(default)]
@@ -41,10 +41,10 @@ pub(super) struct Since {
 
 /// Follow a job, as server-sent events
 ///
-/// Each event is a line of `--output stream-json`; what is recorded has its `seq` as the event's ID. The stream goes on until
-/// the client leaves. Pieces of a reply that is not whole yet are known to the job's worker alone.
+/// Each event is a line of `--output stream-json`; a recorded event has its `seq` as its ID. The stream continues until the
+/// client disconnects. Only the worker of the job has live events.
 #[utoipa::path(get, path = "/v1/sessions/{id}/events", operation_id = "session_events", tag = "sessions",
-    params(Since, ("id" = String, Path, description = "ID of a job"), ("Last-Event-ID" = Option<u64>, Header, description = "The last entry that was read")),
+    params(Since, ("id" = String, Path, description = "ID of a job"), ("Last-Event-ID" = Option<u64>, Header, description = "Last entry received")),
     responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn events(
     State(context): State<Context>,
@@ -152,15 +152,15 @@ impl Kept {
     }
 }
 
-/// Show what a job asks a person
+/// List the calls of a job that wait for a person
 #[utoipa::path(get, path = "/v1/sessions/{id}/asked", operation_id = "list_asked", tag = "sessions",
     params(("id" = String, Path, description = "ID of a job")),
-    responses((status = OK, body = Vec<Waiting>), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+    responses((status = OK, body = Vec<PendingRequest>), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn asked(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Id(id): Id,
-) -> Answer<Json<Vec<Waiting>>> {
+) -> Answer<Json<Vec<PendingRequest>>> {
     if find(&context, &asker, &id).await?.status != WAITING {
         return Ok(Json(Vec::new()));
     }
@@ -169,15 +169,15 @@ pub(super) async fn asked(
     blocking(move || Ok(watch::waiting(&kept))).await.map(Json)
 }
 
-/// Show what an entry does to files, line by line
+/// Show the changed lines of an entry
 #[utoipa::path(get, path = "/v1/sessions/{id}/diff", operation_id = "entry_diff", tag = "sessions",
-    params(Which, ("id" = String, Path, description = "ID of a job")),
+    params(DiffParams, ("id" = String, Path, description = "ID of a job")),
     responses((status = OK, body = Vec<FileLines>), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn diff(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Id(id): Id,
-    Asked(Which { seq }): Asked<Which>,
+    Asked(DiffParams { seq }): Asked<DiffParams>,
 ) -> Answer<Json<Vec<FileLines>>> {
     find(&context, &asker, &id).await?;
     let missing = || ApiError::missing(format!("there is no entry {seq} in the job"));
@@ -187,30 +187,30 @@ pub(super) async fn diff(
     blocking(move || Ok(watch::files(&kept, changed::changes_in(&entry.fact)))).await.map(Json)
 }
 
-/// What is said.
+/// A prompt
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Prompt {
-    /// Words
+pub(super) struct PromptRequest {
+    /// Text of the prompt
     text: String,
 }
 
-/// A command stands in the database, and the job's worker takes it from there.
+/// A command in the database, which the worker of the job carries out
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Sent {
-    /// ID of the job
+pub(super) struct Accepted {
+    /// Job ID
     session: String,
 }
 
-/// Say something to the job's worker
-#[utoipa::path(post, path = "/v1/sessions/{id}/prompt", tag = "sessions", request_body = Prompt,
-    params(("id" = String, Path, description = "ID of a job")), responses((status = ACCEPTED, body = Sent), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+/// Send a prompt to the worker of a job
+#[utoipa::path(post, path = "/v1/sessions/{id}/prompt", tag = "sessions", request_body = PromptRequest,
+    params(("id" = String, Path, description = "ID of a job")), responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn prompt(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Id(id): Id,
     Key(key): Key,
-    Body(Prompt { text }): Body<Prompt>,
+    Body(PromptRequest { text }): Body<PromptRequest>,
 ) -> Answer<Response> {
     let channel = key.as_ref().map(channel);
     send((&context, &asker, &id, key), &[Command::Prompt { parts: vec![Part::text(text)], channel }]).await
@@ -220,7 +220,7 @@ pub(super) async fn prompt(
 #[utoipa::path(post, path = "/v1/sessions/{id}/approvals/{call}", tag = "sessions", request_body = ApprovalAnswer,
     params(("id" = String, Path, description = "ID of a job"),
            ("call" = String, Path, description = "ID of the call, as `approval_asked` names it")),
-    responses((status = ACCEPTED, body = Sent), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+    responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn approve(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
@@ -231,16 +231,16 @@ pub(super) async fn approve(
     send((&context, &asker, &id, key), &approval(call, given)).await
 }
 
-/// Answer a call that needs an approval: use `approvals/{call}`
-#[utoipa::path(post, path = "/v1/sessions/{id}/answer", tag = "sessions", request_body = Approval,
-    params(("id" = String, Path, description = "ID of a job")), responses((status = ACCEPTED, body = Sent), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+/// Answer a call that needs an approval. Deprecated: use `approvals/{call}`
+#[utoipa::path(post, path = "/v1/sessions/{id}/answer", tag = "sessions", request_body = AnswerRequest,
+    params(("id" = String, Path, description = "ID of a job")), responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 #[deprecated = "`approvals/{call}` takes its place"]
 pub(super) async fn answer(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Id(id): Id,
     Key(key): Key,
-    Body(given): Body<Approval>,
+    Body(given): Body<AnswerRequest>,
 ) -> Answer<Response> {
     let (call, given) = given.split();
     send((&context, &asker, &id, key), &approval(call, given)).await
@@ -254,11 +254,11 @@ fn approval(call: String, given: ApprovalAnswer) -> Vec<Command> {
     because.into_iter().chain([Command::Answer { call: CallId(call), answer }]).collect()
 }
 
-/// Answer a question of a tool
+/// Answer the question of a call
 #[utoipa::path(post, path = "/v1/sessions/{id}/questions/{call}", tag = "sessions", request_body = QuestionAnswer,
     params(("id" = String, Path, description = "ID of a job"),
            ("call" = String, Path, description = "ID of the call, as `question_asked` names it")),
-    responses((status = ACCEPTED, body = Sent), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+    responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn reply_to(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
@@ -269,24 +269,24 @@ pub(super) async fn reply_to(
     send((&context, &asker, &id, key), &[Command::Reply { call: CallId(call), answer }]).await
 }
 
-/// Answer a question of a tool: use `questions/{call}`
-#[utoipa::path(post, path = "/v1/sessions/{id}/reply", tag = "sessions", request_body = Told,
-    params(("id" = String, Path, description = "ID of a job")), responses((status = ACCEPTED, body = Sent), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+/// Answer the question of a call. Deprecated: use `questions/{call}`
+#[utoipa::path(post, path = "/v1/sessions/{id}/reply", tag = "sessions", request_body = ReplyRequest,
+    params(("id" = String, Path, description = "ID of a job")), responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 #[deprecated = "`questions/{call}` takes its place"]
 pub(super) async fn reply(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Id(id): Id,
     Key(key): Key,
-    Body(told): Body<Told>,
+    Body(told): Body<ReplyRequest>,
 ) -> Answer<Response> {
     let reply = Command::Reply { call: CallId(told.call), answer: told.answer };
     send((&context, &asker, &id, key), &[reply]).await
 }
 
-/// Stop the turn
+/// Interrupt the running turn
 #[utoipa::path(post, path = "/v1/sessions/{id}/interrupt", tag = "sessions",
-    params(("id" = String, Path, description = "ID of a job")), responses((status = ACCEPTED, body = Sent), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+    params(("id" = String, Path, description = "ID of a job")), responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn interrupt(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
@@ -307,5 +307,5 @@ async fn send(
     if !sent.map_err(unsure)? {
         return Err(ApiError::conflict(format!("the job `{id}` is {} already", job.status)));
     }
-    Ok((StatusCode::ACCEPTED, Json(Sent { session: id.to_owned() })).into_response())
+    Ok((StatusCode::ACCEPTED, Json(Accepted { session: id.to_owned() })).into_response())
 }

@@ -1,5 +1,5 @@
 //! [`Held`]: the open sessions, and since when each has been idle.
-use super::now::{Now, State};
+use super::now::{Now, SessionState};
 use haft_core::{Seq, SessionId};
 use haft_engine::Session;
 use parking_lot::Mutex;
@@ -81,7 +81,7 @@ impl Opened {
         }
     }
 
-    pub(super) fn state(&self, id: &SessionId) -> Option<State> {
+    pub(super) fn state(&self, id: &SessionId) -> Option<SessionState> {
         self.0.lock().get_mut(id).map(|held| held.now().state())
     }
 

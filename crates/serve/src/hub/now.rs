@@ -4,26 +4,26 @@ use serde::Serialize;
 use std::fmt;
 use utoipa::ToSchema;
 
-/// How a session stands.
+/// State of a session
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum State {
-    /// A turn goes.
+pub(crate) enum SessionState {
+    /// A turn runs
     Working,
-    /// A person is asked.
+    /// A call waits for a person
     Asking,
-    /// Nothing happens until the next command.
+    /// No turn runs
     Idle,
-    /// Another process has it open.
+    /// Another process has the session open
     Elsewhere,
 }
 
-impl State {
+impl SessionState {
     /// All there are.
     pub(crate) const ALL: [Self; 4] = [Self::Working, Self::Asking, Self::Idle, Self::Elsewhere];
 }
 
-impl fmt::Display for State {
+impl fmt::Display for SessionState {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Working => "working",
@@ -62,16 +62,16 @@ impl Now {
         }
     }
 
-    pub(super) fn state(self) -> State {
+    pub(super) fn state(self) -> SessionState {
         match (self.asked, self.is_working) {
-            (1.., _) => State::Asking,
-            (0, true) => State::Working,
-            (0, false) => State::Idle,
+            (1.., _) => SessionState::Asking,
+            (0, true) => SessionState::Working,
+            (0, false) => SessionState::Idle,
         }
     }
 
     /// Nothing would be lost if it closed.
     pub(super) fn is_idle(self) -> bool {
-        self.state() == State::Idle && self.background == 0
+        self.state() == SessionState::Idle && self.background == 0
     }
 }

@@ -1,0 +1,119 @@
+//! [`TurnOutcome`] and other closed sets, as the description of the API names their values.
+use haft_core::{ChangeKind, JobStatus, Mode, Outcome};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// How a turn ended
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TurnOutcome {
+    /// The model finished
+    Finished,
+    /// A person stopped the turn
+    Interrupted,
+    /// The model could not be asked
+    Failed,
+    /// The turn reached its maximum of model calls
+    RoundLimit,
+    /// The turn reached its maximum of tokens, money or time
+    Budget,
+    /// The model repeated itself
+    Repeating,
+    /// An effect was refused, or a hook denied the prompt
+    Refused,
+    /// The reply claims what the journal does not show
+    Unproven,
+}
+
+impl From<Outcome> for TurnOutcome {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Finished => Self::Finished,
+            Outcome::Interrupted => Self::Interrupted,
+            Outcome::Failed => Self::Failed,
+            Outcome::RoundLimit => Self::RoundLimit,
+            Outcome::Budget => Self::Budget,
+            Outcome::Repeating => Self::Repeating,
+            Outcome::Refused => Self::Refused,
+            Outcome::Unproven => Self::Unproven,
+        }
+    }
+}
+
+/// What happened to a file
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FileChangeKind {
+    /// The file is new
+    Created,
+    /// Its content or its permissions differ
+    Modified,
+    /// The file is gone
+    Deleted,
+}
+
+impl From<ChangeKind> for FileChangeKind {
+    fn from(kind: ChangeKind) -> Self {
+        match kind {
+            ChangeKind::Created => Self::Created,
+            ChangeKind::Modified => Self::Modified,
+            ChangeKind::Deleted => Self::Deleted,
+        }
+    }
+}
+
+/// What a session may do without an approval
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PermissionMode {
+    /// Read in the workspace; everything else is denied
+    ReadOnly,
+    /// Read in the workspace; everything else needs an approval
+    Ask,
+    /// Read and write in the workspace; everything else needs an approval
+    AcceptEdits,
+    /// Everything
+    Full,
+}
+
+impl From<Mode> for PermissionMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::ReadOnly => Self::ReadOnly,
+            Mode::Ask => Self::Ask,
+            Mode::AcceptEdits => Self::AcceptEdits,
+            Mode::Full => Self::Full,
+        }
+    }
+}
+
+/// State of a job
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum JobState {
+    /// Not started
+    Pending,
+    /// A session works on it
+    Running,
+    /// It needs an answer, or its process is gone
+    Waiting,
+    /// Done, with evidence
+    Completed,
+    /// Not done
+    Failed,
+    /// A person stopped it
+    Cancelled,
+}
+
+impl From<JobStatus> for JobState {
+    fn from(status: JobStatus) -> Self {
+        match status {
+            JobStatus::Pending => Self::Pending,
+            JobStatus::Running => Self::Running,
+            JobStatus::Waiting => Self::Waiting,
+            JobStatus::Completed => Self::Completed,
+            JobStatus::Failed => Self::Failed,
+            JobStatus::Cancelled => Self::Cancelled,
+        }
+    }
+}
