@@ -46,4 +46,4 @@ mod timeline;
 pub use fleet::Fleet;
 pub use page::export_html;
 pub use parts::Settings;
-pub use server::{FleetSettings, Listening, listen, serve, serve_fleet};
+pub use server::{FleetSettings, Listening, listen, routes, serve, serve_fleet};

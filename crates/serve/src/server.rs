@@ -70,13 +70,8 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     allow_many_files();
-    let figures = Arc::new(Figures::new());
-    let names = Names::new(listening.address()?, &settings.hosts);
-    let gate = Arc::new(Gate::new(&settings.token, names, figures.clone()));
-    let hub = Hub::new(settings, figures.clone());
-    let crew = Crew::new(hub.clone());
-    let requests = Requests::new(hub.home().0.join("serve-requests"));
-    let doors = Doors::new(router(hub.clone(), crew.clone(), requests.clone()), gate, figures);
+    let Service { router, hub, crew, requests, figures } = Service::new(settings, listening.address()?);
+    let doors = Doors::new(router, figures);
     let background = async { tokio::join!(hub.close_idle(), crew.work()) };
     tokio::select! {
         never = doors.receive(listening.0) => match never {},
@@ -88,6 +83,38 @@ pub async fn serve(
     requests.close().await;
     doors.close().await;
     Ok(())
+}
+
+/// All routes of a server at `address`, with access control, as a tower service. It accepts no connections, works on no
+/// jobs and closes no idle sessions: [`serve`] does.
+pub fn routes(settings: Settings, address: SocketAddr) -> Router {
+    Service::new(settings, address).router
+}
+
+/// The routes of a server, and what they share.
+struct Service {
+    router: Router,
+    hub: Hub,
+    crew: Crew,
+    requests: Requests,
+    figures: Arc<Figures>,
+}
+
+impl Service {
+    fn new(settings: Settings, address: SocketAddr) -> Self {
+        let figures = Arc::new(Figures::new());
+        let gate = Gate::new(&settings.token, Names::new(address, &settings.hosts), figures.clone());
+        let hub = Hub::new(settings, figures.clone());
+        let crew = Crew::new(hub.clone());
+        let requests = Requests::new(hub.home().0.join("serve-requests"));
+        let router = guarded(router(hub.clone(), crew.clone(), requests.clone()), gate);
+        Self { router, hub, crew, requests, figures }
+    }
+}
+
+/// Nothing is routed before `gate` lets it in.
+fn guarded(router: Router, gate: Gate) -> Router {
+    router.layer(middleware::from_fn_with_state(Arc::new(gate), gate::keep))
 }
 
 /// What a server of a fleet is made of.
@@ -115,7 +142,7 @@ pub async fn serve_fleet(
     let own = figures.own.clone();
     let gate = Gate::new(&settings.token, names, own.clone()).with_owners(settings.fleet.database.clone());
     let router = fleet::router(settings.fleet, figures, stopping.clone());
-    let doors = Doors::new(router, Arc::new(gate), own);
+    let doors = Doors::new(guarded(router, gate), own);
     tokio::select! {
         never = doors.receive(listening.0) => match never {},
         () = stop => {}
@@ -135,9 +162,9 @@ struct Doors {
 }
 
 impl Doors {
-    fn new(router: Router, gate: Arc<Gate>, figures: Arc<Figures>) -> Self {
+    fn new(router: Router, figures: Arc<Figures>) -> Self {
         Self {
-            router: router.layer(middleware::from_fn_with_state(gate, gate::keep)),
+            router,
             figures,
             connections: Connections::default(),
             open: TaskTracker::new(),
