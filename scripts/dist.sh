@@ -121,8 +121,8 @@ case $target in
     *-linux-gnu) wheel="--zig --compatibility manylinux_$(echo $glibc | tr . _)" ;;
     *) wheel="" ;;
 esac
+# It compiles once more, with flags of its own.
 # shellcheck disable=SC2086
-maturin build --quiet --manifest-path packaging/pypi/pyproject.toml --profile "$profile" --target "$target" $wheel --out "$folder" ||
-    (cd packaging/pypi && maturin build --quiet --profile "$profile" --target "$target" $wheel --out "$folder")
+(cd packaging/pypi && maturin build --quiet --profile "$profile" --target "$target" $wheel --out "$folder")
 
 ls -l "$folder"
