@@ -6,15 +6,16 @@ mod owners;
 
 use crate::{connection::Peer, error::ApiError, figures::Figures, page};
 use axum::{
+    Router,
     extract::{Request, State},
     http::{
-        HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
+        HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
         header::{
             AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER,
             TRANSFER_ENCODING, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
         },
     },
-    middleware::Next,
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
 use bucket::Bucket;
@@ -88,46 +89,28 @@ impl Gate {
         Self { owners: Some(Owners::new(database)), ..self }
     }
 
+    fn refuse(&self, refusal: Refusal) -> Response {
+        self.figures.refused(refusal.word());
+        refusal.into_response()
+    }
+
+    /// Who asks, by the token.
+    async fn asker(&self, uri: &Uri, headers: &HeaderMap) -> Result<Asker, Refusal> {
+        let owner = if is_open(uri.path()) { None } else { self.owner(headers).await? };
+        if owner.is_none() {
+            self.check_token(headers)?;
+        }
+        match take(&self.requests) {
+            true => Ok(owner.map_or(Asker::Admin, Asker::Owner)),
+            false => Err(Refusal::Often),
+        }
+    }
+
     /// Whose token it is, where it is not the server's own.
     async fn owner(&self, headers: &HeaderMap) -> Result<Option<Owner>, Refusal> {
         match (&self.owners, given(headers)) {
             (Some(owners), Some(given)) if !self.is_token(given) => owners.find(given).await,
             _ => Ok(None),
-        }
-    }
-
-    /// Gives the owner who asks; `None` for the server's own token, or if no token is needed.
-    fn check(
-        &self,
-        request: &Request,
-        owner: Result<Option<Owner>, Refusal>,
-    ) -> Result<Option<Owner>, Refusal> {
-        let (headers, method) = (request.headers(), request.method());
-        // A proxy may have looked at the one and passed on both.
-        if is_repeated(headers, &HOST) || !self.names.is_ours(headers.get(HOST), request.uri()) {
-            return Err(Refusal::Host);
-        }
-        if [ORIGIN, SEC_FETCH_SITE, SEC_FETCH_MODE].iter().any(|name| is_repeated(headers, name)) {
-            return Err(Refusal::Page);
-        }
-        let is_open = is_read(method) && is_open(request.uri().path());
-        let is_from_here = self.is_own_page(headers) || (is_open && is_followed_link(headers));
-        if !is_from_here {
-            return Err(Refusal::Page);
-        }
-        if is_open {
-            return Ok(None);
-        }
-        let owner = owner?;
-        if owner.is_none() {
-            self.check_token(headers)?;
-        }
-        if !take(&self.requests) {
-            return Err(Refusal::Often);
-        }
-        match is_read(method) || !has_body(headers) || is_content_of_ours(headers) {
-            true => Ok(owner),
-            false => Err(Refusal::Content),
         }
     }
 
@@ -158,31 +141,74 @@ impl Gate {
     }
 }
 
-/// Lets a request in, or says why not. Nothing else has looked at it.
-pub(crate) async fn keep(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
+/// Puts `gate` before the routes: nothing is routed before all its layers let the request in, the last one here first.
+pub(crate) fn guarded(routes: Router, gate: Gate) -> Router {
+    let gate = Arc::new(gate);
+    routes
+        .layer(from_fn_with_state(gate.clone(), require_content_type))
+        .layer(from_fn_with_state(gate.clone(), require_token))
+        .layer(from_fn_with_state(gate.clone(), require_same_site))
+        .layer(from_fn_with_state(gate.clone(), require_host))
+        .layer(from_fn_with_state(gate, observe))
+}
+
+/// Counts requests, and adds the headers that every response has.
+async fn observe(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     let (begun, method) = (Instant::now(), request.method().clone());
-    let (path, headers) = (request.uri().path().to_owned(), request.headers().clone());
-    let owner = if is_open(&path) { Ok(None) } else { gate.owner(&headers).await };
-    let mut response = match gate.check(&request, owner) {
-        Ok(owner) => {
-            request.extensions_mut().insert(owner.map_or(Asker::Admin, Asker::Owner));
-            if !is_open(request.uri().path())
-                && let Some(peer) = request.extensions().get::<Peer>()
-            {
-                peer.is_known();
-            }
-            next.run(request).await
-        }
-        Err(refusal) => {
-            gate.figures.refused(refusal.word());
-            refusal.into_response()
-        }
-    };
+    let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     gate.figures.answered(&method, response.status().as_u16(), begun.elapsed().as_secs_f64());
     response
+}
+
+/// The request must name this server: a page that has made its own name lead here sends that name.
+async fn require_host(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    // A proxy may have looked at the one and passed on both.
+    if is_repeated(headers, &HOST) || !gate.names.is_ours(headers.get(HOST), request.uri()) {
+        return gate.refuse(Refusal::Host);
+    }
+    next.run(request).await
+}
+
+/// The request must come from a program, from the page of this server, or from a link to that page.
+async fn require_same_site(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let is_repeated = [ORIGIN, SEC_FETCH_SITE, SEC_FETCH_MODE].iter().any(|name| is_repeated(headers, name));
+    let is_from_here = gate.is_own_page(headers) || (is_public(&request) && is_followed_link(headers));
+    if is_repeated || !is_from_here {
+        return gate.refuse(Refusal::Page);
+    }
+    next.run(request).await
+}
+
+/// The request must carry the token of the server or of an owner, unless it reads what is public.
+async fn require_token(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
+    // A body cannot be shared between threads, and a lookup waits.
+    let (uri, headers) = (request.uri().clone(), request.headers().clone());
+    let asker = if is_public(&request) { Ok(Asker::Admin) } else { gate.asker(&uri, &headers).await };
+    let asker = match asker {
+        Ok(asker) => asker,
+        Err(refusal) => return gate.refuse(refusal),
+    };
+    request.extensions_mut().insert(asker);
+    if !is_open(request.uri().path())
+        && let Some(peer) = request.extensions().get::<Peer>()
+    {
+        peer.is_known();
+    }
+    next.run(request).await
+}
+
+/// A body must have a type that foreign pages cannot send without asking first.
+async fn require_content_type(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    let (headers, method) = (request.headers(), request.method());
+    if !is_read(method) && has_body(headers) && !is_content_of_ours(headers) {
+        return gate.refuse(Refusal::Content);
+    }
+    next.run(request).await
 }
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -191,6 +217,11 @@ const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 /// Routes without private data: the page, which asks for the token itself, and the health check.
 fn is_open(path: &str) -> bool {
     path == "/healthz" || page::is_part(path)
+}
+
+/// Whether the request reads what needs no token.
+fn is_public(request: &Request) -> bool {
+    is_read(request.method()) && is_open(request.uri().path())
 }
 
 fn is_read(method: &Method) -> bool {
@@ -281,7 +312,7 @@ impl Refusal {
             Self::Content => ApiError::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "wrong_content_type",
-                "the body is not said to be JSON",
+                "Content-Type must be `application/json`",
             )
             .suggest("send `Content-Type: application/json`"),
             Self::Away(why) => ApiError::away(why),

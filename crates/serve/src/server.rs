@@ -4,13 +4,13 @@ use crate::{
     crew::Crew,
     figures::Figures,
     fleet::{self, Fleet, FleetFigures},
-    gate::{self, Gate, Names},
+    gate::{Gate, Names, guarded},
     hub::Hub,
     parts::Settings,
     requests::Requests,
     router::router,
 };
-use axum::{Router, extract::Request, middleware};
+use axum::{Router, extract::Request};
 use futures::FutureExt;
 use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::{
@@ -110,11 +110,6 @@ impl Service {
         let router = guarded(router(hub.clone(), crew.clone(), requests.clone()), gate);
         Self { router, hub, crew, requests, figures }
     }
-}
-
-/// Nothing is routed before `gate` lets it in.
-fn guarded(router: Router, gate: Gate) -> Router {
-    router.layer(middleware::from_fn_with_state(Arc::new(gate), gate::keep))
 }
 
 /// What a server of a fleet is made of.
