@@ -404,7 +404,7 @@ mod tests {
             (
                 "",
                 "[[hooks]]\nevent = \"turn_start\"\ncommand = \"x\"",
-                "`/repo/.haft/config.toml`: line 1: a project may not have hooks; they stand in the person's own file",
+                "`/repo/.haft/config.toml`: line 1: a project may not define hooks; define them in your own file",
             ),
             (
                 "",
@@ -453,7 +453,7 @@ mod tests {
         assert!(
             loaded("", "", &[("HAFT_PERMISSION", "x")])
                 .unwrap_err()
-                .starts_with("HAFT_PERMISSION: `x` is none of")
+                .starts_with("HAFT_PERMISSION: `x` is invalid")
         );
     }
 

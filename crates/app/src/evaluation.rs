@@ -35,7 +35,7 @@ const HARMLESS: [&str; 16] = [
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct EvaluationSpec {
-    /// The model, as `VENDOR/MODEL`.
+    /// The model, as `PROVIDER/MODEL`.
     pub model: String,
     /// Base URL of the provider's server.
     pub base_url: Option<String>,

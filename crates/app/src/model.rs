@@ -1,4 +1,4 @@
-//! [`open`]: opens the provider that `VENDOR/MODEL` names.
+//! [`open`]: opens the provider that `PROVIDER/MODEL` names.
 use crate::{
     App, Failure,
     config::{Config, KeySource, holder},
@@ -71,7 +71,7 @@ pub async fn choose(
         return Err(offer::none(app, config).await);
     };
     let model = open(app, config, &spec, base_url, speech)?;
-    let notice = format!("using `{spec}`, since {why}; `--model VENDOR/MODEL` chooses another");
+    let notice = format!("using `{spec}`, since {why}; `--model PROVIDER/MODEL` chooses another");
     let notices = [notice].into_iter().chain(without_effort(config, &spec)).collect();
     Ok(Chosen { model, notices })
 }
@@ -157,7 +157,7 @@ pub fn open(
     speech: ToolCallFormat<'_>,
 ) -> Result<Model, Failure> {
     let Some((kind, name)) = spec.split_once('/').filter(|(_, name)| !name.is_empty()) else {
-        return Err(Failure::usage(format!("cannot use the model `{spec}`: it is not of the form VENDOR/MODEL"))
+        return Err(Failure::usage(format!("cannot use the model `{spec}`: it is not of the form PROVIDER/MODEL"))
             .hint("e.g. `openai/gpt-5`, `ollama/qwen3`, `local/smollm2-135m`; `haft models list` shows what there is"));
     };
     let mut own_window = None;

@@ -34,7 +34,7 @@ pub struct ReplayOptions {
 /// A model that takes over from the recorded replies.
 #[derive(Clone, Debug)]
 pub struct OtherModel {
-    /// As `VENDOR/MODEL`.
+    /// As `PROVIDER/MODEL`.
     pub spec: String,
     /// Base URL of the provider's server.
     pub base_url: Option<String>,

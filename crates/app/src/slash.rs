@@ -33,7 +33,7 @@ pub struct Header {
     pub description: String,
     /// Who works.
     pub agent: Option<String>,
-    /// `VENDOR/MODEL`; only in the person's own files.
+    /// `PROVIDER/MODEL`; only in the person's own files.
     pub model: Option<String>,
 }
 

@@ -46,10 +46,10 @@ pub struct Price {
     /// Output tokens, thinking included.
     #[serde(deserialize_with = "amount::of")]
     pub output: f64,
-    /// Input tokens read from the vendor's cache; as `input` if left out.
+    /// Input tokens read from the provider's cache (default: as `input`).
     #[serde(default, deserialize_with = "amount::optional")]
     pub cache_read: Option<f64>,
-    /// Input tokens written to the vendor's cache; as `input` if left out.
+    /// Input tokens written to the provider's cache (default: as `input`).
     #[serde(default, deserialize_with = "amount::optional")]
     pub cache_write: Option<f64>,
 }

@@ -76,13 +76,13 @@ impl Setup {
 #[derive(Clone, Debug)]
 pub struct Home(pub PathBuf);
 
-/// Opens a model from `VENDOR/MODEL`; an error says why it cannot.
+/// Opens a model from `PROVIDER/MODEL`; an error says why it cannot.
 pub type Models = Arc<dyn Fn(&str) -> Result<Model, String> + Send + Sync>;
 
 /// A model and the way to it.
 #[derive(Clone)]
 pub struct Model {
-    /// As people write it: `VENDOR/MODEL`.
+    /// As people write it: `PROVIDER/MODEL`.
     pub spec: String,
     /// As the vendor spells it.
     pub name: String,
@@ -95,7 +95,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// One of which nothing more is known; `spec` is `VENDOR/MODEL`.
+    /// One of which nothing more is known; `spec` is `PROVIDER/MODEL`.
     pub fn plain(spec: &str, provider: Arc<dyn Provider>) -> Self {
         let name = spec.split_once('/').map_or(spec, |(_, name)| name).to_owned();
         Self { spec: spec.to_owned(), name, window: None, price: None, provider }

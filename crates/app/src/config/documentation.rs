@@ -8,21 +8,21 @@ use std::{fmt::Write, fs, path::Path};
 const INTRODUCTION: &str = "\
 # Configuration
 
-Haft needs no configuration. It takes settings from these places, strongest first:
+Haft works without a configuration. It reads settings from these places; the first one that has a value wins:
 
-1. options of the command,
-2. variables `HAFT_*`,
+1. command-line options,
+2. environment variables `HAFT_*`,
 3. your own file, `~/.config/haft/config.toml` (`haft config path` prints where it is),
 4. the profile.
 
 The file `.haft/config.toml` of a project comes with the repository, so Haft does not trust it: it can only restrict what
-the others allow. `haft config show` prints what is in effect, and where each value comes from. An unknown key or an invalid
-value is an error that names the file, the line, and what was expected.
+the others allow. `haft config show` prints each value in effect and its source. An unknown key or an invalid
+value is an error that names the file, the line, and the expected value.
 
-`haft config set KEY VALUE` writes a value into your own file and leaves your comments alone: `haft config set model anthropic`,
-`haft config set timeouts.idle 120`. It writes nothing that Haft could not read again.
+`haft config set KEY VALUE` writes a value to your own file and keeps your comments: `haft config set model anthropic`,
+`haft config set timeouts.idle 120`. It never writes an invalid file.
 
-One exception: an option `--max-…` replaces the profile's value, even with a larger one, but cannot exceed the value in your
+One exception: a `--max-…` option replaces the profile's value, even with a larger one, but cannot exceed the value in your
 configuration, your `HAFT_*` variable or the project's file.
 
 ## Settings
@@ -55,7 +55,7 @@ fn row(setting: &Setting) -> String {
     let option = match (setting.has_flag, setting.value) {
         (false, _) => String::new(),
         (true, "") => format!("`{}`", setting.flag()),
-        (true, value) => format!("`{} {value}`", setting.flag()),
+        (true, value) => format!("`{} {}`", setting.flag(), cell(value)),
     };
     let project = if setting.is_narrowed { "can only restrict" } else { "" };
     let otherwise = if setting.is_of_profile { "as the profile says" } else { setting.otherwise };

@@ -13,11 +13,13 @@ use toml_edit::{DocumentMut, Item, Key, Table, Value};
 /// error, and nothing is written.
 pub fn set(path: &Path, key: &str, word: &str) -> Result<(), ConfigError> {
     let wrong = |message: String| ConfigError::Value { what: format!("`{key}`"), message };
-    let keys = Key::parse(key).map_err(|_| wrong("this is not the name of a setting".into()))?;
+    let keys = Key::parse(key).map_err(|_| wrong("not the name of a setting".into()))?;
     if keys.first().is_some_and(|key| key.get() == "vendors")
         && keys.last().is_some_and(|key| key.get() == "key")
     {
-        return Err(wrong("a key does not belong on a command line; `haft login VENDOR` keeps it".into()));
+        return Err(wrong(
+            "do not pass an API key on the command line; save it with `haft login PROVIDER`".into(),
+        ));
     }
     let text = text(path)?;
     let document: DocumentMut =
@@ -94,7 +96,7 @@ fn with_near(message: String) -> String {
 
 fn text(path: &Path) -> Result<String, ConfigError> {
     match untrusted_file::bytes(path) {
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_| wrong_file(path, "it is not UTF-8")),
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_| wrong_file(path, "not UTF-8")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(source) => Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     }

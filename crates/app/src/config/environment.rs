@@ -18,9 +18,9 @@ pub struct Environment {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct EnvironmentFile {
-    /// Names that commands do not get, whatever they look like.
+    /// Variables that commands never get.
     pub hide: Vec<String>,
-    /// Names that commands get although they look like secrets.
+    /// Variables that commands get even if they look like secrets.
     pub pass: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ pub struct EnvironmentFile {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct NarrowEnvironment {
-    /// Names that commands do not get, in addition to yours.
+    /// Variables that commands never get, in addition to yours.
     pub hide: Vec<String>,
 }
 

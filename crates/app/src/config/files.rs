@@ -9,9 +9,9 @@ use std::{collections::BTreeMap, path::PathBuf};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct TelegramFile {
-    /// IDs of the users who may talk to the bot.
+    /// IDs of the users who may use the bot.
     pub users: Vec<i64>,
-    /// Name of the environment variable with the bot's token; `TELEGRAM_BOT_TOKEN` if left out.
+    /// Environment variable that holds the bot's token (default: `TELEGRAM_BOT_TOKEN`).
     pub token_env: Option<String>,
 }
 
@@ -22,7 +22,7 @@ pub struct TelegramFile {
 pub struct ModelFile {
     /// Context window: tokens of request and reply together.
     pub window: Option<u64>,
-    /// Prices in US dollars for a million tokens.
+    /// Prices in US dollars per million tokens.
     pub price: Option<Price>,
 }
 
@@ -31,12 +31,12 @@ pub struct ModelFile {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExecFile {
-    /// Program to start: a name that is looked up in the `PATH`, or a path.
+    /// Program to start: a path, or a name to look up in `PATH`.
     pub program: PathBuf,
-    /// Its arguments; `{prompt}` and `{model}` are replaced. Without `{prompt}` the prompt is written to standard input.
+    /// Its arguments; `{prompt}` and `{model}` are replaced. Without `{prompt}`, the prompt is written to standard input.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Model name, from which the format of its calls is derived; the name of the table if left out.
+    /// Model name, which determines the tool-call format (default: the name of the table).
     pub model: Option<String>,
 }
 
@@ -45,12 +45,12 @@ pub struct ExecFile {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct VendorFile {
-    /// Base URL of another server.
+    /// Base URL of the API, in place of the provider's own.
     pub base_url: Option<String>,
-    /// API key; better kept in the vendor's environment variable.
+    /// API key; prefer `haft login` or the provider's environment variable.
     #[serde(skip_serializing)]
     pub key: Option<String>,
-    /// Timeouts for this vendor, over `[timeouts]`.
+    /// Timeouts for this provider; override `[timeouts]`.
     pub timeouts: TimeoutsFile,
 }
 
@@ -78,13 +78,13 @@ pub struct McpFile {
     /// HTTP headers for every request; `${NAME}` is replaced by the variable of that name.
     #[serde(skip_serializing)]
     pub headers: BTreeMap<String, String>,
-    /// Tools to offer, by the server's own names; all if left out.
+    /// Tools to offer, by the server's own names (default: all).
     pub tools: Option<Vec<String>>,
-    /// Run tools without approval that the server calls read-only.
+    /// Do not require approval for tools that the server declares read-only.
     pub trust_hints: bool,
-    /// Seconds until it must have listed its tools; 60 if left out.
+    /// Maximum seconds until it lists its tools (default: 60).
     pub start_timeout: Option<u64>,
-    /// Seconds for which a call may be silent; 300 if left out.
+    /// Maximum seconds without output from a call (default: 300).
     pub call_timeout: Option<u64>,
 }
 
@@ -102,36 +102,36 @@ impl std::fmt::Debug for McpFile {
 pub struct Rules {
     /// Effects that are denied.
     pub deny: Vec<String>,
-    /// The only commands that may run, in place of those that the profile lists.
+    /// The only commands that may run; replaces the profile's list.
     pub only: Vec<String>,
-    /// Effects that are asked for.
+    /// Effects that need approval.
     pub ask: Vec<String>,
-    /// Effects that run without a question.
+    /// Effects that run without approval.
     pub allow: Vec<String>,
 }
 
-/// What confined commands may reach besides the workspace.
+/// What confined commands may access in addition to the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct CommandsFile {
-    /// Folders that they may write, e.g. `~/.cargo/registry`. What they do there is real at once, and not undone.
+    /// Directories that they may write to, e.g., `~/.cargo/registry`. Changes there apply immediately and cannot be undone.
     pub writable: Vec<String>,
-    /// Files and folders that they see as empty, in addition to keys, browser profiles and Haft's own folders.
+    /// Files and directories that appear empty to them, in addition to keys, browser profiles and Haft's own directories.
     pub hidden: Vec<String>,
-    /// Allows hosts in private networks, if commands may reach them by name; never this machine.
+    /// Allow hosts in private networks that they may reach by name; never this machine.
     pub private_hosts: bool,
-    /// Maximum processes and threads of one command, from 301; 4,096 if left out. For root this needs Linux 6.14.
+    /// Maximum processes and threads per command, at least 301 (default: 4,096). For root, requires Linux 6.14.
     pub processes: Option<u32>,
-    /// Maximum megabytes of a file that they write; a command that writes more is ended. No limit if left out.
+    /// Maximum size in megabytes of a file that they write; a command that exceeds it is ended (default: no limit).
     pub file_size: Option<u32>,
-    /// Maximum megabytes of memory of each process of a command. No limit if left out.
+    /// Maximum megabytes of memory per process of a command (default: no limit).
     pub memory: Option<u32>,
 }
 
 /// Fails: hooks start programs, and a repository is not trusted.
 pub(super) fn no_hooks<'de, D: serde::Deserializer<'de>>(_: D) -> Result<(), D::Error> {
-    Err(serde::de::Error::custom("a project may not have hooks; they stand in the person's own file only"))
+    Err(serde::de::Error::custom("a project may not define hooks; define them in your own file"))
 }
 
 /// Rules that can only narrow.
@@ -141,6 +141,6 @@ pub(super) fn no_hooks<'de, D: serde::Deserializer<'de>>(_: D) -> Result<(), D::
 pub struct NarrowRules {
     /// Effects that are denied.
     pub deny: Vec<String>,
-    /// Effects that are asked for.
+    /// Effects that need approval.
     pub ask: Vec<String>,
 }

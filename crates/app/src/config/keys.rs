@@ -31,7 +31,7 @@ impl KeptKeys {
         // What the parser says of a line may hold the key that stands there.
         let wrong = || ConfigError::Wrong {
             path: path.to_owned(),
-            message: "it is not a list of keys; remove it and run `haft login` again".into(),
+            message: "not a list of keys; delete the file and run `haft login` again".into(),
         };
         let text = str::from_utf8(&bytes).map_err(|_| wrong())?;
         toml::from_str(text).map(Self).map_err(|_| wrong())
@@ -73,7 +73,7 @@ impl KeptKeys {
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        writeln!(file, "# Keys that `haft login` keeps; `haft logout VENDOR` removes one.")?;
+        writeln!(file, "# API keys saved by `haft login`; `haft logout PROVIDER` removes one.")?;
         file.write_all(toml::to_string(&self.0).map_err(io::Error::other)?.as_bytes())?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|failed| failed.error)?;

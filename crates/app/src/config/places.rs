@@ -31,8 +31,8 @@ impl Places {
         };
         let home = environment.get("HAFT_HOME").map(PathBuf::from);
         let home = home.or_else(|| under("XDG_DATA_HOME", ".local/share")).ok_or_else(|| {
-            Failure::usage("there is no place for sessions: you have no home folder")
-                .hint("set HOME, or HAFT_HOME to a folder that only you can write to")
+            Failure::usage("cannot find a directory for sessions: there is no home directory")
+                .hint("set HOME, or set HAFT_HOME to a directory that only you can write to")
         })?;
         let models = environment.get("HAFT_MODELS").map_or_else(|| home.join("models"), PathBuf::from);
         let user_file =

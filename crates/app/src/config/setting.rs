@@ -88,7 +88,7 @@ impl Value for NonZeroU64 {
 impl Value for Mode {
     fn parse(word: &str) -> Result<Self, String> {
         let names = || Self::ALL.map(|mode| format!("`{}`", mode.name())).join(", ");
-        Self::named(word).ok_or_else(|| format!("`{word}` is none of {}", names()))
+        Self::named(word).ok_or_else(|| format!("`{word}` is invalid: expected one of {}", names()))
     }
 
     fn choices() -> Vec<Choice> {
@@ -100,7 +100,7 @@ impl Value for Sandbox {
     fn parse(word: &str) -> Result<Self, String> {
         let names = || Self::ALL.map(|when| format!("`{}`", when.name())).join(", ");
         let found = Self::ALL.into_iter().find(|when| when.name() == word);
-        found.ok_or_else(|| format!("`{word}` is none of {}", names()))
+        found.ok_or_else(|| format!("`{word}` is invalid: expected one of {}", names()))
     }
 
     fn choices() -> Vec<Choice> {
@@ -116,16 +116,16 @@ impl Value for Network {
 
 fn when_confined(when: Sandbox) -> &'static str {
     match when {
-        Sandbox::Off => "Never: ask before a command runs",
-        Sandbox::Auto => "Where this system allows it",
-        Sandbox::Require => "Always; fail where this system does not allow it",
+        Sandbox::Off => "Never; commands need approval",
+        Sandbox::Auto => "If the system supports it",
+        Sandbox::Require => "Always; fail if the system does not support it",
     }
 }
 
 impl Value for Effort {
     fn parse(word: &str) -> Result<Self, String> {
         let names = || Self::ALL.map(|effort| format!("`{}`", effort.name())).join(", ");
-        Self::named(word).ok_or_else(|| format!("`{word}` is none of {}", names()))
+        Self::named(word).ok_or_else(|| format!("`{word}` is invalid: expected one of {}", names()))
     }
 
     fn choices() -> Vec<Choice> {
@@ -137,7 +137,7 @@ fn summary(mode: Mode) -> &'static str {
     match mode {
         Mode::ReadOnly => "Only read files in the workspace",
         Mode::Ask => "Ask before everything except reading files in the workspace",
-        Mode::AcceptEdits => "Also write files in the workspace without asking, except Git's own",
+        Mode::AcceptEdits => "Also write files in the workspace without asking, except Git's own files",
         Mode::Full => "Allow everything",
     }
 }
@@ -156,7 +156,7 @@ impl Dollars {
 impl Value for Dollars {
     fn parse(word: &str) -> Result<Self, String> {
         let usd = word.trim_start_matches('$').parse().ok().and_then(Self::of);
-        usd.ok_or_else(|| format!("`{word}` is not an amount above 0 in US dollars, e.g. 0.50"))
+        usd.ok_or_else(|| format!("`{word}` is not an amount above 0 in US dollars, e.g., 0.50"))
     }
 }
 

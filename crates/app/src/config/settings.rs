@@ -16,25 +16,25 @@ use std::{collections::BTreeMap, num::NonZeroU64};
 
 settings! {
     own {
-        /// Model to use, as VENDOR/MODEL: `openai/gpt-5`, `anthropic/…`, `ollama/…`, `local/NAME|FILE.gguf`
-        model: String { value: "SPEC", short: Some('m'), otherwise: "that of the first vendor whose key is set" },
-        /// Reasoning effort: how long the model may think; models that take none are not sent one
-        effort: Effort { value: "LEVEL", otherwise: "the model's own" },
+        /// Model to use, as PROVIDER/MODEL: `openai/gpt-5`, `anthropic/…`, `ollama/…`, `local/NAME|FILE.gguf`
+        model: String { value: "MODEL", short: Some('m'), otherwise: "default model of the first provider with a key" },
+        /// Reasoning effort; ignored for models without one
+        effort: Effort { value: "LEVEL", otherwise: "the model's default" },
         /// Profile to use: `default`, `alfred`, `pedro`, `ally`, `opencode`, `picoclaw`, or a TOML file
         profile: String { value: "NAME", otherwise: "default" },
-        /// Check claims in the reply against the journal; exit with 5 if one is unproven
+        /// Check the claims of the reply against the journal; exit with 5 if one is unproven
         evidence: bool { is_of_profile: true },
-        /// Command that shows `--evidence` that the work is well, such as `make check`; any run of tests if left out
+        /// Command that proves the work for `--evidence`, e.g., `make check`; without it, any test run does
         check: String { value: "COMMAND", is_of_profile: true },
         /// Colors of the screen: `terminal`, `dark`, `light` or `plain`
         theme: String { has_flag: false, otherwise: "terminal" },
     }
     narrowed {
-        /// What to do with an effect (a file read or written, a command, a host) that no rule matches; if no person can answer, `ask` denies it
+        /// What to do with an effect (a file read or written, a command, a host) that no rule matches; `ask` denies it if no user can answer
         permission: Mode { value: "MODE", otherwise: "ask" },
-        /// When commands run confined: without network, and in a view of the workspace, so that you see their changes before they are applied
-        sandbox: Sandbox { value: "WHEN", is_of_profile: true },
-        /// Network of confined commands: `off`, `ask`, `on`, or a list of the only hosts that they may reach: HOST,HOST
+        /// Whether to confine commands: no network, and a view of the workspace, so that you see changes before they are applied
+        sandbox: Sandbox { value: "auto|off|require", is_of_profile: true },
+        /// Network access of confined commands: `off`, `ask`, `on`, or a list of allowed hosts: HOST,HOST
         network: Network { value: "NETWORK", otherwise: "ask" },
         /// Maximum model calls per turn (a prompt and the work that follows); 0 uses the profile's limit
         max_rounds: u32 { value: "N", is_of_profile: true },
@@ -46,37 +46,37 @@ settings! {
         max_time: NonZeroU64 { value: "SECONDS", is_of_profile: true },
     }
     tables {
-        /// What confined commands may reach besides the workspace
+        /// What confined commands may access in addition to the workspace
         commands: CommandsFile,
-        /// Context windows and prices of models that Haft does not know, by `VENDOR/MODEL`
+        /// Context windows and prices of models that Haft does not know, by `PROVIDER/MODEL`
         models: BTreeMap<String, ModelFile>,
-        /// Which environment variables commands get, by name; `*` stands for any letters
+        /// Environment variables that commands get, by name; `*` matches any characters
         environment: EnvironmentFile,
         /// Timeouts for models, in seconds from 1 to 86,400
         timeouts: TimeoutsFile,
-        /// Servers and keys, by vendor
+        /// Base URLs, API keys and timeouts, by provider
         vendors: BTreeMap<String, VendorFile>,
-        /// Commands that answer one prompt each, used as the model `exec/NAME`
+        /// Commands that answer one prompt, used as the model `exec/NAME`
         exec: BTreeMap<String, ExecFile>,
-        /// MCP servers, by the name that begins their tools' names
+        /// MCP servers, by name; the name is the prefix of their tools' names
         mcp: BTreeMap<String, McpFile>,
         /// Rules about effects, such as `write:src/**` and `execute:git status`
         rules: Rules,
-        /// Settings of tools, over those of the profile
+        /// Settings of tools; override those of the profile
         #[cfg_attr(test, schemars(with = "haft_tools::Settings"))]
         tools: toml::Table,
-        /// Commands and addresses that are told what happens
+        /// Commands and URLs that are notified of events
         #[cfg_attr(test, schemars(with = "Vec<HookSettings>"))]
         hooks: Vec<HookSettings>,
         /// The Telegram bot
         telegram: TelegramFile,
     }
     project_tables {
-        /// Your MCP servers that may be used in this project; all if left out
+        /// Your MCP servers that this project may use (default: all)
         mcp: Option<Vec<String>>,
         /// Environment variables that commands do not get
         environment: NarrowEnvironment,
-        /// Rules added to yours: all `deny` rules are tried first, then `ask`, then `allow`
+        /// Rules in addition to yours; `deny` rules are tried first, then `ask`, then `allow`
         rules: NarrowRules,
         /// None: they start programs, and a repository is not trusted.
         #[cfg_attr(test, schemars(skip))]

@@ -8,19 +8,19 @@ use std::time::Duration;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct TimeoutsFile {
-    /// Until the first byte of a reply; 60 if left out, 600 for local servers.
+    /// Maximum time until the first byte of a reply (default: 60; 600 for local servers).
     #[serde(deserialize_with = "seconds")]
     pub first_byte: Option<u64>,
-    /// Until the first byte of a reply of a model that reasons without streaming; 300 if left out.
+    /// Maximum time until the first byte if the model reasons without streaming (default: 300).
     #[serde(deserialize_with = "seconds")]
     pub thinking: Option<u64>,
-    /// Between two parts of a reply; 60 if left out.
+    /// Maximum time between two parts of a reply (default: 60).
     #[serde(deserialize_with = "seconds")]
     pub idle: Option<u64>,
-    /// Of repeated content before a reply is ended; 120 if left out.
+    /// Maximum time of repeated content before a reply is ended (default: 120).
     #[serde(deserialize_with = "seconds")]
     pub repeating: Option<u64>,
-    /// For a whole reply; 3,600 if left out, 14,400 for local servers.
+    /// Maximum time for a whole reply (default: 3,600; 14,400 for local servers).
     #[serde(deserialize_with = "seconds")]
     pub reply: Option<u64>,
 }

@@ -60,11 +60,11 @@ pub(super) async fn default_of(
 /// There is no model. Names the ways to one: a key, a server that answers, a file in this process.
 pub(super) async fn none(app: &App, config: &Config) -> Failure {
     let mut ways = vec![
-        "keep a key with `haft login VENDOR`, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or another one \
+        "keep a key with `haft login PROVIDER`, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or another one \
          (`haft models list` names them)"
             .to_owned(),
         format!(
-            "name a model with `--model VENDOR/MODEL`, or with `model = \"VENDOR/MODEL\"` in `{}`",
+            "name a model with `--model PROVIDER/MODEL`, or with `model = \"PROVIDER/MODEL\"` in `{}`",
             app.places.user_file.display()
         ),
     ];

@@ -16,7 +16,7 @@ pub struct Agent {
     pub system: String,
     /// Names of tools; none for all that are offered.
     pub tools: Option<Vec<String>>,
-    /// `VENDOR/MODEL` in place of the one that is asked for otherwise.
+    /// `PROVIDER/MODEL` in place of the one that is asked for otherwise.
     pub model: Option<String>,
     /// Model calls per turn, if fewer than elsewhere.
     pub max_rounds: Option<u32>,

@@ -70,7 +70,7 @@ pub(crate) async fn logout(cli: &CliContext, args: &LogoutArgs) -> Result<Exit, 
     let vendor = match (&args.vendor, all.as_slice()) {
         (Some(name), _) => with_key(name)?,
         (None, []) => {
-            writeln!(stdout(), "No key is kept: `haft login VENDOR` keeps one.")?;
+            writeln!(stdout(), "No key is kept: `haft login PROVIDER` keeps one.")?;
             return Ok(Exit::Success);
         }
         (None, [only]) => only,
@@ -178,7 +178,7 @@ async fn is_usable(cli: &CliContext, config: &Config, vendor: &Vendor, key: &str
 }
 
 fn status(cli: &CliContext, config: &Config, json: bool) -> Result<Exit, Failure> {
-    let mut table = Table::new(["VENDOR", "KEY", "FROM"]);
+    let mut table = Table::new(["PROVIDER", "KEY", "FROM"]);
     for vendor in with_keys() {
         let source = config.key(&cli.environment, vendor).map(|(_, source)| source);
         if json {

@@ -82,7 +82,7 @@ async fn choose(cli: &CliContext, config: &Config) -> Result<bool, Failure> {
         }
     };
     edit::set(&cli.places.user_file, "model", &model)?;
-    let change = "`haft config set model VENDOR/MODEL` changes it";
+    let change = "`haft config set model PROVIDER/MODEL` changes it";
     writeln!(stderr(), "Using `{model}`, kept in your configuration; {change}.")?;
     Ok(true)
 }

@@ -111,7 +111,7 @@ fn the_status_says_where_each_key_comes_from_and_the_nearest_counts() {
     assert_eq!(from(&[]).1, "configuration");
     assert_eq!(from(&[("OPENAI_API_KEY", KEY)]), (json!(true), json!("variable"), json!("OPENAI_API_KEY")));
     let shown = run(&place, &["login", "status"], &[("OPENAI_API_KEY", KEY)], "").out;
-    assert!(shown.starts_with("VENDOR") && shown.contains("the variable OPENAI_API_KEY"), "{shown}");
+    assert!(shown.starts_with("PROVIDER") && shown.contains("the variable OPENAI_API_KEY"), "{shown}");
     assert!(
         shown.contains("anthropic") && shown.contains("`haft login anthropic`, or set ANTHROPIC_API_KEY")
     );
@@ -123,7 +123,7 @@ fn the_status_says_where_each_key_comes_from_and_the_nearest_counts() {
     );
     assert_eq!(from(&[]), (json!(false), Value::Null, Value::Null));
     assert!(!keys_file(&place).exists());
-    assert_eq!(run(&place, &["logout"], &[], "").out, "No key is kept: `haft login VENDOR` keeps one.\n");
+    assert_eq!(run(&place, &["logout"], &[], "").out, "No key is kept: `haft login PROVIDER` keeps one.\n");
 }
 
 // D17

@@ -93,12 +93,12 @@ fn a_wrong_key_or_value_changes_nothing() {
         ("modle", "x", "there is no setting `modle`; did you mean `model`?"),
         ("timeouts.idel", "5", "there is no setting `idel`; did you mean `idle`?"),
         ("max_cost", "much", "`much` is not an amount above 0"),
-        ("permission", "all", "`all` is none of `read-only`"),
+        ("permission", "all", "`all` is invalid: expected one of `read-only`"),
         ("timeouts.idle", "0", "expected seconds from 1 to 86400"),
         ("rules.allow", "[\"ls\"]", "cannot read the rule `ls`"),
         ("model.x", "1", "`model` is not a table"),
-        ("vendors.openai.key", "sk-x", "`haft login VENDOR` keeps it"),
-        ("a..b", "1", "this is not the name of a setting"),
+        ("vendors.openai.key", "sk-x", "save it with `haft login PROVIDER`"),
+        ("a..b", "1", "not the name of a setting"),
     ];
     place.configure("model = \"a/b\"\n");
     for (key, value, expected) in table {

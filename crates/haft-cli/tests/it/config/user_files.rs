@@ -38,7 +38,7 @@ fn hooks_of_the_person_guard_and_a_project_has_none() {
     // A repository starts nothing.
     place.write(".haft/config.toml", "[[hooks]]\nevent = \"turn_end\"\ncommand = \"touch started\"\n");
     let ran = place.run(&["run", "--model", &model, "go"]);
-    assert!(ran.code == 2 && ran.err.contains("a project may not have hooks"), "{ran:?}");
+    assert!(ran.code == 2 && ran.err.contains("a project may not define hooks"), "{ran:?}");
     assert_eq!(place.read("started"), None);
 }
 

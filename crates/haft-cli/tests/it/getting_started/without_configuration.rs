@@ -139,7 +139,7 @@ fn who_leaves_the_choice_has_chosen_nothing() {
         terminal.haft(&place, arguments);
         let screen = terminal.see("left 2");
         assert!(
-            screen.contains("error: there is no model") && screen.contains("haft login VENDOR"),
+            screen.contains("error: there is no model") && screen.contains("haft login PROVIDER"),
             "{screen}"
         );
     }
@@ -202,7 +202,7 @@ fn a_vendor_alone_is_its_best_model() {
         )
     );
     let ran = run("gpt-5", &[]);
-    assert!(ran.code == 2 && ran.err.contains("it is not of the form VENDOR/MODEL"), "{ran:?}");
+    assert!(ran.code == 2 && ran.err.contains("it is not of the form PROVIDER/MODEL"), "{ran:?}");
 }
 
 /// A `curl` that brings half of the demo model and then loses the line, and a `python3` without packages.

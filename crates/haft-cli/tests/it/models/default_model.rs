@@ -49,7 +49,7 @@ fn a_server_that_nobody_named_is_offered_and_not_taken() {
         for words in [
             "error: there is no model",
             "OPENAI_API_KEY",
-            "`--model VENDOR/MODEL`",
+            "`--model PROVIDER/MODEL`",
             "config.toml",
             &format!("what answers at {ollama} with `--model ollama/qwen3:8b`"),
         ] {

@@ -252,7 +252,7 @@ fn bad_input_is_told_in_one_sentence_with_a_hint() {
         ),
         (
             vec!["run", "--model", "gpt-5", "hi"],
-            "error: cannot use the model `gpt-5`: it is not of the form VENDOR/MODEL\nhint: ",
+            "error: cannot use the model `gpt-5`: it is not of the form PROVIDER/MODEL\nhint: ",
         ),
         (
             vec!["run", "--model", "opneai/x", "hi"],
