@@ -82,7 +82,7 @@ report "nothing is answered twice" "$code"
 
 code=0
 TELEGRAM_BOT_TOKEN='no token' "$haft" telegram --model "script/$scratch/second" >"$scratch/log" 2>&1 || code=$?
-[ "$code" = 2 ] && grep -q "holds no token" "$scratch/log" && code=0
+[ "$code" = 2 ] && grep -q "is not a valid token" "$scratch/log" && code=0
 report "an odd token" "$code"
 code=0; grep -q sampleToken -r "$scratch/notes" "$scratch/home" && code=1
 report "the token stands nowhere" "$code"

@@ -31,7 +31,7 @@ pub fn known(places: &Places, workspace: &Path) -> Result<Vec<FoundAgent>, Failu
     }
     for known in read_folder(&workspace.join(".haft/agents"), Some(workspace))? {
         if let Some(model) = &known.agent.model {
-            return Err(bad(&known, format!("a project may not choose the model `{model}`")));
+            return Err(bad(&known, format!("a project may not select the model `{model}`")));
         }
         add(&mut all, known)?;
     }
@@ -49,7 +49,7 @@ fn add(all: &mut Vec<FoundAgent>, known: FoundAgent) -> Result<(), Failure> {
     match all.iter().find(|other| other.agent.name == known.agent.name) {
         Some(other) => {
             let place = other.file.as_ref().map_or("built in".to_owned(), |file| file.display().to_string());
-            Err(bad(&known, format!("there is an agent `{}` already: {place}", known.agent.name)))
+            Err(bad(&known, format!("an agent named `{}` already exists: {place}", known.agent.name)))
         }
         None => {
             all.push(known);

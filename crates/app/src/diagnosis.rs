@@ -50,7 +50,7 @@ impl App {
                 let file = places.user_file.display();
                 match places.user_file.exists() {
                     true => report.good("configuration", &file.to_string()),
-                    false => report.good("configuration", &format!("none in {file}; none is needed")),
+                    false => report.good("configuration", &format!("none in {file} (optional)")),
                 }
                 models(self, &config, &mut report).await;
                 servers(self, &config, workspace, &mut report).await?;
@@ -82,7 +82,7 @@ fn commands(app: &App, workspace: &Path, report: &mut Report<'_>) {
         Ok(found) => {
             report.good("commands", &views(&found.kind));
             match found.outside {
-                Outside::Overlays => report.good("Unix sockets", "of other programs are out of reach"),
+                Outside::Overlays => report.good("Unix sockets", "of other programs cannot be reached"),
                 Outside::Bound => report.optional(
                     "Unix sockets",
                     "of other programs are hidden if they exist when a command starts: the system refuses overlays of its folders",

@@ -35,7 +35,7 @@ impl Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::usage(error.to_string())
-            .hint("`haft config path` names the files, `haft config show` what is in force")
+            .hint("`haft config path` prints the files, `haft config show` the values in effect")
     }
 }
 
@@ -62,9 +62,9 @@ impl From<EngineError> for Failure {
             EngineError::Journal(error) => error.into(),
             EngineError::NoSuchAgent { .. } | EngineError::NoModel { .. } => Self::usage(error.to_string()),
             EngineError::NotOpen(_) | EngineError::NotJoined { .. } => Self::failed(error.to_string())
-                .hint("end the other `haft` that has it open, or start a new session"),
+                .hint("end the other `haft` process that has it open, or start a new session"),
             EngineError::HomeInWorkspace { .. } => Self::usage(error.to_string())
-                .hint("set HAFT_HOME to a folder outside, or work in a smaller one"),
+                .hint("set HAFT_HOME to a directory outside of it, or work in a smaller directory"),
         }
     }
 }

@@ -36,7 +36,8 @@ fn with_keys(hook: &HookSettings, own: &Environment) -> Result<HookSettings, Con
     let mut hook = hook.clone();
     for (name, value) in &mut hook.headers {
         *value = fill_in(value, own).map_err(|variable| {
-            let message = format!("the header `{name}` wants the variable {variable}, which is not set");
+            let message =
+                format!("the header `{name}` needs the environment variable {variable}, which is not set");
             ConfigError::Value { what: "[[hooks]]".into(), message }
         })?;
     }
@@ -53,7 +54,7 @@ mod tests {
         let table = [
             ("Bearer ${TOKEN}", Ok("Bearer s3cret")),
             ("plain", Ok("plain")),
-            ("${GONE}", Err("the header `key` wants the variable GONE, which is not set")),
+            ("${GONE}", Err("the header `key` needs the environment variable GONE, which is not set")),
         ];
         for (value, expected) in table {
             let text = format!("event = \"turn_end\"\nurl = \"http://x\"\nheaders = {{ key = \"{value}\" }}");

@@ -116,8 +116,8 @@ impl AppHost {
         let kept = edit::set(file, "model", model)
             .and_then(|()| effort.as_ref().map_or(Ok(()), |effort| edit::set(file, "effort", effort)));
         match kept {
-            Ok(()) => format!("kept for new sessions in `{}`", file.display()),
-            Err(error) => format!("not kept for new sessions: {error}"),
+            Ok(()) => format!("saved for new sessions in `{}`", file.display()),
+            Err(error) => format!("not saved for new sessions: {error}"),
         }
     }
 

@@ -153,7 +153,7 @@ impl Jobs {
         let (id, JobSummary { order, status, .. }) = self.find(id)?;
         if status == JobStatus::Completed {
             return Err(Failure::usage(format!("the job `{id}` is completed"))
-                .hint(format!("`haft sessions resume {id}` talks to it")));
+                .hint(format!("`haft sessions resume {id}` continues its session")));
         }
         let entries = home.peek(&id.0)?;
         let permission = spec.settings.permission.or_else(|| chosen_mode(&entries));
@@ -182,7 +182,7 @@ impl Jobs {
         let home = self.app.home();
         let (id, JobSummary { order, status, .. }) = self.find(id)?;
         if status.is_over() {
-            return Err(Failure::usage(format!("the job `{id}` is {status} already")));
+            return Err(Failure::usage(format!("the job `{id}` is already {status}")));
         }
         if home.is_open(&id) {
             fs::write(stop_file(&home, &id), "")?;
@@ -212,14 +212,14 @@ impl Jobs {
     pub fn find(&self, id: &str) -> Result<(SessionId, JobSummary), Failure> {
         let home = self.app.home();
         if let Some((name, _)) = schedule::find(&home, id)? {
-            return Err(Failure::usage(format!("`{name}` is a plan, which begins jobs of its own")).hint(
-                "`haft jobs list` names the jobs; `haft jobs show` shows a plan, and `haft jobs cancel` ends it",
+            return Err(Failure::usage(format!("`{name}` is a schedule, not a job")).hint(
+                "`haft jobs list` lists jobs; `haft jobs show` shows a schedule, and `haft jobs cancel` deletes it",
             ));
         }
         let id = home.find(id).or_else(|error| only_job(&home, id, error))?;
         let summary = JobSummary::of(&home.peek(&id.0)?, home.is_open(&id));
         let no_job =
-            || Failure::usage(format!("the session `{id}` is not a job")).hint("`haft jobs list` names them");
+            || Failure::usage(format!("the session `{id}` is not a job")).hint("`haft jobs list` lists them");
         Ok((id.clone(), summary.ok_or_else(no_job)?))
     }
 
@@ -387,11 +387,11 @@ fn only_job(home: &Home, id: &str, error: JournalError) -> Result<SessionId, Fai
     let id = id.escape_debug();
     match found.as_slice() {
         [_] => Ok(found.remove(0)),
-        [] => Err(Failure::usage(format!("there is no job `{id}`")).hint("`haft jobs list` names them")),
+        [] => Err(Failure::usage(format!("there is no job `{id}`")).hint("`haft jobs list` lists them")),
         [first, second, ..] => {
-            let message = format!("`{id}` is the beginning of several jobs: {first}, {second}");
+            let message = format!("the ID `{id}` is ambiguous: {first}, {second}");
             let more = if found.len() > 2 { ", …" } else { "" };
-            Err(Failure::usage(message + more).hint("type more of the name"))
+            Err(Failure::usage(message + more).hint("type more of the ID"))
         }
     }
 }

@@ -75,7 +75,7 @@ fn refuse_doubles(offers: &[Arc<dyn Offer>]) -> Result<(), Failure> {
     match offers.iter().map(|offer| offer.tool().name).find(|name| !names.insert(name.clone())) {
         None => Ok(()),
         Some(name) => Err(Failure::usage(format!("an agent and a tool are both called `{name}`"))
-            .hint("leave the tool out of `--expose`, or rename the agent")),
+            .hint("remove the tool from `--expose`, or rename the agent")),
     }
 }
 

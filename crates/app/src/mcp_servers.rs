@@ -95,7 +95,9 @@ fn server(name: &str, file: &McpFile, environment: &Environment) -> Result<McpSe
     let filled = |values: &BTreeMap<String, String>| -> Result<Vec<_>, ConfigError> {
         let filled = values.iter().map(|(key, value)| match fill_in(value, environment) {
             Ok(value) => Ok((key.clone(), value)),
-            Err(variable) => Err(wrong(&format!("`{key}` wants the variable {variable}, which is not set"))),
+            Err(variable) => {
+                Err(wrong(&format!("`{key}` needs the environment variable {variable}, which is not set")))
+            }
         });
         filled.collect()
     };
@@ -107,9 +109,9 @@ fn server(name: &str, file: &McpFile, environment: &Environment) -> Result<McpSe
         },
         (None, Some(url)) => Transport::Url { url: url.clone(), headers: filled(&file.headers)? },
         (Some(_), Some(_)) => {
-            return Err(wrong("there is a `command` and a `url`; a server has one of them"));
+            return Err(wrong("both `command` and `url` are set; a server needs exactly one"));
         }
-        (None, None) => return Err(wrong("there is no `command` and no `url`")),
+        (None, None) => return Err(wrong("neither `command` nor `url` is set")),
     };
     Ok(McpServer {
         name: name.to_owned(),
@@ -148,10 +150,10 @@ mod tests {
     #[test]
     fn a_server_is_a_command_or_a_url() {
         let table = [
-            ("", Err("[mcp.x]: there is no `command` and no `url`")),
+            ("", Err("[mcp.x]: neither `command` nor `url` is set")),
             (
                 "command = \"a\"\nurl = \"b\"",
-                Err("[mcp.x]: there is a `command` and a `url`; a server has one of them"),
+                Err("[mcp.x]: both `command` and `url` are set; a server needs exactly one"),
             ),
             (
                 "command = \"a\"\nargs = [\"b\"]\nenv = {K = \"${TOKEN}!\"}",
@@ -160,7 +162,7 @@ mod tests {
             ("url = \"u\"\nheaders = {A = \"Bearer ${TOKEN}\"}", Ok("u [(\"A\", \"Bearer s3cret\")]")),
             (
                 "url = \"u\"\nheaders = {A = \"${GONE}\"}",
-                Err("[mcp.x]: `A` wants the variable GONE, which is not set"),
+                Err("[mcp.x]: `A` needs the environment variable GONE, which is not set"),
             ),
         ];
         for (text, expected) in table {

@@ -71,7 +71,7 @@ pub async fn choose(
         return Err(offer::none(app, config).await);
     };
     let model = open(app, config, &spec, base_url, speech)?;
-    let notice = format!("using `{spec}`, since {why}; `--model PROVIDER/MODEL` chooses another");
+    let notice = format!("using `{spec}`, since {why}; `--model PROVIDER/MODEL` selects another");
     let notices = [notice].into_iter().chain(without_effort(config, &spec)).collect();
     Ok(Chosen { model, notices })
 }
@@ -79,7 +79,7 @@ pub async fn choose(
 /// What a person is told who wants an effort of a model that takes none.
 fn without_effort(config: &Config, spec: &str) -> Option<String> {
     let effort = config.effective().effort?.name();
-    (!has_effort(spec)).then(|| format!("`{spec}` takes no reasoning effort; `{effort}` is not sent"))
+    (!has_effort(spec)).then(|| format!("`{spec}` does not support reasoning effort; ignoring `{effort}`"))
 }
 
 /// Whether the effort of the model `spec` can be set.
@@ -157,8 +157,10 @@ pub fn open(
     speech: ToolCallFormat<'_>,
 ) -> Result<Model, Failure> {
     let Some((kind, name)) = spec.split_once('/').filter(|(_, name)| !name.is_empty()) else {
-        return Err(Failure::usage(format!("cannot use the model `{spec}`: it is not of the form PROVIDER/MODEL"))
-            .hint("e.g. `openai/gpt-5`, `ollama/qwen3`, `local/smollm2-135m`; `haft models list` shows what there is"));
+        return Err(Failure::usage(format!(
+            "cannot use the model `{spec}`: it is not of the form PROVIDER/MODEL"
+        ))
+        .hint("e.g. `openai/gpt-5`, `ollama/qwen3`, `local/smollm2-135m`; `haft models list` lists models"));
     };
     let mut own_window = None;
     let (name, provider) = match kind {
@@ -200,7 +202,8 @@ fn speaking(provider: Arc<dyn Provider>, speech: ToolCallFormat<'_>) -> Result<A
 
 fn known(name: &str) -> Result<&'static Dialect, Failure> {
     dialect(name).ok_or_else(|| {
-        Failure::usage(format!("there is no dialect `{name}`")).hint("`haft parse --dialect ?` lists them")
+        Failure::usage(format!("there is no tool-call format `{name}`"))
+            .hint("`haft parse --dialect ?` lists them")
     })
 }
 
@@ -254,8 +257,8 @@ fn remote(
         connection.record = Some(Record::create(file).map_err(failed)?);
     }
     if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url) {
-        return Err(Failure::usage(format!("there is no key for {}", vendor.title)).hint(format!(
-            "set {variable}, or keep a key with `haft login {}`; `haft models list` names other models",
+        return Err(Failure::usage(format!("there is no API key for {}", vendor.title)).hint(format!(
+            "set {variable}, or save a key with `haft login {}`; `haft models list` lists other models",
             holder(vendor).name
         )));
     }
@@ -265,7 +268,7 @@ fn remote(
         .filter(|url| !url.starts_with("http://") && !url.starts_with("https://"))
     {
         return Err(Failure::usage(format!(
-            "cannot use the base URL `{url}`: it begins with neither `http://` nor `https://`"
+            "cannot use the base URL `{url}`: it does not start with `http://` or `https://`"
         )));
     }
     let mut vendor = vendor.clone();
@@ -282,7 +285,7 @@ fn no_vendor(kind: &str) -> Failure {
     let names: Vec<&str> =
         vendors().iter().map(|vendor| vendor.name.as_str()).chain(["exec", "local", "script"]).collect();
     let near = nearest(kind, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-    Failure::usage(format!("there is no vendor `{kind}`"))
+    Failure::usage(format!("there is no provider `{kind}`"))
         .hint(format!("{near}there are {}", names.join(", ")))
 }
 

@@ -62,7 +62,7 @@ impl App {
         let entries = home.peek(&id.0)?;
         let Some(SessionOpened { agent, workspace, profile, .. }) = SessionOpened::of(&entries) else {
             return Err(Failure::usage(format!(
-                "cannot replay the session `{id}`: its journal has no beginning"
+                "cannot replay the session `{id}`: its journal has no first entry"
             )));
         };
         let mut recording = Recording::of(&entries);
@@ -106,16 +106,16 @@ impl Replay {
 fn check(id: &SessionId, recording: &Recording, options: &ReplayOptions) -> Result<(), Failure> {
     let cannot = |why: String| Err(Failure::usage(format!("cannot replay the session `{id}`: {why}")));
     if recording.inputs.is_empty() {
-        return cannot("nothing was said in it".into());
+        return cannot("it has no prompt".into());
     }
     let delegated = recording.calls.iter().find(|call| call.name == DELEGATE && call.started);
     if let Some((seq, _)) = delegated.and_then(|call| call.ended.as_ref()) {
-        return cannot(format!("at entry {seq} another agent worked, in a session of its own"));
+        return cannot(format!("entry {seq} was made by a subagent in a session of its own"));
     }
     let rounds = recording.replies.len();
     match &options.other {
         Some(OtherModel { from, .. }) if *from > rounds + 1 => {
-            cannot(format!("it has {rounds} rounds, and the model is to be asked from round {from}"))
+            cannot(format!("it has {rounds} rounds, but `--from` is {from}"))
         }
         _ => Ok(()),
     }
@@ -130,7 +130,7 @@ struct Scratch {
 
 impl Scratch {
     fn of(workspace: &Path, entries: &[Arc<Entry>], contents: &Path) -> Result<Self, Failure> {
-        let failed = |error| Failure::failed(format!("cannot make a folder for the replay: {error}"));
+        let failed = |error| Failure::failed(format!("cannot create a directory for the replay: {error}"));
         let folder = tempfile::Builder::new().prefix("haft-replay-").tempdir().map_err(failed)?;
         let path = folder.path().canonicalize().map_err(failed)?;
         let (work, home) = (path.join("work"), path.join("home"));

@@ -146,7 +146,7 @@ impl App {
             Some(asked) => {
                 let (own, asked) = (own.display(), asked.display());
                 Err(Failure::usage(format!("the session `{id}` works in `{own}`, not in `{asked}`"))
-                    .hint("leave out `--cwd`, or start a new session there"))
+                    .hint("omit `--cwd`, or start a new session there"))
             }
             None => workspace(Some(own)),
         }
@@ -161,7 +161,7 @@ impl App {
         let known = agents::known(&self.places, workspace)?;
         let found = known.into_iter().find(|known| known.agent.name == name).map(|known| known.agent);
         found.ok_or_else(|| {
-            Failure::usage(format!("there is no agent `{name}`")).hint("`haft agents list` names them")
+            Failure::usage(format!("there is no agent `{name}`")).hint("`haft agents list` lists them")
         })
     }
 
@@ -323,7 +323,7 @@ impl SessionPlan {
 }
 
 /// What a person is told whose session another process has open.
-pub const JOINED: &str = "another process has the session open, and it was joined";
+pub const JOINED: &str = "joined the session, which another process has open";
 
 /// Sets the mode that a person asks for in a session that is continued; says where it cannot.
 ///
@@ -336,7 +336,7 @@ pub fn set_permission(session: &Session, wanted: Option<Mode>) -> Result<Option<
     };
     if session.is_joined() && wanted > now {
         return Ok(Some(format!(
-            "`--permission {}` does not hold: the process that has the session open allows `{}`",
+            "`--permission {}` is ignored: the process that has the session open uses `{}`",
             wanted.name(),
             now.name()
         )));
@@ -366,7 +366,7 @@ fn stripped(app: &App, config: &Config) -> Option<String> {
     let names = app.environment.stripped(config);
     let (first, file) = (names.first()?, app.places.user_file.display());
     Some(format!(
-        "commands get {} without the user name and password; `[environment] pass = [\"{first}\"]` in `{file}` hands it on \
+        "commands get {} without the user name and password; `[environment] pass = [\"{first}\"]` in `{file}` passes it on \
          as it is",
         names.join(", ")
     ))
@@ -381,8 +381,8 @@ fn stages(home: &Home, sandbox: Sandbox, access: CommandAccess, workspace: &Path
     };
     if sandbox == Sandbox::Require {
         stage(&home.0.join(TRIED)).command_views(workspace).map_err(|why| {
-            Failure::usage(format!("cannot confine commands, which `sandbox = \"require\"` asks for: {why}"))
-                .hint("`haft doctor` says what this system offers; `--sandbox auto` goes on without")
+            Failure::usage(format!("cannot confine commands, which `sandbox = \"require\"` requires: {why}"))
+                .hint("`haft doctor` shows what this system supports; `--sandbox auto` continues without confinement")
         })?;
     }
     Ok(Arc::new(move |blobs: &Path| Arc::new(stage(blobs)) as _))
@@ -498,6 +498,6 @@ pub fn workspace(cwd: Option<&Path>) -> Result<PathBuf, Failure> {
     let found = given.canonicalize().map_err(failed)?;
     match found.is_dir() {
         true => Ok(found),
-        false => Err(Failure::usage(format!("cannot work in `{}`: it is not a folder", given.display()))),
+        false => Err(Failure::usage(format!("cannot work in `{}`: it is not a directory", given.display()))),
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn read(places: &Places, workspace: &Path, warn: Warn<'_>) -> (Vec<Sk
             let Some(skill) = skill(&dir, &folder, warn) else { continue };
             if skills.iter().any(|known| known.name == skill.name) {
                 warn(format!(
-                    "the skill in `{}` was left out: there is another one of its name",
+                    "the skill in `{}` was ignored: another one has the same name",
                     folder.display()
                 ));
                 continue;
@@ -40,11 +40,11 @@ pub(crate) fn read(places: &Places, workspace: &Path, warn: Warn<'_>) -> (Vec<Sk
 
 fn skill(dir: &SourceDir, folder: &Path, warn: Warn<'_>) -> Option<Skill> {
     let text = untrusted_file::text(&folder.join("SKILL.md"), dir.within.as_deref(), warn)?;
-    let left_out = |why: String| warn(format!("the skill in `{}` was left out: {why}", folder.display()));
+    let left_out = |why: String| warn(format!("the skill in `{}` was ignored: {why}", folder.display()));
     let (Header { name, description }, text) =
         with_header(&text).map_err(|bad| left_out(bad.to_string())).ok()?;
     if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c)) {
-        left_out("its `name` has other characters than letters, digits, `-` and `_`".into());
+        left_out("its `name` may contain only letters, digits, `-` and `_`".into());
         return None;
     }
     let folder = folder.canonicalize().ok()?;

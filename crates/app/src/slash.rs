@@ -65,9 +65,9 @@ fn template(dir: &SourceDir, file: PathBuf, warn: Warn<'_>) -> Option<Template> 
     let text = untrusted_file::text(&file, dir.within.as_deref(), warn)?;
     let (header, text) = match text.trim_start_matches('\u{feff}').trim_start().starts_with("---\n") {
         false => (Header::default(), text.as_str()),
-        true => with_header(&text)
-            .map_err(|bad| warn(format!("`{}` was left out: {bad}", file.display())))
-            .ok()?,
+        true => {
+            with_header(&text).map_err(|bad| warn(format!("`{}` was ignored: {bad}", file.display()))).ok()?
+        }
     };
     Some(Template { name, header, text: text.trim().to_owned(), is_own: dir.is_own(), file })
 }
@@ -102,7 +102,7 @@ impl Template {
         if let Some(model) = model.as_ref().filter(|_| !self.is_own) {
             let file = self.file.display();
             return Err(Failure::usage(format!(
-                "cannot use the command in `{file}`: a project may not choose the model `{model}`"
+                "cannot use the command in `{file}`: a project may not select the model `{model}`"
             )));
         }
         Ok(ExpandedPrompt { prompt: fill(&self.text, arguments), agent, model })
@@ -201,7 +201,7 @@ mod tests {
             expand(std::slice::from_ref(&theirs), "/x", "/help")
                 .unwrap_err()
                 .message
-                .ends_with("may not choose the model `openai/x`")
+                .ends_with("may not select the model `openai/x`")
         );
         let mine = Template { is_own: true, ..theirs };
         let expected = ExpandedPrompt {

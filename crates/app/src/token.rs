@@ -29,7 +29,7 @@ pub fn of(home: &Path, name: &str) -> Result<Kept, Failure> {
     let path = home.join(name);
     let failed = |what: &str, error: io::Error| {
         Failure::failed(format!("cannot {what} the token `{}`: {error}", path.display()))
-            .hint("mend its permissions, or remove it: then another one is made")
+            .hint("fix its permissions, or delete it to create a new one")
     };
     match untrusted_file::read(&path, None) {
         Ok(token) if is_whole(token.trim()) => {
@@ -37,7 +37,7 @@ pub fn of(home: &Path, name: &str) -> Result<Kept, Failure> {
                 .map_err(|error| failed("close", error))?;
             Ok(Kept { token: token.trim().to_owned(), is_new: false })
         }
-        Ok(_) => Err(failed("use", io::Error::other("it is not a token of Haft"))),
+        Ok(_) => Err(failed("use", io::Error::other("it is not a Haft token"))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let made = make(home, &path).map_err(|error| failed("write", error))?;
             Ok(Kept { token: made, is_new: true })
@@ -88,6 +88,6 @@ mod tests {
         assert_eq!(of(&home, MCP).unwrap().token, token);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::write(&path, "").unwrap();
-        assert!(of(&home, MCP).map(|_| ()).unwrap_err().message.ends_with("it is not a token of Haft"));
+        assert!(of(&home, MCP).map(|_| ()).unwrap_err().message.ends_with("it is not a Haft token"));
     }
 }

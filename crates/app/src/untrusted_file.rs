@@ -14,7 +14,7 @@ pub fn text(path: &Path, within: Option<&Path>, warn: Warn<'_>) -> Option<String
         Ok(text) => Some(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => {
-            warn(format!("`{}` was left out: {error}", path.display()));
+            warn(format!("`{}` was ignored: {error}", path.display()));
             None
         }
     }
@@ -25,7 +25,7 @@ pub fn text(path: &Path, within: Option<&Path>, warn: Warn<'_>) -> Option<String
 pub fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
     let real = path.canonicalize()?;
     if let Some(folder) = within.filter(|folder| !real.starts_with(folder)) {
-        return Err(io::Error::other(format!("it leads out of `{}`", folder.display())));
+        return Err(io::Error::other(format!("it points outside `{}`", folder.display())));
     }
     Ok(String::from_utf8_lossy(&bytes(&real)?).into_owned())
 }

@@ -154,7 +154,7 @@ impl SessionSocket {
                     Ok((stream, _)) if clients.len() < MAX_CLIENTS => clients.push(self.receive(stream)),
                     Ok(_sent_away) => {}
                     Err(error) => {
-                        tracing::warn!(%error, "a client could not be let in");
+                        tracing::warn!(%error, "a client could not connect");
                         tokio::time::sleep(ACCEPT_PAUSE).await;
                     }
                 }

@@ -154,18 +154,18 @@ impl From<FleetError> for Failure {
         let message = error.to_string();
         match error {
             FleetError::Address(_) => {
-                Failure::usage(message).hint("it looks like `postgres://USER@HOST/DATABASE`")
+                Failure::usage(message).hint("expected `postgres://USER@HOST/DATABASE`")
             }
             FleetError::Refused { .. } => {
-                Failure::usage(message).hint("user, password or database are not right")
+                Failure::usage(message).hint("check the user, the password and the database")
             }
             FleetError::NotPrivate { .. } => Failure::usage(message).hint(
-                "let SSL_CERT_FILE name the authority that signed its certificate; \
-                 `sslmode=disable` in the address does without TLS",
+                "set SSL_CERT_FILE to the certificate authority of the server; \
+                 `sslmode=disable` in the address turns off TLS",
             ),
             FleetError::Schema(_) | FleetError::Usage(_) => Failure::usage(message),
             FleetError::Unreachable { .. } => Failure::failed(message)
-                .hint("look whether PostgreSQL runs there, and whether this machine may reach it"),
+                .hint("check that PostgreSQL runs there and that this machine can reach it"),
             FleetError::Lost(_) | FleetError::Statement { .. } | FleetError::Local { .. } => {
                 Failure::failed(message)
             }

@@ -272,11 +272,11 @@ const VERIFIED: [&str; 2] = ["sslmode=verify-full", "sslmode=verify-ca"];
 fn config(address: &str) -> Result<Config, FleetError> {
     let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme));
     if !is_address {
-        let hint = "it must look like `postgres://USER@HOST/DATABASE`";
+        let hint = "expected `postgres://USER@HOST/DATABASE`";
         return Err(FleetError::Address(hint.to_owned()));
     }
     if address.contains("sslrootcert=") {
-        let instead = "leave `sslrootcert` out, and let the variable SSL_CERT_FILE name that file";
+        let instead = "omit `sslrootcert`, and set the environment variable SSL_CERT_FILE to that file";
         return Err(FleetError::Address(instead.to_owned()));
     }
     let read = VERIFIED.iter().fold(address.to_owned(), |read, word| read.replace(word, "sslmode=require"));
@@ -285,7 +285,7 @@ fn config(address: &str) -> Result<Config, FleetError> {
         FleetError::Address(cause.unwrap_or_else(|| error.to_string()))
     })?;
     if config.get_hosts().is_empty() {
-        return Err(FleetError::Address("it names no host".to_owned()));
+        return Err(FleetError::Address("it has no host".to_owned()));
     }
     // A password must not go over a network in the clear because `sslmode` was left out.
     if !read.contains("sslmode=") {

@@ -25,7 +25,7 @@ pub enum FleetError {
         why: String,
     },
     /// PostgreSQL does not prove that it is who it should be, or has no TLS.
-    #[error("cannot talk to PostgreSQL at {place} in private: {why}")]
+    #[error("cannot connect to PostgreSQL at {place} with TLS: {why}")]
     NotPrivate {
         /// Host and port.
         place: String,
@@ -36,7 +36,7 @@ pub enum FleetError {
     #[error("{0}")]
     Schema(String),
     /// The attempt is over: another worker may have the job.
-    #[error("the lease of the job `{0}` is lost: another worker may have it")]
+    #[error("lost the lease of the job `{0}`: another worker may have it")]
     Lost(String),
     /// There is no such thing, or it is not as it must be.
     #[error("{0}")]
@@ -72,13 +72,13 @@ impl FleetError {
             Some(state) if is_passing(state) => Self::Unreachable { place, why },
             Some(state) if is_refusal(state) => Self::Refused { place, why },
             Some(state) if is_no_table(state) => Self::Schema(format!(
-                "the fleet's database at {place} has no tables of Haft ({why}); `haft fleet migrate` makes them"
+                "the fleet's database at {place} has no Haft tables ({why}); create them with `haft fleet migrate`"
             )),
             Some(state) if *state == SqlState::DUPLICATE_TABLE => Self::Schema(format!(
-                "the fleet's database at {place} has tables of another program ({why}); give the fleet one of its own"
+                "the fleet's database at {place} has tables of another program ({why}); use a separate database for the fleet"
             )),
             Some(state) if *state == SqlState::FOREIGN_KEY_VIOLATION => {
-                Self::Usage("there is no such owner; `haft fleet owner NAME` makes one".to_owned())
+                Self::Usage("there is no such owner; create it with `haft fleet owner NAME`".to_owned())
             }
             Some(_) => Self::Statement { action, why },
             None if is_about_tls(&why) => Self::NotPrivate { place, why },

@@ -67,7 +67,7 @@ impl Repository {
             config.write_all(b"[user]\n\tname = Haft\n\temail = haft@localhost\n")
         });
         written.map_err(|error| FleetError::Local {
-            action: format!("make a repository in `{}`", tree.display()),
+            action: format!("create a repository in `{}`", tree.display()),
             why: error.to_string(),
         })
     }
@@ -88,7 +88,7 @@ impl Repository {
         }
         if !self.mirror.join("HEAD").exists() {
             fs::create_dir_all(&self.mirror).map_err(|error| FleetError::Local {
-                action: format!("make a mirror in `{}`", self.mirror.display()),
+                action: format!("create a mirror in `{}`", self.mirror.display()),
                 why: error.to_string(),
             })?;
             run(

@@ -46,7 +46,7 @@ pub async fn add(database: &Database, new: &NewJob) -> Result<(), FleetError> {
     if let Some(url) = repository.as_deref().filter(|url| !is_address(url)) {
         let url = url.escape_debug();
         return Err(FleetError::Usage(format!(
-            "`{url}` is no address of a repository: give a URL, or an absolute path"
+            "`{url}` is not a repository: expected a URL or an absolute path"
         )));
     }
     let title: String = order.description.lines().next().unwrap_or_default().replace('\0', " ");

@@ -70,7 +70,7 @@ async fn check(database: &Database) -> Result<(), FleetError> {
         has if has > newest => Err(newer(has, newest)),
         has if has < newest => Err(FleetError::Schema(format!(
             "the fleet's tables have version {has}, and this haft needs version {newest}; \
-             `haft fleet migrate` brings them there"
+             update them with `haft fleet migrate`"
         ))),
         _ => Ok(()),
     }
@@ -78,7 +78,7 @@ async fn check(database: &Database) -> Result<(), FleetError> {
 
 fn newer(has: i32, newest: i32) -> FleetError {
     FleetError::Schema(format!(
-        "the fleet's tables have version {has}, and this haft knows them up to version {newest}; upgrade it"
+        "the fleet's tables have version {has}, and this haft supports at most version {newest}; upgrade haft"
     ))
 }
 

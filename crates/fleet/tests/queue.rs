@@ -103,7 +103,7 @@ async fn migrations_are_made_once_and_again_where_one_was_interrupted() {
     assert!(all.iter().all(|made| made.as_ref().is_ok_and(|made| made.to == NEWEST)), "{all:?}");
     assert_eq!(migrate(&address).await.expect("tables"), Migrated { from: NEWEST, to: NEWEST });
     Database::open(&address).await.expect("tables");
-    for (version, expected) in [(NEWEST + 1, "upgrade it"), (NEWEST, "")] {
+    for (version, expected) in [(NEWEST + 1, "upgrade haft"), (NEWEST, "")] {
         server.sql(&format!("DELETE FROM migrations WHERE version > {NEWEST}"));
         server.sql(&format!("INSERT INTO migrations VALUES ({version}, 'x') ON CONFLICT DO NOTHING"));
         let told = Database::open(&address).await.err().map(|error| error.to_string()).unwrap_or_default();
@@ -141,7 +141,7 @@ async fn an_address_where_nobody_lets_in_is_told_so() {
     let Some(server) = Postgres::start() else { return };
     let address = server.address();
     let table = [
-        ("mysql://x/y".to_owned(), "must look like `postgres://"),
+        ("mysql://x/y".to_owned(), "expected `postgres://"),
         (
             address.replace("haft@", "no-such-role@"),
             "refuses the connection: role \"no-such-role\" does not exist",
@@ -385,7 +385,7 @@ async fn while_the_database_is_away_nothing_counts_and_then_it_goes_on() {
         tasks.spawn(async move { long.sync().await })
     };
     let refused = lost.sync().await.expect_err("its lease ended meanwhile").to_string();
-    assert!(refused.contains("the lease of the job `ends` is lost"), "{refused}");
+    assert!(refused.contains("lost the lease of the job `ends`"), "{refused}");
     assert!(!waits.is_finished());
     server.begin();
     waits.await.expect("no panic").expect("it goes on");

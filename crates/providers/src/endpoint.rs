@@ -63,7 +63,7 @@ impl Endpoint {
             Some(start) => format!("start it with `{start}`"),
             None => "start the server".to_owned(),
         };
-        let hint = format!("{start}, or name another address with `--base-url`");
+        let hint = format!("{start}, or set another address with `--base-url`");
         ProviderError::NotRunning { provider: self.title.clone(), address: self.address(), hint }
     }
 

@@ -164,7 +164,7 @@ impl Hint {
     fn text(self, endpoint: &Endpoint) -> String {
         match self {
             Self::Model => format!(
-                "is the model's name right? `haft models list {}` names what {} offers; the address is {}",
+                "check the model name: `haft models list {}` lists the models of {}; the address is {}",
                 endpoint.name,
                 endpoint.title,
                 endpoint.address()
@@ -177,25 +177,25 @@ impl Hint {
 fn key_hint(endpoint: &Endpoint) -> String {
     match (&endpoint.key_variable, &endpoint.key) {
         (Some(variable), None) => format!(
-            "set {variable} to a key of {}, or keep one with `haft login {}`",
+            "set {variable} to a key of {}, or save one with `haft login {}`",
             endpoint.title, endpoint.name
         ),
         (Some(variable), Some(_)) => format!(
-            "is {variable} set to a valid key of {}? `haft login status` says where the key comes from",
+            "check that {variable} is a valid key of {}; `haft login status` shows the source of the key",
             endpoint.title
         ),
-        (None, _) => format!("the server at {} wants a key", endpoint.address()),
+        (None, _) => format!("the server at {} requires a key", endpoint.address()),
     }
 }
 
 /// An answer that points elsewhere. It is not followed, because the key must not reach another origin.
 pub(crate) fn redirected(endpoint: &Endpoint, status: u16, target: Option<&str>) -> ProviderError {
-    let target = clip::head(target.unwrap_or("an unnamed address"), 200);
+    let target = clip::head(target.unwrap_or("an unknown address"), 200);
     ProviderError::Rejected {
         provider: endpoint.title.clone(),
         message: endpoint
             .hide_key(format!("{} redirects to {target} (HTTP {status}); not followed", endpoint.address())),
-        hint: Some("if that address is meant, set it as the base URL".into()),
+        hint: Some("if that address is correct, set it as the base URL".into()),
     }
 }
 
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(
             error.hint(),
             Some(
-                "is OPENAI_API_KEY set to a valid key of OpenAI? `haft login status` says where the key comes from"
+                "check that OPENAI_API_KEY is a valid key of OpenAI; `haft login status` shows the source of the key"
             )
         );
     }

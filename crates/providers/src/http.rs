@@ -69,8 +69,8 @@ fn unusable_key(endpoint: &Endpoint) -> ProviderError {
     let variable = endpoint.key_variable.as_deref().unwrap_or("the key");
     ProviderError::Auth {
         provider: endpoint.title.clone(),
-        message: "the key holds white space or other characters that no key has".into(),
-        hint: Some(format!("look at {variable}: was something else pasted?")),
+        message: "the key contains whitespace or unexpected characters".into(),
+        hint: Some(format!("check the value of {variable}")),
     }
 }
 
@@ -110,11 +110,11 @@ fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
             "the server closed the connection"
         }
         _ if error.is_timeout() => "no connection within 10 s",
-        _ if says(&error, "dns error") => "no host of this name is known",
+        _ if says(&error, "dns error") => "unknown host name",
         _ if says(&error, "certificate") => "its certificate is not trusted",
         _ if error.is_connect() => "no connection",
-        _ if error.is_decode() => "the answer cannot be unpacked",
-        _ => "the answer broke off",
+        _ if error.is_decode() => "the response cannot be decompressed",
+        _ => "the response was cut off",
     };
     endpoint.broken_by(what, error)
 }

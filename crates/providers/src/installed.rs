@@ -106,7 +106,7 @@ async fn read(endpoint: &Endpoint, path: &str, body: Option<Value>) -> Result<Va
         return Err(error);
     }
     json::parse(&String::from_utf8_lossy(&body))
-        .ok_or_else(|| endpoint.broken("the answer is not a list of models"))
+        .ok_or_else(|| endpoint.broken("the response is not a list of models"))
 }
 
 #[cfg(test)]

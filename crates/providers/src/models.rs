@@ -101,7 +101,7 @@ async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
         return Err(error);
     }
     names(&String::from_utf8_lossy(&body))
-        .ok_or_else(|| endpoint.broken("the answer is not a list of models"))
+        .ok_or_else(|| endpoint.broken("the response is not a list of models"))
 }
 
 /// `{"data":[{"id"}]}`; some servers leave out the outer object. Gemini: `{"models":[{"name"}]}`.

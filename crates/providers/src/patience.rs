@@ -50,7 +50,7 @@ impl Patience {
     ) -> Result<F::Output, ProviderError> {
         timeout_at(self.deadline, event).await.map_err(|_| {
             self.silence.0.fetch_or(!self.course.has_begun(), Relaxed);
-            let message = format!("the server said nothing for {} s", self.given.as_secs_f32());
+            let message = format!("the server sent nothing for {} s", self.given.as_secs_f32());
             endpoint.broken_by(&message, TimedOut)
         })
     }

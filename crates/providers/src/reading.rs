@@ -97,7 +97,7 @@ impl Reading {
             return Err(endpoint.broken("the server sent something that is not JSON"));
         }
         if self.bytes == 0 {
-            return Err(endpoint.broken("the server sent an empty answer"));
+            return Err(endpoint.broken("the server sent an empty response"));
         }
         let stop = stop.ok_or_else(|| endpoint.broken("the reply was cut off"))?;
         out.push(Delta::Stop(stop));
@@ -145,7 +145,7 @@ impl Reading {
 
     fn check_bytes(&self, endpoint: &Endpoint) -> Result<(), ProviderError> {
         if self.idle_bytes > MAX_IDLE_BYTES {
-            return Err(endpoint.broken("the server sent more than 32 MB that say nothing"));
+            return Err(endpoint.broken("the server sent more than 32 MB without content"));
         }
         if self.bytes > MAX_BYTES {
             return Err(endpoint.broken("the server sent more than 1 GB in one reply"));

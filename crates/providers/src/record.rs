@@ -98,7 +98,7 @@ impl Tape {
         self.record.write(line).map_err(|error| ProviderError::Rejected {
             provider: "the cassette".into(),
             message: format!("cannot write it: {error}"),
-            hint: Some("free some space, or record to another place".into()),
+            hint: Some("free some space, or record to another directory".into()),
         })
     }
 }

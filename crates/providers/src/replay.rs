@@ -126,7 +126,7 @@ fn endpoint(wire: Wire) -> Endpoint {
 fn ended(exchanges: usize) -> ProviderError {
     ProviderError::Rejected {
         provider: "the cassette".into(),
-        message: format!("it holds only {exchanges} exchanges"),
+        message: format!("it has only {exchanges} exchanges"),
         hint: Some("record it again".into()),
     }
 }

@@ -35,7 +35,7 @@ impl Provider for Retold {
             Some((parts, stop)) => deltas(parts, *stop).into_iter().map(Ok).collect(),
             None => vec![Err(ProviderError::Rejected {
                 provider: "the recording".into(),
-                message: format!("it has {} replies, and all were said", self.replies.len()),
+                message: format!("all of its {} replies were used", self.replies.len()),
                 hint: None,
             })],
         };

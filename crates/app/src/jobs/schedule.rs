@@ -64,7 +64,7 @@ impl Recurrence {
         let from = jiff::civil::date(2026, 1, 1);
         let seconds = span.to_duration(from).map_err(|error| bad(error.to_string()))?.as_secs();
         match seconds {
-            ..60 => Err(bad("it is shorter than a minute".into())),
+            ..60 => Err(bad("shorter than one minute".into())),
             seconds => Ok(Self::Every(seconds)),
         }
     }
@@ -203,8 +203,8 @@ fn all(home: &Home) -> Result<Vec<(PathBuf, Schedule)>, Failure> {
 /// `None` if it was dropped meanwhile.
 fn read(file: &Path) -> Result<Option<Schedule>, Failure> {
     let failed = |why: String| {
-        Failure::failed(format!("cannot read the plan `{}`: {why}", file.display()))
-            .hint("remove the file, and add it again")
+        Failure::failed(format!("cannot read the scheduled job `{}`: {why}", file.display()))
+            .hint("delete the file, and add the job again")
     };
     let text = match untrusted_file::read(file, None) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -36,8 +36,8 @@ impl WorkTree {
         let folder = made.inspect_err(|_| discard(origin, &tree, &branch))?;
         let is_dirty = said(origin, ["status", "--porcelain", "--ignore-submodules=all"])
             .is_some_and(|lines| !lines.is_empty());
-        let note = is_dirty
-            .then(|| format!("the job works on `{branch}`; changes that are not committed are not there"));
+        let note =
+            is_dirty.then(|| format!("the job works on `{branch}`; it does not see uncommitted changes"));
         Ok(Self { branch, folder, start, note })
     }
 
@@ -81,9 +81,9 @@ fn folder_in(tree: &Path, below: &Path) -> Result<PathBuf, Failure> {
             Ok(_) => {
                 let below = below.display();
                 return Err(Failure::usage(format!(
-                    "cannot work in `{below}`: in the last commit it is not a folder"
+                    "cannot work in `{below}`: it is not a directory in the last commit"
                 ))
-                .hint("commit the folder first, or ask for the job in another one"));
+                .hint("commit the directory first, or run the job in another one"));
             }
             Err(_) => std::fs::create_dir(&folder)?,
         }
@@ -108,18 +108,18 @@ fn no_repository(origin: &Path) -> Failure {
     let place = origin.display();
     if git(origin).arg("--version").output().is_err() {
         return Failure::usage(format!(
-            "cannot make a work tree of `{place}`: there is no `git` on the PATH"
+            "cannot create a work tree of `{place}`: there is no `git` on the PATH"
         ))
         .hint("install git: a job works on a branch of its own");
     }
-    let why = "it is in no git repository that can be read";
-    Failure::usage(format!("cannot make a work tree of `{place}`: {why}"))
+    let why = "it is not in a readable Git repository";
+    Failure::usage(format!("cannot create a work tree of `{place}`: {why}"))
         .hint("a job works on a branch of its own: `git init && git add --all && git commit -m Begin`")
 }
 
 fn no_commit(origin: &Path) -> Failure {
     let place = origin.display();
-    Failure::usage(format!("cannot make a work tree of `{place}`: nothing was ever committed there"))
+    Failure::usage(format!("cannot create a work tree of `{place}`: the repository has no commits"))
         .hint("a job works on a branch of its own: `git add --all && git commit -m Begin`")
 }
 
@@ -147,7 +147,7 @@ fn refuse_odd_files(origin: &Path) -> Result<(), Failure> {
     match own.chain(rules).find(is_odd) {
         None => Ok(()),
         Some(path) => Err(Failure::usage(format!(
-            "cannot make a work tree safely: `{}` is not a regular file",
+            "cannot create a work tree safely: `{}` is not a regular file",
             path.display()
         ))),
     }
@@ -167,7 +167,7 @@ fn refuse_programs(origin: &Path) -> Result<(), Failure> {
     match found {
         None => Ok(()),
         Some(key) => Err(Failure::usage(format!(
-            "cannot make a work tree safely: the repository's own configuration would run a program (`{key}`)"
+            "cannot create a work tree safely: the repository's configuration would run a program (`{key}`)"
         ))
         .hint("if it is yours, move it to your own configuration: `git config --global`")),
     }

@@ -23,10 +23,10 @@ pub fn choices(app: &App, config: &Config, own: &str) -> Vec<(String, String)> {
         choices.extend(model);
         choices.push((format!("{}/…", vendor.name), format!("another model of {}", vendor.title)));
     }
-    choices.extend(files(app).into_iter().map(|spec| (spec, "in this process".to_owned())));
+    choices.extend(files(app).into_iter().map(|spec| (spec, "inside Haft".to_owned())));
     let local = vendors().iter().filter(|vendor| vendor.local);
     choices.extend(
-        local.map(|vendor| (format!("{}/…", vendor.name), format!("a server here: {}", vendor.title))),
+        local.map(|vendor| (format!("{}/…", vendor.name), format!("local server: {}", vendor.title))),
     );
     let mut seen = HashSet::new();
     choices.retain(|(spec, _)| seen.insert(spec.clone()));

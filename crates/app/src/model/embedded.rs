@@ -24,7 +24,7 @@ pub(super) fn open(
         ..Settings::default()
     };
     let model = LocalModel::open(file, settings).map_err(|error| {
-        Failure::usage(error.to_string()).hint("fetch it again: `haft models list` names what can be pulled")
+        Failure::usage(error.to_string()).hint("download it again: `haft models list` lists models to pull")
     })?;
     let window = model.window();
     Ok((speaking(Arc::new(model), name, speech)?, window))
@@ -58,9 +58,9 @@ pub fn no_file(error: &models::FindError) -> Failure {
     use models::FindError;
     let failure = Failure::usage(error.to_string());
     match error {
-        FindError::NotPulled { name, .. } => failure.hint(format!("`haft models pull {name}` fetches it")),
-        FindError::Unknown { .. } => {
-            failure.hint("name a file that ends in `.gguf`, or one of `haft models list`")
+        FindError::NotPulled { name, .. } => {
+            failure.hint(format!("download it with `haft models pull {name}`"))
         }
+        FindError::Unknown { .. } => failure.hint("use a `.gguf` file or a name from `haft models list`"),
     }
 }

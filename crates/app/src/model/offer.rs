@@ -60,21 +60,18 @@ pub(super) async fn default_of(
 /// There is no model. Names the ways to one: a key, a server that answers, a file in this process.
 pub(super) async fn none(app: &App, config: &Config) -> Failure {
     let mut ways = vec![
-        "keep a key with `haft login PROVIDER`, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or another one \
-         (`haft models list` names them)"
+        "save a key with `haft login PROVIDER`, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or another one \
+         (`haft models list` lists them)"
             .to_owned(),
         format!(
-            "name a model with `--model PROVIDER/MODEL`, or with `model = \"PROVIDER/MODEL\"` in `{}`",
+            "choose a model with `--model PROVIDER/MODEL`, or with `model = \"PROVIDER/MODEL\"` in `{}`",
             app.places.user_file.display()
         ),
     ];
-    let server = |Offer { address, spec, .. }| {
-        format!("take what answers at {address} with `--model {spec}`, if you know that server")
-    };
+    let server = |Offer { address, spec, .. }| format!("use the server at {address}: `--model {spec}`");
     ways.extend(servers(app, config).await.into_iter().map(server));
     ways.extend(in_process(app));
-    Failure::usage("there is no model: none was named, and there is no key of a vendor")
-        .hint(ways.join("; or "))
+    Failure::usage("no model configured and no API key found").hint(ways.join("; or "))
 }
 
 /// The models for this process whose files are here, as `--model` takes them.
@@ -93,9 +90,9 @@ pub fn files(_: &App) -> Vec<String> {
 
 fn in_process(app: &App) -> Option<String> {
     match files(app).first() {
-        Some(spec) => Some(format!("take the model in this process with `--model {spec}`")),
+        Some(spec) => Some(format!("use the model inside Haft: `--model {spec}`")),
         None if cfg!(feature = "local") => {
-            Some("fetch one for this process with `haft models pull NAME`".to_owned())
+            Some("download a model to run inside Haft: `haft models pull NAME`".to_owned())
         }
         None => None,
     }

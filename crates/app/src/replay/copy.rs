@@ -33,11 +33,11 @@ pub(super) fn copy(
             workspace.display(),
             MAX_BYTES >> 30
         ))
-        .hint("name what is not needed in `.gitignore`: ignored files are left out"));
+        .hint("list what is not needed in `.gitignore`: ignored files are not copied"));
     }
     let kept = LocalStage::new(contents.to_owned());
     put_all_back(&kept, to, &beginnings(entries))
-        .map_err(|error| Failure::failed(format!("cannot put its files back for the replay: {error}")))?;
+        .map_err(|error| Failure::failed(format!("cannot restore its files for the replay: {error}")))?;
     Ok(copied)
 }
 
@@ -134,7 +134,7 @@ fn put_all_back(
     let back: Vec<Change> = beginnings.iter().filter_map(back).collect();
     match kept.settle(copy, &back)?.first() {
         None => Ok(()),
-        Some(path) => Err(of(path)(io::Error::other("something stands in its place"))),
+        Some(path) => Err(of(path)(io::Error::other("another file is in its place"))),
     }
 }
 

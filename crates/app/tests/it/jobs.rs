@@ -37,7 +37,7 @@ async fn a_queued_job_is_found_by_a_worker_and_can_be_cancelled() {
     let (second, _) = jobs.queue(None, request(&person, "triager"), None).await.unwrap();
     assert_eq!(jobs.cancel(&second.0).await.unwrap(), second);
     assert_eq!(jobs.find(&second.0).unwrap().1.status, JobStatus::Cancelled);
-    assert!(jobs.cancel(&second.0).await.unwrap_err().message.contains("cancelled already"));
+    assert!(jobs.cancel(&second.0).await.unwrap_err().message.contains("already cancelled"));
     let mut queue = jobs.worker_queue();
     let Some(Task::Resume(id)) = queue.next_task().unwrap() else { panic!("no job waits") };
     assert_eq!(id, first);
@@ -53,7 +53,7 @@ async fn a_schedule_that_is_not_due_begins_nothing() {
     let name = jobs.schedule(request(&person, "triager"), Recurrence::every("10m").unwrap()).unwrap();
     assert!(jobs.worker_queue().next_task().unwrap().is_none());
     let failure = jobs.find(&name).unwrap_err();
-    assert!(failure.message.contains("which begins jobs of its own"), "{failure:?}");
+    assert!(failure.message.contains("is a schedule"), "{failure:?}");
     let unknown = jobs.schedule(request(&person, "nobody"), Recurrence::every("10m").unwrap()).unwrap_err();
     assert!(unknown.message.contains("there is no agent `nobody`"), "{unknown:?}");
 }

@@ -12,7 +12,7 @@ pub enum JournalError {
     #[error("there is no session `{0}`")]
     Missing(String),
     /// More than one session.
-    #[error("`{beginning}` is the beginning of several sessions: {}", some(names))]
+    #[error("the ID `{beginning}` is ambiguous: {}", some(names))]
     Ambiguous {
         /// As asked for.
         beginning: String,
@@ -20,7 +20,7 @@ pub enum JournalError {
         names: Vec<String>,
     },
     /// More than one session.
-    #[error("several sessions are called `{name}`: {}", some(sessions))]
+    #[error("several sessions are named `{name}`: {}", some(sessions))]
     SameName {
         /// As asked for.
         name: String,
@@ -28,7 +28,7 @@ pub enum JournalError {
         sessions: Vec<String>,
     },
     /// What is asked for is no name for a session.
-    #[error("a session cannot be called `{name}`: {why}")]
+    #[error("cannot name a session `{name}`: {why}")]
     NoName {
         /// As asked for.
         name: String,
@@ -52,7 +52,9 @@ pub enum JournalError {
         why: &'static str,
     },
     /// Written by a newer Haft; the file is left as it is.
-    #[error("the journal `{path}` has version {found}, and this Haft reads up to version {JOURNAL_VERSION}")]
+    #[error(
+        "the journal `{path}` has version {found}, and this Haft supports at most version {JOURNAL_VERSION}"
+    )]
     Newer {
         /// The file.
         path: PathBuf,
@@ -83,18 +85,18 @@ impl JournalError {
     /// What a person can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Locked(_) => Some("end the other `haft` that uses it, or start a new session"),
-            Self::Missing(_) => Some("`haft sessions list` shows the sessions there are"),
-            Self::Ambiguous { .. } => Some("type more of the name"),
+            Self::Locked(_) => Some("end the other `haft` process that uses it, or start a new session"),
+            Self::Missing(_) => Some("`haft sessions list` lists sessions"),
+            Self::Ambiguous { .. } => Some("type more of the ID"),
             Self::SameName { .. } => Some("use the ID of one of them"),
             Self::NoName { .. } => None,
             Self::NoFork { .. } => Some("`haft sessions export ID --format json` shows the entries: `seq`"),
             Self::Newer { .. } => Some("use a newer `haft` for this session"),
             Self::NotRemoved { .. } => None,
             Self::Unreadable { .. } => None,
-            Self::Io { .. } => Some(
-                "nothing that was shown before is lost; free some space or mend the permissions, then resume",
-            ),
+            Self::Io { .. } => {
+                Some("nothing that was shown is lost; free some space or fix the permissions, then resume")
+            }
         }
     }
 }

@@ -248,7 +248,7 @@ impl Home {
         let id = self.find(id)?;
         let kept = |why| JournalError::NotRemoved { session: id.clone(), why };
         if self.is_job(&id) {
-            return Err(kept("it is a job, whose branch and work tree belong to it"));
+            return Err(kept("it is a job with a branch and a work tree"));
         }
         let mut all = vec![id.clone()];
         let sessions = self.list();
@@ -259,7 +259,7 @@ impl Home {
             next += 1;
         }
         if all.iter().any(|id| self.is_open(id)) {
-            return Err(kept("it is open in a process; end that one first"));
+            return Err(kept("it is open in another process; end that process first"));
         }
         for id in all.iter().rev() {
             let folder = self.folder(id);

@@ -23,7 +23,7 @@ pub enum EngineError {
         why: String,
     },
     /// Its journal would be staged with it.
-    #[error("the folder of sessions `{home}` lies in the workspace `{workspace}`")]
+    #[error("the sessions directory `{home}` is inside the workspace `{workspace}`")]
     HomeInWorkspace {
         /// Where sessions would be.
         home: PathBuf,
@@ -31,7 +31,7 @@ pub enum EngineError {
         workspace: PathBuf,
     },
     /// There is nothing to join.
-    #[error("no process has the session `{0}` open")]
+    #[error("the session `{0}` is not open in any process")]
     NotOpen(SessionId),
     /// The process that has it open accepts no clients.
     #[error("cannot join the session `{id}`, which another process has open: {why}")]

@@ -43,7 +43,7 @@ pub enum BadAgent {
     #[error(transparent)]
     Header(#[from] BadHeader),
     /// Without a valid name it cannot be asked for.
-    #[error("its header has no `name`, or one with other letters than `a-z`, `0-9`, `-` and `_`")]
+    #[error("its header needs a `name` of the characters `a-z`, `0-9`, `-` and `_`")]
     NoName,
 }
 

@@ -114,7 +114,7 @@ impl Connection {
         let (mut wanted, mut have) = (None, Seq(0));
         while wanted.is_none_or(|wanted| have < wanted) {
             let heard = tokio::time::timeout(ANSWER_TIMEOUT, hear(&mut self.lines, &self.mirror.0)).await;
-            match heard.map_err(|_| NotConnected::Refused("it does not answer".into()))? {
+            match heard.map_err(|_| NotConnected::Refused("it does not respond".into()))? {
                 Received::Notice(Notice::Joined { next, mode, may_allow }) => {
                     (wanted, self.mode, self.may_allow) = (Some(next), mode, may_allow);
                 }
@@ -164,7 +164,7 @@ async fn watch(mut lines: Lines<OwnedReadHalf>, journal: &Journal, given: &Given
             Received::Notice(Notice::Error { message, id: Some(id) }) => given.refused(id, message),
             // Callers that wait for the outcome of a command must not wait forever.
             Received::Notice(Notice::Error { message, id: None }) => {
-                return format!("the process that has the session open did not take a command: {message}");
+                return format!("the process that has the session open rejected a command: {message}");
             }
             Received::Notice(Notice::Closed { failure: None }) => {
                 return "the process that had the session open has closed it".into();
@@ -173,8 +173,8 @@ async fn watch(mut lines: Lines<OwnedReadHalf>, journal: &Journal, given: &Given
                 return format!("the process that had the session open has closed it: {why}");
             }
             Received::Gone => {
-                return "the process that had the session open is gone without closing it; \
-                        open the session again to take it up"
+                return "the process that had the session open ended without closing it; \
+                        reopen the session to continue"
                     .into();
             }
         }
@@ -200,7 +200,7 @@ async fn hear(lines: &mut Lines<OwnedReadHalf>, journal: &Journal) -> Received {
         }
         Err(error) => serde_json::from_slice(line).map_or_else(
             |_| {
-                tracing::warn!(%error, "a line of another process cannot be read and was left out");
+                tracing::warn!(%error, "ignored an unreadable line from another process");
                 Received::Event(line::seq_of(line))
             },
             Received::Notice,

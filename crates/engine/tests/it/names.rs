@@ -84,8 +84,8 @@ fn a_beginning_that_several_names_have_is_told_with_those_names() {
         ("20260101-a1", Ok("20260101-a1")),
         ("20260102-", Ok("20260102-b")),
         ("20260102", Ok("20260102")),
-        ("20260101-a", Err("`20260101-a` is the beginning of several sessions: 20260101-a1, 20260101-a2")),
-        ("2026", Err("`2026` is the beginning of several sessions: 20260101-a1, 20260101-a2, 20260102, …")),
+        ("20260101-a", Err("the ID `20260101-a` is ambiguous: 20260101-a1, 20260101-a2")),
+        ("2026", Err("the ID `2026` is ambiguous: 20260101-a1, 20260101-a2, 20260102, …")),
         ("2027", Err("there is no session `2027`")),
         ("", Err("there is no session ``")),
     ];

@@ -252,8 +252,7 @@ async fn a_command_that_is_too_long_is_told_and_one_who_says_nothing_holds_nobod
     let _silent = UnixStream::connect(socket(&session)).unwrap();
     let joined = place.engine("").join(&session.id().0).await.unwrap();
     joined.send(prompt(&"x".repeat(17 << 20))).unwrap();
-    let told =
-        "the process that has the session open did not take a command: a command takes more than 16 MB";
+    let told = "the process that has the session open rejected a command: a command takes more than 16 MB";
     assert_eq!(closed(&joined).await, told);
     assert!(
         tell(&session, prompt("go"), 1, None).await.ends_with("turn_ended=finished"),

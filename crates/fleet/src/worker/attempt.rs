@@ -130,7 +130,7 @@ impl Worker {
             }
         };
         if let Err(error) = ended {
-            (self.settings.note)(format!("cannot work on the job `{}`: {error}", job.id));
+            (self.settings.note)(format!("cannot run the job `{}`: {error}", job.id));
             let put_back = queue::put_back(&self.database, &lease, &error.to_string(), true).await;
             put_back.unwrap_or_else(|error| self.note(Asks::Jobs, &error));
         }
@@ -226,7 +226,7 @@ impl Worker {
     ) -> Result<(), FleetError> {
         // What could not be recorded has not happened: the worker that has the job by now decides.
         if let Err(error) = writer.sync().await {
-            (self.settings.note)(format!("the job `{}` is left: {error}", job.id));
+            (self.settings.note)(format!("stopped working on the job `{}`: {error}", job.id));
             return if lease.lasts() {
                 queue::put_back(&self.database, lease, &error.to_string(), true).await
             } else {
@@ -236,7 +236,7 @@ impl Worker {
         match ended {
             Ended::Concluded(conclusion) => self.settle(job, lease, files, &conclusion).await,
             Ended::Failed(why) => {
-                (self.settings.note)(format!("the job `{}` is put back: {why}", job.id));
+                (self.settings.note)(format!("requeued the job `{}`: {why}", job.id));
                 queue::put_back(&self.database, lease, &why, true).await
             }
             Ended::Left => queue::put_back(&self.database, lease, "its worker has ended", false).await,
@@ -256,7 +256,7 @@ impl Worker {
         };
         match queue::settle(&self.database, lease, conclusion, carried.as_deref()).await? {
             Settled::Refused => {
-                (self.settings.note)(format!("the job `{}` is another worker's by now", job.id))
+                (self.settings.note)(format!("another worker has taken over the job `{}`", job.id))
             }
             Settled::Stands => {
                 for branch in queue::branches(&self.database, Some(&job.id)).await? {

@@ -21,7 +21,7 @@ pub(crate) fn agents(cli: &CliContext, command: Agents) -> Result<Exit, Failure>
                     || json!({"name": name, "description": description, "file": file}),
                 );
             }
-            return Ok(list.print("There is no agent.")?);
+            return Ok(list.print("There are no agents.")?);
         }
         Agents::Show { name } => {
             let found = known.iter().find(|known| known.agent.name == name);

@@ -29,7 +29,7 @@ pub(crate) async fn check(cli: &CliContext, check: &CheckArgs) -> Result<Exit, F
         true => writeln!(stdout(), "{}", report.json())?,
         false => write!(stdout(), "{}", report.table())?,
     }
-    writeln!(stderr(), "kept as `{}`", saved.display())?;
+    writeln!(stderr(), "saved as `{}`", saved.display())?;
     Ok(Exit::Success)
 }
 

@@ -29,12 +29,12 @@ fn set(cli: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
     let file = &cli.places.user_file;
     edit::set(file, key, value).map_err(|error| {
         Failure::usage(error.to_string())
-            .hint("`haft config show` lists settings, `haft help configuration` explains them")
+            .hint("`haft config show` lists settings, and `haft help configuration` explains them")
     })?;
     writeln!(stderr(), "`{key}` is set in `{}`.", file.display())?;
     let variable = SETTINGS.iter().find(|setting| setting.key == key).map(Setting::variable);
     if let Some(variable) = variable.filter(|name| cli.environment.get(name).is_some()) {
-        writeln!(stderr(), "note: {variable} is set, too, and counts more")?;
+        writeln!(stderr(), "note: {variable} overrides this")?;
     }
     Ok(Exit::Success)
 }
@@ -42,7 +42,7 @@ fn set(cli: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
 fn path(cli: &CliContext) -> Result<Exit, Failure> {
     let workspace = session::workspace(None)?;
     for file in [&cli.places.user_file, &project_file(&workspace)] {
-        let there = if file.exists() { "" } else { "  (not there)" };
+        let there = if file.exists() { "" } else { "  (missing)" };
         writeln!(stdout(), "{}{there}", file.display())?;
     }
     Ok(Exit::Success)
@@ -60,7 +60,10 @@ fn show(config: &Config) -> Result<Exit, Failure> {
     }
     if let Some(theirs) = config.refused_mode() {
         let (theirs, file) = (theirs.name(), config.project_file().display());
-        writeln!(stdout(), "# `permission = \"{theirs}\"` of `{file}` does not hold: it would widen yours")?;
+        writeln!(
+            stdout(),
+            "# `permission = \"{theirs}\"` of `{file}` is ignored: the project may not grant more than your own setting"
+        )?;
     }
     tables(config.user_file(), &config.user)?;
     tables(config.project_file(), &config.project)?;

@@ -20,7 +20,7 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
         Fleet::Migrate { fleet } => {
             let made = haft_fleet::migrate(&address(cli, &fleet)?).await?;
             match made.from == made.to {
-                true => writeln!(stdout(), "the tables have version {} already", made.to)?,
+                true => writeln!(stdout(), "the tables already have version {}", made.to)?,
                 false => writeln!(stdout(), "the tables have version {}", made.to)?,
             }
         }
@@ -28,20 +28,20 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
         Fleet::Drain { fleet, worker } => {
             let told = haft_fleet::drain(&open(cli, &fleet).await?, worker.as_deref()).await?;
             if told == 0 {
-                let called = worker.map(|name| format!(" called `{name}`")).unwrap_or_default();
-                return Err(Failure::usage(format!("no worker{called} was heard of in the last minute"))
-                    .hint("`haft fleet status` names them"));
+                let called = worker.map(|name| format!(" named `{name}`")).unwrap_or_default();
+                return Err(Failure::usage(format!("no worker{called} has reported in the last minute"))
+                    .hint("`haft fleet status` lists them"));
             }
-            writeln!(stdout(), "{told} workers take no more jobs")?;
+            writeln!(stdout(), "draining {told} workers")?;
         }
         Fleet::Retry { fleet, id } => {
             if !haft_fleet::retry(&open(cli, &fleet).await?, &id, None).await? {
                 return Err(Failure::usage(format!(
-                    "there is no job `{id}` that has failed, was cancelled, or was tried too often"
+                    "there is no job `{id}` that failed, was canceled or ran out of attempts"
                 ))
-                .hint("`haft fleet status` names jobs that were tried too often"));
+                .hint("`haft fleet status` lists jobs that ran out of attempts"));
             }
-            writeln!(stdout(), "{id} waits again")?;
+            writeln!(stdout(), "requeued {id}")?;
         }
         Fleet::Owner { fleet, name } => {
             let (database, token) = (open(cli, &fleet).await?, token::random()?);
@@ -73,8 +73,8 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
 pub(crate) fn address(cli: &CliContext, url: &FleetUrl) -> Result<String, Failure> {
     let known = url.fleet.clone().or_else(|| cli.environment.get("HAFT_FLEET").map(str::to_owned));
     known.ok_or_else(|| {
-        Failure::usage("which fleet is not said").hint(
-            "give `--fleet postgres://USER@HOST/DATABASE`, or set HAFT_FLEET, which no other program sees",
+        Failure::usage("no fleet database given").hint(
+            "pass `--fleet postgres://USER@HOST/DATABASE`, or set HAFT_FLEET, which hides it from other programs",
         )
     })
 }
@@ -120,10 +120,10 @@ async fn status(database: &Database, json: bool) -> Result<(), Failure> {
     }
     table.print("no jobs")?;
     if let Some(seconds) = oldest_waits {
-        writeln!(stdout(), "\nthe oldest job that could begin waits for {seconds:.0} s")?;
+        writeln!(stdout(), "\noldest runnable job has waited {seconds:.0} s")?;
     }
     if !dead.is_empty() {
-        writeln!(stdout(), "\nTried too often; `haft fleet retry ID` tries again:")?;
+        writeln!(stdout(), "\nOut of attempts; `haft fleet retry ID` requeues a job:")?;
         let mut table = Table::new(["JOB", "OWNER", "TITLE", "REASON"]);
         for job in dead {
             table.row([job.id, job.owner, job.title, job.reason.unwrap_or_default()]);

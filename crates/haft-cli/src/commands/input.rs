@@ -31,7 +31,7 @@ pub(super) fn piped(cli: &CliContext) -> Result<Option<String>, Failure> {
     }
     if !is_written() {
         if !cli.global.quiet {
-            writeln!(stderr(), "(nothing came on standard input; going on without it)")?;
+            writeln!(stderr(), "(no input on stdin; continuing)")?;
         }
         return Ok(None);
     }
@@ -90,6 +90,6 @@ fn text(bytes: Vec<u8>) -> Result<String, Failure> {
 /// A prompt that no model takes.
 pub(super) fn too_long(how: &str) -> Failure {
     let most = MAX >> 20;
-    Failure::usage(format!("the prompt {how}, and no model takes more than {most} MB"))
-        .hint("put it into a file and let the agent read what it needs")
+    Failure::usage(format!("the prompt {how}, and no model accepts more than {most} MB"))
+        .hint("write it to a file and let the agent read what it needs")
 }

@@ -52,8 +52,8 @@ fn refuse_options(turn: &TurnArgs) -> Result<(), Failure> {
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
-        Some((option, _)) => Err(Failure::usage(format!("a job takes no `{option}`"))
-            .hint("a job begins anew, with an agent of its own; `haft jobs retry` takes one up again")),
+        Some((option, _)) => Err(Failure::usage(format!("jobs do not support `{option}`"))
+            .hint("a job starts a new session with its own agent; `haft jobs retry` retries a job")),
     }
 }
 
@@ -61,7 +61,7 @@ fn refuse_options(turn: &TurnArgs) -> Result<(), Failure> {
 fn description(job: &JobArgs) -> Result<String, Failure> {
     let missing = || {
         Failure::usage("missing 'description' in input")
-            .hint("say what to do: `haft build \"Add a test for f\"`")
+            .hint("describe the task: `haft build \"Add a test for f\"`")
     };
     let given = job.description.clone().unwrap_or_else(|| job.words.join(" "));
     match given.trim() {
@@ -193,8 +193,8 @@ async fn add(
 
 async fn cancel(cli: &CliContext, id: &str, json: bool) -> Result<Exit, Failure> {
     let (id, what) = match schedule::remove(&cli.home(), id)? {
-        true => (id.to_owned(), "is dropped"),
-        false => (cli.jobs().cancel(id).await?.0, "is told to stop"),
+        true => (id.to_owned(), "deleted"),
+        false => (cli.jobs().cancel(id).await?.0, "stopping"),
     };
     match json {
         true => writeln!(stdout(), "{}", serde_json::json!({"job": id, "cancelled": true}))?,

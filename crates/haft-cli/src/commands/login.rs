@@ -70,7 +70,7 @@ pub(crate) async fn logout(cli: &CliContext, args: &LogoutArgs) -> Result<Exit, 
     let vendor = match (&args.vendor, all.as_slice()) {
         (Some(name), _) => with_key(name)?,
         (None, []) => {
-            writeln!(stdout(), "No key is kept: `haft login PROVIDER` keeps one.")?;
+            writeln!(stdout(), "No key is saved: `haft login PROVIDER` saves one.")?;
             return Ok(Exit::Success);
         }
         (None, [only]) => only,
@@ -81,13 +81,13 @@ pub(crate) async fn logout(cli: &CliContext, args: &LogoutArgs) -> Result<Exit, 
     };
     let is_removed = kept.remove(vendor, path).map_err(|error| cannot_write(cli, &error))?;
     if !is_removed {
-        return Err(Failure::usage(format!("no key of {} is kept", vendor.title))
-            .hint("`haft login status` says where keys come from"));
+        return Err(Failure::usage(format!("no key of {} is saved", vendor.title))
+            .hint("`haft login status` shows the source of each key"));
     }
-    writeln!(stderr(), "The key of {} is removed.", vendor.title)?;
+    writeln!(stderr(), "Removed the key of {}.", vendor.title)?;
     let config = cli.config(&session::workspace(None)?, &Settings::default())?;
     if let Some((_, source)) = config.key(&cli.environment, vendor) {
-        writeln!(stderr(), "note: {} still has one", place(cli, source))?;
+        writeln!(stderr(), "note: {} still provides a key", place(cli, source))?;
     }
     Ok(Exit::Success)
 }
@@ -110,16 +110,16 @@ pub(crate) async fn enter(
     }
     let path = &cli.places.keys_file;
     KeptKeys::load(path)?.add(vendor, key, path).map_err(|error| cannot_write(cli, &error))?;
-    let accepted = if is_checked { "" } else { ", untried" };
+    let accepted = if is_checked { "" } else { ", not verified" };
     writeln!(
         stderr(),
-        "The key of {} is kept in `{}`{accepted}; only you can read it.",
+        "Saved the key of {} in `{}`{accepted}; only you can read the file.",
         vendor.title,
         path.display()
     )?;
     let stronger = config.key(&cli.environment, vendor).filter(|(_, from)| *from != KeySource::Login);
     if let Some((_, source)) = stronger {
-        writeln!(stderr(), "note: {} has a key, too, and that one counts", place(cli, source))?;
+        writeln!(stderr(), "note: {} also provides a key and takes precedence", place(cli, source))?;
     }
     Ok(Entered::Kept)
 }
@@ -128,7 +128,7 @@ pub(crate) async fn enter(
 async fn typed(cli: &CliContext, vendor: &Vendor, escape: Escape) -> Result<Secret, Failure> {
     let key = if is_terminal() {
         if let Some(page) = &vendor.key_page {
-            writeln!(stderr(), "Make a key at {page}, and paste it here; it is not shown.")?;
+            writeln!(stderr(), "Create a key at {page} and paste it here; it is not displayed.")?;
         }
         let escape = if escape == Escape::GoesBack { "goes back to the list" } else { "leaves" };
         match menu::secret(&format!("Key of {}", vendor.title), escape, of_questions(cli)).await? {
@@ -146,10 +146,8 @@ async fn typed(cli: &CliContext, vendor: &Vendor, escape: Escape) -> Result<Secr
             .hint(format!("pipe it in: `haft login {} <FILE`", vendor.name)));
     }
     if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Failure::usage(
-            "this is no key: it holds white space or other characters that no key has",
-        )
-        .hint("was something else pasted?"));
+        return Err(Failure::usage("not a valid key: it contains whitespace or unexpected characters")
+            .hint("check what you pasted"));
     }
     Ok(Secret::Typed(key.to_owned()))
 }
@@ -158,21 +156,22 @@ async fn typed(cli: &CliContext, vendor: &Vendor, escape: Escape) -> Result<Secr
 async fn is_usable(cli: &CliContext, config: &Config, vendor: &Vendor, key: &str) -> Result<bool, Failure> {
     let base_url = model::base_url(cli, config, vendor, None);
     let connection = Connection { base_url, key: Some(Key::new(key)), ..Connection::default() };
-    let hint = "`--no-check` keeps a key without trying it";
+    let hint = "`--no-check` saves a key without verifying it";
     match interruptible(check_key(vendor, &connection)).await? {
         Ok(()) => Ok(true),
         Err(error @ ProviderError::Auth { .. }) => {
-            Err(Failure::failed(format!("{error}; it was not kept")).hint(hint))
+            Err(Failure::failed(format!("{error}; the key was not saved")).hint(hint))
         }
         Err(error) if is_terminal() => {
-            writeln!(stderr(), "The key could not be tried: {error}")?;
-            let lines = [("Keep it untried", ""), ("Do not keep it", "")];
+            writeln!(stderr(), "The key could not be verified: {error}")?;
+            let lines = [("Save it without verifying", ""), ("Do not save it", "")];
             let lines = lines.map(|(label, detail)| (label.to_owned(), detail.to_owned()));
             let look = of_questions(cli);
-            Ok(menu::choose("The key was not tried.", &lines, None, look).await? == Some(0))
+            Ok(menu::choose("The key was not verified.", &lines, None, look).await? == Some(0))
         }
         Err(error) => {
-            Err(Failure::failed(format!("the key could not be tried and was not kept: {error}")).hint(hint))
+            Err(Failure::failed(format!("the key could not be verified and was not saved: {error}"))
+                .hint(hint))
         }
     }
 }
@@ -205,7 +204,7 @@ fn status(cli: &CliContext, config: &Config, json: bool) -> Result<Exit, Failure
         table.row([vendor.name.clone(), has.to_owned(), from]);
     }
     if !json {
-        table.print("There is no vendor.")?;
+        table.print("There is no provider.")?;
     }
     Ok(Exit::Success)
 }
@@ -232,7 +231,7 @@ fn with_key(name: &str) -> Result<&'static Vendor, Failure> {
     let vendor = model::vendor_named(name)?;
     match vendor.key_variable {
         Some(_) => Ok(holder(vendor)),
-        None => Err(Failure::usage(format!("{} wants no key", vendor.title))
+        None => Err(Failure::usage(format!("{} needs no key", vendor.title))
             .hint(format!("`haft --model {}` uses it", vendor.name))),
     }
 }
@@ -245,8 +244,8 @@ async fn chosen(
 ) -> Result<Option<&'static Vendor>, Failure> {
     let names: Vec<&str> = vendors.iter().map(|vendor| vendor.name.as_str()).collect();
     if !is_terminal() {
-        return Err(Failure::usage("there is no terminal to choose a vendor on")
-            .hint(format!("name one of {}", names.join(", "))));
+        return Err(Failure::usage("cannot ask for a provider without a terminal")
+            .hint(format!("pass one of {}", names.join(", "))));
     }
     let lines: Vec<_> = vendors.iter().map(|vendor| (vendor.title.clone(), vendor.name.clone())).collect();
     let place = menu::choose(title, &lines, None, of_questions(cli)).await?;

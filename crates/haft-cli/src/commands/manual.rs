@@ -28,7 +28,7 @@ pub(crate) fn man(to: Option<&Path>) -> Result<Exit, Failure> {
         }
         Some(folder) => {
             let cannot =
-                |error| Failure::failed(format!("cannot write pages into `{}`: {error}", folder.display()));
+                |error| Failure::failed(format!("cannot write pages to `{}`: {error}", folder.display()));
             std::fs::create_dir_all(folder).map_err(cannot)?;
             clap_mangen::generate_to(args::command(), folder).map_err(cannot)?;
         }

@@ -51,7 +51,7 @@ async fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
         let text = |name: &str| row[name].as_str().unwrap_or_default();
         list.row([text("model"), text("state"), text("title")], || row.clone());
     }
-    Ok(list.print("There is no model.")?)
+    Ok(list.print("There are no models.")?)
 }
 
 /// What the vendor's own server says that it has.
@@ -61,7 +61,7 @@ async fn offered(cli: &CliContext, name: &str, json: bool) -> Result<Exit, Failu
     let models = model::models_of(cli, &config, name.trim_end_matches("/…")).await?;
     let mut list = List::new(["MODEL"], json);
     models.iter().for_each(|model| list.row([model], || json!({"model": model})));
-    Ok(list.print("The server has no model.")?)
+    Ok(list.print("The server has no models.")?)
 }
 
 #[cfg(feature = "local")]
@@ -121,7 +121,7 @@ mod embedded {
             let _no_terminal = write!(stderr(), "\r\x1b[K");
         }
         pulled.map_err(|error| {
-            Failure::failed(error.to_string()).hint("a file of your own does too: `--model local/FILE.gguf`")
+            Failure::failed(error.to_string()).hint("a local file works, too: `--model local/FILE.gguf`")
         })
     }
 
@@ -175,6 +175,6 @@ mod embedded {
     }
 
     fn without(name: &str) -> Failure {
-        Failure::usage(format!("cannot get `{name}`: this `haft` was built without the feature `local`"))
+        Failure::usage(format!("cannot download `{name}`: this `haft` was built without the feature `local`"))
     }
 }

@@ -72,7 +72,7 @@ fn named(name: &str) -> Result<Option<&'static Dialect>, Failure> {
     }
     dialect(name).map(Some).ok_or_else(|| {
         let known: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
-        Failure::usage(format!("there is no dialect `{name}`"))
+        Failure::usage(format!("there is no tool-call format `{name}`"))
             .hint(format!("there are {}", known.join(", ")))
     })
 }

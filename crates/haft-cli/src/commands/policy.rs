@@ -68,14 +68,14 @@ fn in_words(verdict: Verdict, effect: &Effect, is_confined: bool) -> (&'static s
         Effect::Execute(Execution { command, .. }) => refusal(command),
         Effect::Read(_) | Effect::Write(_) | Effect::Network(_) => None,
     };
-    let guard = || Some("the guard, whatever the rules say".to_owned());
-    let viewed = "runs in a view of the workspace; what it changes there is judged afterwards";
+    let guard = || Some("the guard, regardless of rules".to_owned());
+    let viewed = "runs in a view of the workspace; its changes are judged afterward";
     match (verdict, guarded) {
         (Verdict::Deny { reason }, _) => ("deny", reason, None),
-        (_, Some(why)) => ("deny", format!("`{effect}` is refused: {why}"), guard()),
+        (_, Some(why)) => ("deny", format!("`{effect}` is denied: {why}"), guard()),
         (Verdict::Ask { reason }, None) => ("ask", reason, None),
         (Verdict::Allow, None) if is_confined => ("allow", format!("`{effect}` {viewed}"), None),
-        (Verdict::Allow, None) => ("allow", format!("`{effect}` runs without a question"), None),
+        (Verdict::Allow, None) => ("allow", format!("`{effect}` runs without approval"), None),
     }
 }
 
@@ -97,9 +97,7 @@ fn effect(words: &str, workspace: &Path) -> Result<Effect, Failure> {
     };
     let is_empty = matches!(&effect, Effect::Execute(Execution { command, .. }) if command.trim().is_empty());
     match is_empty {
-        true => {
-            Err(Failure::usage("there is nothing to check").hint("e.g. `haft policy check \"git push\"`"))
-        }
+        true => Err(Failure::usage("nothing to check").hint("e.g. `haft policy check \"git push\"`")),
         false => Ok(effect),
     }
 }

@@ -19,7 +19,7 @@ fn list(json: bool) -> Result<Exit, Failure> {
     for Profile { name, title, .. } in Profile::all() {
         list.row([&name, &title], || serde_json::json!({"name": name, "title": title}));
     }
-    Ok(list.print("There is no profile.")?)
+    Ok(list.print("There are no profiles.")?)
 }
 
 /// Its TOML, as it may stand in a file of one's own.

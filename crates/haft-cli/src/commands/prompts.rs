@@ -16,5 +16,5 @@ pub(crate) fn prompts(cli: &CliContext, command: &Commands) -> Result<Exit, Fail
             json!({"name": name, "description": description, "agent": agent, "model": model, "file": template.file})
         });
     }
-    Ok(list.print("There is no saved prompt yet: a file `.haft/commands/NAME.md` makes one.")?)
+    Ok(list.print("There are no saved prompts yet: create one as `.haft/commands/NAME.md`.")?)
 }

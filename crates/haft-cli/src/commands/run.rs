@@ -98,9 +98,8 @@ fn prompt(words: &[String]) -> Result<String, Failure> {
         words => words.join(" "),
     };
     if text.trim().is_empty() {
-        return Err(
-            Failure::usage("the prompt is empty").hint("say what to do: `haft run \"fix the failing test\"`")
-        );
+        return Err(Failure::usage("the prompt is empty")
+            .hint("describe the task: `haft run \"fix the failing test\"`"));
     }
     if text.len() > input::MAX {
         let size = text.len() as f64 / f64::from(1 << 20);

@@ -56,7 +56,7 @@ fn folders(engine: &Engine, more: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 
 pub(super) fn cannot_listen(args: &ServeArgs, error: &std::io::Error) -> Failure {
     Failure::failed(format!("cannot listen on {}: {error}", args.listen))
-        .hint("another `haft serve` may run there; `--listen 127.0.0.1:0` takes any free port")
+        .hint("another `haft serve` may be using it; `--listen 127.0.0.1:0` selects a free port")
 }
 
 pub(super) fn greet(
@@ -77,7 +77,7 @@ pub(super) fn greet(
     }
     if !address.ip().is_loopback() {
         lines.push(
-            "others can reach this address, and what they say is not encrypted: put a proxy with TLS in front of it"
+            "this address is reachable from the network, without TLS: put a proxy with TLS in front of it"
                 .to_owned(),
         );
     }

@@ -90,7 +90,7 @@ fn rename(home: &Home, id: &str, name: &str, json: bool) -> Result<Exit, Failure
         (true, _) => {
             writeln!(stdout(), "{}", safe::json(&json!({"session": session, "name": name}).to_string()))?
         }
-        (false, Some(name)) => writeln!(stdout(), "{session} is called `{}`", safe::name(name))?,
+        (false, Some(name)) => writeln!(stdout(), "{session} is named `{}`", safe::name(name))?,
         (false, None) => writeln!(stdout(), "{session} has no name")?,
     }
     Ok(Exit::Success)
@@ -110,7 +110,7 @@ fn list(cli: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
         let id = &session.id;
         let below = depth.checked_sub(1).map(|depth| format!("{}{BELOW}", "  ".repeat(depth)));
         let title = match session.title.as_str() {
-            "" => "(nothing was said)".into(),
+            "" => "(empty)".into(),
             title => safe::name(title),
         };
         table.row([
@@ -121,7 +121,7 @@ fn list(cli: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
             title.into_owned(),
         ]);
     }
-    table.print("There is no session yet: `haft` begins one.")?;
+    table.print("There are no sessions yet: `haft` starts one.")?;
     Ok(Exit::Success)
 }
 

@@ -36,14 +36,14 @@ pub(crate) async fn telegram(cli: &CliContext, args: &TelegramArgs) -> Result<Ex
 
 fn token(cli: &CliContext, config: &Config) -> Result<Token, Failure> {
     let variable = config.user.telegram.token_env.as_deref().unwrap_or(TOKEN);
-    let hint = "ask @BotFather on Telegram for a bot, and put its token into that variable";
+    let hint = "create a bot with @BotFather on Telegram, and set the variable to its token";
     let Some(text) = cli.environment.get(variable) else {
         return Err(
             Failure::usage(format!("there is no token for Telegram: {variable} is not set")).hint(hint)
         );
     };
     let odd =
-        || Failure::usage(format!("{variable} holds no token: there are characters in it that no token has"));
+        || Failure::usage(format!("{variable} is not a valid token: it contains unexpected characters"));
     Token::new(text.trim()).ok_or_else(|| odd().hint(hint))
 }
 

@@ -43,7 +43,7 @@ fn list(tools: &Registry, json: bool) -> Result<Exit, Failure> {
         let first = spec.description.lines().next().unwrap_or_default();
         list.row([&spec.name, first], || json!({"name": spec.name, "description": spec.description}));
     }
-    Ok(list.print("This profile offers no tool.")?)
+    Ok(list.print("This profile has no tools.")?)
 }
 
 fn schema(tools: &Registry, name: Option<&str>) -> Result<Exit, Failure> {
@@ -70,8 +70,9 @@ async fn run(cli: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     let model = Model::plain(direct::MODEL, Arc::new(Direct));
     let setup = cli.plan(&spec)?.setup(model)?.for_one_call();
     if setup.tools.find(&name).is_ok_and(|found| found.tool.spec().name == "delegate") {
-        return Err(Failure::usage(format!("`{name}` needs a model, and here is none"))
-            .hint("`haft run` lets a model give tasks to others"));
+        return Err(
+            Failure::usage(format!("`{name}` needs a model")).hint("`haft run` lets a model delegate tasks")
+        );
     }
     let form = setup.profile.render.object;
     let engine = Engine::new(setup);
@@ -88,7 +89,7 @@ async fn run(cli: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     print(&result, call.and_then(CallReport::how), &report.changes, form)?;
     interrupts.or_leave(engine.shut_down()).await;
     if let Some(job) = &result.job {
-        writeln!(stderr(), "(ended background task {job}: its end cannot be reported any more)")?;
+        writeln!(stderr(), "(ended background task {job}: its result cannot be reported)")?;
     }
     Ok(if result.is_green() { Exit::Success } else { Exit::Failed })
 }

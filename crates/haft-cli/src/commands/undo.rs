@@ -99,9 +99,9 @@ fn show(session: &Session, file: &Path, to: Option<Seq>) -> Result<Exit, Failure
             stdout().write_all(&session.content(&state.hash)?)?;
             Ok(Exit::Success)
         }
-        Some(_) => Err(Failure::failed(format!("`{}` was no file before", file.display()))),
-        None => Err(Failure::failed(format!("`{}` was not there before", file.display()))
-            .hint("an undo removes it, unless it was changed since: remove it yourself")),
+        Some(_) => Err(Failure::failed(format!("`{}` was not a file before", file.display()))),
+        None => Err(Failure::failed(format!("`{}` did not exist before", file.display()))
+            .hint("an undo removes it, unless it was modified since: then delete it yourself")),
     }
 }
 
@@ -152,7 +152,7 @@ async fn open(cli: &CliContext, args: &SessionArg) -> Result<(Engine, Session), 
                     "there is no session in `{}`",
                     setup.workspace.display()
                 ))
-                .hint("`haft sessions list` shows the sessions there are"));
+                .hint("`haft sessions list` lists sessions"));
             }
         },
     };
@@ -200,7 +200,7 @@ async fn run_job(session: &Session, command: Command) -> Result<Exit, Failure> {
         }
     }
     let why = turn.report().await.error;
-    Err(Failure::failed(why.unwrap_or_else(|| "there was nothing to put back any more".into())))
+    Err(Failure::failed(why.unwrap_or_else(|| "there was nothing left to restore".into())))
 }
 
 fn told(
@@ -219,14 +219,14 @@ fn told(
     for path in conflicts {
         let would = if is_dry { "would be " } else { "" };
         let path = safe::name(&path.to_string_lossy()).into_owned();
-        writeln!(stdout, "! {path} {would}left alone: it was changed since")?;
+        writeln!(stdout, "! {path} {would}skipped: modified since")?;
     }
     if changes.is_empty() {
-        writeln!(stdout, "there were no files to restore")?;
+        writeln!(stdout, "no files to restore")?;
     }
     if untracked > 0 {
         let s = if untracked == 1 { "" } else { "s" };
-        writeln!(stdout, "what {untracked} unconfined command{s} did to files was not recorded, and stays")?;
+        writeln!(stdout, "{untracked} untracked command{s}; their file changes remain")?;
     }
     hint(conflicts, way)?;
     Ok(if conflicts.is_empty() { Exit::Success } else { Exit::Failed })

@@ -55,7 +55,7 @@ fn print_json(sums: &Sums, first: Date, last: Date, by: Option<By>) -> Result<Ex
 fn print(cli: &CliContext, args: &UsageArgs, sums: &Sums, first: Date, last: Date) -> Result<Exit, Failure> {
     let get = |name: &str| cli.environment.get(name);
     if sums.total.requests == 0 {
-        writeln!(stdout(), "No model was asked since {first}.")?;
+        writeln!(stdout(), "No model requests since {first}.")?;
         return Ok(Exit::Success);
     }
     let color = stdout().is_terminal() && !cli.global.no_color && get("NO_COLOR").is_none();

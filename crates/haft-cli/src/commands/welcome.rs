@@ -48,7 +48,7 @@ pub(super) async fn with_model(
 }
 
 /// Where none answers.
-const NO_SERVER: &str = "A server here, such as Ollama (`ollama serve`), is listed while it runs.";
+const NO_SERVER: &str = "A local server such as Ollama (`ollama serve`) is listed while it runs.";
 
 /// Lets the person choose, and keeps the choice. `false` where they leave.
 async fn choose(cli: &CliContext, config: &Config) -> Result<bool, Failure> {
@@ -83,7 +83,7 @@ async fn choose(cli: &CliContext, config: &Config) -> Result<bool, Failure> {
     };
     edit::set(&cli.places.user_file, "model", &model)?;
     let change = "`haft config set model PROVIDER/MODEL` changes it";
-    writeln!(stderr(), "Using `{model}`, kept in your configuration; {change}.")?;
+    writeln!(stderr(), "Using `{model}`, saved in your configuration; {change}.")?;
     Ok(true)
 }
 

@@ -131,7 +131,7 @@ async fn end_of(mut stderr: impl AsyncRead + Unpin) -> Vec<u8> {
 fn not_started(exec: &Exec, error: &ProcessError) -> ProviderError {
     let source = match error {
         ProcessError::Start { source, .. } | ProcessError::Lost(source) => source,
-        ProcessError::Nul => return exec.rejected(error.to_string(), "can it be started by hand?"),
+        ProcessError::Nul => return exec.rejected(error.to_string(), "check that it starts from a shell"),
     };
     let message = format!("cannot start `{}`: {source}", exec.program.display());
     match source.kind() {
@@ -141,13 +141,15 @@ fn not_started(exec: &Exec, error: &ProcessError) -> ProviderError {
                 "{message}; without `{{prompt}}` among its arguments it is given the prompt as input"
             ),
         },
-        ErrorKind::NotFound => exec.rejected(message, "is it installed, and is its folder in `PATH`?"),
-        _ => exec.rejected(message, "can it be started by hand?"),
+        ErrorKind::NotFound => {
+            exec.rejected(message, "check that it is installed and its directory is in `PATH`")
+        }
+        _ => exec.rejected(message, "check that it starts from a shell"),
     }
 }
 
 fn silent(exec: &Exec) -> ProviderError {
-    exec.broken(&format!("said nothing for {} s", exec.patience.as_secs_f32()))
+    exec.broken(&format!("produced no output for {} s", exec.patience.as_secs_f32()))
 }
 
 fn failed(exec: &Exec, status: ExitStatus, errors: &[u8]) -> ProviderError {
@@ -160,5 +162,5 @@ fn failed(exec: &Exec, status: ExitStatus, errors: &[u8]) -> ProviderError {
     let words = if words.tail.is_empty() { words.head } else { words.tail };
     let dot = if words.is_empty() { "" } else { ": " };
     let message = format!("`{}` ended with {how}{dot}{words}", exec.program.display());
-    exec.rejected(message, "does it work by hand, with the same arguments?")
+    exec.rejected(message, "check that it works from a shell with the same arguments")
 }

@@ -68,7 +68,7 @@ async fn a_command_that_prints_for_ever_is_ended() {
     let white =
         Exec { patience: Duration::from_millis(500), ..sh("while :; do echo; sleep 0.02; done", &[]) };
     let error = reply(&white, request()).await.unwrap_err();
-    assert!(error.to_string().contains("said nothing for 0.5 s"), "{error}");
+    assert!(error.to_string().contains("produced no output for 0.5 s"), "{error}");
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_command_that_fails_says_why() {
         ),
         (sh("exit 3", &[]), "exec/sh rejected the request: `sh` ended with exit code 3"),
         (sh("kill -9 $$", &[]), "exec/sh rejected the request: `sh` ended with signal 9"),
-        (impatient, "the connection to exec/sh failed: `sh` said nothing for 0.05 s"),
+        (impatient, "the connection to exec/sh failed: `sh` produced no output for 0.05 s"),
         (nowhere, "exec/x rejected the request: cannot start `no-such-program-anywhere`: No such file"),
     ];
     for (exec, expected) in table {

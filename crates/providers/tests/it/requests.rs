@@ -328,7 +328,7 @@ async fn what_was_recorded_is_said_again() {
     };
     assert_eq!(plain(live), plain(again));
     let over = replay.stream(Request::default()).next().await.unwrap().unwrap_err();
-    assert_eq!(over.to_string(), "the cassette rejected the request: it holds only 1 exchanges");
+    assert_eq!(over.to_string(), "the cassette rejected the request: it has only 1 exchanges");
     std::fs::write(&path, "{}").unwrap();
     assert!(Replay::open(&path).err().unwrap().to_string().starts_with("line 1 of the cassette: "));
 }

@@ -121,7 +121,7 @@ fn tried(command: &mut Command) -> Result<(), Failure> {
         true => Ok(()),
         false => {
             let why = String::from_utf8_lossy(&tried.stderr).trim().to_owned();
-            Err(Failure::failed(format!("cannot make a work tree: {why}")))
+            Err(Failure::failed(format!("cannot create a work tree: {why}")))
         }
     }
 }

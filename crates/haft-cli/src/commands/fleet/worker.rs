@@ -16,7 +16,7 @@ pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, 
     let note = cli.warnings();
     let folder = args.folder.clone().unwrap_or_else(|| cli.places.home.join("fleet"));
     let name = args.name.clone().unwrap_or_else(own_name);
-    note(format!("`{name}` works on the jobs of {}", database.place()));
+    note(format!("`{name}` runs jobs of {}", database.place()));
     let settings = haft_fleet::Settings {
         name,
         version: env!("CARGO_PKG_VERSION").to_owned(),

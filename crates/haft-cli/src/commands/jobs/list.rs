@@ -16,7 +16,7 @@ pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
         let JobSummary { order, status, rounds, progress, .. } = &standing;
         let (title, progress) = (first_line(&order.description, 40), first_line(progress, 50));
         let gone = *status == JobStatus::Waiting && !cli.home().is_open(&id);
-        let progress = if gone { "its process is gone: `haft jobs retry`".to_owned() } else { progress };
+        let progress = if gone { "its process ended: `haft jobs retry`".to_owned() } else { progress };
         let row = [&id.0, &order.kind, &status.to_string(), &rounds.to_string(), &title, &progress];
         list.row(row.map(String::as_str), || object(&id, &standing));
     }
@@ -25,7 +25,7 @@ pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
         let row = [&name, &plan.kind, "planned", "", &title, &format!("next {next}")];
         list.row(row, || scheduled(&name, &plan));
     }
-    Ok(list.print("There is no job yet: `haft build \"TEXT\"` begins one.")?)
+    Ok(list.print("There are no jobs yet: `haft build \"TEXT\"` starts one.")?)
 }
 
 /// A plan as programs read it.

@@ -11,7 +11,7 @@ use std::io::{Write, stderr, stdout};
 pub(super) fn gc(home: &Home, dry_run: bool, json: bool) -> Result<Exit, Failure> {
     let garbage = home.collect(!dry_run).map_err(|error| {
         Failure::failed(format!("cannot remove contents in `{}`: {error}", home.0.display()))
-            .hint("mend the permissions, then run it again; nothing that a session needs is lost")
+            .hint("fix the permissions, then run it again; no session has lost anything")
     })?;
     match json {
         true => as_json(&garbage.unnamed, &garbage.left, !dry_run),
@@ -36,7 +36,7 @@ fn as_text(unnamed: &[Unnamed], left: &[(SessionId, String)], dry_run: bool) -> 
     for Unnamed { session, contents, bytes, .. } in unnamed {
         table.row([session.to_string(), contents.to_string(), size(*bytes)]);
     }
-    table.print("There is nothing to remove: every saved content is still needed.")?;
+    table.print("Nothing to remove: sessions need all saved contents.")?;
     let (contents, bytes) =
         unnamed.iter().fold((0, 0), |(contents, bytes), more| (contents + more.contents, bytes + more.bytes));
     if contents > 0 {
@@ -44,7 +44,7 @@ fn as_text(unnamed: &[Unnamed], left: &[(SessionId, String)], dry_run: bool) -> 
         writeln!(stdout(), "{done} {contents} contents, {}", size(bytes))?;
     }
     for (session, why) in left {
-        writeln!(stderr(), "note: the session `{session}` was left alone: {why}")?;
+        writeln!(stderr(), "note: the session `{session}` was skipped: {why}")?;
     }
     Ok(Exit::Success)
 }

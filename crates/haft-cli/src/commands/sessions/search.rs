@@ -29,7 +29,7 @@ pub(super) fn search(home: &Home, text: &str, json: bool) -> Result<Exit, Failur
         }
     }
     if !json {
-        table.print(&format!("No session says `{text}`."))?;
+        table.print(&format!("No session contains `{text}`."))?;
     }
     Ok(Exit::Success)
 }

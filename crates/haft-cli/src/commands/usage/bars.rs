@@ -69,7 +69,7 @@ impl Bars {
             "{requests} request{of_requests} in {sessions} session{of_sessions}, {first} to {last}"
         )?;
         if *unpriced_tokens > 0 && total.cost_usd.is_some() {
-            writeln!(stdout, "of {} tokens the price is not known", short(*unpriced_tokens))?;
+            writeln!(stdout, "price unknown for {} tokens", short(*unpriced_tokens))?;
         }
         Ok(())
     }

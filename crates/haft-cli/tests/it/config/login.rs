@@ -47,14 +47,14 @@ fn a_key_is_tried_kept_for_its_owner_alone_and_used() {
     let wrong = run(&place, &["login", "openai"], &variables, "sk-wrong-key-00000000\n");
     assert_eq!(wrong.code, 1, "{wrong:?}");
     assert!(
-        wrong.err.contains("error: OpenAI refused the key") && wrong.err.contains("not kept"),
+        wrong.err.contains("error: OpenAI refused the key") && wrong.err.contains("not saved"),
         "{wrong:?}"
     );
     assert!(!wrong.err.contains("sk-wrong") && !keys_file(&place).exists(), "{wrong:?}");
 
     let kept = run(&place, &["login", "openai"], &variables, &format!("{KEY}\n"));
     assert_eq!((kept.code, kept.out.as_str()), (0, ""), "{kept:?}");
-    assert!(kept.err.contains("The key of OpenAI is kept in"), "{kept:?}");
+    assert!(kept.err.contains("Saved the key of OpenAI in"), "{kept:?}");
     assert_eq!(fs::metadata(keys_file(&place)).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(server.asked().iter().all(|asked| asked.line == "GET /v1/models"), "{:?}", server.asked());
 
@@ -73,7 +73,7 @@ fn a_key_that_cannot_be_tried_is_kept_only_on_request() {
     let ran = run(&place, &["login", "groq"], &variables, KEY);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(
-        ran.err.contains("could not be tried and was not kept") && ran.err.contains("--no-check"),
+        ran.err.contains("could not be verified and was not saved") && ran.err.contains("--no-check"),
         "{ran:?}"
     );
     assert!(!keys_file(&place).exists());
@@ -82,11 +82,11 @@ fn a_key_that_cannot_be_tried_is_kept_only_on_request() {
     assert!(fs::read_to_string(keys_file(&place)).unwrap().contains(KEY));
     for (input, arguments, told) in [
         ("", &["login", "openai"][..], "there is no key of OpenAI on standard input"),
-        ("two words", &["login", "openai"], "this is no key"),
-        (KEY, &["login", "opnai"], "there is no vendor `opnai`"),
-        (KEY, &["login", "ollama"], "Ollama wants no key"),
-        (KEY, &["login"], "no terminal to choose a vendor on"),
-        ("", &["logout", "openai"], "no key of OpenAI is kept"),
+        ("two words", &["login", "openai"], "not a valid key"),
+        (KEY, &["login", "opnai"], "there is no provider `opnai`"),
+        (KEY, &["login", "ollama"], "Ollama needs no key"),
+        (KEY, &["login"], "cannot ask for a provider without a terminal"),
+        ("", &["logout", "openai"], "no key of OpenAI is saved"),
     ] {
         let ran = run(&place, arguments, &variables, input);
         assert!(ran.code == 2 && ran.err.contains(told), "{arguments:?}: {ran:?}");
@@ -118,12 +118,12 @@ fn the_status_says_where_each_key_comes_from_and_the_nearest_counts() {
     place.configure("");
     let gone = run(&place, &["logout"], &[("OPENAI_API_KEY", KEY)], "");
     assert!(
-        gone.code == 0 && gone.err.contains("note: the variable OPENAI_API_KEY still has one"),
+        gone.code == 0 && gone.err.contains("note: the variable OPENAI_API_KEY still provides a key"),
         "{gone:?}"
     );
     assert_eq!(from(&[]), (json!(false), Value::Null, Value::Null));
     assert!(!keys_file(&place).exists());
-    assert_eq!(run(&place, &["logout"], &[], "").out, "No key is kept: `haft login PROVIDER` keeps one.\n");
+    assert_eq!(run(&place, &["logout"], &[], "").out, "No key is saved: `haft login PROVIDER` saves one.\n");
 }
 
 // D17
@@ -173,7 +173,7 @@ fn on_a_terminal_a_vendor_is_chosen_and_the_key_is_not_echoed() {
     terminal.see("•••");
     terminal.keys(&["Enter"]);
     let screen = terminal.see("left 0");
-    assert!(screen.contains("is kept in") && !terminal.all().contains("sk-"), "{}", terminal.all());
+    assert!(screen.contains("Saved the key of") && !terminal.all().contains("sk-"), "{}", terminal.all());
     terminal.is_usable();
     // Esc leads back one step, where there is one, and the question says so.
     terminal.haft(&place, "login");

@@ -169,9 +169,9 @@ fn every_list_has_a_heading_a_form_for_programs_and_a_word_when_empty() {
         assert!(objects.iter().any(|object| object.to_string().contains(&format!("\"{row}\""))), "{words:?}");
     }
     for (words, nothing) in [
-        (["jobs", "list"], "There is no job yet: `haft build \"TEXT\"` begins one.\n"),
-        (["commands", "list"], "There is no saved prompt yet: a file `.haft/commands/NAME.md` makes one.\n"),
-        (["sessions", "list"], "There is no session yet: `haft` begins one.\n"),
+        (["jobs", "list"], "There are no jobs yet: `haft build \"TEXT\"` starts one.\n"),
+        (["commands", "list"], "There are no saved prompts yet: create one as `.haft/commands/NAME.md`.\n"),
+        (["sessions", "list"], "There are no sessions yet: `haft` starts one.\n"),
     ] {
         let ran: Ran = place.run(&words);
         assert_eq!((ran.code, ran.out.as_str()), (0, nothing), "{words:?}");

@@ -90,7 +90,7 @@ fn a_repository_does_not_make_other_files_a_part_of_the_prompt() {
     }
     let (told, aside) = system(&place, &place.work());
     assert!(!told.contains("7421"), "{told}");
-    assert!(aside.contains("/AGENTS.md` was left out: it leads out of `"), "{aside}");
+    assert!(aside.contains("/AGENTS.md` was ignored: it points outside `"), "{aside}");
     let ran = place.run(&["run", "/x"]);
     assert!(ran.err.contains("error: there is no command `/x`"), "{ran:?}");
 }
@@ -108,7 +108,7 @@ fn skills_of_the_person_and_the_project_are_found() {
     let (told, aside) = system(&place, &place.work());
     assert!(told.ends_with("\n\n- release: Mine.\n- theirs: Ours."), "{told}");
     let left_out =
-        ["/again` was left out: there is another", "/broken` was left out: it does not begin with a header"];
+        ["/again` was ignored: another one", "/broken` was ignored: it does not begin with a header"];
     assert!(left_out.iter().all(|why| aside.contains(why)), "{aside}");
     // Without an approval, though it lies outside the workspace.
     let list = place.path().join("person/.config/haft/skills/release/list.txt");
@@ -164,7 +164,7 @@ fn a_prompt_in_a_file_is_said_by_its_name() {
         unknown.starts_with("error: there is no command `/fxi`\nhint: did you mean `/fix`? "),
         "{unknown}"
     );
-    assert!(said(&["/dear"]).2.contains("a project may not choose the model `openai/dear`"));
+    assert!(said(&["/dear"]).2.contains("a project may not select the model `openai/dear`"));
     // What comes on standard input may be anything.
     let piped = place.run_with_input(&["run", "-q", "--model", &model, "-"], b"/fxi");
     assert_eq!(piped.out, "Done.\n", "{piped:?}");

@@ -68,7 +68,7 @@ fn what_the_page_of_troubles_quotes_is_what_people_see() {
         "had an internal error",
         "the reply was ended: it said nothing new for too long",
         "--permission full",
-        "another process has the session open, and it was joined",
+        "joined the session, which another process has open",
         "the system does not let a command be confined",
         "failed to save tool results:",
         "Unable to find libclang",

@@ -61,7 +61,7 @@ fn while_postgresql_is_away_workers_wait_and_jobs_end_once() {
             fleet.log().contains("cannot reach PostgreSQL at ").then_some(())
         });
         if lease == "2" {
-            let left = format!("the job `{id}` is left: the lease of the job `{id}` is lost");
+            let left = format!("stopped working on the job `{id}`: lost the lease of the job `{id}`");
             fleet.wait_for("the worker leaves the job", || fleet.log().contains(&left).then_some(()));
         } else {
             let is_heard = || own_journal(&fleet, &id).contains("\"name\":\"publish\"");
@@ -158,7 +158,7 @@ fn a_wrong_password_is_told_and_costs_no_job() {
         for words in [&worker[..], &["fleet", "status"], &["fleet", "migrate"]] {
             let ran = Ran::from(started(password, words).output().unwrap());
             assert!(ran.code == 2 && ran.err.contains(expected), "{words:?}: {ran:?}");
-            assert!(ran.err.contains("user, password or database are not right"), "{ran:?}");
+            assert!(ran.err.contains("check the user, the password and the database"), "{ran:?}");
             assert!(!ran.err.contains("a-wrong-one"), "{ran:?}");
         }
     }
@@ -259,7 +259,7 @@ fn a_server_that_cannot_prove_its_name_is_not_talked_to() {
             match refused {
                 Some(why) => assert!(
                     ran.code == 2
-                        && ran.err.contains("cannot talk to PostgreSQL at 127.0.0.1:")
+                        && ran.err.contains("cannot connect to PostgreSQL at 127.0.0.1:")
                         && ran.err.contains(why)
                         && ran.err.contains("SSL_CERT_FILE"),
                     "{tls} {names} {words:?}: {ran:?}"
@@ -328,13 +328,13 @@ fn two_workers_with_one_name_are_two() {
     assert_ne!(of("instance")[0], of("instance")[1], "{status}");
     let one = of("instance")[0];
     let drained = fleet.run(&["fleet", "drain", one]);
-    assert_eq!((drained.code, drained.out.as_str()), (0, "1 workers take no more jobs\n"), "{drained:?}");
+    assert_eq!((drained.code, drained.out.as_str()), (0, "draining 1 workers\n"), "{drained:?}");
     fleet.wait_for("all jobs are over", || (fleet.over() == JOBS).then_some(()));
     fleet.assert_each_once(JOBS, 0);
     let registered = || fleet.number("SELECT count(*) FROM workers");
     fleet.wait_for("one has ended", || (registered() == 1).then_some(()));
     let drained = fleet.run(&["fleet", "drain", "twin"]);
-    assert_eq!((drained.code, drained.out.as_str()), (0, "1 workers take no more jobs\n"), "{drained:?}");
+    assert_eq!((drained.code, drained.out.as_str()), (0, "draining 1 workers\n"), "{drained:?}");
     for mut twin in twins {
         assert!(twin.wait().unwrap().success(), "{}", fleet.log());
     }

@@ -68,7 +68,7 @@ fn a_worker_that_was_paused_can_neither_write_nor_settle() {
     fleet.wait_for("its branch stands", || (fleet.job(&id, "published = head") == "t").then_some(()));
     let settled = fleet.job(&id, "token, head, reason, ended");
     signal(&first, "CONT");
-    let left = format!("the job `{id}` is left: the lease of the job `{id}` is lost");
+    let left = format!("stopped working on the job `{id}`: lost the lease of the job `{id}`");
     fleet.wait_for("it leaves the job", || fleet.log().contains(&left).then_some(()));
     end(&mut first);
     end(&mut second);
@@ -190,8 +190,10 @@ fn storm(count: usize, every: Duration) -> String {
     storm.end();
     fleet.assert_each_once(count, seed);
     let log = fleet.log();
-    let refused =
-        log.lines().filter(|line| line.contains("is lost") || line.contains("another worker's")).count();
+    let refused = log
+        .lines()
+        .filter(|line| line.contains("lost the lease") || line.contains("another worker has taken over"))
+        .count();
     let attempts = fleet.number("SELECT sum(token) FROM jobs");
     assert!(
         restarts == 2 && (kills == 0 || attempts > count),
@@ -315,7 +317,7 @@ fn a_server_of_a_fleet_shows_each_owner_what_is_its_own() {
         assert_eq!(ask(&bob, method, &format!("/v1/sessions/{id}/{route}"), body).0, "404", "{route}");
     }
     let bad = ask(&ann, "POST", "/v1/jobs", Some(json!({"description": "x", "repository": "ext::sh"}))).1;
-    assert!(bad["error"]["message"].as_str().unwrap().contains("is no address of a repository"), "{bad}");
+    assert!(bad["error"]["message"].as_str().unwrap().contains("is not a repository"), "{bad}");
 
     // A worker that waits is steered and stopped by the owner of the job.
     let script = fleet.place.script("hangs.jsonl", &[count(), json!({"hang": true})]);
@@ -341,7 +343,7 @@ fn a_server_of_a_fleet_shows_each_owner_what_is_its_own() {
 
     // One that is drained ends by itself.
     let drained = fleet.run(&["fleet", "drain"]);
-    assert_eq!((drained.code, drained.out.as_str()), (0, "1 workers take no more jobs\n"), "{drained:?}");
+    assert_eq!((drained.code, drained.out.as_str()), (0, "draining 1 workers\n"), "{drained:?}");
     assert!(worker.wait().unwrap().success(), "{}", fleet.log());
     assert_eq!(ask(&ann, "POST", &format!("{path}/retry"), None).1["status"], "pending");
     assert_eq!(fleet.run(&["fleet", "drain"]).code, 2);
@@ -364,11 +366,11 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
     };
     let worker = ["worker", "--model", script.as_str()];
     let table = [
-        (None, 2, "which fleet is not said"),
-        (Some("http://example.org".to_owned()), 2, "it must look like `postgres://USER@HOST/DATABASE`"),
+        (None, 2, "no fleet database given"),
+        (Some("http://example.org".to_owned()), 2, "expected `postgres://USER@HOST/DATABASE`"),
         (Some("postgres://haft@127.0.0.1:1/haft".to_owned()), 1, "cannot reach PostgreSQL at 127.0.0.1:1"),
         (Some(other("haft@", "stranger@")), 2, "refuses the connection: role \"stranger\" does not exist"),
-        (Some(other("/postgres?", "/template1?")), 2, "`haft fleet migrate` makes them"),
+        (Some(other("/postgres?", "/template1?")), 2, "create them with `haft fleet migrate`"),
     ];
     for (url, code, expected) in &table {
         for words in [&worker[..], &["fleet", "status"]] {
@@ -380,7 +382,7 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
     for words in [&worker[..], &["fleet", "migrate"], &["serve", "--listen", "127.0.0.1:0"]] {
         let (code, told) = ask(Some(&address), words);
         assert!(
-            code == 2 && told.contains("version 9, and this haft knows them up to version 3"),
+            code == 2 && told.contains("version 9, and this haft supports at most version 3"),
             "{words:?}: {told}"
         );
     }

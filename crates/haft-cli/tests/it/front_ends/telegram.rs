@@ -34,9 +34,9 @@ fn why_a_bot_does_not_start_is_told_in_a_line() {
             None,
             None,
             2,
-            "error: there is no token for Telegram: TELEGRAM_BOT_TOKEN is not set\nhint: ask @BotFather",
+            "error: there is no token for Telegram: TELEGRAM_BOT_TOKEN is not set\nhint: create a bot with @BotFather",
         ),
-        (Some("two words"), None, 2, "error: TELEGRAM_BOT_TOKEN holds no token: "),
+        (Some("two words"), None, 2, "error: TELEGRAM_BOT_TOKEN is not a valid token: "),
         (
             Some("1:secret"),
             Some("ftp://x"),

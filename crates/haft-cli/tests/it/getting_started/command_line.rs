@@ -45,7 +45,7 @@ fn input_that_is_no_text_or_never_comes_ends_nothing() {
     let open = child.stdin.take();
     let ran = Ran::from(child.wait_with_output().unwrap());
     assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{ran:?}");
-    assert!(ran.err.contains("nothing came on standard input"), "{ran:?}");
+    assert!(ran.err.contains("no input on stdin"), "{ran:?}");
     drop(open);
 }
 
@@ -247,7 +247,7 @@ fn a_job_is_described_in_plain_words() {
 fn sessions_are_listed_found_and_deleted() {
     let place = Place::new();
     let none = place.run(&["sessions", "list"]);
-    assert_eq!((none.code, none.out.as_str()), (0, "There is no session yet: `haft` begins one.\n"));
+    assert_eq!((none.code, none.out.as_str()), (0, "There are no sessions yet: `haft` starts one.\n"));
     assert_eq!(place.run(&["sessions", "list", "--json"]).out, "");
     let model = place.script("m", &[json!({"say": "It is the Größe of the parser."})]);
     assert_eq!(place.run(&["--model", &model, "why is it slow?"]).code, 0);

@@ -37,8 +37,8 @@ fn lists_have_headers_and_say_where_there_is_nothing() {
         terminal.haft(&place, arguments);
         terminal.see("left 0")
     };
-    assert!(seen("sessions list").contains("There is no session yet: `haft` begins one."));
-    assert!(seen("jobs list").contains("There is no job yet: `haft build \"TEXT\"` begins one."));
+    assert!(seen("sessions list").contains("There are no sessions yet: `haft` starts one."));
+    assert!(seen("jobs list").contains("There are no jobs yet: `haft build \"TEXT\"` starts one."));
     seen("--model script/../model.jsonl say hello");
     let list = seen("sessions list");
     let header: Vec<&str> = list.lines().next().unwrap_or_default().split_whitespace().collect();

@@ -97,7 +97,7 @@ fn a_key_is_entered_tried_and_kept_before_the_first_reply() {
     terminal.haft(&place, "\"Say hello.\"");
     let screen = terminal.see("Which one?");
     assert!(
-        screen.contains("❯ OpenAI") && screen.contains("Ollama (`ollama serve`), is listed while it runs"),
+        screen.contains("❯ OpenAI") && screen.contains("Ollama (`ollama serve`) is listed while it runs"),
         "{screen}"
     );
     terminal.keys(&["Enter"]);
@@ -112,7 +112,7 @@ fn a_key_is_entered_tried_and_kept_before_the_first_reply() {
     terminal.keys(&["Enter"]);
     let screen = terminal.see("left 0");
     assert!(screen.contains("Hello, newcomer.") && !screen.contains(KEY), "{screen}");
-    assert!(screen.contains("Using `openai/gpt-5`, kept in your configuration"), "{screen}");
+    assert!(screen.contains("Using `openai/gpt-5`, saved in your configuration"), "{screen}");
     assert_eq!(configured(&place), "model = \"openai/gpt-5\"\n");
 }
 
@@ -139,7 +139,7 @@ fn who_leaves_the_choice_has_chosen_nothing() {
         terminal.haft(&place, arguments);
         let screen = terminal.see("left 2");
         assert!(
-            screen.contains("error: there is no model") && screen.contains("haft login PROVIDER"),
+            screen.contains("error: no model configured") && screen.contains("haft login PROVIDER"),
             "{screen}"
         );
     }
@@ -228,7 +228,7 @@ fn a_download_shows_how_far_it_is_on_a_terminal_and_nowhere_else() {
     let folder = place.path().join("models");
     let mut command = place.haft(&["models", "pull", "smollm2-135m"]);
     let ran = crate::kit::Ran::from(command.env("PATH", &path).env("HAFT_MODELS", &folder).output().unwrap());
-    assert!(ran.code == 1 && ran.err.starts_with("error: cannot get the model"), "{ran:?}");
+    assert!(ran.code == 1 && ran.err.starts_with("error: cannot download the model"), "{ran:?}");
     assert!(!ran.err.contains('\r') && !ran.err.contains("[#"), "{ran:?}");
     let Some(terminal) = terminal(&place, &[("PATH", &path), ("HAFT_MODELS", &folder.to_string_lossy())])
     else {

@@ -141,7 +141,7 @@ fn a_job_is_stopped_from_another_process() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(project.jobs().remove(0)["status"], "cancelled");
     let again = project.run(&["jobs", "cancel", id]);
-    assert!(again.code == 2 && again.err.contains("is cancelled already"), "{again:?}");
+    assert!(again.code == 2 && again.err.contains("is already cancelled"), "{again:?}");
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn jobs_that_were_put_down_are_worked_on_in_turn() {
     assert_eq!((&shown["plan"], &shown["rhythm"]), (&json!(plan), &json!({"every": 86_400})));
     for command in ["logs", "retry"] {
         let refused = project.run(&["jobs", command, &plan]);
-        assert!(refused.code == 2 && refused.err.contains("is a plan"), "{command}: {refused:?}");
+        assert!(refused.code == 2 && refused.err.contains("is a schedule"), "{command}: {refused:?}");
     }
     assert_eq!(project.run(&["jobs", "cancel", &plan]).code, 0);
     assert_eq!(project.jobs().len(), 4);
@@ -335,16 +335,16 @@ fn a_name_that_nothing_has_is_wrong_usage() {
         assert_eq!(project.run(&words).code, 0);
     }
     let table: [(&[&str], &str, &str); 10] = [
-        (&["jobs", "show"], "there is no job `nope`", "is the beginning of several jobs"),
-        (&["jobs", "logs"], "there is no job `nope`", "is the beginning of several jobs"),
-        (&["jobs", "cancel"], "there is no job `nope`", "is the beginning of several jobs"),
-        (&["jobs", "retry"], "there is no job `nope`", "is the beginning of several jobs"),
-        (&["sessions", "show"], "there is no session `nope`", "is the beginning of several sessions"),
-        (&["sessions", "export"], "there is no session `nope`", "is the beginning of several sessions"),
-        (&["sessions", "resume"], "there is no session `nope`", "is the beginning of several sessions"),
-        (&["undo"], "there is no session `nope`", "is the beginning of several sessions"),
-        (&["redo"], "there is no session `nope`", "is the beginning of several sessions"),
-        (&["run", "hi", "--session"], "there is no session `nope`", "is the beginning of several sessions"),
+        (&["jobs", "show"], "there is no job `nope`", "is ambiguous"),
+        (&["jobs", "logs"], "there is no job `nope`", "is ambiguous"),
+        (&["jobs", "cancel"], "there is no job `nope`", "is ambiguous"),
+        (&["jobs", "retry"], "there is no job `nope`", "is ambiguous"),
+        (&["sessions", "show"], "there is no session `nope`", "is ambiguous"),
+        (&["sessions", "export"], "there is no session `nope`", "is ambiguous"),
+        (&["sessions", "resume"], "there is no session `nope`", "is ambiguous"),
+        (&["undo"], "there is no session `nope`", "is ambiguous"),
+        (&["redo"], "there is no session `nope`", "is ambiguous"),
+        (&["run", "hi", "--session"], "there is no session `nope`", "is ambiguous"),
     ];
     for (words, missing, ambiguous) in table {
         // Names begin with the year.
@@ -456,9 +456,9 @@ fn a_job_that_can_have_no_work_tree_does_not_begin_and_leaves_nothing() {
     std::fs::remove_file(&link).unwrap();
     std::fs::create_dir(&link).unwrap();
     let table = [
-        (&plain, "it is in no git repository", "git init"),
-        (&unborn, "nothing was ever committed there", "git commit"),
-        (&link, "in the last commit it is not a folder", "commit the folder"),
+        (&plain, "it is not in a readable Git repository", "git init"),
+        (&unborn, "the repository has no commits", "git commit"),
+        (&link, "it is not a directory in the last commit", "commit the directory"),
     ];
     let script = project.place.script("steps.jsonl", &[json!({"say": "x"})]);
     for (folder, why, hint) in table {

@@ -47,11 +47,11 @@ fn a_server_that_nobody_named_is_offered_and_not_taken() {
         let ran = run(arguments);
         assert_eq!(ran.code, 2, "{arguments:?}: {ran:?}");
         for words in [
-            "error: there is no model",
+            "error: no model configured",
             "OPENAI_API_KEY",
             "`--model PROVIDER/MODEL`",
             "config.toml",
-            &format!("what answers at {ollama} with `--model ollama/qwen3:8b`"),
+            &format!("the server at {ollama}: `--model ollama/qwen3:8b`"),
         ] {
             assert!(ran.err.contains(words), "{words}: {ran:?}");
         }

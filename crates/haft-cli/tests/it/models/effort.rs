@@ -95,7 +95,7 @@ fn a_model_without_an_effort_is_sent_none_and_the_person_is_told() {
     for model in ["openai/gpt-4.1", "anthropic/claude-3-5-haiku-latest", "mistral/mistral-medium-latest"] {
         let (body, ran) = told(&place, &server, &["run", "--model", model, "--effort", "high", "go"]);
         assert_eq!(effort_of(&body), json!({}), "{model}");
-        let note = format!("note: `{model}` takes no reasoning effort; `high` is not sent\n");
+        let note = format!("note: `{model}` does not support reasoning effort; ignoring `high`\n");
         assert_eq!(ran.err, note, "{model}");
     }
 }

@@ -43,7 +43,7 @@ fn a_server_on_this_machine_that_does_not_run_is_told_at_once() {
         let mut command = place.haft(&["run", "--model", model, "go"]);
         let ran = Ran::from(command.env(variable, &url).output().unwrap());
         let expected = format!(
-            "error: {title} cannot be reached: nothing listens at {url}\nhint: {start}, or name another address with `--base-url`\n"
+            "error: {title} cannot be reached: nothing listens at {url}\nhint: {start}, or set another address with `--base-url`\n"
         );
         assert_eq!((ran.code, ran.err.as_str()), (1, expected.as_str()), "{model}: {ran:?}");
     }

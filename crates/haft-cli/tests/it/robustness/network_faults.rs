@@ -124,7 +124,7 @@ fn a_server_that_falls_silent_is_given_up_and_asked_again() {
     place.configure("[timeouts]\nfirst_byte = 1\nthinking = 20\nidle = 1");
     let ping = [Act::Send(b": ping\n\n".to_vec()), Act::Pause(Duration::from_millis(100))];
     let pings = std::iter::repeat_n(ping, 200).flatten();
-    let silent = "the server said nothing for 1 s";
+    let silent = "the server sent nothing for 1 s";
     check_asked_again(
         &place,
         vec![

@@ -248,7 +248,7 @@ fn bad_input_is_told_in_one_sentence_with_a_hint() {
     let table: Vec<(Vec<&str>, &str)> = vec![
         (
             vec!["run", "--model", "openai/gpt-5", "hi"],
-            "error: there is no key for OpenAI\nhint: set OPENAI_API_KEY",
+            "error: there is no API key for OpenAI\nhint: set OPENAI_API_KEY",
         ),
         (
             vec!["run", "--model", "gpt-5", "hi"],
@@ -256,7 +256,7 @@ fn bad_input_is_told_in_one_sentence_with_a_hint() {
         ),
         (
             vec!["run", "--model", "opneai/x", "hi"],
-            "error: there is no vendor `opneai`\nhint: did you mean `openai`?",
+            "error: there is no provider `opneai`\nhint: did you mean `openai`?",
         ),
         (vec!["run", "--model", "script/nowhere", "hi"], "error: "),
         (vec!["run", "--model", &broken, "hi"], "error: "),
@@ -278,7 +278,7 @@ fn bad_input_is_told_in_one_sentence_with_a_hint() {
         ),
         (vec!["run", "--model", &script, "--continue", "hi"], "error: there is no session in "),
         (vec!["run", "--model", &script, "--no-such", "hi"], "error: unexpected argument '--no-such' found"),
-        (vec!["run", "--model", &script, " "], "error: the prompt is empty\nhint: say what to do"),
+        (vec!["run", "--model", &script, " "], "error: the prompt is empty\nhint: describe the task"),
         (
             vec!["run", "--model", &script, "--image", "a.tiff", "hi"],
             "error: cannot show the picture `a.tiff`",
@@ -308,7 +308,7 @@ fn a_prompt_of_ten_megabytes_is_refused() {
     assert_eq!(ran.code, 2);
     assert!(
         ran.err.starts_with(
-            "error: the prompt has more than 4 MB, and no model takes more than 4 MB\nhint: put it into a file"
+            "error: the prompt has more than 4 MB, and no model accepts more than 4 MB\nhint: write it to a file"
         ),
         "{}",
         ran.err
@@ -355,7 +355,7 @@ fn a_session_that_another_process_holds_and_lets_nobody_in_is_left_alone() {
     held.lock().unwrap();
     let id = place.journal().parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
     let ran = place.run(&["run", "--model", &model, "--session", &id, "hi"]);
-    assert_eq!((ran.code, ran.err.as_str()), (1, format!("error: the session `{id}` is in use by another process\nhint: end the other `haft` that uses it, or start a new session\n").as_str()));
+    assert_eq!((ran.code, ran.err.as_str()), (1, format!("error: the session `{id}` is in use by another process\nhint: end the other `haft` process that uses it, or start a new session\n").as_str()));
 }
 
 fn wait_until(is_so: impl Fn() -> bool) {
@@ -475,17 +475,14 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
     assert_eq!(place.run(&["redo"]).out, "nothing to redo\n");
     place.write("kept", "mine\n");
     let dry = place.run(&["undo", "--dry-run"]);
-    assert!(
-        dry.code == 1 && dry.out.contains("! kept would be left alone: it was changed since\n"),
-        "{dry:?}"
-    );
+    assert!(dry.code == 1 && dry.out.contains("! kept would be skipped: modified since\n"), "{dry:?}");
     // Only what would happen.
     assert!(dry.out.contains("-made") && !dry.out.contains("+old") && !dry.out.contains("b/kept"), "{dry:?}");
     let next = "hint: `haft undo --show kept` prints the earlier version";
     assert!(dry.err.contains(next), "{dry:?}");
     assert_eq!(place.run(&["undo", "--show", "kept"]).out, "old\n");
     let refused = place.run(&["undo", "--show", "sub/made"]);
-    assert!(refused.code == 1 && refused.err.contains("`sub/made` was not there before"), "{refused:?}");
+    assert!(refused.code == 1 && refused.err.contains("`sub/made` did not exist before"), "{refused:?}");
     let refused = place.run(&["undo", "--show", "other"]);
     assert!(refused.code == 2 && refused.err.contains("it would restore: `sub/made`, `kept`"), "{refused:?}");
     let ran = place.run(&["undo"]);
@@ -493,7 +490,7 @@ fn undo_and_redo_move_files_and_respect_what_you_changed() {
         (ran.code, ran.out.as_str()),
         (
             1,
-            "- sub/made removed\n! kept left alone: it was changed since\nthe conversation is back before your prompt: go\n"
+            "- sub/made removed\n! kept skipped: modified since\nthe conversation is back before your prompt: go\n"
         )
     );
     assert!(ran.err.contains(next), "{ran:?}");
@@ -669,7 +666,7 @@ fn doctor_config_and_help_answer() {
     }
     std::fs::remove_file(place.path().join("person/.config/haft/config.toml")).unwrap();
     let path = place.run(&["config", "path"]);
-    assert!(path.out.contains("person/.config/haft/config.toml  (not there)"), "{path:?}");
+    assert!(path.out.contains("person/.config/haft/config.toml  (missing)"), "{path:?}");
     assert!(place.run(&["config", "show"]).out.contains("permission = \"ask\""));
     assert!(place.run(&["models", "list"]).out.contains("needs OPENAI_API_KEY"));
     assert_eq!((place.run(&["--help"]).code, place.run(&["--version"]).out.as_str()), (0, "haft 0.1.0\n"));

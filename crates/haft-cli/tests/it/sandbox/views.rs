@@ -323,7 +323,7 @@ fn a_dry_undo_shows_all_that_a_command_did_and_what_stays() {
         "~ changed would be put back",
         "+ gone would be brought back",
         "- link would be removed",
-        "! mine would be left alone: it was changed since",
+        "! mine would be skipped: modified since",
         "-new\n+old",
         "mode: mode 755 becomes 644",
         "- link (link to changed)",

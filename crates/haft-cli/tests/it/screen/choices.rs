@@ -46,7 +46,7 @@ fn effort_is_chosen_beside_the_model_and_stays_with_it() {
     terminal.say("/model");
     terminal.see("effort: high");
     terminal.keys(&["Left", "Left", "C-s"]);
-    terminal.see("kept for new sessions in");
+    terminal.see("saved for new sessions in");
     terminal.keys(&["C-d"]);
     terminal.see("left 0");
     terminal.haft(&place, "");

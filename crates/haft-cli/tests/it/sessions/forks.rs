@@ -94,7 +94,7 @@ fn a_fork_at_an_entry_knows_nothing_of_what_came_later() {
     // The file is what the second turn of the other session made of it, which this session did not.
     let undone = place.run(&["undo", &new]);
     assert_eq!((undone.code, place.read("a").as_deref()), (1, Some("two")), "{undone:?}");
-    assert!(undone.out.contains("! a left alone"), "{undone:?}");
+    assert!(undone.out.contains("! a skipped"), "{undone:?}");
     // Back where it was, it is the fork's own again.
     assert_eq!(place.run(&["undo", &id]).code, 0);
     let again = fork(&place, &[&id, "--at", &at]).out.trim().to_owned();

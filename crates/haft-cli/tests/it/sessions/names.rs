@@ -33,7 +33,7 @@ fn runs_that_begin_together_share_no_session() {
     assert_eq!(place.run(&["sessions", "show", &name[..=alike]]).code, 0);
     let refused = place.run(&["sessions", "show", &name[..alike]]);
     assert_eq!(refused.code, 2, "{refused:?}");
-    assert!(refused.err.contains("is the beginning of several sessions: "), "{refused:?}");
+    assert!(refused.err.contains("is ambiguous: "), "{refused:?}");
     assert!(refused.err.contains(&name), "{refused:?}");
 }
 
@@ -48,7 +48,7 @@ fn a_session_goes_by_the_name_that_it_was_given() {
     let place = Place::new();
     let (id, other) = (session(&place, "one"), session(&place, "two"));
     let renamed = place.run(&["sessions", "rename", &id, " the parser, part 2 "]);
-    assert_eq!((renamed.code, renamed.out), (0, format!("{id} is called `the parser, part 2`\n")));
+    assert_eq!((renamed.code, renamed.out), (0, format!("{id} is named `the parser, part 2`\n")));
     // Lists show it, and every command takes it.
     assert!(place.run(&["sessions", "list"]).out.contains("the parser, part 2"));
     let listed = place.run(&["sessions", "list", "--json"]).events();
@@ -67,7 +67,7 @@ fn a_session_goes_by_the_name_that_it_was_given() {
     assert_eq!(place.run(&["sessions", "show", "parser"]).code, 0);
     assert_eq!(rename(&other, "parser").code, 0);
     let refused = place.run(&["sessions", "show", "parser"]);
-    assert!(refused.err.contains("several sessions are called `parser`: "), "{refused:?}");
+    assert!(refused.err.contains("several sessions are named `parser`: "), "{refused:?}");
     assert_eq!(rename(&other, "").events(), [json!({"session": other, "name": null})]);
     assert_eq!(place.run(&["sessions", "show", "parser"]).code, 0);
 }
@@ -172,7 +172,7 @@ fn a_list_of_sessions_is_a_tree() {
         .collect()
     };
     let listed = place.run(&["sessions", "list"]).out;
-    let expected = ["(nothing was said)", "the second one", "the first one", "└ look here", "└ look there"];
+    let expected = ["(empty)", "the second one", "the first one", "└ look here", "└ look there"];
     assert_eq!(titles(&listed), expected, "{listed}");
     let model = listed.lines().find(|row| row.ends_with("the first one")).unwrap();
     assert!(model.contains("…") && model.contains("model.jsonl") && !model.contains("a-model/"), "{listed}");
@@ -184,11 +184,7 @@ fn a_list_of_sessions_is_a_tree() {
     let journal = place.path().join("home/sessions").join(&own);
     std::fs::remove_dir_all(journal).unwrap();
     let listed = place.run(&["sessions", "list"]).out;
-    assert_eq!(
-        titles(&listed),
-        ["look there", "(nothing was said)", "look here", "the second one"],
-        "{listed}"
-    );
+    assert_eq!(titles(&listed), ["look there", "(empty)", "look here", "the second one"], "{listed}");
     let Some(terminal) = Terminal::open(&place, (80, 24)) else { return };
     terminal.haft(&place, "sessions list");
     let screen = terminal.see("left 0");

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const NOTE: &str = "note: another process has the session open, and it was joined";
+const NOTE: &str = "note: joined the session, which another process has open";
 
 fn calls(name: &str, arguments: Value) -> Value {
     json!({"calls": [{"name": name, "arguments": arguments}]})
@@ -100,7 +100,7 @@ fn who_joined_a_session_hears_that_its_owner_was_killed_and_takes_it_up() {
     owner.wait().unwrap();
     notes.read_to_string(&mut told).unwrap();
     assert_eq!(joined.wait().unwrap().code(), Some(1), "{told}");
-    assert!(told.contains("the process that had the session open is gone without closing it"), "{told}");
+    assert!(told.contains("the process that had the session open ended without closing it"), "{told}");
     assert!(socket(&place).exists(), "a killed process leaves its socket");
     let model =
         place.script("m2", &[json!({"say": "-"}), json!({"say": "taken up"}), json!({"say": "and then"})]);

@@ -133,7 +133,7 @@ fn what_a_fork_took_over_counts_once() {
 #[test]
 fn nothing_used_and_wrong_options_are_said() {
     let place = Place::new();
-    assert!(usage(&place, &[]).out.starts_with("No model was asked since "));
+    assert!(usage(&place, &[]).out.starts_with("No model requests since "));
     assert_eq!(usage(&place, &["--json"]).events()[0]["total"]["tokens"], 0);
     for arguments in [["--days", "0"], ["--days", "-3"], ["--days", "99999999"], ["--by", "week"]] {
         assert_eq!(usage(&place, &arguments).code, 2, "{arguments:?}");

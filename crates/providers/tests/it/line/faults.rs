@@ -170,7 +170,7 @@ async fn answers_that_are_no_reply_are_sorted_and_do_not_tell_the_key() {
                 "answered with text/html",
             ),
             ("A49 without a type", vec![answer(200, "x-a: b", "<html>log in</html>")], "[connection: "),
-            ("A50", vec![events("")], "the server sent an empty answer (URL)"),
+            ("A50", vec![events("")], "the server sent an empty response (URL)"),
             (
                 "A57",
                 vec![answer(307, "location: http://127.0.0.1:1/v1", "")],
@@ -247,18 +247,18 @@ async fn a_silent_server_is_given_up() {
     check(
         SHORT,
         vec![
-            ("A30", vec![events(""), Act::Hold], "the server said nothing for 0.4 s (URL)"),
-            ("A31", vec![Act::Hold], "the server said nothing for 0.4 s"),
+            ("A30", vec![events(""), Act::Hold], "the server sent nothing for 0.4 s (URL)"),
+            ("A31", vec![Act::Hold], "the server sent nothing for 0.4 s"),
             (
                 "A32",
                 vec![Act::Send(b"HTTP/1.1 200 OK\r\ncont".to_vec()), Act::Hold],
-                "said nothing for 0.4 s",
+                "sent nothing for 0.4 s",
             ),
-            ("A33", [events(": ping\n\n")].into_iter().chain(pings).collect(), "said nothing for 0.4 s"),
+            ("A33", [events(": ping\n\n")].into_iter().chain(pings).collect(), "sent nothing for 0.4 s"),
             (
                 "A34",
                 vec![events(&call), Act::Hold],
-                "<rm>{ [connection: the connection to OpenAI failed: the server said nothing for 0.3 s",
+                "<rm>{ [connection: the connection to OpenAI failed: the server sent nothing for 0.3 s",
             ),
             ("all said", vec![events(&(text("all") + &finished)), Act::Hold], "all [EndTurn]"),
         ],
@@ -346,7 +346,7 @@ async fn empty_pieces_are_nothing() {
     for piece in empty {
         let server = Server::start(vec![dripping(|_| piece.clone())]).await;
         let told = told(&*provider(Wire::OpenaiChat, &server.url, SHORT)).await;
-        assert!(told.contains("the server said nothing for 0.4 s"), "{told}");
+        assert!(told.contains("the server sent nothing for 0.4 s"), "{told}");
     }
 }
 
@@ -416,7 +416,7 @@ async fn nothing_is_read_without_a_bound() {
             (
                 "comments",
                 vec![events(""), Act::Repeat(format!(": {}\n\n", "x".repeat(1 << 20)).into_bytes(), 100)],
-                "more than 32 MB that say nothing",
+                "more than 32 MB without content",
             ),
             ("A51", vec![error, Act::Repeat(vec![b'x'; 1 << 20], 50)], "(HTTP 500)"),
             (
@@ -508,7 +508,7 @@ async fn anthropic_faults_are_sorted_too() {
             "half [connection: the connection to Anthropic failed: the reply was cut off",
         ),
         ("reset", vec![events(half), Act::Reset], "half [connection: "),
-        ("pings", [events(half)].into_iter().chain(pings).collect(), "said nothing for 0.3 s"),
+        ("pings", [events(half)].into_iter().chain(pings).collect(), "sent nothing for 0.3 s"),
         ("529", vec![answer(529, "x-a: b", "")], "[busy: "),
         ("too long", vec![answer(400, "content-type: application/json", too_long)], "[context: "),
     ];
