@@ -2,6 +2,7 @@
 //!
 //! [`Line`] is what stands there: programs with their words, redirections, pipes. [`Runs`] adds what those programs would run
 //! in turn: `env touch x`, `sh -c 'touch x'`, `find . -exec touch {} +`.
+mod hidden;
 mod line;
 mod programs;
 mod readers;

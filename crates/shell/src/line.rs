@@ -2,8 +2,8 @@
 //!
 //! Quotes are understood: what stands in them is a word, not a command. What a shell would put in the place of a word
 //! (variables, substitutions, patterns) is not known; such a word stands as it is written.
+use crate::hidden::Hidden;
 use std::{
-    borrow::Cow,
     ops::ControlFlow,
     thread,
     time::{Duration, Instant},
@@ -42,8 +42,7 @@ pub enum Deed {
 pub struct Line {
     /// At any depth: in substitutions, groups, functions and bodies of loops too.
     pub deeds: Vec<Deed>,
-    /// Whether the grammar covers all of the line, so that nothing is missing in `deeds`. It does not cover some
-    /// substitutions: in backquotes within a here-document, for instance.
+    /// Whether the grammar covers all of the line, so that nothing is missing in `deeds`.
     pub is_whole: bool,
 }
 
@@ -67,10 +66,10 @@ impl Line {
     fn read_hidden(line: &str, depth: usize) -> Self {
         let read = || {
             let tree = parse(line)?;
-            let (mut deeds, hidden, is_covered) = collect(&tree, line);
-            let is_whole = !tree.root_node().has_error() && !has_broken_word(line) && is_covered;
+            let (mut deeds, hidden) = collect(&tree, line);
+            let is_whole = !tree.root_node().has_error() && !has_broken_word(line) && hidden.is_none();
             if let Some(depth) = depth.checked_sub(1) {
-                let found = hidden.iter().take(MAX_HIDDEN);
+                let found = hidden.substitutions.iter().take(MAX_HIDDEN);
                 deeds.extend(found.flat_map(|text| Self::read_hidden(text, depth).deeds));
             }
             Some(Self { deeds, is_whole })
@@ -110,89 +109,25 @@ fn parse(line: &str) -> Option<Tree> {
     parser.parse_with_options(&mut |from, _| bytes.get(from..).unwrap_or_default(), None, Some(options))
 }
 
-/// Returns what the line would do, the text of substitutions that are no nodes of the tree, and whether the tree covers all
-/// of the line. Goes from node to node without calling itself: a line may be nested as deeply as it is long.
-fn collect<'a>(tree: &Tree, line: &'a str) -> (Vec<Deed>, Vec<Cow<'a, str>>, bool) {
-    let (mut deeds, mut hidden, mut cursor) = (Vec::new(), Vec::new(), tree.walk());
-    let (mut done, mut has_documents) = (0, true);
+/// Returns what the line would do, and what the tree does not tell of that. Goes from node to node without calling itself: a
+/// line may be nested as deeply as it is long.
+fn collect<'a>(tree: &Tree, line: &'a str) -> (Vec<Deed>, Hidden<'a>) {
+    let (mut deeds, mut hidden, mut cursor) = (Vec::new(), Hidden::new(line), tree.walk());
     loop {
         let node = cursor.node();
         deeds.extend(deed(node, line));
-        hidden.extend(in_backquotes(node, line).map(Cow::Owned));
-        has_documents &= !is_misread(node, line);
+        hidden.enter(node);
         if cursor.goto_first_child() {
             continue;
         }
-        // Some text belongs to no node.
-        hidden.extend(substitution(line.get(done..node.start_byte()), &IN_QUOTES).map(Cow::Borrowed));
-        done = done.max(node.end_byte());
-        hidden.extend(substitution(line.get(node.byte_range()), openers(node, line)).map(Cow::Borrowed));
+        hidden.leaf(node);
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                hidden.extend(substitution(line.get(done..), &IN_QUOTES).map(Cow::Borrowed));
-                let is_covered = has_documents && hidden.is_empty();
-                return (deeds, hidden, is_covered);
+                hidden.end();
+                return (deeds, hidden);
             }
         }
     }
-}
-
-/// What a substitution begins with; the first two of them also in double quotes and in a here-document.
-const OPENERS: [&str; 4] = ["`", "$(", "<(", ">("];
-const IN_QUOTES: [&str; 2] = ["`", "$("];
-
-/// What a shell would replace in a node without children. A substitution that is a node begins with a token.
-fn openers(leaf: Node<'_>, line: &str) -> &'static [&'static str] {
-    // `unset 'a[$(b)]'`: the name of a variable, whose index is replaced whatever stands around it.
-    let is_name = |parent: Node<'_>| matches!(parent.kind(), "unset_command" | "declaration_command");
-    match leaf.kind() {
-        "raw_string" | "ansi_c_string" if leaf.parent().is_some_and(is_name) => &IN_QUOTES,
-        "raw_string" | "ansi_c_string" | "comment" => &[],
-        _ if !leaf.is_named() => &[],
-        "heredoc_body" | "heredoc_content" if is_quoted_document(leaf, line) => &[],
-        "heredoc_body" | "heredoc_content" | "string_content" => &IN_QUOTES,
-        _ => &OPENERS,
-    }
-}
-
-/// Whether the word behind `<<` has quotes, so that a shell replaces nothing in the here-document.
-fn is_quoted_document(body: Node<'_>, line: &str) -> bool {
-    let above = std::iter::successors(Some(body), Node::parent).take(3);
-    let mut starts = above.flat_map(children).filter(|child| child.kind() == "heredoc_start");
-    starts.next().is_some_and(|start| text(start, line).contains(['\'', '"', '\\']))
-}
-
-/// Whether a here-document begins or ends at something else than its word alone. The grammar takes a line that only
-/// begins with the word for its end.
-fn is_misread(node: Node<'_>, line: &str) -> bool {
-    let before = || line.get(..node.start_byte()).and_then(|before| before.rsplit('\n').next());
-    let behind = line.get(node.end_byte()..).unwrap_or_default();
-    match node.kind() {
-        "heredoc_start" => behind.starts_with(|c: char| !c.is_whitespace() && !";|&<>)".contains(c)),
-        "heredoc_end" => {
-            let is_alone = before().is_some_and(|before| before.bytes().all(|byte| byte == b'\t'));
-            !is_alone || !(behind.is_empty() || behind.starts_with('\n'))
-        }
-        _ => false,
-    }
-}
-
-/// The text from the first substitution on.
-fn substitution<'a>(text: Option<&'a str>, openers: &[&str]) -> Option<&'a str> {
-    let text = text?;
-    let is_plain = |at: &usize| {
-        let before = &text[..*at];
-        (before.len() - before.trim_end_matches('\\').len()).is_multiple_of(2)
-    };
-    let found = openers.iter().filter_map(|open| text.match_indices(open).map(|(at, _)| at).find(is_plain));
-    found.min().map(|at| &text[at..])
-}
-
-/// The commands in backquotes that have others in escaped ones.
-fn in_backquotes(node: Node<'_>, line: &str) -> Option<String> {
-    let is_substitution = node.kind() == "command_substitution";
-    let inner = text(node, line).strip_prefix('`').filter(|_| is_substitution)?;
-    inner.contains("\\`").then(|| inner.strip_suffix('`').unwrap_or(inner).replace("\\`", "`"))
 }
 
 fn deed(node: Node<'_>, line: &str) -> Option<Deed> {
@@ -269,11 +204,11 @@ fn is_bomb(function: Node<'_>, line: &str) -> bool {
     children(body).any(|part| part.kind() == "pipeline" && children(part).filter(is_itself).count() > 1)
 }
 
-fn children<'a>(node: Node<'a>) -> impl Iterator<Item = Node<'a>> {
+pub(crate) fn children<'a>(node: Node<'a>) -> impl Iterator<Item = Node<'a>> {
     (0..node.child_count()).filter_map(move |place| node.child(place))
 }
 
-fn text<'a>(node: Node<'_>, line: &'a str) -> &'a str {
+pub(crate) fn text<'a>(node: Node<'_>, line: &'a str) -> &'a str {
     line.get(node.byte_range()).unwrap_or_default()
 }
 
@@ -379,7 +314,7 @@ impl Word {
 }
 
 /// `$'…'` without its escapes (bash(1), QUOTING).
-fn unescaped(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     let mut plain = String::new();
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {

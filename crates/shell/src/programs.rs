@@ -2,7 +2,7 @@
 use crate::Word;
 
 /// Programs that run another one, and their options that take a value.
-const WRAPPERS: [(&str, &[&str]); 30] = [
+const WRAPPERS: [(&str, &[&str]); 31] = [
     ("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t"]),
     ("doas", &["-u", "-C"]),
     ("env", &["-u", "-C", "--unset", "--chdir"]),
@@ -10,6 +10,7 @@ const WRAPPERS: [(&str, &[&str]); 30] = [
     ("command", &[]),
     ("builtin", &[]),
     ("coproc", &[]),
+    ("jobs", &[]),
     ("nohup", &[]),
     ("setsid", &[]),
     ("nice", &["-n"]),

@@ -166,7 +166,6 @@ impl Runs {
     fn add(&mut self, words: Vec<Word>, has_more: bool) -> Vec<String> {
         let Some((program, arguments)) = words.split_first() else { return Vec::new() };
         let mut lines = Vec::new();
-        self.is_whole &= !runs_subscript(program, arguments);
         match name(program) {
             "cd" | "pushd" | "popd" => self.moves = true,
             "eval" | "alias" | "trap" => {
@@ -282,19 +281,6 @@ fn reads_commands(program: &Word, arguments: &[Word], has_more: bool) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether a builtin takes the name of a variable whose index it replaces, as `test -v 'a[$(touch x)]'` does.
-fn runs_subscript(program: &Word, arguments: &[Word]) -> bool {
-    let is_index =
-        |word: &Word| word.text.contains('[') && (word.text.contains("$(") || word.text.contains('`'));
-    let takes_name = match name(program) {
-        "test" | "[" | "printf" => arguments.iter().any(|word| word.text.starts_with("-v")),
-        "declare" | "export" | "getopts" | "let" | "local" | "mapfile" | "read" | "readarray"
-        | "readonly" | "typeset" | "unset" | "wait" => true,
-        _ => false,
-    };
-    takes_name && arguments.iter().any(is_index)
 }
 
 fn is_awk(program: &Word) -> bool {

@@ -73,6 +73,37 @@ fn a_substitution_that_the_grammar_takes_for_text_is_found_and_told() {
 }
 
 #[test]
+fn text_that_is_evaluated_is_code() {
+    for line in [
+        "x='a[$(reboot)]'; echo $((x))",
+        "x='a['\\$'(reboot)]'; [[ x -eq 0 ]]",
+        "x=$'a[$\\x28reboot)]'; echo ${PATH:x}",
+        "read x <<<'a[`reboot`]'; let x",
+        "for x in 'a[$(reboot)]'; do ((x)); done",
+        "echo 'a[$(reboot)]' | while read x; do echo $[x]; done",
+        "x='$(reboot)'; echo ${x@P}",
+        "PS4='$(reboot)'; set -x; ls",
+        "declare -i 'a[$(reboot)]=1'",
+        "unset 'a[$(reboot)]'",
+        "[ -v 'a[$(reboot)]' ]",
+        "printf '-v' 'a[$(reboot)]' y",
+        "printf -va[\\`reboot\\`] y",
+        "cat <<E\n$(('$(reboot)'))\nE",
+        "echo \"${x:-'$(reboot)'}\"",
+    ] {
+        assert!(!Line::read(line).is_whole, "{line}");
+    }
+    for line in [
+        "git commit -m 'Explain `reboot`' && echo $HOME && printf 'run `reboot`\\n'",
+        "git commit -m \"$(cat <<'E'\nUse `x`\nE\n)\"",
+        "x=$(date); echo $((x + 1)) ${x:-$(date)} `date`",
+        "for x in a b; do echo ${x%.rs}; done; [[ $x -eq 0 ]]",
+    ] {
+        assert!(Line::read(line).is_whole, "{line}");
+    }
+}
+
+#[test]
 fn a_here_document_ends_at_its_word_alone() {
     for body in ["E<<X\nE\na\nX", "E <<X\nE\na\nX", " E\nX\nE", "Ex\nE"] {
         assert!(!Line::read(&format!("cat <<E\n{body}")).is_whole, "{body}");

@@ -1,0 +1,188 @@
+//! [`Hidden`]: what a line would run and its tree does not tell: substitutions that the grammar takes for text, and text that a
+//! shell reads as code a second time.
+use crate::line::{children, text, unescaped};
+use std::{borrow::Cow, ops::Range};
+use tree_sitter::Node;
+
+/// What was found on a way through the tree, from the first node to the last.
+pub(crate) struct Hidden<'a> {
+    line: &'a str,
+    /// Substitutions that are no nodes, each with what stands behind it.
+    pub(crate) substitutions: Vec<Cow<'a, str>>,
+    /// Whether a here-document begins or ends elsewhere than the grammar says.
+    is_misread: bool,
+    /// Whether the line has something that reads the value of a variable, or its name, as code.
+    evaluates: bool,
+    /// How many substitutions the text of the line has without its quotes, and how many of them are nodes.
+    written: usize,
+    read: usize,
+    /// Whether the last letter, quotes aside, was `$`.
+    is_dollar: bool,
+    /// How many substitutions in backquotes were looked into.
+    backquotes: usize,
+    /// As far as the leaves cover the line, in bytes.
+    done: usize,
+}
+
+/// A line with more substitutions in backquotes is not understood: each is read once more.
+const MAX_BACKQUOTES: usize = 64;
+
+impl<'a> Hidden<'a> {
+    pub(crate) fn new(line: &'a str) -> Self {
+        Self {
+            line,
+            substitutions: Vec::new(),
+            is_misread: false,
+            evaluates: false,
+            written: 0,
+            read: 0,
+            is_dollar: false,
+            backquotes: 0,
+            done: 0,
+        }
+    }
+
+    /// Whether the tree tells everything. Text in quotes is code for what evaluates it: `x='a[$(b)]'; echo $((x))` runs `b`.
+    pub(crate) fn is_none(&self) -> bool {
+        let is_code = self.evaluates && self.written > self.read;
+        self.substitutions.is_empty() && !self.is_misread && !is_code
+    }
+
+    /// A node, before its children.
+    pub(crate) fn enter(&mut self, node: Node<'_>) {
+        if node.kind() == "command_substitution" && text(node, self.line).starts_with('`') {
+            self.backquotes += 1;
+            if self.backquotes <= MAX_BACKQUOTES {
+                self.substitutions.extend(in_backquotes(text(node, self.line)).map(Cow::Owned));
+            }
+        }
+        self.is_misread |= self.backquotes > MAX_BACKQUOTES || is_misread(node, self.line);
+        self.evaluates |= evaluates(node, self.line);
+    }
+
+    /// A node without children.
+    pub(crate) fn leaf(&mut self, node: Node<'_>) {
+        // Some text belongs to no node.
+        self.text(self.done..node.start_byte(), &IN_QUOTES);
+        self.done = self.done.max(node.end_byte());
+        let text = text(node, self.line);
+        self.read += usize::from(!node.is_named() && (text == "`" || text.starts_with("$(")));
+        if node.kind() == "ansi_c_string" {
+            self.say(&unescaped(text));
+        } else {
+            self.text(node.byte_range(), openers(node, self.line));
+        }
+    }
+
+    /// The line is over.
+    pub(crate) fn end(&mut self) {
+        self.text(self.done..self.line.len(), &IN_QUOTES);
+    }
+
+    fn text(&mut self, range: Range<usize>, openers: &[&str]) {
+        let text = self.line.get(range).unwrap_or_default();
+        self.substitutions.extend(substitution(text, openers).map(Cow::Borrowed));
+        self.evaluates |= !openers.is_empty() && ["$[", "${"].iter().any(|open| text.contains(open));
+        self.say(text);
+    }
+
+    /// Takes in what the line says, quotes aside.
+    fn say(&mut self, text: &str) {
+        for letter in text.chars().filter(|letter| !matches!(letter, '\'' | '"' | '\\')) {
+            self.written += usize::from(letter == '`' || (letter == '(' && self.is_dollar));
+            self.is_dollar = letter == '$';
+        }
+    }
+}
+
+/// Builtins that take the name of a variable, whose index they replace, or an expression.
+const EVALUATORS: [&str; 7] = ["getopts", "let", "mapfile", "read", "readarray", "test", "wait"];
+
+/// More letters than any of them has.
+const MAX_NAME: usize = 12;
+
+/// Whether a shell reads a value or a name in it as code.
+fn evaluates(node: Node<'_>, line: &str) -> bool {
+    match node.kind() {
+        "arithmetic_expansion"
+        | "array"
+        | "c_style_for_statement"
+        | "declaration_command"
+        | "expansion"
+        | "subscript"
+        | "test_command"
+        | "unset_command" => true,
+        "compound_statement" => text(node, line).starts_with("(("),
+        // In a here-document an arithmetic expansion looks like this.
+        "command_substitution" => text(node, line).starts_with("$(("),
+        "variable_assignment" => text(node, line).starts_with("PS4"),
+        "command_name" => {
+            // `printf -v NAME`
+            let is_named = || node.next_sibling().is_some_and(|next| head(next, line).starts_with("-v"));
+            match head(node, line).as_str() {
+                "printf" => is_named(),
+                name => EVALUATORS.contains(&name),
+            }
+        }
+        _ => false,
+    }
+}
+
+/// The first letters of a node without its quotes. It may be as long as the line, and so may those within it.
+fn head(node: Node<'_>, line: &str) -> String {
+    let letters = text(node, line).chars().filter(|letter| !matches!(letter, '\'' | '"' | '\\'));
+    letters.take(MAX_NAME).collect()
+}
+
+/// What a substitution begins with; the first two of them also in double quotes and in a here-document.
+const OPENERS: [&str; 4] = ["`", "$(", "<(", ">("];
+const IN_QUOTES: [&str; 2] = ["`", "$("];
+
+/// What a shell would replace in a node without children. A substitution that is a node begins with a token.
+fn openers(leaf: Node<'_>, line: &str) -> &'static [&'static str] {
+    match leaf.kind() {
+        "raw_string" | "ansi_c_string" | "comment" => &[],
+        _ if !leaf.is_named() => &[],
+        "heredoc_body" | "heredoc_content" if is_quoted_document(leaf, line) => &[],
+        "heredoc_body" | "heredoc_content" | "string_content" => &IN_QUOTES,
+        _ => &OPENERS,
+    }
+}
+
+/// Whether the word behind `<<` has quotes, so that a shell replaces nothing in the here-document.
+fn is_quoted_document(body: Node<'_>, line: &str) -> bool {
+    let above = std::iter::successors(Some(body), Node::parent).take(3);
+    let mut starts = above.flat_map(children).filter(|child| child.kind() == "heredoc_start");
+    starts.next().is_some_and(|start| text(start, line).contains(['\'', '"', '\\']))
+}
+
+/// Whether a here-document begins or ends at something else than its word alone. The grammar takes a line that only
+/// begins with the word for its end.
+fn is_misread(node: Node<'_>, line: &str) -> bool {
+    let before = || line.get(..node.start_byte()).and_then(|before| before.rsplit('\n').next());
+    let behind = line.get(node.end_byte()..).unwrap_or_default();
+    match node.kind() {
+        "heredoc_start" => behind.starts_with(|c: char| !c.is_whitespace() && !";|&<>)".contains(c)),
+        "heredoc_end" => {
+            let is_alone = before().is_some_and(|before| before.bytes().all(|byte| byte == b'\t'));
+            !is_alone || !(behind.is_empty() || behind.starts_with('\n'))
+        }
+        _ => false,
+    }
+}
+
+/// The text from the first substitution on.
+fn substitution<'a>(text: &'a str, openers: &[&str]) -> Option<&'a str> {
+    let is_plain = |at: &usize| {
+        let before = &text[..*at];
+        (before.len() - before.trim_end_matches('\\').len()).is_multiple_of(2)
+    };
+    let found = openers.iter().filter_map(|open| text.match_indices(open).map(|(at, _)| at).find(is_plain));
+    found.min().map(|at| &text[at..])
+}
+
+/// The commands in backquotes that have others in escaped ones.
+fn in_backquotes(substitution: &str) -> Option<String> {
+    let inner = substitution.strip_prefix('`')?;
+    inner.contains("\\`").then(|| inner.strip_suffix('`').unwrap_or(inner).replace("\\`", "`"))
+}
