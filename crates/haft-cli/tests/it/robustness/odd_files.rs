@@ -57,7 +57,7 @@ fn configurations_and_agents_are_files_of_a_usual_size() {
             for command in [vec!["run", "--model", &model, "go"], other] {
                 let ran =
                     ended(&place, &command).unwrap_or_else(|| panic!("{kind} at {name}: {command:?} hangs"));
-                let told = ran.err.replace("leads out of", "not a regular file");
+                let told = ran.err.replace("points outside", "not a regular file");
                 assert!(
                     ran.code == 2 && told.contains(why) && told.contains(&file.display().to_string()),
                     "{kind} at {name}: {ran:?}"
@@ -87,7 +87,7 @@ fn notes_skills_and_commands_that_are_no_files_are_left_out() {
                 if is_command { vec!["commands", "list"] } else { vec!["run", "--model", &model, "go"] };
             let ran = ended(&place, &command);
             let ran = ran.unwrap_or_else(|| panic!("{kind} at {name} hangs"));
-            let told = ran.err.replace("leads out of", "not a regular file");
+            let told = ran.err.replace("points outside", "not a regular file");
             assert!(
                 told.contains(&file.display().to_string()) && told.contains(why),
                 "{kind} at {name}: {ran:?}"
