@@ -72,7 +72,7 @@ async fn a_place_for_sessions_in_the_workspace_is_refused() {
     let builder =
         Haft::builder().provider(scripted()).workspace(folder.path()).home(folder.path().join("home"));
     let error = builder.build().await.unwrap().session().err().unwrap();
-    assert!(error.to_string().contains("lies in the workspace") && error.hint().is_some(), "{error:?}");
+    assert!(error.to_string().contains("is inside the workspace") && error.hint().is_some(), "{error:?}");
 }
 
 #[tokio::test]
