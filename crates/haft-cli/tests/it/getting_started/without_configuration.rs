@@ -228,7 +228,7 @@ fn a_download_shows_how_far_it_is_on_a_terminal_and_nowhere_else() {
     let folder = place.path().join("models");
     let mut command = place.haft(&["models", "pull", "smollm2-135m"]);
     let ran = crate::kit::Ran::from(command.env("PATH", &path).env("HAFT_MODELS", &folder).output().unwrap());
-    assert!(ran.code == 1 && ran.err.starts_with("error: cannot download the model"), "{ran:?}");
+    assert!(ran.code == 1 && ran.err.starts_with("error: cannot get the model"), "{ran:?}");
     assert!(!ran.err.contains('\r') && !ran.err.contains("[#"), "{ran:?}");
     let Some(terminal) = terminal(&place, &[("PATH", &path), ("HAFT_MODELS", &folder.to_string_lossy())])
     else {
