@@ -1,4 +1,4 @@
-//! [`Cli`]: the commands and options of the command line.
+//! The options of the commands.
 mod acp;
 mod fleet;
 mod jobs;
@@ -7,14 +7,11 @@ mod lazy;
 mod login;
 mod mcp;
 mod models;
-mod near;
-mod overview;
 mod policy;
 mod serve;
 mod sessions;
 mod settings;
 mod telegram;
-mod typed;
 mod usage;
 mod work;
 
@@ -26,48 +23,18 @@ pub(crate) use lazy::Lazy;
 pub(crate) use login::{Login, LoginArgs, LogoutArgs};
 pub(crate) use mcp::McpArgs;
 pub(crate) use models::{CheckArgs, Models};
-pub(crate) use near::mistaken;
-pub(crate) use overview::overview;
 pub(crate) use policy::{Policy, PolicyCheck};
 pub(crate) use serve::ServeArgs;
 pub(crate) use sessions::{ExportForm, ReplayArgs, ResumeArgs, Sessions};
 pub(crate) use settings::{SettingsArgs, mode};
 pub(crate) use telegram::TelegramArgs;
-pub(crate) use typed::parse;
 pub(crate) use usage::{By, UsageArgs};
 pub(crate) use work::WorkArgs;
 
-use crate::commands::Verb;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use haft_app::{Existing, SessionSpec};
 use haft_core::Mode;
 use std::path::PathBuf;
-
-/// A coding agent that records every call, shows changes first and can undo them
-#[derive(Debug, Parser)]
-#[command(name = "haft", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
-#[command(disable_help_subcommand = true)]
-pub(crate) struct Cli {
-    /// Command to run; without one, PROMPT is sent to the agent.
-    #[command(subcommand)]
-    pub(crate) command: Option<Verb>,
-    /// Prompt, as for `haft run`.
-    #[arg(value_name = "PROMPT")]
-    pub(crate) prompt: Vec<String>,
-    /// Options of the turn.
-    #[command(flatten)]
-    pub(crate) turn: TurnArgs,
-    /// Options of every command.
-    #[command(flatten)]
-    pub(crate) global: GlobalArgs,
-}
-
-/// The command line as help, manual and completions show it, all of it.
-pub(crate) fn command() -> clap::Command {
-    let mut command = typed::definition();
-    command.build();
-    command
-}
 
 /// `haft parse`
 #[derive(Debug, Args)]
@@ -277,25 +244,4 @@ pub(crate) struct DoctorArgs {
     /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_commands_hang_together() {
-        command().debug_assert();
-    }
-
-    #[test]
-    fn words_without_a_command_are_a_prompt() {
-        let cli = Cli::try_parse_from(["haft", "--model", "script/x", "say", "hi"]).unwrap();
-        assert_eq!(
-            (cli.prompt.join(" ").as_str(), cli.turn.work.settings.0.model.as_deref()),
-            ("say hi", Some("script/x"))
-        );
-        assert!(matches!(Cli::try_parse_from(["haft", "run", "-"]).unwrap().command, Some(Verb::Run(_))));
-        assert!(Cli::try_parse_from(["haft", "run", "--no-such-option", "x"]).is_err());
-    }
 }

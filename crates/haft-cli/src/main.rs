@@ -2,8 +2,13 @@
 mod args;
 mod commands;
 
-use args::{Cli, GlobalArgs};
-use commands::Verb;
+use args::GlobalArgs;
+use commands::{
+    Verb,
+    command_line::{self, Cli},
+    near::mistaken,
+    overview::overview,
+};
 use haft_app::{
     App, Failure, Warn,
     config::{Environment, hide_keys},
@@ -86,7 +91,7 @@ fn main() -> ExitCode {
     haft_process::supervise_by(own_program(), environment.get(VARIABLE).map(str::to_owned));
     // If that fails, other processes cannot answer questions.
     let _ = haft_process::adopt_orphans();
-    let cli = match args::parse() {
+    let cli = match command_line::read() {
         Ok(cli) => cli,
         Err(code) => return code,
     };
@@ -139,7 +144,7 @@ async fn run(typed: Cli, environment: Environment) -> Result<Exit, Failure> {
             if let Some(exit) = commands::run::piped(cli, &typed.turn).await? {
                 return Ok(exit);
             }
-            write!(stdout(), "{}", args::overview(&args::command()))?;
+            write!(stdout(), "{}", overview(&command_line::command()))?;
             Ok(Exit::Usage)
         }
     }
@@ -150,7 +155,7 @@ fn refuse_command(words: &[String], turn: &args::TurnArgs) -> Result<(), Failure
     if turn.newest || turn.session.is_some() || !turn.image.is_empty() {
         return Ok(());
     }
-    let Some(mistaken) = args::mistaken(words, &args::command()) else { return Ok(()) };
+    let Some(mistaken) = mistaken(words, &command_line::command()) else { return Ok(()) };
     if !mistaken.is_known && commands::input::has_come() {
         return Ok(());
     }

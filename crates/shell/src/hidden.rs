@@ -1,6 +1,6 @@
 //! [`Hidden`]: what a line would run and its tree does not tell: substitutions that the grammar takes for text, and text that a
 //! shell reads as code a second time.
-use crate::line::{children, text, unescaped};
+use crate::nodes::{children, text, unescaped};
 use std::{borrow::Cow, ops::Range};
 use tree_sitter::Node;
 

@@ -4,6 +4,7 @@
 //! in turn: `env touch x`, `sh -c 'touch x'`, `find . -exec touch {} +`.
 mod hidden;
 mod line;
+mod nodes;
 mod programs;
 mod readers;
 mod runs;

@@ -1,5 +1,5 @@
 //! [`help`] (`haft help`): topics, and the help of each command.
-use crate::args;
+use super::{command_line, overview::overview};
 use haft_app::Failure;
 use haft_core::schema::nearest;
 use haft_terminal::Exit;
@@ -19,7 +19,7 @@ const TOPICS: [Topic; 4] = [
 /// of a command. A topic takes precedence over a command of the same name, whose help `haft COMMAND --help` prints.
 pub(crate) fn help(words: &[String]) -> Result<Exit, Failure> {
     let page = match words {
-        [] => format!("{}\n{}", args::overview(&args::command()), topics()),
+        [] => format!("{}\n{}", overview(&command_line::command()), topics()),
         [word] if word == "topics" => topics(),
         [word] => match TOPICS.iter().find(|topic| topic.0 == word) {
             Some(Topic(_, _, page)) => (*page).to_owned(),
@@ -37,7 +37,7 @@ fn topics() -> String {
 }
 
 fn of_command(words: &[String]) -> Result<String, Failure> {
-    let mut command = args::command();
+    let mut command = command_line::command();
     let mut found = &mut command;
     for word in words {
         let known: Vec<String> = found.get_subcommands().map(|known| known.get_name().to_owned()).collect();

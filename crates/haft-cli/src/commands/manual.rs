@@ -1,6 +1,6 @@
 //! [`completions`] and [`man`] (`haft completions`, `haft man`): shell completions and man pages, made from the
 //! definitions of the commands.
-use crate::args;
+use super::command_line;
 use clap_complete::Shell;
 use clap_mangen::Man;
 use haft_app::Failure;
@@ -13,7 +13,7 @@ use std::{
 /// For `eval` or a file of the shell's own.
 pub(crate) fn completions(shell: Shell) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut args::command(), "haft", &mut script);
+    clap_complete::generate(shell, &mut command_line::command(), "haft", &mut script);
     stdout().write_all(&script)?;
     Ok(Exit::Success)
 }
@@ -23,14 +23,14 @@ pub(crate) fn man(to: Option<&Path>) -> Result<Exit, Failure> {
     match to {
         None => {
             let mut page = Vec::new();
-            Man::new(args::command()).render(&mut page)?;
+            Man::new(command_line::command()).render(&mut page)?;
             stdout().write_all(&page)?;
         }
         Some(folder) => {
             let cannot =
                 |error| Failure::failed(format!("cannot write pages to `{}`: {error}", folder.display()));
             std::fs::create_dir_all(folder).map_err(cannot)?;
-            clap_mangen::generate_to(args::command(), folder).map_err(cannot)?;
+            clap_mangen::generate_to(command_line::command(), folder).map_err(cannot)?;
         }
     }
     Ok(Exit::Success)

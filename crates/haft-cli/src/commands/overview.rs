@@ -77,7 +77,7 @@ fn in_one_sentence(abouts: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::command;
+    use crate::commands::command_line::command;
 
     #[test]
     fn the_overview_names_every_command_below_a_heading_and_fits_a_screen() {

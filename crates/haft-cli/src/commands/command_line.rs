@@ -1,13 +1,40 @@
-//! [`parse`]: reads the command line.
-use super::{Cli, overview};
-use clap::{Command, CommandFactory, FromArgMatches};
+//! [`Cli`]: the command line, and [`read`], which reads it.
+use super::{Verb, overview::overview};
+use crate::args::{GlobalArgs, TurnArgs};
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 use std::{ffi::OsString, io::Write, process::ExitCode};
+
+/// A coding agent that records every call, shows changes first and can undo them
+#[derive(Debug, Parser)]
+#[command(name = "haft", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// Command to run; without one, PROMPT is sent to the agent.
+    #[command(subcommand)]
+    pub(crate) command: Option<Verb>,
+    /// Prompt, as for `haft run`.
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: Vec<String>,
+    /// Options of the turn.
+    #[command(flatten)]
+    pub(crate) turn: TurnArgs,
+    /// Options of every command.
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+/// The command line as help, manual and completions show it, all of it.
+pub(crate) fn command() -> clap::Command {
+    let mut command = definition();
+    command.build();
+    command
+}
 
 /// Commands that begin a job.
 const JOBS: [&str; 4] = ["build", "debug", "review", "triage"];
 
 /// What was typed. Prints help or an error where there is nothing else to do; then the program exits with this code.
-pub(crate) fn parse() -> Result<Cli, ExitCode> {
+pub(crate) fn read() -> Result<Cli, ExitCode> {
     let words = words();
     let read = definition().try_get_matches_from(&words).and_then(|mut matches| {
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut definition()))
@@ -50,4 +77,25 @@ fn words() -> Vec<OsString> {
         }
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_hang_together() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn words_without_a_command_are_a_prompt() {
+        let cli = Cli::try_parse_from(["haft", "--model", "script/x", "say", "hi"]).unwrap();
+        assert_eq!(
+            (cli.prompt.join(" ").as_str(), cli.turn.work.settings.0.model.as_deref()),
+            ("say hi", Some("script/x"))
+        );
+        assert!(matches!(Cli::try_parse_from(["haft", "run", "-"]).unwrap().command, Some(Verb::Run(_))));
+        assert!(Cli::try_parse_from(["haft", "run", "--no-such-option", "x"]).is_err());
+    }
 }

@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_slip_is_told_from_a_sentence() {
-        let commands = crate::args::command();
+        let commands = crate::commands::command_line::command();
         let table = [
             ("sesions list", Some("sessions")),
             ("sessoins", Some("sessions")),
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_comes_nearest_is_there() {
-        let commands = crate::args::command();
+        let commands = crate::commands::command_line::command();
         for (_, nearest) in NOUNS.iter().chain(&VERBS).filter(|(_, nearest)| !nearest.starts_with("--")) {
             let found = nearest.split(' ').try_fold(&commands, |command, word| command.find_subcommand(word));
             assert!(found.is_some(), "{nearest}");
