@@ -43,7 +43,7 @@ pub struct EvaluationSpec {
     pub dialect: Option<String>,
     /// A TOML file with more tasks.
     pub tasks: Option<PathBuf>,
-    /// Only so many tasks.
+    /// At most this many tasks.
     pub first: Option<NonZeroUsize>,
     /// Only with calls that a grammar constrains.
     pub only_constrained: bool,

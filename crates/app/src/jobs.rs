@@ -208,7 +208,7 @@ impl Jobs {
     ///
     /// # Errors
     ///
-    /// If there is none, or several.
+    /// If no job has this ID, or several IDs begin so.
     pub fn find(&self, id: &str) -> Result<(SessionId, JobSummary), Failure> {
         let home = self.app.home();
         if let Some((name, _)) = schedule::find(&home, id)? {
@@ -263,7 +263,10 @@ impl Job {
     /// How the last turn ended. A session that cannot be recorded any more has failed, however its last turn ended.
     #[must_use]
     pub fn last_outcome(&self) -> Option<Outcome> {
-        last_outcome(&self.session)
+        match self.session.journal().failure() {
+            Some(_) => Some(Outcome::Failed),
+            None => outcome_of(&self.session.entries()),
+        }
     }
 
     /// Closes the session, and removes what was made for the job unless the user asked to keep it. The journal stays.
@@ -299,15 +302,6 @@ impl Turns for Unattended<'_> {
             }
         }
         Ok(turn.report().await.outcome.unwrap_or(Outcome::Failed))
-    }
-}
-
-/// How the last turn of `session` ended, as [`Job::last_outcome`] says it.
-#[must_use]
-pub fn last_outcome(session: &Session) -> Option<Outcome> {
-    match session.journal().failure() {
-        Some(_) => Some(Outcome::Failed),
-        None => outcome_of(&session.entries()),
     }
 }
 

@@ -124,7 +124,7 @@ impl App {
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// If the directory has no session.
     pub fn newest(&self, workspace: &Path) -> Result<String, Failure> {
         let newest = self.home().newest(workspace, |session| session.model != direct::MODEL).map(|id| id.0);
         newest.ok_or_else(|| Failure::usage(format!("there is no session in `{}` yet", workspace.display())))
@@ -326,11 +326,7 @@ impl SessionPlan {
 pub const JOINED: &str = "joined the session, which another process has open";
 
 /// Sets the mode that a person asks for in a session that is continued; says where it cannot.
-///
-/// # Errors
-///
-/// If the session is closed.
-pub fn set_permission(session: &Session, wanted: Option<Mode>) -> Result<Option<String>, Failure> {
+fn set_permission(session: &Session, wanted: Option<Mode>) -> Result<Option<String>, Failure> {
     let (now, Some(wanted)) = (session.mode(), wanted.map(|wanted| wanted.min(session.ceiling()))) else {
         return Ok(None);
     };

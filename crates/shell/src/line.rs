@@ -56,7 +56,7 @@ const PARSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The parser calls itself for what a line opens and does not close. A shorter line fits any stack.
 const SHALLOW_LINE_BYTES: usize = 2 << 10;
 const STACK_FOR_EACH_BYTE: usize = 256;
-/// Substitutions that the grammar does not cover are read in each other as deep as this, and so many of a line.
+/// Substitutions that the grammar does not cover are read in each other to this depth, and at most this many in a line.
 const MAX_HIDDEN_DEPTH: usize = 2;
 const MAX_HIDDEN: usize = 16;
 

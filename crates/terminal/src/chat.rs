@@ -21,7 +21,7 @@ use std::{
 
 /// Talks until the person leaves: `exit`, or the end of the input.
 pub async fn run(
-    host: Surroundings,
+    around: Surroundings,
     opened: Conversation,
     options: &Options,
     interrupts: &mut Interrupts,
@@ -31,9 +31,10 @@ pub async fn run(
     let is_text = options.output == Output::Text;
     let prompt = chat.prompt.clone().unwrap_or_else(|| "> ".into());
     let prompt = if is_text { prompt } else { String::new() };
-    let reader = Reader::new(&host)?;
+    let reader = Reader::new(&around)?;
     let told = untold(&opened.session);
-    let mut talk = Talk { host, open: None, told, open_request: OpenRequest::default(), options, interrupts };
+    let mut talk =
+        Talk { around, open: None, told, open_request: OpenRequest::default(), options, interrupts };
     talk.take(opened)?;
     if is_text {
         print_now(chat.banner.as_deref().unwrap_or("Type `/help` for commands, `exit` to leave.\n"))?;
@@ -65,7 +66,7 @@ fn untold(session: &Session) -> Seq {
 }
 
 struct Talk<'a> {
-    host: Surroundings,
+    around: Surroundings,
     open: Option<(Engine, Session)>,
     /// Of what happens at the prompt the person is told when they come back to it.
     told: Seq,
@@ -101,12 +102,12 @@ impl Talk<'_> {
         if let Some(command) = said.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
             return self.turn(console::typed(command)).await;
         }
-        match console::parse_with(said, &self.host.prompts) {
+        match console::parse_with(said, &self.around.prompts) {
             Some(action) => self.act(action).await,
             None if said.is_empty() => Ok(()),
             None => {
                 let expanded =
-                    if said.starts_with('/') { self.host.expand(said) } else { Ok(said.to_owned()) };
+                    if said.starts_with('/') { self.around.expand(said) } else { Ok(said.to_owned()) };
                 match expanded {
                     Ok(text) => self.turn(console::prompt(&text)).await,
                     Err(why) => note(&format!("error: {why}")),
@@ -151,7 +152,7 @@ impl Talk<'_> {
             SlashAction::Send(sent) => self.send(sent).await,
             SlashAction::Prompt(text) => self.turn(console::prompt(&text)).await,
             SlashAction::Sessions => self.sessions(),
-            SlashAction::Models => list(self.host.host.models(), "/model SPEC [EFFORT]"),
+            SlashAction::Models => list(self.around.host.models(), "/model SPEC [EFFORT]"),
             SlashAction::Agents => self.agents(),
             SlashAction::Cost => self.cost(),
             SlashAction::Mode(name) => self.mode(Some(&name)).await,
@@ -159,7 +160,7 @@ impl Talk<'_> {
             SlashAction::Fork => self.fork().await,
             SlashAction::Rename(name) => self.rename(&name),
             SlashAction::Export(_) | SlashAction::Context | SlashAction::Permissions | SlashAction::Mcp => {
-                panels::show(&action, &self.host, self.open.as_ref()).await
+                panels::show(&action, &self.around, self.open.as_ref()).await
             }
             SlashAction::Theme(_)
             | SlashAction::Themes
@@ -184,7 +185,7 @@ impl Talk<'_> {
             anyhow::bail!("interrupted before the session had closed");
         }
         let before = std::mem::replace(&mut self.open_request, request.clone());
-        match self.host.open(request).await {
+        match self.around.open(request).await {
             Ok(opened) => {
                 note(&format!(
                     "session {}, model {}",
@@ -196,7 +197,7 @@ impl Talk<'_> {
             Err(why) => {
                 note(&format!("error: {why}"))?;
                 self.open_request.clone_from(&before);
-                let opened = self.host.open(before).await.map_err(anyhow::Error::msg)?;
+                let opened = self.around.open(before).await.map_err(anyhow::Error::msg)?;
                 self.take(opened)
             }
         }
@@ -210,7 +211,7 @@ impl Talk<'_> {
     }
 
     fn help(&self) -> anyhow::Result<()> {
-        list(console::all(&self.host.prompts), "exit")
+        list(console::all(&self.around.prompts), "exit")
     }
 
     fn sessions(&self) -> anyhow::Result<()> {

@@ -166,7 +166,7 @@ impl Target {
 }
 
 impl Sent {
-    /// The command to a session of these entries; an error says why there is none.
+    /// The command to a session of these entries; an error says why nothing is sent.
     pub(crate) fn command(self, entries: &[Arc<Entry>]) -> Result<Command, &'static str> {
         match self {
             Self::Undo => {

@@ -61,14 +61,14 @@ const MAX_EVENTS_PER_PASS: usize = 256;
 
 /// Talks until the person leaves. `first` is sent before anything is typed.
 pub async fn run(
-    host: Surroundings,
+    around: Surroundings,
     opened: Conversation,
     look: Look,
     first: Option<Command>,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let terminal = Terminal::take()?;
-    let mut tui = Tui::new(host, opened, look, first, crossterm::terminal::size()?, stdout());
+    let mut tui = Tui::new(around, opened, look, first, crossterm::terminal::size()?, stdout());
     let exit = talk(&mut tui, &terminal, interrupts).await;
     let _the_terminal_may_be_gone = tui.leave();
     // Before the slow steps, so that the screen is not dead meanwhile.
@@ -91,9 +91,9 @@ async fn talk(
     // Also if the parent process ignores it: without a terminal there is no person to talk to.
     let mut hangup = signal(SignalKind::hangup())?;
     loop {
-        if tui.app.host.pictures == Pictures::Asked && !tui.app.pictures.is_empty() {
+        if tui.app.around.pictures == Pictures::Asked && !tui.app.pictures.is_empty() {
             drop(keys);
-            tui.app.host.pictures = attributes::pictures()?;
+            tui.app.around.pictures = attributes::pictures()?;
             keys = EventStream::new();
         }
         let (due, is_due) = (tui.due, tui.is_due());
@@ -122,7 +122,7 @@ async fn talk(
                 // What reads keys would take them from the editor.
                 drop(keys);
                 tui.leave()?;
-                let edited = editor::edit(&tui.app.host, tui.app.input.whole());
+                let edited = editor::edit(&tui.app.around, tui.app.input.whole());
                 let edited = terminal.lend(edited).await?;
                 tui.app.edited(edited);
                 keys = EventStream::new();
@@ -152,14 +152,14 @@ pub struct Tui<Out> {
 impl<Out: Write> Tui<Out> {
     /// `size`: columns and rows. `first` is sent at once.
     pub fn new(
-        host: Surroundings,
+        around: Surroundings,
         opened: Conversation,
         look: Look,
         first: Option<Command>,
         size: (u16, u16),
         out: Out,
     ) -> Self {
-        let mut app = App::new(host, look, size);
+        let mut app = App::new(around, look, size);
         app.show(opened, matches!(first, Some(Command::Continue)));
         if let Some(command) = first {
             app.send(command);
@@ -260,7 +260,7 @@ impl<Out: Write> Tui<Out> {
             let rest = above.split_off(place.saturating_sub(drawn).min(above.len()));
             drawn += above.len();
             self.screen.draw(&above, Vec::new(), Some((0, 0)))?;
-            if let Some(picture) = app.host.pictures.sequence(&picture, app.columns) {
+            if let Some(picture) = app.around.pictures.sequence(&picture, app.columns) {
                 self.screen.picture(&picture)?;
             }
             above = rest;

@@ -8,13 +8,13 @@ use haft_present::{context::Filling, timeline::Timeline};
 /// Shows what `action` asks for.
 pub(super) async fn show(
     action: &SlashAction,
-    host: &Surroundings,
+    around: &Surroundings,
     open: Option<&(Engine, Session)>,
 ) -> anyhow::Result<()> {
     let Some((engine, session)) = open else { return note("no session is open; start one with `/new`") };
     match action {
         SlashAction::Export(name) => {
-            let text = host.host.markdown(&session.entries());
+            let text = around.host.markdown(&session.entries());
             let (folder, id) = (&engine.setup().workspace, &session.id().0);
             match export::write(folder, name.as_deref(), id, &text) {
                 Ok(file) => note(&format!("written to {}", file.display())),
@@ -26,7 +26,7 @@ pub(super) async fn show(
             note(&format!("mode {}; change it with `/mode NAME`", session.mode().name()))?;
             engine.setup().policy.rules.iter().try_for_each(|rule| note(&format!("  {rule}")))
         }
-        _ => servers(host).await,
+        _ => servers(around).await,
     }
 }
 
@@ -43,8 +43,8 @@ fn filling(engine: &Engine, session: &Session) -> anyhow::Result<()> {
     }
 }
 
-async fn servers(host: &Surroundings) -> anyhow::Result<()> {
-    let servers = host.host.servers(&host.workspace).await;
+async fn servers(around: &Surroundings) -> anyhow::Result<()> {
+    let servers = around.host.servers(&around.workspace).await;
     if servers.is_empty() {
         return note("no MCP server is configured");
     }

@@ -46,17 +46,17 @@ impl Completer for Words {
 }
 
 impl Reader {
-    pub(super) fn new(host: &Surroundings) -> anyhow::Result<Self> {
+    pub(super) fn new(around: &Surroundings) -> anyhow::Result<Self> {
         if !stdin().is_terminal() || !stdout().is_terminal() {
             return Ok(Self::Pipe);
         }
         let mut editor = Editor::with_history(Config::default(), MemHistory::new())?;
-        let names = console::names(&host.prompts).into_iter().map(|(name, _)| name);
+        let names = console::names(&around.prompts).into_iter().map(|(name, _)| name);
         editor.set_helper(Some(Words(names.collect())));
-        for line in host.history.as_deref().map(history::load).unwrap_or_default() {
+        for line in around.history.as_deref().map(history::load).unwrap_or_default() {
             editor.add_history_entry(line)?;
         }
-        Ok(Self::Terminal(Box::new(editor), host.history.clone()))
+        Ok(Self::Terminal(Box::new(editor), around.history.clone()))
     }
 
     /// `None` at the end of the input. A `\` at the end of a line means that the next one goes on.

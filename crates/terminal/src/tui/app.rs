@@ -29,7 +29,7 @@ const LONG_TURN_TIME: Duration = Duration::from_secs(10);
 
 /// Everything that the screen shows.
 pub(super) struct App {
-    pub(super) host: Surroundings,
+    pub(super) around: Surroundings,
     pub(super) look: Look,
     pub(super) engine: Option<Engine>,
     pub(super) session: Option<Session>,
@@ -103,10 +103,10 @@ pub(super) enum Done {
 }
 
 impl App {
-    pub(super) fn new(host: Surroundings, look: Look, (columns, rows): (u16, u16)) -> Self {
-        let typed = host.history.as_deref().map(history::load).unwrap_or_default();
+    pub(super) fn new(around: Surroundings, look: Look, (columns, rows): (u16, u16)) -> Self {
+        let typed = around.history.as_deref().map(history::load).unwrap_or_default();
         Self {
-            host,
+            around,
             look,
             engine: None,
             session: None,
@@ -267,18 +267,18 @@ impl App {
         }
         self.events = futures::stream::pending().boxed();
         self.session = None;
-        let (engine, host) = (self.engine.take(), self.host.clone());
+        let (engine, around) = (self.engine.take(), self.around.clone());
         self.hint = Some(Hint::Lasting("opening …"));
         let before = self.open_request.clone();
         self.waiting.push(Box::pin(async move {
             if let Some(engine) = engine {
                 engine.shut_down().await;
             }
-            let why = match host.open(request.clone()).await {
+            let why = match around.open(request.clone()).await {
                 Ok(opened) => return Done::Opened(Ok((opened, request))),
                 Err(why) => why,
             };
-            let mut again = host.open(before.clone()).await.map(|opened| (opened, before));
+            let mut again = around.open(before.clone()).await.map(|opened| (opened, before));
             if let Ok((opened, _)) = &mut again {
                 opened
                     .notices

@@ -136,7 +136,7 @@ impl App {
         if pick.what == What::Model {
             places = &[Place::List, Place::Models];
             let levels =
-                pick.list.chosen().map(|item| self.host.host.efforts(&item.value)).unwrap_or_default();
+                pick.list.chosen().map(|item| self.around.host.efforts(&item.value)).unwrap_or_default();
             let effort = pick.effort.clone().unwrap_or_else(|| "default".into());
             let effort = match levels.is_empty() {
                 true => Line::styled("  this model has no effort setting", self.look.dim()),

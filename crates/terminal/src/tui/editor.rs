@@ -12,7 +12,7 @@ use std::{
 impl App {
     /// Hands what is typed to the editor, once this key is done with.
     pub(super) fn edit_outside(&mut self) {
-        match self.host.editor {
+        match self.around.editor {
             Some(_) => self.request = Some(Request::Edit),
             None => self.hint = Some("no editor: set VISUAL or EDITOR, e.g. `export EDITOR=nano`".into()),
         }
@@ -28,10 +28,10 @@ impl App {
 }
 
 /// Returns `text` as the editor leaves it. The error says why it cannot.
-pub(super) async fn edit(host: &Surroundings, text: String) -> Result<String, String> {
-    let editor = host.editor.clone().unwrap_or_default();
+pub(super) async fn edit(around: &Surroundings, text: String) -> Result<String, String> {
+    let editor = around.editor.clone().unwrap_or_default();
     let failed = |why: String| format!("cannot edit the prompt with `{editor}`: {why}");
-    let (command, folder) = (editor.clone(), host.scratch.clone());
+    let (command, folder) = (editor.clone(), around.scratch.clone());
     let edited = tokio::task::spawn_blocking(move || in_a_file(&folder, &text, |file| run(&command, file)));
     match edited.await {
         Ok(Ok((status, _))) if !status.success() => Err(failed(format!("it ended with {status}"))),

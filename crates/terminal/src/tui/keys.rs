@@ -225,7 +225,7 @@ impl App {
 
     fn step_effort(&mut self, is_up: bool) {
         let Mode::Pick(pick, _) = &mut self.mode else { return };
-        let levels = pick.list.chosen().map(|item| self.host.host.efforts(&item.value));
+        let levels = pick.list.chosen().map(|item| self.around.host.efforts(&item.value));
         pick.step_effort(&levels.unwrap_or_default(), is_up);
     }
 

@@ -40,7 +40,7 @@ const MAX_RULES: usize = 12;
 impl App {
     /// Commands and keys, beside each other where there is room.
     pub(super) fn help(&mut self) {
-        let commands = console::all(&self.host.prompts);
+        let commands = console::all(&self.around.prompts);
         let columns = if self.columns < TWO_COLUMNS_WIDTH { self.columns } else { self.columns / 2 - 2 };
         let left = self.rows_of("commands", &commands, columns);
         let right = self.key_help(columns);
@@ -133,7 +133,7 @@ impl App {
     /// Servers, their state and their tools.
     pub(super) fn show_servers(&mut self) {
         self.hint = Some("checking MCP servers …".into());
-        let Surroundings { host, workspace, .. } = self.host.clone();
+        let Surroundings { host, workspace, .. } = self.around.clone();
         self.waiting.push(Box::pin(async move { Done::Servers(host.servers(&workspace).await) }));
     }
 
@@ -187,7 +187,7 @@ impl App {
 
     pub(super) fn export(&mut self, name: Option<&str>) {
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
-        let text = self.host.host.markdown(&session.entries());
+        let text = self.around.host.markdown(&session.entries());
         match export::write(&engine.setup().workspace, name, &session.id().0, &text) {
             Ok(file) => self.note(&format!("written to {}", file.display())),
             Err(why) => self.fail(why, Some("choose another file: `/export FILE`".into())),
@@ -196,14 +196,14 @@ impl App {
 
     /// What is known at once, and then what vendors and servers list.
     pub(super) fn pick_model(&mut self) {
-        let items = self.host.host.models().into_iter().map(|(spec, what)| Item::new(spec, what)).collect();
+        let items = self.around.host.models().into_iter().map(|(spec, what)| Item::new(spec, what)).collect();
         let current = self.engine.as_ref().map(|engine| engine.setup().model.spec.clone());
         let items = with_model(items, current.as_deref());
         self.offer(What::Model, "model", items, current);
         if let Some(pick) = self.mode.pick() {
             pick.effort.clone_from(&self.effort);
         }
-        let host = self.host.host.clone();
+        let host = self.around.host.clone();
         self.waiting.push(Box::pin(async move { Done::Models(host.live_models().await) }));
     }
 

@@ -182,7 +182,7 @@ impl App {
         match spec.strip_suffix('…') {
             Some(vendor) => self.input.set(&format!("/model {vendor}")),
             None => {
-                let effort = request.effort.filter(|_| !self.host.host.efforts(&spec).is_empty());
+                let effort = request.effort.filter(|_| !self.around.host.efforts(&spec).is_empty());
                 self.open(OpenRequest { model: Some(spec), effort, ..request });
             }
         }
@@ -226,7 +226,7 @@ impl App {
         }
         let (text, word) = (self.input.text(), self.input.word());
         if let Some(typed) = text.strip_prefix('/').filter(|rest| !rest.contains([' ', '\n', '/'])) {
-            let names = console::names(&self.host.prompts).into_iter();
+            let names = console::names(&self.around.prompts).into_iter();
             return self.pop_up(names.map(|(name, what)| Item::new(name, what)).collect(), typed, false);
         }
         match (word.strip_prefix('@'), &self.files) {

@@ -27,14 +27,14 @@ impl App {
         if folded != text {
             self.folded.push((safe::text(text.trim()).into_owned(), folded.trim().to_owned()));
         }
-        if let Some(path) = &self.host.history
+        if let Some(path) = &self.around.history
             && let Err(error) = history::append(path, &text)
         {
             tracing::warn!(%error, "cannot keep what was typed");
         }
         self.typed = None;
         self.complete();
-        match console::parse_with(&text, &self.host.prompts) {
+        match console::parse_with(&text, &self.around.prompts) {
             Some(action) => self.run(action),
             None => self.say(text.trim(), pictures),
         }
@@ -59,7 +59,7 @@ impl App {
             }
             return self.send(typed(command));
         }
-        let expanded = if text.starts_with('/') { self.host.expand(text) } else { Ok(text.to_owned()) };
+        let expanded = if text.starts_with('/') { self.around.expand(text) } else { Ok(text.to_owned()) };
         match expanded {
             Ok(prompt) => self.prompt(prompt, pictures),
             Err(why) => {
