@@ -43,7 +43,9 @@ fn apply(diff: &str, folder: &Path) {
     assert!(applied.status.success(), "{diff}\n{}", String::from_utf8_lossy(&applied.stderr));
 }
 
-/// Builds the binary in `folder` beside that of the other tests, with the packages that were compiled for it.
+/// Builds the binary in `folder` beside that of the other tests, with the packages that were compiled for it. The crates of
+/// the copy get a version of their own: Cargo keeps those of the same name and version in the same files, wherever the
+/// source is.
 fn build(folder: &Path) -> PathBuf {
     const NAME: &str = "haft-with-additions";
     let manifest = folder.join("crates/haft-cli/Cargo.toml");
@@ -51,6 +53,10 @@ fn build(folder: &Path) -> PathBuf {
     let bin = |name: &str| format!("[[bin]]\nname = \"{name}\"");
     assert!(text.contains(&bin("haft")), "{text}");
     fs::write(&manifest, text.replace(&bin("haft"), &bin(NAME))).unwrap();
+    let manifest = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    assert_eq!(text.matches("\nversion = \"0.1.0\"\n").count(), 1, "{text}");
+    fs::write(&manifest, text.replacen("\nversion = \"0.1.0\"\n", "\nversion = \"0.1.0+additions\"\n", 1)).unwrap();
     let test = std::env::current_exe().unwrap();
     let target = test.ancestors().nth(3).unwrap();
     // Other tests, some of which measure times, go first.
