@@ -1,4 +1,5 @@
 //! Pages that the program writes or that quote it.
+mod compatibility;
 mod contributing;
 mod generated_pages;
 mod manual;
