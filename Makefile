@@ -3,7 +3,7 @@ CARGO ?= cargo
 MODELS := $(CURDIR)/models
 export HAFT_MODELS ?= $(MODELS)
 
-.PHONY: demo test check soak escape bench figures fresh
+.PHONY: demo test check soak escape bench figures fresh site recording
 
 # A question, an edit, an undo, a crash and the page of a session, on the embedded model, in a scratch repository.
 demo:
@@ -47,6 +47,15 @@ escape:
 bench:
 	scripts/setup.sh test
 	scripts/bench.sh
+
+# The documentation as a site, in `target/site`. Needs npm and Python; fetches mdBook at the first time.
+site:
+	scripts/site.sh
+
+# The recording on its front page, again: after a change of the screen.
+recording:
+	$(CARGO) build -p haft-cli --no-default-features
+	scripts/recording.py docs/site/recording.cast
 
 # How well the demo model calls tools: the table in docs/models.md.
 APART := crates/app/src/evaluation/apart.toml

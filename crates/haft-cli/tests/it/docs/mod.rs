@@ -5,4 +5,5 @@ mod demonstrations;
 mod generated_pages;
 mod manual;
 mod requirements;
+mod site;
 mod troubleshooting;
