@@ -56,7 +56,8 @@ fn build(folder: &Path) -> PathBuf {
     let manifest = folder.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).unwrap();
     assert_eq!(text.matches("\nversion = \"0.1.0\"\n").count(), 1, "{text}");
-    fs::write(&manifest, text.replacen("\nversion = \"0.1.0\"\n", "\nversion = \"0.1.0+additions\"\n", 1)).unwrap();
+    fs::write(&manifest, text.replacen("\nversion = \"0.1.0\"\n", "\nversion = \"0.1.0+additions\"\n", 1))
+        .unwrap();
     let test = std::env::current_exe().unwrap();
     let target = test.ancestors().nth(3).unwrap();
     // Other tests, some of which measure times, go first.
