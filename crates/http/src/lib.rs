@@ -3,8 +3,15 @@
 //!
 //! Every client of Haft begins with [`builder`]. Most reach one address, and get the usual settings for it from
 //! [`Reach::builder`]: begin there. It uses `reqwest`, over `rustls` with `ring`; it takes from `haft-core` which addresses
-//! are on this machine, and connects to nothing itself.
+//! are on this machine. Only a [`Download`] connects by itself.
+mod address;
+mod download;
+mod proxy;
 mod tls;
+
+pub use address::{Address, AddressError};
+pub use download::{Download, DownloadError};
+pub use proxy::Proxy;
 
 use haft_core::address::is_loopback;
 use reqwest::{Client, ClientBuilder, Url, redirect};

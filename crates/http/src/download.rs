@@ -1,0 +1,184 @@
+//! [`Download`]: fetches a file, bounded in size and in time.
+use crate::{Address, Proxy};
+use reqwest::{Client, Response, StatusCode, redirect};
+use std::{error::Error, io, time::Duration};
+use tokio::time::{Instant, timeout_at};
+
+/// A connection that brings fewer bytes within [`Download::timeout`] has died.
+const MIN_BYTES: u64 = 16 << 10;
+/// How many redirects are followed: a release is often kept one or two addresses further.
+const MAX_REDIRECTS: usize = 5;
+
+/// A file to fetch, as the server has it: nothing is decompressed.
+#[derive(Clone, Debug)]
+pub struct Download {
+    /// Where it is.
+    pub address: Address,
+    /// Maximum size in bytes.
+    pub max_bytes: u64,
+    /// Maximum time for each 16 KiB of it.
+    pub timeout: Duration,
+    /// The proxy for encrypted addresses; that of the process's own environment is not used.
+    pub proxy: Option<Proxy>,
+}
+
+/// Why a file was not fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum DownloadError {
+    /// No connection.
+    #[error("cannot reach `{host}`{}: {why}", .proxy.as_ref().map(|proxy| format!(" through the proxy `{proxy}`")).unwrap_or_default())]
+    Unreachable {
+        /// The host.
+        host: String,
+        /// The proxy on the way there.
+        proxy: Option<Proxy>,
+        /// Why.
+        why: &'static str,
+    },
+    /// The server has no such file, or gives none.
+    #[error("`{address}` answered with HTTP status {status}")]
+    Status {
+        /// The address.
+        address: String,
+        /// What it answered.
+        status: u16,
+    },
+    /// A redirect leads where nothing is downloaded from.
+    #[error("`{address}` redirects to an address without HTTPS, or too often")]
+    Redirected {
+        /// The address.
+        address: String,
+    },
+    /// It is larger than allowed.
+    #[error("`{address}` has more than {max_bytes} bytes")]
+    TooLarge {
+        /// The address.
+        address: String,
+        /// [`Download::max_bytes`]
+        max_bytes: u64,
+    },
+    /// The connection ended too early.
+    #[error("the download of `{address}` was cut off after {bytes} bytes")]
+    CutOff {
+        /// The address.
+        address: String,
+        /// What came.
+        bytes: u64,
+    },
+    /// The server sends nothing, or hardly anything.
+    #[error("`{address}` is too slow: {bytes} bytes came, and less than 16 KiB in the last {seconds} s")]
+    TooSlow {
+        /// The address.
+        address: String,
+        /// What came.
+        bytes: u64,
+        /// [`Download::timeout`] in seconds.
+        seconds: u64,
+    },
+    /// The receiver did not take the bytes.
+    #[error(transparent)]
+    NotKept(io::Error),
+}
+
+impl Download {
+    /// Hands every piece of the file to `keep`, and returns the number of bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`DownloadError`] says; `keep` has then been handed the beginning of the file.
+    pub async fn fetch(&self, mut keep: impl FnMut(&[u8]) -> io::Result<()>) -> Result<u64, DownloadError> {
+        let mut until = Instant::now() + self.timeout;
+        let request = self.client()?.get(self.address.0.clone()).send();
+        let answered = timeout_at(until, request).await.map_err(|_| self.too_slow(0))?;
+        let mut response = self.accepted(answered.map_err(|error| self.failed(&error))?)?;
+        let (mut bytes, mut recent) = (0, 0);
+        loop {
+            let chunk = timeout_at(until, response.chunk()).await.map_err(|_| self.too_slow(bytes))?;
+            let Some(chunk) = chunk.map_err(|_| self.cut_off(bytes))? else { return Ok(bytes) };
+            bytes += chunk.len() as u64;
+            if bytes > self.max_bytes {
+                return Err(self.too_large());
+            }
+            keep(&chunk).map_err(DownloadError::NotKept)?;
+            recent += chunk.len() as u64;
+            if recent >= MIN_BYTES {
+                (recent, until) = (0, Instant::now() + self.timeout);
+            }
+        }
+    }
+
+    /// That the file ended after `bytes`, fewer than it should have.
+    #[must_use]
+    pub fn cut_off(&self, bytes: u64) -> DownloadError {
+        DownloadError::CutOff { address: self.address.to_string(), bytes }
+    }
+
+    fn client(&self) -> Result<Client, DownloadError> {
+        let from = self.address.clone();
+        let follow = redirect::Policy::custom(move |attempt| {
+            let is_allowed = from.join(attempt.url().as_str()).is_ok();
+            match is_allowed && attempt.previous().len() <= MAX_REDIRECTS {
+                true => attempt.follow(),
+                false => attempt.error("not followed"),
+            }
+        });
+        let mut builder = self.address.reach().builder().redirect(follow).no_gzip().no_proxy();
+        if let Some(proxy) = &self.proxy {
+            builder = builder.proxy(proxy.for_client().map_err(|_| self.unreachable("it has no address"))?);
+        }
+        builder.build().map_err(|_| self.unreachable("the system's root certificates cannot be read"))
+    }
+
+    fn accepted(&self, response: Response) -> Result<Response, DownloadError> {
+        if response.status() != StatusCode::OK {
+            let status = response.status().as_u16();
+            return Err(DownloadError::Status { address: self.address.to_string(), status });
+        }
+        match response.content_length() {
+            Some(length) if length > self.max_bytes => Err(self.too_large()),
+            _ => Ok(response),
+        }
+    }
+
+    fn failed(&self, error: &reqwest::Error) -> DownloadError {
+        if error.is_redirect() {
+            return DownloadError::Redirected { address: self.address.to_string() };
+        }
+        self.unreachable(match io_kind(error) {
+            _ if says(error, "proxy authorization required") => "the proxy wants a user name and a password",
+            _ if says(error, "tunnel error: unsuccessful") => "the proxy refuses the connection",
+            Some(io::ErrorKind::ConnectionRefused) => "nothing listens there",
+            _ if says(error, "dns error") => "unknown host name",
+            _ if says(error, "certificate") => "its certificate is not trusted",
+            _ if error.is_timeout() => "no connection within 10 s",
+            _ if error.is_connect() => "no connection",
+            _ => "the connection was cut off before an answer came",
+        })
+    }
+
+    fn unreachable(&self, why: &'static str) -> DownloadError {
+        let proxy = self.proxy.clone().filter(|proxy| proxy.serves(&self.address));
+        DownloadError::Unreachable { host: self.address.host().to_owned(), proxy, why }
+    }
+
+    fn too_large(&self) -> DownloadError {
+        DownloadError::TooLarge { address: self.address.to_string(), max_bytes: self.max_bytes }
+    }
+
+    fn too_slow(&self, bytes: u64) -> DownloadError {
+        let seconds = self.timeout.as_secs();
+        DownloadError::TooSlow { address: self.address.to_string(), bytes, seconds }
+    }
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source())
+}
+
+fn io_kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
+    causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last().map(io::Error::kind)
+}
+
+fn says(error: &reqwest::Error, words: &str) -> bool {
+    causes(error).any(|cause| cause.to_string().contains(words))
+}

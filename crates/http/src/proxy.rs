@@ -1,0 +1,75 @@
+//! [`Proxy`]: how encrypted addresses are reached where no direct connection is.
+use crate::Address;
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::{NoProxy, Url};
+use std::fmt;
+
+/// The proxy that an environment names for encrypted addresses. Shown without its user name and its password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Proxy {
+    url: String,
+    /// Hosts that are reached without it, with commas.
+    no_proxy: String,
+}
+
+impl Proxy {
+    /// Reads `https_proxy`, `all_proxy` and `no_proxy`, in small or capital letters, of the environment `variable`.
+    ///
+    /// The environment of the process may no longer have them: `main` blanks what looks like a secret.
+    pub fn of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
+        let either = |name: &str| variable(name).or_else(|| variable(&name.to_ascii_uppercase()));
+        let url = either("https_proxy").or_else(|| either("all_proxy"))?;
+        Some(Self { url: url.to_owned(), no_proxy: either("no_proxy").unwrap_or_default().to_owned() })
+    }
+
+    pub(crate) fn for_client(&self) -> reqwest::Result<reqwest::Proxy> {
+        Ok(reqwest::Proxy::https(&self.url)?.no_proxy(NoProxy::from_string(&self.no_proxy)))
+    }
+
+    /// Whether `address` is reached through it.
+    pub(crate) fn serves(&self, address: &Address) -> bool {
+        let matcher = Matcher::builder().https(self.url.clone()).no(self.no_proxy.clone()).build();
+        address.0.as_str().parse().is_ok_and(|address| matcher.intercept(&address).is_some())
+    }
+}
+
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = if self.url.contains("://") { self.url.clone() } else { format!("http://{}", self.url) };
+        match Url::parse(&url) {
+            Ok(url) => f.write_str(Address(url).to_string().trim_end_matches('/')),
+            Err(_) => f.write_str("(no address)"),
+        }
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Proxy({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_proxy_is_that_of_encrypted_addresses_and_shown_without_its_password() {
+        let table: [(&[(&str, &str)], _); 7] = [
+            (&[], None),
+            (&[("http_proxy", "http://a:1")], None),
+            (&[("https_proxy", "http://me:secret@a:1"), ("all_proxy", "http://b:1")], Some("http://a:1")),
+            (&[("HTTPS_PROXY", "a:1")], Some("http://a:1")),
+            (&[("ALL_PROXY", "http://b:1")], Some("http://b:1")),
+            (&[("https_proxy", "http://a:1"), ("no_proxy", "other.example,example.com")], None),
+            (&[("https_proxy", "http://a:1"), ("NO_PROXY", "*")], None),
+        ];
+        let address = Address::parse("https://www.example.com/index.json").unwrap();
+        for (variables, expected) in table {
+            let get =
+                |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            let found = Proxy::of(get).filter(|proxy| proxy.serves(&address));
+            assert_eq!(found.map(|proxy| proxy.to_string()).as_deref(), expected, "{variables:?}");
+        }
+    }
+}
