@@ -22,6 +22,7 @@ pub mod slash;
 mod source_dir;
 pub mod token;
 pub mod untrusted_file;
+pub mod update;
 pub mod usage;
 
 pub use failure::{Exit, Failure};

@@ -2,7 +2,7 @@
 use super::timeouts::TimeoutsFile;
 use haft_core::Price;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf};
 
 /// What a person sets for `haft telegram`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,6 +13,21 @@ pub struct TelegramFile {
     pub users: Vec<i64>,
     /// Environment variable that holds the bot's token (default: `TELEGRAM_BOT_TOKEN`).
     pub token_env: Option<String>,
+}
+
+/// Where `haft update` looks for releases.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct UpdateFile {
+    /// HTTPS address of the index of releases, `…/index.json`; its signature is expected next to it, at `…/index.json.minisig` (default: set when Haft was built).
+    pub index: Option<String>,
+    /// Public minisign key that the index must be signed with; several with commas, e.g., while a key is replaced (default: set when Haft was built).
+    pub key: Option<String>,
+    /// Ask the index for a newer version at most once a day while the interactive screen is open, and say so when it opens the next time.
+    pub check: bool,
+    /// Maximum seconds for each 16 KiB of a download (default: 30).
+    pub timeout: Option<NonZeroU32>,
 }
 
 /// What a person knows of a model.

@@ -3,7 +3,8 @@
 use super::{
     environment::{EnvironmentFile, NarrowEnvironment},
     files::{
-        CommandsFile, ExecFile, McpFile, ModelFile, NarrowRules, Rules, TelegramFile, VendorFile, no_hooks,
+        CommandsFile, ExecFile, McpFile, ModelFile, NarrowRules, Rules, TelegramFile, UpdateFile, VendorFile,
+        no_hooks,
     },
     setting::{Dollars, Kind, Setting, Value, in_toml, settings},
     timeouts::TimeoutsFile,
@@ -70,6 +71,8 @@ settings! {
         hooks: Vec<HookSettings>,
         /// The Telegram bot
         telegram: TelegramFile,
+        /// Where `haft update` finds releases
+        update: UpdateFile,
     }
     project_tables {
         /// Your MCP servers that this project may use (default: all)
