@@ -19,7 +19,7 @@ fail() {
 
 remove() {
     [ -e "$prefix/bin/haft" ] || fail "there is no Haft in $prefix" "HAFT_PREFIX names the folder that it was installed to"
-    rm -f "$prefix/bin/haft" "$prefix/bin/haft.old"
+    rm -f "$prefix/bin/haft" "$prefix/bin/haft.previous"
     rm -f "$prefix"/share/man/man1/haft.1 "$prefix"/share/man/man1/haft-*.1
     for file in $files; do
         case $file in share/man/man1) ;; *) rm -f "$prefix/$file" ;; esac

@@ -76,6 +76,8 @@ filled() {
 }
 filled packaging/install.sh >"$folder/install.sh"
 filled packaging/homebrew/haft.rb >"$folder/haft.rb"
+# What `haft update` reads. It is made again once the tarballs of all systems are in one folder.
+"$PWD/scripts/index.sh" "$folder" "$version"
 
 # For npm: one package for each system with the binary, and one that starts it.
 case $target in
