@@ -12,6 +12,7 @@ mod serve;
 mod sessions;
 mod settings;
 mod telegram;
+mod update;
 mod usage;
 mod work;
 
@@ -28,6 +29,7 @@ pub(crate) use serve::ServeArgs;
 pub(crate) use sessions::{ExportForm, ReplayArgs, ResumeArgs, Sessions};
 pub(crate) use settings::{SettingsArgs, mode};
 pub(crate) use telegram::TelegramArgs;
+pub(crate) use update::UpdateArgs;
 pub(crate) use usage::{By, UsageArgs};
 pub(crate) use work::WorkArgs;
 

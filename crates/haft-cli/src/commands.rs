@@ -31,6 +31,7 @@ pub(crate) mod talk;
 pub(crate) mod telegram;
 pub(crate) mod tools;
 pub(crate) mod undo;
+pub(crate) mod update;
 pub(crate) mod usage;
 mod welcome;
 
@@ -39,7 +40,7 @@ use crate::{
     args::{
         AcpArgs, Agents, ChatArgs, Commands, Config, DoctorArgs, Fleet, JobArgs, Jobs, Lazy, LoginArgs,
         LogoutArgs, McpArgs, Models, ParseArgs, Policy, Profiles, ResumeArgs, RunArgs, ServeArgs, SessionArg,
-        Sessions, TelegramArgs, Tools, UndoArgs, UsageArgs, WorkerArgs,
+        Sessions, TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs, WorkerArgs,
     },
 };
 use clap::Subcommand;
@@ -143,6 +144,10 @@ pub(crate) enum Verb {
     Telegram(Lazy<TelegramArgs>),
     /// Check the installation and report what is missing
     Doctor(Lazy<DoctorArgs>),
+    /// Install the newest version, or undo that
+    ///
+    /// Asks the index of releases in the setting `update.index`, and installs only what is signed with `update.key`.
+    Update(Lazy<UpdateArgs>),
     /// Explain a topic (`haft help topics`) or a command
     Help {
         /// Topic (permissions, sessions, models or configuration) or command
@@ -196,6 +201,7 @@ impl Verb {
             Self::Mcp(mcp) => mcp::mcp(cli, &mcp).await,
             Self::Completions { shell } => manual::completions(shell),
             Self::Man { to } => manual::man(to.as_deref()),
+            Self::Update(args) => update::update(cli, &args).await,
             Self::Acp(acp) => acp::acp(cli, &acp).await,
             Self::Serve(serve) if serve.fleet.is_some() => fleet::serve(cli, &serve).await,
             Self::Serve(serve) => serve::serve(cli, &serve).await,

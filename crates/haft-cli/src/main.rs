@@ -123,7 +123,7 @@ fn runtime(cli: &Cli) -> std::io::Result<tokio::runtime::Runtime> {
 }
 
 /// Where it was replaced since, the system still has the one that runs.
-fn own_program() -> PathBuf {
+pub(crate) fn own_program() -> PathBuf {
     let found = std::env::current_exe().ok().filter(|program| program.exists());
     found.unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }

@@ -33,6 +33,9 @@ pub(crate) fn command() -> clap::Command {
 /// Commands that begin a job.
 const JOBS: [&str; 4] = ["build", "debug", "review", "triage"];
 
+/// What may follow `update` by mistake for an option, or because other programs take it.
+const OF_UPDATES: [&str; 7] = ["check", "back", "now", "self", "haft", "latest", "help"];
+
 /// What was typed. Prints help or an error where there is nothing else to do; then the program exits with this code.
 pub(crate) fn read() -> Result<Cli, ExitCode> {
     let words = words();
@@ -76,7 +79,21 @@ fn words() -> Vec<OsString> {
             *word = format!("--description{rest}").into();
         }
     }
+    if is_sentence(&words[1..]) {
+        words.insert(1, "run".into());
+    }
     words
+}
+
+/// Whether the words begin with the name of a command and are a prompt: `update the readme`, `update dependencies`.
+fn is_sentence(words: &[OsString]) -> bool {
+    match words {
+        [verb, next, ..] if verb == "update" => {
+            let is_option = next.as_encoded_bytes().starts_with(b"-");
+            !is_option && !OF_UPDATES.iter().any(|word| next == word)
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -30,10 +30,11 @@ const NOUNS: [(&str, &str); 14] = [
 ];
 
 /// Verbs that stand alone in programs of this kind.
-const VERBS: [(&str, &str); 11] = [
+const VERBS: [(&str, &str); 12] = [
     ("status info check health diagnose diagnostics ping whoami", "doctor"),
     ("init setup onboard onboarding configure get set", "config show"),
-    ("update upgrade self-update selfupdate version about", "--version"),
+    ("upgrade self-update selfupdate", "update"),
+    ("version about", "--version"),
     ("signin sign-in authenticate connect", "login"),
     ("signout sign-out disconnect", "logout"),
     ("ls list ps show search open switch", "sessions list"),

@@ -15,6 +15,7 @@ const GROUPS: [(&str, &[&[&str]]); 4] = [
             &["models"],
             &["config", "policy"],
             &["doctor"],
+            &["update"],
             &["agents", "profiles"],
             &["commands", "tools"],
             &["help"],

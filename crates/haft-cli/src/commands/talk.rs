@@ -1,6 +1,6 @@
 //! [`screen`] and [`chat`] (`haft` in a terminal, `haft chat`): conversations.
 use super::{look::look, run, welcome};
-use crate::{CliContext, args::TurnArgs};
+use crate::{CliContext, args::TurnArgs, own_program};
 use haft_app::{AppHost, Ceiling, Failure, SessionPlan};
 use haft_core::Command;
 use haft_present::host::{Conversation, Host};
@@ -21,10 +21,30 @@ pub(crate) async fn screen(
     let Some(plan) = welcome::with_model(silent, turn, silent.plan(&turn.spec())?).await? else {
         return Ok(Exit::Interrupted);
     };
+    let is_checked = plan.config.user.update.check;
+    if is_checked && let Some(version) = cli.updates(own_program()).known() {
+        cli.warn(format!("haft {version} is available; `haft update` installs it"));
+    }
     let look = look(cli, plan.config.effective().theme.as_deref())?;
     let (around, opened) = open(silent, turn, plan, false).await?;
     let mut interrupts = Interrupts::listen()?;
-    Ok(tui::run(around, opened, look, first, &mut interrupts).await?)
+    let screen = tui::run(around, opened, look, first, &mut interrupts);
+    Ok(match is_checked {
+        true => beside(screen, cli.updates(own_program()).check_daily()).await,
+        false => screen.await,
+    }?)
+}
+
+/// Runs `work` for as long as `screen` is open, which waits for none of it.
+async fn beside<T>(screen: impl Future<Output = T>, work: impl Future<Output = ()>) -> T {
+    let forever = async {
+        work.await;
+        std::future::pending().await
+    };
+    tokio::select! {
+        left = screen => left,
+        never = forever => never,
+    }
 }
 
 /// Turn after turn, line by line.

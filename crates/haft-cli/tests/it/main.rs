@@ -18,3 +18,4 @@ mod screen;
 mod serve;
 mod sessions;
 mod tools;
+mod update;

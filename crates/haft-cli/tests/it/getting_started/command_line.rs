@@ -99,8 +99,8 @@ fn words_that_look_like_a_command_are_not_sent() {
     let refused = [
         ("status", "status", "`doctor`"),
         ("init", "init", "`config show`"),
-        ("update", "update", "`--version`"),
-        ("upgrade", "upgrade", "`--version`"),
+        ("upgrade", "upgrade", "`update`"),
+        ("version", "version", "`--version`"),
         ("Status", "Status", "`doctor`"),
         ("whoami", "whoami", "`doctor`"),
         ("setup", "setup", "`config show`"),
@@ -135,7 +135,17 @@ fn words_that_look_like_a_command_are_not_sent() {
         assert_eq!((ran.code, ran.err), (2, expected), "{line}");
     }
     // Commands of ours that do not go on like this.
-    for line in ["mcp add", "mcp list", "policy explain", "models add x", "doctor now", "sessions open"] {
+    let of_ours = [
+        "mcp add",
+        "mcp list",
+        "policy explain",
+        "models add x",
+        "doctor now",
+        "sessions open",
+        "update check",
+        "update haft",
+    ];
+    for line in of_ours {
         let ran = run(line);
         let hint = format!("hint: `haft run \"{line}\"` sends it as a prompt\n");
         assert!(

@@ -5,6 +5,7 @@ pub(crate) mod fenced;
 pub(crate) mod fleet;
 pub(crate) mod other_user;
 pub(crate) mod project;
+pub(crate) mod releases;
 pub(crate) mod serving;
 pub(crate) mod terminal;
 pub(crate) mod vendor;

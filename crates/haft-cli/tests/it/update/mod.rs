@@ -1,0 +1,4 @@
+//! `haft update`.
+mod faults;
+mod notices;
+mod replacing;
