@@ -155,11 +155,11 @@ impl Updates<'_> {
 
     fn source(&self) -> Result<Source, Failure> {
         let settings = self.settings()?;
-        let index = settings.index.as_deref().or(INDEX).ok_or_else(|| {
+        let index = settings.index.as_deref().or(INDEX).filter(|text| !text.is_empty()).ok_or_else(|| {
             Failure::usage("cannot look for updates: there is no index of releases")
                 .hint("set its address: `haft config set update.index https://…/index.json`")
         })?;
-        let key = settings.key.as_deref().or(KEY).ok_or_else(|| {
+        let key = settings.key.as_deref().or(KEY).filter(|text| !text.is_empty()).ok_or_else(|| {
             Failure::usage("cannot verify updates: there is no public key of the releases")
                 .hint("set it to the line of the `.pub` file: `haft config set update.key RW…`")
         })?;

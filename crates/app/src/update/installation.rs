@@ -105,12 +105,13 @@ impl Installation {
 
     /// Puts `new` in the place of the program, which is kept as `haft.previous`.
     pub(super) fn replace_by(&self, new: TempPath) -> Result<(), Failure> {
-        let old = self.second_name(&self.program)?;
-        let put = |from: TempPath, to: &Path| {
-            from.persist(to).map_err(|failed| unwritable(&self.folder, &failed.error))
-        };
-        put(new, &self.program)?;
-        put(old, &self.previous())?;
+        let (old, previous) = (self.second_name(&self.program)?, self.previous());
+        new.persist(&self.program).map_err(|failed| unwritable(&self.folder, &failed.error))?;
+        old.persist(&previous).map_err(|failed| {
+            let (previous, error) = (previous.display(), failed.error);
+            Failure::failed(format!("the program was replaced, but not kept as `{previous}`: {error}"))
+                .hint("`haft update --back` has nothing to go back to")
+        })?;
         // After a power cut either version may be there, but one of them whole.
         let _some_systems_cannot = File::open(&self.folder).and_then(|folder| folder.sync_all());
         Ok(())

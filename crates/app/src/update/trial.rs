@@ -20,7 +20,9 @@ pub(super) async fn version(program: &Path, environment: &Environment) -> Result
     };
     let finished = run(program, &["--version"], environment).await.map_err(|error| broken(reason(&error)))?;
     let printed = finished.stdout.text.trim();
-    match (finished.exit, printed.strip_prefix("haft ")) {
+    // A later version may say more behind its number.
+    let version = printed.strip_prefix("haft ").and_then(|rest| rest.split_whitespace().next());
+    match (finished.exit, version) {
         (Exit::Code(0), Some(version)) => Ok(version.to_owned()),
         (Exit::Code(0), None) => Err(broken(format!("it prints `{}`", first_line(printed)))),
         (Exit::Code(code), _) => {

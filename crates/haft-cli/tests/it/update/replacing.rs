@@ -4,6 +4,7 @@ use crate::kit::{
     releases::{Installed, NEW, OLD, Releases, Served, index, package, program, target},
     terminal::poll,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::{
     fs,
@@ -89,7 +90,7 @@ fn manual_pages_and_completions_beside_it_are_those_of_the_new_program() {
         fs::write(file, "old").unwrap();
     }
     let new = format!(
-        "#!/bin/sh\ncase $1 in --version) echo 'haft {NEW}';; completions) echo \"for $2\";; man) echo page >\"$3/haft.1\";; esac\n"
+        "#!/bin/sh\ncase $1 in --version) echo 'haft {NEW} (built today)';; completions) echo \"for $2\";; man) echo page >\"$3/haft.1\";; esac\n"
     );
     releases.release(NEW, &package(NEW, &new));
     let done = run(&mut installed.haft(&place, &["update"]));
@@ -170,6 +171,19 @@ fn two_updates_do_not_run_at_once() {
     }
     drop(held);
     assert_eq!(run(&mut installed.haft(&place, &["update"])).code, 0);
+}
+
+#[test]
+fn an_interrupted_update_leaves_nothing() {
+    let (place, releases) = (Place::new(), Releases::start());
+    let installed = Installed::new(&place);
+    releases.configure(&place, "");
+    releases.put("/package", Served::Slow(package(NEW, &program(NEW))));
+    let mut update = installed.haft(&place, &["update"]).stderr(Stdio::null()).spawn().unwrap();
+    poll(|| installed.beside().len() > 1, || "a file beside the program".into());
+    kill_process(Pid::from_raw(update.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+    assert_eq!(update.wait().unwrap().code(), Some(130));
+    assert_eq!(installed.beside(), ["haft"]);
 }
 
 #[test]
