@@ -73,6 +73,11 @@ impl Releases {
 
     /// What was asked for.
     pub(crate) fn asked(&self) -> Vec<String> {
+        self.heads().iter().map(|head| path_in(head).to_owned()).collect()
+    }
+
+    /// The same with the headers of each request.
+    pub(crate) fn heads(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
 
@@ -148,17 +153,17 @@ pub(crate) fn package(version: &str, program: &str) -> Vec<u8> {
     archive.into_inner().unwrap().finish().unwrap()
 }
 
+fn path_in(head: &str) -> &str {
+    head.split(' ').nth(1).unwrap_or_default()
+}
+
 fn answer(mut stream: TcpStream, files: &Files, asked: &Mutex<Vec<String>>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-    while line.trim() != "" {
-        line.clear();
-        reader.read_line(&mut line)?;
-    }
-    asked.lock().unwrap().push(path.clone());
-    let served = files.lock().unwrap().get(&path).cloned();
+    let mut head = String::new();
+    while reader.read_line(&mut head)? > "\r\n".len() {}
+    asked.lock().unwrap().push(head.clone());
+    let path = path_in(&head);
+    let served = files.lock().unwrap().get(path).cloned();
     let begin = |length: Option<usize>| {
         let length = length.map(|length| format!("content-length: {length}\r\n")).unwrap_or_default();
         format!("HTTP/1.1 200 OK\r\n{length}connection: close\r\n\r\n")

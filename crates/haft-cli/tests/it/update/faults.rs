@@ -3,7 +3,6 @@
 use crate::kit::{
     Place, Ran, other_user,
     releases::{Installed, NEW, OLD, Releases, Served, index, package, program, sign, target},
-    vendor::VendorServer,
 };
 use minisign::KeyPair;
 use serde_json::{Value, json};
@@ -277,17 +276,21 @@ fn a_server_that_is_not_there_is_named_and_so_is_the_proxy() {
     }
 }
 
+/// No telemetry: a request says which file, and which program asks.
 #[test]
 fn nothing_but_files_is_asked_for() {
-    let (place, installed) =
-        (Place::new(), VendorServer::start(|_| crate::kit::Reply(404, "text/plain", String::new())));
-    let program = Installed::new(&place);
-    let key = KeyPair::generate_unencrypted_keypair().unwrap().pk.to_base64();
-    place.configure(&format!("[update]\nindex = \"{}/index.json\"\nkey = \"{key}\"\n", installed.base_url));
-    let ran = run(&mut program.haft(&place, &["update"]));
-    assert_eq!(ran.code, 1, "{ran:?}");
-    let asked: Vec<String> = installed.asked().into_iter().map(|asked| asked.line).collect();
-    assert_eq!(asked, ["GET /v1/index.json"]);
+    let (place, releases) = (Place::new(), Releases::start());
+    let installed = Installed::new(&place);
+    releases.configure(&place, "");
+    assert_eq!(run(&mut installed.haft(&place, &["update"])).code, 0);
+    assert_eq!(releases.asked(), ["/index.json", "/index.json.minisig", "/package"]);
+    for head in releases.heads() {
+        let mut lines: Vec<String> = head.trim_end().lines().skip(1).map(str::to_lowercase).collect();
+        lines.sort();
+        let host = releases.address.trim_start_matches("http://");
+        let expected = ["accept: */*".to_owned(), format!("host: {host}"), format!("user-agent: haft/{OLD}")];
+        assert!(head.starts_with("GET /") && lines == expected, "{head}");
+    }
 }
 
 /// Incompressible, so that the package is as large.
