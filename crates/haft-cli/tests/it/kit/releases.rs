@@ -7,9 +7,10 @@ use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
     env::consts::{ARCH, OS},
+    ffi::OsStr,
     io::{BufRead, BufReader, Cursor, Write},
     net::{TcpListener, TcpStream},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     sync::{Arc, Mutex},
     thread,
@@ -195,6 +196,13 @@ fn answer(mut stream: TcpStream, files: &Files, asked: &Mutex<Vec<String>>) -> s
     stream.flush()
 }
 
+/// Copies a program in a process of its own: as long as any thread of this one forks, a file that it has open for writing
+/// may be busy.
+pub(crate) fn copy(program: impl AsRef<OsStr>, to: &Path) {
+    let copied = Command::new("cp").arg(program).arg(to).status().unwrap();
+    assert!(copied.success(), "{}", to.display());
+}
+
 /// A copy of the binary under test in a folder of its own, as `install.sh` leaves it.
 pub(crate) struct Installed {
     pub(crate) program: PathBuf,
@@ -205,7 +213,7 @@ impl Installed {
         let folder = place.path().join("prefix/bin");
         std::fs::create_dir_all(&folder).unwrap();
         let program = folder.join("haft");
-        std::fs::copy(super::other_user::program(), &program).unwrap();
+        copy(super::other_user::program(), &program);
         Self { program }
     }
 

@@ -1,7 +1,7 @@
 //! An update replaces the program and keeps the old one; what Haft does not own it leaves alone.
 use crate::kit::{
     Place, Ran, other_user,
-    releases::{Installed, NEW, OLD, Releases, Served, index, package, program, target},
+    releases::{Installed, NEW, OLD, Releases, Served, copy, index, package, program, target},
     terminal::poll,
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -62,14 +62,18 @@ fn the_program_before_the_last_update_can_be_taken_back() {
 
     let (previous, own) =
         (installed.program.with_file_name("haft.previous"), fs::metadata(&installed.program).unwrap());
-    fs::write(&previous, "#!/bin/sh\necho libc is gone >&2; exit 127\n").unwrap();
-    fs::set_permissions(&previous, fs::Permissions::from_mode(0o755)).unwrap();
+    let put = |text: &str| {
+        let text = place.write("previous", text);
+        fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).unwrap();
+        copy(text, &previous);
+    };
+    put("#!/bin/sh\necho libc is gone >&2; exit 127\n");
     let broken = run(&mut installed.haft(&place, &["update", "--back"]));
     assert_eq!(broken.code, 1, "{broken:?}");
     assert!(broken.err.contains("does not run on this system: libc is gone (exit code 127)"), "{broken:?}");
     assert_eq!(fs::metadata(&installed.program).unwrap().ino(), own.ino());
 
-    fs::write(&previous, program("0.0.9")).unwrap();
+    put(&program("0.0.9"));
     let back = run(&mut installed.haft(&place, &["update", "--back"]));
     let expected = format!("went back from haft {OLD} to 0.0.9; `haft update --back` undoes that\n");
     assert_eq!((back.code, back.out.as_str()), (0, expected.as_str()), "{back:?}");
