@@ -13,6 +13,7 @@ mod asking;
 pub mod chat;
 mod console;
 mod diffs;
+pub mod document;
 mod export;
 mod going_on;
 pub mod history;

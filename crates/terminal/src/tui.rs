@@ -13,7 +13,7 @@ mod files;
 mod input;
 mod keys;
 mod list;
-mod markdown;
+pub(crate) mod markdown;
 pub mod menu;
 mod mode;
 mod page;

@@ -13,10 +13,19 @@ use ratatui::{
 };
 use table::Table;
 
-/// The lines of `markdown`, none wider than `columns`.
+/// The lines of a reply's `markdown`, none wider than `columns`. A line of the source begins a line, as the model wrote it.
 pub(super) fn lines(markdown: &str, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    written(markdown, Writer::new(columns.max(8), *look))
+}
+
+/// The lines of a page of documentation, none wider than `columns`: paragraphs are filled, a table with too little room for
+/// its columns becomes a list of records, and code keeps its marks where there are no colors.
+pub(crate) fn filled(markdown: &str, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    written(markdown, Writer { is_filled: true, ..Writer::new(columns.max(8), *look) })
+}
+
+fn written(markdown: &str, mut writer: Writer) -> Vec<Line<'static>> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer::new(columns.max(8), *look);
     Parser::new_ext(markdown, options).for_each(|event| writer.event(event));
     writer.flush();
     writer.lines
@@ -31,6 +40,8 @@ struct Lead {
 struct Writer {
     columns: usize,
     look: Look,
+    /// It is a page of documentation.
+    is_filled: bool,
     lines: Vec<Line<'static>>,
     /// Inline text that has no rows yet.
     spans: Vec<Span<'static>>,
@@ -50,6 +61,7 @@ impl Writer {
         Self {
             columns,
             look,
+            is_filled: false,
             lines: Vec::new(),
             spans: Vec::new(),
             styles: Vec::new(),
@@ -69,9 +81,11 @@ impl Writer {
             Event::Text(text) => self.text(&text),
             Event::Code(code) => {
                 let style = self.style().patch(self.look.code());
-                self.spans.push(Span::styled(code.into_string(), style));
+                let is_marked = self.is_filled && self.look.is_plain();
+                let code = if is_marked { format!("`{code}`") } else { code.into_string() };
+                self.spans.push(Span::styled(code, style));
             }
-            // People see lines as the model wrote them.
+            Event::SoftBreak if self.is_filled => self.text(" "),
             Event::SoftBreak | Event::HardBreak => self.flush(),
             Event::Rule => {
                 self.block();
@@ -169,10 +183,12 @@ impl Writer {
             }
             TagEnd::Table => {
                 let columns = self.columns.saturating_sub(self.indent());
-                for row in self.table.take().map(|table| table.rows(columns, &self.look)).unwrap_or_default()
-                {
-                    self.push(row);
-                }
+                let table = self.table.take().unwrap_or_default();
+                let rows = match self.is_filled && table.is_cramped(columns) {
+                    true => table.records(columns, &self.look),
+                    false => table.rows(columns, &self.look),
+                };
+                rows.into_iter().for_each(|row| self.push(row));
                 self.gap = true;
             }
             _ => {}
@@ -312,11 +328,30 @@ mod tests {
     }
 
     #[test]
+    fn a_page_has_records_where_its_table_has_no_room() {
+        let page = "| key | default | what it does |\n|---|---|---|\n| `a` | | Says `a`\n| `b` | 1 | Does what you would think of `b` |\n";
+        let look = Look { theme: Theme::Plain, depth: Depth::None, is_light: false };
+        let drawn = |columns| -> Vec<String> {
+            filled(page, columns, &look).iter().map(|line| line.to_string().trim_end().to_owned()).collect()
+        };
+        assert_eq!(drawn(60)[0], "key │ default │ what it does");
+        let records = [
+            "`a`",
+            "  what it does: Says `a`",
+            "`b`",
+            "  default: 1",
+            "  what it does: Does what",
+            "  you would think of `b`",
+        ];
+        assert_eq!(drawn(26), records);
+    }
+
+    #[test]
     fn nothing_is_wider_than_the_screen() {
         let markdown = "# head head head\n\n> - quote `code code`\n\n| aaaaaaaaaaaaaaaa | bbbbbbbbbbb |\n|---|---|\n| c | 漢字漢字漢字漢字 |\n\n```\nxxxxxxxxxxxxxxxxxxxxxxxxx\n```\n";
         let look = Look { theme: Theme::Terminal, depth: Depth::Sixteen, is_light: false };
         for columns in 8..40 {
-            for line in lines(markdown, columns, &look) {
+            for line in lines(markdown, columns, &look).into_iter().chain(filled(markdown, columns, &look)) {
                 assert!(line.width() <= columns, "{columns}: {line}");
             }
         }

@@ -1,5 +1,8 @@
 //! [`Table`]: a table with its columns side by side.
-use super::super::{look::Look, wrap::wrap};
+use super::super::{
+    look::Look,
+    wrap::{hanging, wrap},
+};
 use ratatui::text::{Line, Span};
 
 type Cell = Vec<Span<'static>>;
@@ -10,6 +13,10 @@ pub(super) struct Table(Vec<Vec<Cell>>);
 
 /// Between two columns.
 const COLUMN_BAR: &str = " │ ";
+/// In front of what belongs to a record.
+const RECORD_INDENT: &str = "  ";
+/// A page has no narrower columns of prose: they are hard to read.
+const MIN_PROSE_COLUMNS: usize = 20;
 
 impl Table {
     pub(super) fn row(&mut self) {
@@ -36,13 +43,44 @@ impl Table {
         rows
     }
 
+    /// Whether columns would become so narrow that records are easier to read.
+    pub(super) fn is_cramped(&self, columns: usize) -> bool {
+        let widths = self.widths(columns);
+        (0..widths.len()).any(|place| widths[place] < self.width(place).min(MIN_PROSE_COLUMNS))
+    }
+
+    /// One below the other instead of rows: the first cell, and below it the others behind the heads of their columns.
+    pub(super) fn records(self, columns: usize, look: &Look) -> Vec<Cell> {
+        let mut rows = self.0.into_iter();
+        let heads = rows.next().unwrap_or_default();
+        let mut lines = Vec::new();
+        for row in rows {
+            for (place, (head, cell)) in
+                heads.iter().zip(row).enumerate().filter(|(_, (_, cell))| length(cell) > 0)
+            {
+                let bold = |span: Span<'static>| Span { style: span.style.patch(look.bold()), ..span };
+                match place {
+                    0 => lines.extend(wrap(&cell.into_iter().map(bold).collect::<Cell>(), columns)),
+                    _ => {
+                        let head = Span::styled(format!("{}: ", Line::from(head.clone())), look.dim());
+                        let text: Cell = std::iter::once(head).chain(cell).collect();
+                        let rows = hanging(Span::raw(RECORD_INDENT), &text, columns);
+                        lines.extend(rows.into_iter().map(|line| line.spans));
+                    }
+                }
+            }
+        }
+        lines
+    }
+
+    fn width(&self, place: usize) -> usize {
+        self.0.iter().filter_map(|row| row.get(place)).map(length).max().unwrap_or_default()
+    }
+
     /// As wide as their longest cell, if there is room; else the widest give way first.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let count = self.0.iter().map(Vec::len).max().unwrap_or_default();
-        let of = |place: usize| {
-            self.0.iter().filter_map(|row| row.get(place)).map(length).max().unwrap_or_default()
-        };
-        let mut widths: Vec<usize> = (0..count).map(|place| of(place).max(1)).collect();
+        let mut widths: Vec<usize> = (0..count).map(|place| self.width(place).max(1)).collect();
         let bars = COLUMN_BAR.chars().count() * count.saturating_sub(1);
         let room = columns.saturating_sub(bars).max(count);
         while widths.iter().sum::<usize>() > room {
