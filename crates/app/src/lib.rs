@@ -21,6 +21,7 @@ mod skills;
 pub mod slash;
 mod source_dir;
 pub mod token;
+pub mod topics;
 pub mod untrusted_file;
 pub mod update;
 pub mod usage;

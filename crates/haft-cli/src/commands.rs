@@ -150,7 +150,7 @@ pub(crate) enum Verb {
     Update(Lazy<UpdateArgs>),
     /// Explain a topic (`haft help topics`) or a command
     Help {
-        /// Topic (permissions, sessions, models or configuration) or command
+        /// Topic, section or command
         #[arg(value_name = "TOPIC|COMMAND")]
         words: Vec<String>,
     },
@@ -197,7 +197,7 @@ impl Verb {
             Self::Parse(parse) => parse::parse(cli, &parse),
             Self::Config(Lazy(config)) => config::config(cli, *config),
             Self::Policy(Lazy(policy)) => policy::policy(cli, *policy),
-            Self::Help { words } => help::help(&words),
+            Self::Help { words } => help::help(cli, &words),
             Self::Mcp(mcp) => mcp::mcp(cli, &mcp).await,
             Self::Completions { shell } => manual::completions(shell),
             Self::Man { to } => manual::man(to.as_deref()),

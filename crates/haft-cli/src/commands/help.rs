@@ -1,58 +1,74 @@
-//! [`help`] (`haft help`): topics, and the help of each command.
-use super::{command_line, overview::overview};
-use haft_app::Failure;
+//! [`help`] (`haft help`): pages of the documentation, sections of them, and the help of each command.
+use super::{command_line, look::of_questions, overview::overview};
+use crate::CliContext;
+use haft_app::{
+    Failure,
+    topics::{self, Sections, TOPICS},
+};
 use haft_core::schema::nearest;
-use haft_terminal::Exit;
-use std::io::{Write, stdout};
+use haft_terminal::{Exit, document};
+use std::io::{IsTerminal, Write, stdout};
 
-/// A topic: its name, what it is about, its page.
-struct Topic(&'static str, &'static str, &'static str);
-
-const TOPICS: [Topic; 4] = [
-    Topic("permissions", "what runs without approval", include_str!("../help/permissions.txt")),
-    Topic("sessions", "journals, resuming, undo", include_str!("../help/sessions.txt")),
-    Topic("models", "providers, local servers, keys", include_str!("../help/models.txt")),
-    Topic("configuration", "files, variables, options", include_str!("../help/configuration.txt")),
-];
-
-/// Without words, prints the commands and topics; with `topics`, only the topics; otherwise the page of a topic or the help
-/// of a command. A topic takes precedence over a command of the same name, whose help `haft COMMAND --help` prints.
-pub(crate) fn help(words: &[String]) -> Result<Exit, Failure> {
-    let page = match words {
-        [] => format!("{}\n{}", overview(&command_line::command()), topics()),
-        [word] if word == "topics" => topics(),
-        [word] => match TOPICS.iter().find(|topic| topic.0 == word) {
-            Some(Topic(_, _, page)) => (*page).to_owned(),
-            None => of_command(words)?,
+/// Without words, prints the commands and topics; with `topics`, only the topics; otherwise a page, sections, or the help of
+/// a command. A page, and a section of exactly this name, take precedence over a command of the same name, whose help `haft
+/// COMMAND --help` prints.
+pub(crate) fn help(cli: &CliContext, words: &[String]) -> Result<Exit, Failure> {
+    let typed = words.join(" ").to_lowercase();
+    let text = match (typed.as_str(), command_at(words)) {
+        ("", _) => format!("{}\n{}", overview(&command_line::command()), topics()),
+        ("topics", _) => topics(),
+        (typed, command) => match (documented(typed), command) {
+            (Some(text), None) => drawn(cli, &text),
+            (Some(text), Some(_)) => drawn(cli, &text) + &format!("\nOptions: `haft {typed} --help`\n"),
+            (None, Some(mut command)) => command.render_long_help().to_string(),
+            (None, None) => match with_pages(topics::related_sections(typed)) {
+                Some(text) => drawn(cli, &text),
+                None => return Err(unknown(words)),
+            },
         },
-        words => of_command(words)?,
     };
-    write!(stdout(), "{page}")?;
+    write!(stdout(), "{text}")?;
     Ok(Exit::Success)
 }
 
 fn topics() -> String {
-    let lines = TOPICS.iter().map(|Topic(name, about, _)| format!("  {name:<14} {about}\n"));
-    format!("Topics, with `haft help TOPIC`:\n{}", lines.collect::<String>())
+    let lines = TOPICS.iter().map(|topic| format!("  {:<16} {}\n", topic.name, topic.about));
+    let lines: String = lines.collect();
+    format!("Topics, with `haft help TOPIC`; sections have names, too: `haft help hooks`\n{lines}")
 }
 
-fn of_command(words: &[String]) -> Result<String, Failure> {
-    let mut command = command_line::command();
-    let mut found = &mut command;
-    for word in words {
-        let known: Vec<String> = found.get_subcommands().map(|known| known.get_name().to_owned()).collect();
-        if found.find_subcommand(word).is_none() {
-            return Err(unknown(words, word, &known));
-        }
-        found = found.find_subcommand_mut(word).expect("it was found");
-    }
-    Ok(found.render_long_help().to_string())
+/// The page or the sections of this name, in Markdown.
+fn documented(typed: &str) -> Option<String> {
+    topics::page(typed).or_else(|| with_pages(topics::sections(typed)))
 }
 
-fn unknown(words: &[String], word: &str, known: &[String]) -> Failure {
-    let topics = TOPICS.iter().map(|topic| topic.0).filter(|_| words.len() == 1);
-    let names: Vec<&str> = topics.chain(known.iter().map(String::as_str)).collect();
-    let near = nearest(word, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+/// Sections, each with the page that it is of.
+fn with_pages(sections: Vec<Sections>) -> Option<String> {
+    let with_page =
+        |Sections { topic, markdown }| format!("{markdown}\nThe whole page: `haft help {topic}`\n");
+    let texts: Vec<String> = sections.into_iter().map(with_page).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// Long pages are printed whole: sections are short, the terminal scrolls, and `| less` is as short as a setting for it.
+fn drawn(cli: &CliContext, markdown: &str) -> String {
+    document::drawn(markdown, stdout().is_terminal().then(|| of_questions(cli)))
+}
+
+/// The command that `words` name, from the root on.
+fn command_at(words: &[String]) -> Option<clap::Command> {
+    let below = |found: clap::Command, word: &String| found.find_subcommand(word).cloned();
+    words.iter().try_fold(command_line::command(), below)
+}
+
+fn unknown(words: &[String]) -> Failure {
+    let known = (0..words.len()).rev().find_map(|count| Some((count, command_at(&words[..count])?)));
+    let (count, command) = known.unwrap_or_else(|| (0, command_line::command()));
+    let topics = if count == 0 { topics::words() } else { Vec::new() };
+    let commands = command.get_subcommands().map(clap::Command::get_name);
+    let names: Vec<&str> = topics.iter().map(String::as_str).chain(commands).collect();
+    let near = nearest(&words[count..].join(" "), &names);
+    let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     Failure::usage(format!("there is no help for `{}`", words.join(" ")))
         .hint(format!("{near}`haft help` lists commands and topics"))
 }

@@ -6,46 +6,74 @@ fn configured(place: &Place) -> String {
     std::fs::read_to_string(place.path().join("person/.config/haft/config.toml")).unwrap_or_default()
 }
 
+/// Names of topics, as `haft help topics` lists them.
+fn topics(place: &Place) -> Vec<String> {
+    let list = place.run(&["help", "topics"]).out;
+    list.lines().skip(1).filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect()
+}
+
 #[test]
 fn help_has_a_page_for_each_topic_and_each_command() {
     let place = Place::new();
     let all = place.run(&["help"]);
     assert_eq!(all.code, 0, "{all:?}");
-    for topic in ["permissions", "sessions", "models", "configuration"] {
-        assert!(all.out.contains(&format!("  {topic} ")), "{topic}: {}", all.out);
+    assert!(place.run(&["help", "topics"]).out.lines().all(|line| line.len() < 80));
+    let topics = topics(&place);
+    let synonyms = ["sandbox", "hooks", "keys", "undo", "memory", "bash", "Hooks", "timeouts"];
+    for topic in topics.iter().map(String::as_str).chain(synonyms) {
         let page = place.run(&["help", topic]);
-        assert!(page.code == 0 && page.out.lines().count() <= 24, "{page:?}");
-        assert!(page.out.lines().all(|line| line.chars().count() <= 85), "{}", page.out);
-        assert!(page.out.to_lowercase().starts_with(topic), "{}", page.out);
+        assert!(page.code == 0 && page.err.is_empty() && !page.out.contains('\x1b'), "{topic}: {page:?}");
+        assert!(page.out.lines().all(|line| line.chars().count() <= 80), "{}", page.out);
+        assert!(!page.out.contains(".md)") && !page.out.contains("<!--"), "{}", page.out);
     }
-    let topics = place.run(&["help", "topics"]).out;
-    assert!(topics.contains("  permissions ") && topics.lines().count() == 5, "{topics}");
+    for topic in ["permissions", "sessions", "models", "configuration"] {
+        assert!(
+            topics.contains(&topic.to_owned()) && all.out.contains(&format!("  {topic} ")),
+            "{}",
+            all.out
+        );
+        assert!(place.run(&["help", topic]).out.to_lowercase().starts_with(topic));
+    }
     assert!(place.run(&["--help"]).out.lines().count() <= 40);
-    for (words, usage) in [
+    for (words, text) in [
         (&["help", "run"][..], "Usage: haft run"),
         (&["help", "jobs", "add"], "Usage: haft jobs add"),
         (&["help", "config", "set"], "Usage: haft config set"),
+        // A page or a section, and how the command of this name is called.
+        (&["help", "jobs"], "Options: `haft jobs --help`"),
+        (&["help", "undo"], "Options: `haft undo --help`"),
+        (&["help", "hooks"], "event = \"before_tool\""),
+        (&["help", "hooks"], "The whole page: `haft help agents`"),
+        (&["help", "demo", "model"], "What the demo model can and cannot do"),
+        (&["help", "permissions"], "secrets (haft help secrets)"),
     ] {
         let page = place.run(words);
-        assert!(page.code == 0 && page.out.contains(usage), "{words:?}: {page:?}");
+        assert!(page.code == 0 && page.out.contains(text), "{words:?}: {page:?}");
     }
-    let ran = place.run(&["help", "permisions"]);
-    assert!(ran.code == 2 && ran.err.contains("did you mean `permissions`?"), "{ran:?}");
+    for (words, near) in [
+        (&["help", "permisions"][..], "did you mean `permissions`?"),
+        (&["help", "hoks"], "did you mean `hooks`?"),
+        (&["help", "rum"], "did you mean `run`?"),
+        (&["help", "jobs", "lst"], "did you mean `list`?"),
+        (&["help", "no such words"], "hint: `haft help` lists commands and topics"),
+    ] {
+        let ran = place.run(words);
+        assert!(ran.code == 2 && ran.err.contains(near), "{words:?}: {ran:?}");
+    }
 }
 
-/// Every command that a page of help names is one.
+/// Every command that stands in an example on a page of help is one.
 #[test]
 fn the_pages_of_help_name_commands_that_there_are() {
     let place = Place::new();
     let mut count = 0;
-    for topic in ["permissions", "sessions", "models", "configuration"] {
-        let page = place.run(&["help", topic]).out;
-        for line in page.lines().filter_map(|line| line.trim().strip_prefix("haft ")) {
-            let line = line.split("  ").next().unwrap_or_default();
-            let words: Vec<&str> =
-                line.split_whitespace().take_while(|word| !word.starts_with(['-', '"', '\''])).collect();
+    for topic in topics(&place) {
+        let page = place.run(&["help", &topic]).out;
+        for line in page.lines().filter_map(|line| line.strip_prefix("  haft ")) {
+            let is_word = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
+            let words: Vec<&str> = line.split_whitespace().take_while(is_word).collect();
             let ran = place.run(&[&words[..], &["--help"]].concat());
-            assert!(ran.code == 0 && ran.out.contains("Usage: haft"), "{line}: {ran:?}");
+            assert!(ran.code == 0 && ran.out.contains("Usage: haft"), "{topic}: {line}: {ran:?}");
             count += 1;
         }
     }

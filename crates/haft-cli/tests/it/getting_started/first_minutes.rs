@@ -66,7 +66,9 @@ fn help_fits_the_terminal() {
     assert!(screen.lines().all(|line| line.chars().count() < 80), "{screen}");
     for topic in ["permissions", "sessions", "models", "configuration"] {
         terminal.haft(&place, &format!("help {topic}"));
-        let screen = terminal.see("left 0");
-        assert!(screen.to_lowercase().starts_with(topic), "{screen}");
+        terminal.see("left 0");
+        let page = terminal.all();
+        assert!(page.to_lowercase().starts_with(topic), "{page}");
+        assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     }
 }
