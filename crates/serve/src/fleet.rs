@@ -42,7 +42,7 @@ struct Context {
 /// The description of the API, but for its routes.
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "Haft", description = "Jobs of a fleet. `docs/serve.md` explains it."),
+    info(title = "Haft", description = "Jobs of a fleet. `haft help serve` explains it."),
     components(schemas(ErrorBody)),
     modifiers(&Token),
     security(("token" = [])),

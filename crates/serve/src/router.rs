@@ -25,7 +25,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 /// The description of the API, but for its routes.
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "Haft", description = "Sessions and jobs of an agent. `docs/serve.md` explains it."),
+    info(title = "Haft", description = "Sessions and jobs of an agent. `haft help serve` explains it."),
     components(schemas(ErrorBody)),
     modifiers(&Token),
     security(("token" = [])),
