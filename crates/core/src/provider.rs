@@ -192,9 +192,9 @@ impl ProviderError {
                 "see that the server runs and that its address is right; `--base-url` or the configuration names another",
             ),
             Self::NotRunning { hint, .. } => Some(hint),
-            Self::Internal { .. } => Some(
-                "the fault is on the vendor's side: try again later, or take another model with `--model`",
-            ),
+            Self::Internal { .. } => {
+                Some("the provider has a fault: try again later, or use another model with `--model`")
+            }
             Self::Busy { .. } => None,
         }
     }

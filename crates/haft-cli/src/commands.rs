@@ -26,7 +26,6 @@ pub(crate) mod prompts;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
-mod table;
 pub(crate) mod talk;
 pub(crate) mod telegram;
 pub(crate) mod tools;

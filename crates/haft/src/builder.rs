@@ -89,7 +89,7 @@ impl Haft {
 }
 
 impl Builder {
-    /// Asks this model, as `VENDOR/MODEL`: `openai/gpt-5-mini`, `anthropic/claude-sonnet-4-5`, `ollama/qwen3`. Its key
+    /// Asks this model, as `PROVIDER/MODEL`: `openai/gpt-5-mini`, `anthropic/claude-sonnet-4-5`, `ollama/qwen3`. Its key
     /// comes from the vendor's variable, its address from the vendor's other one where that is set.
     #[cfg(feature = "http")]
     pub fn model(self, spec: impl Into<String>) -> Self {

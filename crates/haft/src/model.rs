@@ -1,4 +1,4 @@
-//! [`open`]: makes a model of its name, `VENDOR/MODEL`.
+//! [`open`]: makes a model of its name, `PROVIDER/MODEL`.
 use crate::{Error, Result, environment::Environment};
 use haft_core::schema::nearest;
 use haft_engine::Model;
@@ -46,17 +46,19 @@ pub(crate) async fn measured(model: Model, way: &Endpoint, environment: &Environ
 
 fn named(spec: &str) -> Result<(&'static Vendor, &str)> {
     let Some((kind, name)) = spec.split_once('/').filter(|(_, name)| !name.is_empty()) else {
-        return Err(Error::new(format!("cannot use the model `{spec}`: it is not of the form VENDOR/MODEL"))
-            .with_hint("for example `openai/gpt-5-mini` or `ollama/qwen3`"));
+        return Err(Error::new(format!(
+            "cannot use the model `{spec}`: it is not of the form PROVIDER/MODEL"
+        ))
+        .with_hint("for example `openai/gpt-5-mini` or `ollama/qwen3`"));
     };
     let vendor = vendor(kind).ok_or_else(|| {
         let names: Vec<&str> = vendors().iter().map(|vendor| vendor.name.as_str()).collect();
         if kind == "local" {
-            return Error::new(format!("cannot use the model `{spec}`: no vendor has it"))
+            return Error::new(format!("cannot use the model `{spec}`: no provider offers it"))
                 .with_hint("open its file with `haft::local::LocalModel`, and give that with `provider`");
         }
         let near = nearest(kind, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-        Error::new(format!("cannot use the model `{spec}`: there is no vendor `{kind}`"))
+        Error::new(format!("cannot use the model `{spec}`: there is no provider `{kind}`"))
             .with_hint(format!("{near}there are {}", names.join(", ")))
     })?;
     Ok((vendor, name))

@@ -134,5 +134,5 @@ impl Builder {
 
 fn no_model() -> Error {
     Error::new("there is no model to ask")
-        .with_hint("name one with `model(\"VENDOR/MODEL\")`, or give one with `provider`")
+        .with_hint("name one with `model(\"PROVIDER/MODEL\")`, or give one with `provider`")
 }

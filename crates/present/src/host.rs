@@ -34,7 +34,7 @@ pub trait Host: Send + Sync {
         async { Err(Problem::usage("no other session can be opened here")) }.boxed()
     }
 
-    /// The models that a person may choose, as `VENDOR/MODEL`, each with a few words about it.
+    /// The models that a person may choose, as `PROVIDER/MODEL`, each with a few words about it.
     fn models(&self) -> Vec<(String, String)> {
         Vec::new()
     }
@@ -68,7 +68,7 @@ pub trait Host: Send + Sync {
 pub struct EngineRequest {
     /// The directory to work in.
     pub workspace: Option<PathBuf>,
-    /// The model, as `VENDOR/MODEL`.
+    /// The model, as `PROVIDER/MODEL`.
     pub model: Option<String>,
     /// The profile, by its name.
     pub profile: Option<String>,

@@ -45,7 +45,7 @@ pub enum Replies {
 /// A session as people see it: the one fold of its events. Front-ends draw its items.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// The model it began with, as `VENDOR/MODEL`.
+    /// The model it began with, as `PROVIDER/MODEL`.
     pub model: String,
     /// The agent.
     pub agent: String,

@@ -52,7 +52,7 @@ impl Settings {
 pub(crate) struct Place {
     /// Where they work.
     pub(crate) workspace: PathBuf,
-    /// `VENDOR/MODEL`.
+    /// `PROVIDER/MODEL`.
     pub(crate) model: String,
     /// By its name.
     pub(crate) profile: String,

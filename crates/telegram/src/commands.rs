@@ -19,7 +19,7 @@ pub(super) const COMMANDS: [(&str, &str); 13] = [
     ("redo", "redo the last undo"),
     ("file", "send a file of the workspace: /file PATH"),
     ("jobs", "jobs, and how they stand"),
-    ("model", "the model; /model VENDOR/MODEL takes another one for the next conversation"),
+    ("model", "the model; /model PROVIDER/MODEL takes another one for the next conversation"),
     ("sessions", "conversations of this workspace"),
     ("join", "go on with a conversation: /join ID"),
     ("compact", "summarize the conversation so far"),

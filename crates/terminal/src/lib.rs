@@ -10,6 +10,7 @@
 
 mod approval;
 mod asking;
+pub mod bars;
 pub mod chat;
 mod console;
 mod diffs;
@@ -28,6 +29,7 @@ mod question;
 pub mod questions;
 pub mod signals;
 mod spinner;
+pub mod table;
 pub mod tui;
 mod waiting;
 

@@ -1,10 +1,10 @@
 //! [`agents`] (`haft agents`): lists the available agents.
-use super::table::List;
 use crate::{CliContext, args::Agents};
 use haft_app::{Failure, agents, session, untrusted_file};
 use haft_engine::Agent;
 use haft_present::safe;
 use haft_terminal::Exit;
+use haft_terminal::table::List;
 use serde_json::json;
 use std::io::{Write, stdout};
 

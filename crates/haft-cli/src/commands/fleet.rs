@@ -5,12 +5,12 @@ mod worker;
 pub(crate) use serve::serve;
 pub(crate) use worker::worker;
 
-use super::table::Table;
 use crate::{CliContext, args::Fleet, args::FleetUrl};
 use haft_app::{Failure, token};
 use haft_engine::new_session_id;
 use haft_fleet::{self, ADMIN, Database, NewJob, Owner, new_job};
 use haft_terminal::Exit;
+use haft_terminal::table::Table;
 use serde_json::json;
 use std::io::{Write, stdout};
 

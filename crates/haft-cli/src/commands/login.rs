@@ -1,5 +1,5 @@
 //! [`login`] and [`logout`] (`haft login`, `haft logout`): keys for vendors.
-use super::{interruptible::interruptible, look::of_questions, table::Table};
+use super::{interruptible::interruptible, look::of_questions};
 use crate::{
     CliContext,
     args::{Login, LoginArgs, LogoutArgs},
@@ -13,6 +13,7 @@ use haft_core::ProviderError;
 use haft_providers::{Connection, Key, Vendor, check_key, vendors};
 use haft_terminal::{
     Exit,
+    table::Table,
     tui::menu::{self, Secret},
 };
 use serde_json::json;

@@ -1,5 +1,4 @@
 //! [`models`] (`haft models`): lists the available models, and downloads others.
-use super::table::List;
 use crate::{CliContext, args::Models};
 use haft_app::{
     Failure,
@@ -8,6 +7,7 @@ use haft_app::{
 };
 use haft_providers::{is_listening, vendors};
 use haft_terminal::Exit;
+use haft_terminal::table::List;
 use serde_json::json;
 
 pub(super) use embedded::{demo, fetch_demo};

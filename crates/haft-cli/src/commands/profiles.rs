@@ -1,9 +1,9 @@
 //! [`profiles`] (`haft profiles`): shows the profiles.
-use super::table::List;
 use crate::args::Profiles;
 use haft_app::Failure;
 use haft_engine::Profile;
 use haft_terminal::Exit;
+use haft_terminal::table::List;
 use std::io::{Write, stdout};
 
 /// `haft profiles …`

@@ -1,8 +1,8 @@
 //! [`prompts`] (`haft commands`): lists prompts that are kept in files.
-use super::table::List;
 use crate::{CliContext, args::Commands};
 use haft_app::{Failure, session, slash};
 use haft_terminal::Exit;
+use haft_terminal::table::List;
 use serde_json::json;
 
 /// `haft commands …`

@@ -3,11 +3,7 @@ mod gc;
 mod replay;
 mod search;
 
-use super::{
-    account, run,
-    table::{BELOW, Table, end_of, short},
-    talk,
-};
+use super::{account, run, talk};
 use crate::{
     CliContext,
     args::{ExportForm, Form, ResumeArgs, Sessions, TurnArgs},
@@ -21,7 +17,10 @@ use haft_present::{
     words::{Style, Words},
 };
 use haft_serve::export_html;
-use haft_terminal::Exit;
+use haft_terminal::{
+    Exit,
+    table::{BELOW, Table, end_of, short},
+};
 use serde_json::json;
 use std::{
     collections::{HashMap, HashSet},

@@ -1,5 +1,4 @@
 //! [`tools`] (`haft tools`): lists the tools, and runs one call without a model.
-use super::table::List;
 use crate::{
     CliContext,
     args::{CallArgs, Tools},
@@ -10,6 +9,7 @@ use haft_core::{Change, Command, Registry, ResultObject, SessionId, SplitResult,
 use haft_engine::{CallReport, Engine, Model, Turn, TurnReport};
 use haft_present::safe;
 use haft_providers::direct::{self, Direct};
+use haft_terminal::table::List;
 use haft_terminal::{Exit, questions::Questions, signals::Interrupts};
 use serde_json::{Value, json};
 use std::{

@@ -1,20 +1,20 @@
 //! [`usage`] (`haft usage`): tokens and money by day, model and project, over all sessions.
-mod bars;
-
-use super::table::short;
 use crate::{
     CliContext,
     args::{By, UsageArgs},
 };
-use bars::{Bars, columns};
 use haft_app::{
     Failure,
     usage::{Row, Sums},
 };
-use haft_terminal::Exit;
+use haft_terminal::{
+    Exit,
+    bars::{Bar, Bars, columns},
+    table::short,
+};
 use jiff::{Span, Zoned, civil::Date};
 use serde_json::{Map, json};
-use std::io::{IsTerminal, Write, stdout};
+use std::io::{self, IsTerminal, Write, stdout};
 
 /// Counts what journals say that requests took. Nothing is kept beside them.
 pub(crate) fn usage(cli: &CliContext, args: &UsageArgs) -> Result<Exit, Failure> {
@@ -78,9 +78,9 @@ fn print(cli: &CliContext, args: &UsageArgs, sums: &Sums, first: Date, last: Dat
         lists.push(("By project", sums.projects.iter().map(named).collect()));
     }
     for (title, rows) in &lists {
-        bars.print(title, rows)?;
+        bars.print(title, &rows.iter().map(bar).collect::<Vec<_>>())?;
     }
-    bars.total(&sums.total, first, last)?;
+    print_total(&sums.total, first, last)?;
     Ok(Exit::Success)
 }
 
@@ -100,4 +100,53 @@ fn with_gaps(days: &[Row], first: Date, last: Date) -> Vec<Row> {
         known.unwrap_or_else(|| Row::unused(key))
     })
     .collect()
+}
+
+/// As long as its tokens; those that were read from a cache are pale.
+fn bar(row: &Row) -> Bar {
+    let tokens = if row.requests == 0 { String::new() } else { in_short(row.tokens) };
+    Bar { name: row.key.clone(), all: row.tokens, pale: row.usage.cache_read, numbers: [tokens, money(row)] }
+}
+
+fn print_total(total: &Row, first: Date, last: Date) -> io::Result<()> {
+    let Row { sessions, requests, tokens, usage, unpriced_tokens, .. } = total;
+    let mut stdout = stdout().lock();
+    writeln!(
+        stdout,
+        "{} tokens ({} read, {} from cache, {} written), {}",
+        in_short(*tokens),
+        in_short(usage.input + usage.cache_write),
+        in_short(usage.cache_read),
+        in_short(usage.output),
+        if total.cost_usd.is_some() { money(total) } else { "cost unknown".into() },
+    )?;
+    let of_requests = if *requests == 1 { "" } else { "s" };
+    let of_sessions = if *sessions == 1 { "" } else { "s" };
+    writeln!(
+        stdout,
+        "{requests} request{of_requests} in {sessions} session{of_sessions}, {first} to {last}"
+    )?;
+    if *unpriced_tokens > 0 && total.cost_usd.is_some() {
+        writeln!(stdout, "price unknown for {} tokens", in_short(*unpriced_tokens))?;
+    }
+    Ok(())
+}
+
+/// `950`, `12.3k`, `4.5M`.
+fn in_short(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..999_950 => format!("{:.1}k", tokens as f64 / 1e3),
+        _ => format!("{:.1}M", tokens as f64 / 1e6),
+    }
+}
+
+/// `?` where no price is known, nothing where nothing was used.
+fn money(row: &Row) -> String {
+    match row.cost_usd {
+        _ if row.requests == 0 => String::new(),
+        None => "$?".into(),
+        Some(usd) if usd > 0.0 && usd < 0.1 => format!("${usd:.4}"),
+        Some(usd) => format!("${usd:.2}"),
+    }
 }

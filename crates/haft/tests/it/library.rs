@@ -50,8 +50,8 @@ async fn what_cannot_be_built_says_why_and_what_to_do() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let table = [
         (Haft::builder(), "there is no model to ask", "`provider`"),
-        (Haft::builder().model("gpt-5"), "`gpt-5`: it is not of the form VENDOR/MODEL", "openai/"),
-        (Haft::builder().model("opneai/gpt-5"), "there is no vendor `opneai`", "did you mean `openai`?"),
+        (Haft::builder().model("gpt-5"), "`gpt-5`: it is not of the form PROVIDER/MODEL", "openai/"),
+        (Haft::builder().model("opneai/gpt-5"), "there is no provider `opneai`", "did you mean `openai`?"),
         (Haft::builder().model("openai/x").base_url("host:1"), "cannot use the base URL `host:1`", "http://"),
         (given().dialect("hremes"), "there is no dialect `hremes`", "did you mean `hermes`?"),
         (given().tool(not_a_tool), "not_a_tool` is not a tool", "`#[tool]`"),

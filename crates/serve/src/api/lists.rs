@@ -72,7 +72,7 @@ pub(crate) struct Models {
 
 /// List what can be given as `model`: agents, and the model that they ask
 ///
-/// Any other `VENDOR/MODEL` can be given as well, where there is a key for it.
+/// Any other `PROVIDER/MODEL` can be given as well, where there is a key for it.
 #[utoipa::path(get, path = "/v1/models", operation_id = "list_models", tag = "openai", responses((status = OK, body = Models), (status = "5XX", body = ErrorBody)))]
 pub(crate) async fn models(State(context): State<Context>) -> Answer<Json<Models>> {
     Ok(Json(Models { object: "list", data: rows(&engine(&context).await?) }))
@@ -80,7 +80,7 @@ pub(crate) async fn models(State(context): State<Context>) -> Answer<Json<Models
 
 /// Show an agent or the model, by what can be given as `model`
 #[utoipa::path(get, path = "/v1/models/{*id}", operation_id = "show_model", tag = "openai",
-    params(("id" = String, Path, description = "An agent, or `VENDOR/MODEL`")),
+    params(("id" = String, Path, description = "An agent, or `PROVIDER/MODEL`")),
     responses((status = OK, body = ModelRow), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody)))]
 pub(crate) async fn model(State(context): State<Context>, Id(id): Id) -> Answer<Json<ModelRow>> {
     let found = rows(&engine(&context).await?).into_iter().find(|row| row.id == id);
@@ -91,7 +91,7 @@ pub(crate) async fn model(State(context): State<Context>, Id(id): Id) -> Answer<
 pub(crate) fn no_model(name: &str) -> ApiError {
     let message = format!("there is no agent or model `{}`", name.escape_debug());
     ApiError::new(StatusCode::NOT_FOUND, "model_not_found", message)
-        .suggest("`GET /v1/models` lists them; a model is `VENDOR/MODEL`")
+        .suggest("`GET /v1/models` lists them; a model is `PROVIDER/MODEL`")
 }
 
 fn rows(engine: &Engine) -> Vec<ModelRow> {

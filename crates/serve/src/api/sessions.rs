@@ -31,7 +31,7 @@ pub(crate) struct NewSession {
     workspace: Option<String>,
     /// Agent to use
     agent: Option<String>,
-    /// `VENDOR/MODEL`
+    /// `PROVIDER/MODEL`
     model: Option<String>,
     /// Profile to use
     profile: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct SessionRow {
     state: Standing,
     /// Workspace folder
     workspace: String,
-    /// Model it started with, as `VENDOR/MODEL`
+    /// Model it started with, as `PROVIDER/MODEL`
     model: String,
     /// Time of creation, in milliseconds since 1970-01-01 UTC
     opened_at: u64,

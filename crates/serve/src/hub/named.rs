@@ -7,7 +7,7 @@ use crate::{
 use std::path::{Path, PathBuf};
 
 impl Hub {
-    /// `VENDOR/MODEL`; a model that is a file (`script/FILE`, `local/FILE.gguf`) with its absolute path. A relative path
+    /// `PROVIDER/MODEL`; a model that is a file (`script/FILE`, `local/FILE.gguf`) with its absolute path. A relative path
     /// counts from `workspace`. Fails where the file is in no served folder, whether it exists elsewhere or not.
     pub(super) fn model(&self, workspace: &Path, named: String) -> Answer<String> {
         let file = match named.split_once('/') {

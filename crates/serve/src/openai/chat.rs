@@ -28,7 +28,7 @@ use utoipa::ToSchema;
 /// change the form of the reply is refused by name.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ChatRequest {
-    /// An agent, or `VENDOR/MODEL`
+    /// An agent, or `PROVIDER/MODEL`
     model: String,
     /// The whole conversation, as OpenAI writes it
     messages: Vec<Value>,

@@ -35,7 +35,7 @@ use utoipa::ToSchema;
 /// change the form of the reply is refused by name.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ResponseRequest {
-    /// An agent, or `VENDOR/MODEL`
+    /// An agent, or `PROVIDER/MODEL`
     model: String,
     /// A text, or items as OpenAI writes them
     input: Value,

@@ -133,7 +133,7 @@ pub(super) fn end_of(entries: &[Arc<Entry>], from: Seq) -> Option<Seq> {
         .map(|entry| entry.seq)
 }
 
-/// An agent by its name, or a model by `VENDOR/MODEL`.
+/// An agent by its name, or a model by `PROVIDER/MODEL`.
 async fn chosen(context: &Context, name: &str) -> Answer<(String, Option<String>)> {
     let hub = &context.hub;
     let engine = hub.engines().get(&hub.place(None, None, None)?).await?;

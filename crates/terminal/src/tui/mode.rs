@@ -114,7 +114,7 @@ impl What {
     pub(super) fn nothing(self) -> &'static str {
         match self {
             Self::Session => "no other session in this directory",
-            Self::Model => "no models found; use `/model VENDOR/MODEL`",
+            Self::Model => "no models found; use `/model PROVIDER/MODEL`",
             Self::Agent => "no agents found",
             Self::Mode => "no other mode is allowed",
             Self::Theme => "no themes found",

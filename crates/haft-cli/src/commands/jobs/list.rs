@@ -1,12 +1,12 @@
 //! [`list`] and [`show`]: which jobs exist, and what each has done.
-use crate::{CliContext, commands::table::List};
+use crate::CliContext;
 use haft_app::{
     Failure,
     jobs::schedule::{self, Schedule},
 };
 use haft_core::{JobSpec, JobStatus, JobSummary, SessionId};
 use haft_present::safe;
-use haft_terminal::Exit;
+use haft_terminal::{Exit, table::List};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 

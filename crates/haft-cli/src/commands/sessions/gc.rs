@@ -1,9 +1,9 @@
 //! [`gc`] (`haft sessions gc`): removes file contents that no session refers to any more.
-use crate::commands::table::Table;
 use haft_app::Failure;
 use haft_core::SessionId;
 use haft_engine::{Home, Unnamed};
 use haft_terminal::Exit;
+use haft_terminal::table::Table;
 use serde_json::json;
 use std::io::{Write, stderr, stdout};
 

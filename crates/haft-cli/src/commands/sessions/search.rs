@@ -1,10 +1,10 @@
 //! [`search`] (`haft sessions search`): finds sessions by the text of their messages.
-use crate::commands::table::Table;
 use haft_app::Failure;
 use haft_core::{Entry, Fact, text_of};
 use haft_engine::{Home, Summary};
 use haft_present::{age::age, safe};
 use haft_terminal::Exit;
+use haft_terminal::table::Table;
 use serde_json::json;
 use std::{
     io::{Write, stdout},

@@ -1,6 +1,9 @@
 //! [`Table`] and [`List`]: show rows in columns under headings.
+//!
+//! Not `comfy-table`, which breaks long cells into lines: a row stays one line here, for `grep` and for the eye.
+use crate::Exit;
 use haft_present::safe;
-use haft_terminal::Exit;
+
 use serde_json::Value;
 use std::{
     collections::HashSet,
@@ -12,34 +15,41 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// to this many cells each, then the last one.
 const MIN_COLUMN: usize = 10;
 /// In front of the ID of what belongs to the row above.
-pub(super) const BELOW: &str = "└ ";
+pub const BELOW: &str = "└ ";
 /// A shortened ID has the second in which it was made, and two letters.
 const SHORTEST_ID: usize = 18;
 /// Between two columns.
 const GAP: usize = 2;
 
-/// See [`MIN_COLUMN`].
-pub(super) struct Table<const COLUMNS: usize> {
+/// Rows in columns, as wide as they need or as the terminal allows.
+#[derive(Debug)]
+pub struct Table<const COLUMNS: usize> {
     rows: Vec<[String; COLUMNS]>,
     /// The first column holds IDs: where there is little room, so much of each as tells it from the others.
     has_ids: bool,
 }
 
 impl<const COLUMNS: usize> Table<COLUMNS> {
-    pub(super) fn new(headings: [&str; COLUMNS]) -> Self {
+    /// Without rows.
+    pub fn new(headings: [&str; COLUMNS]) -> Self {
         Self { rows: vec![headings.map(str::to_owned)], has_ids: false }
     }
 
-    pub(super) fn of_ids(headings: [&str; COLUMNS]) -> Self {
+    /// The same, with IDs in the first column, which are shortened where there is little room.
+    pub fn of_ids(headings: [&str; COLUMNS]) -> Self {
         Self { has_ids: true, ..Self::new(headings) }
     }
 
-    pub(super) fn row(&mut self, row: [String; COLUMNS]) {
+    /// Adds a row.
+    pub fn row(&mut self, row: [String; COLUMNS]) {
         self.rows.push(row);
     }
 
-    /// Prints it, or `nothing` where it has no rows.
-    pub(super) fn print(&self, nothing: &str) -> io::Result<()> {
+    /// Prints it on standard output, or `nothing` if it has no rows.
+    ///
+    /// # Errors
+    /// If standard output cannot be written.
+    pub fn print(&self, nothing: &str) -> io::Result<()> {
         if self.rows.len() == 1 {
             return writeln!(stdout(), "{nothing}");
         }
@@ -107,7 +117,7 @@ fn fitting<const COLUMNS: usize>(mut widths: [usize; COLUMNS], columns: Option<u
 }
 
 /// The end of `text`, no wider than `columns`.
-pub(super) fn end_of(text: &str, columns: usize) -> String {
+pub fn end_of(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
@@ -134,26 +144,31 @@ fn as_many(signs: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
 }
 
 /// A list as a table, or as one JSON object a line.
-pub(super) struct List<const COLUMNS: usize> {
+#[derive(Debug)]
+pub struct List<const COLUMNS: usize> {
     table: Table<COLUMNS>,
     lines: Option<Vec<Value>>,
 }
 
 impl<const COLUMNS: usize> List<COLUMNS> {
     /// `is_json`: as JSON.
-    pub(super) fn new(headings: [&str; COLUMNS], is_json: bool) -> Self {
+    pub fn new(headings: [&str; COLUMNS], is_json: bool) -> Self {
         Self { table: Table::new(headings), lines: is_json.then(Vec::new) }
     }
 
-    pub(super) fn row(&mut self, cells: [&str; COLUMNS], object: impl FnOnce() -> Value) {
+    /// Adds a row, of which only what will be printed is made.
+    pub fn row(&mut self, cells: [&str; COLUMNS], object: impl FnOnce() -> Value) {
         match &mut self.lines {
             Some(lines) => lines.push(object()),
             None => self.table.row(cells.map(|cell| safe::name(cell).into_owned())),
         }
     }
 
-    /// Prints it; `nothing` where it has no rows and is a table.
-    pub(super) fn print(self, nothing: &str) -> io::Result<Exit> {
+    /// Prints it on standard output; `nothing` if it is a table and has no rows.
+    ///
+    /// # Errors
+    /// If standard output cannot be written.
+    pub fn print(self, nothing: &str) -> io::Result<Exit> {
         match self.lines {
             None => self.table.print(nothing)?,
             Some(lines) => {
@@ -167,7 +182,7 @@ impl<const COLUMNS: usize> List<COLUMNS> {
 }
 
 /// A folder as people write it: what lies in theirs begins with `~`.
-pub(super) fn short(folder: &std::path::Path, home: Option<&str>) -> String {
+pub fn short(folder: &std::path::Path, home: Option<&str>) -> String {
     let inside = home.filter(|home| !home.is_empty()).and_then(|home| folder.strip_prefix(home).ok());
     inside.map_or_else(|| folder.display().to_string(), |rest| format!("~/{}", rest.display()))
 }

@@ -1,0 +1,104 @@
+//! [`Bars`]: bars of block characters, as wide as the terminal allows.
+use crate::table::end_of;
+use haft_present::safe;
+use std::io::{self, Write, stdout};
+use unicode_width::UnicodeWidthStr;
+
+/// How bars are drawn.
+#[derive(Debug)]
+pub struct Bars {
+    /// Columns of the terminal.
+    pub columns: usize,
+    /// Whether they are colored.
+    pub color: bool,
+}
+
+/// One bar, and what stands beside it.
+#[derive(Debug)]
+pub struct Bar {
+    /// In front of it.
+    pub name: String,
+    /// Its length, in the unit of all bars of a list.
+    pub all: u64,
+    /// How much of `all` is drawn pale.
+    pub pale: u64,
+    /// Behind it: two columns, at most 7 and 9 wide.
+    pub numbers: [String; 2],
+}
+
+/// Minimum columns of a bar; a narrower one is left out.
+const MIN_BAR_WIDTH: usize = 8;
+/// A longer one says no more.
+const MAX_BAR_WIDTH: usize = 60;
+/// ` 123.4M  $1234.56`
+const NUMBERS: usize = 18;
+/// Longer names are cut at their beginning: paths differ at their end.
+const MAX_NAME_WIDTH: usize = 40;
+
+/// How wide the terminal is: as `COLUMNS` says, as the terminal says, or 80.
+pub fn columns(said: Option<&str>) -> usize {
+    let asked = || rustix::termios::tcgetwinsize(stdout()).ok().map(|size| usize::from(size.ws_col));
+    let said = said.and_then(|said| said.parse().ok()).filter(|columns| *columns > 0);
+    said.or_else(asked).filter(|columns| *columns > 0).unwrap_or(80)
+}
+
+impl Bars {
+    /// Prints a list under its title.
+    ///
+    /// # Errors
+    /// If standard output cannot be written.
+    pub fn print(&self, title: &str, rows: &[Bar]) -> io::Result<()> {
+        let most = rows.iter().map(|row| row.all).max().unwrap_or_default();
+        let room = self.columns.saturating_sub(NUMBERS + MIN_BAR_WIDTH + 2).clamp(8, MAX_NAME_WIDTH);
+        let names: Vec<String> = rows.iter().map(|row| end_of(&safe::name(&row.name), room)).collect();
+        let widest = names.iter().map(|name| name.width()).max().unwrap_or_default();
+        let length = self.columns.saturating_sub(widest + NUMBERS + 2).min(MAX_BAR_WIDTH);
+        let mut stdout = stdout().lock();
+        writeln!(stdout, "{}", self.bold(title))?;
+        for (row, name) in rows.iter().zip(names) {
+            let pad = " ".repeat(widest - name.width());
+            let bar = if length < MIN_BAR_WIDTH { String::new() } else { self.bar(row, most, length) };
+            let [first, second] = &row.numbers;
+            let line = format!("{name}{pad} {bar} {first:>7} {second:>9}");
+            writeln!(stdout, "{}", line.trim_end())?;
+        }
+        writeln!(stdout)
+    }
+
+    fn bar(&self, row: &Bar, most: u64, length: usize) -> String {
+        let eighths =
+            |tokens: u64| (tokens as f64 / most.max(1) as f64 * length as f64 * 8.0).round() as usize;
+        let all = match eighths(row.all) {
+            0 if row.all > 0 => 1,
+            eighths => eighths,
+        };
+        let bar = blocks(all);
+        let pad = " ".repeat(length - bar.chars().count());
+        if !self.color {
+            return bar + &pad;
+        }
+        let full = eighths(row.all - row.pale).div_ceil(8).min(bar.chars().count());
+        let (full, pale): (String, String) =
+            (bar.chars().take(full).collect(), bar.chars().skip(full).collect());
+        format!("\u{1b}[36m{full}\u{1b}[2m{pale}\u{1b}[0m{pad}")
+    }
+
+    fn bold(&self, text: &str) -> String {
+        if self.color { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+fn blocks(eighths: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    "█".repeat(eighths / 8) + PARTS[eighths % 8]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_ends_in_eighths() {
+        assert_eq!([0, 1, 8, 12].map(blocks), ["", "▏", "█", "█▌"]);
+    }
+}
