@@ -15,21 +15,36 @@ tools=$PWD/target/dist-tools
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 glibc=2.28
 
-if [ ! -x "$tools/bin/cargo-zigbuild" ]; then
+if [ ! -x "$tools/bin/maturin" ]; then
     python3 -m venv "$tools"
-    "$tools/bin/pip" install --quiet --disable-pip-version-check ziglang==0.17.1 cargo-zigbuild==0.24.1
+    "$tools/bin/pip" install --quiet --disable-pip-version-check ziglang==0.17.1 'maturin>=1.9,<2'
 fi
 PATH=$tools/bin:$PATH
 export PATH
+for tool in cargo-cyclonedx cargo-deb; do
+    command -v $tool >/dev/null || cargo install --quiet --locked --root "$tools" $tool
+done
 
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+# The wheel for Python's tools. maturin compiles the binary that all packages hold, with `zig cc` as its linker, and packs
+# what lies in `haft.data` along.
 case $target in
-    *-linux-gnu) built_for=$target.$glibc ;;
-    *) built_for=$target ;;
+    *-linux-gnu) portable="--zig --compatibility manylinux_$(echo $glibc | tr . _)" ;;
+    *) portable="" ;;
 esac
+data=$PWD/packaging/pypi/haft.data
 # bindgen reads C headers with the libclang of this machine: those of its compiler and of its C library.
 headers="-isystem $(cc -print-file-name=include) -isystem /usr/include/$(cc -dumpmachine) -isystem /usr/include"
-env "BINDGEN_EXTRA_CLANG_ARGS_$target=$headers" "BINDGEN_EXTRA_CLANG_ARGS_$(echo "$target" | tr - _)=$headers" \
-    cargo zigbuild --profile "$profile" --target "$built_for" --package haft-cli --no-default-features --features local
+wheel() {
+    # shellcheck disable=SC2086
+    (cd packaging/pypi && env "BINDGEN_EXTRA_CLANG_ARGS_$target=$headers" \
+        "BINDGEN_EXTRA_CLANG_ARGS_$(echo "$target" | tr - _)=$headers" \
+        maturin build --quiet --profile "$profile" --target "$target" $portable --out "$folder")
+}
+rm -rf "$data"
+mkdir -p "$data"
+wheel
 binary=target/$target/$profile/haft
 [ "$profile" != dev ] || binary=target/$target/debug/haft
 
@@ -48,16 +63,20 @@ esac
 share=target/share
 rm -rf "$share"
 mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
-    "$share/fish/vendor_completions.d" "$folder"
+    "$share/fish/vendor_completions.d"
 "$binary" man --to "$share/man/man1" >/dev/null
 "$binary" completions bash >"$share/bash-completion/completions/haft"
 "$binary" completions zsh >"$share/zsh/site-functions/_haft"
 "$binary" completions fish >"$share/fish/vendor_completions.d/haft.fish"
 "$binary" completions powershell >"$share/haft.ps1"
+mkdir -p "$data/data"
+cp -r "$share" "$data/data/share"
+mv "$data/data/share/haft.ps1" "$data/data/share/haft-completions.ps1"
+wheel
+rm -rf "$data"
 
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-folder=$(cd "$folder" && pwd)
 
 # The tarball, and the script that installs it.
 name=haft-$version-$target
@@ -90,7 +109,7 @@ esac
 if [ -n "$npm" ] && command -v npm >/dev/null; then
     mkdir -p "$stage/npm/$npm/bin" "$stage/npm/haft"
     cp "$binary" "$stage/npm/$npm/bin/haft"
-    cp packaging/npm/haft.js README.md LICENSE-APACHE LICENSE-MIT "$stage/npm/haft/"
+    cp -r packaging/npm/haft.js README.md LICENSE-APACHE LICENSE-MIT "$share" "$stage/npm/haft/"
     cat >"$stage/npm/$npm/package.json" <<JSON
 { "name": "haft-$npm", "version": "$version", "description": "The binary of haft for $npm",
   "license": "MIT OR Apache-2.0", "os": ["${npm%-*}"], "cpu": ["${npm#*-}"], "files": ["bin"] }
@@ -98,7 +117,8 @@ JSON
     cat >"$stage/npm/haft/package.json" <<JSON
 { "name": "haft", "version": "$version",
   "description": "A coding agent that records every tool call, asks before it changes anything, and can undo it",
-  "license": "MIT OR Apache-2.0", "bin": { "haft": "haft.js" }, "files": ["haft.js"],
+  "license": "MIT OR Apache-2.0", "bin": { "haft": "haft.js" }, "files": ["haft.js", "share"],
+  "directories": { "man": "share/man/man1" },
   "optionalDependencies": { "haft-linux-x64": "$version", "haft-linux-arm64": "$version",
     "haft-darwin-x64": "$version", "haft-darwin-arm64": "$version" } }
 JSON
@@ -108,23 +128,15 @@ fi
 # For Debian and its relatives.
 case $target in
     *-linux-gnu)
-        if ! command -v cargo-deb >/dev/null; then
-            cargo install --quiet --locked --root "$tools" cargo-deb
-        fi
         cargo deb --quiet --no-build --no-strip --package haft-cli --profile "$profile" --target "$target" --output "$folder/"
         ;;
 esac
 
-# For Python's tools.
-if [ ! -x "$tools/bin/maturin" ]; then
-    "$tools/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
-fi
-case $target in
-    *-linux-gnu) wheel="--zig --compatibility manylinux_$(echo $glibc | tr . _)" ;;
-    *) wheel="" ;;
-esac
-# It compiles once more, with flags of its own.
-# shellcheck disable=SC2086
-(cd packaging/pypi && maturin build --quiet --profile "$profile" --target "$target" $wheel --out "$folder")
+# What it is made of, the C libraries included.
+bom=haft-$version-$target.cdx.json
+cargo cyclonedx --quiet --manifest-path crates/haft-cli/Cargo.toml --target "$target" --no-default-features --features local \
+    --format json --spec-version 1.5 --override-filename "${bom%.json}"
+mv "crates/haft-cli/$bom" "$folder/$bom"
+python3 scripts/sbom.py "$target" "$folder/$bom" "zig $(python-zig version 2>/dev/null || "$tools/bin/python" -m ziglang version)"
 
 ls -l "$folder"

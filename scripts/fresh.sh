@@ -3,6 +3,10 @@
 # last commit and the Rust toolchain of this machine in them, and nothing else but what the README names as needed.
 #
 #   scripts/fresh.sh [SYSTEM | SYSTEM:demo | SYSTEM:test]…
+#   scripts/fresh.sh bullseye bookworm trixie
+#
+# The second form tries the packages that `scripts/dist.sh` made, in `target/packages`, on Debian 11, 12 and 13 without a
+# compiler: each is installed, does the demo and is removed.
 #
 # Systems: `bare`; `clang`, where LLVM's libclang-cpp is already there, which is not the libclang that the build needs;
 # `person`, where somebody who is not root runs the commands. Without a name: all three, one after the other.
@@ -110,10 +114,36 @@ try() {
     return "$ended"
 }
 
+# SUITE: each package of `target/packages`, in a Debian of that name
+try_packages() {
+    local suite=$1 root port server ended=0
+    root=$(mktemp -d -p "${TMPDIR:-/var/tmp}" "haft-fresh-$suite-XXXX")
+    step "$suite" "system" mmdebstrap --quiet --variant=apt --include=ca-certificates,curl,git,nodejs,npm,pipx,procps \
+        "$suite" "$root" || return 1
+    take_settings "$root"
+    chroot "$root" useradd --create-home --shell /bin/bash person
+    mkdir -p "$root/opt/haft" "$root/opt/packages" "$root/opt/models"
+    git archive HEAD | tar -x -C "$root/opt/haft"
+    cp -r target/packages/. "$root/opt/packages/"
+    cp models/*.gguf "$root/opt/models/"
+    chmod -R a+rX "$root/opt"
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    python3 -m http.server --bind 127.0.0.1 --directory target/packages "$port" >/dev/null 2>&1 &
+    server=$!
+    until curl -fso /dev/null "http://127.0.0.1:$port/install.sh"; do sleep 0.1; done
+    step "$suite" "packages" inside "$root" root /opt/haft/scripts/fresh_packages.sh "http://127.0.0.1:$port" /opt/packages /opt/models || ended=1
+    kill "$server"
+    rm -rf --one-file-system "$root"
+    return "$ended"
+}
+
 failed=0
 [ $# -gt 0 ] || set -- bare clang person
 for system in "$@"; do
-    try "$system" || failed=1
+    case $system in
+    bullseye | bookworm | trixie) try_packages "$system" || failed=1 ;;
+    *) try "$system" || failed=1 ;;
+    esac
 done
 echo
 cat "$report"
