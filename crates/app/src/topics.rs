@@ -14,7 +14,7 @@ macro_rules! topics {
         &[$(Topic {
             name: $name,
             about: $about,
-            markdown: include_str!(concat!("../../../docs/", $name, ".md")),
+            markdown: include_str!(concat!("../docs/", $name, ".md")),
         }),*]
     };
 }

@@ -2,6 +2,7 @@
 use crate::kit::Place;
 use std::{
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -29,8 +30,10 @@ fn copy_repository(to: &Path) {
     let listed = Command::new("git").args(list).current_dir(root()).output().unwrap();
     for name in String::from_utf8(listed.stdout).unwrap().split('\0').filter(|name| !name.is_empty()) {
         let (from, to) = (root().join(name), to.join(name));
-        if from.is_file() {
-            fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        if let Ok(leads_to) = fs::read_link(&from) {
+            symlink(leads_to, to).unwrap();
+        } else if from.is_file() {
             fs::copy(from, to).unwrap();
         }
     }
