@@ -14,6 +14,7 @@ use haft_app::{
     config::{Environment, hide_keys},
 };
 use haft_process::VARIABLE;
+use haft_providers::Proxy;
 use haft_terminal::{Exit, loading};
 use std::{
     io::{IsTerminal, Write, stderr, stdin, stdout},
@@ -84,6 +85,8 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let environment = Environment::of_process();
+    // A proxy's password is among the keys.
+    Proxy::remember();
     // In this order: afterwards only root may write to what it shows of itself. Where it cannot be done, the keys stay
     // where they are.
     hide_keys().ok();

@@ -25,7 +25,7 @@ const USER_AGENT: &str = concat!("haft/", env!("CARGO_PKG_VERSION"));
 /// Returns the builder of a client that follows no redirect.
 pub fn builder() -> ClientBuilder {
     tls::choose();
-    Client::builder().redirect(redirect::Policy::none())
+    Proxy::remembered(Client::builder().redirect(redirect::Policy::none()))
 }
 
 /// How an address is reached.

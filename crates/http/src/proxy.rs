@@ -1,8 +1,11 @@
 //! [`Proxy`]: how encrypted addresses are reached where no direct connection is.
 use crate::Address;
 use hyper_util::client::proxy::matcher::Matcher;
-use reqwest::{NoProxy, Url};
-use std::fmt;
+use reqwest::{ClientBuilder, NoProxy, Url};
+use std::{fmt, sync::OnceLock};
+
+/// What [`Proxy::remember`] found.
+static REMEMBERED: OnceLock<[Option<reqwest::Proxy>; 2]> = OnceLock::new();
 
 /// The proxy that an environment names for encrypted addresses. Shown without its user name and its password.
 #[derive(Clone, PartialEq, Eq)]
@@ -20,6 +23,32 @@ impl Proxy {
         let either = |name: &str| variable(name).or_else(|| variable(&name.to_ascii_uppercase()));
         let url = either("https_proxy").or_else(|| either("all_proxy"))?;
         Some(Self { url: url.to_owned(), no_proxy: either("no_proxy").unwrap_or_default().to_owned() })
+    }
+
+    /// Reads the proxies of this process, for encrypted and for plain addresses, for all clients that are made afterwards.
+    /// Without it each client reads them by itself when it is made, which is too late if the process blanks them.
+    pub fn remember() {
+        let _found = REMEMBERED.get_or_init(|| {
+            let variable =
+                |name: &str| std::env::var(name).or_else(|_| std::env::var(name.to_ascii_uppercase())).ok();
+            let no_proxy = variable("no_proxy").and_then(|hosts| NoProxy::from_string(&hosts));
+            let proxy = |names: [&str; 2], make: fn(String) -> reqwest::Result<reqwest::Proxy>| {
+                let url = names.into_iter().find_map(variable).filter(|url| !url.is_empty())?;
+                Some(make(url).ok()?.no_proxy(no_proxy.clone()))
+            };
+            // No program may name a proxy by `HTTP_PROXY`, which a web server makes of a header.
+            let plain = std::env::var_os("REQUEST_METHOD").is_none();
+            [
+                proxy(["https_proxy", "all_proxy"], |url| reqwest::Proxy::https(url)),
+                proxy(["http_proxy", "all_proxy"], |url| reqwest::Proxy::http(url)).filter(|_| plain),
+            ]
+        });
+    }
+
+    /// `builder` with the proxies that [`Self::remember`] found.
+    pub(crate) fn remembered(builder: ClientBuilder) -> ClientBuilder {
+        let found = REMEMBERED.get().into_iter().flatten().flatten();
+        found.fold(builder, |builder, proxy| builder.proxy(proxy.clone()))
     }
 
     pub(crate) fn for_client(&self) -> reqwest::Result<reqwest::Proxy> {

@@ -5,7 +5,13 @@ use crate::kit::{
     wire::{Act, WireServer, answer, events},
 };
 use serde_json::{Value, json};
-use std::{process::Command, time::Duration};
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
+    process::Command,
+    thread,
+    time::Duration,
+};
 
 const KEY: &str = "sk-0123456789abcdef";
 const JSON: &str = "content-type: application/json";
@@ -254,4 +260,30 @@ fn nothing_is_read_without_a_bound() {
     let ran = turn(&place, &server, &[]);
     assert_eq!((ran.code, server.requests().len()), (1, 1), "{}", ran.err.len());
     assert!(ran.err.len() < 2_000 && server.sent() < UNDER_WAY, "{}, {}", ran.err.len(), server.sent());
+}
+
+/// Its password is blanked in the memory of the process, which must not lose the proxy over it.
+#[test]
+fn a_proxy_that_wants_a_password_is_used() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = format!("http://me:secret@{}", listener.local_addr().unwrap());
+    let asked = thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let head: Vec<String> = BufReader::new(&stream)
+            .lines()
+            .map_while(Result::ok)
+            .take_while(|line| !line.is_empty())
+            .collect();
+        (&stream).write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n").unwrap();
+        head
+    });
+    let mut command = place.haft(&["models", "list", "openai"]);
+    let ran = Ran::from(command.env("OPENAI_API_KEY", KEY).env("https_proxy", proxy).output().unwrap());
+    let head = asked.join().unwrap();
+    assert_eq!(head[0], "CONNECT api.openai.com:443 HTTP/1.1");
+    // `me:secret`
+    let has = head.iter().any(|line| line.eq_ignore_ascii_case("proxy-authorization: Basic bWU6c2VjcmV0"));
+    assert!(has, "{head:?}");
+    assert!(ran.code != 0 && !ran.err.contains("secret"), "{ran:?}");
 }
