@@ -22,6 +22,7 @@ pub mod slash;
 mod source_dir;
 pub mod token;
 pub mod topics;
+pub mod undo;
 pub mod untrusted_file;
 pub mod update;
 pub mod usage;

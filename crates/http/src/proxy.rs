@@ -39,8 +39,8 @@ impl Proxy {
             // No program may name a proxy by `HTTP_PROXY`, which a web server makes of a header.
             let plain = std::env::var_os("REQUEST_METHOD").is_none();
             [
-                proxy(["https_proxy", "all_proxy"], |url| reqwest::Proxy::https(url)),
-                proxy(["http_proxy", "all_proxy"], |url| reqwest::Proxy::http(url)).filter(|_| plain),
+                proxy(["https_proxy", "all_proxy"], reqwest::Proxy::https),
+                proxy(["http_proxy", "all_proxy"], reqwest::Proxy::http).filter(|_| plain),
             ]
         });
     }

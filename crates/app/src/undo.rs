@@ -1,0 +1,216 @@
+//! [`Reopened`]: a session that is opened without a model, to put files back and forward again.
+use crate::{App, Failure, SessionSpec, agents::AGENT};
+use futures::StreamExt;
+use haft_core::{
+    Change, Changed, Command, Direction, Entry, Event, Fact, FileKind, Seq, SessionId, SessionOpened, TaskId,
+    Tracking, active_path, changed, undo as plan,
+};
+use haft_engine::{Engine, Home, Model, Session};
+use haft_present::timeline::prompts;
+use haft_providers::{Scripted, direct};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// A session for undo and redo. [`Self::close`] ends it.
+#[expect(missing_debug_implementations, reason = "an engine shows nothing of itself")]
+pub struct Reopened {
+    /// The session.
+    pub session: Session,
+    engine: Engine,
+}
+
+/// What an undo or a redo did, or would do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Restored {
+    /// Whether files went back or forward.
+    pub way: Direction,
+    /// One change for each step, those of `conflicts` included.
+    pub changes: Vec<Change>,
+    /// The files that were left alone, or would be: they were modified since.
+    pub conflicts: Vec<PathBuf>,
+    /// The number of calls whose changes were not recorded, and remain.
+    pub untracked: usize,
+}
+
+impl Restored {
+    /// One change for each file that was moved.
+    pub fn moved(&self) -> Vec<Change> {
+        let mut files = changed::squash(&self.changes);
+        files.retain(|change| !self.conflicts.contains(&change.path));
+        files
+    }
+}
+
+impl App {
+    /// Opens a session to undo in it: that with `id`, or the newest one of `workspace`, of calls without a model only one
+    /// that changed files. `None` is the current folder.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such session, or it cannot be opened.
+    pub async fn reopen(&self, id: Option<&str>, workspace: Option<PathBuf>) -> Result<Reopened, Failure> {
+        let spec = SessionSpec { workspace, ..SessionSpec::default() };
+        let model = Model::plain("script/none", Arc::new(Scripted::new([])));
+        let mut setup = self.plan(&spec)?.setup(model)?;
+        let id = match id {
+            Some(id) => setup.home.find(id)?.0,
+            None => {
+                newest(&setup.home, &setup.workspace)
+                    .ok_or_else(|| {
+                        Failure::usage(format!("there is no session in `{}`", setup.workspace.display()))
+                            .hint("`haft sessions list` lists sessions")
+                    })?
+                    .0
+            }
+        };
+        // The files lie where the session worked, wherever the person stands.
+        if let Some(opened) = SessionOpened::of(&setup.home.peek(&id)?) {
+            setup.workspace.clone_from(&opened.workspace);
+        }
+        let engine = Engine::new(setup);
+        let session = engine.open(&id, AGENT).await?;
+        Ok(Reopened { session, engine })
+    }
+}
+
+fn newest(home: &Home, workspace: &Path) -> Option<SessionId> {
+    home.newest(workspace, |session| {
+        let entries = || home.peek(&session.id.0).unwrap_or_default();
+        session.model != direct::MODEL || !Changed::of(entries().iter().map(|entry| &entry.fact)).is_empty()
+    })
+}
+
+impl Reopened {
+    /// Returns the entry that an undo goes back to: `to`, or the one before the last `calls` that changed files, or the
+    /// one before the last turn. `None` if there is nothing to undo.
+    ///
+    /// # Errors
+    ///
+    /// If the conversation has no entry `to`.
+    pub fn point(&self, to: Option<Seq>, calls: Option<usize>) -> Result<Option<Seq>, Failure> {
+        let entries = self.session.entries();
+        match (to, calls) {
+            (Some(to), _) if active_path(&entries).iter().any(|entry| entry.seq == to) => Ok(Some(to)),
+            (Some(to), _) => {
+                let hint =
+                    "`haft sessions export ID --format json` shows them: `seq` of those that were not undone";
+                Err(Failure::usage(format!("there is no entry {to} to go back to")).hint(hint))
+            }
+            (None, Some(calls)) => Ok(plan::before_last_calls(&entries, calls)),
+            (None, None) => Ok(plan::before_last_turn(&entries)),
+        }
+    }
+
+    /// Says what going back `to` would do.
+    ///
+    /// # Errors
+    ///
+    /// If files cannot be read.
+    pub fn preview(&self, to: Seq) -> Result<Restored, Failure> {
+        let planned = plan::back_to(&self.session.entries(), to);
+        let conflicts = self.session.left_alone(&changed::squash(&planned.changes))?;
+        let untracked = planned.untracked.len();
+        Ok(Restored { way: Direction::Undo, changes: planned.changes, conflicts, untracked })
+    }
+
+    /// Goes back to the state behind the entry `to`.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written.
+    pub async fn go_back(&self, to: Seq) -> Result<Restored, Failure> {
+        self.moved_by(Command::Rewind { to }).await
+    }
+
+    /// Makes the last undo undone. `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written.
+    pub async fn redo(&self) -> Result<Option<Restored>, Failure> {
+        match plan::last_undo(&self.session.entries()) {
+            Some(_) => self.moved_by(Command::Redo).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn moved_by(&self, command: Command) -> Result<Restored, Failure> {
+        let mut turn = self.session.start(command);
+        while let Some(event) = turn.next().await {
+            let Event::Recorded(entry) = event else { continue };
+            if let Fact::Rewound { way, changes, conflicts, untracked } = &entry.fact {
+                return Ok(Restored {
+                    way: *way,
+                    changes: changes.clone(),
+                    conflicts: conflicts.clone(),
+                    untracked: untracked.len(),
+                });
+            }
+        }
+        let why = turn.report().await.error;
+        Err(Failure::failed(why.unwrap_or_else(|| "there was nothing left to restore".into())))
+    }
+
+    /// The prompt that going back `to` takes out of the conversation, the first one if there are several.
+    pub fn prompt_after(&self, to: Seq) -> Option<String> {
+        prompts(&self.session.entries()).into_iter().find(|(before, _)| *before >= to).map(|(_, text)| text)
+    }
+
+    /// The background tasks that run and that began behind the entry `to`, with their titles: nothing that they change
+    /// is kept once the session went back to it.
+    pub fn tasks_after(&self, to: Seq) -> Vec<(TaskId, String)> {
+        let entries = self.session.entries();
+        let ends = |fact: &Fact, job: &TaskId| matches!(fact, Fact::TaskEnded { task, .. } if task == job);
+        let has_ended = |job: &TaskId| entries.iter().any(|entry| ends(&entry.fact, job));
+        let path: Vec<&Arc<Entry>> = active_path(&entries);
+        let has_begun = |job: &TaskId| path.iter().any(|entry| entry.seq < to && entry.fact.begins(job));
+        let task = |entry: &&Arc<Entry>| match &entry.fact {
+            Fact::TaskStarted { task, title, how: Tracking::Staged } => Some((task.clone(), title.clone())),
+            _ => None,
+        };
+        let begun = path.iter().filter(|entry| entry.seq >= to).filter_map(task);
+        begun.filter(|(job, _)| !has_begun(job) && !has_ended(job)).collect()
+    }
+
+    /// Returns the content of `file` as going back `to` would restore it, or as the last undo would have that left it
+    /// alone. `file` is a path in the workspace, or one from the current folder.
+    ///
+    /// # Errors
+    ///
+    /// If an undo would not restore the file, or it was no file before.
+    pub fn content_at(&self, file: &Path, to: Option<Seq>) -> Result<Vec<u8>, Failure> {
+        let entries = self.session.entries();
+        let Some(SessionOpened { workspace, .. }) = SessionOpened::of(&entries) else {
+            return Err(Failure::failed("cannot read the session"));
+        };
+        let planned = to.map(|to| changed::squash(&plan::back_to(&entries, to).changes)).unwrap_or_default();
+        let changes: Vec<Change> = self.left_alone().into_iter().chain(planned).collect();
+        let here = [file.canonicalize(), std::path::absolute(file)].map(Result::unwrap_or_default);
+        let is_it = |change: &&Change| change.path == file || here.contains(&workspace.join(&change.path));
+        let Some(change) = changes.iter().find(is_it) else {
+            let names =
+                changes.iter().map(|change| format!("`{}`", change.path.display())).collect::<Vec<_>>();
+            let hint = if names.is_empty() { "no file would be restored".into() } else { names.join(", ") };
+            let why = format!("an undo would not restore `{}`", file.display());
+            return Err(Failure::usage(why).hint(format!("it would restore: {hint}")));
+        };
+        match &change.after {
+            Some(state) if state.kind() == FileKind::File => Ok(self.session.content(&state.hash)?),
+            Some(_) => Err(Failure::failed(format!("`{}` was not a file before", file.display()))),
+            None => Err(Failure::failed(format!("`{}` did not exist before", file.display()))
+                .hint("an undo removes it, unless it was modified since: then delete it yourself")),
+        }
+    }
+
+    /// What the last undo would have done to the files that it left alone, until the next prompt.
+    pub fn left_alone(&self) -> Vec<Change> {
+        plan::left_alone(&self.session.entries())
+    }
+
+    /// Closes the session.
+    pub async fn close(self) {
+        self.engine.shut_down().await;
+    }
+}
