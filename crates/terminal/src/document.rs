@@ -3,14 +3,18 @@ use crate::{
     paint::{
         ansi::paint,
         look::{Depth, Look, Theme},
+        wrap::hanging,
     },
     tui::markdown::filled,
 };
+use ratatui::text::Span;
 
 /// Longer lines are hard to read.
 const MAX_COLUMNS: usize = 100;
 /// Columns where there is no terminal.
 const PIPED_COLUMNS: usize = 80;
+/// In a narrower terminal, lines end where they end.
+const MIN_COLUMNS: usize = 20;
 
 /// `markdown` in lines of the terminal's width, at most 100 columns, drawn with `look`; without one, as plain text of 80
 /// columns.
@@ -35,6 +39,16 @@ pub fn drawn(markdown: &str, look: Option<Look>) -> String {
     text
 }
 
+/// `text` in lines of at most 80 columns, and of the terminal's width: the first behind `lead`, the others behind as many
+/// blanks.
+#[must_use]
+pub fn item(lead: &str, text: &str) -> String {
+    let terminal = crossterm::terminal::size().map_or(PIPED_COLUMNS, |(columns, _)| columns.into());
+    let columns = terminal.clamp(MIN_COLUMNS, PIPED_COLUMNS);
+    let lines = hanging(Span::raw(lead.to_owned()), &[Span::raw(text)], columns).into_iter();
+    lines.map(|line| format!("{}\n", line.to_string().trim_end())).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +59,18 @@ mod tests {
         assert_eq!(drawn(page, None), "Head\n\nOne `two` three.\n");
         let look = Look { theme: Theme::Terminal, depth: Depth::Sixteen, is_light: false };
         assert!(drawn(page, Some(look)).contains("\x1b[35mtwo\x1b[0m three."), "{}", drawn(page, Some(look)));
+    }
+
+    #[test]
+    fn the_lines_of_an_item_stand_below_each_other() {
+        let words = "word ".repeat(30);
+        let text = item("ok  ", &words);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines.len() > 1 && lines[0].starts_with("ok  word") && lines[1].starts_with("    word"),
+            "{text}"
+        );
+        assert!(lines.iter().all(|line| line.len() <= 80), "{text}");
+        assert_eq!(text.split_whitespace().skip(1).count(), 30);
     }
 }

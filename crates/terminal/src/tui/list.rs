@@ -44,6 +44,10 @@ pub(super) struct List {
     most: usize,
 }
 
+/// In front of the chosen item.
+const MARK: &str = "❯ ";
+/// Columns between an item and what is said about it.
+const GAP: usize = 2;
 /// Rows that a list takes at most beside a conversation.
 const MAX_ROWS: usize = 8;
 
@@ -137,6 +141,15 @@ impl List {
         self.items.get(*self.found.get(self.chosen)?)
     }
 
+    /// What is said about the chosen item if its row has no room for all of it.
+    pub(super) fn cut_detail(&self, columns: usize) -> Option<&str> {
+        let widths = self.found.iter().map(|place| Line::raw(&*self.items[*place].label).width());
+        let label = widths.max().unwrap_or_default().min(columns / 2);
+        let detail = &self.chosen()?.detail;
+        let row = MARK.chars().count() + label + GAP + Line::raw(&**detail).width();
+        (row > columns).then_some(detail)
+    }
+
     /// The rows around the chosen one.
     pub(super) fn rows(&self, columns: usize, at_most: usize, look: &Look) -> Vec<Line<'static>> {
         let height = self.most.min(at_most.max(1));
@@ -151,9 +164,9 @@ impl List {
         let row = |(place, item): (usize, &usize)| {
             let item = &self.items[*item];
             let is_chosen = place == self.chosen;
-            let mark = if is_chosen { Span::styled("❯ ", look.chosen()) } else { Span::raw("  ") };
+            let mark = if is_chosen { Span::styled(MARK, look.chosen()) } else { Span::raw("  ") };
             let label = Span::styled(item.label.clone(), if is_chosen { look.chosen() } else { look.bold() });
-            let gap = widest.saturating_sub(label.width()) + 2;
+            let gap = widest.saturating_sub(label.width()) + GAP;
             let is_current = self.current.as_ref() == Some(&item.value);
             let current = match (is_current, item.detail.is_empty()) {
                 (false, _) => "",

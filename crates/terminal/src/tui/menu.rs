@@ -6,6 +6,7 @@ use super::{
     look::Look,
     screen::Screen,
     terminal::Terminal,
+    wrap::laid_out,
 };
 use crate::signals::Interrupts;
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -13,8 +14,9 @@ use futures::StreamExt;
 use ratatui::text::{Line, Span};
 use std::io::{self, Stdout, stdout};
 
-/// Rows beside the list: the title, what is typed, the notes below and one for the shell's own line.
-const ROWS_AROUND_LIST: usize = 6;
+/// Rows beside the list and what stands below it: the title, what is typed, how much more there is, and one for the shell's
+/// own line.
+const ROWS_AROUND_LIST: usize = 4;
 /// Maximum marks for a hidden line, so that its length stays hidden.
 const MAX_MARKS: usize = 8;
 
@@ -141,10 +143,15 @@ impl Question for Menu<'_> {
             Span::raw(self.typed.clone()),
         ])];
         let column = lines[0].width().min(columns.saturating_sub(1));
-        lines.extend(self.list.rows(columns, rows.saturating_sub(ROWS_AROUND_LIST), &self.look));
-        lines.extend(self.note.map(|note| Line::styled(note.to_owned(), self.look.dim())));
         let keys = format!("{} · type to search", bindings::foot(&[Place::List]));
-        lines.push(Line::styled(keys, self.look.dim()));
+        let notes = [self.list.cut_detail(columns), self.note, Some(&keys)].into_iter().flatten();
+        let below: Vec<_> = notes.flat_map(|note| laid_out(note, self.look.dim(), columns)).collect();
+        lines.extend(self.list.rows(
+            columns,
+            rows.saturating_sub(ROWS_AROUND_LIST + below.len()),
+            &self.look,
+        ));
+        lines.extend(below);
         (lines, (0, column))
     }
 
@@ -189,7 +196,8 @@ impl Question for Hidden<'_> {
         let line = Line::raw(format!("{}: {marks}", self.title));
         let column = line.width().min(columns.saturating_sub(1));
         let keys = format!("Enter confirms · Esc {} · Ctrl+C quits", self.escape);
-        (vec![line, Line::styled(keys, self.look.dim())], (0, column))
+        let keys = laid_out(&keys, self.look.dim(), columns);
+        (std::iter::once(line).chain(keys).collect(), (0, column))
     }
 
     fn press(&mut self, key: KeyEvent) -> Step {
