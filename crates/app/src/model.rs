@@ -23,7 +23,7 @@ pub use choices::{choices, efforts, live_choices};
 pub use embedded::no_file;
 #[cfg(feature = "local")]
 use embedded::open as local;
-pub use offer::{Offer, files, servers};
+pub use offer::{Offer, files, offers, servers};
 pub use shared::SharedModels;
 
 /// A model, and what there is to say about it.
@@ -89,9 +89,14 @@ pub fn has_effort(spec: &str) -> bool {
     known.is_some_and(|(vendor, name)| takes_effort(vendor, name))
 }
 
-/// Whether a setting names a model, or a key stands for one.
+/// Whether the person has chosen a model: a setting names one, or they gave Haft a key. A key in the environment may be
+/// there for another program.
 pub fn is_chosen(app: &App, config: &Config) -> bool {
-    config.effective().model.is_some() || of_a_key(app, config).is_some()
+    let is_given = |vendor: &Vendor| {
+        let source = config.key(&app.environment, vendor).map(|(_, source)| source);
+        vendor.default_model.is_some() && matches!(source, Some(KeySource::File | KeySource::Login))
+    };
+    config.effective().model.is_some() || vendors().iter().any(is_given)
 }
 
 /// A vendor's name alone becomes its default model, or the best one that its server has; a word says which.

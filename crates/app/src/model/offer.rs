@@ -1,22 +1,73 @@
-//! [`Offer`]: what Haft offers if no model is chosen: servers on this machine that answer, and files for this process.
+//! [`Offer`]: what Haft offers if no model is chosen: servers on this machine, keys in the environment, files for this
+//! process, and providers that want a key.
 use super::{base_url, connection};
-use crate::{App, Failure, config::Config};
+use crate::{
+    App, Failure,
+    config::{Config, KeySource, holder},
+};
 use futures::future::join_all;
-use haft_providers::{Connection, Installed, Vendor, best_model, vendors};
+use haft_providers::{Connection, Installed, Vendor, best_model, list_models, vendors};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// On loopback an answer takes a few milliseconds.
-const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
+/// On loopback an answer takes a few milliseconds. A server that does not list its models within this time is not offered.
+const LIST_TIMEOUT: Duration = Duration::from_millis(250);
+/// How long a server that is there may take to say which of its models is the best.
+const BEST_TIMEOUT: Duration = Duration::from_millis(500);
+/// Models of a server that are offered, the best included.
+const MAX_SERVER_MODELS: usize = 4;
 
-/// A server on this machine that answers.
-pub struct Offer {
-    /// Whose it is.
-    pub vendor: &'static Vendor,
-    /// Where it is.
-    pub address: String,
-    /// Its best model, as `--model` takes it.
-    pub spec: String,
+/// A way to a model.
+#[derive(Clone)]
+pub enum Offer {
+    /// A server on this machine that answers.
+    Server {
+        /// Whose it is.
+        vendor: &'static Vendor,
+        /// Where it is.
+        address: String,
+        /// Its models as `--model` takes them, the best first; at least one.
+        specs: Vec<String>,
+    },
+    /// A key in the environment.
+    Key {
+        /// Whose it is.
+        vendor: &'static Vendor,
+        /// The variable that holds it.
+        variable: String,
+        /// The vendor's default model, as `--model` takes it.
+        spec: String,
+    },
+    /// A file for this process, as `--model` takes it.
+    File(String),
+    /// A vendor that wants a key.
+    Login {
+        /// Whose key is asked for.
+        vendor: &'static Vendor,
+        /// Its default model, as `--model` takes it.
+        spec: String,
+    },
+}
+
+/// The ways to a model, the shortest first.
+pub async fn offers(app: &App, config: &Config) -> Vec<Offer> {
+    let mut offers = servers(app, config).await;
+    let mut wanting = Vec::new();
+    // Of vendors that share a key, the first.
+    let is_own = |vendor: &&Vendor| vendor.key_variable.is_some() && holder(vendor).name == vendor.name;
+    for vendor in vendors().iter().filter(is_own) {
+        let Some(model) = &vendor.default_model else { continue };
+        let spec = format!("{}/{model}", vendor.name);
+        match config.key(&app.environment, vendor) {
+            Some((_, KeySource::Variable(name))) => {
+                offers.push(Offer::Key { vendor, variable: name.to_owned(), spec });
+            }
+            _ => wanting.push(Offer::Login { vendor, spec }),
+        }
+    }
+    offers.extend(files(app).into_iter().map(Offer::File));
+    offers.extend(wanting);
+    offers
 }
 
 /// The servers on this machine that answer, all asked at the same time. They are told no key.
@@ -30,8 +81,15 @@ async fn answering(app: &App, config: &Config, vendor: &'static Vendor) -> Optio
     let base_url = base_url(app, config, vendor, None);
     let address = base_url.unwrap_or_else(|| vendor.base_url.clone());
     let connection = Connection { base_url: Some(address.clone()), ..Connection::default() };
-    let best = timeout(ANSWER_TIMEOUT, best_model(vendor, &connection)).await.ok()?.ok()??;
-    Some(Offer { vendor, address, spec: format!("{}/{}", vendor.name, best.name) })
+    let listed = timeout(LIST_TIMEOUT, list_models(vendor, &connection)).await.ok()?.ok()?;
+    let best =
+        timeout(BEST_TIMEOUT, best_model(vendor, &connection)).await.ok().and_then(Result::ok).flatten();
+    let best = best.map(|best| best.name);
+    let is_other = |name: &String| best.as_ref() != Some(name) && !name.to_lowercase().contains("embed");
+    let names = best.iter().cloned().chain(listed.into_iter().filter(is_other));
+    let specs: Vec<String> =
+        names.take(MAX_SERVER_MODELS).map(|name| format!("{}/{name}", vendor.name)).collect();
+    (!specs.is_empty()).then_some(Offer::Server { vendor, address, specs })
 }
 
 /// The model that a vendor's name alone stands for, as `--model` takes it, and why it was taken.
@@ -57,21 +115,26 @@ pub(super) async fn default_of(
     }
 }
 
-/// There is no model. Names the ways to one: a key, a server that answers, a file in this process.
+/// There is no model. Names the ways to one, a line each, in the order of [`offers`].
 pub(super) async fn none(app: &App, config: &Config) -> Failure {
-    let mut ways = vec![
-        "save a key with `haft login PROVIDER`, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or another one \
-         (`haft models list` lists them)"
-            .to_owned(),
-        format!(
-            "choose a model with `--model PROVIDER/MODEL`, or with `model = \"PROVIDER/MODEL\"` in `{}`",
-            app.places.user_file.display()
-        ),
-    ];
-    let server = |Offer { address, spec, .. }| format!("use the server at {address}: `--model {spec}`");
-    ways.extend(servers(app, config).await.into_iter().map(server));
-    ways.extend(in_process(app));
-    Failure::usage("no model configured and no API key found").hint(ways.join("; or "))
+    let server = |offer| match offer {
+        Offer::Server { address, specs, .. } => {
+            specs.first().map(|spec| format!("use the server at {address}: `--model {spec}`"))
+        }
+        _ => None,
+    };
+    let mut ways: Vec<String> = servers(app, config).await.into_iter().filter_map(server).collect();
+    ways.extend(files(app).first().map(|spec| format!("use the model inside Haft: `--model {spec}`")));
+    ways.push("save a key: `haft login PROVIDER` (`haft login status` lists them)".to_owned());
+    ways.push("set one: OPENAI_API_KEY, ANTHROPIC_API_KEY or another variable".to_owned());
+    if cfg!(feature = "local") && files(app).is_empty() {
+        ways.push("download a model to run inside Haft: `haft models pull NAME`".to_owned());
+    }
+    ways.push("choose any other: `--model PROVIDER/MODEL` (`haft help models`)".to_owned());
+    ways.push(format!("keep it: `model = \"PROVIDER/MODEL\"` in `{}`", app.places.user_file.display()));
+    let ways: String = ways.iter().map(|way| format!("\n  {way}")).collect();
+    Failure::usage("no model configured and no API key found")
+        .hint(format!("there are these ways to a model:{ways}"))
 }
 
 /// The models for this process whose files are here, as `--model` takes them.
@@ -86,14 +149,4 @@ pub fn files(app: &App) -> Vec<String> {
 #[cfg(not(feature = "local"))]
 pub fn files(_: &App) -> Vec<String> {
     Vec::new()
-}
-
-fn in_process(app: &App) -> Option<String> {
-    match files(app).first() {
-        Some(spec) => Some(format!("use the model inside Haft: `--model {spec}`")),
-        None if cfg!(feature = "local") => {
-            Some("download a model to run inside Haft: `haft models pull NAME`".to_owned())
-        }
-        None => None,
-    }
 }

@@ -12,7 +12,7 @@ use haft_app::{
 use haft_core::ProviderError;
 use haft_providers::{Connection, Key, Vendor, check_key, vendors};
 use haft_terminal::{
-    Exit,
+    Exit, document,
     table::Table,
     tui::menu::{self, Secret},
 };
@@ -129,7 +129,8 @@ pub(crate) async fn enter(
 async fn typed(cli: &CliContext, vendor: &Vendor, escape: Escape) -> Result<Secret, Failure> {
     let key = if is_terminal() {
         if let Some(page) = &vendor.key_page {
-            writeln!(stderr(), "Create a key at {page} and paste it here; it is not displayed.")?;
+            let where_from = format!("Create a key at {page} and paste it here; it is not displayed.");
+            write!(stderr(), "{}", document::item("", &where_from))?;
         }
         let escape = if escape == Escape::GoesBack { "goes back to the list" } else { "leaves" };
         match menu::secret(&format!("Key of {}", vendor.title), escape, of_questions(cli)).await? {

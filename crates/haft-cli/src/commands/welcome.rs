@@ -16,15 +16,15 @@ use haft_app::{
     model::{self, Offer},
 };
 use haft_providers::Vendor;
-use haft_terminal::tui::menu;
+use haft_terminal::{Exit, document, tui::menu};
 use std::io::{Write, stderr};
 
-/// A way to a model.
+/// What a line of the list stands for.
 enum Way {
     /// It can be asked at once.
     Model(String),
-    /// A key is needed first.
-    Key(&'static Vendor),
+    /// A key is needed first; then the model that it is for can be asked.
+    Key(&'static Vendor, String),
     /// It is downloaded first.
     Download(models::Demo),
 }
@@ -47,31 +47,32 @@ pub(super) async fn with_model(
     }
 }
 
-/// Where none answers.
+/// Below the list if no server answers.
 const NO_SERVER: &str = "A local server such as Ollama (`ollama serve`) is listed while it runs.";
+
+/// To a person who leaves.
+const LEFT: &str = "No model was chosen. `haft` asks again; `haft --model PROVIDER/MODEL` uses any model, \
+                    `haft login PROVIDER` saves a key, and `haft help models` explains both.";
 
 /// Lets the person choose, and keeps the choice. `false` where they leave.
 async fn choose(cli: &CliContext, config: &Config) -> Result<bool, Failure> {
-    let (lines, ways): (Vec<_>, Vec<_>) = ways(cli, config).await.into_iter().unzip();
-    let title = "Haft needs a model. Which one?";
-    let has_server = ways.iter().any(|way| matches!(way, Way::Model(spec) if !spec.starts_with("local/")));
+    let offers = model::offers(cli, config).await;
+    let has_server = offers.iter().any(|offer| matches!(offer, Offer::Server { .. }));
+    let (lines, ways): (Vec<_>, Vec<_>) = ways(cli, offers).into_iter().unzip();
     let note = (!has_server).then_some(NO_SERVER);
     let model = loop {
-        let chosen = menu::choose(title, &lines, note, of_questions(cli)).await?;
+        let chosen = menu::choose("Haft needs a model. Which one?", &lines, note, of_questions(cli)).await?;
         match chosen.map(|place| &ways[place]) {
-            None => return Ok(false),
+            None => return leave(),
             Some(Way::Model(spec)) => break spec.clone(),
-            Some(Way::Key(vendor)) => {
-                match login::enter(cli, config, vendor, true, Escape::GoesBack).await? {
-                    Entered::Kept => {
-                        break format!(
-                            "{}/{}",
-                            vendor.name,
-                            vendor.default_model.as_deref().unwrap_or_default()
-                        );
-                    }
-                    Entered::Back => {}
-                    Entered::Left => return Ok(false),
+            Some(Way::Key(vendor, spec)) => {
+                match login::enter(cli, config, vendor, true, Escape::GoesBack).await {
+                    Ok(Entered::Kept) => break spec.clone(),
+                    Ok(Entered::Back) => {}
+                    Ok(Entered::Left) => return leave(),
+                    Err(failure) if failure.exit == Exit::Interrupted => return Err(failure),
+                    // A mistyped key, for example: the person chooses again.
+                    Err(failure) => write!(stderr(), "{}", document::item("error: ", &failure.message))?,
                 }
             }
             Some(Way::Download(demo)) => {
@@ -87,24 +88,17 @@ async fn choose(cli: &CliContext, config: &Config) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// What can be chosen, with a label and a few words: servers here, files here, vendors, the demo model.
-async fn ways(cli: &CliContext, config: &Config) -> Vec<((String, String), Way)> {
-    let server = |Offer { vendor, address, spec }| {
-        let label = format!("{} on this machine", vendor.title);
-        ((label, format!("{} at {address}", name_of(&spec))), Way::Model(spec))
-    };
-    let mut ways: Vec<_> = model::servers(cli, config).await.into_iter().map(server).collect();
+fn leave() -> Result<bool, Failure> {
+    write!(stderr(), "{}", document::item("", LEFT))?;
+    Ok(false)
+}
+
+/// The lines of the list, each a label and a few words; the demo model comes last.
+fn ways(cli: &CliContext, offers: Vec<Offer>) -> Vec<((String, String), Way)> {
     let demo = models::demo(cli);
-    let files = model::files(cli).into_iter();
-    let files = files.filter(|spec| demo.as_ref().is_none_or(|demo| *spec != demo.spec));
-    ways.extend(files.map(|spec| {
-        ((name_of(&spec).to_owned(), "on this machine, runs inside Haft".to_owned()), Way::Model(spec))
-    }));
-    let vendors = login::with_keys().filter(|vendor| vendor.default_model.is_some());
-    ways.extend(vendors.map(|vendor| {
-        let model = vendor.default_model.as_deref().unwrap_or_default();
-        ((vendor.title.clone(), format!("enter an API key, uses {model}")), Way::Key(vendor))
-    }));
+    let is_demo = |offer: &Offer| matches!(offer, Offer::File(spec) if demo.as_ref().is_some_and(|demo| demo.spec == *spec));
+    let offers = offers.into_iter().filter(|offer| !is_demo(offer));
+    let mut ways: Vec<_> = offers.flat_map(lines_of).collect();
     ways.extend(demo.map(|demo| {
         let from = match demo.megabytes {
             Some(megabytes) => format!("download {megabytes} MB"),
@@ -114,6 +108,30 @@ async fn ways(cli: &CliContext, config: &Config) -> Vec<((String, String), Way)>
         (("Demo model".to_owned(), detail), Way::Download(demo))
     }));
     ways
+}
+
+fn lines_of(offer: Offer) -> Vec<((String, String), Way)> {
+    match offer {
+        Offer::Server { vendor, address, specs } => {
+            let label = format!("{} on this machine", vendor.title);
+            let line = |spec: String| {
+                ((label.clone(), format!("{} at {address}", name_of(&spec))), Way::Model(spec))
+            };
+            specs.into_iter().map(line).collect()
+        }
+        Offer::Key { vendor, variable, spec } => {
+            let detail = format!("{variable} is set, uses {}", name_of(&spec));
+            vec![((vendor.title.clone(), detail), Way::Model(spec))]
+        }
+        Offer::File(spec) => {
+            let detail = "on this machine, runs inside Haft".to_owned();
+            vec![((name_of(&spec).to_owned(), detail), Way::Model(spec))]
+        }
+        Offer::Login { vendor, spec } => {
+            let detail = format!("enter an API key, uses {}", name_of(&spec));
+            vec![((vendor.title.clone(), detail), Way::Key(vendor, spec))]
+        }
+    }
 }
 
 /// Without the vendor.

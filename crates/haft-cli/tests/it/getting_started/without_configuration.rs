@@ -42,7 +42,11 @@ fn ollama() -> VendorServer {
 
 /// A terminal in which no server answers but those that are named.
 fn terminal(place: &Place, variables: &[(&str, &str)]) -> Option<Terminal> {
-    let terminal = Terminal::open(place, (120, 30))?;
+    sized_terminal(place, (120, 30), variables)
+}
+
+fn sized_terminal(place: &Place, size: (u16, u16), variables: &[(&str, &str)]) -> Option<Terminal> {
+    let terminal = Terminal::open(place, size)?;
     let nowhere = LOCAL.iter().map(|name| (*name, NOWHERE));
     let exports: Vec<String> = nowhere
         .chain(variables.iter().copied())
@@ -108,12 +112,85 @@ fn a_key_is_entered_tried_and_kept_before_the_first_reply() {
     terminal.see("❯ OpenAI");
     terminal.keys(&["Enter"]);
     terminal.see("Key of OpenAI:");
+    // One that the vendor refuses leads back as well.
+    terminal.paste(&place, "sk-mistyped");
+    terminal.keys(&["Enter"]);
+    terminal.see("the key was not saved");
+    terminal.see("❯ OpenAI");
+    terminal.keys(&["Enter"]);
+    terminal.see("Key of OpenAI:");
     terminal.paste(&place, KEY);
     terminal.keys(&["Enter"]);
     let screen = terminal.see("left 0");
     assert!(screen.contains("Hello, newcomer.") && !screen.contains(KEY), "{screen}");
     assert!(screen.contains("Using `openai/gpt-5`, saved in your configuration"), "{screen}");
     assert_eq!(configured(&place), "model = \"openai/gpt-5\"\n");
+}
+
+/// In this order: servers with their models, keys in the environment, providers that want a key.
+#[test]
+fn the_shortest_ways_to_a_model_come_first_and_are_read_on_any_terminal() {
+    let (place, server) = (
+        Place::new(),
+        VendorServer::start(|asked: &Asked| match asked.line.as_str() {
+            "GET /v1/models" => json_reply(&json!({"data": [
+                {"id": "old", "created": 1}, {"id": "text-embedding", "created": 3}, {"id": "new", "created": 2},
+            ]})),
+            _ => openai_text("Hello, newcomer."),
+        }),
+    );
+    let variables = [
+        ("LMSTUDIO_BASE_URL", server.base_url.as_str()),
+        ("ANTHROPIC_API_KEY", KEY),
+        ("GROQ_API_KEY", KEY),
+        ("GROQ_BASE_URL", &server.base_url),
+    ];
+    let Some(terminal) = sized_terminal(&place, (80, 24), &variables) else { return };
+    terminal.haft(&place, "\"Say hello.\"");
+    let screen = terminal.see("Which one?");
+    let expected = [
+        "❯ LM Studio on this machine  new at http://127.0.0.1:",
+        "  LM Studio on this machine  old at http://127.0.0.1:",
+        "  Anthropic                  ANTHROPIC_API_KEY is set, uses claude-sonnet-4-5",
+        "  Groq                       GROQ_API_KEY is set, uses openai/gpt-oss-120b",
+        "  OpenAI                     enter an API key, uses gpt-5",
+    ];
+    let lines: Vec<&str> = screen.lines().skip_while(|line| !line.contains("Which one?")).skip(1).collect();
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{expected}: {screen}");
+    }
+    assert!(!screen.contains("embedding") && !screen.contains(KEY), "{screen}");
+    // What has no room in its row is read below the list.
+    terminal.resize(40, 24);
+    terminal.keys(&["Down", "Down", "Down"]);
+    let screen = terminal.see("GROQ_API_KEY is set, uses\nopenai/gpt-oss-120b");
+    assert!(screen.contains("type to search"), "{screen}");
+    terminal.keys(&["Enter"]);
+    let screen = terminal.see("left 0");
+    assert!(screen.contains("Hello, newcomer."), "{screen}");
+    assert_eq!(configured(&place), "model = \"groq/openai/gpt-oss-120b\"\n");
+}
+
+/// A server that accepts connections and says nothing does not hold up the list; without a terminal the same ways are text.
+#[test]
+fn a_silent_server_is_not_waited_for_and_scripts_read_the_list_as_text() {
+    let (place, server) = (Place::new(), ollama());
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = place.haft(&["run", "hello"]);
+    command.envs(LOCAL.map(|name| (name, format!("http://{}/v1", silent.local_addr().unwrap()))));
+    command.env("OLLAMA_BASE_URL", &server.base_url);
+    let begun = std::time::Instant::now();
+    let ran = crate::kit::Ran::from(command.output().unwrap());
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{ran:?}");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let places = [
+        "error: no model configured and no API key found\nhint: ",
+        "\n  use the server at http://127.0.0.1:",
+        ": `--model ollama/qwen3:30b`\n  save a key: `haft login PROVIDER`",
+        "`--model PROVIDER/MODEL` (`haft help models`)\n",
+    ];
+    let places: Vec<_> = places.iter().map(|text| ran.err.find(text)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} {ran:?}");
 }
 
 #[test]
@@ -129,7 +206,11 @@ fn who_leaves_the_choice_has_chosen_nothing() {
             assert!(!terminal.no_longer_see("OpenAI").contains("Gemini"));
         }
         terminal.keys(keys);
-        terminal.see("left 130");
+        let screen = terminal.see("left 130");
+        assert!(
+            screen.contains("No model was chosen. `haft` asks again; `haft --model PROVIDER/MODEL`"),
+            "{screen}"
+        );
         terminal.is_usable();
     }
     assert_eq!(configured(&place), "# mine\ntheme = \"dark\" # at night\n");
