@@ -2,10 +2,12 @@
 use crate::{
     App, Failure,
     config::{Config, ConfigError, KeySource, Places, Settings},
-    mcp_servers, model, session,
+    mcp_servers,
+    model::{self, Offer},
+    session,
 };
 use haft_core::Outside;
-use haft_providers::{is_listening, vendor, vendors};
+use haft_providers::vendors;
 use haft_sandbox as sandbox;
 use haft_stage::ViewKind;
 use std::path::Path;
@@ -17,8 +19,10 @@ pub struct Finding {
     pub state: State,
     /// What was looked at.
     pub what: String,
-    /// What was found, and what to do if something is missing.
+    /// What was found, in a few words.
     pub finding: String,
+    /// Why it is so and what to do, a line each; empty if there is nothing to do.
+    pub advice: Vec<String>,
 }
 
 /// How something is.
@@ -55,18 +59,26 @@ impl App {
                 models(self, &config, &mut report).await;
                 servers(self, &config, workspace, &mut report).await?;
             }
-            Err(error) => report.bad("configuration", &error.to_string()),
+            Err(error) => {
+                let advice = "`haft config path` prints the files, `haft help configuration` the settings";
+                report.bad("configuration", &error.to_string(), &[advice]);
+            }
         }
         let home = places.home.display();
         match writable(&places.home) {
             Ok(()) => report.good("sessions", &format!("{} in {home}", self.home().list().len())),
-            Err(error) => report.bad("sessions", &format!("cannot write `{home}`: {error}")),
+            Err(error) => report.bad(
+                "sessions",
+                &format!("cannot write `{home}`: {error}"),
+                &["set HAFT_HOME to a folder that you can write"],
+            ),
         }
         commands(self, workspace, &mut report);
         match ["bash", "sh"].into_iter().find(|shell| on_path(self, shell)) {
             Some(shell) => report.good("shell", shell),
             None => {
-                report.bad("shell", "neither `bash` nor `sh` is on the PATH, so the tool `bash` will fail");
+                let advice = "install `bash` or add its folder to PATH: the tool `bash` needs it";
+                report.bad("shell", "neither `bash` nor `sh` is on the PATH", &[advice]);
             }
         }
         publishing(self, &mut report);
@@ -80,37 +92,37 @@ fn commands(app: &App, workspace: &Path, report: &mut Report<'_>) {
     let config = app.config(workspace, &Settings::default()).unwrap_or_default();
     match session::command_views(places, &config, workspace) {
         Ok(found) => {
-            report.good("commands", &views(&found.kind));
+            let place = match &found.kind {
+                ViewKind::Overlay => "in an overlay of the workspace",
+                ViewKind::Copy(_) => "on a copy of the workspace",
+            };
+            let why = match &found.kind {
+                ViewKind::Overlay => None,
+                ViewKind::Copy(why) => {
+                    Some(format!("made for each command, since no overlay can be mounted ({why})"))
+                }
+            };
+            let finding = format!("can be confined here, {place}");
+            report.add(State::Ok, "commands", &finding, why.into_iter().collect());
             match found.outside {
                 Outside::Overlays => report.good("Unix sockets", "of other programs cannot be reached"),
                 Outside::Bound => report.optional(
                     "Unix sockets",
-                    "of other programs are hidden if they exist when a command starts: the system refuses overlays of its folders",
+                    "of other programs are hidden if they exist at the start",
+                    &["of a command: the system refuses overlays of their folders"],
                 ),
             }
             layers(&config, places, report)
         }
         Err(why) => report.optional(
             "commands",
-            &format!(
-                "run unconfined, without a question under `full`, and cannot be undone: {why}; \
-                 `--sandbox require` does not start without confinement"
-            ),
+            "run unconfined, without a question under `full`",
+            &[
+                &format!("they cannot be undone: {why}"),
+                "`--sandbox require` refuses to start then (`haft help sandbox`)",
+            ],
         ),
     }
-}
-
-/// Where confined commands work, and why there.
-fn views(kind: &ViewKind) -> String {
-    let place = match kind {
-        ViewKind::Overlay => "in an overlay of the workspace".to_owned(),
-        ViewKind::Copy(why) => {
-            format!(
-                "on a copy of the workspace, made for each command, since no overlay can be mounted ({why})"
-            )
-        }
-    };
-    format!("can be confined here, {place}: changes are shown before they are applied, and can be undone")
 }
 
 /// Reports which other protections a confined command has, and which are missing.
@@ -118,17 +130,22 @@ fn layers(config: &Config, places: &Places, report: &mut Report<'_>) {
     let limits = config.command_access(places).limits;
     match sandbox::limits_processes() {
         true => report.good("processes", &format!("{} at a time for one command", limits.processes)),
-        false => report.optional("processes", "not limited for root before Linux 6.14"),
+        false => report.optional("processes", "not limited for root before Linux 6.14", &[]),
     }
     match limits.memory_bytes {
         Some(bytes) => report.good("memory", &format!("{} MB for each process of a command", bytes >> 20)),
-        None => report.optional("memory", "not limited: set `[commands] memory`"),
+        None => report.optional(
+            "memory",
+            "not limited",
+            &["`haft config set commands.memory 4000` sets a limit in MB"],
+        ),
     }
     match sandbox::scopes_sockets() {
         true => report.good("sockets", "those without a file are a command's own (Landlock)"),
         false => report.optional(
             "sockets",
-            "a command with all of the network reaches those without a file: Landlock needs Linux 6.12",
+            "those without a file are reached with all of the network",
+            &["Landlock keeps them apart on Linux 6.12 and newer"],
         ),
     }
 }
@@ -137,13 +154,21 @@ fn layers(config: &Config, places: &Places, report: &mut Report<'_>) {
 fn publishing(app: &App, report: &mut Report<'_>) {
     match on_path(app, "git") {
         true => report.good("git", "on the PATH"),
-        false => report.bad("git", "not on the PATH, so jobs that change files and the tool `git` will fail"),
+        false => report.bad(
+            "git",
+            "not on the PATH",
+            &["install Git: jobs that change files and the tool `git` need it"],
+        ),
     }
     let token = ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find(|name| app.environment.get(name).is_some());
     match token {
         Some(name) => report.good("pull requests", &format!("{name} is set")),
         None if on_path(app, "gh") => report.good("pull requests", "`gh` is on the PATH"),
-        None => report.optional("pull requests", "neither GITHUB_TOKEN nor `gh`, so `publish` opens none"),
+        None => report.optional(
+            "pull requests",
+            "neither GITHUB_TOKEN nor `gh`, so `publish` opens none",
+            &["set GITHUB_TOKEN, or install `gh` and run `gh auth login`"],
+        ),
     }
 }
 
@@ -156,15 +181,19 @@ async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
             Some((_, KeySource::Login)) => report.good(&vendor.title, "logged in"),
         }
     }
-    for vendor in ["ollama", "llamacpp"].into_iter().filter_map(vendor) {
-        if is_listening(&vendor.base_url).await {
-            report.good(&vendor.title, &format!("answers at {}", vendor.base_url));
+    for offer in model::servers(app, config).await {
+        if let Offer::Server { vendor, address, .. } = offer {
+            report.good(&vendor.title, &format!("answers at {address}"));
         }
     }
     match model::choose(app, config, None, model::ToolCallFormat::default()).await {
         Ok(chosen) => report.good("model", &chosen.model.spec),
         Err(failure) => {
-            report.bad("model", &format!("{}; {}", failure.message, failure.hint.unwrap_or_default()))
+            let hint = failure.hint.unwrap_or_default();
+            // A list stands below a line that introduces it.
+            let is_list = hint.lines().nth(1).is_some();
+            let advice: Vec<&str> = hint.lines().skip(usize::from(is_list)).map(str::trim).collect();
+            report.bad("model", &failure.message, &advice);
         }
     }
 }
@@ -179,7 +208,7 @@ async fn servers(
     for (name, found) in mcp_servers::try_all(app, config, workspace).await? {
         match found {
             Ok(tools) => report.good(&format!("mcp.{name}"), &format!("{} tools", tools.len())),
-            Err(why) => report.bad("mcp", &why),
+            Err(why) => report.bad("mcp", &why, &["`haft help mcp` explains how servers are set up"]),
         }
     }
     Ok(())
@@ -201,18 +230,22 @@ struct Report<'a>(&'a mut (dyn FnMut(Finding) + Send));
 
 impl Report<'_> {
     fn good(&mut self, what: &str, finding: &str) {
-        self.add(State::Ok, what, finding);
+        self.add(State::Ok, what, finding, Vec::new());
     }
 
-    fn optional(&mut self, what: &str, finding: &str) {
-        self.add(State::Optional, what, finding);
+    fn optional(&mut self, what: &str, finding: &str, advice: &[&str]) {
+        self.add(State::Optional, what, finding, owned(advice));
     }
 
-    fn bad(&mut self, what: &str, finding: &str) {
-        self.add(State::Missing, what, finding);
+    fn bad(&mut self, what: &str, finding: &str, advice: &[&str]) {
+        self.add(State::Missing, what, finding, owned(advice));
     }
 
-    fn add(&mut self, state: State, what: &str, finding: &str) {
-        (self.0)(Finding { state, what: what.to_owned(), finding: finding.to_owned() });
+    fn add(&mut self, state: State, what: &str, finding: &str, advice: Vec<String>) {
+        (self.0)(Finding { state, what: what.to_owned(), finding: finding.to_owned(), advice });
     }
+}
+
+fn owned(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| (*line).to_owned()).collect()
 }

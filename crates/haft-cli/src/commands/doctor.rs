@@ -1,25 +1,41 @@
-//! [`doctor`] (`haft doctor`): shows what this machine supports, and what is missing.
+//! [`doctor`] (`haft doctor`): shows what this machine supports, what is missing, and what to do about it.
 use crate::{CliContext, args::DoctorArgs};
 use haft_app::{
     Failure,
     diagnosis::{Finding, State},
     session,
 };
-use haft_terminal::Exit;
+use haft_present::safe;
+use haft_terminal::{Exit, document};
 use std::io::{Write, stdout};
 
-/// `haft doctor`
+/// In front of what is said below a finding.
+const INDENT: &str = "           ";
+
+/// Prints a line for each finding, advice below it, and a summary.
 pub(crate) async fn doctor(cli: &CliContext, args: &DoctorArgs) -> Result<Exit, Failure> {
-    let mut is_broken = false;
-    let mut print = |Finding { state, what, finding }| {
-        is_broken |= state == State::Missing;
-        let state = match state {
+    let (mut good, mut optional, mut missing) = (0, 0, Vec::new());
+    let mut print = |Finding { state, what, finding, advice }| {
+        let word = match state {
             State::Ok => "ok",
             State::Optional => "-",
             State::Missing => "missing",
         };
-        writeln!(stdout(), "{state:<8} {what}: {finding}").ok();
+        let line = format!("{what}: {finding}");
+        let mut text = document::item(&format!("{word:<8} "), &safe::name(&line));
+        text.extend(advice.iter().map(|line| document::item(INDENT, &safe::name(line))));
+        write!(stdout(), "{text}").ok();
+        match state {
+            State::Ok => good += 1,
+            State::Optional => optional += 1,
+            State::Missing => missing.push(what),
+        }
     };
     cli.diagnose(&session::workspace(args.cwd.as_deref())?, &mut print).await?;
-    Ok(if is_broken { Exit::Failed } else { Exit::Success })
+    let mut summary = format!("{good} ok, {optional} optional, {} missing", missing.len());
+    if !missing.is_empty() {
+        summary += &format!(": {}", missing.join(", "));
+    }
+    write!(stdout(), "{}", document::item("", &safe::name(&summary)))?;
+    Ok(if missing.is_empty() { Exit::Success } else { Exit::Failed })
 }

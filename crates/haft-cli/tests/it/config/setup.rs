@@ -81,6 +81,33 @@ fn the_pages_of_help_name_commands_that_there_are() {
 }
 
 #[test]
+fn the_doctor_fits_80_columns_and_says_what_to_do() {
+    let place = Place::new();
+    let doctor = |path: &str| {
+        let mut command = place.haft(&["doctor"]);
+        for name in ["OLLAMA", "LLAMACPP", "VLLM", "LMSTUDIO"] {
+            command.env(format!("{name}_BASE_URL"), "http://127.0.0.1:1/v1");
+        }
+        Ran::from(command.env("PATH", path).output().unwrap())
+    };
+    let path = std::env::var("PATH").unwrap();
+    for ran in [doctor(&path), doctor("/nowhere")] {
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
+        let model = "missing  model: no model configured and no API key found\n           save a key: `haft login PROVIDER`";
+        assert!(ran.out.contains(model), "{}", ran.out);
+    }
+    let nothing = doctor("/nowhere").out;
+    assert!(nothing.contains("missing  git: not on the PATH\n           install Git: "), "{nothing}");
+    let summary = nothing.lines().next_back().unwrap();
+    assert!(summary.ends_with(" optional, 3 missing: model, shell, git"), "{nothing}");
+    let model = place.script("m", &[json!({"say": "done"})]);
+    place.configure(&format!("model = {model:?}\n"));
+    let ran = doctor(&path);
+    assert!(ran.code == 0 && ran.out.ends_with(" optional, 0 missing\n"), "{ran:?}");
+}
+
+#[test]
 fn a_value_is_set_and_comments_stay() {
     let place = Place::new();
     place.configure("# mine\nmodel = \"openai/gpt-5\" # good\n\n[timeouts]\nidle = 60 # long enough\n");
