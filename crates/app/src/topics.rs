@@ -23,6 +23,7 @@ macro_rules! topics {
 pub const TOPICS: &[Topic] = topics! {
     "terminal" "the screen: keys, slash commands, approvals",
     "models" "providers, local servers, models inside Haft",
+    "updating" "newer releases, and the one before",
     "secrets" "API keys, and what commands see of them",
     "permissions" "what runs without approval, and rules",
     "security" "the sandbox: what a confined command may do",
@@ -40,6 +41,8 @@ pub const TOPICS: &[Topic] = topics! {
     "telegram" "Haft as a Telegram bot",
     "embedding" "Haft as a library",
     "performance" "what was measured",
+    "compatibility" "formats and versions, and what is promised",
+    "demonstrations" "what is different, shown by commands",
     "troubleshooting" "messages, and what to do about them",
 };
 
@@ -226,9 +229,17 @@ mod tests {
         }
     }
 
-    /// Pages that only people who work on Haft read.
-    const INTERNAL: [&str; 6] =
-        ["faults", "faults-coverage", "faults-found", "releasing", "requirements", "requirements-coverage"];
+    /// Pages that only people who work on Haft read, and those of the site.
+    const INTERNAL: [&str; 8] = [
+        "README",
+        "SUMMARY",
+        "faults",
+        "faults-coverage",
+        "faults-found",
+        "releasing",
+        "requirements",
+        "requirements-coverage",
+    ];
 
     #[test]
     fn every_page_for_users_is_a_topic() {
