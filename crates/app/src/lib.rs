@@ -15,6 +15,8 @@ mod mcp_offers;
 pub mod mcp_servers;
 pub mod model;
 mod notes;
+mod parse;
+mod policy;
 pub mod replay;
 pub mod session;
 mod skills;
@@ -30,6 +32,8 @@ pub mod usage;
 pub use failure::{Exit, Failure};
 pub use host::{AppHost, Ceiling};
 pub use mcp_offers::McpOffers;
+pub use parse::ReplyParser;
+pub use policy::PolicyCheck;
 pub use session::{Assembled, Existing, OpenedSession, SessionPlan, SessionSpec};
 
 use config::{Config, ConfigError, Environment, Places, Settings};

@@ -16,7 +16,7 @@ use crate::{
     App, Failure,
     config::{Settings, UpdateFile},
 };
-use haft_providers::{Address, Download, DownloadError, Proxy};
+use haft_http::{Address, Download, DownloadError, Proxy};
 use index::{Index, Package};
 use installation::{Installation, unwritable};
 use minisign_verify::PublicKey;

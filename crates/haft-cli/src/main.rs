@@ -13,8 +13,8 @@ use haft_app::{
     App, Failure, Warn,
     config::{Environment, hide_keys},
 };
+use haft_http::Proxy;
 use haft_process::VARIABLE;
-use haft_providers::Proxy;
 use haft_terminal::{Exit, loading};
 use std::{
     io::{IsTerminal, Write, stderr, stdin, stdout},

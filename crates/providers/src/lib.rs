@@ -55,8 +55,6 @@ pub use card::{Card, card};
 pub use connection::Connection;
 pub use effort::{Effort, takes_effort};
 pub use exec::Exec;
-/// For `haft-app`, which stands on no HTTP client.
-pub use haft_http::{Address, Download, DownloadError, Proxy};
 pub use installed::{Installed, best_model};
 pub use key::Key;
 pub use models::{check_key, is_listening, list_models, served_window};

@@ -1,0 +1,138 @@
+//! [`PolicyCheck`]: which rule decides about an effect, and how.
+use crate::{
+    App, Failure,
+    config::{SETTINGS, Settings},
+    session,
+};
+use haft_call::is_repository;
+use haft_core::{Effect, Execution, Policy, Sandbox, Verdict};
+use haft_present::unattended;
+use haft_tools::refusal;
+use serde::Serialize;
+use std::path::Path;
+
+/// What the policy says of an effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PolicyCheck {
+    /// The effect, as rules name it: `KIND:WHAT`.
+    pub effect: String,
+    /// `allow`, `ask` or `deny`.
+    pub verdict: &'static str,
+    /// Why, as a sentence for people.
+    pub reason: String,
+    /// The rules or the mode that decided, with the file of each.
+    pub decided_by: String,
+    /// The text of the rules that decided.
+    pub rules: Vec<String>,
+    /// The mode for effects that no rule settles.
+    pub mode: &'static str,
+    /// What allows the effect without a question, if it is asked about.
+    pub hint: Option<String>,
+}
+
+impl App {
+    /// Judges `effect` as a session in `workspace` would. It is `read:PATH`, `write:PATH`, `network:TARGET`,
+    /// `execute:COMMAND` or `execute@FOLDER:COMMAND`; all else is a command.
+    ///
+    /// # Errors
+    ///
+    /// If `effect` is empty, or the configuration is invalid.
+    pub fn check_policy(
+        &self,
+        workspace: &Path,
+        settings: &Settings,
+        effect: &str,
+    ) -> Result<PolicyCheck, Failure> {
+        let config = self.config(workspace, settings)?;
+        let profile = config.profile()?;
+        let own = config.policy(&self.places)?;
+        let rules = profile.rules.deny.iter().chain(&profile.rules.only).cloned().chain(own.rules).collect();
+        let policy = Policy { rules, mode: own.mode };
+        let effect = parsed(effect, workspace)?;
+        // As the engine does: where the system gives a command a view of its own, it can do nothing but change that.
+        let is_confined = matches!(effect, Effect::Execute(_))
+            && config.sandbox(&profile) != Sandbox::Off
+            && session::command_views(&self.places, &config, workspace).is_ok();
+        let effect = if is_confined { effect.confined() } else { effect };
+        let (verdict, rules) = policy.explain(&effect, workspace, &is_repository);
+        let (verdict, reason, by) = in_words(verdict, &effect, is_confined);
+        let decided_by = by.unwrap_or_else(|| match rules.as_slice() {
+            [] => {
+                let setting = SETTINGS.iter().find(|setting| setting.key == "permission");
+                let from = setting.map(|setting| config.in_force(setting, &profile).1).unwrap_or_default();
+                format!("the mode `{}` ({from})", policy.mode.name())
+            }
+            rules => rules.iter().map(|rule| config.told_of(rule, &profile)).collect::<Vec<_>>().join(", "),
+        });
+        Ok(PolicyCheck {
+            hint: (verdict == "ask").then(|| unattended::narrowest(std::slice::from_ref(&effect), workspace)),
+            effect: effect.to_string(),
+            verdict,
+            reason,
+            decided_by,
+            rules: rules.iter().map(|rule| rule.text().to_owned()).collect(),
+            mode: policy.mode.name(),
+        })
+    }
+}
+
+/// The verdict in one word, why, and who decides where neither a rule nor the mode does.
+fn in_words(verdict: Verdict, effect: &Effect, is_confined: bool) -> (&'static str, String, Option<String>) {
+    let guarded = match effect {
+        Effect::Execute(Execution { command, .. }) => refusal(command),
+        Effect::Read(_) | Effect::Write(_) | Effect::Network(_) => None,
+    };
+    let guard = || Some("the guard, regardless of rules".to_owned());
+    let viewed = "runs in a view of the workspace; its changes are judged afterward";
+    match (verdict, guarded) {
+        (Verdict::Deny { reason }, _) => ("deny", reason, None),
+        (_, Some(why)) => ("deny", format!("`{effect}` is denied: {why}"), guard()),
+        (Verdict::Ask { reason }, None) => ("ask", reason, None),
+        (Verdict::Allow, None) if is_confined => ("allow", format!("`{effect}` {viewed}"), None),
+        (Verdict::Allow, None) => ("allow", format!("`{effect}` runs without approval"), None),
+    }
+}
+
+/// `read:PATH`, `write:PATH`, `network:TARGET`, `execute:COMMAND`, `execute@FOLDER:COMMAND`; all else is a command.
+fn parsed(words: &str, workspace: &Path) -> Result<Effect, Failure> {
+    let path = |text: &str| {
+        let path = workspace.join(text);
+        path.canonicalize().unwrap_or(path)
+    };
+    let effect = match words.split_once(':') {
+        Some(("read", file)) => Effect::Read(path(file)),
+        Some(("write", file)) => Effect::Write(path(file)),
+        Some(("network", target)) => Effect::Network(target.to_owned()),
+        Some(("execute", command)) => Effect::execute(command),
+        Some((kind, command)) if kind.starts_with("execute@") => {
+            Effect::execute_in(command, kind.trim_start_matches("execute@"))
+        }
+        _ => Effect::execute(words),
+    };
+    let is_empty = matches!(&effect, Effect::Execute(Execution { command, .. }) if command.trim().is_empty());
+    match is_empty {
+        true => Err(Failure::usage("nothing to check").hint("e.g. `haft policy check \"git push\"`")),
+        false => Ok(effect),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_kind_is_a_command() {
+        let workspace = Path::new("/no/such/folder");
+        let table = [
+            ("git push", "execute:git push"),
+            ("curl http://x", "execute:curl http://x"),
+            ("execute@sub:make", "execute@sub:make"),
+            ("read:a", "read:/no/such/folder/a"),
+            ("write:/etc/x", "write:/etc/x"),
+            ("network:example.org", "network:example.org"),
+        ];
+        for (words, expected) in table {
+            assert_eq!(parsed(words, workspace).unwrap().to_string(), expected, "{words}");
+        }
+    }
+}
