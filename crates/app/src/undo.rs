@@ -32,6 +32,10 @@ pub struct Restored {
     pub conflicts: Vec<PathBuf>,
     /// The number of calls whose changes were not recorded, and remain.
     pub untracked: usize,
+    /// The prompt that leaves the conversation, the first one if there are several.
+    pub prompt: Option<String>,
+    /// The background tasks that run and that begin later, with their titles: nothing that they change is kept.
+    pub tasks: Vec<(TaskId, String)>,
 }
 
 impl Restored {
@@ -111,8 +115,14 @@ impl Reopened {
     pub fn preview(&self, to: Seq) -> Result<Restored, Failure> {
         let planned = plan::back_to(&self.session.entries(), to);
         let conflicts = self.session.left_alone(&changed::squash(&planned.changes))?;
-        let untracked = planned.untracked.len();
-        Ok(Restored { way: Direction::Undo, changes: planned.changes, conflicts, untracked })
+        Ok(Restored {
+            way: Direction::Undo,
+            changes: planned.changes,
+            conflicts,
+            untracked: planned.untracked.len(),
+            prompt: self.prompt_after(to),
+            tasks: self.tasks_after(to),
+        })
     }
 
     /// Goes back to the state behind the entry `to`.
@@ -121,7 +131,10 @@ impl Reopened {
     ///
     /// If the journal cannot be written.
     pub async fn go_back(&self, to: Seq) -> Result<Restored, Failure> {
-        self.moved_by(Command::Rewind { to }).await
+        // Afterwards the conversation no longer has them.
+        let (prompt, tasks) = (self.prompt_after(to), self.tasks_after(to));
+        let restored = self.moved_by(Command::Rewind { to }).await?;
+        Ok(Restored { prompt, tasks, ..restored })
     }
 
     /// Makes the last undo undone. `None` if there is none.
@@ -146,6 +159,8 @@ impl Reopened {
                     changes: changes.clone(),
                     conflicts: conflicts.clone(),
                     untracked: untracked.len(),
+                    prompt: None,
+                    tasks: Vec::new(),
                 });
             }
         }
@@ -153,14 +168,11 @@ impl Reopened {
         Err(Failure::failed(why.unwrap_or_else(|| "there was nothing left to restore".into())))
     }
 
-    /// The prompt that going back `to` takes out of the conversation, the first one if there are several.
-    pub fn prompt_after(&self, to: Seq) -> Option<String> {
+    fn prompt_after(&self, to: Seq) -> Option<String> {
         prompts(&self.session.entries()).into_iter().find(|(before, _)| *before >= to).map(|(_, text)| text)
     }
 
-    /// The background tasks that run and that began behind the entry `to`, with their titles: nothing that they change
-    /// is kept once the session went back to it.
-    pub fn tasks_after(&self, to: Seq) -> Vec<(TaskId, String)> {
+    fn tasks_after(&self, to: Seq) -> Vec<(TaskId, String)> {
         let entries = self.session.entries();
         let ends = |fact: &Fact, job: &TaskId| matches!(fact, Fact::TaskEnded { task, .. } if task == job);
         let has_ended = |job: &TaskId| entries.iter().any(|entry| ends(&entry.fact, job));

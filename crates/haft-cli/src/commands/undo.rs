@@ -60,7 +60,7 @@ fn show(reopened: &Reopened, file: &Path, to: Option<Seq>) -> Result<Exit, Failu
 fn dry(reopened: &Reopened, to: Seq) -> Result<Exit, Failure> {
     let restored = reopened.preview(to)?;
     let exit = tell(&restored, true)?;
-    tell_conversation(reopened, to, reopened.prompt_after(to).as_deref(), "would be")?;
+    tell_conversation(&restored, "would be")?;
     let moved = restored.moved();
     if !moved.is_empty() {
         write!(stdout(), "\n{}", diff::of_all(&reopened.session, &moved))?;
@@ -69,18 +69,18 @@ fn dry(reopened: &Reopened, to: Seq) -> Result<Exit, Failure> {
 }
 
 async fn go_back(reopened: &Reopened, to: Seq) -> Result<Exit, Failure> {
-    let prompt = reopened.prompt_after(to);
-    let exit = tell(&reopened.go_back(to).await?, false)?;
-    tell_conversation(reopened, to, prompt.as_deref(), "is")?;
+    let restored = reopened.go_back(to).await?;
+    let exit = tell(&restored, false)?;
+    tell_conversation(&restored, "is")?;
     Ok(exit)
 }
 
-fn tell_conversation(reopened: &Reopened, to: Seq, prompt: Option<&str>, is: &str) -> Result<(), Failure> {
-    if let Some(prompt) = prompt {
+fn tell_conversation(left: &Restored, is: &str) -> Result<(), Failure> {
+    if let Some(prompt) = &left.prompt {
         writeln!(stdout(), "the conversation {is} back before your prompt: {}", first_line(prompt))?;
     }
-    for (task, title) in reopened.tasks_after(to) {
-        let title = first_line(&title);
+    for (task, title) in &left.tasks {
+        let title = first_line(title);
         writeln!(
             stdout(),
             "background task {task} began later, so nothing that it changes is kept: {title}"
