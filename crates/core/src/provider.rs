@@ -1,5 +1,5 @@
 //! [`Provider`]: the contract of a model provider, one method.
-use crate::{CallForm, CallId, Message, StopReason, ToolSpec, Usage};
+use crate::{CallForm, CallId, Message, ModelFault, StopReason, ToolSpec, Usage};
 use futures::stream::BoxStream;
 use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
@@ -106,7 +106,21 @@ pub enum ProviderError {
         provider: String,
         /// Its words.
         message: String,
-        /// What the vendor asked for (`Retry-After`).
+        /// What the vendor asked for (`Retry-After`, or the reset of a limit that it names).
+        retry_after: Option<Duration>,
+        /// Whether the limit on requests or tokens of this account is reached; otherwise the server is overloaded.
+        is_rate_limited: bool,
+    },
+    /// The account has no credit left, or the quota of its plan is used up.
+    #[error("{provider} rejected the request: {message}")]
+    Exhausted {
+        /// The vendor's name.
+        provider: String,
+        /// Its words.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+        /// When the quota is reset, if the vendor names a time; credit has none.
         retry_after: Option<Duration>,
     },
     /// The vendor's own fault. The same request may work later.
@@ -169,7 +183,7 @@ impl ProviderError {
         match self {
             Self::Connection { source: Some(source), .. } => source.is::<TimedOut>(),
             Self::Connection { source: None, .. } | Self::Busy { .. } | Self::Internal { .. } => false,
-            Self::Auth { .. } | Self::NotRunning { .. } => false,
+            Self::Auth { .. } | Self::Exhausted { .. } | Self::NotRunning { .. } => false,
             Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
         }
     }
@@ -178,15 +192,43 @@ impl ProviderError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Busy { .. } | Self::Internal { .. } | Self::Connection { .. } => true,
-            Self::Auth { .. } | Self::NotRunning { .. } => false,
+            Self::Auth { .. } | Self::Exhausted { .. } | Self::NotRunning { .. } => false,
             Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
         }
+    }
+
+    /// Returns how long the vendor asked to wait, if it named a time.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Busy { retry_after, .. }
+            | Self::Internal { retry_after, .. }
+            | Self::Exhausted { retry_after, .. } => *retry_after,
+            Self::Auth { .. } | Self::NotRunning { .. } | Self::Connection { .. } => None,
+            Self::ContextTooLong { .. } | Self::Rejected { .. } => None,
+        }
+    }
+
+    /// Returns why another model could answer the same request; `None` if the request itself is at fault.
+    pub fn fault(&self) -> Option<ModelFault> {
+        Some(match self {
+            Self::Busy { is_rate_limited: true, .. } => ModelFault::RateLimited,
+            Self::Busy { is_rate_limited: false, .. } => ModelFault::Overloaded,
+            Self::Exhausted { retry_after: Some(_), .. } => ModelFault::QuotaExhausted,
+            Self::Exhausted { retry_after: None, .. } => ModelFault::CreditExhausted,
+            Self::Auth { .. } => ModelFault::AccessDenied,
+            Self::Internal { .. } | Self::Connection { .. } | Self::NotRunning { .. } => {
+                ModelFault::Unavailable
+            }
+            Self::ContextTooLong { .. } | Self::Rejected { .. } => return None,
+        })
     }
 
     /// Returns what a person can do about it.
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Self::Auth { hint, .. } | Self::Rejected { hint, .. } => hint.as_deref(),
+            Self::Auth { hint, .. } | Self::Rejected { hint, .. } | Self::Exhausted { hint, .. } => {
+                hint.as_deref()
+            }
             Self::ContextTooLong { .. } => Some("take a model with a larger window, or start a new session"),
             Self::Connection { .. } => Some(
                 "see that the server runs and that its address is right; `--base-url` or the configuration names another",

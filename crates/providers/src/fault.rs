@@ -1,5 +1,5 @@
 //! Answers that are no reply, sorted by who can act on them.
-use crate::{endpoint::Endpoint, json};
+use crate::{endpoint::Endpoint, json, reset};
 use haft_core::{ProviderError, TimedOut, clip};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
@@ -38,6 +38,10 @@ const OVERLOAD_WORDS: &[&str] =
 const BILLING_WORDS: &[&str] =
     &["insufficient_quota", "insufficient balance", "credit balance is too low", "insufficient credits"];
 
+/// Plans whose quota is used up until it is reset: asking again before that does not help.
+/// Codex and ChatGPT plans, 2026-11.
+const QUOTA_WORDS: &[&str] = &["usage_limit_reached", "usage_not_included"];
+
 /// An error as a vendor words it, from a body or from the middle of a stream.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Complaint {
@@ -72,14 +76,15 @@ impl Complaint {
         let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
         let read = Self::read(value).or_else(|| Some(Self::said(message_in(value)?, value)));
         let plain = || Self { message: plain_words(status, body), ..Self::default() };
-        Self { status, retry_after, ..read.unwrap_or_else(plain) }
+        let read = read.unwrap_or_else(plain);
+        Self { status, retry_after: retry_after.or(read.retry_after), ..read }
     }
 
     fn said(message: String, error: &Value) -> Self {
         let code = format!("{} {}", json::text(&error["code"]), json::text(&error["type"])).to_lowercase();
         let status = ["code", "status_code", "status"].iter().find_map(|field| json::count(&error[field]));
         let status = status.and_then(|status| u16::try_from(status).ok()).unwrap_or(0);
-        Self { status, code, message, retry_after: None }
+        Self { status, code, message, retry_after: reset::in_body(error, SystemTime::now()) }
     }
 
     /// Who can act on it.
@@ -89,7 +94,18 @@ impl Complaint {
         let provider = endpoint.title.clone();
         match kind {
             Kind::Auth => ProviderError::Auth { provider, message: words, hint: Some(key_hint(endpoint)) },
-            Kind::Busy => ProviderError::Busy { provider, message: words, retry_after: self.retry_after },
+            Kind::Busy => ProviderError::Busy {
+                provider,
+                message: words,
+                retry_after: self.retry_after,
+                is_rate_limited: self.is_rate_limited(),
+            },
+            Kind::Exhausted => ProviderError::Exhausted {
+                provider,
+                message: words,
+                hint: Some(Hint::Pay.text(endpoint)),
+                retry_after: self.retry_after,
+            },
             Kind::Internal => {
                 ProviderError::Internal { provider, message: words, retry_after: self.retry_after }
             }
@@ -108,8 +124,8 @@ impl Complaint {
     fn kind(&self) -> Kind {
         let said = format!("{} {}", self.code, self.message).to_lowercase();
         let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
-        if self.status == 402 || says(BILLING_WORDS) {
-            return Kind::Rejected(Some(Hint::Pay));
+        if self.status == 402 || says(BILLING_WORDS) || says(QUOTA_WORDS) {
+            return Kind::Exhausted;
         }
         if !matches!(self.status, 401 | 403 | 429) && (self.status == 413 || says(TOO_LONG_WORDS)) {
             return Kind::TooLong;
@@ -135,6 +151,10 @@ impl Complaint {
         }
     }
 
+    fn is_rate_limited(&self) -> bool {
+        self.status == 429 || self.code.contains("rate_limit")
+    }
+
     fn words(&self, endpoint: &Endpoint) -> String {
         let status = match self.status {
             0 => String::new(),
@@ -152,6 +172,7 @@ enum Kind {
     Internal,
     TimedOut,
     TooLong,
+    Exhausted,
     Rejected(Option<Hint>),
 }
 
@@ -253,6 +274,7 @@ mod tests {
         match error {
             ProviderError::Auth { .. } => "auth",
             ProviderError::Busy { .. } => "busy",
+            ProviderError::Exhausted { .. } => "exhausted",
             ProviderError::Internal { .. } => "internal",
             ProviderError::NotRunning { .. } => "not running",
             ProviderError::ContextTooLong { .. } => "context",

@@ -1,5 +1,5 @@
 //! One POST out, bytes in. No redirect is followed, and nothing is read without a bound.
-use crate::{answer::Answer, endpoint::Endpoint, fault};
+use crate::{answer::Answer, endpoint::Endpoint, fault, reset};
 use bytes::Bytes;
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::ProviderError;
@@ -79,7 +79,9 @@ fn answer(endpoint: Endpoint, response: Response) -> Answer {
     let media_type = header("content-type").unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim().to_lowercase();
     let (milliseconds, seconds) = (header("retry-after-ms"), header("retry-after"));
-    let retry_after = fault::retry_after(milliseconds.as_deref(), seconds.as_deref(), SystemTime::now());
+    let now = SystemTime::now();
+    let retry_after = fault::retry_after(milliseconds.as_deref(), seconds.as_deref(), now)
+        .or_else(|| reset::in_headers(header, now));
     Answer {
         status: response.status().as_u16(),
         media_type,

@@ -42,6 +42,7 @@ mod reading;
 mod record;
 mod remote;
 mod replay;
+mod reset;
 mod retold;
 mod retry;
 mod script;

@@ -170,6 +170,7 @@ fn asked_wait(error: &ProviderError) -> Option<Duration> {
     match error {
         ProviderError::Busy { retry_after, .. } | ProviderError::Internal { retry_after, .. } => *retry_after,
         ProviderError::Auth { .. }
+        | ProviderError::Exhausted { .. }
         | ProviderError::NotRunning { .. }
         | ProviderError::ContextTooLong { .. }
         | ProviderError::Rejected { .. }
@@ -183,8 +184,9 @@ fn too_long(error: ProviderError, asked: Duration) -> ProviderError {
 
 fn noted(error: ProviderError, note: &str) -> ProviderError {
     match error {
-        ProviderError::Busy { provider, message, retry_after } => {
-            ProviderError::Busy { provider, message: format!("{message}; {note}"), retry_after }
+        ProviderError::Busy { provider, message, retry_after, is_rate_limited } => {
+            let message = format!("{message}; {note}");
+            ProviderError::Busy { provider, message, retry_after, is_rate_limited }
         }
         ProviderError::Internal { provider, message, retry_after } => {
             ProviderError::Internal { provider, message: format!("{message}; {note}"), retry_after }
@@ -193,6 +195,7 @@ fn noted(error: ProviderError, note: &str) -> ProviderError {
             ProviderError::Connection { provider, message: format!("{message}; {note}"), source }
         }
         lasting @ (ProviderError::Auth { .. }
+        | ProviderError::Exhausted { .. }
         | ProviderError::NotRunning { .. }
         | ProviderError::ContextTooLong { .. }
         | ProviderError::Rejected { .. }) => lasting,
@@ -225,6 +228,7 @@ mod tests {
             provider: "it".into(),
             message: "full".into(),
             retry_after: seconds.map(Duration::from_secs),
+            is_rate_limited: false,
         }
     }
 

@@ -172,7 +172,9 @@ fn rejected(message: String, hint: Option<String>) -> ProviderError {
 fn failure(kind: FailKind, message: String) -> ProviderError {
     let provider = name();
     match kind {
-        FailKind::Busy => ProviderError::Busy { provider, message, retry_after: None },
+        FailKind::Busy => {
+            ProviderError::Busy { provider, message, retry_after: None, is_rate_limited: false }
+        }
         FailKind::Auth => ProviderError::Auth { provider, message, hint: None },
         FailKind::Rejected => ProviderError::Rejected { provider, message, hint: None },
         FailKind::Context => ProviderError::ContextTooLong { message },

@@ -63,6 +63,7 @@ fn kind(error: &ProviderError) -> &'static str {
         ProviderError::NotRunning { .. } => "not running",
         ProviderError::ContextTooLong { .. } => "context",
         ProviderError::Rejected { .. } => "rejected",
+        ProviderError::Exhausted { .. } => "exhausted",
         ProviderError::Connection { .. } => "connection",
     }
 }
@@ -116,12 +117,13 @@ async fn answers_are_sorted_by_who_can_act() {
         (400, r#"{"error":{"message":"bad","type":"invalid_request_error"}}"#, "rejected"),
         (404, r#"{"error":{"message":"no such model"}}"#, "rejected"),
         (422, r#"{"detail":[{"msg":"Extra inputs are not permitted"}]}"#, "rejected"),
-        (402, r#"{"error":{"message":"Insufficient Balance"}}"#, "rejected"),
+        (402, r#"{"error":{"message":"Insufficient Balance"}}"#, "exhausted"),
         (
             429,
             r#"{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}"#,
-            "rejected",
+            "exhausted",
         ),
+        (429, r#"{"error":{"type":"usage_limit_reached","resets_in_seconds":90}}"#, "exhausted"),
         (400, r#"{"error":{"message":"too much","code":"context_length_exceeded"}}"#, "context"),
         (
             400,

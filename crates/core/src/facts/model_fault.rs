@@ -1,0 +1,46 @@
+//! [`ModelFault`]: why a model could not answer, where another model could.
+use serde::{Deserialize, Serialize};
+
+/// Why a model could not answer a request that another model could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelFault {
+    /// The vendor has too much to do.
+    Overloaded,
+    /// The account's limit on requests or tokens in a time is reached.
+    RateLimited,
+    /// The quota of the account's plan is used up, until the time that the vendor names.
+    QuotaExhausted,
+    /// The account has no credit left.
+    CreditExhausted,
+    /// The key was refused.
+    AccessDenied,
+    /// The vendor's content policy: the model did not answer this conversation.
+    Refused,
+    /// The vendor has a fault, or cannot be reached.
+    Unavailable,
+}
+
+impl ModelFault {
+    /// Returns whether it lasts until a person does something about it.
+    pub fn is_lasting(self) -> bool {
+        match self {
+            Self::CreditExhausted | Self::AccessDenied => true,
+            Self::Overloaded | Self::RateLimited | Self::QuotaExhausted => false,
+            Self::Refused | Self::Unavailable => false,
+        }
+    }
+
+    /// Returns it as people read it, behind the name of the model: `is overloaded`.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Overloaded => "is overloaded",
+            Self::RateLimited => "is at its rate limit",
+            Self::QuotaExhausted => "has no quota left",
+            Self::CreditExhausted => "has no credit left",
+            Self::AccessDenied => "refused the key",
+            Self::Refused => "refused to answer",
+            Self::Unavailable => "is not available",
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! [`in_headers`] and [`in_body`]: read when a limit is reset, where a vendor names that without `Retry-After`.
+//!
+//! Sources: docs.anthropic.com "Rate limits", platform.openai.com "Rate limits", and answers of ChatGPT plans to Codex,
+//! 2026-11.
+use crate::json;
+use serde_json::Value;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Headers that say what is left of a limit, each with the one that says when it is reset. Both stand in each answer,
+/// whether the limit is reached or not.
+const LIMITS: &[[&str; 2]] = &[
+    ["anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"],
+    ["anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"],
+    ["anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset"],
+    ["anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"],
+    ["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
+    ["x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
+];
+
+/// The limit of a subscription: its reset stands in an answer once it is reached.
+const PLAN_STATUS: &str = "anthropic-ratelimit-unified-status";
+const PLAN_RESET: &str = "anthropic-ratelimit-unified-reset";
+
+/// How long it takes until all limits that are reached are reset; `None` if no header says so.
+pub(crate) fn in_headers(header: impl Fn(&str) -> Option<String>, now: SystemTime) -> Option<Duration> {
+    let is_reached = |name: &str| header(name).is_some_and(|left| left.trim().parse() == Ok(0u64));
+    let reached = LIMITS.iter().filter(|[left, _]| is_reached(left)).filter_map(|[_, reset]| header(reset));
+    let plan = header(PLAN_STATUS).filter(|status| status == "rejected").and_then(|_| header(PLAN_RESET));
+    reached.chain(plan).filter_map(|reset| time_until(&reset, now)).max()
+}
+
+/// What the error itself says: `resets_in_seconds`, or `resets_at` in seconds since 1970-01-01 UTC.
+pub(crate) fn in_body(error: &Value, now: SystemTime) -> Option<Duration> {
+    match json::count(&error["resets_in_seconds"]) {
+        Some(seconds) => Some(Duration::from_secs(seconds)),
+        None => json::count(&error["resets_at"]).and_then(|at| until(at, now)),
+    }
+}
+
+/// `2026-11-24T15:04:05Z`, seconds since 1970-01-01 UTC, or a span such as `6m0s`, `1.5s` and `20ms`.
+fn time_until(text: &str, now: SystemTime) -> Option<Duration> {
+    let text = text.trim();
+    if let Ok(at) = text.parse::<jiff::Timestamp>() {
+        return Some(SystemTime::from(at).duration_since(now).unwrap_or_default());
+    }
+    if let Ok(at) = text.parse::<u64>() {
+        return until(at, now);
+    }
+    span(text)
+}
+
+fn until(at: u64, now: SystemTime) -> Option<Duration> {
+    let at = UNIX_EPOCH.checked_add(Duration::from_secs(at))?;
+    Some(at.duration_since(now).unwrap_or_default())
+}
+
+/// A span as Go writes it.
+fn span(text: &str) -> Option<Duration> {
+    let (mut seconds, mut rest) = (0.0, text);
+    while !rest.is_empty() {
+        let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (amount, unit) = rest.split_at(number);
+        let end = unit.find(|c: char| c.is_ascii_digit()).unwrap_or(unit.len());
+        let (unit, after) = unit.split_at(end);
+        let unit = match unit {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3_600.0,
+            "d" => 86_400.0,
+            _ => return None,
+        };
+        seconds += amount.parse::<f64>().ok()? * unit;
+        rest = after;
+    }
+    (!text.is_empty()).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn now() -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(1_800_000_000)
+    }
+
+    #[test]
+    fn the_reset_of_a_limit_that_is_reached_is_read_in_every_form() {
+        type Headers = &'static [(&'static str, &'static str)];
+        let rows: [(Headers, Option<u64>); 10] = [
+            (&[], None),
+            (
+                &[("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", "6m0s")],
+                Some(360_000),
+            ),
+            (&[("x-ratelimit-remaining-requests", "7"), ("x-ratelimit-reset-requests", "6m0s")], None),
+            (&[("x-ratelimit-remaining-tokens", "0"), ("x-ratelimit-reset-tokens", "20ms")], Some(20)),
+            (
+                &[("x-ratelimit-remaining-tokens", "0"), ("x-ratelimit-reset-tokens", "1h1.5s")],
+                Some(3_601_500),
+            ),
+            (&[("x-ratelimit-remaining-tokens", "0"), ("x-ratelimit-reset-tokens", "soon")], None),
+            (
+                &[
+                    ("anthropic-ratelimit-requests-remaining", "0"),
+                    ("anthropic-ratelimit-requests-reset", "2027-01-15T08:00:10Z"),
+                    ("anthropic-ratelimit-tokens-remaining", "0"),
+                    ("anthropic-ratelimit-tokens-reset", "2027-01-15T08:01:00Z"),
+                ],
+                Some(60_000),
+            ),
+            (
+                &[
+                    ("anthropic-ratelimit-tokens-remaining", "0"),
+                    ("anthropic-ratelimit-tokens-reset", "2020-01-01T00:00:00Z"),
+                ],
+                Some(0),
+            ),
+            (&[(PLAN_STATUS, "rejected"), (PLAN_RESET, "1800000900")], Some(900_000)),
+            (&[(PLAN_STATUS, "allowed"), (PLAN_RESET, "1800000900")], None),
+        ];
+        for (headers, expected) in rows {
+            let header = |name: &str| {
+                headers.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(in_headers(header, now()), expected.map(Duration::from_millis), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_may_name_the_reset_itself() {
+        let rows = [
+            (json!({"resets_in_seconds": 90}), Some(90)),
+            (json!({"resets_at": 1_800_000_030u64}), Some(30)),
+            (json!({"resets_at": 1_700_000_000u64}), Some(0)),
+            (json!({"resets_at": u64::MAX}), None),
+            (json!({"message": "full"}), None),
+        ];
+        for (error, expected) in rows {
+            assert_eq!(in_body(&error, now()), expected.map(Duration::from_secs), "{error}");
+        }
+    }
+}
