@@ -10,8 +10,10 @@ mod prompt_history;
 pub mod reply;
 pub mod tokens;
 pub mod transcript;
+mod turn_models;
 pub mod window;
 
 pub use call_tracker::CallTracker;
 pub use limits::{Completion, Limits, OnCap};
 pub use prompt_history::replies_left_out;
+pub use turn_models::{FailedModel, TurnModels};

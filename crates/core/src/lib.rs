@@ -32,8 +32,8 @@ pub use change::{
 pub use changed::Changed;
 pub use clip::{Clip, Keep};
 pub use conversation::{
-    CallTracker, Completion, Limits, OnCap, clip, loops, message, picture, replies_left_out, reply, tokens,
-    transcript, window,
+    CallTracker, Completion, FailedModel, Limits, OnCap, TurnModels, clip, loops, message, picture,
+    replies_left_out, reply, tokens, transcript, window,
 };
 pub use event::{
     Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, RemainingWork, Summarizer,

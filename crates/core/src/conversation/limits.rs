@@ -27,11 +27,15 @@ pub struct Limits {
     pub evidence: bool,
     /// The command line that shows that the work is well, such as `make check`; if it is not set, any run of tests does.
     pub check: Option<String>,
+    /// Whether a turn sleeps until the vendor's limit is reset, where no model can answer and the vendor names that time.
+    pub waits: bool,
+    /// Maximum seconds that a turn sleeps so; 0 for never.
+    pub max_wait: u64,
 }
 
 impl Default for Limits {
     /// 200 rounds, 1,000 in a job; 6 repeats, so that an identical call ends a turn before the 8th and two alternating
-    /// ones before the 16th; ten minutes for a call.
+    /// ones before the 16th; ten minutes for a call, and six hours for a wait.
     fn default() -> Self {
         Self {
             max_rounds: Some(200),
@@ -43,6 +47,8 @@ impl Default for Limits {
             budget: Budget::default(),
             evidence: false,
             check: None,
+            waits: false,
+            max_wait: 6 * 60 * 60,
         }
     }
 }

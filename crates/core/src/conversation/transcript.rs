@@ -1,5 +1,5 @@
 //! [`Transcript`]: folds facts into a conversation and decides the next [`Step`].
-use super::{loops::Loops, prompt_history::PromptHistory};
+use super::{loops::Loops, prompt_history::PromptHistory, turn_models::TurnModels};
 use crate::{
     Answer, CallId, Channel, Completion, Entry, Fact, Limits, Message, Outcome, Part, StopReason, TaskId,
     ToolCall, ToolResult, Usage, active_path,
@@ -35,6 +35,7 @@ struct Turn {
     /// It is a call in place of the model, and nothing more.
     called: bool,
     loops: Loops,
+    models: TurnModels,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -76,7 +77,10 @@ impl Transcript {
                 self.history.pin();
             }
             Fact::TaskEnded { task: job, result } => self.user(vec![Part::text(job_report(job, result))]),
-            Fact::Replied { parts, usage, stop } => self.assistant(parts, *usage, *stop),
+            Fact::Replied { parts, usage, stop } => {
+                self.turn.models.apply(fact);
+                self.assistant(parts, *usage, *stop);
+            }
             Fact::Retried { usage, .. } => self.turn.usage += *usage,
             Fact::Called { made } => self.called(made),
             Fact::ToolEnded { call, result, .. } => self.answer(call, result),
@@ -104,6 +108,7 @@ impl Transcript {
                 self.phase = Phase::Idle;
                 self.turn = Turn::default();
             }
+            Fact::ModelSwitched { .. } | Fact::ModelAwaited { .. } => self.turn.models.apply(fact),
             Fact::SessionOpened(_)
             | Fact::PromptQueued { .. }
             | Fact::PromptDenied { .. }
@@ -177,6 +182,11 @@ impl Transcript {
     /// Tokens of this turn so far.
     pub fn usage(&self) -> Usage {
         self.turn.usage
+    }
+
+    /// Which model this turn asks, and which ones failed in it.
+    pub fn models(&self) -> &TurnModels {
+        &self.turn.models
     }
 
     /// How often the calls of the last reply were made and brought the same, alone or in turn with a few others: 1 for

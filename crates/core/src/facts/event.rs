@@ -1,7 +1,8 @@
 //! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
-    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Mode, Part, Question, Resource, Seq, SessionId,
-    SessionOpened, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
+    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Mode, ModelFault, Part, Price, Question,
+    Resource, Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -76,6 +77,33 @@ pub enum Fact {
     /// A request was given up and sent again, or came to nothing: what it cost all the same, by the server's count or by
     /// estimate.
     Retried { reason: String, usage: Usage },
+    /// A model could not answer, and another one is asked in its place until the turn ends. Models are written as
+    /// `PROVIDER/MODEL`.
+    ModelSwitched {
+        from: String,
+        to: String,
+        reason: ModelFault,
+        /// In the words of the vendor.
+        message: String,
+        /// When `from` can answer again, in milliseconds since 1970-01-01 UTC, if the vendor named a time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<u64>,
+        /// What `to` costs; `None` if unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        price: Option<Price>,
+    },
+    /// No model could answer. The turn sleeps until `model` can answer again, and then asks it.
+    ModelAwaited {
+        model: String,
+        reason: ModelFault,
+        /// In milliseconds since 1970-01-01 UTC, as the vendor named it.
+        until: u64,
+        /// How long that was when it was recorded.
+        seconds: u64,
+        /// What `model` costs; `None` if unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        price: Option<Price>,
+    },
     /// A call that a person or a program made in place of the model. Opens a turn that has no other round.
     Called {
         #[serde(flatten)]

@@ -106,6 +106,8 @@ impl Fold {
             | Fact::Replied { .. }
             | Fact::Retried { .. }
             | Fact::ModelFailed { .. }
+            | Fact::ModelSwitched { .. }
+            | Fact::ModelAwaited { .. }
             | Fact::ApprovalAsked { .. }
             | Fact::ApprovalAnswered { .. }
             | Fact::QuestionAsked { .. }
