@@ -179,7 +179,7 @@ pub fn open(
         kind => (name.to_owned(), speaking(remote(app, config, kind, base_url, speech.is_free)?, speech)?),
     };
     let Card { window, price } = card_of(config, spec);
-    Ok(Model { spec: spec.to_owned(), name, window: own_window.or(window), price, provider })
+    Ok(Model { name, window: own_window.or(window), price, ..Model::plain(spec, provider) })
 }
 
 /// What the person's file says of a model, else what the table does.

@@ -10,6 +10,7 @@ mod fork;
 mod gc;
 mod heard;
 mod hidden;
+pub(crate) mod local_time;
 mod naming;
 pub(crate) mod ownership;
 mod sessions;

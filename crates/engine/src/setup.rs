@@ -92,13 +92,15 @@ pub struct Model {
     pub price: Option<Price>,
     /// The provider that is asked.
     pub provider: Arc<dyn Provider>,
+    /// The models that take over in a turn, in this order, where this one cannot answer. Their own are not asked.
+    pub fallbacks: Vec<Model>,
 }
 
 impl Model {
     /// One of which nothing more is known; `spec` is `PROVIDER/MODEL`.
     pub fn plain(spec: &str, provider: Arc<dyn Provider>) -> Self {
         let name = spec.split_once('/').map_or(spec, |(_, name)| name).to_owned();
-        Self { spec: spec.to_owned(), name, window: None, price: None, provider }
+        Self { spec: spec.to_owned(), name, window: None, price: None, provider, fallbacks: Vec::new() }
     }
 }
 

@@ -4,6 +4,7 @@ mod background;
 mod calls;
 mod compact;
 mod digest;
+mod fallback;
 mod hooks;
 pub(crate) mod recover;
 mod room;
@@ -87,7 +88,7 @@ pub(crate) async fn compact_now(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     recover::end_open_calls(log, session, "not run: the conversation was summarized first")?;
-    let window = ask::window(session);
+    let window = ask::window(session, &log.transcript);
     if let Some(Room::Compact { kept }) = window::compact(&log.transcript, 0) {
         compact(log, session, &window, kept, cancel).await?;
     }
@@ -190,7 +191,7 @@ fn rounds_reached(log: &Log, session: &SessionContext) -> Fact {
 fn spent_by(log: &Log, session: &SessionContext) -> Spending {
     match session.owns_budget {
         true => session.budget.spent(),
-        false => budget::spending(session.model.price, log.transcript.usage()),
+        false => spent::own(session, log),
     }
 }
 
@@ -212,14 +213,20 @@ async fn ask_model(
     session: &SessionContext,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
+    if fallback::is_awaited(log, cancel).await? {
+        return Ok(());
+    }
+    if let Some(switch) = fallback::from_the_first(log, session) {
+        return log.record(switch);
+    }
     nudge(log, session)?;
-    let window = ask::window(session);
+    let window = ask::window(session, &log.transcript);
     room::make_room(log, session, &window, cancel).await?;
     // What the model has read must not be forgotten in a power cut.
     log.journal.sync().await?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
     let mut said = ask::ask_once(log, session, cancel).await?;
-    if matches!(said, Err(NoReply::Failed(ProviderError::ContextTooLong { .. })))
+    if matches!(said, Err(NoReply::Failed { error: ProviderError::ContextTooLong { .. }, .. }))
         && shrink(log, session, &window, cancel).await?
     {
         said = ask::ask_once(log, session, cancel).await?;
@@ -227,7 +234,8 @@ async fn ask_model(
     let fact = match said {
         Ok(fact) => fact,
         Err(NoReply::Reached(limit)) => budget::reached(limit),
-        Err(NoReply::Failed(error)) => ask::failed(&error),
+        Err(NoReply::Failed { error, was_begun }) => fallback::after(log, session, &error, was_begun),
+        Err(NoReply::Refused { was_begun }) => fallback::after_refusal(log, session, was_begun),
         Err(NoReply::Interrupted) => return Ok(()),
     };
     log.record(worded(fact, log, session))

@@ -33,7 +33,7 @@ pub(crate) fn open(spec: &str, way: &Endpoint, environment: &Environment) -> Res
     }
     let Card { window, price } = card(vendor, name);
     let provider = Arc::new(Retry::new(connect(vendor, connection)));
-    Ok(Model { spec: spec.to_owned(), name: name.to_owned(), window, price, provider })
+    Ok(Model { window, price, name: name.to_owned(), ..Model::plain(spec, provider) })
 }
 
 /// Asks a server on this machine for its model's window, if unknown.

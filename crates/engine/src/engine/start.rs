@@ -25,7 +25,12 @@ use haft_core::{
     Effect, Entry, Fact, JobSpec, Limits, Policy, Registry, SessionId, SessionOpened, Stage, Transcript,
     event::JOURNAL_VERSION,
 };
-use std::{collections::HashMap, sync::Arc, thread};
+use std::{
+    collections::HashMap,
+    iter,
+    sync::{Arc, Mutex},
+    thread,
+};
 use tokio::sync::mpsc;
 
 /// Folds what was recorded, and starts the task of the session.
@@ -97,13 +102,24 @@ fn context(
     // The claims of a job are checked against what it did, since no person watches it.
     let is_job = SessionOpened::of(&entries).is_some_and(SessionOpened::is_job);
     let limits = bounds(setup, &agent, &model, caller.map(|caller| &caller.ceiling), is_job)?;
-    let limits = Limits { evidence: limits.evidence || is_job, ..limits };
+    // And it works at any time of the day.
+    let limits = Limits { evidence: limits.evidence || is_job, waits: limits.waits || is_job, ..limits };
     let queue = PromptQueue::replay(&entries);
     let background = background(setup, &entries, &queue, sender);
     let calls = calls(shared, id, &agent, above, &entries, (&kit.tools, &tree, &limits, background));
     let toolbox = LiveToolSet::new(agent, own, kit.clone());
     let shared = shared.clone();
-    Ok(SessionContext { calls, limits, model, toolbox, queue, shared, budget, owns_budget })
+    Ok(SessionContext {
+        calls,
+        limits,
+        model,
+        lasting_faults: Mutex::default(),
+        toolbox,
+        queue,
+        shared,
+        budget,
+        owns_budget,
+    })
 }
 
 /// Work of the session that outlives its calls.
@@ -183,7 +199,11 @@ fn bounds(
     let max_rounds = if is_job { whole.job_rounds } else { whole.max_rounds };
     let limits = agent.within(&Limits { max_rounds, ..whole.clone() });
     // The price of the engine's own model is the business of the program that chose it.
-    if agent.model.is_some() && limits.budget.usd.is_some() && model.price.is_none() {
+    let unpriced = iter::once(model).chain(&model.fallbacks).find(|model| model.price.is_none());
+    if let Some(model) = unpriced
+        && agent.model.is_some()
+        && limits.budget.usd.is_some()
+    {
         let why = format!("a limit on cost is set, and the price of `{}` is unknown", model.spec);
         return Err(EngineError::NoModel { agent: agent.name.clone(), why });
     }

@@ -5,8 +5,12 @@ use crate::{
     setup::Model,
 };
 use haft_call::CallScope;
-use haft_core::{Fact, Limits, Transcript};
-use std::sync::Arc;
+use haft_core::{Fact, Limits, ModelFault, Transcript};
+use std::{
+    collections::HashMap,
+    iter,
+    sync::{Arc, Mutex},
+};
 
 /// What a session works with. Nothing of it is replaced while the session runs.
 pub(crate) struct SessionContext {
@@ -14,8 +18,10 @@ pub(crate) struct SessionContext {
     pub(crate) calls: CallScope,
     /// When a turn ends that does not end by itself.
     pub(crate) limits: Limits,
-    /// The model of the agent.
+    /// The model of the agent, which each turn begins with.
     pub(crate) model: Model,
+    /// Models that cannot answer until a person does something about it, while the session is open.
+    pub(crate) lasting_faults: Mutex<HashMap<String, (ModelFault, String)>>,
     pub(crate) toolbox: LiveToolSet,
     pub(crate) queue: PromptQueue,
     pub(crate) shared: Arc<Shared>,
@@ -26,6 +32,22 @@ pub(crate) struct SessionContext {
 }
 
 impl SessionContext {
+    /// The model that the turn asks.
+    pub(crate) fn model(&self, transcript: &Transcript) -> &Model {
+        let took_over = transcript.models().in_use();
+        took_over.and_then(|(spec, _)| self.model_named(spec)).unwrap_or(&self.model)
+    }
+
+    /// The model of the agent, and those that take over.
+    pub(crate) fn models(&self) -> impl Iterator<Item = &Model> {
+        iter::once(&self.model).chain(&self.model.fallbacks)
+    }
+
+    /// The one of these that is written so.
+    pub(crate) fn model_named(&self, spec: &str) -> Option<&Model> {
+        self.models().find(|model| model.spec == spec)
+    }
+
     /// Forgets which calls were made in this turn; with `read`, also which files the model has read.
     pub(crate) fn forget(&self, read: bool) {
         self.calls.repeats.clear();

@@ -1,5 +1,6 @@
 //! [`ask_once`]: one request to the model: the window that it fills, what is set aside for it, what comes back, and
 //! what it cost.
+use super::fallback;
 use crate::{
     journal::JournalError,
     session::{
@@ -9,7 +10,8 @@ use crate::{
 };
 use futures::StreamExt;
 use haft_core::{
-    Delta, Fact, Message, ProviderError, Reached, Reply, Request, StopReason, Transcript, Window, tokens,
+    Delta, Fact, Message, ModelFault, ProviderError, Reached, Reply, Request, StopReason, Transcript, Window,
+    tokens,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +24,15 @@ const DEFAULT_REPLY_TOKENS: u32 = 8_192;
 /// Why there is no reply.
 pub(crate) enum NoReply {
     Reached(Reached),
-    Failed(ProviderError),
+    /// `was_begun`: some of the reply was seen live.
+    Failed {
+        error: ProviderError,
+        was_begun: bool,
+    },
+    /// By the vendor's content policy, and another model can be asked.
+    Refused {
+        was_begun: bool,
+    },
     Interrupted,
 }
 
@@ -57,8 +67,15 @@ pub(crate) async fn ask_once(
     let fact = match heard {
         StreamEnd::Reached(reached) => return Ok(Err(NoReply::Reached(reached))),
         StreamEnd::Failed(error) => {
+            let was_begun = !reply.is_empty();
             given_up(log, &mut reserved, reply, error.is_timed_out(), &error.to_string())?;
-            return Ok(Err(NoReply::Failed(error)));
+            return Ok(Err(NoReply::Failed { error, was_begun }));
+        }
+        // The next model is not to read it as its own.
+        StreamEnd::Whole if reply.stop() == StopReason::Refusal && fallback::is_left(log, session) => {
+            let was_begun = !reply.is_empty();
+            given_up(log, &mut reserved, reply, true, ModelFault::Refused.sentence())?;
+            return Ok(Err(NoReply::Refused { was_begun }));
         }
         StreamEnd::Interrupted if reply.is_empty() => Err(NoReply::Interrupted),
         StreamEnd::Interrupted => Ok(spoken(reply, StopReason::Interrupted)),
@@ -85,8 +102,9 @@ pub(crate) fn reserve(
     transcript: &Transcript,
     max_output: u32,
 ) -> Result<Reserved, Reached> {
-    let prompt = transcript.size(window(session).fixed);
-    session.budget.reserve(&session.limits.budget, session.model.price, prompt, wanted(max_output))
+    let prompt = transcript.size(window(session, transcript).fixed);
+    let price = session.model(transcript).price;
+    session.budget.reserve(&session.limits.budget, price, prompt, wanted(max_output))
 }
 
 fn wanted(max_output: u32) -> u64 {
@@ -102,7 +120,8 @@ pub(crate) async fn read_stream(
     (reserved, cancel): (&mut Reserved, &CancellationToken),
     is_shown: bool,
 ) -> Result<StreamEnd, JournalError> {
-    let mut deltas = session.model.provider.stream(request);
+    let model = session.model(&log.transcript);
+    let mut deltas = model.provider.stream(request);
     loop {
         let delta = tokio::select! {
             biased;
@@ -112,7 +131,7 @@ pub(crate) async fn read_stream(
         let delta = match delta {
             Some(Ok(delta)) => delta,
             Some(Err(error)) => return Ok(StreamEnd::Failed(error)),
-            None => return Ok(StreamEnd::Failed(ended_early(&session.model.spec))),
+            None => return Ok(StreamEnd::Failed(ended_early(&model.spec))),
         };
         let is_last = matches!(delta, Delta::Stop(_));
         let retried = match &delta {
@@ -184,15 +203,10 @@ fn ended_early(model: &str) -> ProviderError {
     ProviderError::Connection { provider: model.to_owned(), message, source: None }
 }
 
-pub(crate) fn failed(error: &ProviderError) -> Fact {
-    tracing::debug!(?error, "the model could not be asked");
-    Fact::ModelFailed { message: error.to_string(), hint: error.hint().map(str::to_owned) }
-}
-
-/// The window of the session's model.
-pub(crate) fn window(session: &SessionContext) -> Window {
+/// The window of the model that the turn asks.
+pub(crate) fn window(session: &SessionContext, transcript: &Transcript) -> Window {
     let setup = &session.shared.setup;
-    let tokens = session.model.window.unwrap_or(DEFAULT_WINDOW_TOKENS);
+    let tokens = session.model(transcript).window.unwrap_or(DEFAULT_WINDOW_TOKENS);
     let reply = match setup.profile.max_output {
         0 => tokens,
         limit => u64::from(limit),
@@ -205,7 +219,7 @@ pub(crate) fn request(session: &SessionContext, transcript: &Transcript) -> Requ
     let (setup, kit) = (&session.shared.setup, session.toolbox.kit());
     let prefix = &kit.prefix;
     Request {
-        model: session.model.name.clone(),
+        model: session.model(transcript).name.clone(),
         system: prefix.system.clone(),
         messages: transcript.messages().to_vec(),
         tools: prefix.tools.clone(),
@@ -218,10 +232,10 @@ pub(crate) fn request(session: &SessionContext, transcript: &Transcript) -> Requ
 /// As the profile has it, but what the window leaves: some servers refuse a request that could outgrow it.
 fn room_for_reply(session: &SessionContext, transcript: &Transcript) -> u32 {
     let wanted = session.shared.setup.profile.max_output;
-    if session.model.window.is_none() {
+    if session.model(transcript).window.is_none() {
         return wanted;
     }
-    let window = window(session);
+    let window = window(session, transcript);
     let left = window.tokens.saturating_sub(transcript.size(window.fixed)).max(window.reply.min(256));
     wanted.min(u32::try_from(left).unwrap_or(u32::MAX))
 }

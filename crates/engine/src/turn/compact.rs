@@ -6,6 +6,7 @@ use super::{
 use crate::{
     journal::JournalError,
     session::context::{Log, SessionContext},
+    setup::Model,
 };
 use haft_core::{Fact, Message, Part, Reply, Request, Summarizer, Update, Usage, Window, text_of, tokens};
 use std::sync::Arc;
@@ -72,10 +73,11 @@ async fn ask(
     messages: &[Arc<Message>],
     cancel: &CancellationToken,
 ) -> Result<Option<(String, Usage)>, JournalError> {
-    let mut request = request_for(session, window, messages);
+    let model = session.model(&log.transcript);
+    let mut request = request_for(session, model, window, messages);
     let prompt = tokens::of_text(SUMMARY_SYSTEM_PROMPT) + tokens::of_message(&request.messages[0]);
     let budget = &session.limits.budget;
-    let reserved = session.budget.reserve(budget, session.model.price, prompt, request.max_output.into());
+    let reserved = session.budget.reserve(budget, model.price, prompt, request.max_output.into());
     let Ok(mut reserved) = reserved else { return Ok(None) };
     request.max_output = u32::try_from(reserved.reply).unwrap_or(u32::MAX);
     let mut reply = Reply::default();
@@ -98,11 +100,16 @@ async fn ask(
     Ok((!text.is_empty()).then_some((text, usage)))
 }
 
-fn request_for(session: &SessionContext, window: &Window, messages: &[Arc<Message>]) -> Request {
+fn request_for(
+    session: &SessionContext,
+    model: &Model,
+    window: &Window,
+    messages: &[Arc<Message>],
+) -> Request {
     let told = digest::told(messages, window.limit() / 2);
     let parts = vec![Part::text(format!("{told}\n\n---\n\n{SUMMARY_PROMPT}"))];
     Request {
-        model: session.model.name.clone(),
+        model: model.name.clone(),
         system: SUMMARY_SYSTEM_PROMPT.into(),
         messages: vec![Arc::new(Message::User { parts })],
         tools: Arc::default(),

@@ -7,7 +7,9 @@ use crate::{
     },
     setup::Home,
 };
-use haft_core::{Entry, Fact, Price, SessionId, SessionOpened, Spending, Summarizer, Usage, active_path};
+use haft_core::{
+    Entry, Fact, Price, SessionId, SessionOpened, Spending, Summarizer, TurnModels, Usage, active_path,
+};
 use std::sync::Arc;
 
 impl SessionContext {
@@ -23,13 +25,23 @@ impl SessionContext {
 pub(crate) async fn in_turn(session: &SessionContext, log: &Log) -> Spending {
     let entries = log.journal.entries();
     let turn = open_turn(&entries);
-    let mut own = of_entries(&turn, session.model.price);
-    own.is_unpriced |= session.model.price.is_none();
+    let mut own = of_turn(session, &turn);
     let delegated = log.transcript.rounds() > 0 || !log.transcript.unanswered().is_empty();
     let Some(since) = turn.first().map(|entry| entry.at).filter(|_| delegated) else { return own };
     let (shared, id) = (session.shared.clone(), session.calls.session.clone());
     let below = tokio::task::spawn_blocking(move || below(&shared, &id, since));
     own += below.await.unwrap_or_default();
+    own
+}
+
+/// Of the turn in which `log` ends, without the sessions that it delegated to.
+pub(crate) fn own(session: &SessionContext, log: &Log) -> Spending {
+    of_turn(session, &open_turn(&log.journal.entries()))
+}
+
+fn of_turn(session: &SessionContext, turn: &[&Arc<Entry>]) -> Spending {
+    let mut own = of_entries(turn, session.model.price);
+    own.is_unpriced |= session.model.price.is_none();
     own
 }
 
@@ -44,9 +56,12 @@ fn is_boundary(fact: &Fact) -> bool {
     matches!(fact, Fact::SessionOpened(_) | Fact::TurnEnded { .. } | Fact::Rewound { .. })
 }
 
-fn of_entries(entries: &[&Arc<Entry>], price: Option<Price>) -> Spending {
-    let mut all = Spending::default();
+/// `first`: the price of the model that the session began with. One that took over has its price in the fact that says so.
+fn of_entries(entries: &[&Arc<Entry>], first: Option<Price>) -> Spending {
+    let (mut all, mut models) = (Spending::default(), TurnModels::default());
     for entry in entries {
+        models.apply(&entry.fact);
+        let price = models.in_use().map_or(first, |(_, price)| price);
         if let Some(usage) = asked_for(&entry.fact) {
             all += spending(price, usage);
         }

@@ -4,6 +4,7 @@ mod budget;
 mod context;
 mod durability;
 mod evidence;
+mod fallbacks;
 mod handle;
 mod hooks;
 mod kit;
