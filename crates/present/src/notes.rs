@@ -1,6 +1,7 @@
 //! [`of`]: shows a fact in one line, beside replies and calls.
 use crate::safe;
 use haft_core::{Change, ChangeKind, Fact, Outcome, StopReason};
+use haft_engine::local_time;
 
 /// Nothing where a fact is shown in another way, or speaks for itself.
 pub fn of(fact: &Fact) -> Option<String> {
@@ -29,6 +30,12 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Evicted { results } => format!("{} results put aside to save room", results.len()),
         Fact::Compacted { before, after, .. } => {
             format!("summarized to save room: {before} tokens became {after}")
+        }
+        Fact::ModelSwitched { from, to, reason, .. } => {
+            format!("{from} {}; {to} goes on", reason.sentence())
+        }
+        Fact::ModelAwaited { model, reason, until, .. } => {
+            format!("{model} {}; waiting until {}", reason.sentence(), local_time(*until))
         }
         Fact::ModelFailed { message, hint } => failed(message, hint.as_deref()),
         Fact::PromptDenied { reason, .. } => denied(reason),

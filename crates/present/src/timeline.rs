@@ -19,6 +19,7 @@ use haft_core::{
     CallId, Change, Channel, Entry, Event, Fact, Mode, Outcome, Part, Plan, Seq, TaskId, ToolCall,
     ToolResult, Update, Usage, text_of,
 };
+use haft_engine::local_time;
 use history::files;
 use speech::{News, Speech};
 use std::{
@@ -77,6 +78,8 @@ pub struct Timeline {
     pub thinking: String,
     /// Why the model is asked again.
     pub retry: Option<String>,
+    /// Until when no model can answer.
+    awaited_until: Option<String>,
     /// The steps of this turn, as the model listed them last.
     pub plan: Option<Plan>,
     replies: Replies,
@@ -133,7 +136,7 @@ impl Timeline {
             _ if !self.reply.is_empty() => Activity::Responding,
             _ if !self.thinking.is_empty() => Activity::Thinking,
             (Some(why), _) => Activity::Retrying(why.clone()),
-            _ => Activity::Waiting,
+            _ => self.awaited_until.clone().map_or(Activity::Waiting, Activity::Awaiting),
         }
     }
 
@@ -260,7 +263,7 @@ impl Timeline {
 
     /// Takes in what was recorded `at` this time, in milliseconds since 1970-01-01 UTC.
     pub fn fact(&mut self, at: u64, fact: &Fact) -> Vec<Item> {
-        self.summarizing_since = None;
+        (self.summarizing_since, self.awaited_until) = (None, None);
         let items = self.fold(at, fact);
         // The time that a person takes is not the turn's.
         match (self.asked.is_empty(), self.asked_at) {
@@ -326,6 +329,14 @@ impl Timeline {
                 aside(Aside::Mode(*mode), fact)
             }
             Fact::Evicted { .. } => aside(Aside::Room, fact),
+            Fact::ModelSwitched { .. } => {
+                self.retry = None;
+                note(fact)
+            }
+            Fact::ModelAwaited { until, .. } => {
+                (self.retry, self.awaited_until) = (None, Some(local_time(*until)));
+                note(fact)
+            }
             fact => {
                 self.is_unconfined |= matches!(fact, Fact::Unconfined { .. });
                 note(fact)

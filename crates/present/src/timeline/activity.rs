@@ -17,6 +17,8 @@ pub enum Activity {
     Calling(String),
     /// The model thinks.
     Thinking,
+    /// No model can answer until this time.
+    Awaiting(String),
     /// The model has said nothing yet.
     Waiting,
 }
@@ -32,6 +34,7 @@ impl Activity {
             Self::Responding => "responding".into(),
             Self::Calling(name) => format!("writing a call of {name}"),
             Self::Thinking => "thinking".into(),
+            Self::Awaiting(time) => format!("waiting until {time}"),
             Self::Waiting => "waiting for the model".into(),
         }
     }
