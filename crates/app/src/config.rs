@@ -19,7 +19,7 @@ mod timeouts;
 
 pub use environment::Environment;
 pub use error::ConfigError;
-pub use files::{McpFile, Rules, UpdateFile};
+pub use files::{McpFile, ModelFile, Rules, UpdateFile};
 pub use hidden::hide_keys;
 pub use keys::{KeptKeys, KeySource, holder};
 use origin::Origin;
@@ -148,6 +148,8 @@ impl Config {
             },
             evidence: self.effective().evidence.unwrap_or(profile.evidence),
             check: self.effective().check.or_else(|| profile.check.clone()),
+            waits: self.effective().wait.unwrap_or(profile.waits),
+            max_wait: self.effective().wait_limit.map_or(profile.max_wait, u64::from),
             ..profile.clone()
         }
     }

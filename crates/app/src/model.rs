@@ -16,6 +16,7 @@ use std::{path::Path, sync::Arc};
 mod choices;
 #[cfg(feature = "local")]
 mod embedded;
+mod fallbacks;
 mod offer;
 mod shared;
 pub use choices::{choices, efforts, live_choices};
@@ -23,6 +24,8 @@ pub use choices::{choices, efforts, live_choices};
 pub use embedded::no_file;
 #[cfg(feature = "local")]
 use embedded::open as local;
+pub use fallbacks::with_fallbacks;
+pub(crate) use fallbacks::with_own_fallbacks;
 pub use offer::{Offer, files, offers, servers};
 pub use shared::SharedModels;
 
@@ -190,8 +193,9 @@ pub fn card_of(config: &Config, spec: &str) -> Card {
         (_, Some(vendor)) => card(vendor, name),
         (_, None) => Card::default(),
     };
-    let said = config.user.models.get(spec).copied().unwrap_or_default();
-    Card { window: said.window.or(table.window), price: said.price.or(table.price) }
+    let said = config.user.models.get(spec);
+    let (window, price) = (said.and_then(|said| said.window), said.and_then(|said| said.price));
+    Card { window: window.or(table.window), price: price.or(table.price) }
 }
 
 /// In the dialect that is asked for, if one is.

@@ -274,9 +274,13 @@ impl SessionPlan {
             .map(|typed| ToolCallFormat { dialect: Some(typed), ..ToolCallFormat::default() });
         let format = typed.unwrap_or_else(|| ToolCallFormat::of(&self.profile));
         let chosen = model::choose(&self.app, &self.config, self.spec.base_url.as_deref(), format).await?;
-        check_price(&chosen.model, &self.profile)?;
+        // What was typed of a format is about the model that was typed.
+        let format = ToolCallFormat::of(&self.profile);
+        let model = model::with_fallbacks(&self.app, &self.config, chosen.model, format).await?;
+        check_price(&model, &self.profile)?;
+        model.fallbacks.iter().try_for_each(|fallback| check_price(fallback, &self.profile))?;
         let notices = chosen.notices.into_iter().chain(stripped(&self.app, &self.config)).collect();
-        let mut setup = self.setup(chosen.model)?;
+        let mut setup = self.setup(model)?;
         adjust(&mut setup);
         Ok(Assembled { engine: Engine::new(setup), notices })
     }
@@ -444,8 +448,10 @@ pub const NO_MODEL: &str = "script/nobody";
 fn models(app: &App, config: &Config, profile: &Profile) -> Models {
     let (app, config, profile) = (app.clone(), config.clone(), profile.clone());
     Arc::new(move |spec| {
-        model::open(&app, &config, spec, None, ToolCallFormat::of(&profile))
-            .map_err(|failure| failure.message)
+        let format = ToolCallFormat::of(&profile);
+        let opened = model::open(&app, &config, spec, None, format);
+        let opened = opened.and_then(|model| model::with_own_fallbacks(&app, &config, model, format));
+        opened.map_err(|failure| failure.message)
     })
 }
 

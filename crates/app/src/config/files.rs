@@ -31,7 +31,7 @@ pub struct UpdateFile {
 }
 
 /// What a person knows of a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelFile {
@@ -39,6 +39,8 @@ pub struct ModelFile {
     pub window: Option<u64>,
     /// Prices in US dollars per million tokens.
     pub price: Option<Price>,
+    /// Models that take over in a turn if this one cannot answer, in this order, as `PROVIDER/MODEL`; `--fallback` replaces them.
+    pub fallback: Vec<String>,
 }
 
 /// A command that answers one prompt.

@@ -65,6 +65,18 @@ impl Value for String {
     }
 }
 
+/// Models as `PROVIDER/MODEL`: an array in files, with commas between them in variables and options.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ModelList(pub Vec<String>);
+
+impl Value for ModelList {
+    fn parse(word: &str) -> Result<Self, String> {
+        let models = word.split(',').map(str::trim).filter(|model| !model.is_empty());
+        Ok(Self(models.map(str::to_owned).collect()))
+    }
+}
+
 impl Value for bool {
     fn parse(word: &str) -> Result<Self, String> {
         word.parse().map_err(|_| format!("`{word}` is neither `true` nor `false`"))

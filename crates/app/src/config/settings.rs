@@ -6,7 +6,7 @@ use super::{
         CommandsFile, ExecFile, McpFile, ModelFile, NarrowRules, Rules, TelegramFile, UpdateFile, VendorFile,
         no_hooks,
     },
-    setting::{Dollars, Kind, Setting, Value, in_toml, settings},
+    setting::{Dollars, Kind, ModelList, Setting, Value, in_toml, settings},
     timeouts::TimeoutsFile,
 };
 use haft_core::{Mode, Network, Sandbox};
@@ -21,6 +21,12 @@ settings! {
         model: String { value: "MODEL", short: Some('m'), otherwise: "default model of the first provider with a key" },
         /// Reasoning effort; ignored for models without one
         effort: Effort { value: "LEVEL", otherwise: "the model's default" },
+        /// Models that take over in a turn, in this order, if the model is overloaded, out of credit or quota, or refuses to answer: MODEL,MODEL
+        fallback: ModelList { value: "MODELS", otherwise: "`fallback` of the model's own table" },
+        /// If no model can answer, sleep until the time that the provider names, and go on; jobs always do
+        wait: bool { is_of_profile: true },
+        /// Maximum seconds per turn that `--wait` sleeps; 0 for never
+        wait_limit: u32 { value: "SECONDS", otherwise: "21600 (6 hours)" },
         /// Profile to use: `default`, `alfred`, `pedro`, `ally`, `opencode`, `picoclaw`, or a TOML file
         profile: String { value: "NAME", otherwise: "default" },
         /// Check the claims of the reply against the journal; exit with 5 if one is unproven
@@ -49,7 +55,7 @@ settings! {
     tables {
         /// What confined commands may access in addition to the workspace
         commands: CommandsFile,
-        /// Context windows and prices of models that Haft does not know, by `PROVIDER/MODEL`
+        /// Context windows and prices of models that Haft does not know, and what takes over for a model, by `PROVIDER/MODEL`
         models: BTreeMap<String, ModelFile>,
         /// Environment variables that commands get, by name; `*` matches any characters
         environment: EnvironmentFile,

@@ -11,14 +11,19 @@ pub struct SharedModels(Arc<Mutex<Vec<(String, Model)>>>);
 impl SharedModels {
     /// Gives `setup` the model that another one has already, where they are the same.
     pub fn share(&self, setup: &mut Setup) {
+        let profile = &setup.profile.name;
+        self.share_one(profile, &mut setup.model);
+        setup.model.fallbacks.iter_mut().for_each(|fallback| self.share_one(profile, fallback));
+    }
+
+    fn share_one(&self, profile: &String, own: &mut Model) {
         let mut known = self.0.lock();
-        let is_same = |(profile, model): &&(String, Model)| {
-            (profile, &model.spec, model.window)
-                == (&setup.profile.name, &setup.model.spec, setup.model.window)
+        let is_same = |(other, model): &&(String, Model)| {
+            (other, &model.spec, model.window) == (profile, &own.spec, own.window)
         };
         match known.iter().find(is_same) {
-            Some((_, model)) => setup.model = model.clone(),
-            None => known.push((setup.profile.name.clone(), setup.model.clone())),
+            Some((_, model)) => own.provider = model.provider.clone(),
+            None => known.push((profile.clone(), Model { fallbacks: Vec::new(), ..own.clone() })),
         }
     }
 }

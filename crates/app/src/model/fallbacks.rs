@@ -1,0 +1,126 @@
+//! [`with_fallbacks`]: opens the models that take over where a model cannot answer.
+use super::{ToolCallFormat, measured, open};
+use crate::{App, Failure, config::Config};
+use haft_engine::Model;
+
+/// `model`, which a person chose, with those that take over for it: the ones of `--fallback`, else those of its own
+/// table. Servers on this machine are asked how much their model takes in.
+///
+/// # Errors
+///
+/// If one of them cannot be used, or a list leads back to a model that it is for.
+pub async fn with_fallbacks(
+    app: &App,
+    config: &Config,
+    model: Model,
+    format: ToolCallFormat<'_>,
+) -> Result<Model, Failure> {
+    let chosen = config.effective().fallback.map(|list| list.0);
+    let mut opened = opened(app, config, model, chosen, format)?;
+    for fallback in &mut opened.fallbacks {
+        *fallback = measured(app, config, fallback.clone(), None).await;
+    }
+    Ok(opened)
+}
+
+/// `model` with those of its own table. No server is asked for anything.
+pub(crate) fn with_own_fallbacks(
+    app: &App,
+    config: &Config,
+    model: Model,
+    format: ToolCallFormat<'_>,
+) -> Result<Model, Failure> {
+    opened(app, config, model, None, format)
+}
+
+fn opened(
+    app: &App,
+    config: &Config,
+    model: Model,
+    chosen: Option<Vec<String>>,
+    format: ToolCallFormat<'_>,
+) -> Result<Model, Failure> {
+    let names = listed(config, &model.spec, chosen)?;
+    let open = |name: &String| {
+        open(app, config, name, None, format).map_err(|failure| Failure {
+            message: format!("cannot use the fallback `{name}` of `{}`: {}", model.spec, failure.message),
+            ..failure
+        })
+    };
+    let fallbacks = names.iter().map(open).collect::<Result<_, _>>()?;
+    Ok(Model { fallbacks, ..model })
+}
+
+/// The models that take over for `spec`, each followed by those of its own table; each is there once.
+fn listed(config: &Config, spec: &str, chosen: Option<Vec<String>>) -> Result<Vec<String>, Failure> {
+    let own = chosen.unwrap_or_else(|| of_table(config, spec));
+    let mut all = Vec::new();
+    collect(config, own, &mut vec![spec.to_owned()], &mut all)?;
+    Ok(all)
+}
+
+/// Adds `names`, which take over for the last of `path`, and those that take over for them.
+fn collect(
+    config: &Config,
+    names: Vec<String>,
+    path: &mut Vec<String>,
+    all: &mut Vec<String>,
+) -> Result<(), Failure> {
+    for name in names {
+        if path.contains(&name) {
+            path.push(name);
+            return Err(leads_back(path));
+        }
+        if !all.contains(&name) {
+            all.push(name.clone());
+            path.push(name.clone());
+            collect(config, of_table(config, &name), path, all)?;
+            path.pop();
+        }
+    }
+    Ok(())
+}
+
+fn of_table(config: &Config, spec: &str) -> Vec<String> {
+    config.user.models.get(spec).map(|table| table.fallback.clone()).unwrap_or_default()
+}
+
+fn leads_back(path: &[String]) -> Failure {
+    let names = path.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    let message = match path {
+        [own, again] if own == again => format!("{} cannot be its own fallback", names[0]),
+        _ => format!("fallbacks lead back to a model that they are for: {}", names.join(" → ")),
+    };
+    Failure::usage(message).hint("remove one of them from `--fallback` or from `fallback` in `[models]`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{ModelFile, ProjectFile, UserFile};
+
+    fn check(tables: &[(&str, &[&str])], chosen: Option<&[&str]>, expected: Result<&[&str], &str>) {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let table = |(name, fallback): &(&str, &[&str])| {
+            ((*name).to_owned(), ModelFile { fallback: owned(fallback), ..ModelFile::default() })
+        };
+        let models = tables.iter().map(table).collect();
+        let mut user = UserFile::default();
+        user.models = models;
+        let config = Config::of(user, ProjectFile::default());
+        let found = listed(&config, "a/1", chosen.map(owned)).map_err(|failure| failure.message);
+        assert_eq!(found, expected.map(owned).map_err(str::to_owned), "{tables:?} {chosen:?}");
+    }
+
+    #[test]
+    fn fallbacks_are_those_of_the_model_and_then_theirs() {
+        check(&[], None, Ok(&[]));
+        check(&[("a/1", &["b/2", "c/3"])], None, Ok(&["b/2", "c/3"]));
+        check(&[("a/1", &["b/2", "c/3"]), ("b/2", &["d/4", "c/3"])], None, Ok(&["b/2", "d/4", "c/3"]));
+        check(&[("a/1", &["b/2"])], Some(&["c/3"]), Ok(&["c/3"]));
+        check(&[("a/1", &["b/2"])], Some(&[]), Ok(&[]));
+        check(&[("a/1", &["a/1"])], None, Err("`a/1` cannot be its own fallback"));
+        let back = "fallbacks lead back to a model that they are for: `a/1` → `b/2` → `a/1`";
+        check(&[("a/1", &["b/2"]), ("b/2", &["a/1"])], None, Err(back));
+    }
+}
