@@ -1,7 +1,7 @@
 //! [`App::usage`]: tokens and money by day, model and project, over all sessions.
 use crate::{App, Failure, config::Settings, model, session};
 use haft_core::{Price, SessionId, Usage};
-use haft_engine::Used;
+use haft_engine::{Used, UsedRequest};
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -96,15 +96,15 @@ impl Sums {
     fn of(used: &[Used], zone: &TimeZone, mut price_of: impl FnMut(&str) -> Option<Price>) -> Self {
         let (mut total, mut days) = (Row::default(), BTreeMap::<String, Row>::new());
         let (mut models, mut projects) = (days.clone(), days.clone());
-        for Used { session, model, workspace, requests } in used {
-            let price = price_of(model);
+        for Used { session, workspace, requests } in used {
             let project = workspace.to_string_lossy();
-            for (at, usage) in requests {
+            for UsedRequest { at, model, usage } in requests {
+                let price = price_of(model);
                 let day = day(*at, zone);
                 for row in [
                     &mut total,
                     days.entry(day).or_default(),
-                    models.entry(model.clone()).or_default(),
+                    models.entry(model.to_string()).or_default(),
                     projects.entry(project.as_ref().to_owned()).or_default(),
                 ] {
                     row.add(session, *usage, price);

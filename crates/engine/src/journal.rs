@@ -43,7 +43,7 @@ use tokio::{
     sync::broadcast,
 };
 use tokio_util::sync::CancellationToken;
-pub use used::Used;
+pub use used::{Used, UsedRequest};
 
 /// The file's name in the folder of its session.
 const FILE_NAME: &str = "journal.jsonl";

@@ -25,12 +25,13 @@ pub struct Row {
     pub usd: Option<f64>,
 }
 
-/// Takes a journal's entries, what system prompt and tool definitions take in a request, and what the model costs.
-/// Requests whose tokens no server counted are left out.
+/// Takes a journal's entries, what system prompt and tool definitions take in a request, and what the model costs that
+/// the session began with; what one costs that took over stands in the entries. Requests whose tokens no server counted are left out.
 pub fn account(entries: &[Arc<Entry>], system: u64, tools: u64, price: Option<Price>) -> Account {
-    let mut book = Book { system, tools, price, ..Book::default() };
+    let mut book = Book { system, tools, is_priced: price.is_some(), ..Book::default() };
     let mut transcript = Transcript::default();
     for entry in active_path(entries) {
+        book.price = transcript.models().in_use().map_or(price, |(_, price)| price);
         match &entry.fact {
             Fact::Replied { usage, .. } => book.enter(&transcript, *usage),
             Fact::Compacted { usage, .. } => book.whole("summaries", *usage),
@@ -49,7 +50,11 @@ pub fn account(entries: &[Arc<Entry>], system: u64, tools: u64, price: Option<Pr
 struct Book {
     system: u64,
     tools: u64,
+    /// Of the model that is asked.
     price: Option<Price>,
+    /// Whether all prices are known so far.
+    is_priced: bool,
+    usd: f64,
     /// Estimates of the first `counted` messages, by what they are.
     messages: BTreeMap<String, u64>,
     counted: usize,
@@ -78,13 +83,19 @@ impl Book {
         }
         let written = Usage { output: usage.output, ..Usage::default() };
         self.add("written by the model".into(), usage.output as f64, self.cost(written));
-        self.usage += usage;
+        self.count(usage);
     }
 
     /// What such a request was made of is not broken down.
     fn whole(&mut self, what: &str, usage: Usage) {
         self.add(what.into(), usage.total() as f64, self.cost(usage));
+        self.count(usage);
+    }
+
+    fn count(&mut self, usage: Usage) {
         self.usage += usage;
+        self.usd += self.cost(usage);
+        self.is_priced &= self.price.is_some();
     }
 
     fn cost(&self, usage: Usage) -> f64 {
@@ -97,13 +108,13 @@ impl Book {
     }
 
     fn close(self) -> Account {
-        let known = |usd| self.price.map(|_| usd);
+        let known = |usd| self.is_priced.then_some(usd);
         let rows = self.spent.into_iter().filter(|(_, (tokens, _))| *tokens >= 0.5);
         let mut rows: Vec<Row> = rows
             .map(|(what, (tokens, usd))| Row { what, tokens: tokens.round() as u64, usd: known(usd) })
             .collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.tokens));
-        Account { rows, usage: self.usage, usd: self.price.map(|price| price.cost(self.usage)) }
+        Account { rows, usage: self.usage, usd: known(self.usd) }
     }
 }
 

@@ -1,12 +1,13 @@
 //! [`Used`]: what each request of each session used, read off the journals: of all other lines only the first bytes.
 use super::summary::first_fact;
 use crate::setup::Home;
-use haft_core::{Seq, SessionId, SessionOpened, Usage};
+use haft_core::{Fact, Seq, SessionId, SessionOpened, Usage, line};
 use serde::Deserialize;
 use std::{
     fs::{self, File},
     io::{BufRead, BufReader},
     path::PathBuf,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -15,12 +16,21 @@ use std::{
 pub struct Used {
     /// Which.
     pub session: SessionId,
-    /// The model it began with.
-    pub model: String,
     /// Where it works.
     pub workspace: PathBuf,
-    /// When, in milliseconds since 1970-01-01 UTC, and what; those that were given up and those for summaries, too.
-    pub requests: Vec<(u64, Usage)>,
+    /// Those that were given up and those for summaries, too.
+    pub requests: Vec<UsedRequest>,
+}
+
+/// What a request took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsedRequest {
+    /// When, in milliseconds since 1970-01-01 UTC.
+    pub at: u64,
+    /// The model that was asked: the one that the session began with, or one that took over.
+    pub model: Arc<str>,
+    /// Its tokens.
+    pub usage: Usage,
 }
 
 /// A line that tells what a request took. Whatever else stands in it is passed over.
@@ -34,6 +44,14 @@ struct Counted {
 
 /// The facts that have a usage of their own; the one at the end of a turn is the sum of those.
 const USAGE_TYPES: [&[u8]; 3] = [br#""type":"replied""#, br#""type":"retried""#, br#""type":"compacted""#];
+
+/// The facts that say which model is asked from there on.
+const MODEL_TYPES: [&[u8]; 4] = [
+    br#""type":"model_switched""#,
+    br#""type":"model_awaited""#,
+    br#""type":"turn_ended""#,
+    br#""type":"rewound""#,
+];
 
 /// The type of an entry stands in its first bytes, behind three numbers.
 const HEAD_BYTES: usize = 128;
@@ -59,19 +77,33 @@ impl Home {
         let mut journal = BufReader::with_capacity(1 << 16, File::open(self.journal(&session)).ok()?);
         let (_, SessionOpened { model, workspace, forked_from, .. }) = first_fact(&mut journal)?;
         let taken_over = forked_from.map(|from| from.seq);
-        let (mut requests, mut line) = (Vec::new(), Vec::new());
+        let first: Arc<str> = model.into();
+        let (mut model, mut requests, mut line) = (first.clone(), Vec::new(), Vec::new());
         while let Ok(1..) = journal.read_until(b'\n', &mut line) {
-            let head = &line[..line.len().min(HEAD_BYTES)];
-            let is_wanted = USAGE_TYPES.iter().any(|kind| head.windows(kind.len()).any(|part| part == *kind));
-            if is_wanted
+            if is_one_of(&line, &USAGE_TYPES)
                 && let Ok(Counted { seq, at, usage }) = serde_json::from_slice(&line)
                 && at >= since
                 && taken_over.is_none_or(|last| seq > last)
             {
-                requests.push((at, usage));
+                requests.push(UsedRequest { at, model: model.clone(), usage });
+            } else if is_one_of(&line, &MODEL_TYPES) {
+                model = asked_after(&line).map_or_else(|| first.clone(), Into::into);
             }
             line.clear();
         }
-        Some(Used { session, model, workspace, requests })
+        Some(Used { session, workspace, requests })
+    }
+}
+
+fn is_one_of(line: &[u8], types: &[&[u8]]) -> bool {
+    let head = &line[..line.len().min(HEAD_BYTES)];
+    types.iter().any(|kind| head.windows(kind.len()).any(|part| part == *kind))
+}
+
+/// The model that took over or was waited for; `None` for the first one of the session, with which a turn begins.
+fn asked_after(line: &[u8]) -> Option<String> {
+    match line::entry(line).ok()?.fact {
+        Fact::ModelSwitched { to: model, .. } | Fact::ModelAwaited { model, .. } => Some(model),
+        _ => None,
     }
 }

@@ -8,7 +8,9 @@ use crate::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_app::{App, Failure, config::Settings, model};
-use haft_core::{Changed, Entry, Fact, Hash, Part, Price, SessionOpened, Stage, active_path, text_of};
+use haft_core::{
+    Changed, Entry, Fact, Hash, Part, Price, SessionOpened, Stage, TurnModels, active_path, text_of,
+};
 use haft_engine::Recorded;
 use haft_present::{safe, timeline::usage};
 use haft_stage::LocalStage;
@@ -141,10 +143,13 @@ impl SessionExport<'_> {
 
     /// Tokens of each reply, with what it cost if the price is known.
     fn rounds(&self, entries: &[Arc<Entry>]) -> Vec<Value> {
+        let mut models = TurnModels::default();
         let round = |entry: &Arc<Entry>| {
+            models.apply(&entry.fact);
             let Fact::Replied { usage, .. } = &entry.fact else { return None };
+            let price = models.in_use().map_or(self.price, |(_, price)| price);
             let mut round = json!(usage);
-            round["cost_usd"] = json!(self.price.map(|price| price.cost(*usage)));
+            round["cost_usd"] = json!(price.map(|price| price.cost(*usage)));
             Some(round)
         };
         entries.iter().filter_map(round).collect()
