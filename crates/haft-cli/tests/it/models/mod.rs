@@ -3,6 +3,7 @@ mod default_model;
 mod effort;
 mod embedded;
 mod error_messages;
+mod fallbacks;
 mod llama_server;
 mod ollama;
 mod wires;
