@@ -34,7 +34,7 @@ try() {
     end=$EPOCHREALTIME
     # What is missing for a first prompt is a model, and that is a finding.
     as_person "$haft doctor" >/tmp/said 2>&1 || true
-    grep -q sandbox /tmp/said || { cat /tmp/said; echo "$way: haft doctor does not tell of the sandbox"; return 1; }
+    grep -q 'commands: ' /tmp/said || { cat /tmp/said; echo "$way: haft doctor does not say whether commands are confined"; return 1; }
     if ! as_person "HAFT=$haft HAFT_MODELS=$models $project/scripts/demo.sh" >/tmp/said 2>&1; then
         cat /tmp/said
         echo "$way: the demo failed"
