@@ -1,5 +1,6 @@
 //! Conversations: messages, replies as they stream in, the transcript that is folded from facts, and what of it fits a
 //! model's context window.
+pub mod answer;
 mod call_tracker;
 pub mod clip;
 mod limits;

@@ -32,8 +32,9 @@ pub use change::{
 pub use changed::Changed;
 pub use clip::{Clip, Keep};
 pub use conversation::{
-    CallTracker, Completion, FailedModel, Limits, OnCap, TurnModels, clip, loops, message, picture,
-    replies_left_out, reply, tokens, transcript, window,
+    CallTracker, Completion, FailedModel, Limits, OnCap, TurnModels,
+    answer::{self, AnswerSchema},
+    clip, loops, message, picture, replies_left_out, reply, tokens, transcript, window,
 };
 pub use event::{
     Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, RemainingWork, Summarizer,
@@ -52,7 +53,7 @@ pub use host::Host;
 pub use job::{BaseCommit, Conclusion, JobSpec, JobStatus};
 pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, arguments_in_brief, text_of};
 pub use policy::{Mode, Policy, Readable, Rule, Ruling, Verdict, is_gits_own};
-pub use provider::{Delta, Provider, ProviderError, Request, TimedOut};
+pub use provider::{AnswerForm, Delta, Provider, ProviderError, Request, TimedOut};
 pub use relocated::relocated;
 pub use reply::Reply;
 pub use secret::Secrets;

@@ -34,8 +34,21 @@ pub struct Request {
     pub max_output: u32,
     /// Where the model writes its calls as text: how. A provider that can hold it to that, does; another one need not look.
     pub form: Option<Arc<CallForm>>,
+    /// What the answer must be, where it must be JSON. A provider that can hold the model to that, does; another one need
+    /// not look: the conversation says it, too, and the answer is checked.
+    pub answer: Option<AnswerForm>,
     /// Sampling settings by the wire's own names (`temperature`, `top_p`, …), sent as they are.
     pub options: Map<String, Value>,
+}
+
+/// The JSON that is asked for.
+#[derive(Clone, Debug)]
+pub struct AnswerForm {
+    /// JSON Schema of the answer.
+    pub schema: Arc<Value>,
+    /// The work is done, and the next reply is to be the answer. A provider that cannot leave a model the choice between
+    /// calls and a form holds it to the form then, without tools.
+    pub is_due: bool,
 }
 
 /// A piece of a reply as it arrives.

@@ -36,7 +36,8 @@ pub(crate) struct Task {
 
 /// What takes its time, so that commands may come meanwhile.
 enum Work {
-    Turn(Box<Fact>),
+    /// The fact that opens it, and the JSON Schema of its last reply.
+    Turn(Box<Fact>, Option<Value>),
     Compaction,
 }
 
@@ -132,6 +133,10 @@ impl Task {
                 recover::end_open_calls(&mut self.log, &self.session, NOT_RUN_TEXT)?;
                 return wait_in_line(&self.log.journal, &self.session.queue, (parts, channel), ticket);
             }
+            command @ Command::PromptWithSchema { .. } if self.session.queue.prompts() > 0 => {
+                self.later.push_back((command, ticket));
+                return Ok(());
+            }
             command => command,
         };
         ticket.begin(&self.log.journal);
@@ -145,6 +150,10 @@ impl Task {
             Command::Prompt { parts, channel } => {
                 recover::end_open_calls(&mut self.log, &self.session, NOT_RUN_TEXT)?;
                 self.turn(Fact::Prompted { parts, channel }).await
+            }
+            Command::PromptWithSchema { parts, schema } => {
+                recover::end_open_calls(&mut self.log, &self.session, NOT_RUN_TEXT)?;
+                self.turn_with(Fact::Prompted { parts, channel: None }, Some(schema)).await
             }
             Command::Call { name, arguments } => self.call(name, arguments, false).await,
             Command::TypedCall { name, arguments } => self.call(name, arguments, true).await,
@@ -196,9 +205,13 @@ impl Task {
     }
 
     async fn turn(&mut self, opening: Fact) -> Result<(), JournalError> {
+        self.turn_with(opening, None).await
+    }
+
+    async fn turn_with(&mut self, opening: Fact, schema: Option<Value>) -> Result<(), JournalError> {
         self.session.calls.repeats.clear();
         self.session.open_budget(&self.log).await;
-        self.attend(Work::Turn(opening.into())).await?;
+        self.attend(Work::Turn(opening.into(), schema)).await?;
         self.session.queue.take_joined().into_iter().for_each(|ticket| ticket.done(&self.log.journal));
         Ok(())
     }
@@ -211,7 +224,7 @@ impl Task {
         let (log, session) = (&mut self.log, &self.session);
         let work = async {
             match work {
-                Work::Turn(opening) => open_turn(log, session, *opening, &cancel).await,
+                Work::Turn(opening, schema) => open_turn(log, session, *opening, schema, &cancel).await,
                 Work::Compaction => compact_now(log, session, &cancel).await,
             }
         };
@@ -244,7 +257,7 @@ impl Task {
                             ticket.done(&journal);
                         }
                         Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), ticket)?,
-                        Command::Continue | Command::Call { .. } | Command::TypedCall { .. } | Command::Conclude(_)
+                        Command::PromptWithSchema { .. } | Command::Continue | Command::Call { .. } | Command::TypedCall { .. } | Command::Conclude(_)
                         | Command::Rewind { .. } | Command::Redo | Command::Compact => self.later.push_back((command, ticket)),
                     },
                     SessionMessage::Job(fact) => queue.push(fact, CommandTicket::none()),

@@ -1,4 +1,5 @@
 //! The turn loop: asks the model and runs its tools, until the transcript says stop.
+mod answer;
 mod ask;
 mod background;
 mod calls;
@@ -26,19 +27,25 @@ use haft_core::{
     Window, active_path,
     window::{self, Room},
 };
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// A turn from the fact that opens it. A prompt that hooks deny ends it before the model reads it.
+/// A turn from the fact that opens it; the last reply of a prompt's turn must match `schema`. A prompt that hooks deny ends it before the model reads it.
 pub(crate) async fn open_turn(
     log: &mut Log,
     session: &SessionContext,
     opening: Fact,
+    schema: Option<Value>,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
+    let is_prompt = matches!(opening, Fact::Prompted { .. });
     let opening = hooks::checked(session, opening, cancel).await;
     let opening = background::settled(log, session, opening, cancel).await?;
     let is_denied = matches!(opening, Fact::PromptDenied { .. });
     log.record(opening)?;
+    if !is_denied && is_prompt && (schema.is_some() || log.transcript.answer_schema().is_some()) {
+        log.record(Fact::AnswerSchema { schema })?;
+    }
     match (is_denied, cancel.is_cancelled()) {
         (false, _) => run_turn(log, session, cancel).await,
         (true, false) => end_turn(log, session, Outcome::Refused).await,
@@ -56,8 +63,8 @@ async fn run_turn(
         match log.transcript.next_step(&session.limits) {
             Step::AskModel => ask_model(log, session, cancel).await?,
             Step::RunTools(calls) => run_tools(log, session, calls, cancel).await?,
-            Step::Stop(Outcome::Finished) if session.limits.evidence => {
-                if let Some(outcome) = check_claims(log, session)? {
+            Step::Stop(outcome @ (Outcome::Finished | Outcome::Refused)) => {
+                if let Some(outcome) = check_reply(log, session, outcome)? {
                     return end_turn(log, session, outcome).await;
                 }
             }
@@ -135,6 +142,23 @@ fn is_answered(log: &Log, session: &SessionContext, fact: &Fact) -> bool {
     is_asked && ask::reserve(session, &then, ask::request(session, &then).max_output).is_ok()
 }
 
+/// Checks the last reply of a turn that would end with `outcome`: how it ends, or nothing where the model is asked once
+/// more.
+fn check_reply(
+    log: &mut Log,
+    session: &SessionContext,
+    outcome: Outcome,
+) -> Result<Option<Outcome>, JournalError> {
+    let outcome = match outcome {
+        Outcome::Finished if session.limits.evidence => check_claims(log, session)?,
+        outcome => Some(outcome),
+    };
+    match outcome {
+        Some(outcome @ (Outcome::Finished | Outcome::Refused)) => answer::check(log, outcome),
+        outcome => Ok(outcome),
+    }
+}
+
 /// Checks the claims of the last reply: how the turn ends, or nothing where the model is asked once more.
 fn check_claims(log: &mut Log, session: &SessionContext) -> Result<Option<Outcome>, JournalError> {
     let claims =
@@ -204,7 +228,8 @@ fn not_run(outcome: Outcome) -> &'static str {
         | Outcome::RoundLimit
         | Outcome::Budget
         | Outcome::Refused
-        | Outcome::Unproven => "not run: the turn ended first",
+        | Outcome::Unproven
+        | Outcome::InvalidAnswer => "not run: the turn ended first",
     }
 }
 

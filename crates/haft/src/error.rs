@@ -92,7 +92,9 @@ impl From<Closed> for Error {
 impl From<TurnError> for Error {
     fn from(error: TurnError) -> Self {
         let (message, hint) = (error.to_string(), error.hint().map(str::to_owned));
-        let (TurnError::Ended { report, .. } | TurnError::Failed { report, .. }) = error;
+        let (TurnError::Ended { report, .. }
+        | TurnError::Failed { report, .. }
+        | TurnError::NoAnswer { report, .. }) = error;
         Self(Box::new(Inner { message, hint, source: None, report: Some(report) }))
     }
 }

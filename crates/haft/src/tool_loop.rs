@@ -139,6 +139,7 @@ async fn ask(config: &ToolLoop, tools: &Registry, system: &str, messages: &[Arc<
         tools: tools.specs(),
         max_output: config.max_output,
         form: None,
+        answer: None,
         options: config.options.clone(),
     });
     let (mut reply, mut is_whole) = (Reply::default(), false);

@@ -15,7 +15,7 @@ pub enum Exit {
     Limit = 3,
     /// An effect needed an approval, and no person could be asked.
     Refused = 4,
-    /// The reply claims what the journal does not show.
+    /// The reply claims what the journal does not show, or it does not match the schema that was asked for.
     Unproven = 5,
     /// By SIGINT, SIGTERM or SIGHUP.
     Interrupted = 130,
@@ -29,7 +29,7 @@ impl From<Outcome> for Exit {
             Outcome::Failed => Self::Failed,
             Outcome::RoundLimit | Outcome::Budget | Outcome::Repeating => Self::Limit,
             Outcome::Refused => Self::Refused,
-            Outcome::Unproven => Self::Unproven,
+            Outcome::Unproven | Outcome::InvalidAnswer => Self::Unproven,
         }
     }
 }

@@ -42,6 +42,9 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Unconfined { reason } => {
             format!("commands run unconfined, and an undo cannot take back what they do: {reason}")
         }
+        Fact::AnswerRejected { problems, text: Some(_) } => {
+            format!("the answer does not match the schema: {}", problems.join("; "))
+        }
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         _ => return fact.limit_reached(),
     })

@@ -64,6 +64,14 @@ impl Recording {
             Fact::Prompted { parts, .. } => {
                 self.input(Command::Prompt { parts: parts.clone(), channel: None });
             }
+            Fact::AnswerSchema { schema: Some(schema) } => {
+                if let Some(Input { command, .. }) = self.inputs.last_mut()
+                    && let Command::Prompt { parts, .. } = command
+                {
+                    *command =
+                        Command::PromptWithSchema { parts: std::mem::take(parts), schema: schema.clone() };
+                }
+            }
             Fact::Called { made } => {
                 let (name, arguments) = (made.name.clone(), made.arguments.clone());
                 self.input(Command::Call { name, arguments });

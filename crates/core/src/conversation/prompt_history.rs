@@ -56,6 +56,27 @@ impl PromptHistory {
         self.last = Some((prompt.clone(), Some(self.messages.len() - 1)));
     }
 
+    /// Adds to the last message if it is a prompt, so that it is pinned with it; otherwise it is a message of its own.
+    pub(crate) fn add_to_prompt(&mut self, part: Part) {
+        let last = self.messages.pop();
+        if self.first.as_ref().zip(last.as_ref()).is_some_and(|(first, last)| Arc::ptr_eq(first, last)) {
+            self.first = None;
+        }
+        let mut parts = match last.as_deref() {
+            Some(Message::User { parts }) => parts.clone(),
+            Some(Message::Assistant { .. } | Message::Tool { .. }) | None => Vec::new(),
+        };
+        match last {
+            Some(prompt) if matches!(*prompt, Message::User { .. }) => {
+                self.estimated -= tokens::of_message(&prompt);
+            }
+            other => self.messages.extend(other),
+        }
+        parts.push(part);
+        self.push(Message::User { parts });
+        self.pin();
+    }
+
     /// What the server counted up to the last message, itself included. Where it counts less than before although nothing
     /// gave way, it has left out what it knew already.
     pub(crate) fn measure(&mut self, usage: Usage) {

@@ -1,9 +1,10 @@
 //! [`Transcript`]: folds facts into a conversation and decides the next [`Step`].
-use super::{loops::Loops, prompt_history::PromptHistory, turn_models::TurnModels};
+use super::{answer, loops::Loops, prompt_history::PromptHistory, turn_models::TurnModels};
 use crate::{
     Answer, CallId, Channel, Completion, Entry, Fact, Limits, Message, Outcome, Part, StopReason, TaskId,
     ToolCall, ToolResult, Usage, active_path,
 };
+use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
 
 /// The conversation so far. Always well formed: each call has its result, in call order.
@@ -13,6 +14,8 @@ pub struct Transcript {
     open: Vec<OpenCall>,
     places: HashMap<CallId, usize>,
     channel: Option<Channel>,
+    /// JSON Schema of the last reply of a turn.
+    answer: Option<Arc<Value>>,
     turn: Turn,
     phase: Phase,
 }
@@ -32,6 +35,8 @@ struct Turn {
     refused: bool,
     /// Whether its claims were held against what happened.
     is_reminded: bool,
+    /// How often the model was asked again for an answer that matches the schema.
+    rejections: u32,
     /// It is a call in place of the model, and nothing more.
     called: bool,
     loops: Loops,
@@ -95,6 +100,17 @@ impl Transcript {
                 self.user(vec![Part::text(text)]);
                 self.turn.is_reminded = true;
             }
+            Fact::AnswerSchema { schema } => {
+                self.answer = schema.clone().map(Arc::new);
+                self.turn.rejections = 0;
+                if let Some(schema) = schema {
+                    self.history.add_to_prompt(Part::text(answer::instructions(schema)));
+                }
+            }
+            Fact::AnswerRejected { text: Some(text), .. } => {
+                self.user(vec![Part::text(text)]);
+                self.turn.rejections += 1;
+            }
             // It counts as idle still: the person has said nothing new.
             Fact::Nudged { text } => {
                 self.close_calls();
@@ -123,6 +139,8 @@ impl Transcript {
             | Fact::Unconfined { .. }
             | Fact::RoundsReached { .. }
             | Fact::ModeSet { .. }
+            | Fact::AnswerRejected { text: None, .. }
+            | Fact::Answered { .. }
             | Fact::JobFinished(_)
             | Fact::TaskStarted { .. } => {}
         }
@@ -174,6 +192,16 @@ impl Transcript {
         self.turn.is_reminded
     }
 
+    /// JSON Schema that the last reply of the turn must match; `None` for any reply.
+    pub fn answer_schema(&self) -> Option<&Arc<Value>> {
+        self.answer.as_ref().filter(|_| !self.turn.called)
+    }
+
+    /// How often the model was asked in this turn for an answer that matches the schema, its first one left out.
+    pub fn rejections(&self) -> u32 {
+        self.turn.rejections
+    }
+
     /// Model calls of this turn so far.
     pub fn rounds(&self) -> u32 {
         self.turn.rounds
@@ -216,7 +244,7 @@ impl Transcript {
 
     fn after_a_reply_without_calls(&self, limits: &Limits) -> Step {
         let done = match &limits.completion {
-            _ if self.turn.called => true,
+            _ if self.turn.called || self.turn.rejections > 0 => true,
             Completion::NoCalls => true,
             Completion::PhraseOrIdle { phrase, idle_rounds, .. } => {
                 self.turn.idle_rounds >= *idle_rounds || self.last_reply_says(phrase)

@@ -217,6 +217,14 @@ pub enum Fact {
     },
     /// The last reply claims what nothing shows; the model reads `text`. At most once a turn.
     Reminded { claims: Vec<String>, text: String },
+    /// What the last reply of the turn must be, from here on: JSON Schema; `None` if anything. A turn that a prompt opens
+    /// afterwards says it anew.
+    AnswerSchema { schema: Option<Value> },
+    /// The last reply does not match the schema. The model reads `text` and is asked again; `None` if it was asked often
+    /// enough.
+    AnswerRejected { problems: Vec<String>, text: Option<String> },
+    /// The last reply matches the schema; `answer` is what it says.
+    Answered { answer: Value },
     /// The last reply made no call and did not say that all is done; the model reads `text` and goes on.
     Nudged { text: String },
     /// The next request, or the next second, would pass a limit; the turn ends.
@@ -342,6 +350,8 @@ pub enum Outcome {
     Refused,
     /// The reply claims what the journal does not show.
     Unproven,
+    /// The last reply does not match the schema that was asked for.
+    InvalidAnswer,
 }
 
 impl Outcome {
@@ -358,6 +368,7 @@ impl Outcome {
             }
             Self::Refused => "an effect needed an approval, and no person could give it",
             Self::Unproven => "the reply claims what the journal does not show",
+            Self::InvalidAnswer => "the answer does not match the schema",
         })
     }
 
@@ -424,6 +435,13 @@ pub enum Command {
         /// Where it was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<Channel>,
+    },
+    /// Say something in a turn of its own, whose last reply must match `schema`. During a turn it waits for the end.
+    PromptWithSchema {
+        /// Text and images.
+        parts: Vec<Part>,
+        /// JSON Schema of the last reply.
+        schema: Value,
     },
     /// Answer a call that asks.
     Answer {

@@ -1,5 +1,5 @@
 //! [`LastTurn`]: how the last turn of a session ended, and whether the session can go on with it.
-use crate::{Command, Entry, Fact, Outcome, Part, StopReason, active_path};
+use crate::{Command, Entry, Fact, Outcome, Part, StopReason, active_path, answer::wanted_schema};
 use std::sync::Arc;
 
 /// How the last turn of a session stands, where no process is at it. A summary, a mode and what is queued are no part of a
@@ -34,7 +34,8 @@ impl LastTurn {
                 | Outcome::Budget
                 | Outcome::Repeating
                 | Outcome::Refused
-                | Outcome::Unproven => false,
+                | Outcome::Unproven
+                | Outcome::InvalidAnswer => false,
             },
             Self::None => false,
         }
@@ -64,7 +65,11 @@ pub fn go_on(entries: &[Arc<Entry>]) -> Command {
     });
     match last {
         Some(Fact::Replied { stop: StopReason::Interrupted, .. }) => {
-            Command::Prompt { parts: vec![Part::text(CONTINUE_PROMPT)], channel: None }
+            let parts = vec![Part::text(CONTINUE_PROMPT)];
+            match wanted_schema(entries) {
+                Some(schema) => Command::PromptWithSchema { parts, schema },
+                None => Command::Prompt { parts, channel: None },
+            }
         }
         _ => Command::Continue,
     }
@@ -123,6 +128,9 @@ impl Fold {
             | Fact::Evicted { .. }
             | Fact::Compacted { .. }
             | Fact::Reminded { .. }
+            | Fact::AnswerSchema { .. }
+            | Fact::AnswerRejected { .. }
+            | Fact::Answered { .. }
             | Fact::Nudged { .. }
             | Fact::BudgetReached { .. } => {}
         }

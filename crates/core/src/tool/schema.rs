@@ -1,5 +1,6 @@
 //! [`Schema`]: checks arguments against a tool's JSON Schema: every problem at once, with an example call.
 use crate::{ToolError, ToolErrorKind, ToolSpec};
+use explain::Subject;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -89,12 +90,33 @@ impl Schema {
 
     /// The same, with the names of `told` for those that were probably meant: a schema of parameters.
     pub(crate) fn problems_among(&self, arguments: &Value, told: &Value) -> Result<Vec<Problem>, ToolError> {
-        let built = self.validator.get_or_init(|| Validator::new(&self.parameters, self.known.clone()));
-        let validator = built.as_ref().map_err(|error| {
+        let validator = self.validator().map_err(|error| {
             ToolError::new(ToolErrorKind::System, format!("the tool's own schema cannot be used: {error}"))
         })?;
         let error = validator.error_of(arguments);
-        Ok(error.map_or_else(Vec::new, |error| explain::problems(&error, arguments, told)))
+        let explain = |error| explain::problems(Subject::Arguments, &error, arguments, told);
+        Ok(error.map_or_else(Vec::new, explain))
+    }
+
+    /// Fails if it is not a valid schema.
+    pub(crate) fn compiled(&self) -> Result<(), &str> {
+        self.validator().map(|_| ())
+    }
+
+    /// Returns everything that is wrong with an answer, or with the schema itself.
+    pub(crate) fn answer_problems(&self, answer: &Value) -> Vec<String> {
+        let validator = match self.validator() {
+            Ok(validator) => validator,
+            Err(error) => return vec![format!("the schema cannot be used: {error}")],
+        };
+        let explain = |error| explain::problems(Subject::Answer, &error, answer, &self.parameters);
+        let problems = validator.error_of(answer).map_or_else(Vec::new, explain);
+        problems.into_iter().map(|problem| problem.message).collect()
+    }
+
+    fn validator(&self) -> Result<&Validator, &str> {
+        let built = self.validator.get_or_init(|| Validator::new(&self.parameters, self.known.clone()));
+        built.as_ref().map_err(String::as_str)
     }
 }
 

@@ -6,7 +6,9 @@ use super::{
     turn_report::{ReportBuilder, TurnError, TurnReport},
 };
 use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::BoxStream};
-use haft_core::{Answer, CallId, Command, Event, Part, Seq};
+use haft_core::{Answer, CallId, Command, Event, Part, Seq, answer};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
@@ -61,6 +63,29 @@ impl Session {
     /// ```
     pub fn prompt(&self, text: impl Into<String>) -> Turn {
         self.start(Command::Prompt { parts: vec![Part::text(text)], channel: None })
+    }
+
+    /// Says `text` in a turn of its own, and returns its last reply as a `T`. The model is asked again where a reply does
+    /// not match the schema of `T`. Fails if none does, or the turn ends before.
+    ///
+    /// ```no_run
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Answer {
+    ///     number: i64,
+    /// }
+    ///
+    /// # async fn example(session: haft_engine::Session) -> Result<(), haft_engine::TurnError> {
+    /// let answer: Answer = session.ask_as("What is twice 21?").await?;
+    /// println!("{}", answer.number);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn ask_as<T: DeserializeOwned + JsonSchema>(
+        &self,
+        text: impl Into<String>,
+    ) -> Result<T, TurnError> {
+        let (parts, schema) = (vec![Part::text(text)], answer::schema_of::<T>());
+        self.start(Command::PromptWithSchema { parts, schema }).await?.into_answer()
     }
 }
 

@@ -2,6 +2,7 @@
 use haft_core::{
     CallId, Change, Changed, Entry, Fact, Outcome, StopReason, ToolResult, Tracking, Usage, text_of,
 };
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub struct TurnReport {
     pub cost_usd: Option<f64>,
     /// Claims of the last reply that the journal does not show, where the outcome is [`Outcome::Unproven`].
     pub unproven: Vec<String>,
+    /// What the last reply says where it had to match a schema, and does.
+    pub answer: Option<Value>,
     /// Why the turn did not end by itself, or the command was not carried out. `None` if all went well.
     pub error: Option<String>,
     /// What a person can do about the error, if known.
@@ -101,13 +104,23 @@ pub enum TurnError {
         /// What came before. [`haft_core::Command::Continue`] takes the turn up again.
         report: Box<TurnReport>,
     },
+    /// The turn ended without the answer that was asked for.
+    #[error("there is no answer that matches: {why}")]
+    NoAnswer {
+        /// What is wrong with the last reply, or why the turn ended before it.
+        why: String,
+        /// What came of the turn.
+        report: Box<TurnReport>,
+    },
 }
 
 impl TurnError {
     /// What came of the command all the same.
     pub fn report(&self) -> &TurnReport {
         match self {
-            Self::Ended { report, .. } | Self::Failed { report, .. } => report,
+            Self::Ended { report, .. } | Self::Failed { report, .. } | Self::NoAnswer { report, .. } => {
+                report
+            }
         }
     }
 
@@ -131,6 +144,16 @@ impl TurnReport {
         self.error.is_none()
     }
 
+    /// The answer as a `T`.
+    pub(crate) fn into_answer<T: DeserializeOwned>(mut self) -> Result<T, TurnError> {
+        let why = match self.answer.take().map(serde_json::from_value) {
+            Some(Ok(answer)) => return Ok(answer),
+            Some(Err(error)) => error.to_string(),
+            None => self.error.clone().unwrap_or_else(|| "the turn ended without one".into()),
+        };
+        Err(TurnError::NoAnswer { why, report: self.into() })
+    }
+
     /// A turn whose model could not be asked is an error.
     pub(crate) fn checked(self) -> Result<Self, TurnError> {
         match self.outcome {
@@ -150,6 +173,7 @@ pub(crate) struct ReportBuilder {
     changed: Changed,
     /// Starts of calls that have not ended.
     started: Vec<Arc<Entry>>,
+    /// What is wrong with the last reply.
     claims: Vec<String>,
     /// Whether something was recorded that opens or joins a turn.
     is_open: bool,
@@ -175,6 +199,8 @@ impl ReportBuilder {
             Fact::ModelFailed { message, hint } => {
                 (report.error, report.hint) = (Some(message.clone()), hint.clone());
             }
+            Fact::AnswerRejected { problems, .. } => self.claims.clone_from(problems),
+            Fact::Answered { answer } => report.answer = Some(answer.clone()),
             Fact::Reminded { claims, .. } => self.claims.clone_from(claims),
             fact @ (Fact::BudgetReached { .. } | Fact::RoundsReached { .. }) => {
                 report.error = fact.limit_reached();
@@ -208,6 +234,9 @@ impl ReportBuilder {
             Outcome::Unproven => {
                 report.unproven.clone_from(&self.claims);
                 Some(format!("nothing shows what the reply claims: {}", self.claims.join("; ")))
+            }
+            Outcome::InvalidAnswer => {
+                Some(format!("the answer does not match the schema: {}", self.claims.join("; ")))
             }
             _ => outcome.reason().map(str::to_owned),
         };

@@ -153,6 +153,7 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
             peer.may_allow().map(|()| command).map_err(refused)
         }
         command @ (Command::Prompt { .. }
+        | Command::PromptWithSchema { .. }
         | Command::Interrupt
         | Command::Answer { answer: Answer::No | Answer::Unanswered, .. }
         | Command::Reply { answer: None, .. }

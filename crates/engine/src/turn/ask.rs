@@ -1,6 +1,6 @@
 //! [`ask_once`]: one request to the model: the window that it fills, what is set aside for it, what comes back, and
 //! what it cost.
-use super::fallback;
+use super::{answer, fallback};
 use crate::{
     journal::JournalError,
     session::{
@@ -225,6 +225,7 @@ pub(crate) fn request(session: &SessionContext, transcript: &Transcript) -> Requ
         tools: prefix.tools.clone(),
         max_output: room_for_reply(session, transcript),
         form: None,
+        answer: answer::form(transcript),
         options: setup.profile.options.clone(),
     }
 }

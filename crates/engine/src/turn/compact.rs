@@ -115,6 +115,7 @@ fn request_for(
         tools: Arc::default(),
         max_output: u32::try_from((window.summary() + THINKING_TOKENS).min(window.reply)).unwrap_or(u32::MAX),
         form: None,
+        answer: None,
         options: session.shared.setup.profile.options.clone(),
     }
 }

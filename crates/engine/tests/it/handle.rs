@@ -297,3 +297,44 @@ async fn who_follows_the_turn_answers_for_the_person() {
     let report = turn.await.unwrap();
     assert!(report.calls[0].result().is_ok() && report.text == "done", "{report:?}");
 }
+
+#[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+struct Count {
+    files: u8,
+    name: Option<String>,
+}
+
+// A prompt that comes while another turn runs is not steered into that one.
+#[tokio::test]
+async fn an_answer_comes_as_the_type_that_is_asked_for() {
+    let place = Place::new();
+    let then = says("first done") + &says("three") + &says(r#"{"files": 300}"#) + &says(r#"{"files": 3}"#);
+    let (_engine, session, first) = busy(&place, &then).await;
+    let asked = tokio::time::timeout(LONG, session.ask_as::<Count>("how many?"));
+    let first = async {
+        place.write("go", "");
+        report(first).await
+    };
+    // What is asked for first is polled first.
+    let (answer, first) = tokio::join!(biased; asked, first);
+    assert_eq!(first.text, "first done");
+    let answer = answer.unwrap().unwrap();
+    assert_eq!(answer, Count { files: 3, name: None });
+    let facts: Vec<String> = session.entries().iter().map(|entry| in_a_word(entry)).collect();
+    let facts = facts.join(" ");
+    assert!(
+        facts.ends_with(
+            "prompted answer_schema replied answer_rejected replied answer_rejected replied answered turn_ended=finished"
+        ),
+        "{facts}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_never_matches_is_an_error() {
+    let place = Place::new();
+    let session = place.session(&says("three").repeat(4));
+    let failed = session.ask_as::<Count>("how many?").await.unwrap_err();
+    assert!(matches!(&failed, TurnError::NoAnswer { why, .. } if why.contains("is not JSON")), "{failed:?}");
+    assert_eq!((failed.report().outcome, failed.report().rounds), (Some(Outcome::InvalidAnswer), 4));
+}

@@ -103,6 +103,7 @@ fn conversation() -> Request {
         tools: vec![tool].into(),
         max_output: 4_000,
         form: None,
+        answer: None,
         options,
     }
 }

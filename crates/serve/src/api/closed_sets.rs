@@ -23,6 +23,8 @@ pub(crate) enum TurnOutcome {
     Refused,
     /// The reply claims what the journal does not show
     Unproven,
+    /// The last reply does not match the schema that was asked for
+    InvalidAnswer,
 }
 
 impl From<Outcome> for TurnOutcome {
@@ -36,6 +38,7 @@ impl From<Outcome> for TurnOutcome {
             Outcome::Repeating => Self::Repeating,
             Outcome::Refused => Self::Refused,
             Outcome::Unproven => Self::Unproven,
+            Outcome::InvalidAnswer => Self::InvalidAnswer,
         }
     }
 }

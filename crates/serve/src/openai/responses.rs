@@ -243,7 +243,11 @@ fn how(outcome: Outcome) -> &'static str {
         Outcome::RoundLimit | Outcome::Budget => "incomplete",
         Outcome::Failed => "failed",
         Outcome::Interrupted => "cancelled",
-        Outcome::Finished | Outcome::Repeating | Outcome::Refused | Outcome::Unproven => "completed",
+        Outcome::Finished
+        | Outcome::Repeating
+        | Outcome::Refused
+        | Outcome::Unproven
+        | Outcome::InvalidAnswer => "completed",
     }
 }
 

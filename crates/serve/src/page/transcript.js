@@ -7,6 +7,7 @@ import { blocks } from './markdown.js'
 const OUTCOMES = {
   finished: 'Done', interrupted: 'Interrupted', failed: 'Failed', round_limit: 'Maximum of rounds reached', budget: 'Budget used up',
   repeating: 'Ended: the model repeated itself', refused: 'Ended: a call was not allowed', unproven: 'Done, but some claims are unproven',
+  invalid_answer: 'Ended: the answer does not match the schema',
 }
 /** What a call shows of its state: a mark and a word for screen readers. */
 const STATES = { waiting: ['·', 'waiting'], running: ['…', 'running'], worked: ['✓', 'worked'], failed: ['✗', 'failed'] }

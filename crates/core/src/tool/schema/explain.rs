@@ -4,28 +4,52 @@ use crate::reply::kind_of;
 use boon::{ErrorKind as Kind, InstanceLocation, InstanceToken, Type, Types, ValidationError};
 use serde_json::{Map, Value, json};
 
+/// What is held against a schema, in the words of its problems.
+#[derive(Clone, Copy)]
+pub(super) enum Subject {
+    Arguments,
+    Answer,
+}
+
+impl Subject {
+    fn whole(self) -> &'static str {
+        match self {
+            Self::Arguments => "the arguments",
+            Self::Answer => "the answer",
+        }
+    }
+
+    fn property(self) -> &'static str {
+        match self {
+            Self::Arguments => "parameter",
+            Self::Answer => "property",
+        }
+    }
+}
+
 /// Every problem that `error` stands for, in the order of the schema's keywords. `parameters`: a schema with the names that
 /// were probably meant.
 pub(super) fn problems(
+    subject: Subject,
     error: &ValidationError<'_, '_>,
     arguments: &Value,
     parameters: &Value,
 ) -> Vec<Problem> {
     let path = path_of(&error.instance_location);
-    let at = if path.is_empty() { "the arguments".to_owned() } else { format!("`{}`", dotted(&path)) };
+    let at = if path.is_empty() { subject.whole().to_owned() } else { format!("`{}`", dotted(&path)) };
     let value = value_at(arguments, &error.instance_location);
     let problem = |message: String| vec![Problem { path: path.clone(), message }];
     match &error.kind {
         // These say only where the causes lie.
         Kind::Group | Kind::Schema { .. } | Kind::Reference { .. } | Kind::AllOf | Kind::ContentSchema => {
-            error.causes.iter().flat_map(|cause| problems(cause, arguments, parameters)).collect()
+            error.causes.iter().flat_map(|cause| problems(subject, cause, arguments, parameters)).collect()
         }
         Kind::Required { want } => want.iter().map(|name| required(&path, name)).collect(),
         Kind::AdditionalProperties { got } => {
-            got.iter().map(|name| unexpected(&path, name, parameters)).collect()
+            got.iter().map(|name| unexpected(subject, &path, name, parameters)).collect()
         }
         Kind::FalseSchema => match path.split_last() {
-            Some((Value::String(name), object)) => vec![unexpected(object, name, parameters)],
+            Some((Value::String(name), object)) => vec![unexpected(subject, object, name, parameters)],
             _ => problem(format!("{at} must not be given")),
         },
         Kind::Type { want, .. } => {
@@ -37,7 +61,7 @@ pub(super) fn problems(
         Kind::Const { want } => problem(format!("{at} must be {want}")),
         Kind::Minimum { want, .. } => problem(format!("{at} must be at least {want}, not {value}")),
         Kind::Maximum { want, .. } => problem(format!("{at} must be at most {want}, not {value}")),
-        Kind::AnyOf | Kind::OneOf(None) => problem(alternatives(&at, error, arguments, parameters)),
+        Kind::AnyOf | Kind::OneOf(None) => problem(alternatives(subject, &at, error, arguments, parameters)),
         kind => problem(format!("{at}: {kind}")),
     }
 }
@@ -47,19 +71,25 @@ fn required(path: &[Value], name: &str) -> Problem {
     Problem { message: format!("`{}` is required", dotted(&path)), path }
 }
 
-fn unexpected(path: &[Value], name: &str, parameters: &Value) -> Problem {
+fn unexpected(subject: Subject, path: &[Value], name: &str, parameters: &Value) -> Problem {
     let known = parameters.get("properties").and_then(Value::as_object).filter(|_| path.is_empty());
     let known = known.into_iter().flat_map(Map::keys).map(String::as_str);
     let known: Vec<&str> = known.filter(|known| *known != name).collect();
     let near = nearest(name, &known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     let path: Vec<Value> = path.iter().cloned().chain([json!(name)]).collect();
-    Problem { message: format!("there is no parameter `{}`{near}", dotted(&path)), path }
+    Problem { message: format!("there is no {} `{}`{near}", subject.property(), dotted(&path)), path }
 }
 
 /// What each alternative says against the value.
-fn alternatives(at: &str, error: &ValidationError<'_, '_>, arguments: &Value, parameters: &Value) -> String {
+fn alternatives(
+    subject: Subject,
+    at: &str,
+    error: &ValidationError<'_, '_>,
+    arguments: &Value,
+    parameters: &Value,
+) -> String {
     let against = |cause| {
-        let problems = problems(cause, arguments, parameters);
+        let problems = problems(subject, cause, arguments, parameters);
         problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join(" and ")
     };
     let mut all: Vec<String> = error.causes.iter().map(against).collect();

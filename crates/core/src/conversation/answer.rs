@@ -1,0 +1,134 @@
+//! [`AnswerSchema`]: the JSON Schema that the last reply of a turn must match, and what the model is told of it.
+use crate::{Entry, Fact, active_path, json::spaced, schema::Schema};
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// How often a model is asked again in a turn for an answer that matches.
+pub const MAX_ANSWER_RETRIES: u32 = 3;
+
+/// What the answer of a turn must be.
+#[derive(Clone)]
+pub struct AnswerSchema {
+    schema: Arc<Schema>,
+}
+
+impl AnswerSchema {
+    /// Fails if `schema` is not a valid JSON Schema, or refers to one outside itself: nothing is fetched.
+    pub fn new(schema: Value) -> Result<Self, String> {
+        let schema = Schema::new(schema);
+        schema.compiled().map_err(str::to_owned)?;
+        Ok(Self { schema: schema.into() })
+    }
+
+    /// Returns the answer that `reply` is: JSON and nothing else, or JSON in one code fence. Otherwise everything that is
+    /// wrong with it.
+    pub fn check(&self, reply: &str) -> Result<Value, Vec<String>> {
+        let text = without_fence(reply.trim());
+        if text.is_empty() {
+            return Err(vec!["the answer is empty".into()]);
+        }
+        let answer: Value =
+            serde_json::from_str(text).map_err(|error| vec![format!("the answer is not JSON: {error}")])?;
+        let problems = self.schema.answer_problems(&answer);
+        if problems.is_empty() { Ok(answer) } else { Err(problems) }
+    }
+}
+
+/// JSON Schema of the answers that are a `T`.
+pub fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// JSON Schema of the last reply of the last turn, by the entries of a session; `None` for any reply.
+pub fn wanted_schema(entries: &[Arc<Entry>]) -> Option<Value> {
+    active_path(entries).into_iter().rev().find_map(|entry| match &entry.fact {
+        Fact::AnswerSchema { schema } => Some(schema.clone()),
+        _ => None,
+    })?
+}
+
+/// What a model reads behind the prompt.
+pub(crate) fn instructions(schema: &Value) -> String {
+    format!(
+        "\n\n[When all is done, your last reply must be one JSON value that matches this JSON Schema, and nothing else: \
+         no prose, no code fence]\n{}",
+        spaced(schema)
+    )
+}
+
+/// What a model reads after a reply that does not match.
+pub fn rejection(schema: &Value, problems: &[String]) -> String {
+    format!(
+        "[Your reply is not the JSON that was asked for]\n- {}\nReply with one JSON value that matches this JSON Schema, \
+         and nothing else:\n{}",
+        problems.join("\n- "),
+        spaced(schema)
+    )
+}
+
+fn without_fence(text: &str) -> &str {
+    let inside = || {
+        let (language, rest) = text.strip_prefix("```")?.split_once('\n')?;
+        let is_json = ["", "json"].contains(&language.trim());
+        rest.strip_suffix("```").filter(|_| is_json)
+    };
+    inside().map_or(text, str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_answer_is_json_alone_that_matches() {
+        let schema = json!({"type": "object", "properties": {"files": {"type": "array", "items": {"type": "string"}},
+            "count": {"type": "integer", "minimum": 0}}, "required": ["files", "count"], "additionalProperties": false});
+        let schema = AnswerSchema::new(schema).unwrap();
+        let right = json!({"files": ["ü"], "count": 1});
+        let wrong = |problems: &[&str]| Err(problems.iter().map(|problem| (*problem).to_owned()).collect());
+        let table = [
+            (r#"{"files": ["ü"], "count": 1}"#, Ok(right.clone())),
+            ("\n```json\n{\"files\": [\"ü\"], \"count\": 1}\n```\n", Ok(right.clone())),
+            ("```\n{\"files\": [\"ü\"], \"count\": 1}\n```", Ok(right)),
+            ("", wrong(&["the answer is empty"])),
+            ("[]", wrong(&["the answer must be an object, not an array"])),
+            ("Done.", wrong(&["the answer is not JSON: expected value at line 1 column 1"])),
+            (
+                r#"{"files": [1], "count": -1, "cuont": 2}"#,
+                wrong(&[
+                    "there is no property `cuont`; did you mean `count`?",
+                    "`files[0]` must be a string, not an integer",
+                    "`count` must be at least 0, not -1",
+                ]),
+            ),
+        ];
+        for (reply, expected) in table {
+            let mut found = schema.check(reply);
+            let mut expected = expected;
+            for problems in [&mut found, &mut expected].into_iter().filter_map(|each| each.as_mut().err()) {
+                problems.sort();
+            }
+            assert_eq!(found, expected, "{reply}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_schema_is_an_error() {
+        let table = [
+            (json!({"type": "text"}), false),
+            (json!({"$ref": "https://example.org/other.json"}), false),
+            (json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}}), true),
+            (json!([]), false),
+            (json!(true), true),
+        ];
+        for (schema, is_valid) in table {
+            assert_eq!(AnswerSchema::new(schema.clone()).is_ok(), is_valid, "{schema}");
+        }
+    }
+}
