@@ -6,7 +6,9 @@ use crate::{
     tagged::{Syntax, TagReader},
     template::{Conversation, Template},
 };
-use haft_core::{ArgumentForm, CallForm, Message, Part, Request, ToolSpec, json::spaced, text_of};
+use haft_core::{
+    ArgumentForm, CallForm, Message, Part, Request, ToolSpec, grammar::Rules, json::spaced, text_of,
+};
 use minijinja::Error;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -58,6 +60,34 @@ impl Dialect {
         template: &Template,
         defuse: &dyn Fn(String) -> String,
     ) -> Result<Prompt, Error> {
+        match due_answer(request) {
+            Some(schema) => self.answer_prompt(request, schema, template, defuse),
+            None => self.reply_prompt(request, template, defuse),
+        }
+    }
+
+    /// The next reply is JSON: no tools, and a grammar from its first token.
+    fn answer_prompt(
+        self,
+        request: &Request,
+        schema: &Value,
+        template: &Template,
+        defuse: &dyn Fn(String) -> String,
+    ) -> Result<Prompt, Error> {
+        let request = Request { tools: Arc::default(), form: None, ..request.clone() };
+        let prompt = self.reply_prompt(&request, template, defuse)?;
+        let mut rules = Rules::new(None);
+        let root = rules.schema(schema);
+        let grammar = Some(rules.into_grammar(&root));
+        Ok(Prompt { grammar, call_grammar: None, listener: Box::new(Plain::new("")), ..prompt })
+    }
+
+    fn reply_prompt(
+        self,
+        request: &Request,
+        template: &Template,
+        defuse: &dyn Fn(String) -> String,
+    ) -> Result<Prompt, Error> {
         match self {
             // Without tools no example is needed, if the template says where an answer ends.
             Self::Small if request.tools.is_empty() && template.is_own() => {
@@ -67,6 +97,12 @@ impl Dialect {
             Self::Native(_) | Self::Spoken => large_prompt(self, request, template, defuse),
         }
     }
+}
+
+/// The JSON Schema of the next reply: the work is done, or there is nothing to call.
+fn due_answer(request: &Request) -> Option<&Value> {
+    let answer = request.answer.as_ref()?;
+    (answer.is_due || request.tools.is_empty()).then_some(&*answer.schema)
 }
 
 fn small_prompt(request: &Request, defuse: &dyn Fn(String) -> String) -> Prompt {

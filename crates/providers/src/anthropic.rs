@@ -5,7 +5,7 @@ mod reply;
 
 pub(crate) use reply::MessageReply;
 
-use crate::{WIRES, openai_chat::sound_arguments, quirks::Quirks};
+use crate::{WIRES, constrain, openai_chat::sound_arguments, quirks::Quirks};
 use haft_core::{CallId, Image, Message, Part, Request, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
@@ -38,6 +38,10 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
         body.insert("cache_control".into(), json!({"type": "ephemeral"}));
     }
     body.extend(request.options.clone());
+    if let Some(schema) = constrain::answer(request, quirks).and_then(constrain::closed) {
+        let format = json!({"type": "json_schema", "schema": schema});
+        constrain::insert_into(&mut body, "output_config", "format", format);
+    }
     body.into()
 }
 

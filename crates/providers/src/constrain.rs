@@ -1,10 +1,14 @@
 //! Servers that hold a model to a form: what each wants to be sent.
-use crate::quirks::{Holds, Quirks};
-use haft_core::{CallForm, Request, ToolSpec};
+use crate::quirks::{Answers, Holds, Quirks};
+use haft_core::{AnswerForm, CallForm, Request, ToolSpec};
 use serde_json::{Map, Value, json};
 
-/// Fields of a chat request that hold the reply to the form of its calls; none where the server knows no such thing.
+/// Fields of a chat request that hold the reply to the form of its answer or of its calls; none where the server knows
+/// no such thing.
 pub(crate) fn fields(request: &Request, quirks: &Quirks) -> Map<String, Value> {
+    if let Some(schema) = answer(request, quirks) {
+        return Map::from_iter([answer_format(schema, quirks)].into_iter().flatten());
+    }
     let Some(form) = &request.form else { return Map::new() };
     let field = match quirks.holds {
         Holds::Nothing => None,
@@ -13,6 +17,125 @@ pub(crate) fn fields(request: &Request, quirks: &Quirks) -> Map<String, Value> {
         Holds::Schema => json_reply(form),
     };
     field.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The JSON Schema that the server is to hold this reply to.
+pub(crate) fn answer<'a>(request: &'a Request, quirks: &Quirks) -> Option<&'a Value> {
+    let AnswerForm { schema, is_due } = request.answer.as_ref()?;
+    let names = &quirks.models_with_answers;
+    let is_able = names.is_empty() || names.iter().any(|name| request.model.starts_with(name.as_str()));
+    let is_held = match quirks.answers {
+        Answers::Never => false,
+        Answers::Alone => *is_due || request.tools.is_empty(),
+        Answers::WithTools => true,
+    };
+    (is_able && is_held).then_some(schema)
+}
+
+/// The tools of a request. A server that can hold a model to an answer only without tools gets none then.
+pub(crate) fn tools<'a>(request: &'a Request, quirks: &Quirks) -> &'a [ToolSpec] {
+    match quirks.answers {
+        Answers::Alone if answer(request, quirks).is_some() => &[],
+        Answers::Never | Answers::Alone | Answers::WithTools => &request.tools,
+    }
+}
+
+fn answer_format(schema: &Value, quirks: &Quirks) -> Option<(String, Value)> {
+    let format = match quirks.answers {
+        Answers::Alone => json!({"name": "answer", "schema": schema}),
+        Answers::Never | Answers::WithTools => named_schema(schema)?,
+    };
+    Some(("response_format".into(), json!({"type": "json_schema", "json_schema": format})))
+}
+
+/// A schema as OpenAI takes it for an answer: an object, and `strict` where that changes nothing about what matches.
+/// Source: platform.openai.com/docs/guides/structured-outputs, "Supported schemas", 2026-11.
+pub(crate) fn named_schema(schema: &Value) -> Option<Value> {
+    if schema.get("type") != Some(&json!("object")) {
+        return None;
+    }
+    let is_strict = strict(schema).is_some_and(|strict| is_alike(schema, &strict));
+    Some(json!({"name": "answer", "schema": schema, "strict": is_strict}))
+}
+
+/// Whether `schema` is as strict as what [`strict`] made of it.
+fn is_alike(schema: &Value, strict: &Value) -> bool {
+    match (schema, strict) {
+        (Value::Object(schema), Value::Object(strict)) => {
+            let is_same = |(word, value): (&String, &Value)| match (word.as_str(), strict.get(word)) {
+                ("title" | "description" | "$schema", _) => true,
+                ("required", Some(strict)) => is_same_set(value, strict),
+                ("properties", Some(strict)) => are_alike(value, strict),
+                (_, Some(strict)) => is_alike(value, strict),
+                (_, None) => false,
+            };
+            strict.keys().all(|word| schema.contains_key(word)) && schema.iter().all(is_same)
+        }
+        (Value::Array(schema), Value::Array(strict)) => {
+            schema.len() == strict.len() && schema.iter().zip(strict).all(|(one, other)| is_alike(one, other))
+        }
+        (schema, strict) => schema == strict,
+    }
+}
+
+fn are_alike(properties: &Value, strict: &Value) -> bool {
+    let properties = properties.as_object().into_iter().flatten();
+    properties.into_iter().all(|(name, schema)| is_alike(schema, &strict[name]))
+}
+
+fn is_same_set(one: &Value, other: &Value) -> bool {
+    let names = |value: &Value| -> Vec<String> {
+        let mut names: Vec<String> =
+            value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        names.sort();
+        names
+    };
+    names(one) == names(other)
+}
+
+/// Words of JSON Schema that Anthropic takes for an answer.
+const ANTHROPIC_WORDS: [&str; 7] = ["type", "description", "title", "enum", "const", "required", "$ref"];
+
+/// The schema as Anthropic takes it: objects closed, without limits on numbers and lengths, which are checked here. `None`
+/// where it allows what cannot be said that way.
+/// Source: platform.claude.com/docs, "Structured outputs", "JSON Schema limitations", 2026-11.
+pub(crate) fn closed(schema: &Value) -> Option<Value> {
+    let schema = schema.as_object()?;
+    let mut made = Map::new();
+    for (word, value) in schema {
+        match word.as_str() {
+            "anyOf" | "oneOf" => {
+                let choices = value.as_array()?.iter().map(closed).collect::<Option<Vec<_>>>()?;
+                made.insert("anyOf".into(), choices.into());
+            }
+            "items" => _ = made.insert(word.clone(), closed(value)?),
+            "properties" | "$defs" => {
+                let inner =
+                    value.as_object()?.iter().map(|(name, inner)| Some((name.clone(), closed(inner)?)));
+                made.insert(word.clone(), inner.collect::<Option<Map<_, _>>>()?.into());
+            }
+            "additionalProperties" if !matches!(value, Value::Bool(_)) => return None,
+            "allOf" | "not" | "patternProperties" | "prefixItems" | "if" => return None,
+            word if ANTHROPIC_WORDS.contains(&word) => _ = made.insert(word.into(), value.clone()),
+            _ => {}
+        }
+    }
+    let is_object = schema.get("type") == Some(&json!("object"));
+    let says_something =
+        ["type", "enum", "const", "anyOf", "$ref"].iter().any(|word| made.contains_key(*word));
+    if is_object {
+        schema.get("properties")?;
+        made.insert("additionalProperties".into(), false.into());
+    }
+    says_something.then(|| made.into())
+}
+
+/// Puts `value` into the object `name` of a request, beside what options say there.
+pub(crate) fn insert_into(body: &mut Map<String, Value>, name: &str, field: &str, value: Value) {
+    let object = body.entry(name).or_insert_with(|| json!({}));
+    if let Value::Object(object) = object {
+        object.entry(field).or_insert(value);
+    }
 }
 
 type Field = (&'static str, Value);
@@ -112,6 +235,95 @@ fn nullable(schema: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{anthropic, gemini, openai_chat, openai_responses, vendor};
+
+    /// What each wire is sent for an answer, before the work is done and when the answer is due.
+    #[test]
+    fn servers_are_told_the_form_of_the_answer() {
+        let schema = json!({"type": "object", "properties": {"title": {"type": "string"}},
+            "required": ["title"], "additionalProperties": false});
+        let tool = ToolSpec {
+            name: "read".into(),
+            description: String::new(),
+            parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+            examples: Vec::new().into(),
+        };
+        let named = json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": true}});
+        let alone = json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}});
+        let table = [
+            ("openai", "gpt-5", "/response_format", [Some(&named), Some(&named)], [true, true]),
+            ("openai", "gpt-3.5-turbo", "/response_format", [None, None], [true, true]),
+            ("kimi", "kimi-k2", "/response_format", [None, None], [true, true]),
+            ("ollama", "qwen3", "/response_format", [None, Some(&alone)], [true, false]),
+            ("llamacpp", "any", "/response_format", [None, Some(&alone)], [true, false]),
+            (
+                "openai-responses",
+                "gpt-5",
+                "/text/format/schema",
+                [Some(&schema), Some(&schema)],
+                [true, true],
+            ),
+            (
+                "anthropic",
+                "claude-sonnet-4-5",
+                "/output_config/format/schema",
+                [Some(&schema); 2],
+                [true, true],
+            ),
+            ("anthropic", "claude-3-haiku", "/output_config/format/schema", [None, None], [true, true]),
+            (
+                "gemini-native",
+                "gemini-2.5-pro",
+                "/generationConfig/responseJsonSchema",
+                [None, Some(&schema)],
+                [true, false],
+            ),
+        ];
+        for (name, model, place, expected, has_tools) in table {
+            for (is_due, (expected, has_tools)) in
+                [false, true].into_iter().zip(expected.into_iter().zip(has_tools))
+            {
+                let vendor = vendor(name).unwrap();
+                let request = Request {
+                    model: model.into(),
+                    tools: vec![tool.clone()].into(),
+                    answer: Some(AnswerForm { schema: schema.clone().into(), is_due }),
+                    options: Map::from_iter([("output_config".to_owned(), json!({"effort": "low"}))]),
+                    ..Request::default()
+                };
+                let body = match vendor.wire {
+                    crate::Wire::OpenaiChat => openai_chat::body(&request, &vendor.quirks, true),
+                    crate::Wire::OpenaiResponses => openai_responses::body(&request, &vendor.quirks, true),
+                    crate::Wire::Anthropic => anthropic::body(&request, &vendor.quirks, true),
+                    crate::Wire::Gemini => gemini::body(&request, &vendor.quirks),
+                };
+                assert_eq!(body.pointer(place), expected, "{name} {model} {is_due}");
+                assert_eq!(body.get("tools").is_some(), has_tools, "{name} {model} {is_due}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_schema_is_strict_only_where_that_changes_nothing() {
+        let closed = json!({"type": "object", "properties": {"title": {"type": "string"}, "b": {"type": "integer"}},
+            "required": ["b", "title"], "additionalProperties": false});
+        let with = |place: &str, value: Value| {
+            let mut schema = closed.clone();
+            *schema.pointer_mut(place).unwrap() = value;
+            schema
+        };
+        let table = [
+            (closed.clone(), Some(true)),
+            (with("/required", json!(["b"])), Some(false)),
+            (with("/additionalProperties", json!(true)), Some(false)),
+            (with("/properties/title", json!({"type": "string", "minLength": 1})), Some(false)),
+            (json!({"type": "array", "items": {"type": "string"}}), None),
+        ];
+        for (schema, expected) in table {
+            let strict = named_schema(&schema).map(|named| named["strict"].as_bool().unwrap());
+            assert_eq!(strict, expected, "{schema}");
+        }
+    }
 
     #[test]
     fn strict_schemas_require_everything_and_allow_null() {

@@ -1,5 +1,8 @@
 //! Where requests go, in whose name, and how its errors are worded.
-use crate::{Connection, Key, Vendor, Wire, quirks::Quirks};
+use crate::{
+    Connection, Key, Vendor, Wire,
+    quirks::{Answers, Quirks},
+};
 use haft_core::ProviderError;
 use std::error::Error;
 
@@ -25,7 +28,13 @@ impl Endpoint {
     pub(crate) fn new(vendor: &Vendor, connection: &Connection) -> Self {
         let base_url = connection.base_url.as_deref().unwrap_or(&vendor.base_url);
         // What stands behind another address may know less than the vendor.
-        let strict_tools = vendor.quirks.strict_tools && connection.base_url.is_none();
+        let mut quirks = vendor.quirks.clone();
+        if connection.base_url.is_some() {
+            quirks.strict_tools = false;
+            if quirks.answers == Answers::WithTools {
+                quirks.answers = Answers::Never;
+            }
+        }
         Self {
             name: vendor.name.clone(),
             title: vendor.title.clone(),
@@ -34,7 +43,7 @@ impl Endpoint {
             key: connection.key.clone(),
             key_variable: vendor.key_variable.clone(),
             start: vendor.start.clone(),
-            quirks: Quirks { strict_tools, ..vendor.quirks.clone() },
+            quirks,
         }
     }
 

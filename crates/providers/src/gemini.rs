@@ -7,7 +7,7 @@ mod schema;
 
 pub(crate) use reply::ContentReply;
 
-use crate::{Wire, openai_chat::sound_arguments};
+use crate::{Wire, constrain, openai_chat::sound_arguments, quirks::Quirks};
 use haft_core::{CallId, Image, Message, Part, Request, ToolResult, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -22,14 +22,15 @@ pub(crate) fn path(model: &str, stream: bool) -> String {
 }
 
 /// The body of a request.
-pub(crate) fn body(request: &Request) -> Value {
+pub(crate) fn body(request: &Request, quirks: &Quirks) -> Value {
     let mut body = Map::new();
     if !request.system.is_empty() {
         body.insert("systemInstruction".into(), json!({"parts": [{"text": request.system}]}));
     }
     body.insert("contents".into(), contents(&request.messages).into());
-    if !request.tools.is_empty() {
-        let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
+    let tools = constrain::tools(request, quirks);
+    if !tools.is_empty() {
+        let declarations: Vec<Value> = tools.iter().map(declaration).collect();
         body.insert("tools".into(), json!([{"functionDeclarations": declarations}]));
     }
     let mut config = Map::new();
@@ -39,6 +40,10 @@ pub(crate) fn body(request: &Request) -> Value {
     for (name, value) in request.options.clone() {
         let place = if OUTER_OPTIONS.contains(&name.as_str()) { &mut body } else { &mut config };
         place.insert(name, value);
+    }
+    if let Some(schema) = constrain::answer(request, quirks) {
+        config.insert("responseMimeType".into(), "application/json".into());
+        config.insert("responseJsonSchema".into(), schema.clone());
     }
     if !config.is_empty() {
         body.insert("generationConfig".into(), config.into());

@@ -19,8 +19,9 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.clone().into());
     body.insert("messages".into(), messages(request, quirks).into());
-    if !request.tools.is_empty() {
-        body.insert("tools".into(), request.tools.iter().map(|tool| definition(tool, quirks)).collect());
+    let tools = constrain::tools(request, quirks);
+    if !tools.is_empty() {
+        body.insert("tools".into(), tools.iter().map(|tool| definition(tool, quirks)).collect());
     }
     if request.max_output > 0 {
         body.insert(quirks.max_tokens_field.clone(), request.max_output.into());

@@ -39,6 +39,12 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     }
     body.extend(request.options.clone());
+    if let Some(schema) = constrain::answer(request, quirks)
+        && let Some(Value::Object(mut format)) = constrain::named_schema(schema)
+    {
+        format.insert("type".into(), "json_schema".into());
+        constrain::insert_into(&mut body, "text", "format", format.into());
+    }
     body.into()
 }
 

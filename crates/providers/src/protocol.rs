@@ -33,7 +33,7 @@ impl Wire {
             Self::OpenaiChat => openai_chat::body(request, quirks, stream),
             Self::OpenaiResponses => openai_responses::body(request, quirks, stream),
             Self::Anthropic => anthropic::body(request, quirks, stream),
-            Self::Gemini => gemini::body(request),
+            Self::Gemini => gemini::body(request, quirks),
         }
     }
 

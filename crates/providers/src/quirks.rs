@@ -29,6 +29,10 @@ pub struct Quirks {
     pub models_with_budget: Vec<String>,
     /// To what it can hold a reply whose calls are text.
     pub holds: Holds,
+    /// When it can hold a model to the JSON Schema of an answer.
+    pub answers: Answers,
+    /// Beginnings of the names of the models that it can hold to one; all if empty.
+    pub models_with_answers: Vec<String>,
     /// Whether it holds calls to the schemas of its tools, if they are `strict`.
     pub strict_tools: bool,
     /// Whether it tells the sizes of its models and what they can do, as Ollama's own API does.
@@ -55,6 +59,8 @@ impl Default for Quirks {
             models_with_effort: Vec::new(),
             models_with_budget: Vec::new(),
             holds: Holds::Nothing,
+            answers: Answers::Never,
+            models_with_answers: Vec::new(),
             strict_tools: false,
             lists_sizes: false,
             first_byte_seconds: None,
@@ -93,6 +99,18 @@ pub enum Holds {
     Tags,
     /// A grammar (GBNF).
     Grammar,
+}
+
+/// When a server can hold a model to the JSON Schema of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answers {
+    /// It cannot.
+    Never,
+    /// In a request without tools.
+    Alone,
+    /// In any request: the model may call tools before it answers.
+    WithTools,
 }
 
 /// Which assistant messages carry `reasoning_content` when they are sent back.
