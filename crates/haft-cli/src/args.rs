@@ -58,6 +58,9 @@ pub(crate) struct RunArgs {
     /// Prompt; `-` for standard input
     #[arg(required = true, value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
+    /// Require a reply that matches this JSON Schema, and print only that JSON; a file, or the schema itself
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<String>,
     /// Options of the turn.
     #[command(flatten)]
     pub(crate) turn: TurnArgs,

@@ -137,7 +137,7 @@ async fn run(typed: Cli, environment: Environment) -> Result<Exit, Failure> {
         Some(command) => command.run(cli).await,
         None if !typed.prompt.is_empty() => {
             refuse_command(&typed.prompt, &typed.turn)?;
-            commands::run::run(cli, &typed.prompt, &typed.turn).await
+            commands::run::run(cli, &typed.prompt, &typed.turn, None).await
         }
         None if has_screen(cli, &typed.turn) => commands::talk::screen(cli, &typed.turn, None).await,
         None if stdin().is_terminal() && stdout().is_terminal() => {

@@ -11,6 +11,9 @@ pub(crate) fn object(session: &Session, report: &TurnReport) -> Value {
         "session": session.id(), "outcome": report.outcome, "text": report.text, "rounds": report.rounds,
         "usage": report.usage, "cost_usd": report.cost_usd, "changes": changes, "error": report.error,
     });
+    if let Some(answer) = &report.answer {
+        object["answer"] = answer.clone();
+    }
     let stopped: Vec<Value> = report.calls.iter().filter_map(stopped).collect();
     if !stopped.is_empty() {
         object["stopped"] = json!(stopped);

@@ -17,7 +17,7 @@ use haft_present::{
     words::{Style, Words},
 };
 use serde_json::json;
-use std::io::{Stderr, Stdout, Write, stderr, stdout};
+use std::io::{Stderr, Write, stderr, stdout};
 use tokio::time::Interval;
 
 /// What is printed on standard output.
@@ -32,6 +32,8 @@ pub enum Output {
     StreamJson,
     /// What calls do, one event a line.
     Activity,
+    /// The answer that a schema asks for, as JSON on one line, and nothing else.
+    Answer,
 }
 
 /// How a turn is shown, and whether a person can be asked.
@@ -264,6 +266,12 @@ impl Printer<'_> {
         if report.outcome.is_none() && self.options.output != Output::Json {
             writeln!(stderr(), "error: {}", report.error.as_deref().unwrap_or_default())?;
         }
+        if report.outcome == Some(Outcome::InvalidAnswer) {
+            writeln!(stderr(), "error: {}", safe::text(report.error.as_deref().unwrap_or_default()))?;
+        }
+        if let (Output::Answer, Some(answer)) = (self.options.output, &report.answer) {
+            writeln!(stdout(), "{}", safe::json(&answer.to_string()))?;
+        }
         if self.options.output == Output::Json {
             writeln!(stdout(), "{}", safe::json(&object(self.session, report).to_string()))?;
         }
@@ -287,7 +295,7 @@ fn or_gone<T>(shown: anyhow::Result<T>, gone: T, interrupts: &Interrupts) -> any
 /// What a person sees of events, and is asked.
 struct Showing<'a> {
     options: &'a Options,
-    words: Words<Stdout, Stderr>,
+    words: Words<Box<dyn Write + Send>, Stderr>,
     spinner: Spinner,
     ticks: Interval,
     questions: Questions,
@@ -298,13 +306,17 @@ struct Showing<'a> {
 
 impl<'a> Showing<'a> {
     fn new(session: &Session, options: &'a Options) -> Self {
-        let words = Words::new(stdout(), stderr(), options.style, options.chat.clone());
+        let reply: Box<dyn Write + Send> = match options.output {
+            Output::Answer => Box::new(std::io::sink()),
+            Output::Text | Output::Json | Output::StreamJson | Output::Activity => Box::new(stdout()),
+        };
+        let words = Words::new(reply, stderr(), options.style, options.chat.clone());
         let (session, diffs) = (session.clone(), options.diffs);
         let words = match diffs.0 {
             Some(_) => words.with_diffs(move |changes| diffs.cut(&session, changes, None).shown),
             None => words,
         };
-        let is_text = options.output == Output::Text;
+        let is_text = matches!(options.output, Output::Text | Output::Answer);
         let mut spinner = Spinner::new(options.can_ask && is_text && !options.style.quiet);
         spinner.label("waiting for the model");
         let (questions, ticks) = (Questions::with(diffs), tokio::time::interval(TICK));
@@ -317,7 +329,7 @@ impl<'a> Showing<'a> {
         self.spinner.clear();
         let written =
             match self.options.output {
-                Output::Text => self.words.event(event),
+                Output::Text | Output::Answer => self.words.event(event),
                 Output::Json => Ok(()),
                 Output::StreamJson => writeln!(stdout(), "{}", lines::event(event)),
                 Output::Activity => self.activities.of(event).iter().try_for_each(|activity| {

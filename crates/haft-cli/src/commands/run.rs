@@ -5,7 +5,7 @@ use crate::{
     args::{Form, TurnArgs},
 };
 use haft_app::{Failure, OpenedSession, slash};
-use haft_core::{Command, Part, Seq};
+use haft_core::{AnswerSchema, Command, Part, Seq, answer};
 use haft_engine::Engine;
 use haft_present::{cursor::next, host::ExpandedPrompt, words::Style};
 use haft_terminal::{
@@ -13,10 +13,17 @@ use haft_terminal::{
     print::{self, Options, Output},
     signals::Interrupts,
 };
+use serde_json::Value;
 use std::io::{IsTerminal, Write, stderr, stdin};
 
-/// One turn.
-pub(crate) async fn run(cli: &CliContext, words: &[String], turn: &TurnArgs) -> Result<Exit, Failure> {
+/// One turn, whose last reply must match `schema`: a file, or the JSON Schema itself.
+pub(crate) async fn run(
+    cli: &CliContext,
+    words: &[String],
+    turn: &TurnArgs,
+    schema: Option<&str>,
+) -> Result<Exit, Failure> {
+    let schema = schema.map(read_schema).transpose()?;
     let ExpandedPrompt { prompt, agent, model } = expand(cli, turn, words)?;
     let mut turn = turn.clone();
     turn.work.agent = turn.work.agent.or(agent);
@@ -28,7 +35,27 @@ pub(crate) async fn run(cli: &CliContext, words: &[String], turn: &TurnArgs) -> 
     for file in &turn.image {
         parts.push(Part::Image(picture::read(file).map_err(Failure::usage)?));
     }
-    start(cli, &turn, Command::Prompt { parts, channel: None }).await
+    let command = match schema {
+        Some(schema) => Command::PromptWithSchema { parts, schema },
+        None => Command::Prompt { parts, channel: None },
+    };
+    start(cli, &turn, command).await
+}
+
+/// The JSON Schema in a file, or the one that `given` is.
+fn read_schema(given: &str) -> Result<Value, Failure> {
+    let is_inline = given.trim_start().starts_with('{');
+    let name = if is_inline { "of `--schema`".to_owned() } else { format!("`{given}`") };
+    let text = match is_inline {
+        true => given.to_owned(),
+        false => std::fs::read_to_string(given)
+            .map_err(|error| Failure::usage(format!("cannot read the schema {name}: {error}")))?,
+    };
+    let schema: Value = serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("the schema {name} is not JSON: {error}")))?;
+    AnswerSchema::new(schema.clone())
+        .map_err(|error| Failure::usage(format!("the schema {name} is invalid: {error}")))?;
+    Ok(schema)
 }
 
 /// Runs one turn of piped input alone; `None` if there is no input.
@@ -48,7 +75,15 @@ pub(crate) async fn start(cli: &CliContext, turn: &TurnArgs, command: Command) -
     let mut interrupts = Interrupts::listen()?;
     notices.iter().for_each(|notice| cli.warn(notice));
     warnings.iter().try_for_each(|warning| writeln!(stderr(), "note: {warning}"))?;
-    let options = options(&engine, cli, turn, theme.as_deref())?;
+    let mut options = options(&engine, cli, turn, theme.as_deref())?;
+    let is_answer = match &command {
+        Command::PromptWithSchema { .. } => true,
+        Command::Continue => answer::wanted_schema(&session.entries()).is_some(),
+        _ => false,
+    };
+    if is_answer && options.output == Output::Text {
+        options.output = Output::Answer;
+    }
     let is_new = session.entries().len() == 1;
     let from = if is_new { Seq(0) } else { next(&session) };
     let exit = print::last_turn(&session, command, from, &options, &mut interrupts).await;

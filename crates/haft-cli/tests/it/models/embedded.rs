@@ -93,3 +93,26 @@ fn the_check_of_a_model_counts_its_calls_and_keeps_the_table() {
     let kept = place.path().join("home").join("checks/local_smollm2-135m@hermes.json");
     assert_eq!(std::fs::read_to_string(kept).unwrap(), format!("{table:#}\n"));
 }
+
+// Its answer is held to the grammar of the schema.
+#[test]
+fn the_embedded_model_answers_with_json_of_a_schema() {
+    if !is_here() {
+        return;
+    }
+    let schema = r#"{"type": "object", "properties": {"capital": {"type": "string", "maxLength": 40},
+        "size": {"enum": ["small", "large"]}}, "required": ["capital", "size"], "additionalProperties": false}"#;
+    let place = Place::new();
+    let ran = place.run(&[
+        "run",
+        "--model",
+        "local/smollm2-135m",
+        "--schema",
+        schema,
+        "What is the capital of Peru?",
+    ]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let answer: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert!(answer["capital"].is_string() && answer["size"].is_string(), "{answer}");
+    assert_eq!(ran.out.lines().count(), 1, "{ran:?}");
+}

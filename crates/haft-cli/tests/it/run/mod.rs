@@ -6,4 +6,5 @@ mod interrupts;
 mod limits;
 mod prompt;
 mod rounds;
+mod schema;
 mod verbose;
