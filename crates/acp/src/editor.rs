@@ -65,6 +65,10 @@ impl Stage for EditorStage {
         self.inner.content(hash)
     }
 
+    fn keep(&self, content: &[u8]) -> io::Result<Hash> {
+        self.inner.keep(content)
+    }
+
     fn resolve(&self, workspace: &Path, path: &Path) -> PathBuf {
         self.inner.resolve(workspace, path)
     }

@@ -1,7 +1,9 @@
 //! [`Interactions`] and [`Asker`]: what calls ask people, and what people have allowed for the session.
 use crate::recorder::{Unrecorded, WeakRecorder};
 use futures::future::BoxFuture;
-use haft_core::{Answer, BulkFolder, CallId, Change, Effect, Entry, Fact, Person, Question, ToolCall};
+use haft_core::{
+    Accepted, Answer, BulkFolder, CallId, Change, Effect, Entry, Fact, Person, Question, ToolCall,
+};
 use parking_lot::Mutex;
 use std::{
     collections::{HashMap, HashSet},
@@ -20,6 +22,8 @@ struct State {
     questions: HashMap<CallId, oneshot::Sender<Option<String>>>,
     waits: HashMap<CallId, Wait>,
     granted: HashSet<Effect>,
+    /// Parts of what calls would do to files, where a person accepts no more than these.
+    accepted: HashMap<CallId, Accepted>,
     /// The call that a person has typed.
     typed: Option<CallId>,
     is_unattended: bool,
@@ -79,6 +83,18 @@ impl Interactions {
         }
     }
 
+    /// Answers the approval that `call` waits for with a yes to these parts of its changes. Does nothing if it waits for
+    /// none.
+    pub fn answer_in_part(&self, call: &CallId, accepted: Accepted) {
+        {
+            let mut state = self.0.lock();
+            if state.approvals.contains_key(call) {
+                state.accepted.insert(call.clone(), accepted);
+            }
+        }
+        self.answer(call, Answer::Once);
+    }
+
     /// Replies to the question that `call` waits for. Does nothing if it waits for none.
     pub fn reply(&self, call: &CallId, answer: Option<String>) {
         let mut state = self.0.lock();
@@ -103,6 +119,10 @@ impl Interactions {
         let mut wait = self.0.lock().waits.remove(call).unwrap_or_default();
         wait.end();
         wait.before
+    }
+
+    fn take_accepted(&self, call: &CallId) -> Option<Accepted> {
+        self.0.lock().accepted.remove(call)
     }
 
     fn wait_for_answer(&self, call: &CallId) -> oneshot::Receiver<Answer> {
@@ -184,6 +204,15 @@ impl ApprovalRequest {
     }
 }
 
+/// What a person answered to a call that asks.
+#[derive(Clone, Debug)]
+pub struct Approved {
+    /// The answer.
+    pub answer: Answer,
+    /// The parts of its changes that the answer is about; `None` for all.
+    pub accepted: Option<Accepted>,
+}
+
 /// Asks the person of a session in the name of one call, and records questions and answers. Calls of the session use it, and
 /// those of its subagents.
 #[derive(Clone)]
@@ -211,9 +240,9 @@ impl Asker {
         request: ApprovalRequest,
         must_be_granted: &[Effect],
         elsewhere: Option<&mut oneshot::Receiver<Answer>>,
-    ) -> Result<Option<Answer>, Unrecorded> {
+    ) -> Result<Option<Approved>, Unrecorded> {
         if !request.exceeds_grants() && self.interactions.has_granted(must_be_granted) {
-            return Ok(Some(Answer::Once));
+            return Ok(Some(Approved { answer: Answer::Once, accepted: None }));
         }
         let (call, given) = (self.call.clone(), self.interactions.wait_for_answer(&self.call));
         let effects = request.effects.clone();
@@ -229,9 +258,13 @@ impl Asker {
             answer = answered_elsewhere => (answer, false),
             answer = given => (answer.unwrap_or(Answer::Unanswered), true),
         };
+        let accepted = self.interactions.take_accepted(&call).filter(|_| is_ours);
+        if let Some(accepted) = accepted.clone() {
+            self.record(Fact::AcceptedPart { call: call.clone(), accepted }).await?;
+        }
         self.record(Fact::ApprovalAnswered { call, answer }).await?;
         self.interactions.grant(answer, &effects);
-        Ok(is_ours.then_some(answer))
+        Ok(is_ours.then_some(Approved { answer, accepted }))
     }
 
     /// Asks a question and waits for the reply, or for `elsewhere`: then `None` is recorded as the answer, so that clients

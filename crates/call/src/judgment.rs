@@ -3,7 +3,7 @@
 //! Writing is judged apart from everything else: where a call works in a private view, a person is asked once the changes can
 //! be shown.
 use crate::{
-    approvals::ApprovalRequest,
+    approvals::{ApprovalRequest, Approved},
     checked::CheckedCall,
     errors::denied,
     programs::Programs,
@@ -11,8 +11,8 @@ use crate::{
     scope::CallScope,
 };
 use haft_core::{
-    Access, Answer, Bulk, Change, Confinement, Effect, Execution, Host, Network, Reach, Readable, ToolCall,
-    ToolError, Tracking, Verdict,
+    Accepted, Access, Answer, Bulk, Change, Confinement, Effect, Execution, Host, Network, Reach, Readable,
+    ToolCall, ToolError, Tracking, Verdict,
 };
 use std::sync::Arc;
 
@@ -189,7 +189,12 @@ impl CallRun<'_> {
         let runs = Some(Box::new(checked.with_own_names(&self.call))).filter(|runs| **runs != self.call);
         let effects = judgment.subject(&checked.effects, &scope.access.network);
         let programs = Programs::of(&checked.effects, &scope.workspace);
-        self.ask(ApprovalRequest { reason, effects, changes: Vec::new(), bulk: Vec::new(), runs }).await?;
+        let request = ApprovalRequest { reason, effects, changes: Vec::new(), bulk: Vec::new(), runs };
+        let reason = request.reason.clone();
+        if self.ask(request).await?.is_some() {
+            // There is nothing yet of which a part could be accepted.
+            return Err(denied(format!("{reason}, and the user accepted only a part of it")).into());
+        }
         // A person takes time to answer, and what was shown must be what runs.
         let (effects, _) = checked.effects_now(scope)?;
         if effects != checked.effects {
@@ -204,21 +209,21 @@ impl CallRun<'_> {
     }
 
     /// Judges what the call did in its view, and asks a person if the policy says so. `runs` is what did it, if that is not a
-    /// call of the conversation.
+    /// call of the conversation. Returns the parts that the person accepts; `None` for all.
     pub(crate) async fn judge_changes(
         &self,
         changes: &[Change],
         bulk: &Bulk,
         how: Tracking,
         runs: Option<&ToolCall>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<Option<Accepted>, Stopped> {
         let scope = self.round.scope;
         if scope.interactions.is_typed(&self.call.id) {
-            return Ok(());
+            return Ok(None);
         }
         let (permission, workspace) = (&scope.permission, &scope.workspace);
         match permission.judge_changes(changes, &bulk.paths, how, workspace) {
-            Verdict::Allow => Ok(()),
+            Verdict::Allow => Ok(None),
             Verdict::Deny { reason } => Err(self.refused(reason).into()),
             Verdict::Ask { reason } => {
                 let bulk = match permission.judge_changes(&[], &bulk.paths, how, workspace) {
@@ -234,7 +239,7 @@ impl CallRun<'_> {
         }
     }
 
-    async fn ask(&self, request: ApprovalRequest) -> Result<(), Stopped> {
+    async fn ask(&self, request: ApprovalRequest) -> Result<Option<Accepted>, Stopped> {
         let scope = self.round.scope;
         if scope.interactions.is_unattended() {
             return Err(self.refused(request.reason).into());
@@ -244,9 +249,11 @@ impl CallRun<'_> {
         };
         let asked: Vec<Effect> = request.effects.iter().filter(|effect| !is_open(effect)).cloned().collect();
         let reason = request.reason.clone();
-        let answer = self.asker().approve(request, &asked, None).await?;
-        let error = match answer.unwrap_or(Answer::Unanswered) {
-            Answer::Once | Answer::Always => return Ok(()),
+        let approved = self.asker().approve(request, &asked, None).await?;
+        let unanswered = Approved { answer: Answer::Unanswered, accepted: None };
+        let Approved { answer, accepted } = approved.unwrap_or(unanswered);
+        let error = match answer {
+            Answer::Once | Answer::Always => return Ok(accepted),
             Answer::No => denied(format!("{reason}, and the user said no")),
             Answer::Unanswered => denied(format!("{reason}, and there is no person who could give it"))
                 .hint("find a way that needs no approval, or say what you would have done"),

@@ -30,6 +30,7 @@ mod hooks;
 mod judgment;
 mod links;
 mod order;
+mod part;
 mod permission;
 mod programs;
 mod reads;
@@ -45,7 +46,7 @@ mod task_changes;
 mod tool;
 
 pub use ancestors::{Ancestors, ParentCall};
-pub use approvals::{ApprovalRequest, Asker, Interactions};
+pub use approvals::{ApprovalRequest, Approved, Asker, Interactions};
 pub use background::BackgroundCommands;
 pub use batch::{Executed, run_calls};
 pub use errors::{conflict, interrupted, last_words};

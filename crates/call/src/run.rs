@@ -6,6 +6,7 @@ use crate::{
     judgment::{self, Judgment},
     links,
     order::Turn,
+    part::{self, Part},
     reads::ReadSnapshot,
     recorder::Unrecorded,
     repeats::Reading,
@@ -15,7 +16,7 @@ use crate::{
     tool::{CallLog, run_tool},
 };
 use haft_core::{
-    Change, Effect, Fact, FileRead, ToolError, ToolOutput, ToolResult, Tracking, Verdict, View,
+    Accepted, Change, Effect, Fact, FileRead, ToolError, ToolOutput, ToolResult, Tracking, Verdict, View,
     loops::warning,
 };
 use serde_json::Value;
@@ -155,9 +156,25 @@ impl CallRun<'_> {
             return Ok(Done::without_changes(result));
         }
         let changes = changes_of(&view, scope.rules.call_seconds).await?;
-        self.judge_changes(&changes, &view.bulk(), how, None).await?;
+        let accepted = self.judge_changes(&changes, &view.bulk(), how, None).await?;
+        let (changes, is_whole) = match accepted {
+            Some(accepted) => {
+                let Part { changes, note } = self.part(changes, accepted).await?;
+                result.content += &note;
+                (changes, false)
+            }
+            None => (changes, true),
+        };
         result.content += &links::note(&changes, &scope.workspace).unwrap_or_default();
-        Ok(Done { result, changes, how, view: Some(view) })
+        // What is not recorded is shown as a summary, and goes only with the whole.
+        Ok(Done { result, changes, how, view: Some(view).filter(|_| is_whole) })
+    }
+
+    /// The accepted parts of what the call did.
+    pub(crate) async fn part(&self, changes: Vec<Change>, accepted: Accepted) -> Result<Part, ToolError> {
+        let stage = self.round.scope.stage.clone();
+        let taken = tokio::task::spawn_blocking(move || part::take(&*stage, &changes, &accepted)).await;
+        taken.unwrap_or_else(|error| Err(not_staged(io::Error::other(error))))
     }
 
     async fn open_view(

@@ -2,6 +2,7 @@
 use crate::{
     errors::interrupted,
     links,
+    part::Part,
     round::{CallRun, Done, Stopped},
 };
 use haft_core::{Change, ChangeKind, ToolError, ToolErrorKind, ToolResult, Tracking, View};
@@ -36,10 +37,20 @@ impl CallRun<'_> {
         let compared = tokio::task::spawn_blocking(move || comparing.own_changes()).await;
         let (changes, others) =
             compared.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_kept)?;
-        self.judge_changes(&changes, &view.bulk(), Tracking::Staged, Some(&self.call)).await?;
+        let bulk = view.bulk();
+        let accepted = self.judge_changes(&changes, &bulk, Tracking::Staged, Some(&self.call)).await?;
+        let (changes, note) = match accepted {
+            Some(accepted) => {
+                let Part { changes, note } = self.part(changes, accepted).await?;
+                (changes, Some(note))
+            }
+            None => (changes, None),
+        };
+        let view = Some(view).filter(|_| note.is_none());
         let mut result = with_changes(result.clone(), &changes, &others);
+        result.content += &note.unwrap_or_default();
         result.content += &links::note(&changes, &self.round.scope.workspace).unwrap_or_default();
-        Ok(Done { result, changes, how: Tracking::Staged, view: Some(view) })
+        Ok(Done { result, changes, how: Tracking::Staged, view })
     }
 
     fn task_failed(&self, result: ToolResult, stopped: Stopped) -> ToolResult {

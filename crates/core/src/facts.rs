@@ -1,4 +1,5 @@
 //! Facts: the entries of a journal, the changes that they record, and what is folded from them.
+pub mod accepted;
 mod active_path;
 pub(crate) mod activity;
 mod asking;
@@ -20,6 +21,7 @@ pub mod undo;
 pub(crate) mod update;
 mod waiting;
 
+pub use accepted::{Accepted, AcceptedFile};
 pub use active_path::active_path;
 pub use asking::Asking;
 pub use evidence::{Evidence, NoEvidence};

@@ -173,7 +173,10 @@ impl Task {
                 self.attend(Work::Compaction).await
             }
             // Outside a turn there is nothing to answer or to stop.
-            Command::Interrupt | Command::Answer { .. } | Command::Reply { .. } => Ok(()),
+            Command::Interrupt
+            | Command::Answer { .. }
+            | Command::AnswerInPart { .. }
+            | Command::Reply { .. } => Ok(()),
         }
     }
 
@@ -244,6 +247,10 @@ impl Task {
                         }
                         Command::Answer { call, answer } => {
                             interactions.answer(&call, answer);
+                            ticket.done(&journal);
+                        }
+                        Command::AnswerInPart { call, accepted } => {
+                            interactions.answer_in_part(&call, accepted);
                             ticket.done(&journal);
                         }
                         Command::Reply { call, answer } => {

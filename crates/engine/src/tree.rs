@@ -6,7 +6,7 @@ use crate::session::{
     turn_report::TurnReport,
 };
 use futures::{StreamExt, future::BoxFuture};
-use haft_call::{ApprovalRequest, Asker, CallScope, Delegates, ParentCall};
+use haft_call::{ApprovalRequest, Approved, Asker, CallScope, Delegates, ParentCall};
 use haft_core::{
     Answer, CallId, Command, Event, Fact, Limits, NoSubagents, Outcome, Question, Subagents, ToolError,
     ToolErrorKind, ToolOutput, arguments_in_brief,
@@ -109,7 +109,10 @@ impl<O> Delegating<O> {
                     let (effects, request) =
                         (request.effects.clone(), ApprovalRequest { reason, runs, ..request });
                     let answer = self.asker.approve(request, &effects, Some(&mut settled)).await;
-                    answer.ok().flatten().map(|answer| Command::Answer { call, answer })
+                    answer.ok().flatten().map(|approved| match approved {
+                        Approved { accepted: Some(accepted), .. } => Command::AnswerInPart { call, accepted },
+                        Approved { answer, accepted: None } => Command::Answer { call, answer },
+                    })
                 }
                 Asked::Question(question) => {
                     let elsewhere = async { drop((&mut settled).await) };

@@ -127,14 +127,14 @@ pub use haft_core as kernel;
 /// What the signatures of other types mention.
 pub mod types {
     pub use haft_core::{
-        Access, Aliases, ArgumentForm, Attributes, BackgroundTasks, BaseCommit, Bulk, BulkFolder, CallForm,
-        Clip, CommandRun, Completion, Conclusion, Confinement, Delivery, Direction, ErrorWording, Evicted,
-        Example, Examples, Execution, Failure, FileKind, FileRead, FileState, Fingerprint, Forked, Hash,
-        Host, JobSpec, JobStatus, Keep, Network, OnCap, Outside, Overlay, Person, Plan, PlanStep,
-        Presentation, ProcessLimits, Reach, Reached, Readable, Registered, RemainingWork, Render, ReplyForm,
-        Report, Resource, ResultObject, Sandbox, Secrets, SessionOpened, Shown, Spending, StepStatus,
-        SubagentRun, Subagents, Summarizer, TaskOutput, TaskState, TestFailure, TestRun, Tracking, Verdict,
-        View, Wording, WorkspaceMount,
+        Accepted, AcceptedFile, Access, Aliases, ArgumentForm, Attributes, BackgroundTasks, BaseCommit, Bulk,
+        BulkFolder, CallForm, Clip, CommandRun, Completion, Conclusion, Confinement, Delivery, Direction,
+        ErrorWording, Evicted, Example, Examples, Execution, Failure, FileKind, FileRead, FileState,
+        Fingerprint, Forked, Hash, Host, JobSpec, JobStatus, Keep, Network, OnCap, Outside, Overlay, Person,
+        Plan, PlanStep, Presentation, ProcessLimits, Reach, Reached, Readable, Registered, RemainingWork,
+        Render, ReplyForm, Report, Resource, ResultObject, Sandbox, Secrets, SessionOpened, Shown, Spending,
+        StepStatus, SubagentRun, Subagents, Summarizer, TaskOutput, TaskState, TestFailure, TestRun,
+        Tracking, Verdict, View, Wording, WorkspaceMount,
         call_form::Tag,
         call_form::grammar::Rules,
         clip::Clipped,

@@ -3,12 +3,9 @@ use crate::{
     diff::{self, Shown},
     safe,
 };
-use haft_core::{Change, ChangeKind};
+use haft_core::{Change, ChangeKind, accepted::CONTEXT_LINES};
 use haft_engine::Recorded;
 use similar::{ChangeTag, InlineChange, TextDiff};
-
-/// Lines around a change that are shown with it.
-const CONTEXT_LINES: usize = 3;
 
 /// What a change does to one file. Nothing in its texts is hidden: see [`safe::visible_lines`].
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use haft_core::{FileKind, FileState, Hash};
 use haft_process::own_folder;
 use std::{
     fs::{self, File},
-    io::{self, Read},
+    io::{self, Read, Write},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -77,6 +77,20 @@ impl Blobs {
             return Err(io::Error::other(format!("`{}` changed while it was recorded", source.display())));
         }
         Ok(Some((copy, place)))
+    }
+
+    /// Keeps a content that stands in no file, synced.
+    pub(crate) fn keep_content(&self, content: &[u8]) -> io::Result<Hash> {
+        let hash = Hash::of(content)?;
+        let place = self.place(&hash)?;
+        if !place.try_exists()? {
+            let mut copy = NamedTempFile::with_prefix_in(".blob-", self.folder()?)?;
+            copy.write_all(content)?;
+            copy.as_file().sync_all()?;
+            copy.persist(place).map_err(|error| error.error)?;
+            File::open(&self.folder)?.sync_all()?;
+        }
+        Ok(hash)
     }
 
     /// Opens a content for reading.

@@ -116,6 +116,10 @@ impl Stage for LocalStage {
         self.blobs.content(hash)
     }
 
+    fn keep(&self, content: &[u8]) -> io::Result<Hash> {
+        self.blobs.keep_content(content)
+    }
+
     fn resolve(&self, workspace: &Path, path: &Path) -> PathBuf {
         paths::resolve(workspace, path)
     }

@@ -110,7 +110,12 @@ impl Driver {
                 Fact::Replied { .. } => self.steer(turn.session())?,
                 Fact::ApprovalAsked { call, reason, effects, .. } => {
                     let answer = self.approval(call, reason, effects);
-                    turn.send(Command::Answer { call: call.clone(), answer })?;
+                    let accepted = self.recorded(call).and_then(|recorded| recorded.accepted.clone());
+                    let call = call.clone();
+                    turn.send(match accepted.filter(|_| answer == Answer::Once) {
+                        Some(accepted) => Command::AnswerInPart { call, accepted },
+                        None => Command::Answer { call, answer },
+                    })?;
                 }
                 Fact::QuestionAsked { call, .. } => {
                     let answer = self.recorded(call).and_then(|call| call.answer.clone());

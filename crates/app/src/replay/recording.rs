@@ -1,7 +1,7 @@
 //! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
 //! of each call.
 use haft_core::{
-    Answer, CallId, Change, Command, Entry, Fact, Part, Seq, StopReason, ToolResult, active_path,
+    Accepted, Answer, CallId, Change, Command, Entry, Fact, Part, Seq, StopReason, ToolResult, active_path,
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -42,6 +42,8 @@ pub(super) struct RecordedCall {
     pub(super) started: bool,
     /// What the person said, where it was asked for.
     pub(super) approval: Option<Answer>,
+    /// The parts that the person accepted; `None` for all.
+    pub(super) accepted: Option<Accepted>,
     /// What the person said to its question.
     pub(super) answer: Option<String>,
     /// Whether it was stopped or its process died, so that its result says nothing about what it gives.
@@ -87,6 +89,9 @@ impl Recording {
             Fact::Staged { call, changes, .. } => {
                 self.with(call, |call| call.changed.extend(changes.iter().map(outcome)));
             }
+            Fact::AcceptedPart { call, accepted } => {
+                self.with(call, |call| call.accepted = Some(accepted.clone()));
+            }
             Fact::ApprovalAnswered { call, answer } => self.with(call, |call| call.approval = Some(*answer)),
             Fact::QuestionAnswered { call, answer } => self.with(call, |call| call.answer.clone_from(answer)),
             Fact::ToolEnded { call, result, .. } => {
@@ -116,6 +121,7 @@ impl Recording {
             changed: Vec::new(),
             started: false,
             approval: None,
+            accepted: None,
             answer: None,
             is_cut: false,
         });

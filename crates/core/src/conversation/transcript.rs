@@ -132,6 +132,7 @@ impl Transcript {
             | Fact::QuestionAnswered { .. }
             | Fact::ApprovalAsked { .. }
             | Fact::ApprovalAnswered { .. }
+            | Fact::AcceptedPart { .. }
             | Fact::ToolStarted { .. }
             | Fact::Staged { .. }
             | Fact::SubagentChanged { .. }

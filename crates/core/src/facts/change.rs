@@ -382,6 +382,14 @@ pub trait Stage: Send + Sync {
     /// A content that some change names.
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>>;
 
+    /// Keeps a content on disk, synced, so that a change can name it.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written, or the stage keeps no contents.
+    fn keep(&self, _content: &[u8]) -> io::Result<Hash> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Where `path` (relative to the workspace, or absolute) really lies: links followed as far as it exists,
     /// `.` and `..` removed. Absolute.
     fn resolve(&self, workspace: &Path, path: &Path) -> PathBuf;

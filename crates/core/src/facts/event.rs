@@ -1,8 +1,7 @@
 //! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
-    BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Mode, ModelFault, Part, Price, Question,
-    Resource, Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update,
-    Usage,
+    Accepted, BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Mode, ModelFault, Part, Price, Question,
+    Resource, Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -125,6 +124,8 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runs: Option<Box<ToolCall>>,
     },
+    /// The person accepts only these parts of what the call would do; the answer follows.
+    AcceptedPart { call: CallId, accepted: Accepted },
     /// The person, or the front-end in place of one, has answered.
     ApprovalAnswered { call: CallId, answer: Answer },
     /// A call wants to know something from a person.
@@ -449,6 +450,13 @@ pub enum Command {
         call: CallId,
         /// The answer.
         answer: Answer,
+    },
+    /// Answer a call that asks about its changes: yes to these parts of them, and no to the rest.
+    AnswerInPart {
+        /// The call.
+        call: CallId,
+        /// The parts.
+        accepted: Accepted,
     },
     /// Answer the question of a call.
     Reply {

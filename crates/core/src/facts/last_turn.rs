@@ -115,6 +115,7 @@ impl Fold {
             | Fact::ModelAwaited { .. }
             | Fact::ApprovalAsked { .. }
             | Fact::ApprovalAnswered { .. }
+            | Fact::AcceptedPart { .. }
             | Fact::QuestionAsked { .. }
             | Fact::QuestionAnswered { .. }
             | Fact::ToolStarted { .. }

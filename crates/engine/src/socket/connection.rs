@@ -147,6 +147,7 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
             Err("a job can be concluded only by the process that has its session open".into())
         }
         Command::Answer { answer: Answer::Once | Answer::Always, .. }
+        | Command::AnswerInPart { .. }
         | Command::Reply { answer: Some(_), .. } => {
             let refused =
                 |why| format!("the answer of process {} is not taken for a person's: {why}", peer.pid());

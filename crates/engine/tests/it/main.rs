@@ -11,6 +11,7 @@ mod kit;
 mod knowledge;
 mod modes;
 mod names;
+mod parts;
 mod profiles;
 mod replica;
 mod settling;

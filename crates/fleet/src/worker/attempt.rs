@@ -109,7 +109,9 @@ async fn hand_over(
             Some(command) = heard.recv() => kept.push_back(command),
         }
         // What needs no slot passes, but for what waits behind an answer.
-        let passes = |command: &Command| !matches!(command, Command::Answer { .. } | Command::Reply { .. });
+        let passes = |command: &Command| {
+            !matches!(command, Command::Answer { .. } | Command::AnswerInPart { .. } | Command::Reply { .. })
+        };
         while let Some(command) = kept.pop_front_if(|first| slot.is_held() || passes(first)) {
             let _it_has_ended = to.send(command);
         }
