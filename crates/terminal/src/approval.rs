@@ -1,12 +1,18 @@
 //! [`ask`]: asks the person at the terminal whether a call may do what it wants.
 use crate::{asking::Asking, diffs::Diffs};
-use haft_core::{Answer, Command, Fact, Part};
+use haft_core::{Accepted, AcceptedFile, Answer, Change, Command, Fact, Part};
 use haft_engine::Session;
-use haft_present::proposal::{
-    Proposal,
-    sentence::{NO, YES},
+use haft_present::{
+    file_diff::{DiffLine, FileDiff},
+    proposal::{
+        Proposal,
+        sentence::{NO, YES},
+    },
 };
-use std::io::{BufRead, Write};
+use std::{
+    io::{BufRead, Write},
+    path::PathBuf,
+};
 
 /// Shows what the call of `fact` would do and reads the answer. Nothing where the fact asks for no approval.
 pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking> {
@@ -22,15 +28,21 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking
     let all = format!("{}{called}{}{bulk}", diffs.in_rows(&proposal.head()), whole.shown);
     let is_said = proposal.sentence.is_whole && changes.is_empty();
     let whole = Some(all).filter(|_| !is_whole || cut.plain != whole.plain || cut.is_cut);
-    let end = choice(&question(&proposal, diffs), whole.is_some());
-    let shown = Shown { first: if is_said { String::new() } else { first }, whole, end: format!("{end} ") };
+    let parts = parts(session, changes, diffs);
+    let end = choice(&question(&proposal, diffs), whole.is_some(), parts.len() > 1);
+    let first = if is_said { String::new() } else { first };
+    let shown = Shown { first, whole, parts, end: format!("{end} ") };
     let (session, call) = (session.clone(), call.clone());
     Some(Asking::begin(
         move |input, output| read_answer(&shown, input, output),
-        move |(answer, instead)| {
+        move |reply| {
+            let (command, instead) = match reply {
+                Reply::Whole(answer, instead) => (Command::Answer { call, answer }, instead),
+                Reply::Part(accepted) => (Command::AnswerInPart { call, accepted }, None),
+            };
             // In front of the answer, so that the next request has it.
             let said = instead.map(|text| Command::Prompt { parts: vec![Part::text(text)], channel: None });
-            for command in said.into_iter().chain([Command::Answer { call, answer }]) {
+            for command in said.into_iter().chain([command]) {
                 let _session_is_closed = session.send(command);
             }
         },
@@ -47,9 +59,95 @@ fn question(proposal: &Proposal, diffs: Diffs) -> String {
 }
 
 /// `question` and what can be typed.
-fn choice(question: &str, has_more: bool) -> String {
+fn choice(question: &str, has_more: bool, has_parts: bool) -> String {
     let more = if has_more { ", s shows all of it" } else { "" };
-    format!("{question}allow? y, a, n, or n WHAT TO DO INSTEAD{more}:")
+    let part = if has_parts { ", p accepts a part" } else { "" };
+    format!("{question}allow? y, a, n, or n WHAT TO DO INSTEAD{part}{more}:")
+}
+
+/// What the person says to a proposal.
+#[derive(Clone, Debug, PartialEq)]
+enum Reply {
+    /// An answer to all of it, and what to do instead.
+    Whole(Answer, Option<String>),
+    /// Yes to these parts of it.
+    Part(Accepted),
+}
+
+/// A hunk of a text file, or another file as a whole.
+struct Offer {
+    path: PathBuf,
+    /// Counted from 0; `None` for the whole file.
+    hunk: Option<usize>,
+    /// In rows, with a line break at the end.
+    shown: String,
+}
+
+/// What can be accepted by itself.
+fn parts(session: &Session, changes: &[Change], diffs: Diffs) -> Vec<Offer> {
+    let offers = |change: &Change| {
+        let (path, files) = (&change.path, FileDiff::all(session, std::slice::from_ref(change)));
+        let hunks = files.into_iter().flat_map(|file| file.hunks).collect::<Vec<_>>();
+        let name = path.to_string_lossy().into_owned();
+        let offer = |hunk, shown: String| Offer { path: path.clone(), hunk, shown: diffs.in_rows(&shown) };
+        match hunks.len() {
+            0 | 1 => vec![offer(
+                None,
+                format!("{name}\n{}", hunks.iter().map(|hunk| lines(hunk)).collect::<String>()),
+            )],
+            _ => hunks
+                .iter()
+                .enumerate()
+                .map(|(place, hunk)| {
+                    offer(Some(place), format!("{name}, hunk {}\n{}", place + 1, lines(hunk)))
+                })
+                .collect(),
+        }
+    };
+    changes.iter().flat_map(offers).collect()
+}
+
+/// The lines that a hunk removes and adds.
+fn lines(hunk: &[DiffLine]) -> String {
+    let line = |line: &DiffLine| match (line.is_removed(), line.is_added()) {
+        (true, _) => Some(format!("   - {}\n", line.text())),
+        (_, true) => Some(format!("   + {}\n", line.text())),
+        (false, false) => None,
+    };
+    hunk.iter().filter_map(line).collect()
+}
+
+/// The parts with these numbers, counted from 1; `None` where one of them is none of the list.
+fn chosen(offers: &[Offer], numbers: &str) -> Option<Accepted> {
+    let mut accepted = Accepted::default();
+    for number in numbers.split([' ', ',']).filter(|number| !number.is_empty()) {
+        let Offer { path, hunk, .. } = offers.get(number.trim().parse::<usize>().ok()?.checked_sub(1)?)?;
+        match accepted.files.iter_mut().find(|file| file.path == *path) {
+            Some(file) => file.hunks.iter_mut().for_each(|hunks| hunks.extend(*hunk)),
+            None => {
+                let hunks = hunk.map(|hunk| vec![hunk]);
+                accepted.files.push(AcceptedFile { path: path.clone(), hunks });
+            }
+        }
+    }
+    (!accepted.files.is_empty()).then_some(accepted)
+}
+
+/// Asks which parts are accepted; `None` if the person goes back to the question.
+fn read_parts(offers: &[Offer], input: &mut dyn BufRead, output: &mut dyn Write) -> Option<Accepted> {
+    let list: String =
+        offers.iter().enumerate().map(|(place, offer)| format!("{}. {}", place + 1, offer.shown)).collect();
+    loop {
+        let asked = format!("{list}accept which? numbers such as 1 3, or Enter to go back: ");
+        let _no_terminal = write!(output, "{asked}").and_then(|()| output.flush());
+        let mut line = String::new();
+        if !input.read_line(&mut line).is_ok_and(|bytes| bytes > 0) || line.trim().is_empty() {
+            return None;
+        }
+        if let accepted @ Some(_) = chosen(offers, line.trim()) {
+            return accepted;
+        }
+    }
 }
 
 /// What is shown of a question.
@@ -57,25 +155,32 @@ struct Shown {
     first: String,
     /// Everything, where that is more.
     whole: Option<String>,
+    /// What can be accepted by itself.
+    parts: Vec<Offer>,
     /// What stands in front of the choice.
     end: String,
 }
 
 /// Asks until it understands: the answer, and what to do instead. The end of the input is a no.
-fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -> (Answer, Option<String>) {
+fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -> Reply {
     let mut text = &shown.first;
     loop {
         let _no_terminal = write!(output, "{text}{}", shown.end).and_then(|()| output.flush());
         let mut line = String::new();
         if !input.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-            return (Answer::No, None);
+            return Reply::Whole(Answer::No, None);
         }
         let (word, instead) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
         match (word.trim_end_matches([',', '.']).to_lowercase().as_str(), instead) {
-            ("y" | "yes" | "1", "") => return (Answer::Once, None),
-            ("a" | "always" | "2", "") => return (Answer::Always, None),
-            ("" | "n" | "no" | "3", "") => return (Answer::No, None),
-            ("n" | "no" | "3", instead) => return (Answer::No, Some(instead.trim().to_owned())),
+            ("y" | "yes" | "1", "") => return Reply::Whole(Answer::Once, None),
+            ("a" | "always" | "2", "") => return Reply::Whole(Answer::Always, None),
+            ("" | "n" | "no" | "3", "") => return Reply::Whole(Answer::No, None),
+            ("n" | "no" | "3", instead) => return Reply::Whole(Answer::No, Some(instead.trim().to_owned())),
+            ("p" | "part", "") if shown.parts.len() > 1 => {
+                if let Some(accepted) = read_parts(&shown.parts, input, output) {
+                    return Reply::Part(accepted);
+                }
+            }
             ("s" | "show", "") => text = shown.whole.as_ref().unwrap_or(text),
             _ => {}
         }
@@ -86,12 +191,49 @@ fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -
 mod tests {
     use super::*;
 
-    fn answered(typed: &str, whole: Option<&str>) -> ((Answer, Option<String>), String) {
-        let end = format!("{} ", choice("it asks\n", whole.is_some()));
-        let shown = Shown { first: "a diff\n".into(), whole: whole.map(str::to_owned), end };
+    fn replied(typed: &str, whole: Option<&str>, parts: Vec<Offer>) -> (Reply, String) {
+        let end = format!("{} ", choice("it asks\n", whole.is_some(), parts.len() > 1));
+        let shown = Shown { first: "a diff\n".into(), whole: whole.map(str::to_owned), parts, end };
         let mut output = Vec::new();
         let answer = read_answer(&shown, &mut typed.as_bytes(), &mut output);
         (answer, String::from_utf8(output).unwrap())
+    }
+
+    fn answered(typed: &str, whole: Option<&str>) -> ((Answer, Option<String>), String) {
+        match replied(typed, whole, Vec::new()) {
+            (Reply::Whole(answer, instead), output) => ((answer, instead), output),
+            (Reply::Part(_), output) => panic!("{output}"),
+        }
+    }
+
+    #[test]
+    fn parts_are_chosen_by_their_numbers() {
+        let offer = |path: &str, hunk| Offer { path: path.into(), hunk, shown: format!("{path}\n") };
+        let offers = || vec![offer("a", Some(0)), offer("a", Some(1)), offer("b", None)];
+        let part = |files: &[(&str, Option<&[usize]>)]| {
+            let file = |(path, hunks): &(&str, Option<&[usize]>)| AcceptedFile {
+                path: path.into(),
+                hunks: hunks.map(<[usize]>::to_vec),
+            };
+            Reply::Part(Accepted { files: files.iter().map(file).collect() })
+        };
+        let table = [
+            ("p\n2\n", part(&[("a", Some(&[1]))])),
+            ("p\n1, 3\n", part(&[("a", Some(&[0])), ("b", None)])),
+            ("p\n1 2\n", part(&[("a", Some(&[0, 1]))])),
+            ("p\n4\n0\nb\n3\n", part(&[("b", None)])),
+            ("p\n\ny\n", Reply::Whole(Answer::Once, None)),
+            ("p\n", Reply::Whole(Answer::No, None)),
+        ];
+        for (typed, expected) in table {
+            assert_eq!(replied(typed, None, offers()).0, expected, "{typed:?}");
+        }
+        let (_, output) = replied("p\n3\n", None, offers());
+        let choice = "a diff\nit asks\nallow? y, a, n, or n WHAT TO DO INSTEAD, p accepts a part: ";
+        assert_eq!(
+            output,
+            format!("{choice}1. a\n2. a\n3. b\naccept which? numbers such as 1 3, or Enter to go back: ")
+        );
     }
 
     #[test]
