@@ -103,7 +103,7 @@ page() {
     id=$(basename "$(dirname "$(grep -l Tuesday "$HAFT_HOME"/sessions/*/journal.jsonl)")")
     echo "\$ haft sessions export $id --format html >$file"
     "$haft" sessions export "$id" --format html >"$file" || fail "the page was not written"
-    grep -q 'Content-Security-Policy' "$file" && grep -q 'Meeting on Tuesday' "$file" || fail "the page does not show the edit"
+    grep -q 'Content-Security-Policy' "$file" && grep -qF '[true,"Tuesday."]' "$file" || fail "the page does not show the edit"
     shown="the page of the session: $file"
 }
 

@@ -116,9 +116,11 @@ try() {
 
 # SUITE: each package of `target/packages`, in a Debian of that name
 try_packages() {
-    local suite=$1 root port server ended=0
+    local suite=$1 root port server pipx=,pipx ended=0
+    # Debian 11 has none: a virtual environment in its place.
+    [ "$suite" != bullseye ] || pipx=,python3-venv
     root=$(mktemp -d -p "${TMPDIR:-/var/tmp}" "haft-fresh-$suite-XXXX")
-    step "$suite" "system" mmdebstrap --quiet --variant=apt --include=ca-certificates,curl,git,nodejs,npm,pipx,procps \
+    step "$suite" "system" mmdebstrap --quiet --variant=apt --include=ca-certificates,curl,git,nodejs,npm,passwd,procps$pipx \
         "$suite" "$root" || return 1
     take_settings "$root"
     chroot "$root" useradd --create-home --shell /bin/bash person

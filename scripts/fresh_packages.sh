@@ -59,5 +59,11 @@ npm="npm --global --prefix /home/person/npm"
 try npm /home/person/npm/bin/haft \
     "$npm install --omit=optional --no-optional $folder/haft-linux-x64-$version.tgz $folder/haft-$version.tgz" \
     "$npm uninstall haft haft-linux-x64" || ended=1
-try pipx /home/person/.local/bin/haft "pipx install $folder/haft-$version-*.whl" "pipx uninstall haft" || ended=1
+if command -v pipx >/dev/null; then
+    try pipx /home/person/.local/bin/haft "pipx install $folder/haft-$version-*.whl" "pipx uninstall haft" || ended=1
+else
+    venv=/home/person/venv
+    try pip $venv/bin/haft "python3 -m venv $venv && $venv/bin/pip install --quiet $folder/haft-$version-*.whl" \
+        "$venv/bin/pip uninstall --quiet --yes haft" || ended=1
+fi
 exit "$ended"
