@@ -40,8 +40,8 @@ pub use event::{
     Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, RemainingWork, Summarizer,
 };
 pub use facts::{
-    Accepted, AcceptedFile, Asking, Evidence, Forked, JobSummary, LastTurn, ModelFault, NoEvidence, Running, Seq,
-    SessionId, SessionOpened, accepted, active_path,
+    Accepted, AcceptedFile, Asking, Evidence, Forked, JobSummary, LastTurn, ModelFault, NoEvidence, Running,
+    Seq, SessionId, SessionOpened, accepted, active_path,
     activity::{Activities, Activity, ActivityType},
     change, changed, event, fork, go_on, job, line, undo,
     update::Update,

@@ -1,7 +1,8 @@
 //! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
-    Accepted, BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Mode, ModelFault, Part, Price, Question,
-    Resource, Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
+    Accepted, BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Mode, ModelFault, Part, Price,
+    Question, Resource, Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall, ToolResult, Tracking,
+    Update, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
