@@ -186,7 +186,8 @@ fn a_silent_server_is_not_waited_for_and_scripts_read_the_list_as_text() {
     let places = [
         "error: no model configured and no API key found\nhint: ",
         "\n  use the server at http://127.0.0.1:",
-        ": `--model ollama/qwen3:30b`\n  save a key: `haft login PROVIDER`",
+        ": `--model ollama/qwen3:30b`\n",
+        "\n  save a key: `haft login PROVIDER`",
         "`--model PROVIDER/MODEL` (`haft help models`)\n",
     ];
     let places: Vec<_> = places.iter().map(|text| ran.err.find(text)).collect();
