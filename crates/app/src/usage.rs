@@ -2,7 +2,7 @@
 use crate::{App, Failure, config::Settings, model, session};
 use haft_core::{Price, SessionId, Usage};
 use haft_engine::{Used, UsedRequest};
-use jiff::{Timestamp, Zoned, tz::TimeZone};
+use jiff::{Span, Timestamp, Zoned, civil::Date, tz::TimeZone};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -92,7 +92,27 @@ impl App {
     }
 }
 
+/// More days than these are listed only if something was used.
+const MAX_GAP_DAYS: i32 = 62;
+
 impl Sums {
+    /// Returns the days from the first one that used something to `last`, with those on which nothing was used; without
+    /// them if there are more than two months.
+    #[must_use]
+    pub fn every_day(&self, first: Date, last: Date) -> Vec<Row> {
+        let begun = self.days.first().and_then(|row| row.key.parse::<Date>().ok()).unwrap_or(first);
+        if (last - begun).get_days() > MAX_GAP_DAYS {
+            return self.days.clone();
+        }
+        let all = begun.series(Span::new().days(1)).take_while(|day| *day <= last);
+        all.map(|day| {
+            let key = day.to_string();
+            let known = self.days.iter().find(|row| row.key == key).cloned();
+            known.unwrap_or_else(|| Row::unused(key))
+        })
+        .collect()
+    }
+
     fn of(used: &[Used], zone: &TimeZone, mut price_of: impl FnMut(&str) -> Option<Price>) -> Self {
         let (mut total, mut days) = (Row::default(), BTreeMap::<String, Row>::new());
         let (mut models, mut projects) = (days.clone(), days.clone());

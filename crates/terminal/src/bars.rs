@@ -93,6 +93,20 @@ fn blocks(eighths: usize) -> String {
     "█".repeat(eighths / 8) + PARTS[eighths % 8]
 }
 
+/// Returns a number of tokens in short: `950`, `12.3k`, `1.2M`.
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..999_950 => format!("{:.1}k", count as f64 / 1e3),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+/// Returns US dollars, with the digits that matter.
+pub fn dollars(cost: f64) -> String {
+    if cost > 0.0 && cost < 0.1 { format!("${cost:.4}") } else { format!("${cost:.2}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,5 +114,11 @@ mod tests {
     #[test]
     fn a_bar_ends_in_eighths() {
         assert_eq!([0, 1, 8, 12].map(blocks), ["", "▏", "█", "█▌"]);
+    }
+
+    #[test]
+    fn tokens_and_dollars_are_short() {
+        assert_eq!([0, 999, 1_000, 999_999, 2_500_000].map(tokens), ["0", "999", "1.0k", "1.0M", "2.5M"]);
+        assert_eq!([0.0, 0.01234, 0.5].map(dollars), ["$0.00", "$0.0123", "$0.50"]);
     }
 }

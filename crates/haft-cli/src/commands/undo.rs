@@ -13,14 +13,17 @@ use haft_present::{diff, safe, timeline::next_step};
 use haft_terminal::Exit;
 use std::{
     io::{Write, stderr, stdout},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 /// `haft undo`
 pub(crate) async fn undo(cli: &CliContext, args: &UndoArgs) -> Result<Exit, Failure> {
     let reopened = open(cli, &args.session).await?;
     let exit = match (&args.show, reopened.point(args.to.map(Seq), args.calls)?) {
-        (Some(file), to) => show(&reopened, file, to),
+        (Some(file), to) => {
+            stdout().write_all(&reopened.content_at(file, to)?)?;
+            Ok(Exit::Success)
+        }
         (None, Some(to)) if args.dry_run => dry(&reopened, to),
         (None, Some(to)) => go_back(&reopened, to).await,
         (None, None) => {
@@ -51,11 +54,6 @@ async fn open(cli: &CliContext, args: &SessionArg) -> Result<Reopened, Failure> 
     Ok(reopened)
 }
 
-fn show(reopened: &Reopened, file: &Path, to: Option<Seq>) -> Result<Exit, Failure> {
-    stdout().write_all(&reopened.content_at(file, to)?)?;
-    Ok(Exit::Success)
-}
-
 /// Tells what would be done, with the diff of that and of nothing else.
 fn dry(reopened: &Reopened, to: Seq) -> Result<Exit, Failure> {
     let restored = reopened.preview(to)?;
@@ -70,9 +68,7 @@ fn dry(reopened: &Reopened, to: Seq) -> Result<Exit, Failure> {
 
 async fn go_back(reopened: &Reopened, to: Seq) -> Result<Exit, Failure> {
     let restored = reopened.go_back(to).await?;
-    let exit = tell(&restored, false)?;
-    tell_conversation(&restored, "is")?;
-    Ok(exit)
+    tell(&restored, false).and_then(|exit| tell_conversation(&restored, "is").map(|()| exit))
 }
 
 fn tell_conversation(left: &Restored, is: &str) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use haft_app::{
 };
 use haft_terminal::{
     Exit,
-    bars::{Bar, Bars, columns},
+    bars::{Bar, Bars, columns, dollars, tokens},
     table::short,
 };
 use jiff::{Span, Zoned, civil::Date};
@@ -61,63 +61,39 @@ fn print(cli: &CliContext, args: &UsageArgs, sums: &Sums, first: Date, last: Dat
     let color = stdout().is_terminal() && !cli.global.no_color && get("NO_COLOR").is_none();
     let bars = Bars { columns: columns(get("COLUMNS")), color };
     let person = get("HOME").map(str::to_owned);
-    let wants = |by| args.by.is_none_or(|wanted| wanted == by);
-    let mut lists: Vec<(&str, Vec<Row>)> = Vec::new();
-    if wants(By::Day) {
-        lists.push(("By day", with_gaps(&sums.days, first, last)));
-    }
-    if wants(By::Model) {
-        lists.push(("By model", sums.models.clone()));
-    }
-    if wants(By::Project) {
-        let named = |row: &Row| {
-            let mut named = row.clone();
-            named.key = short(row.key.as_ref(), person.as_deref());
-            named
-        };
-        lists.push(("By project", sums.projects.iter().map(named).collect()));
-    }
-    for (title, rows) in &lists {
+    let named = |row: &Row| {
+        let mut named = row.clone();
+        named.key = short(row.key.as_ref(), person.as_deref());
+        named
+    };
+    let lists = [
+        (By::Day, "By day", sums.every_day(first, last)),
+        (By::Model, "By model", sums.models.clone()),
+        (By::Project, "By project", sums.projects.iter().map(named).collect()),
+    ];
+    for (_, title, rows) in lists.iter().filter(|(kind, ..)| args.by.is_none_or(|wanted| wanted == *kind)) {
         bars.print(title, &rows.iter().map(bar).collect::<Vec<_>>())?;
     }
     print_total(&sums.total, first, last)?;
     Ok(Exit::Success)
 }
 
-/// More days than these are shown only where something was used.
-const SHOWN_DAYS: i32 = 62;
-
-/// With the days between the first one and today on which nothing was used.
-fn with_gaps(days: &[Row], first: Date, last: Date) -> Vec<Row> {
-    let begun = days.first().and_then(|row| row.key.parse::<Date>().ok()).unwrap_or(first);
-    if (last - begun).get_days() > SHOWN_DAYS {
-        return days.to_vec();
-    }
-    let all = begun.series(Span::new().days(1)).take_while(|day| *day <= last);
-    all.map(|day| {
-        let key = day.to_string();
-        let known = days.iter().find(|row| row.key == key).cloned();
-        known.unwrap_or_else(|| Row::unused(key))
-    })
-    .collect()
-}
-
 /// As long as its tokens; those that were read from a cache are pale.
 fn bar(row: &Row) -> Bar {
-    let tokens = if row.requests == 0 { String::new() } else { in_short(row.tokens) };
-    Bar { name: row.key.clone(), all: row.tokens, pale: row.usage.cache_read, numbers: [tokens, money(row)] }
+    let used = if row.requests == 0 { String::new() } else { tokens(row.tokens) };
+    Bar { name: row.key.clone(), all: row.tokens, pale: row.usage.cache_read, numbers: [used, money(row)] }
 }
 
 fn print_total(total: &Row, first: Date, last: Date) -> io::Result<()> {
-    let Row { sessions, requests, tokens, usage, unpriced_tokens, .. } = total;
+    let Row { sessions, requests, usage, unpriced_tokens, .. } = total;
     let mut stdout = stdout().lock();
     writeln!(
         stdout,
         "{} tokens ({} read, {} from cache, {} written), {}",
-        in_short(*tokens),
-        in_short(usage.input + usage.cache_write),
-        in_short(usage.cache_read),
-        in_short(usage.output),
+        tokens(total.tokens),
+        tokens(usage.input + usage.cache_write),
+        tokens(usage.cache_read),
+        tokens(usage.output),
         if total.cost_usd.is_some() { money(total) } else { "cost unknown".into() },
     )?;
     let of_requests = if *requests == 1 { "" } else { "s" };
@@ -127,26 +103,15 @@ fn print_total(total: &Row, first: Date, last: Date) -> io::Result<()> {
         "{requests} request{of_requests} in {sessions} session{of_sessions}, {first} to {last}"
     )?;
     if *unpriced_tokens > 0 && total.cost_usd.is_some() {
-        writeln!(stdout, "price unknown for {} tokens", in_short(*unpriced_tokens))?;
+        writeln!(stdout, "price unknown for {} tokens", tokens(*unpriced_tokens))?;
     }
     Ok(())
 }
 
-/// `950`, `12.3k`, `4.5M`.
-fn in_short(tokens: u64) -> String {
-    match tokens {
-        0..1_000 => tokens.to_string(),
-        1_000..999_950 => format!("{:.1}k", tokens as f64 / 1e3),
-        _ => format!("{:.1}M", tokens as f64 / 1e6),
-    }
-}
-
-/// `?` where no price is known, nothing where nothing was used.
+/// `$?` if no price is known, empty if nothing was used.
 fn money(row: &Row) -> String {
     match row.cost_usd {
         _ if row.requests == 0 => String::new(),
-        None => "$?".into(),
-        Some(usd) if usd > 0.0 && usd < 0.1 => format!("${usd:.4}"),
-        Some(usd) => format!("${usd:.2}"),
+        cost => cost.map_or_else(|| "$?".into(), dollars),
     }
 }

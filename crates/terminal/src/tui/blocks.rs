@@ -4,7 +4,10 @@ use super::{
     markdown::{self, plain},
     wrap::{hanging, one_row, width},
 };
-use crate::paint::diff::{self, DiffPainter, Room};
+use crate::{
+    bars::{dollars, tokens},
+    paint::diff::{self, DiffPainter, Room},
+};
 use haft_core::{Change, Direction, Outcome, Plan, PlanStep, StepStatus, Usage};
 use haft_present::{
     file_diff::FileDiff,
@@ -275,20 +278,6 @@ pub(super) fn seconds(time: Duration) -> String {
         0..60 => format!("{:.1} s", time.as_secs_f64()),
         whole => format!("{} min {} s", whole / 60, whole % 60),
     }
-}
-
-/// `950`, `12.3k`, `1.2M`.
-pub(super) fn tokens(count: u64) -> String {
-    match count {
-        0..1_000 => count.to_string(),
-        1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
-        _ => format!("{:.1}M", count as f64 / 1e6),
-    }
-}
-
-/// US dollars, with the digits that matter.
-pub(super) fn dollars(cost: f64) -> String {
-    if cost < 0.1 { format!("${cost:.4}") } else { format!("${cost:.2}") }
 }
 
 /// A row with something at its left and something at its right.

@@ -2,12 +2,17 @@
 use super::{
     app::{App, Hint},
     bindings::{self, Place},
-    blocks::{dollars, tokens, two_ends},
+    blocks::two_ends,
     markdown::{self, plain},
     mode::{Mode, Pick, What},
     wrap::one_row,
 };
-use crate::{loading, outputs, paint::diff::Room, spinner::FRAMES};
+use crate::{
+    bars::{dollars, tokens},
+    loading, outputs,
+    paint::diff::Room,
+    spinner::FRAMES,
+};
 use haft_core::{Event, Fact, Question, ToolResult};
 use haft_present::{
     safe,

@@ -2,13 +2,12 @@
 use super::{
     app::{App, Done},
     bindings::{self, Place},
-    blocks::tokens,
     list::Item,
     mode::What,
     page::Page,
     wrap::{hanging, one_row, width},
 };
-use crate::{console, export, host::Surroundings};
+use crate::{bars::tokens, console, export, host::Surroundings};
 use haft_core::Mode;
 use haft_present::host::{OpenRequest, TriedServer};
 use haft_present::{context::Filling, safe};

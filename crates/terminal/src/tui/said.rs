@@ -1,9 +1,7 @@
 //! Carries out what is typed.
-use super::{
-    app::{App, Request},
-    blocks::{dollars, tokens},
-};
+use super::app::{App, Request};
 use crate::{
+    bars::{dollars, tokens},
     console::{self, Sent, SlashAction, typed},
     history, picture,
 };
