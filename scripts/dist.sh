@@ -107,9 +107,11 @@ case $target in
     *) npm="" ;;
 esac
 if [ -n "$npm" ] && command -v npm >/dev/null; then
-    mkdir -p "$stage/npm/$npm/bin" "$stage/npm/haft"
+    mkdir -p "$stage/npm/$npm/bin" "$stage/npm/haft/bin"
     cp "$binary" "$stage/npm/$npm/bin/haft"
-    cp -r packaging/npm/haft.js README.md LICENSE-APACHE LICENSE-MIT "$share" "$stage/npm/haft/"
+    cp -r packaging/npm/install.js README.md LICENSE-APACHE LICENSE-MIT "$share" "$stage/npm/haft/"
+    cp packaging/npm/start.js "$stage/npm/haft/bin/haft"
+    chmod +x "$stage/npm/haft/bin/haft"
     cat >"$stage/npm/$npm/package.json" <<JSON
 { "name": "haft-$npm", "version": "$version", "description": "The binary of haft for $npm",
   "license": "MIT OR Apache-2.0", "os": ["${npm%-*}"], "cpu": ["${npm#*-}"], "files": ["bin"] }
@@ -117,7 +119,8 @@ JSON
     cat >"$stage/npm/haft/package.json" <<JSON
 { "name": "haft", "version": "$version",
   "description": "A coding agent that records every tool call, asks before it changes anything, and can undo it",
-  "license": "MIT OR Apache-2.0", "bin": { "haft": "haft.js" }, "files": ["haft.js", "share"],
+  "license": "MIT OR Apache-2.0", "bin": { "haft": "bin/haft" }, "files": ["bin", "install.js", "share"],
+  "scripts": { "postinstall": "node install.js" },
   "directories": { "man": "share/man/man1" },
   "optionalDependencies": { "haft-linux-x64": "$version", "haft-linux-arm64": "$version",
     "haft-darwin-x64": "$version", "haft-darwin-arm64": "$version" } }
