@@ -1,15 +1,14 @@
 // Puts the binary of this system in the place of `bin/haft`, the script that starts it: then no second process stands between
-// a shell and Haft, which a `kill -9` would end in its place. Where npm runs no scripts, `bin/haft` stays.
-const fs = require('node:fs')
-const path = require('node:path')
+// a shell and Haft, which a `kill -9` would end in its place. Where npm runs no scripts, `bin/haft` stays. Node 12 and newer.
+const fs = require('fs')
+const path = require('path')
 
 const own = path.join(__dirname, 'bin', 'haft')
-const made = `${own}.new`
+const made = `${own}.${process.pid}`
 try {
   const binary = require.resolve(`haft-${process.platform}-${process.arch}/bin/haft`)
-  fs.rmSync(made, { force: true })
   fs.linkSync(binary, made)
   fs.renameSync(made, own)
 } catch {
-  fs.rmSync(made, { force: true })
+  // The script does, too.
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts the binary of this system, which npm installed as an optional dependency.
-const { spawn } = require('node:child_process')
+const { spawn } = require('child_process')
 
 const name = `haft-${process.platform}-${process.arch}`
 let binary
@@ -24,5 +24,5 @@ child.on('exit', (status, signal) => {
     process.removeAllListeners(signal)
     process.kill(process.pid, signal)
   }
-  process.exitCode = status ?? 1
+  process.exitCode = status === null ? 1 : status
 })
