@@ -264,7 +264,8 @@ impl Task {
                             ticket.done(&journal);
                         }
                         Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), ticket)?,
-                        Command::PromptWithSchema { .. } | Command::Continue | Command::Call { .. } | Command::TypedCall { .. } | Command::Conclude(_)
+                        Command::PromptWithSchema { .. } | Command::Continue | Command::Call { .. }
+                        | Command::TypedCall { .. } | Command::Conclude(_)
                         | Command::Rewind { .. } | Command::Redo | Command::Compact => self.later.push_back((command, ticket)),
                     },
                     SessionMessage::Job(fact) => queue.push(fact, CommandTicket::none()),

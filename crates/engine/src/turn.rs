@@ -30,7 +30,8 @@ use haft_core::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// A turn from the fact that opens it; the last reply of a prompt's turn must match `schema`. A prompt that hooks deny ends it before the model reads it.
+/// A turn from the fact that opens it; the last reply of a prompt's turn must match `schema`. A prompt that hooks deny ends it
+/// before the model reads it.
 pub(crate) async fn open_turn(
     log: &mut Log,
     session: &SessionContext,

@@ -1,7 +1,10 @@
 //! [`Download`]: fetches a file, bounded in size and in time.
-use crate::{Address, Proxy};
+use crate::{
+    Address, Proxy,
+    cause::{io_kind, says},
+};
 use reqwest::{Client, Response, StatusCode, redirect};
-use std::{error::Error, io, time::Duration};
+use std::{io, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
 /// A connection that brings fewer bytes within [`Download::timeout`] has died.
@@ -169,16 +172,4 @@ impl Download {
         let seconds = self.timeout.as_secs();
         DownloadError::TooSlow { address: self.address.to_string(), bytes, seconds }
     }
-}
-
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source())
-}
-
-fn io_kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
-    causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last().map(io::Error::kind)
-}
-
-fn says(error: &reqwest::Error, words: &str) -> bool {
-    causes(error).any(|cause| cause.to_string().contains(words))
 }

@@ -5,11 +5,13 @@
 //! [`Reach::builder`]: begin there. It uses `reqwest`, over `rustls` with `ring`; it takes from `haft-core` which addresses
 //! are on this machine. Only a [`Download`] connects by itself.
 mod address;
+mod cause;
 mod download;
 mod proxy;
 mod tls;
 
 pub use address::{Address, AddressError};
+pub use cause::{io_kind, says};
 pub use download::{Download, DownloadError};
 pub use proxy::Proxy;
 

@@ -329,19 +329,21 @@ impl Timeline {
                 aside(Aside::Mode(*mode), fact)
             }
             Fact::Evicted { .. } => aside(Aside::Room, fact),
-            Fact::ModelSwitched { .. } => {
-                self.retry = None;
-                note(fact)
-            }
+            fact => self.noted(fact),
+        }
+    }
+
+    /// A fact that is shown as a note, if at all.
+    fn noted(&mut self, fact: &Fact) -> Vec<Item> {
+        match fact {
+            Fact::ModelSwitched { .. } => self.retry = None,
             Fact::ModelAwaited { until, .. } => {
                 (self.retry, self.awaited_until) = (None, Some(local_time(*until)));
-                note(fact)
             }
-            fact => {
-                self.is_unconfined |= matches!(fact, Fact::Unconfined { .. });
-                note(fact)
-            }
+            Fact::Unconfined { .. } => self.is_unconfined = true,
+            _ => {}
         }
+        note(fact)
     }
 
     /// A call begins, does something to files, or ends.

@@ -3,9 +3,9 @@ use crate::{answer::Answer, endpoint::Endpoint, fault, reset};
 use bytes::Bytes;
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::ProviderError;
-use haft_http::Reach;
+use haft_http::{Reach, io_kind, says};
 use reqwest::{Client, RequestBuilder, Response, header::HeaderMap};
-use std::{error::Error, io, sync::OnceLock, time::SystemTime};
+use std::{io, sync::OnceLock, time::SystemTime};
 
 /// So much of an error's body is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
@@ -119,18 +119,6 @@ fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
         _ => "the response was cut off",
     };
     endpoint.broken_by(what, error)
-}
-
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source())
-}
-
-fn io_kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
-    causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last().map(io::Error::kind)
-}
-
-fn says(error: &reqwest::Error, words: &str) -> bool {
-    causes(error).any(|cause| cause.to_string().contains(words))
 }
 
 /// Clients are built when first needed and shared, so that connections are.

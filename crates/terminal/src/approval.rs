@@ -1,18 +1,16 @@
 //! [`ask`]: asks the person at the terminal whether a call may do what it wants.
-use crate::{asking::Asking, diffs::Diffs};
-use haft_core::{Accepted, AcceptedFile, Answer, Change, Command, Fact, Part};
+use crate::{
+    asking::Asking,
+    diffs::Diffs,
+    offers::{self, Offer},
+};
+use haft_core::{Accepted, Answer, Command, Fact, Part};
 use haft_engine::Session;
-use haft_present::{
-    file_diff::{DiffLine, FileDiff},
-    proposal::{
-        Proposal,
-        sentence::{NO, YES},
-    },
+use haft_present::proposal::{
+    Proposal,
+    sentence::{NO, YES},
 };
-use std::{
-    io::{BufRead, Write},
-    path::PathBuf,
-};
+use std::io::{BufRead, Write};
 
 /// Shows what the call of `fact` would do and reads the answer. Nothing where the fact asks for no approval.
 pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking> {
@@ -28,7 +26,7 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking
     let all = format!("{}{called}{}{bulk}", diffs.in_rows(&proposal.head()), whole.shown);
     let is_said = proposal.sentence.is_whole && changes.is_empty();
     let whole = Some(all).filter(|_| !is_whole || cut.plain != whole.plain || cut.is_cut);
-    let parts = parts(session, changes, diffs);
+    let parts = Offer::all(session, changes, diffs);
     let end = choice(&question(&proposal, diffs), whole.is_some(), parts.len() > 1);
     let first = if is_said { String::new() } else { first };
     let shown = Shown { first, whole, parts, end: format!("{end} ") };
@@ -74,82 +72,6 @@ enum Reply {
     Part(Accepted),
 }
 
-/// A hunk of a text file, or another file as a whole.
-struct Offer {
-    path: PathBuf,
-    /// Counted from 0; `None` for the whole file.
-    hunk: Option<usize>,
-    /// In rows, with a line break at the end.
-    shown: String,
-}
-
-/// What can be accepted by itself.
-fn parts(session: &Session, changes: &[Change], diffs: Diffs) -> Vec<Offer> {
-    let offers = |change: &Change| {
-        let (path, files) = (&change.path, FileDiff::all(session, std::slice::from_ref(change)));
-        let hunks = files.into_iter().flat_map(|file| file.hunks).collect::<Vec<_>>();
-        let name = path.to_string_lossy().into_owned();
-        let offer = |hunk, shown: String| Offer { path: path.clone(), hunk, shown: diffs.in_rows(&shown) };
-        match hunks.len() {
-            0 | 1 => vec![offer(
-                None,
-                format!("{name}\n{}", hunks.iter().map(|hunk| lines(hunk)).collect::<String>()),
-            )],
-            _ => hunks
-                .iter()
-                .enumerate()
-                .map(|(place, hunk)| {
-                    offer(Some(place), format!("{name}, hunk {}\n{}", place + 1, lines(hunk)))
-                })
-                .collect(),
-        }
-    };
-    changes.iter().flat_map(offers).collect()
-}
-
-/// The lines that a hunk removes and adds.
-fn lines(hunk: &[DiffLine]) -> String {
-    let line = |line: &DiffLine| match (line.is_removed(), line.is_added()) {
-        (true, _) => Some(format!("   - {}\n", line.text())),
-        (_, true) => Some(format!("   + {}\n", line.text())),
-        (false, false) => None,
-    };
-    hunk.iter().filter_map(line).collect()
-}
-
-/// The parts with these numbers, counted from 1; `None` where one of them is none of the list.
-fn chosen(offers: &[Offer], numbers: &str) -> Option<Accepted> {
-    let mut accepted = Accepted::default();
-    for number in numbers.split([' ', ',']).filter(|number| !number.is_empty()) {
-        let Offer { path, hunk, .. } = offers.get(number.trim().parse::<usize>().ok()?.checked_sub(1)?)?;
-        match accepted.files.iter_mut().find(|file| file.path == *path) {
-            Some(file) => file.hunks.iter_mut().for_each(|hunks| hunks.extend(*hunk)),
-            None => {
-                let hunks = hunk.map(|hunk| vec![hunk]);
-                accepted.files.push(AcceptedFile { path: path.clone(), hunks });
-            }
-        }
-    }
-    (!accepted.files.is_empty()).then_some(accepted)
-}
-
-/// Asks which parts are accepted; `None` if the person goes back to the question.
-fn read_parts(offers: &[Offer], input: &mut dyn BufRead, output: &mut dyn Write) -> Option<Accepted> {
-    let list: String =
-        offers.iter().enumerate().map(|(place, offer)| format!("{}. {}", place + 1, offer.shown)).collect();
-    loop {
-        let asked = format!("{list}accept which? numbers such as 1 3, or Enter to go back: ");
-        let _no_terminal = write!(output, "{asked}").and_then(|()| output.flush());
-        let mut line = String::new();
-        if !input.read_line(&mut line).is_ok_and(|bytes| bytes > 0) || line.trim().is_empty() {
-            return None;
-        }
-        if let accepted @ Some(_) = chosen(offers, line.trim()) {
-            return accepted;
-        }
-    }
-}
-
 /// What is shown of a question.
 struct Shown {
     first: String,
@@ -177,7 +99,7 @@ fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -
             ("" | "n" | "no" | "3", "") => return Reply::Whole(Answer::No, None),
             ("n" | "no" | "3", instead) => return Reply::Whole(Answer::No, Some(instead.trim().to_owned())),
             ("p" | "part", "") if shown.parts.len() > 1 => {
-                if let Some(accepted) = read_parts(&shown.parts, input, output) {
+                if let Some(accepted) = offers::read(&shown.parts, input, output) {
                     return Reply::Part(accepted);
                 }
             }
@@ -190,6 +112,7 @@ fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_core::AcceptedFile;
 
     fn replied(typed: &str, whole: Option<&str>, parts: Vec<Offer>) -> (Reply, String) {
         let end = format!("{} ", choice("it asks\n", whole.is_some(), parts.len() > 1));

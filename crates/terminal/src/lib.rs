@@ -21,6 +21,7 @@ pub mod history;
 pub mod host;
 pub mod loading;
 mod object;
+mod offers;
 mod outputs;
 mod paint;
 pub mod picture;

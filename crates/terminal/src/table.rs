@@ -3,7 +3,6 @@
 //! Not `comfy-table`, which breaks long cells into lines: a row stays one line here, for `grep` and for the eye.
 use crate::Exit;
 use haft_present::safe;
-
 use serde_json::Value;
 use std::{
     collections::HashSet,

@@ -100,23 +100,8 @@ impl Transcript {
                 self.user(vec![Part::text(text)]);
                 self.turn.is_reminded = true;
             }
-            Fact::AnswerSchema { schema } => {
-                self.answer = schema.clone().map(Arc::new);
-                self.turn.rejections = 0;
-                if let Some(schema) = schema {
-                    self.history.add_to_prompt(Part::text(answer::instructions(schema)));
-                }
-            }
-            Fact::AnswerRejected { text: Some(text), .. } => {
-                self.user(vec![Part::text(text)]);
-                self.turn.rejections += 1;
-            }
-            // It counts as idle still: the person has said nothing new.
-            Fact::Nudged { text } => {
-                self.close_calls();
-                self.history.push(Message::User { parts: vec![Part::text(text)] });
-                self.phase = Phase::Model;
-            }
+            Fact::AnswerSchema { .. } | Fact::AnswerRejected { .. } => self.wanted_answer(fact),
+            Fact::Nudged { text } => self.nudged(text),
             Fact::BudgetReached { .. } => self.phase = Phase::Over(Outcome::Budget),
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
             Fact::ModelFailed { .. } => self.phase = Phase::Over(Outcome::Failed),
@@ -140,10 +125,34 @@ impl Transcript {
             | Fact::Unconfined { .. }
             | Fact::RoundsReached { .. }
             | Fact::ModeSet { .. }
-            | Fact::AnswerRejected { text: None, .. }
             | Fact::Answered { .. }
             | Fact::JobFinished(_)
             | Fact::TaskStarted { .. } => {}
+        }
+    }
+
+    /// It counts as idle still: the person has said nothing new.
+    fn nudged(&mut self, text: &str) {
+        self.close_calls();
+        self.history.push(Message::User { parts: vec![Part::text(text)] });
+        self.phase = Phase::Model;
+    }
+
+    /// What the last reply must be, or that one was not.
+    fn wanted_answer(&mut self, fact: &Fact) {
+        match fact {
+            Fact::AnswerSchema { schema } => {
+                self.answer = schema.clone().map(Arc::new);
+                self.turn.rejections = 0;
+                if let Some(schema) = schema {
+                    self.history.add_to_prompt(Part::text(answer::instructions(schema)));
+                }
+            }
+            Fact::AnswerRejected { text: Some(text), .. } => {
+                self.user(vec![Part::text(text)]);
+                self.turn.rejections += 1;
+            }
+            _ => {}
         }
     }
 

@@ -25,8 +25,8 @@ pub struct Row {
     pub usd: Option<f64>,
 }
 
-/// Takes a journal's entries, what system prompt and tool definitions take in a request, and what the model costs that
-/// the session began with; what one costs that took over stands in the entries. Requests whose tokens no server counted are left out.
+/// Takes a journal's entries, what system prompt and tool definitions take in a request, and the price of the model that the
+/// session began with; the entries hold the price of one that took over. Requests whose tokens no server counted are left out.
 pub fn account(entries: &[Arc<Entry>], system: u64, tools: u64, price: Option<Price>) -> Account {
     let mut book = Book { system, tools, is_priced: price.is_some(), ..Book::default() };
     let mut transcript = Transcript::default();

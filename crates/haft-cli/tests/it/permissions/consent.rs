@@ -341,6 +341,54 @@ fn a_question_on_a_plain_terminal_hides_nothing() {
     }
 }
 
+/// The names of files are as hostile as their contents.
+#[test]
+fn a_part_is_accepted_and_the_rest_does_not_happen() {
+    let lines = |first: &str, last: &str| {
+        let middle: String = (2..20).map(|number| format!("line {number}\n")).collect();
+        format!("{first}\n{middle}{last}\n")
+    };
+    let files = "echo a >a.txt; echo b >\"$(printf 'b\\033[2Jc')\"; rm gone.txt";
+    let table = [
+        (call("bash", json!({"command": files})), "b\\u{1b}[2Jc", "1", "+ a.txt", ("a\n", "old\n", "first")),
+        (
+            call("write", json!({"path": "text.txt", "content": lines("FIRST", "LAST")})),
+            "~ text.txt, hunk 2",
+            "1",
+            "~ text.txt",
+            ("", "old\n", "FIRST"),
+        ),
+    ];
+    for (made, expected, number, restored, (a, gone, first)) in table {
+        let place = Place::new();
+        if !place.run(&["doctor"]).out.contains("commands: can be confined here") {
+            return haft_testing::left_out("parts of changes: commands cannot be confined here");
+        }
+        place.write("gone.txt", "old\n");
+        place.write("text.txt", lines("first", "last"));
+        let script = [call("read", json!({"path": "text.txt"})), made, json!({"say": "Done."})];
+        place.script("model.jsonl", &script);
+        let Some(terminal) = Terminal::open(&place, (100, 40)) else { return };
+        terminal.haft(&place, "run go --model script/../model.jsonl");
+        terminal.see(", p accepts a part");
+        terminal.say("p");
+        let screen = terminal.see("accept which?");
+        assert!(shows(&screen, expected), "{expected} in {screen}");
+        terminal.say("9");
+        terminal.see("there is no part `9`");
+        terminal.say(number);
+        terminal.see("Done.");
+        let found = |name: &str| place.read(name).unwrap_or_default();
+        assert_eq!((found("a.txt").as_str(), found("gone.txt").as_str()), (a, gone));
+        assert_eq!(found("text.txt"), lines(first, "last"));
+        let undone = place.run(&["undo"]).out;
+        assert!(undone.contains(&restored[2..]), "{undone}");
+        assert_eq!((place.read("a.txt"), found("text.txt")), (None, lines("first", "last")));
+        let journal = fs::read_to_string(place.journal()).unwrap();
+        assert!(journal.contains("accepted only a part") && journal.contains("Not accepted"), "{journal}");
+    }
+}
+
 // D15, D60
 #[test]
 fn a_question_on_the_screen_hides_nothing() {

@@ -1,0 +1,136 @@
+//! [`Offer`]: a part of what a call would do to files that a person can accept by itself.
+use crate::diffs::Diffs;
+use haft_core::{Accepted, AcceptedFile, Change};
+use haft_engine::Session;
+use haft_present::{
+    diff::sign,
+    file_diff::{DiffLine, FileDiff},
+    safe,
+};
+use std::{
+    io::{BufRead, Write},
+    path::PathBuf,
+    slice,
+};
+
+/// A hunk of a text file, or another file as a whole.
+pub(crate) struct Offer {
+    pub(crate) path: PathBuf,
+    /// Counted from 0; `None` for the whole file.
+    pub(crate) hunk: Option<usize>,
+    /// In rows, with a line break at the end. Nothing in it is hidden.
+    pub(crate) shown: String,
+}
+
+impl Offer {
+    /// The parts of `changes`.
+    pub(crate) fn all(session: &Session, changes: &[Change], diffs: Diffs) -> Vec<Self> {
+        changes.iter().flat_map(|change| Self::of(session, change, diffs)).collect()
+    }
+
+    fn of(session: &Session, change: &Change, diffs: Diffs) -> Vec<Self> {
+        let files = FileDiff::all(session, slice::from_ref(change));
+        // A file of Git's own data is not shown by its lines, and not by its name either: here each is named.
+        let name = format!("{} {}", sign(change.kind()), safe::visible_line(&change.path.to_string_lossy()));
+        let about: String = files
+            .iter()
+            .flat_map(|file| [&file.properties, &file.note])
+            .flatten()
+            .map(|about| format!(" ({about})"))
+            .collect();
+        let offer = |hunk: Option<usize>, lines: String| {
+            let number = hunk.map(|hunk| format!(", hunk {}", hunk + 1)).unwrap_or_default();
+            let shown = diffs.in_rows(&format!("{name}{number}{about}\n{lines}"));
+            Self { path: change.path.clone(), hunk, shown }
+        };
+        let hunks: Vec<String> = files.iter().flat_map(|file| &file.hunks).map(|hunk| lines(hunk)).collect();
+        match hunks.len() {
+            0 | 1 => vec![offer(None, hunks.concat())],
+            _ => hunks.into_iter().enumerate().map(|(place, lines)| offer(Some(place), lines)).collect(),
+        }
+    }
+}
+
+/// The lines that a hunk removes and adds.
+fn lines(hunk: &[DiffLine]) -> String {
+    let line = |line: &DiffLine| match (line.is_removed(), line.is_added()) {
+        (true, _) => Some(format!("   - {}\n", line.text())),
+        (_, true) => Some(format!("   + {}\n", line.text())),
+        (false, false) => None,
+    };
+    hunk.iter().filter_map(line).collect()
+}
+
+/// Asks which parts are accepted; `None` if the person goes back to the question.
+pub(crate) fn read(offers: &[Offer], input: &mut dyn BufRead, output: &mut dyn Write) -> Option<Accepted> {
+    let numbered = offers.iter().enumerate().map(|(place, offer)| format!("{}. {}", place + 1, offer.shown));
+    let mut said: String = numbered.collect();
+    loop {
+        said += "accept which? numbers such as 1 3, or Enter to go back: ";
+        let _no_terminal = output.write_all(said.as_bytes()).and_then(|()| output.flush());
+        let mut line = String::new();
+        if !input.read_line(&mut line).is_ok_and(|bytes| bytes > 0) || line.trim().is_empty() {
+            return None;
+        }
+        match chosen(offers, line.trim()) {
+            Ok(accepted) => return Some(accepted),
+            Err(word) => {
+                said = format!(
+                    "there is no part `{}`; they are 1 to {}\n",
+                    safe::visible_line(word),
+                    offers.len()
+                )
+            }
+        }
+    }
+}
+
+/// The parts with these numbers, counted from 1; otherwise the first word that is not the number of a part.
+fn chosen<'a>(offers: &[Offer], numbers: &'a str) -> Result<Accepted, &'a str> {
+    let mut accepted = Accepted::default();
+    for word in numbers.split([' ', ',']).filter(|word| !word.is_empty()) {
+        let place = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let Offer { path, hunk, .. } = place.and_then(|place| offers.get(place)).ok_or(word)?;
+        match accepted.files.iter_mut().find(|file| file.path == *path) {
+            Some(file) => file.hunks.iter_mut().for_each(|hunks| hunks.extend(*hunk)),
+            None => {
+                accepted.files.push(AcceptedFile { path: path.clone(), hunks: hunk.map(|hunk| vec![hunk]) });
+            }
+        }
+    }
+    if accepted.files.is_empty() { Err(numbers) } else { Ok(accepted) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_chosen_by_their_numbers() {
+        let offer = |path: &str, hunk| Offer { path: path.into(), hunk, shown: format!("{path}\n") };
+        let offers = [offer("a", Some(0)), offer("a", Some(1)), offer("b", None)];
+        let list = "1. a\n2. a\n3. b\n";
+        let asked = "accept which? numbers such as 1 3, or Enter to go back: ";
+        type Files<'a> = &'a [(&'a str, Option<&'a [usize]>)];
+        let table: [(&str, Option<Files<'_>>, &str); 6] = [
+            ("2\n", Some(&[("a", Some(&[1]))]), ""),
+            ("1, 3\n", Some(&[("a", Some(&[0])), ("b", None)]), ""),
+            ("1 2\n", Some(&[("a", Some(&[0, 1]))]), ""),
+            ("4\n3\n", Some(&[("b", None)]), "there is no part `4`; they are 1 to 3\n"),
+            ("1 b\n\n", None, "there is no part `b`; they are 1 to 3\n"),
+            ("", None, ""),
+        ];
+        for (typed, expected, refused) in table {
+            let mut output = Vec::new();
+            let accepted = read(&offers, &mut typed.as_bytes(), &mut output);
+            let file = |(path, hunks): &(&str, Option<&[usize]>)| AcceptedFile {
+                path: path.into(),
+                hunks: hunks.map(<[usize]>::to_vec),
+            };
+            let expected = expected.map(|files| Accepted { files: files.iter().map(file).collect() });
+            assert_eq!(accepted, expected, "{typed:?}");
+            let again = if refused.is_empty() { String::new() } else { format!("{refused}{asked}") };
+            assert_eq!(String::from_utf8(output).unwrap(), format!("{list}{asked}{again}"), "{typed:?}");
+        }
+    }
+}
