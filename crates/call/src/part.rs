@@ -1,6 +1,6 @@
 //! [`Part`]: what is left of the changes of a call of which a person accepts only some.
 use haft_core::{
-    Accepted, Change, ChangeKind, FileKind, FileState, Stage, ToolError, ToolErrorKind,
+    Accepted, AcceptedFile, Change, ChangeKind, FileKind, FileState, Stage, ToolError, ToolErrorKind,
     accepted::{hunk_count, unified_diff, with_hunks},
 };
 use std::io;
@@ -27,6 +27,7 @@ pub(crate) fn take(stage: &dyn Stage, changes: &[Change], accepted: &Accepted) -
     let (mut kept, mut left_out) = (Vec::new(), Vec::new());
     for change in changes {
         match accepted.of(change).map(|file| file.hunks.as_deref()) {
+            None if is_new_folder_of(change, accepted) => kept.push(change.clone()),
             None | Some(Some([])) => left_out.push(change.clone()),
             Some(None) => kept.push(change.clone()),
             Some(Some(hunks)) => {
@@ -38,6 +39,15 @@ pub(crate) fn take(stage: &dyn Stage, changes: &[Change], accepted: &Accepted) -
     }
     let note = note(stage, &kept, &left_out);
     Ok(Part { changes: kept, note })
+}
+
+/// Whether `change` makes a folder that an accepted file lies in: without it an undo would leave the folder.
+fn is_new_folder_of(change: &Change, accepted: &Accepted) -> bool {
+    let is_in_it = |file: &AcceptedFile| {
+        file.path != change.path && file.path.starts_with(&change.path) && file.hunks.as_deref() != Some(&[])
+    };
+    let is_folder = change.after.as_ref().is_some_and(|after| after.kind() == FileKind::Folder);
+    change.before.is_none() && is_folder && accepted.files.iter().any(is_in_it)
 }
 
 /// A change with these hunks alone, and the change from there to what was proposed; `None` if that is nothing.
@@ -122,7 +132,7 @@ fn not_kept(error: io::Error) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{AcceptedFile, Effect, Hash, Tracking, View};
+    use haft_core::{Effect, Hash, Tracking, View};
     use parking_lot::Mutex;
     use std::{
         collections::HashMap,

@@ -348,9 +348,15 @@ fn a_part_is_accepted_and_the_rest_does_not_happen() {
         let middle: String = (2..20).map(|number| format!("line {number}\n")).collect();
         format!("{first}\n{middle}{last}\n")
     };
-    let files = "echo a >a.txt; echo b >\"$(printf 'b\\033[2Jc')\"; rm gone.txt";
+    let files = "echo a >a.txt; echo b >\"$(printf 'b\\033[2Jc')\"; rm gone.txt; mkdir n; echo n >n/n.txt";
     let table = [
-        (call("bash", json!({"command": files})), "b\\u{1b}[2Jc", "1", "+ a.txt", ("a\n", "old\n", "first")),
+        (
+            call("bash", json!({"command": files})),
+            "b\\u{1b}[2Jc",
+            "1 5",
+            "+ a.txt",
+            ("a\n", "old\n", "first"),
+        ),
         (
             call("write", json!({"path": "text.txt", "content": lines("FIRST", "LAST")})),
             "~ text.txt, hunk 2",
@@ -381,9 +387,11 @@ fn a_part_is_accepted_and_the_rest_does_not_happen() {
         let found = |name: &str| place.read(name).unwrap_or_default();
         assert_eq!((found("a.txt").as_str(), found("gone.txt").as_str()), (a, gone));
         assert_eq!(found("text.txt"), lines(first, "last"));
+        assert_eq!(found("n/n.txt").is_empty(), a.is_empty());
         let undone = place.run(&["undo"]).out;
         assert!(undone.contains(&restored[2..]), "{undone}");
         assert_eq!((place.read("a.txt"), found("text.txt")), (None, lines("first", "last")));
+        assert!(!place.work().join("n").exists());
         let journal = fs::read_to_string(place.journal()).unwrap();
         assert!(journal.contains("accepted only a part") && journal.contains("Not accepted"), "{journal}");
     }
