@@ -137,7 +137,7 @@ impl Reopened {
         Ok(Restored { prompt, tasks, ..restored })
     }
 
-    /// Makes the last undo undone. `None` if there is none.
+    /// Takes the last undo back. `None` if nothing was undone.
     ///
     /// # Errors
     ///

@@ -54,7 +54,7 @@ pub struct Updates<'a> {
 pub struct Outcome {
     /// The version that ran.
     pub from: String,
-    /// The version that is installed afterwards or, where nothing was done, the newest one: `from` if there is none newer.
+    /// The version that is installed afterwards. If nothing was done, the newest one, which is `from` without a newer one.
     pub to: String,
     /// Whether the program was replaced.
     pub done: bool,

@@ -3,6 +3,7 @@
 //! Sources: docs.anthropic.com "Rate limits", platform.openai.com "Rate limits", and answers of ChatGPT plans to Codex,
 //! 2026-11.
 use crate::json;
+use jiff::SignedDuration;
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -46,34 +47,12 @@ fn time_until(text: &str, now: SystemTime) -> Option<Duration> {
     if let Ok(at) = text.parse::<u64>() {
         return until(at, now);
     }
-    span(text)
+    text.parse::<SignedDuration>().ok()?.try_into().ok()
 }
 
 fn until(at: u64, now: SystemTime) -> Option<Duration> {
     let at = UNIX_EPOCH.checked_add(Duration::from_secs(at))?;
     Some(at.duration_since(now).unwrap_or_default())
-}
-
-/// A span as Go writes it.
-fn span(text: &str) -> Option<Duration> {
-    let (mut seconds, mut rest) = (0.0, text);
-    while !rest.is_empty() {
-        let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (amount, unit) = rest.split_at(number);
-        let end = unit.find(|c: char| c.is_ascii_digit()).unwrap_or(unit.len());
-        let (unit, after) = unit.split_at(end);
-        let unit = match unit {
-            "ms" => 0.001,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3_600.0,
-            "d" => 86_400.0,
-            _ => return None,
-        };
-        seconds += amount.parse::<f64>().ok()? * unit;
-        rest = after;
-    }
-    (!text.is_empty()).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
 }
 
 #[cfg(test)]

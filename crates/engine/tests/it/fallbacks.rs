@@ -24,7 +24,7 @@ enum Act {
     NoCredit,
     NoKey,
     Broken,
-    /// Its quota is reset after so many milliseconds.
+    /// Milliseconds until its quota is reset.
     Quota(u64),
 }
 

@@ -36,7 +36,7 @@ fn rate_limited() -> Vec<Act> {
     vec![answer(429, &format!("{JSON}\r\n{limit}"), r#"{"error":{"message":"slow down"}}"#)]
 }
 
-/// The quota of a plan, which is reset after so many seconds.
+/// The answer of a server when the quota of a plan is used up; it is reset after `seconds`.
 fn no_quota(seconds: u64) -> Vec<Act> {
     let error = json!({"type": "usage_limit_reached", "message": "The usage limit has been reached", "resets_in_seconds": seconds});
     vec![answer(429, JSON, &json!({ "error": error }).to_string())]
@@ -176,7 +176,7 @@ fn what_cannot_take_over_is_an_error_at_the_start() {
     configure(&place, &[&server]);
     place.configure_also("[models.\"script/b\"]\nfallback = [\"openai/m\"]\n");
     let rows = [
-        ("nobody/m", "cannot use the fallback `nobody/m` of `openai/m`: there is no provider `nobody`"),
+        ("nowhere/m", "cannot use the fallback `nowhere/m` of `openai/m`: there is no provider `nowhere`"),
         ("m", "cannot use the fallback `m` of `openai/m`: cannot use the model `m`"),
         ("openai/m", "`openai/m` cannot be its own fallback"),
         ("script/b", "`openai/m` → `script/b` → `openai/m`"),

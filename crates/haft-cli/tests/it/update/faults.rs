@@ -76,7 +76,7 @@ fn faults_of_the_index() -> Vec<Fault> {
             "its format is 2, and this version reads format 1",
         ),
         fault(
-            "an index that is none",
+            "a page in place of an index",
             |to| to.index(&json!("releases")),
             "cannot read the index of releases",
         ),
@@ -148,7 +148,7 @@ fn faults_of_the_package() -> Vec<Fault> {
             |to| to.put("/package", Served::Unannounced(vec![0; 9_999])),
             "/package` has more than ",
         ),
-        released("a package that is none", || b"no archive".to_vec(), "cannot unpack the package"),
+        released("a package that is no archive", || b"no archive".to_vec(), "cannot unpack the package"),
         released(
             "a package of another version",
             || package("9.9.8", &program("9.9.8")),
