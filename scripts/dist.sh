@@ -2,8 +2,8 @@
 # Makes what is handed out: `dist.sh [TARGET] [FOLDER]`, by default for this machine, in `target/packages`.
 #
 # The binary runs on glibc 2.28 and newer (Debian 10, Ubuntu 20.04, RHEL 8, Amazon Linux 2023), whatever this machine has:
-# `zig cc` links it against the symbols of that version. `ziglang` and `cargo-zigbuild` come from the Python registry into
-# a folder of their own. Tried: x86_64-unknown-linux-gnu. Not tried: aarch64-unknown-linux-gnu (the same command, with the
+# `zig cc` links it against the symbols of that version. `ziglang` and `maturin` come from the Python registry into a
+# folder of their own. Tried: x86_64-unknown-linux-gnu. Not tried: aarch64-unknown-linux-gnu (the same command, with the
 # Rust target installed), and x86_64- and aarch64-apple-darwin (on a Mac, without a glibc version).
 set -eu
 cd "$(dirname "$0")/.."
