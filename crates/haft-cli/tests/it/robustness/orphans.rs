@@ -95,7 +95,7 @@ fn alive(folder: &Path, then: u64) -> Vec<String> {
     found
 }
 
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(start.elapsed() < PATIENCE, "it never came true that {what}");
@@ -320,7 +320,13 @@ fn killed_and_taken_up(by: By) {
     let words = ["run", "--model", by.model(), "--permission", "full", "go"];
     let mut run = Run::start(haft(&place, &server, &words));
     wait_until(&format!("all of {by:?} have begun"), || all_have_begun(&place));
-    kill_process(run.supervisor().unwrap(), Signal::KILL).unwrap();
+    // A process has no command line for a moment while it starts.
+    let mut supervisor = None;
+    wait_until(&format!("{by:?} has a supervisor"), || {
+        supervisor = run.supervisor();
+        supervisor.is_some()
+    });
+    kill_process(supervisor.unwrap(), Signal::KILL).unwrap();
     resumed.store(run.kill(), Relaxed);
     let ran = resume(&place, &server, &session(&place).unwrap());
     assert_eq!(ran.code, 0, "{by:?}: {ran:?}");
