@@ -39,7 +39,7 @@ soak:
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it queued_jobs
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it in_a_storm -- --nocapture
 
-# Ways out of the sandboxes of agents: nobody gets out. A part of `make test`.
+# Ways out of the sandboxes of agents; none leads out. A part of `make test`.
 escape:
 	$(CARGO) test -p haft-cli --no-default-features --test it sandbox::escape
 

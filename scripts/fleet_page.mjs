@@ -42,7 +42,7 @@ await press('main', 'Allow once')
 await has('The job is completed')
 await has('completed')
 await tab.waitForFunction(() => document.querySelector('form.say').hidden, { timeout: 20000 }).catch(() => wrong.push('a job that is over offers Send'))
-// Whoever comes in the middle sees what is asked, and may end it.
+// A client that comes in the middle sees what is asked, and may end it.
 await begin('Count twice')
 await tab.reload()
 await has('Edit counter.txt?')

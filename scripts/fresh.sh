@@ -9,7 +9,7 @@
 # compiler: each is installed, does the demo and is removed.
 #
 # Systems: `bare`; `clang`, where LLVM's libclang-cpp is already there, which is not the libclang that the build needs;
-# `person`, where somebody who is not root runs the commands. Without a name: all three, one after the other.
+# `person`, where a user who is not root runs the commands. Without a name: all three, one after the other.
 # Needs root and `mmdebstrap`. Takes what this machine knows of package sources, certificates and proxies along.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -61,7 +61,7 @@ take_project() {
 }
 
 # FOLDER USER COMMAND…: in the system, alone: its processes end with it, and nothing stays mounted. Not by `chroot`, in
-# which nobody may make a namespace of their own, as some tests do.
+# which no process may make a namespace of its own, as some tests do.
 inside() {
     local root=$1 user=$2
     shift 2

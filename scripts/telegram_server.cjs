@@ -38,7 +38,7 @@ function freePort() {
   })
 }
 
-// The emulator takes no port 0, so that somebody else may be quicker with the one that was free.
+// The emulator takes no port 0, so that another program may be quicker with the one that was free.
 async function emulate(attempts) {
   emulator.port = await freePort()
   try {
