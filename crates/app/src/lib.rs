@@ -22,6 +22,7 @@ pub mod session;
 mod skills;
 pub mod slash;
 mod source_dir;
+mod telemetry;
 pub mod token;
 pub mod topics;
 pub mod undo;
@@ -39,6 +40,7 @@ pub use session::{Assembled, Existing, OpenedSession, SessionPlan, SessionSpec};
 use config::{Config, ConfigError, Environment, Places, Settings};
 use haft_engine::Home;
 use std::{fmt, path::Path, sync::Arc};
+use telemetry::ProcessTelemetry;
 
 /// Says what a person should know, such as a file that was left out.
 pub type Warn = Arc<dyn Fn(String) + Send + Sync>;
@@ -51,6 +53,7 @@ pub struct App {
     /// The folders and files of the person.
     pub places: Arc<Places>,
     warn: Warn,
+    telemetry: ProcessTelemetry,
     #[cfg_attr(not(feature = "local"), expect(dead_code, reason = "only the embedded model takes a moment"))]
     loading: Option<fn(f32)>,
 }
@@ -70,7 +73,8 @@ impl App {
     pub fn new(environment: Environment) -> Result<Self, Failure> {
         let places = Arc::new(Places::of(&environment)?);
         let warn: Warn = Arc::new(|warning| tracing::warn!("{warning}"));
-        Ok(Self { environment: Arc::new(environment), places, warn, loading: None })
+        let telemetry = ProcessTelemetry::default();
+        Ok(Self { environment: Arc::new(environment), places, warn, telemetry, loading: None })
     }
 
     /// The same with the variables of this process.

@@ -280,7 +280,8 @@ impl SessionPlan {
         check_price(&model, &self.profile)?;
         model.fallbacks.iter().try_for_each(|fallback| check_price(fallback, &self.profile))?;
         let notices = chosen.notices.into_iter().chain(stripped(&self.app, &self.config)).collect();
-        let mut setup = self.setup(model)?;
+        let observer = self.app.observer();
+        let mut setup = Setup { observer, ..self.setup(model)? };
         adjust(&mut setup);
         Ok(Assembled { engine: Engine::new(setup), notices })
     }
@@ -322,6 +323,7 @@ impl SessionPlan {
             evidence: Arc::new(ClaimChecker),
             models,
             replicas: None,
+            observer: None,
         })
     }
 }

@@ -17,14 +17,14 @@ mod sessions;
 mod summary;
 mod used;
 
-use crate::setup::Replica;
+use crate::setup::{Observer, Replica};
 pub use account::{Account, Row, account};
 use async_stream::stream;
 use contents::{Contents, read};
 pub use error::JournalError;
 use futures::Stream;
 pub use gc::{Garbage, Unnamed};
-use haft_core::{Entry, Event, Fact, Secrets, Seq, Update};
+use haft_core::{Entry, Event, Fact, Secrets, Seq, SessionId, Update};
 use heard::Heard;
 use hidden::Hidden;
 pub use sessions::new_session_id;
@@ -75,6 +75,7 @@ struct Inner {
     secrets: Hidden,
     /// Where else all of it stands.
     replica: OnceLock<Arc<dyn Replica>>,
+    observer: OnceLock<(SessionId, Arc<dyn Observer>)>,
 }
 
 struct State {
@@ -160,9 +161,10 @@ impl Journal {
 
     fn of(path: PathBuf, state: State, damage: Vec<String>) -> Self {
         let (events, closed) = (broadcast::channel(MAX_LIVE_UPDATES).0, CancellationToken::new());
-        let (failure, secrets, replica) = (OnceLock::new(), Hidden::default(), OnceLock::new());
+        let (failure, secrets) = (OnceLock::new(), Hidden::default());
+        let (replica, observer) = (OnceLock::new(), OnceLock::new());
         let state = Mutex::new(state);
-        Self(Arc::new(Inner { path, state, events, damage, closed, failure, secrets, replica }))
+        Self(Arc::new(Inner { path, state, events, damage, closed, failure, secrets, replica, observer }))
     }
 
     /// Whether another process writes it.
@@ -212,6 +214,11 @@ impl Journal {
         let _replicated_already = self.0.replica.set(replica);
     }
 
+    /// From here on `observer` is shown each entry that this process writes for `session`.
+    pub(crate) fn observe(&self, session: SessionId, observer: Arc<dyn Observer>) {
+        let _observed_already = self.0.observer.set((session, observer));
+    }
+
     /// Writes one entry, which follows `parent` or else the line before. It survives the death of this process;
     /// [`Journal::sync`] makes it survive a power cut. After an error the file is as it was.
     pub(crate) fn append(&self, fact: Fact, parent: Option<Seq>) -> Result<Arc<Entry>, JournalError> {
@@ -223,6 +230,9 @@ impl Journal {
         written.map_err(|error| self.io("write", error))?;
         if let Some(replica) = self.0.replica.get() {
             replica.append(entry.seq, &line);
+        }
+        if let Some((session, observer)) = self.0.observer.get() {
+            observer.recorded(session, &entry);
         }
         self.show(&mut state, entry.clone());
         Ok(entry)

@@ -12,8 +12,8 @@ pub use profile::{AgentInProfile, Chat, Edits, Profile, ProfileRules, Reasons};
 use futures::future::BoxFuture;
 use haft_call::Unread;
 use haft_core::{
-    Access, Evidence, Hooks, Limits, Mode, Policy, Price, Provider, Registry, Seq, SessionId, Stage,
-    ToolSource,
+    Access, CallId, Entry, Evidence, Hooks, Limits, Mode, Policy, Price, Provider, Registry, Seq, SessionId,
+    Stage, ToolSource,
 };
 use serde::Deserialize;
 use std::{
@@ -59,6 +59,8 @@ pub struct Setup {
     pub models: Option<Models>,
     /// Where else all that is recorded stands.
     pub replicas: Option<Replicas>,
+    /// Is shown what sessions record.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Setup {
@@ -119,6 +121,16 @@ pub trait Replica: Send + Sync {
 
 /// Makes the replica of a session.
 pub type Replicas = Arc<dyn Fn(&SessionId) -> Arc<dyn Replica> + Send + Sync>;
+
+/// Is shown what sessions record, in order, and waits for nothing.
+pub trait Observer: Send + Sync {
+    /// `session` is open; its journal holds `entries` already. `above` is the call that delegated to it, and the session of
+    /// that call.
+    fn opened(&self, session: &SessionId, above: Option<(&SessionId, &CallId)>, entries: &[Arc<Entry>]);
+
+    /// `session` has recorded `entry`.
+    fn recorded(&self, session: &SessionId, entry: &Entry);
+}
 
 /// How far work is delegated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -133,6 +133,12 @@ pub(crate) fn own_program() -> PathBuf {
 
 async fn run(typed: Cli, environment: Environment) -> Result<Exit, Failure> {
     let cli = &CliContext::new(environment, typed.global)?;
+    let ended = dispatch(typed, cli).await;
+    cli.send_telemetry().await;
+    ended
+}
+
+async fn dispatch(typed: Cli, cli: &CliContext) -> Result<Exit, Failure> {
     match typed.command {
         Some(command) => command.run(cli).await,
         None if !typed.prompt.is_empty() => {

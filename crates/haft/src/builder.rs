@@ -286,6 +286,7 @@ impl Builder {
             evidence: Arc::new(ClaimChecker),
             models,
             replicas: None,
+            observer: None,
         });
         Ok(Haft { engine, agent: AGENT_NAME.into(), responder: self.responder })
     }

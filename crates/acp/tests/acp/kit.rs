@@ -402,6 +402,7 @@ impl Host for TestHost {
             evidence: Arc::new(haft_core::NoEvidence),
             models: None,
             replicas: None,
+            observer: None,
             access: Access {
                 environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
                 ..Access::default()

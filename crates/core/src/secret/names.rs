@@ -1,11 +1,14 @@
 //! Recognizes secrets by the names of their variables.
 
 /// What leads to secrets without being one: with its value a program can use the keys of an agent.
-const HANDLE_NAMES: [&str; 9] = [
+const HANDLE_NAMES: [&str; 12] = [
     "GIT_ASKPASS",
     "GNOME_KEYRING_CONTROL",
     "GPG_AGENT_INFO",
     "KRB5CCNAME",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_METRICS_HEADERS",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
     "SSH_AGENT_PID",
     "SSH_ASKPASS",
     "SSH_AUTH_SOCK",

@@ -22,8 +22,8 @@ use crate::{
 };
 use haft_call::{Ancestors, BackgroundCommands, CallScope, Interactions, Permission, ReadTracker, as_found};
 use haft_core::{
-    Effect, Entry, Fact, JobSpec, Limits, Policy, Registry, SessionId, SessionOpened, Stage, Transcript,
-    event::JOURNAL_VERSION,
+    CallId, Effect, Entry, Fact, JobSpec, Limits, Policy, Registry, SessionId, SessionOpened, Stage,
+    Transcript, event::JOURNAL_VERSION,
 };
 use std::{
     collections::HashMap,
@@ -45,6 +45,10 @@ pub(super) fn start(
     journal.hide(setup.access.secrets.clone());
     if let Some(replicas) = &setup.replicas {
         journal.replicate(replicas(&id));
+    }
+    if let Some(observer) = &setup.observer {
+        observer.opened(&id, above.call(), &journal.entries());
+        journal.observe(id.clone(), observer.clone());
     }
     let model = model_of(setup, &agent)?;
     if journal.entries().is_empty() {
@@ -258,6 +262,11 @@ pub(super) struct Above {
 }
 
 impl Above {
+    /// The call that delegates to the session, and the session of that call.
+    fn call(&self) -> Option<(&SessionId, &CallId)> {
+        self.caller.as_ref().map(|caller| (&caller.session, &caller.parent.call))
+    }
+
     /// A child session that is opened again has lost its tree: no call waits for it any more.
     fn tree(&self, entries: &[Arc<Entry>], setup: &Setup) -> Tree {
         let is_below = SessionOpened::of(entries).is_some_and(SessionOpened::is_subagent);

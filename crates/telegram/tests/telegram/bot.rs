@@ -123,6 +123,7 @@ impl Place {
             evidence: Arc::new(haft_core::NoEvidence),
             models: None,
             replicas: None,
+            observer: None,
             access: Access {
                 environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
                 ..Access::default()

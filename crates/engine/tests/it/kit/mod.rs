@@ -60,6 +60,7 @@ impl Place {
             evidence: Arc::new(haft_evidence::ClaimChecker),
             models: None,
             replicas: None,
+            observer: None,
             access: Access {
                 environment: Arc::new([("PATH".into(), std::env::var("PATH").unwrap())]),
                 ..Access::default()

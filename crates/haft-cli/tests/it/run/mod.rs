@@ -7,4 +7,5 @@ mod limits;
 mod prompt;
 mod rounds;
 mod schema;
+mod telemetry;
 mod verbose;

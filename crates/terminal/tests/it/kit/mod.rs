@@ -55,6 +55,7 @@ fn engine_with(folder: &Path, spec: &str, script: &str, mode: Mode) -> Engine {
         evidence: Arc::new(haft_core::NoEvidence),
         models: None,
         replicas: None,
+        observer: None,
         access: Access {
             environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
             ..Access::default()
