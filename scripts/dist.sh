@@ -94,6 +94,9 @@ filled() {
         -e "s|@SHA256_$target@|$sum|g" "$1"
 }
 filled packaging/install.sh >"$folder/install.sh"
+filled packaging/ci/gitlab/haft.yml >"$folder/haft.gitlab-ci.yml"
+cp packaging/ci/run.sh "$folder/ci-run.sh"
+cp packaging/harbor/haft_harbor.py "$folder/haft_harbor.py"
 filled packaging/homebrew/haft.rb >"$folder/haft.rb"
 # What `haft update` reads. It is made again once the tarballs of all systems are in one folder.
 "$PWD/scripts/index.sh" "$folder" "$version"

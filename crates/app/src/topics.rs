@@ -38,6 +38,7 @@ pub const TOPICS: &[Topic] = topics! {
     "editors" "Haft in editors that speak ACP",
     "serve" "sessions and jobs over HTTP, and fleets",
     "deploy" "a server or a fleet in production",
+    "ci" "GitHub, GitLab, and Harbor with Terminal-Bench",
     "telemetry" "traces and metrics for OpenTelemetry",
     "telegram" "Haft as a Telegram bot",
     "embedding" "Haft as a library",

@@ -1,5 +1,6 @@
 //! `haft run` and `haft chat`: a turn from a shell.
 mod chat;
+mod ci;
 mod evidence;
 mod first_request;
 mod interrupts;
