@@ -11,10 +11,12 @@ pub use driver::{Show, Shown};
 use haft_core::{Entry, Mode, NoHooks, SessionId, SessionOpened};
 use haft_engine::{Engine, Home, Model, Session, Setup};
 use haft_providers::{Retold, direct};
+use haft_tools::{WEB_SEARCH, recorded_web_search};
 use moved::Moved;
 use recording::Recording;
 pub use report::{Difference, Differs, Refusal, ReplayReport};
 use std::{
+    mem,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -160,7 +162,12 @@ async fn engine(
     let plan = app.clone().on_warning(Arc::new(|_| {})).plan_in(spec, scratch.work.clone())?;
     let mode = plan.config.mode();
     let said = Retold::new(recording.replies.clone());
+    let searches: Vec<_> = recording.details_of(WEB_SEARCH).collect();
     let adjust = |setup: &mut Setup| {
+        // The web may say something else by now, and a replay needs no network.
+        if !searches.is_empty() {
+            setup.tools = mem::take(&mut setup.tools).with(recorded_web_search(searches));
+        }
         setup.home = Home(scratch.home.clone());
         setup.hooks = Arc::new(NoHooks);
         setup.policy.mode = Mode::Ask;

@@ -476,6 +476,10 @@ pub fn tools(
     if let Some(api) = environment.get("GITHUB_API_URL") {
         settings.publish.api_url.get_or_insert_with(|| api.to_owned());
     }
+    let keys = haft_tools::search_engines().filter_map(|(engine, variable)| {
+        environment.get(variable?).map(|key| (engine.to_owned(), key.to_owned()))
+    });
+    settings.web_search.keys = keys.collect();
     // Where a workflow of GitHub runs, it says so.
     if let Some(repository) = environment.get("GITHUB_REPOSITORY") {
         settings.publish.repository.get_or_insert_with(|| repository.to_owned());

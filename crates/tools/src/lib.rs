@@ -39,14 +39,16 @@ mod todo;
 mod triage;
 mod walk;
 mod watch;
+mod web_search;
 mod write;
 
 pub use guard::refusal;
 pub use hooks::{BadHook, HookEvent, HookSettings, OnFailure, OwnHooks};
 pub use settings::{
     BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, PublishSettings,
-    ReadSettings, Settings,
+    ReadSettings, Settings, WebSearchSettings,
 };
+pub use web_search::{recorded_web_search, search_engines};
 
 use haft_core::{Registry, Tool, ToolError};
 
@@ -81,6 +83,10 @@ pub fn builtin(settings: &Settings) -> Registry {
         true => tools,
         false => tools.with(skill::ReadSkill(settings.skills.clone())),
     };
+    let tools = match settings.web_search.engine {
+        None => tools,
+        Some(_) => tools.with(web_search::WebSearch::new(settings.web_search.clone())),
+    };
     let tools = match settings.only_offered {
         true => tools.offering_only(&settings.offer),
         false => tools.offering(&settings.offer),
@@ -90,6 +96,9 @@ pub fn builtin(settings: &Settings) -> Registry {
 
 /// The name of the tool that returns the texts of skills. It is missing if there are no skills.
 pub const SKILL: &str = skill::ReadSkill::NAME;
+
+/// The name of the tool that searches the web. It is missing if no search engine was chosen.
+pub const WEB_SEARCH: &str = web_search::WebSearch::NAME;
 
 /// Returns how many operations a patch has that `apply_patch` would apply, or why it cannot be read. For comparison
 /// with other parsers of the format.

@@ -3,6 +3,7 @@ use haft_core::{BaseCommit, Clip, Keep, Presentation, Skill};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Of all tools. What is left out stands as in `Settings::default()`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +24,8 @@ pub struct Settings {
     pub bash: BashSettings,
     /// Settings of `fetch`.
     pub fetch: FetchSettings,
+    /// Settings of `web_search`, which is missing without an engine.
+    pub web_search: WebSearchSettings,
     /// Settings of `publish` and `review`.
     pub publish: PublishSettings,
     /// Settings of the tools that look for things: `list`, `glob`, `grep`, `search`, `navigate`.
@@ -35,11 +38,26 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         let offer = [
-            "read", "write", "edit", "list", "glob", "grep", "navigate", "bash", "job", "test", "git",
-            "fetch", "todo", "ask", "delegate", "skill",
+            "read",
+            "write",
+            "edit",
+            "list",
+            "glob",
+            "grep",
+            "navigate",
+            "bash",
+            "job",
+            "test",
+            "git",
+            "fetch",
+            "web_search",
+            "todo",
+            "ask",
+            "delegate",
+            "skill",
         ];
         let offer = offer.map(str::to_owned).into();
-        let (read, edit, bash, fetch, publish, find, skills) = Default::default();
+        let (read, edit, bash, fetch, web_search, publish, find, skills) = Default::default();
         Self {
             offer,
             only_offered: false,
@@ -48,6 +66,7 @@ impl Default for Settings {
             edit,
             bash,
             fetch,
+            web_search,
             publish,
             find,
             skills,
@@ -201,6 +220,30 @@ impl Default for FetchSettings {
     fn default() -> Self {
         let clip = Clip { lines: 2_000, bytes: 40_000, keep: Keep::Head };
         Self { allow_private: false, timeout: 30, max_bytes: 4 << 20, clip }
+    }
+}
+
+/// How the web is searched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebSearchSettings {
+    /// `searxng`, `brave`, `tavily`, `exa` or `kagi`; there is no web search if left out.
+    pub engine: Option<String>,
+    /// Base URL; `searxng` needs one, the others have their own.
+    pub url: Option<String>,
+    /// Maximum results.
+    pub results: usize,
+    /// Seconds for a whole call.
+    pub timeout: u64,
+    /// Keys by engine. Set by the program, never from a file.
+    #[serde(skip)]
+    pub keys: BTreeMap<String, String>,
+}
+
+impl Default for WebSearchSettings {
+    /// No engine; 8 results, 30 seconds.
+    fn default() -> Self {
+        Self { engine: None, url: None, results: 8, timeout: 30, keys: BTreeMap::new() }
     }
 }
 

@@ -3,6 +3,7 @@
 use haft_core::{
     Accepted, Answer, CallId, Change, Command, Entry, Fact, Part, Seq, StopReason, ToolResult, active_path,
 };
+use serde_json::Value;
 use std::{path::PathBuf, sync::Arc};
 
 /// The conversation of a session, abandoned branches left out.
@@ -58,6 +59,13 @@ impl Recording {
             recording.apply(entry.seq, &entry.fact);
         }
         recording
+    }
+
+    /// What the calls of this tool gave as named fields, of those that went well.
+    pub(super) fn details_of(&self, tool: &str) -> impl Iterator<Item = Value> {
+        let calls = self.calls.iter().filter(move |call| call.name == tool);
+        let results = calls.filter_map(|call| call.ended.as_ref()).map(|(_, result)| result);
+        results.filter(|result| result.is_ok()).map(|result| result.details.clone())
     }
 
     /// One more fact. Also folds what a replay does, so that both are compared by one reading.

@@ -4,3 +4,4 @@ mod settling;
 mod single_call;
 mod stale_writes;
 mod suggestions;
+mod web_search;

@@ -1,0 +1,138 @@
+//! [`Engine`]: how a search engine is asked, and where the results stand in its answer.
+use super::Hit;
+use serde_json::{Value, json};
+use url::Url;
+
+/// Maximum characters of an extract.
+const MAX_CHARACTERS: usize = 600;
+
+/// A search engine. A new one is a row of [`ENGINES`].
+pub(super) struct Engine {
+    pub(super) name: &'static str,
+    /// Its address; `None` if each person has a server of their own.
+    pub(super) base: Option<&'static str>,
+    pub(super) path: &'static str,
+    pub(super) key: Option<Key>,
+    request: Request,
+    /// Where the list of results stands, as a JSON Pointer.
+    list: &'static str,
+    /// The field with the extract of a page.
+    text: &'static str,
+}
+
+/// How the key is sent.
+pub(super) struct Key {
+    pub(super) variable: &'static str,
+    pub(super) header: &'static str,
+    /// What stands before the key.
+    pub(super) prefix: &'static str,
+}
+
+/// How the query is sent.
+enum Request {
+    /// In the address: the parameter for the number of results, if there is one, and what else is said.
+    Get { count: Option<&'static str>, also: &'static [(&'static str, &'static str)] },
+    /// As JSON.
+    Post(fn(&str, usize) -> Value),
+}
+
+/// As the engines' own documentation describes them: `docs.searxng.org` (Search API), `api-dashboard.search.brave.com`
+/// (Web Search), `docs.tavily.com` (Search), `docs.exa.ai` (Search), `help.kagi.com` (Search API).
+pub(super) static ENGINES: &[Engine] = &[
+    Engine {
+        name: "searxng",
+        base: None,
+        path: "/search",
+        key: None,
+        request: Request::Get { count: None, also: &[("format", "json")] },
+        list: "/results",
+        text: "content",
+    },
+    Engine {
+        name: "brave",
+        base: Some("https://api.search.brave.com"),
+        path: "/res/v1/web/search",
+        key: Some(Key { variable: "BRAVE_API_KEY", header: "x-subscription-token", prefix: "" }),
+        request: Request::Get { count: Some("count"), also: &[("text_decorations", "false")] },
+        list: "/web/results",
+        text: "description",
+    },
+    Engine {
+        name: "tavily",
+        base: Some("https://api.tavily.com"),
+        path: "/search",
+        key: Some(Key { variable: "TAVILY_API_KEY", header: "authorization", prefix: "Bearer " }),
+        request: Request::Post(|query, results| json!({"query": query, "max_results": results})),
+        list: "/results",
+        text: "content",
+    },
+    Engine {
+        name: "exa",
+        base: Some("https://api.exa.ai"),
+        path: "/search",
+        key: Some(Key { variable: "EXA_API_KEY", header: "x-api-key", prefix: "" }),
+        request: Request::Post(|query, results| {
+            let contents = json!({"text": {"maxCharacters": MAX_CHARACTERS}});
+            json!({"query": query, "numResults": results, "contents": contents})
+        }),
+        list: "/results",
+        text: "text",
+    },
+    Engine {
+        name: "kagi",
+        base: Some("https://kagi.com"),
+        path: "/api/v0/search",
+        key: Some(Key { variable: "KAGI_API_KEY", header: "authorization", prefix: "Bot " }),
+        request: Request::Get { count: Some("limit"), also: &[] },
+        list: "/data",
+        text: "snippet",
+    },
+];
+
+impl Engine {
+    /// `url` with the query in it, if that is where the engine takes it.
+    pub(super) fn addressed(&self, mut url: Url, query: &str, results: usize) -> Url {
+        if let Request::Get { count, also } = &self.request {
+            let mut pairs = url.query_pairs_mut();
+            pairs.append_pair("q", query).extend_pairs(*also);
+            if let Some(count) = count {
+                pairs.append_pair(count, &results.to_string());
+            }
+            drop(pairs);
+        }
+        url
+    }
+
+    /// What is sent besides the address; `None` if the query is in the address.
+    pub(super) fn body(&self, query: &str, results: usize) -> Option<Value> {
+        match self.request {
+            Request::Get { .. } => None,
+            Request::Post(body) => Some(body(query, results)),
+        }
+    }
+
+    /// The results in `answer`. What has no address is none: Kagi lists related searches among them.
+    pub(super) fn hits(&self, answer: &Value) -> Option<Vec<Hit>> {
+        // Without any result, Brave leaves the list out.
+        let list = match answer.pointer(self.list) {
+            None if self.name == "brave" && answer.is_object() => return Some(Vec::new()),
+            list => list?.as_array()?,
+        };
+        let text = |result: &Value, field: &str| one_line(result[field].as_str().unwrap_or_default());
+        let hit = |result: &Value| {
+            let url = result["url"].as_str()?.to_owned();
+            Some(Hit { title: text(result, "title"), url, text: text(result, self.text) })
+        };
+        Some(list.iter().filter_map(hit).collect())
+    }
+}
+
+/// As Markdown without HTML, on one line, cut to its beginning.
+fn one_line(text: &str) -> String {
+    let plain = htmd::convert(text).unwrap_or_else(|_| text.to_owned());
+    let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(MAX_CHARACTERS) {
+        Some((cut, _)) => format!("{} …", &words[..cut]),
+        None => words,
+    }
+}
