@@ -26,10 +26,10 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking
     let all = format!("{}{called}{}{bulk}", diffs.in_rows(&proposal.head()), whole.shown);
     let is_said = proposal.sentence.is_whole && changes.is_empty();
     let whole = Some(all).filter(|_| !is_whole || cut.plain != whole.plain || cut.is_cut);
-    let parts = Offer::all(session, changes, diffs);
+    let parts = Offer::all(session, changes);
     let end = choice(&question(&proposal, diffs), whole.is_some(), parts.len() > 1);
     let first = if is_said { String::new() } else { first };
-    let shown = Shown { first, whole, parts, end: format!("{end} ") };
+    let shown = Shown { first, whole, parts, diffs, end: format!("{end} ") };
     let (session, call) = (session.clone(), call.clone());
     Some(Asking::begin(
         move |input, output| read_answer(&shown, input, output),
@@ -79,6 +79,7 @@ struct Shown {
     whole: Option<String>,
     /// What can be accepted by itself.
     parts: Vec<Offer>,
+    diffs: Diffs,
     /// What stands in front of the choice.
     end: String,
 }
@@ -99,7 +100,7 @@ fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -
             ("" | "n" | "no" | "3", "") => return Reply::Whole(Answer::No, None),
             ("n" | "no" | "3", instead) => return Reply::Whole(Answer::No, Some(instead.trim().to_owned())),
             ("p" | "part", "") if shown.parts.len() > 1 => {
-                if let Some(accepted) = offers::read(&shown.parts, input, output) {
+                if let Some(accepted) = offers::read(&shown.parts, shown.diffs, input, output) {
                     return Reply::Part(accepted);
                 }
             }
@@ -116,7 +117,8 @@ mod tests {
 
     fn replied(typed: &str, whole: Option<&str>, parts: Vec<Offer>) -> (Reply, String) {
         let end = format!("{} ", choice("it asks\n", whole.is_some(), parts.len() > 1));
-        let shown = Shown { first: "a diff\n".into(), whole: whole.map(str::to_owned), parts, end };
+        let (first, whole) = ("a diff\n".into(), whole.map(str::to_owned));
+        let shown = Shown { first, whole, parts, diffs: Diffs(None), end };
         let mut output = Vec::new();
         let answer = read_answer(&shown, &mut typed.as_bytes(), &mut output);
         (answer, String::from_utf8(output).unwrap())
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn parts_are_chosen_by_their_numbers() {
-        let offer = |path: &str, hunk| Offer { path: path.into(), hunk, shown: format!("{path}\n") };
+        let offer = |path: &str, hunk| Offer { path: path.into(), hunk, name: path.into(), diff: None };
         let offers = || vec![offer("a", Some(0)), offer("a", Some(1)), offer("b", None)];
         let part = |files: &[(&str, Option<&[usize]>)]| {
             let file = |(path, hunks): &(&str, Option<&[usize]>)| AcceptedFile {

@@ -18,36 +18,42 @@ pub(crate) struct Offer {
     pub(crate) path: PathBuf,
     /// Counted from 0; `None` for the whole file.
     pub(crate) hunk: Option<usize>,
-    /// In rows, with a line break at the end. Nothing in it is hidden.
-    pub(crate) shown: String,
+    /// The file and the number of the hunk. Nothing in it is hidden.
+    pub(crate) name: String,
+    /// What it changes.
+    pub(crate) diff: Option<FileDiff>,
 }
 
 impl Offer {
     /// The parts of `changes`.
-    pub(crate) fn all(session: &Session, changes: &[Change], diffs: Diffs) -> Vec<Self> {
-        changes.iter().flat_map(|change| Self::of(session, change, diffs)).collect()
+    pub(crate) fn all(session: &Session, changes: &[Change]) -> Vec<Self> {
+        changes.iter().flat_map(|change| Self::of(session, change)).collect()
     }
 
-    fn of(session: &Session, change: &Change, diffs: Diffs) -> Vec<Self> {
-        let files = FileDiff::all(session, slice::from_ref(change));
+    fn of(session: &Session, change: &Change) -> Vec<Self> {
+        let file = FileDiff::all(session, slice::from_ref(change)).pop();
         // A file of Git's own data is not shown by its lines, and not by its name either: here each is named.
         let name = format!("{} {}", sign(change.kind()), safe::visible_line(&change.path.to_string_lossy()));
-        let about: String = files
-            .iter()
-            .flat_map(|file| [&file.properties, &file.note])
-            .flatten()
-            .map(|about| format!(" ({about})"))
-            .collect();
-        let offer = |hunk: Option<usize>, lines: String| {
+        let about = file.iter().flat_map(|file| [&file.properties, &file.note]).flatten();
+        let about: String = about.map(|about| format!(" ({about})")).collect();
+        let offer = |hunk: Option<usize>, diff: Option<FileDiff>| {
             let number = hunk.map(|hunk| format!(", hunk {}", hunk + 1)).unwrap_or_default();
-            let shown = diffs.in_rows(&format!("{name}{number}{about}\n{lines}"));
-            Self { path: change.path.clone(), hunk, shown }
+            Self { path: change.path.clone(), hunk, name: format!("{name}{number}{about}"), diff }
         };
-        let hunks: Vec<String> = files.iter().flat_map(|file| &file.hunks).map(|hunk| lines(hunk)).collect();
-        match hunks.len() {
-            0 | 1 => vec![offer(None, hunks.concat())],
-            _ => hunks.into_iter().enumerate().map(|(place, lines)| offer(Some(place), lines)).collect(),
+        match file {
+            Some(file) if file.hunks.len() > 1 => {
+                let one = |hunk: &Vec<DiffLine>| FileDiff { hunks: vec![hunk.clone()], ..file.clone() };
+                let hunks = file.hunks.iter().enumerate();
+                hunks.map(|(place, hunk)| offer(Some(place), Some(one(hunk)))).collect()
+            }
+            file => vec![offer(None, file)],
         }
+    }
+
+    /// Its name and its lines, in rows, with a line break at the end.
+    fn text(&self, diffs: Diffs) -> String {
+        let lines: String = self.diff.iter().flat_map(|file| &file.hunks).map(|hunk| lines(hunk)).collect();
+        diffs.in_rows(&format!("{}\n{lines}", self.name))
     }
 }
 
@@ -62,8 +68,14 @@ fn lines(hunk: &[DiffLine]) -> String {
 }
 
 /// Asks which parts are accepted; `None` if the person goes back to the question.
-pub(crate) fn read(offers: &[Offer], input: &mut dyn BufRead, output: &mut dyn Write) -> Option<Accepted> {
-    let numbered = offers.iter().enumerate().map(|(place, offer)| format!("{}. {}", place + 1, offer.shown));
+pub(crate) fn read(
+    offers: &[Offer],
+    diffs: Diffs,
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+) -> Option<Accepted> {
+    let numbered =
+        offers.iter().enumerate().map(|(place, offer)| format!("{}. {}", place + 1, offer.text(diffs)));
     let mut said: String = numbered.collect();
     loop {
         said += "accept which? numbers such as 1 3, or Enter to go back: ";
@@ -87,10 +99,18 @@ pub(crate) fn read(offers: &[Offer], input: &mut dyn BufRead, output: &mut dyn W
 
 /// The parts with these numbers, counted from 1; otherwise the first word that is not the number of a part.
 fn chosen<'a>(offers: &[Offer], numbers: &'a str) -> Result<Accepted, &'a str> {
-    let mut accepted = Accepted::default();
+    let mut parts = Vec::new();
     for word in numbers.split([' ', ',']).filter(|word| !word.is_empty()) {
         let place = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        let Offer { path, hunk, .. } = place.and_then(|place| offers.get(place)).ok_or(word)?;
+        parts.push(place.and_then(|place| offers.get(place)).ok_or(word)?);
+    }
+    if parts.is_empty() { Err(numbers) } else { Ok(accepted(parts)) }
+}
+
+/// A yes to these parts, and a no to all others.
+pub(crate) fn accepted<'a>(parts: impl IntoIterator<Item = &'a Offer>) -> Accepted {
+    let mut accepted = Accepted::default();
+    for Offer { path, hunk, .. } in parts {
         match accepted.files.iter_mut().find(|file| file.path == *path) {
             Some(file) => file.hunks.iter_mut().for_each(|hunks| hunks.extend(*hunk)),
             None => {
@@ -98,7 +118,7 @@ fn chosen<'a>(offers: &[Offer], numbers: &'a str) -> Result<Accepted, &'a str> {
             }
         }
     }
-    if accepted.files.is_empty() { Err(numbers) } else { Ok(accepted) }
+    accepted
 }
 
 #[cfg(test)]
@@ -107,7 +127,7 @@ mod tests {
 
     #[test]
     fn parts_are_chosen_by_their_numbers() {
-        let offer = |path: &str, hunk| Offer { path: path.into(), hunk, shown: format!("{path}\n") };
+        let offer = |path: &str, hunk| Offer { path: path.into(), hunk, name: path.into(), diff: None };
         let offers = [offer("a", Some(0)), offer("a", Some(1)), offer("b", None)];
         let list = "1. a\n2. a\n3. b\n";
         let asked = "accept which? numbers such as 1 3, or Enter to go back: ";
@@ -122,7 +142,7 @@ mod tests {
         ];
         for (typed, expected, refused) in table {
             let mut output = Vec::new();
-            let accepted = read(&offers, &mut typed.as_bytes(), &mut output);
+            let accepted = read(&offers, Diffs(None), &mut typed.as_bytes(), &mut output);
             let file = |(path, hunks): &(&str, Option<&[usize]>)| AcceptedFile {
                 path: path.into(),
                 hunks: hunks.map(<[usize]>::to_vec),

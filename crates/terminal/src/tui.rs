@@ -2,6 +2,7 @@
 //! below.
 //!
 //! It draws what changed, at most sixty times a second, and nothing while nothing happens.
+mod accepting;
 mod app;
 mod approval;
 mod attributes;
@@ -18,6 +19,7 @@ pub mod menu;
 mod mode;
 mod page;
 mod panels;
+mod parts;
 mod picks;
 mod said;
 mod screen;

@@ -332,7 +332,7 @@ impl App {
     }
 
     /// Whether an answer given here counts.
-    fn may_allow(&mut self) -> bool {
+    pub(super) fn may_allow(&mut self) -> bool {
         let may = self.session.as_ref().is_none_or(Session::may_allow);
         if !may {
             self.hint = Some("only the process that opened this session can answer".into());

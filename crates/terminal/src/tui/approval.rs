@@ -69,6 +69,9 @@ impl App {
         if !changes.is_empty() && room < end.len() + DIFF_ROWS {
             end = self.question_and_answers(&proposal, chosen, 1);
         }
+        if self.rows >= ROOMY_ROWS && matches!(self.mode, Mode::Approve(_)) {
+            end.extend(self.more_ways(changes));
+        }
         let room = room.saturating_sub(end.len()).max(1);
         let mut called = self.lines_of(&proposal.called_with(&self.text_of(changes, diff::of_changes)).text);
         let bulk = self.lines_of(&proposal.bulk_lines());
@@ -81,7 +84,7 @@ impl App {
                 let title = usize::from(called.len() > most);
                 let mut lines = self.beginning(called.split_off(title), most);
                 let rest = room.saturating_sub(lines.len() + bulk.len()).max(room / 2);
-                lines.extend(self.diff_in(changes, rest));
+                lines.extend(self.diff_in(&self.files_of(changes), rest));
                 lines
             }
         };
@@ -119,6 +122,13 @@ impl App {
         lines
     }
 
+    /// The keys that do more with a change than the three answers.
+    fn more_ways(&self, changes: &[Change]) -> Option<Line<'static>> {
+        let parts: usize = self.files_of(changes).iter().map(|file| file.hunks.len().max(1)).sum();
+        let text = (parts > 1).then_some("  p accepts parts of it")?;
+        Some(one_row(Line::styled(text, self.look.dim()), self.columns))
+    }
+
     /// A text in at most `most` rows; in one row with `…` at its end where it is longer.
     fn part(&self, first: Span<'static>, spans: Vec<Span<'static>>, most: usize) -> Vec<Line<'static>> {
         match most {
@@ -129,10 +139,8 @@ impl App {
 
     /// As much of a diff as fits in `rows` rows. If whole lines do not fit, each takes one row, so that both sides of a
     /// change are seen.
-    fn diff_in(&self, changes: &[Change], rows: usize) -> Vec<Line<'static>> {
-        let drawn = |room: Room| {
-            self.painted_in(room, |painter| painter.diffs().files(&(painter.files_of)(changes), painter.room))
-        };
+    pub(super) fn diff_in(&self, files: &[FileDiff], rows: usize) -> Vec<Line<'static>> {
+        let drawn = |room: Room| self.painted_in(room, |painter| painter.diffs().files(files, painter.room));
         let fitting = |room: fn(usize) -> Room| {
             let mut most = rows;
             while most >= MIN_DIFF_ROWS {
@@ -148,6 +156,10 @@ impl App {
         fitting(Room::of)
             .or_else(|| fitting(Room::tight))
             .unwrap_or_else(|| drawn(Room::tight(MIN_DIFF_ROWS)))
+    }
+
+    fn files_of(&self, changes: &[Change]) -> Vec<FileDiff> {
+        self.session.as_ref().map(|session| FileDiff::all(session, changes)).unwrap_or_default()
     }
 
     fn proposal(&self, fact: &Fact) -> Option<Proposal> {
@@ -183,7 +195,7 @@ impl App {
         lines.extend(self.lines_of(&proposal.head()));
         lines.extend(self.lines_of(&proposal.called_with_all(&self.text_of(changes_of(fact), diff::of_all))));
         let changes = changes_of(fact);
-        let files = self.session.as_ref().map(|session| FileDiff::all(session, changes)).unwrap_or_default();
+        let files = self.files_of(changes);
         lines.extend(self.painted_in(Room::WHOLE, |painter| painter.diffs().files(&files, painter.room)));
         lines.extend(self.lines_of(&proposal.bulk_lines()));
         lines
@@ -247,7 +259,7 @@ pub(super) fn next(place: usize, is_below: bool) -> usize {
     (place + step) % ANSWER_COUNT
 }
 
-fn changes_of(fact: &Fact) -> &[Change] {
+pub(super) fn changes_of(fact: &Fact) -> &[Change] {
     match fact {
         Fact::ApprovalAsked { changes, .. } => changes,
         _ => &[],

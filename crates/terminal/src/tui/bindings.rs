@@ -24,6 +24,8 @@ pub(super) enum Place {
     Approval,
     /// While the person types what to do instead.
     Refusal,
+    /// While the person ticks the parts of a change that are accepted.
+    Parts,
     List,
     /// In addition to those of a list.
     Models,
@@ -66,6 +68,12 @@ pub(super) enum Action {
     Refuse,
     RefuseAtOnce,
     AllowAllEdits,
+    /// Lists the parts of the change.
+    ChooseParts,
+    Tick,
+    TickAll,
+    AcceptParts,
+    BackToQuestion,
     SendRefusal,
     CancelRefusal,
     Choose,
@@ -119,6 +127,7 @@ pub(super) static BINDINGS: &[Binding] = {
         bind(Approval, &[char('y'), char('1')], Allow, "yes"),
         bind(Approval, &[char('a'), char('2')], AllowAlways, "yes, and do not ask again in this session"),
         bind(Approval, &[char('n'), char('3')], Refuse, "no, and say what to do instead"),
+        bind(Approval, &[char('p')], ChooseParts, "yes, but only to parts of the change"),
         bind(Approval, &[key(K::Esc)], RefuseAtOnce, "no"),
         bind(Approval, &[key(K::BackTab)], AllowAllEdits, "yes, and allow all further edits"),
 
@@ -129,6 +138,15 @@ pub(super) static BINDINGS: &[Binding] = {
         bind(Refusal, &[key(K::Esc)], CancelRefusal, "go back to the question"),
         bind(Refusal, &[ctrl('c')], CancelRefusal, ""),
         bind(Refusal, &[ctrl('o')], ShowAll, ""),
+
+        bind(Parts, &[key(K::Up)], Up, "move"),
+        bind(Parts, &[key(K::Down)], Down, "move"),
+        bind(Parts, &[char(' ')], Tick, "tick"),
+        bind(Parts, &[char('a')], TickAll, "all"),
+        bind(Parts, &[key(K::Enter)], AcceptParts, "accept what is ticked"),
+        bind(Parts, &[ctrl('o')], ShowAll, ""),
+        bind(Parts, &[key(K::Esc)], BackToQuestion, "back"),
+        bind(Parts, &[ctrl('c')], BackToQuestion, ""),
 
         bind(List, &[key(K::Up)], Up, "move"),
         bind(List, &[key(K::Down)], Down, "move"),

@@ -89,6 +89,9 @@ impl App {
             return (lines, Some(cursor));
         }
         match self.view.asked.front().cloned() {
+            Some(Asked::Approval { .. }) if let Mode::Parts(parts) = &self.mode => {
+                return self.parts_picture(lines, parts);
+            }
             Some(Asked::Approval { fact, .. }) => return self.approval_picture(lines, &fact),
             Some(Asked::Question { question, .. }) => lines.extend(self.question(&question)),
             None => {}

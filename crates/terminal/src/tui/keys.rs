@@ -5,6 +5,7 @@ use super::{
     input::Input,
     mode::{Completion, Mode, What},
     page::Page,
+    parts::Parts,
 };
 use crate::console;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -35,7 +36,8 @@ impl App {
     /// Where the key is looked up. `is_answer`: a call asks, and the key is not one of a word that is being typed.
     fn places(&self, is_answer: bool) -> &'static [Place] {
         use Place::{
-            Approval, Completion, Conversation, Everywhere, List, Models, Page, Prompt, Question, Refusal,
+            Approval, Completion, Conversation, Everywhere, List, Models, Page, Parts, Prompt, Question,
+            Refusal,
         };
         match &self.mode {
             Mode::Compose(None) => &[Everywhere, Conversation, Prompt],
@@ -45,6 +47,7 @@ impl App {
             Mode::Approve(_) if is_answer => &[Everywhere, Conversation, Approval],
             Mode::Approve(_) => &[Everywhere, Conversation, Prompt],
             Mode::Refuse(_) => &[Everywhere, Refusal],
+            Mode::Parts(_) => &[Everywhere, Parts],
             Mode::Pick(pick, _) if pick.what == What::Model => &[Everywhere, Models, List],
             Mode::Pick(..) => &[Everywhere, List],
             Mode::Read(..) => &[Everywhere, Page],
@@ -82,6 +85,11 @@ impl App {
             Action::Refuse => self.refuse(),
             Action::RefuseAtOnce => self.answer(Answer::No),
             Action::AllowAllEdits => self.allow_all_edits(),
+            Action::ChooseParts => self.choose_parts(),
+            Action::Tick => self.parts().map_or((), Parts::tick),
+            Action::TickAll => self.parts().map_or((), Parts::tick_all),
+            Action::AcceptParts => self.accept_parts(),
+            Action::BackToQuestion => self.mode = Mode::Approve(0),
             Action::SendRefusal => self.send_refusal(),
             Action::CancelRefusal => self.cancel_refusal(),
             Action::Choose => self.choose(false),
@@ -109,7 +117,7 @@ impl App {
     fn other_key(&mut self, key: KeyEvent, is_answer: bool) {
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         match (&mut self.mode, key.code) {
-            (Mode::Read(..), _) => {}
+            (Mode::Read(..) | Mode::Parts(_), _) => {}
             (Mode::Pick(..), KeyCode::Char(c)) if !key.modifiers.contains(KeyModifiers::CONTROL) => {
                 self.search(|typed| typed.push(c));
             }
@@ -157,6 +165,7 @@ impl App {
             Mode::Read(page, _) => {
                 return page.scroll(if is_down { Action::Down } else { Action::Up }, self.rows);
             }
+            Mode::Parts(parts) => return parts.step(is_down),
             Mode::Approve(marked) => return *marked = super::approval::next(*marked, is_down),
             Mode::Compose(completion) | Mode::Answer(completion) => {
                 completion.as_mut().map(|found| &mut found.list)
@@ -245,17 +254,18 @@ impl App {
                 self.input.paste(text);
                 self.complete();
             }
-            Mode::Approve(_) | Mode::Read(..) => {}
+            Mode::Approve(_) | Mode::Parts(_) | Mode::Read(..) => {}
         }
     }
 
-    /// The diff that is asked about, else everything so far.
+    /// The part at the cursor, else the diff that is asked about, else everything so far.
     fn show_all(&mut self) {
-        let page = match self.view.asked.front() {
-            Some(Asked::Approval { fact, .. }) => {
+        let page = match (self.part_page(), self.view.asked.front()) {
+            (Some(part), _) => part,
+            (None, Some(Asked::Approval { fact, .. })) => {
                 Page::new("proposed call", self.whole_question(fact), false)
             }
-            _ => Page::new("conversation", self.whole(), true),
+            (None, _) => Page::new("conversation", self.whole(), true),
         };
         self.mode.read(page);
     }

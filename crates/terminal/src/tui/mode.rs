@@ -1,5 +1,5 @@
 //! [`Mode`]: what the keys go to: the prompt, an answer, a list or a page.
-use super::{input::Draft, list::List, page::Page};
+use super::{input::Draft, list::List, page::Page, parts::Parts};
 
 /// What the keys go to. What covers something else holds it, so that closing leads back to it.
 pub(super) enum Mode {
@@ -11,6 +11,8 @@ pub(super) enum Mode {
     Approve(usize),
     /// What to do instead of the refused call is typed. The draft that was there comes back.
     Refuse(Draft),
+    /// The person ticks the parts of the change that are accepted.
+    Parts(Parts),
     /// The person chooses from a list.
     Pick(Pick, Box<Mode>),
     /// The person reads a page that fills the screen.

@@ -21,10 +21,11 @@ const BAR_CELLS: usize = 60;
 /// Narrower pages have one column.
 const TWO_COLUMNS_WIDTH: usize = 100;
 /// The help of the keys in parts.
-const KEY_SECTIONS: [(&str, &[Place]); 7] = [
+const KEY_SECTIONS: [(&str, &[Place]); 8] = [
     ("keys", &[Place::Everywhere, Place::Conversation, Place::Prompt]),
     ("keys while a list of completions is shown", &[Place::Completion]),
     ("keys while a call asks for approval", &[Place::Approval]),
+    ("keys while you choose parts of a change", &[Place::Parts]),
     ("keys while you type what to do instead", &[Place::Refusal]),
     ("keys while a tool asks a question", &[Place::Question]),
     ("keys in lists", &[Place::List, Place::Models]),

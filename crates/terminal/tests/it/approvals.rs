@@ -232,3 +232,106 @@ async fn a_mode_that_allows_a_change_asks_nothing() {
     let screen = person.see("Done.").await;
     assert!(screen.contains("✓ Edit a.txt  +1 −1\n"), "{screen}");
 }
+
+fn many_lines(first: &str, last: &str) -> String {
+    let middle: String = (2..20).map(|number| format!("line {number}\n")).collect();
+    format!("{first}\n{middle}{last}\n")
+}
+
+fn multi_edit(path: &str, changes: &[(&str, &str)]) -> serde_json::Value {
+    let edits: Vec<_> =
+        changes.iter().map(|(old, new)| serde_json::json!({"old": old, "new": new})).collect();
+    serde_json::json!({"calls": [{"name": "multi_edit", "arguments": {"path": path, "edits": edits}}]})
+}
+
+/// Parts are ticked in a list, with the lines of the one at the cursor below it; what is not ticked does not happen.
+#[tokio::test]
+async fn parts_of_a_change_are_ticked_and_accepted() {
+    let (old, new) = (many_lines("first", "last"), many_lines("FIRST", "LAST"));
+    let table = [
+        ("Space", "1 of 2 ticked", "Enter", many_lines("FIRST", "last")),
+        ("↓ Space", "1 of 2 ticked", "Enter", many_lines("first", "LAST")),
+        ("↑ Space", "1 of 2 ticked", "Enter", many_lines("first", "LAST")),
+        ("a", "2 of 2 ticked", "Enter", new.clone()),
+        ("a a Space", "1 of 2 ticked", "Enter", many_lines("FIRST", "last")),
+        ("", "0 of 2 ticked", "Esc y", new),
+        ("a", "2 of 2 ticked", "Ctrl+C Esc", old.clone()),
+    ];
+    for (ticks, seen, end, expected) in table {
+        let script = [multi_edit("t.txt", &[("first", "FIRST"), ("last", "LAST")]), say("Done.")];
+        let begin = Begin { size: (80, 24), files: vec![("t.txt", old.clone())], ..Begin::default() };
+        let mut person = begin.with(&script).await;
+        person.say("shout");
+        person.see("p accepts parts of it").await;
+        person.keys("p");
+        person.keys(ticks);
+        assert!(person.screen().contains(seen), "{ticks}: {}", person.screen());
+        person.keys(end);
+        person.see("Done.").await;
+        assert_eq!(person.read("t.txt").unwrap(), expected, "{ticks} {end}");
+    }
+}
+
+/// Keys in the list of parts.
+#[tokio::test]
+async fn keys_in_the_list_of_parts() {
+    let table = [
+        ("", "❯ [ ] ~ t.txt, hunk 1  +1 −1"),
+        ("", "- first"),
+        ("↓", "- last"),
+        ("Space", "❯ [x] ~ t.txt, hunk 1"),
+        ("Space Space", "❯ [ ] ~ t.txt, hunk 1"),
+        ("Enter", "no part is ticked"),
+        ("x", "0 of 2 ticked"),
+        ("Ctrl+O", "~ t.txt, hunk 1\n"),
+        ("Ctrl+O q", "0 of 2 ticked"),
+        ("Space Ctrl+O q", "1 of 2 ticked"),
+        ("Esc", "❯ 1. Yes"),
+        ("Ctrl+C", "❯ 1. Yes"),
+    ];
+    for (keys, expected) in table {
+        let script = [multi_edit("t.txt", &[("first", "FIRST"), ("last", "LAST")]), say("Done.")];
+        let files = vec![("t.txt", many_lines("first", "last"))];
+        let mut person = Begin { size: (80, 24), files, ..Begin::default() }.with(&script).await;
+        person.say("shout");
+        person.see("1. Yes").await;
+        person.keys("p");
+        person.keys(keys);
+        assert!(person.screen().contains(expected), "{keys}: {}", person.screen());
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_one_part_is_accepted_whole() {
+    let mut person = greeting((80, 24), &[edit("a.txt", "world", "Welt"), say("Done.")]).await;
+    person.say("translate it");
+    let screen = person.see("1. Yes").await;
+    assert!(!screen.contains("p accepts parts"), "{screen}");
+    person.keys("p");
+    person.see("this change has one part only").await;
+    person.keys("y");
+    person.see("Done.").await;
+}
+
+/// A name that hides something is shown with what it hides, and a list longer than the screen stays on it.
+#[tokio::test]
+async fn the_list_of_parts_hides_nothing_and_fits_the_screen() {
+    let patch = |name: &str| format!("*** Add File: {name}\n+new\n");
+    let names = (1..=12).map(|number| format!("f{number}.txt")).chain(["z\u{202e}txt.exe".to_owned()]);
+    let patch =
+        format!("*** Begin Patch\n{}*** End Patch", names.map(|name| patch(&name)).collect::<String>());
+    let script = [
+        serde_json::json!({"calls": [{"name": "apply_patch", "arguments": {"input": patch}}]}),
+        say("Done."),
+    ];
+    let mut person = Begin { size: (40, 12), ..Begin::default() }.with(&script).await;
+    person.say("go");
+    person.see("1. Yes").await;
+    person.keys("p ↑");
+    let screen = person.screen();
+    assert!(screen.contains("❯ [ ] + z\\u{202e}txt.exe"), "{screen}");
+    assert!(screen.contains("Accept which parts?") && screen.contains("+ new"), "{screen}");
+    person.keys("Space Enter");
+    person.see("Done.").await;
+    assert_eq!((person.read("f1.txt"), person.read("z\u{202e}txt.exe")), (None, Some("new\n".to_owned())));
+}

@@ -12,10 +12,14 @@ async fn after_a_reply(size: (u16, u16), lines: usize) -> Person {
 
 #[tokio::test]
 async fn the_help_has_all_commands_and_keys() {
-    for (name, size) in [("help", (120, 60)), ("help_narrow", (50, 104))] {
+    for (name, size) in [("help", (120, 100)), ("help_narrow", (50, 160))] {
         let mut person = Begin { size, ..Begin::default() }.with(&[say("unheard")]).await;
         person.keys("?");
-        insta::assert_snapshot!(name, person.screen());
+        let screen = person.screen();
+        let mut lines: Vec<&str> = screen.lines().collect();
+        // The page is higher than the help.
+        lines.dedup();
+        insta::assert_snapshot!(name, lines.join("\n"));
         person.keys("Esc");
         assert!(person.screen().contains("what to do?"), "{}", person.screen());
     }

@@ -1,0 +1,121 @@
+//! Accepting parts of a change: the list of them, and the lines of the one at the cursor.
+use super::{
+    app::App,
+    approval::changes_of,
+    bindings::{self, Place},
+    draw::Picture,
+    mode::Mode,
+    page::Page,
+    parts::Parts,
+    wrap::one_row,
+};
+use crate::{offers::Offer, paint::diff::Room};
+use haft_core::{Answer, Command, Fact};
+use haft_present::timeline::Asked;
+use ratatui::text::{Line, Span};
+
+/// Of the rows that are free, the list of parts takes at most this share; the rest is for the lines of one of them.
+const LIST_SHARE: usize = 3;
+/// Parts that are listed however small the terminal is.
+const MIN_LISTED: usize = 2;
+
+impl App {
+    /// Lists the parts of what the call would do to files.
+    pub(super) fn choose_parts(&mut self) {
+        let (Some(Asked::Approval { fact, .. }), Some(session)) = (self.view.asked.front(), &self.session)
+        else {
+            return;
+        };
+        let offers = Offer::all(session, changes_of(fact));
+        match offers.len() {
+            0 => self.hint = Some("this call changes no file: y, a or n".into()),
+            1 => self.hint = Some("this change has one part only: y, a or n".into()),
+            _ => self.mode = Mode::Parts(Parts::new(offers)),
+        }
+    }
+
+    /// The list of parts, while the keys go to it.
+    pub(super) fn parts(&mut self) -> Option<&mut Parts> {
+        match &mut self.mode {
+            Mode::Parts(parts) => Some(parts),
+            _ => None,
+        }
+    }
+
+    pub(super) fn accept_parts(&mut self) {
+        let Some(parts) = self.parts() else { return };
+        let (ticked, count, accepted) = (parts.ticked(), parts.parts.len(), parts.accepted());
+        let Some(Asked::Approval { call, fact }) = self.view.asked.front().cloned() else { return };
+        if ticked == 0 {
+            self.hint = Some("no part is ticked: Space ticks one, Esc goes back to the question".into());
+        } else if ticked == count && !has_folders(&fact) {
+            self.answer(Answer::Once);
+        } else if self.may_allow() {
+            self.view.asked.pop_front();
+            self.send(Command::AnswerInPart { call, accepted });
+            self.follow_asked();
+        }
+    }
+
+    /// All lines of the part at the cursor.
+    pub(super) fn part_page(&self) -> Option<Page> {
+        let Mode::Parts(parts) = &self.mode else { return None };
+        let (offer, _) = parts.parts.get(parts.at)?;
+        let lines = self
+            .painted_in(Room::WHOLE, |painter| painter.diffs().files(offer.diff.as_slice(), painter.room));
+        Some(Page::new(offer.name.clone(), lines, false))
+    }
+
+    /// The list, below it the lines of the part at the cursor, and the keys.
+    pub(super) fn parts_picture(&self, mut lines: Vec<Line<'static>>, parts: &Parts) -> Picture {
+        let look = &self.look;
+        let count = parts.parts.len();
+        let title = [
+            Span::styled("? ", look.warn()),
+            Span::styled("Accept which parts?", look.bold()),
+            Span::styled(format!("  {} of {count} ticked", parts.ticked()), look.dim()),
+        ];
+        lines.push(one_row(Line::from_iter(title), self.columns));
+        let free = self.rows.saturating_sub(lines.len() + 1);
+        let height = (free / LIST_SHARE).max(MIN_LISTED).min(count);
+        let top = (parts.at + 1).saturating_sub(height);
+        let listed = parts.parts.iter().enumerate().skip(top).take(height);
+        lines.extend(listed.map(|(place, part)| self.part_row(part, place == parts.at)));
+        if let Some((Offer { diff: Some(file), .. }, _)) = parts.parts.get(parts.at) {
+            let room = self.rows.saturating_sub(lines.len() + 1);
+            lines.extend(self.diff_in(std::slice::from_ref(file), room));
+        }
+        let keys = match &self.hint {
+            Some(_) => self.foot(),
+            None => Line::styled(format!("  {}", bindings::foot(&[Place::Parts])), look.dim()),
+        };
+        lines.push(one_row(keys, self.columns));
+        (lines, None)
+    }
+
+    fn part_row(&self, (offer, is_ticked): &(Offer, bool), is_chosen: bool) -> Line<'static> {
+        let (mark, style) = if is_chosen { ("❯ ", self.look.chosen()) } else { ("  ", Default::default()) };
+        let tick = if *is_ticked { "[x] " } else { "[ ] " };
+        let lines = || offer.diff.iter().flat_map(|file| file.lines());
+        let (added, removed) = (
+            lines().filter(|line| line.is_added()).count(),
+            lines().filter(|line| line.is_removed()).count(),
+        );
+        let gap = if added > 0 { " " } else { "  " };
+        let row = [
+            Span::styled(mark, style),
+            Span::styled(format!("{tick}{}", offer.name), style),
+            Span::styled(if added > 0 { format!("  +{added}") } else { String::new() }, self.look.good()),
+            Span::styled(
+                if removed > 0 { format!("{gap}−{removed}") } else { String::new() },
+                self.look.bad(),
+            ),
+        ];
+        one_row(Line::from_iter(row), self.columns)
+    }
+}
+
+/// Whether the call changes folders that are shown as a summary: they go with the whole only.
+fn has_folders(fact: &Fact) -> bool {
+    matches!(fact, Fact::ApprovalAsked { bulk, .. } if !bulk.is_empty())
+}
