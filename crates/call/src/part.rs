@@ -8,7 +8,7 @@ use std::io;
 /// Lines of a diff that the model reads of what was not accepted.
 const MAX_DIFF_LINES: usize = 200;
 
-/// The accepted changes, and a note for the model about the others.
+/// The accepted changes, and a note for the model about what is different from what it proposed.
 pub(crate) struct Part {
     pub(crate) changes: Vec<Change>,
     pub(crate) note: String,
@@ -24,9 +24,16 @@ pub(crate) fn take(stage: &dyn Stage, changes: &[Change], accepted: &Accepted) -
     {
         return Err(invalid(format!("the call does not change `{}`", file.path.display())));
     }
-    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+    let (mut kept, mut left_out, mut edited) = (Vec::new(), Vec::new(), Vec::new());
     for change in changes {
-        match accepted.of(change).map(|file| file.hunks.as_deref()) {
+        let file = accepted.of(change);
+        if let Some(text) = file.and_then(|file| file.text.as_deref()) {
+            let (part, edit) = replace(stage, change, text)?;
+            kept.extend(part);
+            edited.extend(edit);
+            continue;
+        }
+        match file.map(|file| file.hunks.as_deref()) {
             None if is_new_folder_of(change, accepted) => kept.push(change.clone()),
             None | Some(Some([])) => left_out.push(change.clone()),
             Some(None) => kept.push(change.clone()),
@@ -37,14 +44,15 @@ pub(crate) fn take(stage: &dyn Stage, changes: &[Change], accepted: &Accepted) -
             }
         }
     }
-    let note = note(stage, &kept, &left_out);
+    let note = edit_note(stage, &edited) + &part_note(stage, &kept, &left_out, edited.is_empty());
     Ok(Part { changes: kept, note })
 }
 
 /// Whether `change` makes a folder that an accepted file lies in: without it an undo would leave the folder.
 fn is_new_folder_of(change: &Change, accepted: &Accepted) -> bool {
     let is_in_it = |file: &AcceptedFile| {
-        file.path != change.path && file.path.starts_with(&change.path) && file.hunks.as_deref() != Some(&[])
+        let is_nothing = file.text.is_none() && file.hunks.as_deref() == Some(&[]);
+        file.path != change.path && file.path.starts_with(&change.path) && !is_nothing
     };
     let is_folder = change.after.as_ref().is_some_and(|after| after.kind() == FileKind::Folder);
     change.before.is_none() && is_folder && accepted.files.iter().any(is_in_it)
@@ -71,26 +79,67 @@ fn split(stage: &dyn Stage, change: &Change, hunks: &[usize]) -> Result<(Change,
     Ok((part, Some(Change { before: middle, ..change.clone() })))
 }
 
-/// What stands behind the result: the files that were changed, and a diff of what was not.
-fn note(stage: &dyn Stage, kept: &[Change], left_out: &[Change]) -> String {
+/// The change to `text`, and the person's edit: from what was proposed to that. `None` for each that changes nothing.
+fn replace(
+    stage: &dyn Stage,
+    change: &Change,
+    text: &str,
+) -> Result<(Option<Change>, Option<Change>), ToolError> {
+    let path = change.path.display();
+    let Some(after) = &change.after else {
+        return Err(invalid(format!("`{path}` is deleted, so that there is no text to edit")));
+    };
+    if texts(stage, change).is_none() {
+        return Err(invalid(format!("`{path}` is not text, and cannot be edited")));
+    }
+    let hash = stage.keep(text.as_bytes()).map_err(not_kept)?;
+    let written = Some(FileState { hash, ..after.clone() });
+    let part = Change { after: written.clone(), ..change.clone() };
+    let edit = Change { before: change.after.clone(), after: written, ..change.clone() };
+    let differs = |change: &Change| change.before != change.after;
+    Ok((Some(part).filter(differs), Some(edit).filter(differs)))
+}
+
+/// What stands behind the result if the person edited files: a diff from what was proposed to what was written.
+fn edit_note(stage: &dyn Stage, edited: &[Change]) -> String {
+    if edited.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n[The person edited what this call does to files before accepting it. The files now hold the person's text. From \
+         what you proposed to what was written:]\n{}",
+        diffs(stage, edited)
+    )
+}
+
+/// What stands behind the result if something was not accepted: the files that were changed, and a diff of what was not.
+/// `is_part`: that is said of a whole that was accepted, too.
+fn part_note(stage: &dyn Stage, kept: &[Change], left_out: &[Change], is_part: bool) -> String {
+    if left_out.is_empty() && !is_part {
+        return String::new();
+    }
     let names = |changes: &[Change]| match changes {
         [] => "nothing".to_owned(),
         changes => {
             changes.iter().map(|change| change.path.display().to_string()).collect::<Vec<_>>().join(", ")
         }
     };
-    let diff: String = left_out.iter().map(|change| shown(stage, change)).collect();
+    format!(
+        "\n[The person accepted only a part of what this call does to files, and the rest did not happen. Changed: {}. Not \
+         accepted:]\n{}",
+        names(kept),
+        diffs(stage, left_out)
+    )
+}
+
+fn diffs(stage: &dyn Stage, changes: &[Change]) -> String {
+    let diff: String = changes.iter().map(|change| shown(stage, change)).collect();
     let mut lines: Vec<&str> = diff.lines().take(MAX_DIFF_LINES).collect();
     let more = format!("… {} more lines", diff.lines().count().saturating_sub(MAX_DIFF_LINES));
     if diff.lines().count() > MAX_DIFF_LINES {
         lines.push(&more);
     }
-    format!(
-        "\n[The person accepted only a part of what this call does to files, and the rest did not happen. Changed: {}. Not \
-         accepted:]\n{}",
-        names(kept),
-        lines.join("\n")
-    )
+    lines.join("\n")
 }
 
 fn shown(stage: &dyn Stage, change: &Change) -> String {
@@ -194,6 +243,7 @@ mod tests {
         let file = |(path, hunks): &(&str, Option<&[usize]>)| AcceptedFile {
             path: path.into(),
             hunks: hunks.map(<[usize]>::to_vec),
+            text: None,
         };
         Accepted { files: parts.iter().map(file).collect() }
     }
@@ -237,6 +287,44 @@ mod tests {
         assert!(part.note.contains("Changed: text, new. Not accepted:]\n--- a/text\n"), "{}", part.note);
         assert!(part.note.contains("-b\n") && part.note.contains("+B\n"), "{}", part.note);
         assert!(!part.note.contains("+A") && part.note.contains("picture (changed)"), "{}", part.note);
+    }
+
+    #[test]
+    fn an_edited_file_gets_the_persons_text_and_the_model_reads_the_edit() {
+        let stage = Contents::default();
+        let change = |path: &str, before: Option<&str>, after: Option<&str>| {
+            let state = |text: Option<&str>| text.and_then(|text| stage.state(text.as_bytes(), 0o755));
+            Change { path: path.into(), before: state(before), after: state(after) }
+        };
+        let changes = [change("text", Some("a\n"), Some("b\n")), change("new", None, Some("n\n"))];
+        let edit = |path: &str, text: &str| Accepted {
+            files: vec![AcceptedFile { path: path.into(), hunks: None, text: Some(text.into()) }],
+        };
+        let edited = "[The person edited";
+        let part = "[The person accepted only a part";
+        type Row<'a> = (&'a str, &'a str, Option<&'a str>, &'a [&'a str], &'a [&'a str]);
+        let table: [Row<'_>; 5] = [
+            ("text", "c\r\n", Some("c\r\n"), &[edited, "-b\n+c", part, "+n"], &["-a"]),
+            ("text", "b\n", Some("b\n"), &[part, "+n"], &[edited]),
+            ("text", "a\n", None, &[edited, "-b\n+a", "Changed: nothing"], &[]),
+            ("text", "", Some(""), &[edited, "-b"], &[]),
+            ("new", "m\n", Some("m\n"), &[edited, "-n\n+m", part, "-a\n+b"], &[]),
+        ];
+        for (path, text, written, said, unsaid) in table {
+            let taken = take(&stage, &changes, &edit(path, text)).unwrap();
+            let kept: Vec<_> = taken.changes.iter().map(|change| stage.read(&change.after)).collect();
+            let expected: Vec<_> = written.iter().map(|text| Some(((*text).to_owned(), 0o755))).collect();
+            assert_eq!(kept, expected, "{path} {text:?}");
+            assert!(said.iter().all(|said| taken.note.contains(said)), "{text:?}: {}", taken.note);
+            assert!(!unsaid.iter().any(|said| taken.note.contains(said)), "{text:?}: {}", taken.note);
+        }
+        let only = take(&stage, &changes[..1], &edit("text", "c\n")).unwrap();
+        assert!(only.note.contains(edited) && !only.note.contains(part), "{}", only.note);
+        let gone = take(&stage, &[change("text", Some("a\n"), None)], &edit("text", "c\n")).err().unwrap();
+        assert!(gone.message.contains("no text to edit"), "{}", gone.message);
+        let picture = Change { after: stage.state(b"\xff", 0o644), ..changes[0].clone() };
+        let binary = take(&stage, &[picture], &edit("text", "c\n")).err().unwrap();
+        assert!(binary.message.contains("is not text, and cannot be edited"), "{}", binary.message);
     }
 
     #[test]

@@ -1,19 +1,24 @@
 //! [`ask`]: asks the person at the terminal whether a call may do what it wants.
 use crate::{
+    Editor,
     asking::Asking,
     diffs::Diffs,
-    offers::{self, Offer},
+    editor::{EDITED_FILE, NO_EDITOR},
+    offers::{self, Offer, Proposed},
 };
 use haft_core::{Accepted, Answer, Command, Fact, Part};
 use haft_engine::Session;
-use haft_present::proposal::{
-    Proposal,
-    sentence::{NO, YES},
+use haft_present::{
+    proposal::{
+        Proposal,
+        sentence::{NO, YES},
+    },
+    safe,
 };
 use std::io::{BufRead, Write};
 
 /// Shows what the call of `fact` would do and reads the answer. Nothing where the fact asks for no approval.
-pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking> {
+pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs, editor: Option<Editor>) -> Option<Asking> {
     let Fact::ApprovalAsked { call, changes, .. } = fact else { return None };
     let proposal = Proposal::of(session, fact)?;
     let (cut, whole) = (diffs.cut(session, changes, Some("s shows all")), diffs.whole(session, changes));
@@ -27,12 +32,13 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking
     let is_said = proposal.sentence.is_whole && changes.is_empty();
     let whole = Some(all).filter(|_| !is_whole || cut.plain != whole.plain || cut.is_cut);
     let parts = Offer::all(session, changes);
-    let end = choice(&question(&proposal, diffs), whole.is_some(), parts.len() > 1);
+    let proposed = Proposed::of(session, fact);
+    let end = choice(&question(&proposal, diffs), whole.is_some(), parts.len() > 1, proposed.is_some());
     let first = if is_said { String::new() } else { first };
-    let shown = Shown { first, whole, parts, diffs, end: format!("{end} ") };
+    let shown = Shown { first, whole, parts, proposed, editor, diffs, end: format!("{end} ") };
     let (session, call) = (session.clone(), call.clone());
     Some(Asking::begin(
-        move |input, output| read_answer(&shown, input, output),
+        move |input, output| read_answer(shown, input, output),
         move |reply| {
             let (command, instead) = match reply {
                 Reply::Whole(answer, instead) => (Command::Answer { call, answer }, instead),
@@ -57,10 +63,11 @@ fn question(proposal: &Proposal, diffs: Diffs) -> String {
 }
 
 /// `question` and what can be typed.
-fn choice(question: &str, has_more: bool, has_parts: bool) -> String {
+fn choice(question: &str, has_more: bool, has_parts: bool, has_text: bool) -> String {
     let more = if has_more { ", s shows all of it" } else { "" };
     let part = if has_parts { ", p accepts a part" } else { "" };
-    format!("{question}allow? y, a, n, or n WHAT TO DO INSTEAD{part}{more}:")
+    let edit = if has_text { ", e edits it first" } else { "" };
+    format!("{question}allow? y, a, n, or n WHAT TO DO INSTEAD{part}{edit}{more}:")
 }
 
 /// What the person says to a proposal.
@@ -68,7 +75,7 @@ fn choice(question: &str, has_more: bool, has_parts: bool) -> String {
 enum Reply {
     /// An answer to all of it, and what to do instead.
     Whole(Answer, Option<String>),
-    /// Yes to these parts of it.
+    /// Yes to these parts of it, or to what the person made of it.
     Part(Accepted),
 }
 
@@ -79,14 +86,27 @@ struct Shown {
     whole: Option<String>,
     /// What can be accepted by itself.
     parts: Vec<Offer>,
+    /// What can be edited.
+    proposed: Option<Proposed>,
+    editor: Option<Editor>,
     diffs: Diffs,
     /// What stands in front of the choice.
     end: String,
 }
 
+impl Shown {
+    /// A yes to what the person makes of the proposed text; otherwise why there is none.
+    fn edited(&self) -> Result<Accepted, String> {
+        let proposed = self.proposed.clone().ok_or("there is no text to edit")?;
+        let text =
+            self.editor.as_ref().ok_or(NO_EDITOR)?.edit(EDITED_FILE, &proposed.text, &proposed.path)?;
+        proposed.accept(text).ok_or_else(|| "the text is unchanged; y accepts it as it is".into())
+    }
+}
+
 /// Asks until it understands: the answer, and what to do instead. The end of the input is a no.
-fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -> Reply {
-    let mut text = &shown.first;
+fn read_answer(shown: Shown, input: &mut dyn BufRead, output: &mut dyn Write) -> Reply {
+    let mut text = shown.first.clone();
     loop {
         let _no_terminal = write!(output, "{text}{}", shown.end).and_then(|()| output.flush());
         let mut line = String::new();
@@ -104,7 +124,11 @@ fn read_answer(shown: &Shown, input: &mut dyn BufRead, output: &mut dyn Write) -
                     return Reply::Part(accepted);
                 }
             }
-            ("s" | "show", "") => text = shown.whole.as_ref().unwrap_or(text),
+            ("e" | "edit", "") if shown.proposed.is_some() => match shown.edited() {
+                Ok(accepted) => return Reply::Part(accepted),
+                Err(why) => text = format!("{}\n", safe::text(&why)),
+            },
+            ("s" | "show", "") => text = shown.whole.clone().unwrap_or(text),
             _ => {}
         }
     }
@@ -116,11 +140,11 @@ mod tests {
     use haft_core::AcceptedFile;
 
     fn replied(typed: &str, whole: Option<&str>, parts: Vec<Offer>) -> (Reply, String) {
-        let end = format!("{} ", choice("it asks\n", whole.is_some(), parts.len() > 1));
+        let end = format!("{} ", choice("it asks\n", whole.is_some(), parts.len() > 1, false));
         let (first, whole) = ("a diff\n".into(), whole.map(str::to_owned));
-        let shown = Shown { first, whole, parts, diffs: Diffs(None), end };
+        let shown = Shown { first, whole, parts, proposed: None, editor: None, diffs: Diffs(None), end };
         let mut output = Vec::new();
-        let answer = read_answer(&shown, &mut typed.as_bytes(), &mut output);
+        let answer = read_answer(shown, &mut typed.as_bytes(), &mut output);
         (answer, String::from_utf8(output).unwrap())
     }
 
@@ -139,6 +163,7 @@ mod tests {
             let file = |(path, hunks): &(&str, Option<&[usize]>)| AcceptedFile {
                 path: path.into(),
                 hunks: hunks.map(<[usize]>::to_vec),
+                text: None,
             };
             Reply::Part(Accepted { files: files.iter().map(file).collect() })
         };

@@ -1,5 +1,5 @@
 //! [`Surroundings`]: what a conversation at a terminal needs from the program around it.
-use crate::Pictures;
+use crate::{Editor, Pictures};
 use haft_present::host::{Conversation, Host, OpenRequest, Problem, SavedPrompt};
 use std::{path::PathBuf, sync::Arc};
 
@@ -16,10 +16,8 @@ pub struct Surroundings {
     pub pictures: Pictures,
     /// The file that keeps what people type.
     pub history: Option<PathBuf>,
-    /// The command that edits a file, as `VISUAL` and `EDITOR` name it; a shell reads it.
-    pub editor: Option<String>,
-    /// A folder of the person's own for files that last a moment.
-    pub scratch: PathBuf,
+    /// What edits longer texts.
+    pub editor: Option<Editor>,
 }
 
 /// How an agent and a model are chosen in a conversation.

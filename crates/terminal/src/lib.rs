@@ -15,6 +15,7 @@ pub mod chat;
 mod console;
 mod diffs;
 pub mod document;
+mod editor;
 mod export;
 mod going_on;
 pub mod history;
@@ -35,5 +36,6 @@ pub mod tui;
 mod waiting;
 
 pub use diffs::Diffs;
+pub use editor::Editor;
 pub use haft_present::Exit;
 pub use paint::picture::Pictures;

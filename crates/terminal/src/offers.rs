@@ -1,6 +1,7 @@
-//! [`Offer`]: a part of what a call would do to files that a person can accept by itself.
+//! [`Offer`]: a part of what a call would do to files that a person can accept by itself; [`Proposed`]: a file that a person
+//! can edit before it is written.
 use crate::diffs::Diffs;
-use haft_core::{Accepted, AcceptedFile, Change};
+use haft_core::{Accepted, AcceptedFile, Change, Fact, FileKind, FileState};
 use haft_engine::Session;
 use haft_present::{
     diff::sign,
@@ -55,6 +56,43 @@ impl Offer {
         let lines: String = self.diff.iter().flat_map(|file| &file.hunks).map(|hunk| lines(hunk)).collect();
         diffs.in_rows(&format!("{}\n{lines}", self.name))
     }
+}
+
+/// The one file that a change writes, and the text that it gives it.
+#[derive(Clone, Debug)]
+pub(crate) struct Proposed {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+}
+
+impl Proposed {
+    /// What the call of `fact` would write, if that is the text of a single file.
+    pub(crate) fn of(session: &Session, fact: &Fact) -> Option<Self> {
+        let Fact::ApprovalAsked { changes, bulk, .. } = fact else { return None };
+        let change = proposed_file(changes).filter(|_| bulk.is_empty())?;
+        let text = |state: &Option<FileState>| match state {
+            None => Some(String::new()),
+            Some(state) => String::from_utf8(session.content(&state.hash).ok()?).ok(),
+        };
+        text(&change.before)?;
+        Some(Self { path: change.path.clone(), text: text(&change.after)? })
+    }
+
+    /// A yes to `text` in its place; `None` if that is what was proposed.
+    pub(crate) fn accept(self, text: String) -> Option<Accepted> {
+        let file = AcceptedFile { path: self.path, hunks: None, text: Some(text) };
+        (file.text.as_ref() != Some(&self.text)).then(|| Accepted { files: vec![file] })
+    }
+}
+
+/// The change of the only file that is changed, where it is written. Folders that are made for it do not count.
+pub(crate) fn proposed_file(changes: &[Change]) -> Option<&Change> {
+    let is = |state: &Option<FileState>, kind| state.as_ref().is_some_and(|state| state.kind() == kind);
+    let is_new_folder = |change: &&Change| change.before.is_none() && is(&change.after, FileKind::Folder);
+    let mut files = changes.iter().filter(|change| !is_new_folder(change));
+    let file = files.next().filter(|change| is(&change.after, FileKind::File))?;
+    let is_text = file.before.is_none() || is(&file.before, FileKind::File);
+    (is_text && files.next().is_none()).then_some(file)
 }
 
 /// The lines that a hunk removes and adds.
@@ -114,7 +152,8 @@ pub(crate) fn accepted<'a>(parts: impl IntoIterator<Item = &'a Offer>) -> Accept
         match accepted.files.iter_mut().find(|file| file.path == *path) {
             Some(file) => file.hunks.iter_mut().for_each(|hunks| hunks.extend(*hunk)),
             None => {
-                accepted.files.push(AcceptedFile { path: path.clone(), hunks: hunk.map(|hunk| vec![hunk]) });
+                let hunks = hunk.map(|hunk| vec![hunk]);
+                accepted.files.push(AcceptedFile { path: path.clone(), hunks, text: None });
             }
         }
     }
@@ -146,6 +185,7 @@ mod tests {
             let file = |(path, hunks): &(&str, Option<&[usize]>)| AcceptedFile {
                 path: path.into(),
                 hunks: hunks.map(<[usize]>::to_vec),
+                text: None,
             };
             let expected = expected.map(|files| Accepted { files: files.iter().map(file).collect() });
             assert_eq!(accepted, expected, "{typed:?}");

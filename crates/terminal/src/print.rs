@@ -1,6 +1,6 @@
 //! [`Printer`]: runs prompts, and prints the reply, one object or all events.
 use crate::{
-    Diffs, Exit, going_on,
+    Diffs, Editor, Exit, going_on,
     object::object,
     questions::Questions,
     signals::Interrupts,
@@ -49,6 +49,8 @@ pub struct Options {
     pub chat: Chat,
     /// How changes are shown.
     pub diffs: Diffs,
+    /// What edits a file before its change is accepted.
+    pub editor: Option<Editor>,
     /// Names of tools that nothing moves for while they run.
     pub still: Vec<String>,
     /// Seconds that a turn may take, background commands included; none for no limit.
@@ -319,7 +321,8 @@ impl<'a> Showing<'a> {
         let is_text = matches!(options.output, Output::Text | Output::Answer);
         let mut spinner = Spinner::new(options.can_ask && is_text && !options.style.quiet);
         spinner.label("waiting for the model");
-        let (questions, ticks) = (Questions::with(diffs), tokio::time::interval(TICK));
+        let (questions, ticks) =
+            (Questions::with(diffs, options.editor.clone()), tokio::time::interval(TICK));
         let activities = Activities::default();
         Self { options, words, spinner, ticks, questions, activities, is_interrupted: false }
     }

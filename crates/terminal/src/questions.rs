@@ -1,5 +1,5 @@
 //! [`Questions`]: the open questions of a session, asked one after the other at the terminal.
-use crate::{approval, asking::Asking, diffs::Diffs, question};
+use crate::{Editor, approval, asking::Asking, diffs::Diffs, question};
 use haft_core::{Entry, Event, Fact, Seq};
 use haft_engine::Session;
 use haft_present::{safe, unattended};
@@ -18,12 +18,13 @@ pub struct Questions {
     /// The one in front, while the person is asked.
     asking: Option<(Seq, Asking)>,
     diffs: Diffs,
+    editor: Option<Editor>,
 }
 
 impl Questions {
-    /// With diffs that are shown in this way.
-    pub fn with(diffs: Diffs) -> Self {
-        Self { diffs, ..Self::default() }
+    /// With diffs that are shown in this way, and files that are edited with `editor`.
+    pub fn with(diffs: Diffs, editor: Option<Editor>) -> Self {
+        Self { diffs, editor, ..Self::default() }
     }
 
     /// Asks what is asked, or answers in place of a person who is not there. Who was answered, here or elsewhere, and who
@@ -66,15 +67,15 @@ impl Questions {
         }
         // Withdrawn before the next one begins: they read the same lines.
         self.asking = None;
-        self.asking = first.and_then(|asked| Some((asked.seq, ask(session, &asked.fact, self.diffs)?)));
+        self.asking = first.and_then(|asked| Some((asked.seq, self.ask(session, &asked.fact)?)));
     }
-}
 
-fn ask(session: &Session, fact: &Fact, diffs: Diffs) -> Option<Asking> {
-    match fact {
-        Fact::ApprovalAsked { .. } => approval::ask(session, fact, diffs),
-        Fact::QuestionAsked { call, question } => Some(question::ask(session, call, question)),
-        _ => None,
+    fn ask(&self, session: &Session, fact: &Fact) -> Option<Asking> {
+        match fact {
+            Fact::ApprovalAsked { .. } => approval::ask(session, fact, self.diffs, self.editor.clone()),
+            Fact::QuestionAsked { call, question } => Some(question::ask(session, call, question)),
+            _ => None,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod attributes;
 mod bindings;
 mod blocks;
 mod draw;
-mod editor;
+mod editing;
 mod files;
 mod input;
 mod keys;
@@ -124,7 +124,7 @@ async fn talk(
                 // What reads keys would take them from the editor.
                 drop(keys);
                 tui.leave()?;
-                let edited = editor::edit(&tui.app.around, tui.app.input.whole());
+                let edited = editing::edit(tui.app.around.editor.clone(), tui.app.editing.as_ref());
                 let edited = terminal.lend(edited).await?;
                 tui.app.edited(edited);
                 keys = EventStream::new();

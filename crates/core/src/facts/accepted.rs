@@ -23,6 +23,9 @@ pub struct AcceptedFile {
     /// permission bits and attributes go along with any of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hunks: Option<Vec<usize>>,
+    /// What the person made of the proposed text, all of it: the file becomes this, whatever `hunks` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 impl Accepted {

@@ -29,7 +29,7 @@ async fn accepted(place: &Place, hunks: Option<Vec<usize>>) -> (Engine, Session,
             if let Event::Recorded(entry) = event
                 && let Fact::ApprovalAsked { call, .. } = &entry.fact
             {
-                let files = vec![AcceptedFile { path: "a.txt".into(), hunks: hunks.clone() }];
+                let files = vec![AcceptedFile { path: "a.txt".into(), hunks: hunks.clone(), text: None }];
                 let accepted = Accepted { files };
                 turn.send(Command::AnswerInPart { call: call.clone(), accepted }).unwrap();
             }

@@ -9,7 +9,7 @@ use haft_core::{AnswerSchema, Command, Part, Seq, answer};
 use haft_engine::Engine;
 use haft_present::{cursor::next, host::ExpandedPrompt, words::Style};
 use haft_terminal::{
-    Diffs, Exit, picture,
+    Diffs, Editor, Exit, picture,
     print::{self, Options, Output},
     signals::Interrupts,
 };
@@ -122,9 +122,16 @@ pub(super) fn options(
         can_ask: stdin().is_terminal() && has_screen,
         chat: engine.setup().profile.chat.clone(),
         diffs: Diffs(has_screen.then(|| look(cli, theme)).transpose()?),
+        editor: editor(cli),
         still: still.map(|registered| registered.told().name.clone()).collect(),
         seconds: engine.setup().profile.limits.budget.seconds,
     })
+}
+
+/// What edits longer texts, as `VISUAL` and `EDITOR` say.
+pub(super) fn editor(cli: &CliContext) -> Option<Editor> {
+    let command = ["VISUAL", "EDITOR"].into_iter().find_map(|name| cli.environment.get(name))?;
+    Some(Editor { command: command.to_owned(), scratch: cli.places.home.clone() })
 }
 
 fn prompt(words: &[String]) -> Result<String, Failure> {

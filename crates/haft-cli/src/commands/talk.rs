@@ -71,15 +71,13 @@ async fn open(
     let mut host = AppHost::new(cli, turn.spec(), ceiling).quiet(is_quiet);
     let opened = host.first_conversation(plan).await?;
     let workspace = opened.engine.setup().workspace.clone();
-    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| cli.environment.get(name));
     let around = Surroundings {
         prompts: host.prompts(&workspace),
         host: Arc::new(host),
         workspace,
         pictures: Pictures::of(cli.environment.get("TERM"), cli.environment.get("TERM_PROGRAM")),
         history: Some(cli.places.home.join("history")),
-        editor: editor.map(str::to_owned),
-        scratch: cli.places.home.clone(),
+        editor: run::editor(cli),
     };
     Ok((around, opened))
 }

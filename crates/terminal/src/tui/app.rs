@@ -6,14 +6,14 @@ use super::{
     look::Look,
     mode::Mode,
 };
-use crate::{history, host::Surroundings, paint::diff::Room};
+use crate::{history, host::Surroundings, offers::Proposed, paint::diff::Room};
 use crossterm::event::KeyCode;
 use futures::{
     StreamExt,
     future::BoxFuture,
     stream::{BoxStream, FuturesUnordered},
 };
-use haft_core::{Answer, Change, Command, Event, Fact, Image, Seq};
+use haft_core::{Answer, CallId, Change, Command, Event, Fact, Image, Seq};
 use haft_engine::{Engine, Session};
 use haft_present::host::{Conversation, OpenRequest, TriedServer};
 use haft_present::{
@@ -54,6 +54,8 @@ pub(super) struct App {
     /// To be written as it is: a bell, the clipboard.
     pub(super) raw: String,
     pub(super) request: Option<Request>,
+    /// What [`Request::Edit`] is about.
+    pub(super) editing: Option<Editing>,
     /// Esc was pressed, or Ctrl+C, and once more means more.
     pub(super) escaped: Option<(KeyCode, Instant)>,
     /// What was being typed when a question came.
@@ -74,8 +76,15 @@ pub enum Request {
     Leave,
     /// Stops the process, as a shell's Ctrl+Z does.
     Suspend,
-    /// Opens what is typed in an editor.
+    /// Opens what is typed, or what a call would write, in an editor.
     Edit,
+}
+
+/// What the editor gets, and where its text goes afterwards.
+pub(super) enum Editing {
+    Prompt(String),
+    /// The file that a call would write.
+    Proposal(CallId, Proposed),
 }
 
 /// A word in the last line.
@@ -125,6 +134,7 @@ impl App {
             is_watched: true,
             raw: String::new(),
             request: None,
+            editing: None,
             escaped: None,
             typed: None,
             draft: None,
@@ -146,7 +156,7 @@ impl App {
         }
     }
 
-    pub(super) fn asked(&self) -> Option<haft_core::CallId> {
+    pub(super) fn asked(&self) -> Option<CallId> {
         self.view.asked.front().map(|asked| asked.call().clone())
     }
 

@@ -6,7 +6,7 @@ use super::{
     mode::Mode,
     wrap::{hanging, laid_out, one_row},
 };
-use crate::paint::diff::Room;
+use crate::{offers::proposed_file, paint::diff::Room};
 use haft_core::{Answer, Change, Command, Fact, Mode as PermissionMode, Part};
 use haft_engine::{Recorded, Session};
 use haft_present::{
@@ -125,7 +125,12 @@ impl App {
     /// The keys that do more with a change than the three answers.
     fn more_ways(&self, changes: &[Change]) -> Option<Line<'static>> {
         let parts: usize = self.files_of(changes).iter().map(|file| file.hunks.len().max(1)).sum();
-        let text = (parts > 1).then_some("  p accepts parts of it")?;
+        let ways = [
+            (parts > 1).then_some("p accepts parts of it"),
+            proposed_file(changes).map(|_| "e edits the file first"),
+        ];
+        let ways: Vec<&str> = ways.into_iter().flatten().collect();
+        let text = Some(format!("  {}", ways.join(" · "))).filter(|_| !ways.is_empty())?;
         Some(one_row(Line::styled(text, self.look.dim()), self.columns))
     }
 

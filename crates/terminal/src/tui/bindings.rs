@@ -68,6 +68,8 @@ pub(super) enum Action {
     Refuse,
     RefuseAtOnce,
     AllowAllEdits,
+    /// Opens what the call would write in the editor.
+    EditProposal,
     /// Lists the parts of the change.
     ChooseParts,
     Tick,
@@ -128,6 +130,7 @@ pub(super) static BINDINGS: &[Binding] = {
         bind(Approval, &[char('a'), char('2')], AllowAlways, "yes, and do not ask again in this session"),
         bind(Approval, &[char('n'), char('3')], Refuse, "no, and say what to do instead"),
         bind(Approval, &[char('p')], ChooseParts, "yes, but only to parts of the change"),
+        bind(Approval, &[char('e')], EditProposal, "yes, but edit the file first, in $VISUAL or $EDITOR"),
         bind(Approval, &[key(K::Esc)], RefuseAtOnce, "no"),
         bind(Approval, &[key(K::BackTab)], AllowAllEdits, "yes, and allow all further edits"),
 

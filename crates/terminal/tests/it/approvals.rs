@@ -1,6 +1,7 @@
 //! A person who is asked says yes, no, or something else, and sees what they say it to.
 use crate::kit::{Begin, Person, ask, edit, say};
 use haft_core::Mode;
+use haft_terminal::tui::Request;
 
 async fn greeting(size: (u16, u16), script: &[serde_json::Value]) -> Person {
     let files = vec![("a.txt", "hello\nworld\n".to_owned()), ("b.txt", "one\n".to_owned())];
@@ -334,4 +335,26 @@ async fn the_list_of_parts_hides_nothing_and_fits_the_screen() {
     person.keys("Space Enter");
     person.see("Done.").await;
     assert_eq!((person.read("f1.txt"), person.read("z\u{202e}txt.exe")), (None, Some("new\n".to_owned())));
+}
+
+/// Only the text of one file can be edited, and only where there is an editor.
+#[tokio::test]
+async fn what_cannot_be_edited_is_said() {
+    let files = || vec![("a.txt", "hello\nworld\n".to_owned())];
+    let patch = "*** Begin Patch\n*** Add File: x\n+x\n*** Add File: y\n+y\n*** End Patch";
+    let two = serde_json::json!({"calls": [{"name": "apply_patch", "arguments": {"patch": patch}}]});
+    let table = [
+        (edit("a.txt", "world", "Welt"), None, "set VISUAL or EDITOR", None),
+        (two, Some("true"), "only a change of a single text file can be edited", None),
+        (edit("a.txt", "world", "Welt"), Some("true"), "1. Yes", Some(Request::Edit)),
+    ];
+    for (call, editor, expected, request) in table {
+        let begin = Begin { size: (80, 24), files: files(), editor, ..Begin::default() };
+        let mut person = begin.with(&[call, say("Done.")]).await;
+        person.say("go");
+        person.see("1. Yes").await;
+        person.keys("e");
+        person.see(expected).await;
+        assert_eq!(person.request(), request, "{expected}");
+    }
 }

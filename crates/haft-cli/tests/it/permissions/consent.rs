@@ -397,6 +397,42 @@ fn a_part_is_accepted_and_the_rest_does_not_happen() {
     }
 }
 
+/// What a person saves in the editor is written, line by line and on the screen, and the model reads their edit.
+#[test]
+fn a_proposed_file_is_edited_before_it_is_written() {
+    for (command, asks) in [("run go", "e edits it first"), ("", "e edits the file first")] {
+        let place = Place::new();
+        let write = call("write", json!({"path": "n/text.txt", "content": "proposed\nkept\n"}));
+        place.script("model.jsonl", &[write, json!({"say": "Done."})]);
+        place.write("../editor.sh", "test ! -e ../go || sed -i s/proposed/edited/ \"$1\"\n");
+        let Some(terminal) = Terminal::open(&place, (100, 40)) else { return };
+        terminal.say("export VISUAL='sh ../editor.sh'");
+        terminal.haft(&place, &format!("{command} --model script/../model.jsonl"));
+        if command.is_empty() {
+            terminal.see("what to do?");
+            terminal.say("go");
+        }
+        terminal.see(asks);
+        let edit = || if command.is_empty() { terminal.keys(&["e"]) } else { terminal.say("e") };
+        edit();
+        terminal.see("the text is unchanged");
+        assert_eq!(place.read("n/text.txt"), None, "{command}");
+        place.write("../go", "");
+        edit();
+        terminal.see("Done.");
+        assert_eq!(place.read("n/text.txt").as_deref(), Some("edited\nkept\n"), "{command}");
+        let journal = fs::read_to_string(place.journal()).unwrap();
+        assert!(journal.contains("[The person edited what this call does"), "{journal}");
+        assert!(journal.contains("-proposed\\n+edited\\n"), "{journal}");
+        if command.is_empty() {
+            terminal.keys(&["C-d"]);
+            terminal.see("left 0");
+        }
+        let undone = place.run(&["undo"]);
+        assert_eq!(place.read("n/text.txt"), None, "{command}: {undone:?}");
+    }
+}
+
 // D15, D60
 #[test]
 fn a_question_on_the_screen_hides_nothing() {

@@ -11,7 +11,7 @@ use haft_present::host::{
 use haft_providers::{Scripted, Step};
 use haft_stage::LocalStage;
 use haft_terminal::{
-    Pictures,
+    Editor, Pictures,
     host::Surroundings,
     tui::{Depth, Look, Request, Theme, Tui},
 };
@@ -129,11 +129,12 @@ pub(crate) struct Begin {
     pub(crate) mode: Mode,
     pub(crate) files: Vec<(&'static str, String)>,
     pub(crate) prompts: Vec<SavedPrompt>,
+    pub(crate) editor: Option<&'static str>,
 }
 
 impl Default for Begin {
     fn default() -> Self {
-        Self { size: (60, 24), mode: Mode::Ask, files: Vec::new(), prompts: Vec::new() }
+        Self { size: (60, 24), mode: Mode::Ask, files: Vec::new(), prompts: Vec::new(), editor: None }
     }
 }
 
@@ -157,8 +158,7 @@ impl Begin {
             prompts: self.prompts,
             pictures: Pictures::None,
             history: None,
-            editor: None,
-            scratch: folder.join("scratch"),
+            editor: self.editor.map(|command| Editor { command: command.into(), scratch: folder.clone() }),
         };
         let look = Look { theme: Theme::Terminal, depth: Depth::Sixteen, is_light: false };
         let tui = Tui::new(surroundings, opened, look, None, self.size, Screen::new(self.size));
