@@ -57,7 +57,7 @@ pub(crate) enum Verb {
     ///
     /// `exit` quits.
     Chat(Lazy<ChatArgs>),
-    /// Continue a session, by default the newest in this directory
+    /// Continue a session that you choose, or the newest
     Resume(Lazy<ResumeArgs>),
     /// Build a feature from a description
     ///

@@ -6,7 +6,7 @@ mod item;
 mod speech;
 
 pub use activity::Activity;
-pub use history::{moved, moved_by, next_step, prompts, usage};
+pub use history::{Recap, moved, moved_by, next_step, prompts, recap, usage};
 pub use item::{Aside, Asked, Call, CallState, Item};
 
 use crate::{

@@ -23,6 +23,7 @@ mod parts;
 mod picks;
 mod said;
 mod screen;
+mod sessions;
 mod showing;
 mod terminal;
 

@@ -71,9 +71,9 @@ pub(crate) enum Sessions {
 /// `haft resume`, `haft sessions resume`
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
-    /// Session ID, a unique prefix of it, or its name [default: the newest session in this directory]
+    /// Session ID, a unique prefix of it, or its name [default: you choose one; without a screen, the newest one in this directory]
     pub(crate) id: Option<String>,
-    /// Continue the newest session in this directory (the default)
+    /// Continue the newest session in this directory
     #[arg(long, conflicts_with = "id")]
     pub(crate) last: bool,
     /// Options of the turn.

@@ -3,7 +3,7 @@ mod gc;
 mod replay;
 mod search;
 
-use super::{account, run, talk};
+use super::{account, look::of_questions, run, talk};
 use crate::{
     CliContext,
     args::{ExportForm, Form, ResumeArgs, Sessions, TurnArgs},
@@ -20,6 +20,7 @@ use haft_serve::export_html;
 use haft_terminal::{
     Exit,
     table::{BELOW, Table, end_of, short},
+    tui::menu,
 };
 use serde_json::json;
 use std::{
@@ -182,21 +183,29 @@ fn export(cli: &CliContext, id: &str, format: ExportFormat) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// The session is talked to. An unfinished turn is taken up first, unless another process is at it; without a screen that
+/// The session is talked to; if none is named, a person at a screen chooses one. An unfinished turn is taken up first, unless another process is at it; without a screen that
 /// is all.
 pub(crate) async fn resume(cli: &CliContext, given: ResumeArgs) -> Result<Exit, Failure> {
     let home = cli.home();
+    let prints = given.turn.json || given.turn.output != Form::Text;
+    let has_screen = crate::has_screen(cli, &given.turn);
     let id = match given.id {
-        Some(id) => id,
-        None => cli.newest(&session::workspace(given.turn.cwd.as_deref())?)?,
+        Some(id) => Some(id),
+        None => {
+            let workspace = session::workspace(given.turn.cwd.as_deref())?;
+            let newest = cli.newest(&workspace)?;
+            match has_screen && !prints && !given.last {
+                true => menu::session(&home, &workspace, newest, of_questions(cli)).await?,
+                false => Some(newest),
+            }
+        }
     };
+    let Some(id) = id else { return Ok(Exit::Interrupted) };
     let entries = entries(&home, &id)?;
     let turn = TurnArgs { session: Some(id.clone()), ..given.turn };
     let unfinished = LastTurn::of(&entries).goes_on_when_resumed();
     let is_free = !home.find(&id).is_ok_and(|id| home.is_open(&id));
     let first = (unfinished && is_free).then_some(Command::Continue);
-    let prints = turn.json || turn.output != Form::Text;
-    let has_screen = crate::has_screen(cli, &turn);
     match first {
         Some(first) if prints || !has_screen => run::start(cli, &turn, first).await,
         first if has_screen => talk::screen(cli, &turn, first).await,

@@ -21,6 +21,39 @@ pub fn prompts(entries: &[Arc<Entry>]) -> Vec<(Seq, String)> {
     prompts.collect()
 }
 
+/// How a session went on last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recap {
+    /// Turns that were begun and not undone.
+    pub turns: usize,
+    /// The last prompt; empty if there is none.
+    pub prompt: String,
+    /// The last reply with text; empty if there is none.
+    pub reply: String,
+}
+
+/// Returns what was said last in a session of these entries.
+pub fn recap(entries: &[Arc<Entry>]) -> Recap {
+    let (mut recap, mut is_in_turn) = (Recap::default(), false);
+    for entry in haft_core::active_path(entries) {
+        match &entry.fact {
+            Fact::Prompted { parts, .. } => {
+                recap.turns += usize::from(!std::mem::replace(&mut is_in_turn, true));
+                recap.prompt = text_of(parts);
+            }
+            Fact::Replied { parts, .. } => {
+                let text = text_of(parts);
+                if !text.trim().is_empty() {
+                    recap.reply = text;
+                }
+            }
+            Fact::TurnEnded { .. } => is_in_turn = false,
+            _ => {}
+        }
+    }
+    recap
+}
+
 /// What the replies of a session took.
 pub fn usage(entries: &[Arc<Entry>]) -> Usage {
     let mut usage = Usage::default();

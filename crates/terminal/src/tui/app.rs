@@ -5,6 +5,7 @@ use super::{
     list,
     look::Look,
     mode::Mode,
+    sessions::Sessions,
 };
 use crate::{history, host::Surroundings, offers::Proposed, paint::diff::Room};
 use crossterm::event::KeyCode;
@@ -19,7 +20,7 @@ use haft_present::host::{Conversation, OpenRequest, TriedServer};
 use haft_present::{
     file_diff::FileDiff,
     safe,
-    timeline::{Asked, Item, Timeline},
+    timeline::{Asked, Item, Recap, Timeline},
 };
 use ratatui::text::Line;
 use std::time::{Duration, Instant};
@@ -48,6 +49,7 @@ pub(super) struct App {
     /// A word about the last key.
     pub(super) hint: Option<Hint>,
     pub(super) files: Option<Vec<list::Item>>,
+    pub(super) sessions: Sessions,
     pub(super) columns: usize,
     pub(super) rows: usize,
     pub(super) is_watched: bool,
@@ -109,6 +111,8 @@ pub(super) enum Done {
     /// Models that vendors and servers list.
     Models(Vec<(String, String)>),
     Servers(Vec<TriedServer>),
+    /// What was said last in sessions, by their IDs.
+    Sessions(Vec<(String, Recap)>),
 }
 
 impl App {
@@ -129,6 +133,7 @@ impl App {
             pictures: Vec::new(),
             hint: None,
             files: None,
+            sessions: Sessions::default(),
             columns: columns.max(1).into(),
             rows: rows.max(1).into(),
             is_watched: true,
@@ -310,6 +315,7 @@ impl App {
             }
             Done::Models(models) => self.models(models),
             Done::Servers(servers) => self.servers(servers),
+            Done::Sessions(recaps) => self.sessions_read(recaps),
             Done::Files(files) => {
                 self.files = Some(files);
                 self.complete();

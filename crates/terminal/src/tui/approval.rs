@@ -4,6 +4,7 @@ use super::{
     draw::Picture,
     markdown::plain,
     mode::Mode,
+    screen::ROOMY_ROWS,
     wrap::{hanging, laid_out, one_row},
 };
 use crate::{offers::proposed_file, paint::diff::Room};
@@ -25,8 +26,6 @@ const ANSWER_COUNT: usize = 3;
 const REFUSAL: usize = ANSWER_COUNT - 1;
 /// Columns from which an answer has room for a second key.
 const WIDE_COLUMNS: usize = 60;
-/// Rows from which a blank line may stand above what asks.
-const ROOMY_ROWS: usize = 16;
 /// Rows of a diff that shows both sides of a change: its head, two lines, and how many more there are.
 const DIFF_ROWS: usize = 4;
 /// A line that is removed, and one that is added.

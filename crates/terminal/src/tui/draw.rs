@@ -5,6 +5,7 @@ use super::{
     blocks::two_ends,
     markdown::{self, plain},
     mode::{Mode, Pick, What},
+    screen::ROOMY_ROWS,
     wrap::one_row,
 };
 use crate::{
@@ -84,7 +85,10 @@ impl App {
                 false => Span::raw(pick.typed.clone()),
             };
             lines.push(one_row(Line::from_iter([title, typed]), self.columns));
-            lines.extend(pick.list.rows(self.columns, self.rows.saturating_sub(lines.len() + 3), &self.look));
+            let preview = self.preview(pick);
+            let room = self.rows.saturating_sub(lines.len() + 3 + preview.len());
+            lines.extend(pick.list.rows(self.columns, room, &self.look));
+            lines.extend(preview);
             lines.extend(self.pick_foot(pick));
             return (lines, Some(cursor));
         }
@@ -136,6 +140,16 @@ impl App {
             Span::raw(step.unwrap_or_default()),
         ]);
         Some(one_row(line, self.columns))
+    }
+
+    /// More about the item at the cursor, where there is room.
+    fn preview(&self, pick: &Pick) -> Vec<Line<'static>> {
+        match pick.list.chosen() {
+            Some(item) if pick.what == What::Session && self.rows >= ROOMY_ROWS => {
+                self.sessions.preview(&item.value, self.columns, &self.look)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The keys of a list that takes the keyboard; of a model its effort, too.

@@ -31,6 +31,7 @@ impl App {
             Some(action) => self.act(action, key),
             None => self.other_key(key, is_answer),
         }
+        self.look_at_session();
     }
 
     /// Where the key is looked up. `is_answer`: a call asks, and the key is not one of a word that is being typed.

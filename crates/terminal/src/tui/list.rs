@@ -6,6 +6,7 @@ use nucleo_matcher::{
     pattern::{CaseMatching, Normalization, Pattern},
 };
 use ratatui::text::{Line, Span};
+use std::borrow::Cow;
 
 /// What can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub(super) struct List {
     current: Option<String>,
     /// Rows that it takes at most.
     most: usize,
+    /// Whether what is said about an item is searched, too.
+    is_searched_whole: bool,
 }
 
 /// In front of the chosen item.
@@ -55,7 +58,14 @@ impl List {
     /// What people read of the items shows all that it holds.
     pub(super) fn new(items: Vec<Item>) -> Self {
         let found = (0..items.len()).collect();
-        Self { items: shown(items), found, chosen: 0, current: None, most: MAX_ROWS }
+        Self {
+            items: shown(items),
+            found,
+            chosen: 0,
+            current: None,
+            most: MAX_ROWS,
+            is_searched_whole: false,
+        }
     }
 
     /// As [`Self::new`], with the item that holds now: it is marked, and chosen at first.
@@ -78,6 +88,11 @@ impl List {
     /// As [`Self::new`], and as high as the terminal is.
     pub(super) fn tall(items: Vec<Item>) -> Self {
         Self { most: usize::MAX, ..Self::new(items) }
+    }
+
+    /// Searched in what is said about the items, too.
+    pub(super) fn searched_whole(self) -> Self {
+        Self { is_searched_whole: true, ..self }
     }
 
     /// Leaves what fits `typed`.
@@ -115,7 +130,11 @@ impl List {
             .iter()
             .enumerate()
             .filter_map(|(place, item)| {
-                let text = nucleo_matcher::Utf32Str::new(&item.label, &mut buffer);
+                let whole = match self.is_searched_whole {
+                    true => Cow::Owned(format!("{} {}", item.label, item.detail)),
+                    false => Cow::Borrowed(&item.label),
+                };
+                let text = nucleo_matcher::Utf32Str::new(&whole, &mut buffer);
                 Some((pattern.score(text, &mut matcher)?, place))
             })
             .collect();
@@ -123,6 +142,11 @@ impl List {
             (std::cmp::Reverse(*score), self.items[*place].label.len(), *place)
         });
         scored.into_iter().map(|(_, place)| place).collect()
+    }
+
+    /// Whether there is more than one item.
+    pub(super) fn is_choice(&self) -> bool {
+        self.items.len() > 1
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -1,18 +1,24 @@
-//! [`choose`] and [`secret`]: questions before a conversation starts: a choice of one line, and a line that is not
-//! shown.
+//! [`choose`], [`session`] and [`secret`]: questions before a conversation starts: a choice of one line, of a session, and a
+//! line that is not shown.
 use super::{
     bindings::{self, Place},
     list::{Item, List},
     look::Look,
-    screen::Screen,
+    screen::{ROOMY_ROWS, Screen},
+    sessions::Ahead,
     terminal::Terminal,
     wrap::laid_out,
 };
 use crate::signals::Interrupts;
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures::StreamExt;
+use haft_engine::Home;
 use ratatui::text::{Line, Span};
-use std::io::{self, Stdout, stdout};
+use std::{
+    cell::RefCell,
+    io::{self, Stdout, stdout},
+    path::Path,
+};
 
 /// Rows beside the list and what stands below it: the title, what is typed, how much more there is, and one for the shell's
 /// own line.
@@ -40,6 +46,29 @@ pub async fn choose(
     let list = List::tall(lines.iter().enumerate().map(item).collect());
     let menu = ask(Menu { title, list, note, typed: String::new(), look }).await?;
     Ok(menu.and_then(|menu| menu.list.chosen()?.value.parse().ok()))
+}
+
+/// Lets the person choose one of the sessions that work in `workspace`, with what was said last in the one at the cursor.
+/// Returns its ID, or nothing where the person leaves. If there is only one, it is not asked for; if none was talked to, it
+/// is `newest`.
+///
+/// # Errors
+///
+/// Where the terminal cannot be read or drawn on.
+pub async fn session(
+    home: &Home,
+    workspace: &Path,
+    newest: String,
+    look: Look,
+) -> io::Result<Option<String>> {
+    let ahead = Ahead::of(home, workspace);
+    let list = ahead.list();
+    if !list.is_choice() {
+        return Ok(Some(list.chosen().map_or(newest, |item| item.value.clone())));
+    }
+    let menu = Menu { title: "Which session?", list, note: None, typed: String::new(), look };
+    let asked = ask(Browsed { menu, ahead: RefCell::new(ahead) }).await?;
+    Ok(asked.and_then(|asked| Some(asked.menu.list.chosen()?.value.clone())))
 }
 
 /// What a person did at a question for a line that is not shown.
@@ -179,6 +208,31 @@ impl Question for Menu<'_> {
     fn typed(&mut self, text: &str) {
         self.typed += text;
         self.list.narrow(&self.typed);
+    }
+}
+
+/// A menu of sessions with a preview of the one at the cursor.
+struct Browsed<'a> {
+    menu: Menu<'a>,
+    ahead: RefCell<Ahead<'a>>,
+}
+
+impl Question for Browsed<'_> {
+    fn lines(&self, columns: usize, rows: usize) -> (Vec<Line<'static>>, (usize, usize)) {
+        let chosen = self.menu.list.chosen().map(|item| item.value.clone()).filter(|_| rows >= ROOMY_ROWS);
+        let preview = chosen.map(|id| self.ahead.borrow_mut().preview(&id, columns, &self.menu.look));
+        let preview = preview.unwrap_or_default();
+        let (mut lines, cursor) = self.menu.lines(columns, rows.saturating_sub(preview.len()));
+        lines.extend(preview);
+        (lines, cursor)
+    }
+
+    fn press(&mut self, key: KeyEvent) -> Step {
+        self.menu.press(key)
+    }
+
+    fn typed(&mut self, text: &str) {
+        self.menu.typed(text);
     }
 }
 

@@ -7,15 +7,13 @@ use super::{
     look::Theme,
     mode::{Completion, Mode, Pick, What},
     page::Page,
+    sessions::{Sessions, recaps},
 };
 use crate::{console, going_on};
 use haft_core::{Command, Event, Mode as PermissionMode, Seq};
 use haft_engine::{Agent, Session};
 use haft_present::host::OpenRequest;
-use haft_present::{
-    age::age,
-    timeline::{self, Asked, Timeline},
-};
+use haft_present::timeline::{self, Asked, Recap, Timeline};
 use serde_json::json;
 
 impl App {
@@ -48,22 +46,44 @@ impl App {
         self.offer(What::GoOn, "continue?", items, None);
     }
 
+    /// Lists the other sessions of this directory.
     pub(super) fn pick_session(&mut self) {
         let Some(engine) = &self.engine else { return };
         let setup = engine.setup();
         let own = self.session.as_ref().map(|session| session.id().clone());
-        let sessions = setup.home.list().into_iter();
-        let sessions =
-            sessions.filter(|known| known.workspace == setup.workspace && known.delegated_by.is_none());
-        let items = sessions.filter(|known| Some(&known.id) != own.as_ref() && !known.title.is_empty()).map(
-            |known| Item {
-                detail: format!("{}  {}", age(known.last_at), known.id),
-                value: known.id.0,
-                label: known.title,
-            },
-        );
-        let items = items.collect();
+        self.sessions = Sessions::of(&setup.home, &setup.workspace, own.as_ref());
+        let (items, newest) = (self.sessions.items(), self.sessions.newest());
         self.offer(What::Session, "session", items, None);
+        if let Some(pick) = self.mode.pick().filter(|pick| pick.what == What::Session) {
+            pick.list = std::mem::take(&mut pick.list).searched_whole();
+            self.read_sessions(newest);
+        }
+    }
+
+    fn read_sessions(&mut self, ids: Vec<String>) {
+        let Some(engine) = &self.engine else { return };
+        let home = engine.setup().home.clone();
+        let reading = tokio::task::spawn_blocking(move || recaps(&home, ids));
+        self.waiting.push(Box::pin(async move { Done::Sessions(reading.await.unwrap_or_default()) }));
+    }
+
+    /// Reads the session at the cursor of the list, if that has not happened.
+    pub(super) fn look_at_session(&mut self) {
+        let chosen = self.mode.pick().filter(|pick| pick.what == What::Session);
+        let chosen = chosen.and_then(|pick| pick.list.chosen().map(|item| item.value.clone()));
+        let is_far_down =
+            |id: &String| !self.sessions.recaps.contains_key(id) && !self.sessions.newest().contains(id);
+        if let Some(id) = chosen.filter(is_far_down) {
+            self.read_sessions(vec![id]);
+        }
+    }
+
+    pub(super) fn sessions_read(&mut self, recaps: Vec<(String, Recap)>) {
+        self.sessions.recaps.extend(recaps);
+        let items = self.sessions.items();
+        if let Some(pick) = self.mode.pick().filter(|pick| pick.what == What::Session) {
+            pick.list.replace(items, &pick.typed);
+        }
     }
 
     pub(super) fn pick_agent(&mut self) {

@@ -17,6 +17,9 @@ use ratatui::{
 };
 use std::io::{self, Write};
 
+/// Rows from which there is room for more than what must be seen.
+pub(super) const ROOMY_ROWS: usize = 16;
+
 /// Where something is drawn, and what stands there.
 pub(super) struct Screen<Out> {
     out: Out,

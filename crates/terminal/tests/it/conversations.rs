@@ -130,7 +130,7 @@ async fn another_model_and_another_session_are_a_word_away() {
     person.see("what to do?").await;
     person.say("/sessions");
     let list = person.see("session:").await;
-    assert!(list.contains("❯ hello  now  "), "{list}");
+    assert!(list.contains("❯ hello  now · "), "{list}");
     person.keys("Enter");
     person.see("opening …").await;
     person.no_longer_see("opening …").await;

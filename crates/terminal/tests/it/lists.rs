@@ -177,3 +177,45 @@ async fn earlier_prompts_are_searched() {
     person.keys("Enter");
     assert!(person.screen().contains("\n> the first prompt\n  script"), "{}", person.screen());
 }
+
+/// A session is found by its title, its model or its ID, and what was said last in it is seen before it is chosen.
+#[tokio::test]
+async fn a_session_is_found_and_looked_at_before_it_is_chosen() {
+    let script = [say("I see it."), say("That, too.")];
+    let mut person = Begin { size: (100, 24), ..Begin::default() }.with(&script).await;
+    for prompts in [["count the files", "and the lines"], ["draw a fox", "in blue"]] {
+        for prompt in prompts {
+            person.say(prompt);
+            person.see(&format!("> {prompt}")).await;
+            person.no_longer_see("Esc to interrupt").await;
+        }
+        for command in ["/model ollama/qwen", "/new"] {
+            person.say(command);
+            person.see("opening …").await;
+            person.no_longer_see("opening …").await;
+        }
+    }
+    let table = [
+        ("", "❯ draw a fox  "),
+        ("files", "❯ count the files  "),
+        ("cntfls", "❯ count the files  "),
+        ("qwen", "❯ draw a fox  "),
+        ("script/test", "❯ count the files  "),
+        ("nosuch", "no matches"),
+    ];
+    for (typed, expected) in table {
+        person.say("/sessions");
+        person.type_in(typed);
+        let screen = person.see(expected).await;
+        assert!(typed.is_empty() || screen.matches(" turns · ").count() <= 1, "{typed}: {screen}");
+        person.keys("Esc");
+    }
+    person.say("/sessions");
+    let screen = person.see("2 turns · ollama/qwen").await;
+    assert!(screen.contains("  > in blue\n"), "{screen}");
+    person.keys("↓");
+    let screen = person.see("  > and the lines\n").await;
+    assert!(!screen.contains("  > in blue"), "{screen}");
+    person.keys("Enter");
+    person.see("> count the files").await;
+}

@@ -194,3 +194,40 @@ fn a_paste_stays_folded_once_it_is_sent() {
     let again = terminal.see("what to do?");
     assert!(again.contains("more lines (Ctrl+O shows all)") && !again.contains("line 300"), "{again}");
 }
+
+/// `haft resume` lists the sessions of the directory on a terminal; `--last`, one session alone, and no terminal need no
+/// choice.
+#[test]
+fn a_session_to_resume_is_chosen() {
+    let place = Place::new();
+    place.script("model.jsonl", &[json!({"say": "A reply."})]);
+    let model = ["--model", "script/../model.jsonl"];
+    place.run(&[&["run", "the first one"], &model[..]].concat());
+    let Some(terminal) = Terminal::open(&place, (100, 30)) else { return };
+    let shown = |options: &str, seen: &str| {
+        terminal.haft(&place, &format!("resume {options} --model script/../model.jsonl"));
+        let screen = terminal.see(seen);
+        terminal.keys(&["C-d"]);
+        terminal.see("left");
+        screen
+    };
+    shown("", "what to do?");
+    place.run(&[&["run", "the second one"], &model[..]].concat());
+    let screen = shown("--last", "what to do?");
+    assert!(screen.contains("> the second one"), "{screen}");
+    let screen = shown("", "Which session?");
+    assert!(screen.contains("❯ the second one") && screen.contains("1 turn · script/"), "{screen}");
+    assert!(screen.contains("  > the second one\n    A reply.\n"), "{screen}");
+    terminal.haft(&place, "resume --model script/../model.jsonl");
+    terminal.see("Which session?");
+    terminal.keys(&["-l", "first"]);
+    terminal.see("❯ the first one");
+    terminal.keys(&["Enter"]);
+    terminal.see("> the first one");
+    terminal.see("what to do?");
+    terminal.keys(&["C-d"]);
+    terminal.see("left 0");
+    // Without a terminal it is the newest one, and nothing is asked.
+    let resumed = place.run(&[&["resume", "--json"], &model[..]].concat());
+    assert!(!resumed.err.contains("Which session?"), "{resumed:?}");
+}

@@ -1,0 +1,113 @@
+//! [`Sessions`]: the sessions of a directory to choose from, each with how it went on last.
+use super::{
+    list::{Item, List},
+    look::Look,
+    wrap::one_row,
+};
+use haft_core::SessionId;
+use haft_engine::{Home, Summary};
+use haft_present::{
+    age::age,
+    safe,
+    timeline::{Recap, recap},
+};
+use ratatui::text::{Line, Span};
+use std::{collections::HashMap, path::Path};
+
+/// Of this many sessions, the newest, journals are read before one of them is chosen.
+const MAX_READ_AHEAD: usize = 50;
+/// Lines of the last prompt, and of the last reply.
+const PREVIEW_LINES: usize = 2;
+
+/// Sessions that a person opened in one directory, the newest first.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    listed: Vec<Summary>,
+    /// What was said last in them, by their IDs; of those that were read.
+    pub(super) recaps: HashMap<String, Recap>,
+}
+
+impl Sessions {
+    /// Those that work in `workspace`, without `own`.
+    pub(super) fn of(home: &Home, workspace: &Path, own: Option<&SessionId>) -> Self {
+        let is_listed = |known: &Summary| {
+            known.workspace == workspace
+                && known.delegated_by.is_none()
+                && Some(&known.id) != own
+                && !known.title.is_empty()
+        };
+        Self { listed: home.list().into_iter().filter(is_listed).collect(), recaps: HashMap::new() }
+    }
+
+    /// The IDs of the newest ones, of which the journals are read first.
+    pub(super) fn newest(&self) -> Vec<String> {
+        self.listed.iter().take(MAX_READ_AHEAD).map(|known| known.id.0.clone()).collect()
+    }
+
+    pub(super) fn items(&self) -> Vec<Item> {
+        let turns = |id: &str| self.recaps.get(id).map(|recap| counted(recap.turns, "turn"));
+        let item = |known: &Summary| {
+            let facts = [
+                Some(age(known.last_at)),
+                turns(&known.id.0),
+                Some(known.model.clone()),
+                Some(known.id.0.clone()),
+            ];
+            Item {
+                value: known.id.0.clone(),
+                label: known.title.clone(),
+                detail: facts.into_iter().flatten().collect::<Vec<_>>().join(" · "),
+            }
+        };
+        self.listed.iter().map(item).collect()
+    }
+
+    /// The last prompt and the last reply of the session, as far as they were read.
+    pub(super) fn preview(&self, id: &str, columns: usize, look: &Look) -> Vec<Line<'static>> {
+        let Some(Recap { prompt, reply, .. }) = self.recaps.get(id) else { return Vec::new() };
+        let part = |mark: &'static str, text: &str| {
+            let lines = text.lines().filter(|line| !line.trim().is_empty()).take(PREVIEW_LINES);
+            let line = |line: &str| {
+                let text = Span::styled(safe::text(line).into_owned(), look.dim());
+                one_row(Line::from_iter([Span::styled(mark, look.accent()), text]), columns)
+            };
+            lines.map(line).collect::<Vec<_>>()
+        };
+        [part("  > ", prompt), part("    ", reply)].concat()
+    }
+}
+
+/// What was said last in each of these sessions; nothing of one that cannot be read.
+pub(super) fn recaps(home: &Home, ids: Vec<String>) -> Vec<(String, Recap)> {
+    ids.into_iter().filter_map(|id| Some((id.clone(), recap(&home.peek(&id).ok()?)))).collect()
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Sessions to choose from before a conversation begins.
+pub(super) struct Ahead<'a> {
+    home: &'a Home,
+    sessions: Sessions,
+}
+
+impl<'a> Ahead<'a> {
+    pub(super) fn of(home: &'a Home, workspace: &Path) -> Self {
+        let mut sessions = Sessions::of(home, workspace, None);
+        sessions.recaps = recaps(home, sessions.newest()).into_iter().collect();
+        Self { home, sessions }
+    }
+
+    pub(super) fn list(&self) -> List {
+        List::tall(self.sessions.items()).searched_whole()
+    }
+
+    /// Reads the session first if that has not happened.
+    pub(super) fn preview(&mut self, id: &str, columns: usize, look: &Look) -> Vec<Line<'static>> {
+        if !self.sessions.recaps.contains_key(id) {
+            self.sessions.recaps.extend(recaps(self.home, vec![id.to_owned()]));
+        }
+        self.sessions.preview(id, columns, look)
+    }
+}
