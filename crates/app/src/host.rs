@@ -121,6 +121,14 @@ impl AppHost {
         }
     }
 
+    /// The configuration as it is at the moment, e.g., with a key that was saved meanwhile; as it was at the beginning if it
+    /// cannot be read.
+    fn config_now(&self) -> Config {
+        let workspace = self.spec.workspace.as_ref();
+        let read = workspace.and_then(|workspace| self.app.config(workspace, &self.spec.settings).ok());
+        read.unwrap_or_else(|| self.config.clone())
+    }
+
     /// The model that sessions have by default; empty before the first engine was made.
     #[must_use]
     pub fn usual_model(&self) -> &str {
@@ -224,11 +232,12 @@ impl Host for AppHost {
     }
 
     fn models(&self) -> Vec<(String, String)> {
-        model::choices(&self.app, &self.config, self.usual_model())
+        model::choices(&self.app, &self.config_now(), self.usual_model())
     }
 
     fn live_models(&self) -> BoxFuture<'_, Vec<(String, String)>> {
-        model::live_choices(&self.app, &self.config, self.usual_model()).boxed()
+        let config = self.config_now();
+        async move { model::live_choices(&self.app, &config, self.usual_model()).await }.boxed()
     }
 
     fn efforts(&self, model: &str) -> Vec<&'static str> {

@@ -5,7 +5,7 @@ mod reader;
 use crate::{
     Exit,
     console::{self, Sent, SlashAction},
-    host::Surroundings,
+    host::{Surroundings, config_lines},
     print::{Options, Output, Printer},
     signals::Interrupts,
 };
@@ -33,8 +33,15 @@ pub async fn run(
     let prompt = if is_text { prompt } else { String::new() };
     let reader = Reader::new(&around)?;
     let told = untold(&opened.session);
-    let mut talk =
-        Talk { around, open: None, told, open_request: OpenRequest::default(), options, interrupts };
+    let mut talk = Talk {
+        around,
+        open: None,
+        effort: None,
+        told,
+        open_request: OpenRequest::default(),
+        options,
+        interrupts,
+    };
     talk.take(opened)?;
     if is_text {
         print_now(chat.banner.as_deref().unwrap_or("Type `/help` for commands, `exit` to leave.\n"))?;
@@ -68,6 +75,8 @@ fn untold(session: &Session) -> Seq {
 struct Talk<'a> {
     around: Surroundings,
     open: Option<(Engine, Session)>,
+    /// How hard the model thinks, where that was chosen.
+    effort: Option<String>,
     /// Of what happens at the prompt the person is told when they come back to it.
     told: Seq,
     open_request: OpenRequest,
@@ -159,10 +168,21 @@ impl Talk<'_> {
             SlashAction::Modes => self.mode(None).await,
             SlashAction::Fork => self.fork().await,
             SlashAction::Rename(name) => self.rename(&name),
-            SlashAction::Export(_) | SlashAction::Context | SlashAction::Permissions | SlashAction::Mcp => {
-                panels::show(&action, &self.around, self.open.as_ref()).await
+            SlashAction::Export(_)
+            | SlashAction::Context
+            | SlashAction::Permissions
+            | SlashAction::Mcp
+            | SlashAction::Status
+            | SlashAction::Diff => {
+                let (open, effort) = (self.open.as_ref(), self.effort.as_deref());
+                panels::show(&action, &self.around, open, effort, self.options.diffs).await
             }
+            SlashAction::Config => {
+                config_lines(&self.around.config_files).iter().try_for_each(|line| note(line))
+            }
+            SlashAction::LogIn(provider) => self.log_in(provider).await,
             SlashAction::Theme(_)
+            | SlashAction::Thinking
             | SlashAction::Themes
             | SlashAction::Rewind
             | SlashAction::Tasks
@@ -172,7 +192,8 @@ impl Talk<'_> {
     }
 
     fn take(&mut self, opened: Conversation) -> anyhow::Result<()> {
-        let Conversation { engine, session, notices, effort: _ } = opened;
+        let Conversation { engine, session, notices, effort } = opened;
+        self.effort = effort;
         self.open_request.session = Some(session.id().0.clone());
         self.told = untold(&session);
         self.open = Some((engine, session));
@@ -208,6 +229,20 @@ impl Talk<'_> {
         let Some((engine, session)) = self.open.take() else { return true };
         drop(session);
         self.interrupts.or_leave(engine.shut_down()).await
+    }
+
+    /// Asks for a key where a person can type one, and lists the models.
+    async fn log_in(&self, provider: Option<String>) -> anyhow::Result<()> {
+        let Some(login) = self.around.login.as_ref().filter(|_| self.options.can_ask) else {
+            return note(
+                "there is no terminal to type a key at; `haft login PROVIDER` reads one from standard input",
+            );
+        };
+        match login(provider).await {
+            Ok(true) => list(self.around.host.models(), "/model SPEC [EFFORT]"),
+            Ok(false) => Ok(()),
+            Err(why) => note(&format!("error: {why}")),
+        }
     }
 
     fn help(&self) -> anyhow::Result<()> {

@@ -56,6 +56,16 @@ pub(crate) enum SlashAction {
     Context,
     Permissions,
     Mcp,
+    /// Shows the model, the session, and what it took.
+    Status,
+    /// Shows what became of each file since the session began.
+    Diff,
+    /// Says where the configuration is.
+    Config,
+    /// Shows or hides thoughts of the model.
+    Thinking,
+    /// Asks for the key of a provider.
+    LogIn(Option<String>),
     Quit,
 }
 
@@ -83,12 +93,12 @@ pub(crate) enum Sent {
 pub(crate) static COMMANDS: &[SlashCommand] = {
     use SlashAction::*;
     &[
-        row("help", &["?"], Nothing(Help), "show commands and keys"),
+        row("help", &["?", "h"], Nothing(Help), "show commands and keys"),
         row("new", &["clear"], Nothing(Switch(Target::New)), "start a new session"),
         row("sessions", &["resume"], Choice("ID", Sessions, |id| Switch(Target::Session(id))), "switch to another session of this directory"),
         row("rename", &[], Required("NAME", Rename), "name this session"),
-        row("model", &[], Choice("SPEC", Models, |spec| Switch(Target::Model(spec))), "switch to another model or effort"),
-        row("agent", &[], Choice("NAME", Agents, |name| Switch(Target::Agent(name))), "switch to another agent"),
+        row("model", &["models"], Choice("SPEC", Models, |spec| Switch(Target::Model(spec))), "switch to another model or effort"),
+        row("agent", &["agents"], Choice("NAME", Agents, |name| Switch(Target::Agent(name))), "switch to another agent"),
         row("mode", &[], Choice("NAME", Modes, Mode), "change the permission mode"),
         row("permissions", &[], Choice("MODE", Permissions, Mode), "show the permission mode and rules; change the mode"),
         row("review", &[], Optional("WHAT", review), "review a change (default: uncommitted changes)"),
@@ -97,16 +107,21 @@ pub(crate) static COMMANDS: &[SlashCommand] = {
         row("undo", &[], Nothing(Send(Sent::Undo)), "undo the last turn and its file changes"),
         row("redo", &[], Nothing(Send(Sent::Redo)), "redo the last undo"),
         row("rewind", &[], Nothing(Rewind), "go back to an earlier prompt and its files"),
+        row("diff", &["changes"], Nothing(Diff), "show what this session changed, file by file"),
         row("fork", &[], Nothing(Fork), "continue in a copy of this session"),
         row("compact", &[], Nothing(Send(Sent::Compact)), "summarize the conversation so far"),
         row("continue", &[], Nothing(Send(Sent::Continue)), "continue an interrupted turn"),
+        row("thinking", &["thoughts"], Nothing(Thinking), "show or hide what the model thinks"),
         row("context", &[], Nothing(Context), "show what fills the context window"),
         row("cost", &["usage"], Nothing(Cost), "show tokens and cost so far"),
+        row("status", &[], Nothing(Status), "show model, mode, session, folder, tokens and cost"),
         row("tasks", &["jobs"], Nothing(Tasks), "list background commands and subagents"),
         row("mcp", &[], Nothing(Mcp), "list MCP servers and their tools"),
+        row("login", &[], Optional("PROVIDER", LogIn), "save the API key of a provider, then choose a model"),
+        row("config", &["settings"], Nothing(Config), "say where the configuration is"),
         row("export", &[], Optional("FILE", Export), "export the conversation as Markdown"),
         row("copy", &[], Nothing(Copy), "copy the last reply to the clipboard"),
-        row("quit", &["exit"], Nothing(Quit), "quit (the session is saved)"),
+        row("quit", &["exit", "q"], Nothing(Quit), "quit (the session is saved)"),
     ]
 };
 

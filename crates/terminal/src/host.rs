@@ -1,5 +1,6 @@
 //! [`Surroundings`]: what a conversation at a terminal needs from the program around it.
 use crate::{Editor, Pictures};
+use futures::future::LocalBoxFuture;
 use haft_present::host::{Conversation, Host, OpenRequest, Problem, SavedPrompt};
 use std::{path::PathBuf, sync::Arc};
 
@@ -18,6 +19,22 @@ pub struct Surroundings {
     pub history: Option<PathBuf>,
     /// What edits longer texts.
     pub editor: Option<Editor>,
+    /// The files of the configuration, the weakest first.
+    pub config_files: Vec<PathBuf>,
+    /// Asks for the key of a provider and saves it; `None` if that cannot be done here.
+    pub login: Option<LogIn>,
+}
+
+/// Asks at the terminal for the key of a provider (`None`: one that the user chooses), and says whether one was saved. An
+/// error says why not.
+pub type LogIn = Arc<dyn Fn(Option<String>) -> LocalBoxFuture<'static, Result<bool, String>> + Send + Sync>;
+
+/// Where the configuration is, for people.
+pub(crate) fn config_lines(files: &[PathBuf]) -> Vec<String> {
+    let file =
+        |file: &PathBuf| format!("{}{}", file.display(), if file.exists() { "" } else { "  (missing)" });
+    let end = "`haft config show` lists what is in effect, `haft config set KEY VALUE` changes it";
+    files.iter().map(file).chain([end.to_owned()]).collect()
 }
 
 /// How an agent and a model are chosen in a conversation.

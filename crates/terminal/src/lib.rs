@@ -31,6 +31,7 @@ mod question;
 pub mod questions;
 pub mod signals;
 mod spinner;
+mod status;
 pub mod table;
 pub mod tui;
 mod waiting;

@@ -3,6 +3,7 @@
 //!
 //! It draws what changed, at most sixty times a second, and nothing while nothing happens.
 mod accepting;
+mod account;
 mod app;
 mod approval;
 mod attributes;
@@ -42,7 +43,7 @@ use crossterm::{
     execute,
     terminal::{EnterAlternateScreen, LeaveAlternateScreen},
 };
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, StreamExt, future::LocalBoxFuture};
 use haft_core::{Command, Event};
 use haft_present::host::Conversation;
 use mode::Mode;
@@ -130,6 +131,13 @@ async fn talk(
                 tui.app.edited(edited);
                 keys = EventStream::new();
             }
+            Some(Request::LogIn) => {
+                drop(keys);
+                tui.leave()?;
+                let saved = terminal.lend(tui.log_in()).await?;
+                tui.app.logged_in(saved);
+                keys = EventStream::new();
+            }
             Some(Request::Suspend) => {
                 tui.leave()?;
                 terminal.suspend()?;
@@ -187,6 +195,15 @@ impl<Out: Write> Tui<Out> {
     /// What the last key asks of the terminal.
     pub fn request(&mut self) -> Option<Request> {
         self.app.request.take()
+    }
+
+    /// Asks for the key of a provider, on the terminal that is free meanwhile.
+    fn log_in(&mut self) -> LocalBoxFuture<'static, Result<bool, String>> {
+        let provider = self.app.provider.take();
+        match &self.app.around.login {
+            Some(login) => login(provider),
+            None => async { Ok(false) }.boxed_local(),
+        }
     }
 
     /// Waits for what the session or the host brings next, and takes it in. Nothing is lost if the wait is given up.

@@ -1,10 +1,19 @@
 //! [`screen`] and [`chat`] (`haft` in a terminal, `haft chat`): conversations.
-use super::{look::look, run, welcome};
-use crate::{CliContext, args::TurnArgs, own_program};
-use haft_app::{AppHost, Ceiling, Failure, SessionPlan};
+use super::{login, look::look, run, welcome};
+use crate::{
+    CliContext,
+    args::{LoginArgs, TurnArgs},
+    own_program,
+};
+use haft_app::{AppHost, Ceiling, Failure, SessionPlan, config::project_file};
 use haft_core::Command;
 use haft_present::host::{Conversation, Host};
-use haft_terminal::{Exit, Pictures, chat as line_mode, host::Surroundings, signals::Interrupts, tui};
+use haft_terminal::{
+    Exit, Pictures, chat as line_mode,
+    host::{LogIn, Surroundings},
+    signals::Interrupts,
+    tui,
+};
 use std::{
     io::{IsTerminal, stdin},
     sync::Arc,
@@ -71,6 +80,7 @@ async fn open(
     let mut host = AppHost::new(cli, turn.spec(), ceiling).quiet(is_quiet);
     let opened = host.first_conversation(plan).await?;
     let workspace = opened.engine.setup().workspace.clone();
+    let config_files = vec![cli.places.user_file.clone(), project_file(&workspace)];
     let around = Surroundings {
         prompts: host.prompts(&workspace),
         host: Arc::new(host),
@@ -78,6 +88,22 @@ async fn open(
         pictures: Pictures::of(cli.environment.get("TERM"), cli.environment.get("TERM_PROGRAM")),
         history: Some(cli.places.home.join("history")),
         editor: run::editor(cli),
+        config_files,
+        login: Some(login(cli)),
     };
     Ok((around, opened))
+}
+
+/// Asks for a key as `haft login` does.
+fn login(cli: &CliContext) -> LogIn {
+    let cli = cli.clone();
+    Arc::new(move |vendor| {
+        let cli = cli.clone();
+        Box::pin(async move {
+            let entered = login::login(&cli, &LoginArgs { command: None, vendor, no_check: false }).await;
+            entered.map(|exit| exit == Exit::Success).map_err(|Failure { message, hint, .. }| {
+                message + &hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default()
+            })
+        })
+    })
 }

@@ -1,15 +1,18 @@
 //! [`show`]: prints the screen's panels line by line.
 use super::note;
-use crate::{console::SlashAction, export, host::Surroundings};
-use haft_core::{Event, SessionOpened};
+use crate::{Diffs, console::SlashAction, export, host::Surroundings, status::Status};
+use haft_core::{Event, SessionOpened, active_path, changed::Changed};
 use haft_engine::{Engine, Session};
 use haft_present::{context::Filling, timeline::Timeline};
+use std::io::{Write, stderr};
 
 /// Shows what `action` asks for.
 pub(super) async fn show(
     action: &SlashAction,
     around: &Surroundings,
     open: Option<&(Engine, Session)>,
+    effort: Option<&str>,
+    diffs: Diffs,
 ) -> anyhow::Result<()> {
     let Some((engine, session)) = open else { return note("no session is open; start one with `/new`") };
     match action {
@@ -26,16 +29,38 @@ pub(super) async fn show(
             note(&format!("mode {}; change it with `/mode NAME`", session.mode().name()))?;
             engine.setup().policy.rules.iter().try_for_each(|rule| note(&format!("  {rule}")))
         }
+        SlashAction::Status => {
+            let found = around.host.servers(&around.workspace).await;
+            let view = &view_of(session);
+            let status = Status { engine, session, effort, view, servers: Some(&found) };
+            status.rows().into_iter().try_for_each(|(name, value)| note(&format!("  {name:<12} {value}")))
+        }
+        SlashAction::Diff => changes(session, diffs),
         _ => servers(around).await,
     }
+}
+
+fn view_of(session: &Session) -> Timeline {
+    let mut view = Timeline::default();
+    session.entries().iter().for_each(|entry| drop(view.apply(&Event::Recorded(entry.clone()))));
+    view
+}
+
+/// What became of each file since the session began.
+fn changes(session: &Session, diffs: Diffs) -> anyhow::Result<()> {
+    let entries = session.entries();
+    let changes = Changed::of(active_path(&entries).iter().map(|entry| &entry.fact)).whole();
+    if changes.is_empty() {
+        return note("no file was changed in this session");
+    }
+    // Colored, and with nothing hidden: made for a terminal.
+    Ok(write!(stderr(), "{}", diffs.whole(session, &changes).shown)?)
 }
 
 fn filling(engine: &Engine, session: &Session) -> anyhow::Result<()> {
     let entries = session.entries();
     let agent = SessionOpened::of(&entries).map(|opened| opened.agent.clone()).unwrap_or_default();
-    let mut view = Timeline::default();
-    entries.iter().for_each(|entry| drop(view.apply(&Event::Recorded(entry.clone()))));
-    let filling = Filling::of(engine.setup(), &agent, &entries, view.context);
+    let filling = Filling::of(engine.setup(), &agent, &entries, view_of(session).context);
     filling.parts.iter().try_for_each(|(name, size)| note(&format!("  {name:<14} {size:>9} tokens")))?;
     match filling.free() {
         Some(free) => note(&format!("  {:<14} {free:>9} tokens", "free")),

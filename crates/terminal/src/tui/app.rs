@@ -58,6 +58,9 @@ pub(super) struct App {
     pub(super) request: Option<Request>,
     /// What [`Request::Edit`] is about.
     pub(super) editing: Option<Editing>,
+    /// The provider that [`Request::LogIn`] is about, if it is known.
+    pub(super) provider: Option<String>,
+    pub(super) shows_thinking: bool,
     /// Esc was pressed, or Ctrl+C, and once more means more.
     pub(super) escaped: Option<(KeyCode, Instant)>,
     /// What was being typed when a question came.
@@ -78,6 +81,8 @@ pub enum Request {
     Leave,
     /// Stops the process, as a shell's Ctrl+Z does.
     Suspend,
+    /// Asks for the key of a provider.
+    LogIn,
     /// Opens what is typed, or what a call would write, in an editor.
     Edit,
 }
@@ -111,6 +116,8 @@ pub(super) enum Done {
     /// Models that vendors and servers list.
     Models(Vec<(String, String)>),
     Servers(Vec<TriedServer>),
+    /// The same for the page of the state.
+    Status(Vec<TriedServer>),
     /// What was said last in sessions, by their IDs.
     Sessions(Vec<(String, Recap)>),
 }
@@ -140,6 +147,8 @@ impl App {
             raw: String::new(),
             request: None,
             editing: None,
+            provider: None,
+            shows_thinking: true,
             escaped: None,
             typed: None,
             draft: None,
@@ -215,6 +224,9 @@ impl App {
                 // A notification (OSC 9) where the terminal knows it, and a bell.
                 self.raw += &format!("\x1b]9;haft: done after {} s\x07\x07", took.as_secs());
             }
+        }
+        if matches!(block, Item::Thinking(_)) && !self.shows_thinking {
+            return;
         }
         let lines = self.painted(|painter| painter.block(&block));
         self.above.extend(lines);
@@ -315,6 +327,7 @@ impl App {
             }
             Done::Models(models) => self.models(models),
             Done::Servers(servers) => self.servers(servers),
+            Done::Status(servers) => self.status_of(&servers),
             Done::Sessions(recaps) => self.sessions_read(recaps),
             Done::Files(files) => {
                 self.files = Some(files);

@@ -44,6 +44,7 @@ pub(super) enum Action {
     /// Clears what is typed, else interrupts, else leaves.
     Stop,
     ShowTasks,
+    ToggleThinking,
     SearchHistory,
     OpenEditor,
     Submit,
@@ -108,6 +109,7 @@ pub(super) static BINDINGS: &[Binding] = {
         bind(Conversation, &[ctrl('g')], OpenEditor, "edit the prompt in $VISUAL or $EDITOR"),
         bind(Conversation, &[ctrl('o')], ShowAll, "show the whole conversation, with full results"),
         bind(Conversation, &[ctrl('t')], ShowTasks, "list background commands and subagents"),
+        bind(Conversation, &[alt('t')], ToggleThinking, "show or hide what the model thinks"),
         bind(Prompt, &[char('?')], Help, "on an empty line: show this help"),
         bind(Conversation, &[ctrl('c')], Stop, "clear the prompt, interrupt, or quit (twice)"),
         bind(Prompt, &[ctrl('d')], Leave, "on an empty line: quit"),
@@ -232,6 +234,10 @@ const fn char(c: char) -> Key {
 
 const fn ctrl(c: char) -> Key {
     Key { code: KeyCode::Char(c), modifiers: KeyModifiers::CONTROL }
+}
+
+const fn alt(c: char) -> Key {
+    Key { code: KeyCode::Char(c), modifiers: KeyModifiers::ALT }
 }
 
 impl Key {

@@ -14,7 +14,7 @@ use crate::{
     paint::diff::Room,
     spinner::FRAMES,
 };
-use haft_core::{Event, Fact, Question, ToolResult};
+use haft_core::{Event, Fact, Part, Question, ToolResult};
 use haft_present::{
     safe,
     timeline::{Activity, Asked, Call, Item, Timeline},
@@ -43,7 +43,7 @@ impl App {
     /// The reply as far as it has come, and the calls that are not over.
     fn upper(&self) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
-        if !self.view.thinking.is_empty() {
+        if !self.view.thinking.is_empty() && self.shows_thinking {
             let thought = plain(self.view.thinking.trim(), Span::raw("  "), self.columns, self.look.dim());
             let skipped = thought.len().saturating_sub(4);
             lines.push(Line::default());
@@ -226,7 +226,7 @@ impl App {
         }
     }
 
-    /// Everything that was said and done, with whole results.
+    /// Everything that was thought, said and done, with whole results.
     pub(super) fn whole(&self) -> Vec<Line<'static>> {
         let mut view = Timeline::default();
         let mut lines = Vec::new();
@@ -243,6 +243,9 @@ impl App {
                 }
                 lines.extend(self.painted_in(Room::WHOLE, |painter| painter.block(block)));
             }
+            if let Some(thoughts) = thoughts_of(&entry.fact) {
+                lines.extend(self.painted(|painter| painter.block(&Item::Thinking(thoughts))));
+            }
             if let Some(result) = result {
                 let text = self.whole_result(result);
                 lines.extend(plain(&safe::text(&text), Span::raw("    "), self.columns, self.look.dim()));
@@ -250,4 +253,14 @@ impl App {
         }
         lines
     }
+}
+
+/// What the model thought before a reply, harmless for a terminal.
+fn thoughts_of(fact: &Fact) -> Option<String> {
+    let Fact::Replied { parts, .. } = fact else { return None };
+    let thoughts = parts.iter().filter_map(|part| match part {
+        Part::Thinking { text, .. } => Some(safe::text(text.trim())),
+        Part::Text { .. } | Part::Image(_) | Part::ToolCall(_) => None,
+    });
+    Some(thoughts.collect::<Vec<_>>().join("\n")).filter(|thoughts| !thoughts.is_empty())
 }

@@ -65,6 +65,7 @@ impl App {
             Action::ShowAll => self.show_all(),
             Action::Stop => self.stop_or_leave(),
             Action::ShowTasks => self.pick_job(),
+            Action::ToggleThinking => self.toggle_thinking(),
             Action::SearchHistory => self.pick_typed(),
             Action::OpenEditor => self.edit_prompt(),
             Action::Submit => self.submit(),

@@ -66,6 +66,14 @@ impl Mode {
         }
     }
 
+    /// The page on top.
+    pub(super) fn page(&self) -> Option<&Page> {
+        match self {
+            Self::Read(page, _) => Some(page),
+            _ => None,
+        }
+    }
+
     /// The place for a list of completions, where a prompt or an answer is typed.
     pub(super) fn completion(&mut self) -> Option<&mut Option<Completion>> {
         match self.lowest() {

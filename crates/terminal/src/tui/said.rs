@@ -123,6 +123,11 @@ impl App {
             SlashAction::Context => self.show_context(),
             SlashAction::Permissions => self.show_permissions(),
             SlashAction::Mcp => self.show_servers(),
+            SlashAction::Status => self.show_status(),
+            SlashAction::Diff => self.show_changes(),
+            SlashAction::Config => self.show_config(),
+            SlashAction::Thinking => self.toggle_thinking(),
+            SlashAction::LogIn(provider) => self.log_in(provider),
             SlashAction::Quit => self.request = Some(Request::Leave),
         }
     }

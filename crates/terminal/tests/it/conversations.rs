@@ -176,7 +176,7 @@ async fn a_command_that_is_not_known_is_told_where_all_are_listed() {
     let mut person = Begin::default().with(&[say("unheard")]).await;
     person.say("/modle");
     person.see("did you mean `/mode").await;
-    for line in ["/quit", "exit"] {
+    for line in ["/quit", "exit", "/q"] {
         assert_eq!(person.request(), None);
         person.say(line);
         assert_eq!(person.request(), Some(Request::Leave), "{line}");

@@ -1,5 +1,8 @@
 //! A person reads what fills the screen, and leaves it for what was there.
-use crate::kit::{Begin, Person, say};
+use crate::kit::{Begin, Person, edit, say};
+use haft_core::Mode;
+use haft_terminal::tui::Request;
+use serde_json::json;
 
 async fn after_a_reply(size: (u16, u16), lines: usize) -> Person {
     let text: String = (1..=lines).map(|line| format!("row {line}\n\n")).collect();
@@ -73,4 +76,90 @@ async fn a_page_is_scrolled_with_keys() {
         person.keys(keys);
         assert!(person.screen().contains("what to do?"), "{keys}: {}", person.screen());
     }
+}
+
+/// The state of the session is one page, and the servers are on it once they have answered.
+#[tokio::test]
+async fn the_status_is_one_page() {
+    let mut person = after_a_reply((80, 24), 2).await;
+    person.say("/rename the first try");
+    person.say("/status");
+    let screen = person.see("files (2 tools), gone (failed; /mcp says why)").await;
+    for expected in [
+        "model        script/test",
+        "effort       the model's default",
+        "agent        haft",
+        "mode         ask",
+        "session      the first try (",
+        "folder       PLACE/w",
+        "% of 100.0k",
+        " in (0 from the cache), ",
+        "cost         unknown",
+    ] {
+        assert!(screen.contains(expected), "{expected}: {screen}");
+    }
+    person.keys("q");
+    person.see("what to do?").await;
+}
+
+/// What became of each file since the session began: not what came and went in between.
+#[tokio::test]
+async fn the_changes_of_a_session_are_one_page_by_file() {
+    let files = vec![("a.txt", "one\ntwo\n".to_owned()), ("b.txt", "x\n".to_owned())];
+    let script = [
+        edit("a.txt", "one", "first"),
+        edit("a.txt", "first", "ONE"),
+        edit("b.txt", "x", "y"),
+        edit("b.txt", "y", "x"),
+        json!({"calls": [{"name": "write", "arguments": {"path": "c.txt", "content": "new\n"}}]}),
+        say("Done."),
+    ];
+    let begin = Begin { mode: Mode::AcceptEdits, size: (80, 24), files, ..Begin::default() };
+    let mut person = begin.with(&script).await;
+    person.say("/diff");
+    person.see("no file was changed in this session").await;
+    person.say("go");
+    person.see("Done.").await;
+    person.no_longer_see("Esc to interrupt").await;
+    person.say("/diff");
+    let screen = person.see("2 files changed since this session began").await;
+    for expected in ["Edit a.txt  +1 −1", "- one", "+ ONE", "Create c.txt  +1", "+ new"] {
+        assert!(screen.contains(expected), "{expected}: {screen}");
+    }
+    assert!(!screen.contains("b.txt") && !screen.contains("first"), "{screen}");
+    person.keys("Esc");
+    person.say("/undo");
+    person.see("went back, with these files").await;
+    person.say("/changes");
+    person.see("no file was changed in this session").await;
+}
+
+/// Thoughts are hidden and shown by a command and by a key; the page of the conversation has them in any case.
+#[tokio::test]
+async fn thoughts_are_shown_or_hidden() {
+    let thinks = || json!({"think": "Let me see.", "say": "So it is."});
+    let mut person = Begin { size: (60, 40), ..Begin::default() }.with(&[thinks(), thinks(), thinks()]).await;
+    for (replies, (hide, thoughts)) in (1..).zip([("", 1), ("/thinking", 1), ("Alt+T", 2)]) {
+        match hide.strip_prefix('/') {
+            Some(_) => person.say(hide),
+            None => person.keys(hide),
+        }
+        person.say("think");
+        let is_over = |screen: &str| screen.matches("─ N.N s").count() == replies;
+        let screen = person.until("the end of the turn", is_over).await;
+        assert_eq!(screen.matches("Let me see.").count(), thoughts, "{hide}: {screen}");
+    }
+    person.say("/thoughts");
+    person.keys("Ctrl+O");
+    assert_eq!(person.screen().matches("Let me see.").count(), 3, "{}", person.screen());
+}
+
+#[tokio::test]
+async fn the_configuration_is_named_and_a_key_is_asked_for() {
+    let mut person = after_a_reply((80, 24), 2).await;
+    person.say("/config");
+    person.see("config.toml  (missing)").await;
+    assert_eq!(person.request(), None);
+    person.say("/login openai");
+    assert_eq!(person.request(), Some(Request::LogIn));
 }

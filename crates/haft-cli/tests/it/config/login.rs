@@ -194,3 +194,36 @@ fn on_a_terminal_a_vendor_is_chosen_and_the_key_is_not_echoed() {
     terminal.see("left 130");
     terminal.is_usable();
 }
+
+/// `/login` asks for a key as `haft login` does, and the models of the provider can be chosen at once.
+#[test]
+fn a_key_is_saved_in_the_middle_of_a_session() {
+    let (place, server) = (Place::new(), openai());
+    place.script("model.jsonl", &[json!({"say": "From the script."})]);
+    for how in ["", "chat"] {
+        let _none_yet = fs::remove_file(keys_file(&place));
+        let Some(terminal) = Terminal::open(&place, (100, 40)) else { return };
+        terminal.say(&format!("export OPENAI_BASE_URL={}", server.base_url));
+        terminal.haft(&place, &format!("{how} --model script/../model.jsonl"));
+        terminal.see(if how.is_empty() { "what to do?" } else { "to leave." });
+        terminal.say("/login openai");
+        terminal.see("Key of OpenAI:");
+        terminal.keys(&["Escape"]);
+        terminal.no_longer_see("Key of OpenAI:");
+        terminal.say("/login openai");
+        terminal.see("Key of OpenAI:");
+        terminal.say(KEY);
+        let screen = terminal.see("openai/gpt-5");
+        assert!(!screen.contains(KEY) && keys_file(&place).exists(), "{screen}");
+        if how.is_empty() {
+            terminal.keys(&["Escape"]);
+            terminal.see("what to do?");
+        }
+        terminal.say("/model openai/gpt-5");
+        terminal.see(if how.is_empty() { "now using openai/gpt-5" } else { "model openai/gpt-5" });
+        terminal.say("hi");
+        terminal.see("hello");
+        terminal.say("/quit");
+        terminal.see("left 0");
+    }
+}

@@ -132,9 +132,20 @@ fn panels_have_their_lines_in_chat_too() {
     place.script("model.jsonl", &[json!({"say": "unheard"})]);
     let ran = place.run_with_input(
         &["chat", "--model", "script/../model.jsonl"],
-        b"/context\n/permissions\n/mcp\nexit\n",
+        b"/context\n/permissions\n/mcp\n/status\n/diff\n/config\n/login\nexit\n",
     );
-    for line in ["  system prompt  ", "allow execute:make *", "mode ask", "no MCP server is configured"] {
+    let lines = [
+        "  system prompt  ",
+        "allow execute:make *",
+        "mode ask",
+        "no MCP server is configured",
+        "  model        script/",
+        "  MCP servers  none",
+        "no file was changed in this session",
+        "/haft/config.toml\n",
+        "there is no terminal to type a key at",
+    ];
+    for line in lines {
         assert!(ran.err.contains(line), "{line} in {}", ran.err);
     }
 }

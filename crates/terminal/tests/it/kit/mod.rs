@@ -158,6 +158,8 @@ impl Begin {
             prompts: self.prompts,
             pictures: Pictures::None,
             history: None,
+            config_files: vec![folder.join("config.toml")],
+            login: Some(Arc::new(|_| async { Ok(true) }.boxed_local())),
             editor: self.editor.map(|command| Editor { command: command.into(), scratch: folder.clone() }),
         };
         let look = Look { theme: Theme::Terminal, depth: Depth::Sixteen, is_light: false };

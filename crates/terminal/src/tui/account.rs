@@ -1,0 +1,101 @@
+//! What a person asks about the session or for it beside the conversation: its state, its changes, where the configuration
+//! is, a key of a provider.
+use super::{
+    app::{App, Done, Request},
+    page::Page,
+    wrap::hanging,
+};
+use crate::{host::config_lines, paint::diff::Room, status::Status};
+use haft_core::{active_path, changed::Changed};
+use haft_present::host::TriedServer;
+use ratatui::text::{Line, Span};
+
+/// Columns of the names on the page of the state.
+const NAME_COLUMNS: usize = 13;
+const STATUS_TITLE: &str = "status";
+
+impl App {
+    /// Shows how the session stands; MCP servers once they have answered.
+    pub(super) fn show_status(&mut self) {
+        self.status_page(None);
+        let (host, workspace) = (self.around.host.clone(), self.around.workspace.clone());
+        self.waiting.push(Box::pin(async move { Done::Status(host.servers(&workspace).await) }));
+    }
+
+    /// The same page with the servers, if it is still open.
+    pub(super) fn status_of(&mut self, servers: &[TriedServer]) {
+        if self.mode.page().is_some_and(|page| page.title == STATUS_TITLE) {
+            self.status_page(Some(servers));
+        }
+    }
+
+    fn status_page(&mut self, servers: Option<&[TriedServer]>) {
+        let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
+        let effort = self.effort.as_deref();
+        let rows = Status { engine, session, effort, view: &self.view, servers }.rows();
+        let row = |(name, value): (&str, String)| {
+            let name = Span::styled(format!("{name:<NAME_COLUMNS$}"), self.look.accent());
+            hanging(name, &[Span::raw(value)], self.columns)
+        };
+        let lines = rows.into_iter().flat_map(row).collect();
+        self.mode.read(Page::new(STATUS_TITLE, lines, false));
+    }
+
+    /// Shows what became of each file since the session began.
+    pub(super) fn show_changes(&mut self) {
+        let entries = self.entries().unwrap_or_default();
+        let path = active_path(&entries);
+        let changes = Changed::of(path.iter().map(|entry| &entry.fact)).whole();
+        if changes.is_empty() {
+            return self.note("no file was changed in this session");
+        }
+        let file = |change| {
+            let lines = self.painted_in(Room::WHOLE, |painter| {
+                painter.diffs().files(&(painter.files_of)(std::slice::from_ref(change)), painter.room)
+            });
+            lines.into_iter().chain([Line::default()])
+        };
+        let lines: Vec<_> = changes.iter().flat_map(file).collect();
+        let s = if changes.len() == 1 { "" } else { "s" };
+        let title = format!("{} file{s} changed since this session began", changes.len());
+        self.mode.read(Page::new(title, lines, false));
+    }
+
+    pub(super) fn show_config(&mut self) {
+        let lines = config_lines(&self.around.config_files).join("\n");
+        self.note(&lines);
+    }
+
+    /// Shows the thoughts of the model from here on, or no longer.
+    pub(super) fn toggle_thinking(&mut self) {
+        self.shows_thinking = !self.shows_thinking;
+        self.note(if self.shows_thinking {
+            "thinking is shown"
+        } else {
+            "thinking is hidden; Ctrl+O shows all"
+        });
+    }
+
+    /// Asks for the key of a provider, once this key is done with.
+    pub(super) fn log_in(&mut self, provider: Option<String>) {
+        if self.must_wait() {
+            return;
+        }
+        match self.around.login {
+            Some(_) => (self.provider, self.request) = (provider, Some(Request::LogIn)),
+            None => self.note("keys cannot be entered here; `haft login` does it"),
+        }
+    }
+
+    /// Goes on once a key was saved, or was not.
+    pub(super) fn logged_in(&mut self, saved: Result<bool, String>) {
+        match saved {
+            Ok(true) => self.pick_model(),
+            Ok(false) => {}
+            Err(why) => {
+                let (message, hint) = why.split_once("\nhint: ").unwrap_or((&why, ""));
+                self.fail(message.to_owned(), Some(hint.to_owned()).filter(|hint| !hint.is_empty()));
+            }
+        }
+    }
+}
