@@ -2,6 +2,8 @@
 //!
 //! A server is a program that Haft starts, or an address that receives what an agent does: only the user's own file can
 //! name them.
+pub mod entries;
+
 use crate::{
     App, Warn,
     config::{Config, ConfigError, Environment, McpFile},
@@ -85,9 +87,12 @@ fn mcp(
 
 /// The person's, but for those that the project leaves out.
 fn servers(config: &Config, environment: &Environment) -> Result<Vec<McpServer>, ConfigError> {
-    let allowed = |name: &String| config.project.mcp.as_ref().is_none_or(|names| names.contains(name));
-    let servers = config.user.mcp.iter().filter(|(name, _)| allowed(name));
+    let servers = config.user.mcp.iter().filter(|(name, _)| is_allowed(config, name));
     servers.map(|(name, file)| server(name, file, environment)).collect()
+}
+
+fn is_allowed(config: &Config, name: &String) -> bool {
+    config.project.mcp.as_ref().is_none_or(|names| names.contains(name))
 }
 
 fn server(name: &str, file: &McpFile, environment: &Environment) -> Result<McpServer, ConfigError> {

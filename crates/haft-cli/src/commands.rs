@@ -120,7 +120,7 @@ pub(crate) enum Verb {
     /// Each effect of a call is allowed, needs approval or is denied.
     #[command(subcommand)]
     Policy(Lazy<Policy>),
-    /// Serve agents and tools over MCP
+    /// Set up MCP servers, or be one
     Mcp(Lazy<McpArgs>),
     /// Serve an editor over ACP
     ///
@@ -197,7 +197,7 @@ impl Verb {
             Self::Config(Lazy(config)) => config::config(cli, *config),
             Self::Policy(Lazy(policy)) => policy::policy(cli, *policy),
             Self::Help { words } => help::help(cli, &words),
-            Self::Mcp(mcp) => mcp::mcp(cli, &mcp).await,
+            Self::Mcp(Lazy(mcp)) => mcp::mcp(cli, *mcp).await,
             Self::Completions { shell } => manual::completions(shell),
             Self::Man { to } => manual::man(to.as_deref()),
             Self::Update(args) => update::update(cli, &args).await,

@@ -11,6 +11,7 @@ mod found;
 mod limited;
 mod link;
 mod listing;
+mod probe;
 mod result;
 mod roots;
 mod search;
@@ -19,6 +20,7 @@ mod settings;
 mod tool;
 mod words;
 
+pub use probe::{Probe, ProbeError, probe};
 pub use settings::{McpServer, McpSettings, Transport};
 
 use found::Found;

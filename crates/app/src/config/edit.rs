@@ -1,4 +1,4 @@
-//! [`set`]: writes one value into the user's file, and keeps the rest as it was written.
+//! [`set`], [`add_table`] and [`remove_table`]: change one thing in the user's file, and keep the rest as it was written.
 use super::{ConfigError, SETTINGS, Settings, UserFile, check_user, told};
 use crate::untrusted_file;
 use haft_core::schema::nearest;
@@ -21,9 +21,7 @@ pub fn set(path: &Path, key: &str, word: &str) -> Result<(), ConfigError> {
             "do not pass an API key on the command line; save it with `haft login PROVIDER`".into(),
         ));
     }
-    let text = text(path)?;
-    let document: DocumentMut =
-        text.parse().map_err(|error: toml_edit::TomlError| wrong_file(path, error.message()))?;
+    let document = document(path)?;
     let mut first = None;
     for value in values(key, word).map_err(&wrong)? {
         let mut document = document.clone();
@@ -36,6 +34,76 @@ pub fn set(path: &Path, key: &str, word: &str) -> Result<(), ConfigError> {
         }
     }
     Err(wrong(first.unwrap_or_default()))
+}
+
+/// Adds `table` as `[group.name]` to the file `path`. What does not fit is an error, and nothing is written.
+///
+/// # Errors
+///
+/// If the file cannot be read or written, or already has this table.
+pub fn add_table(path: &Path, [group, name]: [&str; 2], mut table: Table) -> Result<(), ConfigError> {
+    let wrong = |message: String| ConfigError::Value { what: format!("[{group}.{name}]"), message };
+    let mut document = document(path)?;
+    if !document.is_empty() {
+        table.decor_mut().set_prefix("\n");
+    }
+    let mut empty = Table::new();
+    empty.set_implicit(true);
+    let tables = document.entry(group).or_insert(Item::Table(empty)).as_table_like_mut();
+    let tables = tables.ok_or_else(|| wrong(format!("`{group}` is not a table")))?;
+    if tables.contains_key(name) {
+        return Err(wrong("it is already in the file".into()));
+    }
+    tables.insert(name, Item::Table(table));
+    checked(path, &document.to_string()).map_err(wrong)?;
+    write(path, &document.to_string())
+}
+
+/// Removes `[group.name]` from the file `path`, with the comments that stand right above it; returns whether it was there.
+///
+/// # Errors
+///
+/// If the file cannot be read or written.
+pub fn remove_table(path: &Path, [group, name]: [&str; 2]) -> Result<bool, ConfigError> {
+    let mut document = document(path)?;
+    let removed = document.get_mut(group).and_then(Item::as_table_like_mut).and_then(|all| all.remove(name));
+    let Some(removed) = removed else { return Ok(false) };
+    if let Some(table) = removed.as_table() {
+        keep_comments(&mut document, table);
+    }
+    write(path, &document.to_string())?;
+    Ok(true)
+}
+
+/// Comments above `removed` that an empty line sets apart from it are about something else, such as the whole file: the table
+/// behind it gets them.
+fn keep_comments(document: &mut DocumentMut, removed: &Table) {
+    let above = removed.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
+    let Some((kept, _)) = above.rsplit_once("\n\n").filter(|(kept, _)| kept.contains('#')) else { return };
+    let kept = format!("{kept}\n\n");
+    let place = removed.position();
+    match first_behind(document.as_table_mut(), place) {
+        Some(next) => {
+            let own = next.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
+            let together = format!("{kept}{}", own.trim_start_matches('\n'));
+            next.decor_mut().set_prefix(together);
+        }
+        None => {
+            let end = document.trailing().as_str().unwrap_or_default().to_owned();
+            document.set_trailing(format!("{}\n{end}", kept.trim_end_matches('\n')));
+        }
+    }
+}
+
+/// The table below `table` that is written next behind `place`.
+fn first_behind(table: &mut Table, place: Option<isize>) -> Option<&mut Table> {
+    let inner = table.iter_mut().filter_map(|(_, item)| item.as_table_mut());
+    let all = inner.flat_map(|inner| {
+        // One that is only there for those below it has no place of its own.
+        let is_written = !inner.is_implicit() && inner.position() > place;
+        if is_written { Some(inner) } else { first_behind(inner, place) }
+    });
+    all.min_by_key(|found| found.position())
 }
 
 /// What `word` may stand for, the likeliest first: as its setting reads it, as TOML, as text.
@@ -92,6 +160,11 @@ fn with_near(message: String) -> String {
         Some(near) => format!("there is no setting `{unknown}`; did you mean `{near}`?"),
         None => format!("there is no setting `{unknown}`; there are {}", known.join(", ")),
     }
+}
+
+/// The file, for changes; empty if it does not exist.
+fn document(path: &Path) -> Result<DocumentMut, ConfigError> {
+    text(path)?.parse().map_err(|error: toml_edit::TomlError| wrong_file(path, error.message()))
 }
 
 fn text(path: &Path) -> Result<String, ConfigError> {

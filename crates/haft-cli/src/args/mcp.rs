@@ -1,12 +1,92 @@
 //! [`McpArgs`]: the options of `haft mcp`.
 use super::SettingsArgs;
-use clap::Args;
+use clap::{Args, Subcommand};
 use haft_app::SessionSpec;
 use std::path::PathBuf;
 
 /// `haft mcp`
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
+    /// Command; `serve` if left out.
+    #[command(subcommand)]
+    pub(crate) command: Option<Mcp>,
+    /// Options of `haft mcp serve`.
+    #[command(flatten)]
+    pub(crate) serve: McpServeArgs,
+}
+
+/// `haft mcp …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Mcp {
+    /// Add a server to your configuration
+    ///
+    /// `haft mcp add files npx -y @modelcontextprotocol/server-filesystem ~/notes` adds a program, `haft mcp add docs https://example.com/mcp` a server that speaks Streamable HTTP. Options come before COMMAND. `haft mcp test NAME` tries it.
+    Add(McpAddArgs),
+    /// List the configured servers, without starting them
+    List {
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start a server and show what it offers
+    Test {
+        /// Name of the server
+        name: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+        /// Directory to work in
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+    },
+    /// Remove a server from your configuration
+    Remove {
+        /// Name of the server
+        name: String,
+    },
+    /// Serve agents and tools to other programs (default)
+    Serve(Box<McpServeArgs>),
+}
+
+/// `haft mcp add`
+#[derive(Debug, Args)]
+pub(crate) struct McpAddArgs {
+    /// Environment variable for the program; write `${VARIABLE}` for a secret, which Haft fills in at the start
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) env: Vec<(String, String)>,
+    /// HTTP header for every request; write `${VARIABLE}` for a secret
+    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
+    pub(crate) header: Vec<(String, String)>,
+    /// Use only these tools, by the server's own names
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) tools: Vec<String>,
+    /// Do not require approval for tools that the server declares read-only
+    #[arg(long)]
+    pub(crate) trust_hints: bool,
+    /// Name of the server: letters, digits, `-` and `_`
+    pub(crate) name: String,
+    /// Program, or address that begins with `http://` or `https://`
+    #[arg(value_name = "COMMAND|URL")]
+    pub(crate) target: String,
+    /// Arguments of the program
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as `NAME=VALUE`")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("write it as `NAME: VALUE`")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// `haft mcp serve`
+#[derive(Debug, Args)]
+pub(crate) struct McpServeArgs {
     /// Serve Streamable HTTP on this loopback address, e.g., 127.0.0.1:8090 [default: standard input and output]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<std::net::SocketAddr>,
@@ -30,7 +110,7 @@ pub(crate) struct McpArgs {
     pub(crate) cwd: Option<PathBuf>,
 }
 
-impl McpArgs {
+impl McpServeArgs {
     /// The sessions of the agents.
     pub(crate) fn spec(&self) -> SessionSpec {
         SessionSpec {

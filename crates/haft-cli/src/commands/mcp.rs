@@ -1,22 +1,40 @@
-//! [`mcp`] (`haft mcp`): agents and tools for other programs. Standard output belongs to the protocol.
-use crate::{CliContext, args::McpArgs};
+//! [`mcp`] (`haft mcp`): sets up servers, or serves agents and tools to other programs; then standard output belongs to the
+//! protocol.
+mod servers;
+
+use crate::{
+    CliContext,
+    args::{Mcp, McpArgs, McpServeArgs},
+};
 use haft_app::{Failure, token};
 use haft_mcp::server::{HaftServer, listen, over_http, over_stdio};
 use haft_terminal::{Exit, signals::Interrupts};
 
+/// `haft mcp …`
+pub(crate) async fn mcp(cli: &CliContext, args: McpArgs) -> Result<Exit, Failure> {
+    match args.command {
+        None => serve(cli, &args.serve).await,
+        Some(Mcp::Serve(args)) => serve(cli, &args).await,
+        Some(Mcp::Add(args)) => servers::add(cli, args),
+        Some(Mcp::List { json }) => servers::list(cli, json),
+        Some(Mcp::Test { name, json, cwd }) => servers::test(cli, &name, json, cwd.as_deref()).await,
+        Some(Mcp::Remove { name }) => servers::remove(cli, &name),
+    }
+}
+
 /// Serves until the client leaves or a signal interrupts.
-pub(crate) async fn mcp(cli: &CliContext, args: &McpArgs) -> Result<Exit, Failure> {
+async fn serve(cli: &CliContext, args: &McpServeArgs) -> Result<Exit, Failure> {
     let offers = cli.mcp_offers(&args.spec(), !args.no_agents, args.expose.as_deref()).await?;
     let mut interrupts = Interrupts::listen()?;
-    let served = serve(cli, offers.server(), args, &mut interrupts).await;
+    let served = speak(cli, offers.server(), args, &mut interrupts).await;
     interrupts.or_leave(offers.shut_down()).await;
     served.map(|()| Exit::Success)
 }
 
-async fn serve(
+async fn speak(
     cli: &CliContext,
     server: HaftServer,
-    args: &McpArgs,
+    args: &McpServeArgs,
     interrupts: &mut Interrupts,
 ) -> Result<(), Failure> {
     match args.listen {

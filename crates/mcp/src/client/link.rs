@@ -64,6 +64,9 @@ pub(crate) enum LinkError {
     Silent { limit: Duration, said: String },
     #[error("{reason}{said}")]
     Gone { reason: String, said: String },
+    /// It is there, and wants to know who asks.
+    #[error("it wants a login")]
+    Login,
     /// It is there, and answers something else.
     #[error("{reason}{said}")]
     Refused { reason: String, said: String },
@@ -210,6 +213,7 @@ impl Failure {
             Self::Refused(error) => {
                 let reason = words::of_greeting(&error);
                 match *error {
+                    _ if words::wants_login(&error) => LinkError::Login,
                     ClientInitializeError::ConnectionClosed(_) => LinkError::Gone { reason, said },
                     _ => LinkError::Refused { reason, said },
                 }

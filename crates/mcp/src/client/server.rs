@@ -10,7 +10,10 @@ use super::{
 use haft_core::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use parking_lot::Mutex;
 use rmcp::{
-    model::{CallToolRequestParams, CallToolResult, JsonObject, PaginatedRequestParams, Tool},
+    model::{
+        CallToolRequestParams, CallToolResult, JsonObject, PaginatedRequestParams, Prompt, Resource,
+        ResourceTemplate, Tool,
+    },
     service::ServiceError,
 };
 use std::{
@@ -22,9 +25,9 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// Maximum pages and tools of a server's list; the rest is cut off.
+/// Maximum pages and entries of a server's list; the rest is cut off.
 const MAX_PAGES: usize = 50;
-const MAX_TOOLS: usize = 1_000;
+const MAX_LISTED: usize = 1_000;
 
 pub(crate) struct Server {
     pub(crate) settings: McpServer,
@@ -87,7 +90,7 @@ impl Server {
     async fn look_again(&self) -> Result<(), ListError> {
         let link = self.link().await.inspect_err(|_| self.known.lock().give_up(&self.changes))?;
         let as_of = self.changes.load(Ordering::Relaxed);
-        let listed = timeout(self.settings.start_timeout, list(&link)).await;
+        let listed = timeout(self.settings.start_timeout, tools(&link)).await;
         if listed.is_err() {
             self.leave_if_stuck(&link).await;
         }
@@ -197,7 +200,7 @@ impl Server {
     }
 
     /// Returns the connection; connects again if there is none that works.
-    async fn link(&self) -> Result<Arc<Link>, LinkError> {
+    pub(crate) async fn link(&self) -> Result<Arc<Link>, LinkError> {
         let mut link = self.link.lock().await;
         if let Some(link) = link.as_ref().filter(|link| link.is_up()) {
             return Ok(link.clone());
@@ -217,17 +220,48 @@ impl Server {
     }
 }
 
-async fn list(link: &Link) -> Result<Vec<Tool>, ServiceError> {
-    let (mut tools, mut cursor) = (Vec::new(), None);
+/// All that `page` lists, page by page: at most [`MAX_PAGES`] pages and [`MAX_LISTED`] entries.
+pub(crate) async fn all<T, F>(
+    page: impl Fn(Option<PaginatedRequestParams>) -> F,
+) -> Result<Vec<T>, ServiceError>
+where
+    F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
+{
+    let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..MAX_PAGES {
-        let page = PaginatedRequestParams::default().with_cursor(cursor);
-        let listed = link.service.peer().list_tools(Some(page)).await?;
-        tools.extend(listed.tools);
-        cursor = listed.next_cursor;
-        if cursor.is_none() || tools.len() > MAX_TOOLS {
+        let (listed, next) = page(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
+        all.extend(listed);
+        cursor = next;
+        if cursor.is_none() || all.len() > MAX_LISTED {
             break;
         }
     }
-    tools.truncate(MAX_TOOLS);
-    Ok(tools)
+    all.truncate(MAX_LISTED);
+    Ok(all)
+}
+
+pub(crate) async fn tools(link: &Link) -> Result<Vec<Tool>, ServiceError> {
+    let peer = link.service.peer();
+    all(|page| async { peer.list_tools(page).await.map(|listed| (listed.tools, listed.next_cursor)) }).await
+}
+
+pub(crate) async fn prompts(link: &Link) -> Result<Vec<Prompt>, ServiceError> {
+    let peer = link.service.peer();
+    all(|page| async { peer.list_prompts(page).await.map(|listed| (listed.prompts, listed.next_cursor)) })
+        .await
+}
+
+pub(crate) async fn resources(link: &Link) -> Result<Vec<Resource>, ServiceError> {
+    let peer = link.service.peer();
+    all(|page| async { peer.list_resources(page).await.map(|listed| (listed.resources, listed.next_cursor)) })
+        .await
+}
+
+pub(crate) async fn resource_templates(link: &Link) -> Result<Vec<ResourceTemplate>, ServiceError> {
+    let peer = link.service.peer();
+    all(|page| async {
+        let listed = peer.list_resource_templates(page).await?;
+        Ok((listed.resource_templates, listed.next_cursor))
+    })
+    .await
 }

@@ -32,6 +32,15 @@ pub(super) fn of_greeting(error: &ClientInitializeError) -> String {
     }
 }
 
+/// Whether a greeting failed because the server wants to know who asks: HTTP status 401.
+pub(super) fn wants_login(error: &ClientInitializeError) -> bool {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => is_unauthorized(error),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => wants_login(fallback),
+        _ => false,
+    }
+}
+
 /// Why a request failed.
 pub(super) fn of_request(error: &ServiceError) -> String {
     match error {
@@ -50,6 +59,15 @@ pub(super) fn of_request(error: &ServiceError) -> String {
     }
 }
 
+pub(super) fn is_unauthorized(error: &DynamicTransportError) -> bool {
+    match error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::AuthRequired(_)) => true,
+        // One that names no scheme.
+        Some(StreamableHttpError::UnexpectedServerResponse(said)) => said.starts_with("HTTP 401"),
+        _ => false,
+    }
+}
+
 fn of_transport(error: &DynamicTransportError) -> String {
     let error = &*error.error;
     match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
@@ -58,7 +76,7 @@ fn of_transport(error: &DynamicTransportError) -> String {
             let kind = kind.as_deref().unwrap_or("none");
             format!("it answers with neither JSON nor events: its content type is `{kind}`")
         }
-        Some(StreamableHttpError::AuthRequired(_)) => "it wants a token: put one into `headers`".to_owned(),
+        Some(StreamableHttpError::AuthRequired(_)) => "it wants a login".to_owned(),
         Some(StreamableHttpError::UnexpectedServerResponse(said)) => {
             format!("its answer is not one of MCP: {said}")
         }

@@ -158,9 +158,7 @@ impl App {
             lines.extend(tools.map(|tool| one_row(Line::raw(format!("    {tool}")), self.columns)));
         }
         if lines.is_empty() {
-            lines.push(Line::raw(
-                "no MCP server is configured; add one with `[mcp.NAME]` in the configuration",
-            ));
+            lines.push(Line::raw("no MCP server is configured; `haft mcp add` adds one"));
         }
         self.mode.read(Page::new("MCP servers", lines, false));
     }

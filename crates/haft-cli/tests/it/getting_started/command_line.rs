@@ -136,8 +136,7 @@ fn words_that_look_like_a_command_are_not_sent() {
     }
     // Commands of ours that do not go on like this.
     let of_ours = [
-        "mcp add",
-        "mcp list",
+        "mcp show",
         "policy explain",
         "models add x",
         "doctor now",

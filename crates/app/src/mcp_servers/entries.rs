@@ -1,0 +1,116 @@
+//! [`add`], [`all`] and [`remove`]: the tables `[mcp.NAME]` of the user's own configuration.
+use crate::{
+    App, Failure,
+    config::{Config, ConfigError, McpFile, edit},
+};
+use haft_core::schema::nearest;
+use haft_mcp::client::McpServer;
+use std::collections::BTreeMap;
+use toml_edit::{Array, InlineTable, Item, Table, Value};
+
+/// A server of the configuration, and whether it can be used.
+#[derive(Debug)]
+pub struct ConfiguredServer<'a> {
+    /// How the person calls it.
+    pub name: &'a str,
+    /// What the configuration says.
+    pub file: &'a McpFile,
+    /// Why it cannot be started as it is, if that is known.
+    pub problem: Option<String>,
+}
+
+/// The configured servers by name. Starts none.
+pub fn all<'a>(app: &'a App, config: &'a Config) -> impl Iterator<Item = ConfiguredServer<'a>> {
+    config.user.mcp.iter().map(|(name, file)| {
+        let problem = match super::is_allowed(config, name) {
+            false => Some(format!("left out by `{}`", config.project_file().display())),
+            true => super::server(name, file, &app.environment).err().map(|error| match error {
+                ConfigError::Value { message, .. } => message,
+                error => error.to_string(),
+            }),
+        };
+        ConfiguredServer { name, file, problem }
+    })
+}
+
+/// The server `name` of the configuration, also one that the project leaves out.
+///
+/// # Errors
+///
+/// If there is none, or its table is invalid.
+pub fn named(app: &App, config: &Config, name: &str) -> Result<McpServer, Failure> {
+    let file = config.user.mcp.get(name).ok_or_else(|| missing(config, name))?;
+    Ok(super::server(name, file, &app.environment)?)
+}
+
+/// That there is no server `name`.
+#[must_use]
+pub fn missing(config: &Config, name: &str) -> Failure {
+    let names: Vec<&str> = config.user.mcp.keys().map(String::as_str).collect();
+    let failure = Failure::usage(format!("there is no MCP server `{name}`"));
+    match nearest(name, &names) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None if names.is_empty() => {
+            failure.hint("`haft mcp add NAME COMMAND` or `haft mcp add NAME URL` adds one")
+        }
+        None => failure.hint(format!("there are {}", names.join(", "))),
+    }
+}
+
+/// Writes `[mcp.NAME]` into the user's file. `${NAME}` in values stays as it is.
+///
+/// # Errors
+///
+/// If there is a server of this name, `file` is invalid, or the user's file cannot be written.
+pub fn add(app: &App, name: &str, file: &McpFile) -> Result<(), Failure> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if name.is_empty() || !name.chars().all(fits) {
+        return Err(Failure::usage(format!("`{name}` cannot be the name of an MCP server"))
+            .hint("use letters, digits, `-` and `_`: the names of its tools begin with it"));
+    }
+    let added = edit::add_table(&app.places.user_file, ["mcp", name], table(file));
+    added.map_err(|error| {
+        let failure = Failure::usage(error.to_string());
+        match error {
+            ConfigError::Value { .. } => {
+                failure.hint(format!("`haft mcp remove {name}` removes the one that is there"))
+            }
+            _ => failure,
+        }
+    })
+}
+
+/// Removes `[mcp.NAME]` from the user's file.
+///
+/// # Errors
+///
+/// If there is no such server, or the file cannot be written.
+pub fn remove(app: &App, config: &Config, name: &str) -> Result<(), Failure> {
+    match edit::remove_table(&app.places.user_file, ["mcp", name])? {
+        true => Ok(()),
+        false => Err(missing(config, name)),
+    }
+}
+
+/// Only what is said.
+fn table(file: &McpFile) -> Table {
+    let McpFile { command, arguments, environment, url, headers, tools, trust_hints, .. } = file;
+    let mut table = Table::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            table.insert(key, Item::Value(value));
+        }
+    };
+    let list = |texts: &[String]| (!texts.is_empty()).then(|| Value::Array(texts.iter().collect::<Array>()));
+    let pairs = |pairs: &BTreeMap<String, String>| {
+        (!pairs.is_empty()).then(|| Value::InlineTable(pairs.iter().collect::<InlineTable>()))
+    };
+    put("command", command.as_ref().map(Value::from));
+    put("arguments", list(arguments));
+    put("environment", pairs(environment));
+    put("url", url.as_ref().map(Value::from));
+    put("headers", pairs(headers));
+    put("tools", tools.as_deref().and_then(list));
+    put("trust_hints", trust_hints.then(|| Value::from(true)));
+    table
+}

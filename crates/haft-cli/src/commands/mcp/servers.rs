@@ -1,0 +1,146 @@
+//! [`add`], [`list`], [`test`] and [`remove`] (`haft mcp add` …): the MCP servers of the user's configuration.
+use crate::{CliContext, args::McpAddArgs, commands::interruptible::interruptible};
+use haft_app::{
+    Failure,
+    config::{Config, McpFile, Settings},
+    mcp_servers::entries,
+    session,
+};
+use haft_mcp::client::{McpServer, Probe, ProbeError, Transport, probe};
+use haft_present::safe;
+use haft_terminal::{Exit, table::List};
+use serde_json::json;
+use std::{
+    io::{Write, stderr, stdout},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// `haft mcp add`
+pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
+    let McpAddArgs { env, header, tools, trust_hints, name, target, arguments } = args;
+    let is_url = ["http://", "https://"].iter().any(|scheme| target.starts_with(scheme));
+    let wrong = match is_url {
+        true if !arguments.is_empty() => Some("a server at an address takes no arguments"),
+        true if !env.is_empty() => Some("`--env` is for a server that is a program"),
+        false if !header.is_empty() => Some("`--header` is for a server at an address"),
+        _ => None,
+    };
+    if let Some(wrong) = wrong {
+        return Err(Failure::usage(wrong).hint("`haft help mcp add` shows both forms"));
+    }
+    let file = McpFile {
+        command: (!is_url).then(|| target.clone()),
+        arguments,
+        environment: env.into_iter().collect(),
+        url: is_url.then_some(target),
+        headers: header.into_iter().collect(),
+        tools: (!tools.is_empty()).then_some(tools),
+        trust_hints,
+        ..McpFile::default()
+    };
+    entries::add(cli, &name, &file)?;
+    writeln!(stderr(), "Added `{name}` to `{}`.", cli.places.user_file.display())?;
+    writeln!(stderr(), "hint: `haft mcp test {name}` starts it and shows what it offers")?;
+    Ok(Exit::Success)
+}
+
+/// `haft mcp list`
+pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
+    let config = config(cli, None)?;
+    let mut list = List::new(["SERVER", "COMMAND OR ADDRESS", "STATE"], json);
+    for entries::ConfiguredServer { name, file, problem } in entries::all(cli, &config) {
+        let (transport, target) = match &file.url {
+            Some(url) => ("http", url.clone()),
+            None => ("stdio", command_line(file)),
+        };
+        let state = problem.unwrap_or_else(|| "ready".to_owned());
+        list.row([name, &target, &state], || {
+            json!({"name": name, "transport": transport, "target": target, "tools": file.tools, "state": state})
+        });
+    }
+    Ok(list.print(
+        "There are no MCP servers: `haft mcp add NAME COMMAND` or `haft mcp add NAME URL` adds one.",
+    )?)
+}
+
+fn command_line(file: &McpFile) -> String {
+    let words = file.command.iter().chain(&file.arguments).map(String::as_str);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// `haft mcp test`
+pub(super) async fn test(
+    cli: &CliContext,
+    name: &str,
+    json: bool,
+    cwd: Option<&Path>,
+) -> Result<Exit, Failure> {
+    let workspace = session::workspace(cwd)?;
+    let config = config(cli, Some(&workspace))?;
+    let server = entries::named(cli, &config, name)?;
+    let environment = cli.environment.access(&config).environment;
+    let begun = Instant::now();
+    let found = interruptible(probe(server.clone(), workspace, environment)).await?;
+    let took = begun.elapsed();
+    let found = found.map_err(|error| unusable(&server, &error))?;
+    match json {
+        true => writeln!(
+            stdout(),
+            "{}",
+            json!({
+                "name": name, "server": found.name, "version": found.version, "protocol": found.protocol,
+                "tools": found.tools, "prompts": found.prompts, "resources": found.resources,
+                "milliseconds": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            })
+        )?,
+        false => write!(stdout(), "{}", safe::text(&told(name, &found, took)))?,
+    }
+    Ok(Exit::Success)
+}
+
+fn told(name: &str, found: &Probe, took: Duration) -> String {
+    let Probe { name: own, version, protocol, .. } = found;
+    let is = if own.is_empty() { String::new() } else { format!(" is {own} {version}") };
+    let seconds = took.as_secs_f64();
+    let mut told =
+        format!("`{name}`{}, speaks MCP {protocol} and answered in {seconds:.1} s\n", is.trim_end());
+    for (what, names) in
+        [("tools", &found.tools), ("prompts", &found.prompts), ("resources", &found.resources)]
+    {
+        told += &match names.is_empty() {
+            true => format!("no {what}\n"),
+            false => format!("{what} ({}): {}\n", names.len(), names.join(", ")),
+        };
+    }
+    told
+}
+
+fn unusable(server: &McpServer, error: &ProbeError) -> Failure {
+    let name = &server.name;
+    let failure = Failure::failed(format!("cannot use the MCP server `{name}`: {error}"));
+    match (error, &server.transport) {
+        (ProbeError::Login, _) => failure.hint(format!(
+            "put a token into `[mcp.{name}] headers`: `headers = {{ Authorization = \"Bearer ${{TOKEN}}\" }}`"
+        )),
+        (ProbeError::List { .. }, _) => failure.hint("ask the server's authors; other lists may work"),
+        (ProbeError::Start(_), Transport::Program { .. }) => failure
+            .hint(format!("check `command` and `arguments` of `[mcp.{name}]`, and run the command by hand")),
+        (ProbeError::Start(_), Transport::Url { .. }) => {
+            failure.hint(format!("check `url` of `[mcp.{name}]`; many servers end in `/mcp`"))
+        }
+    }
+}
+
+/// `haft mcp remove`
+pub(super) fn remove(cli: &CliContext, name: &str) -> Result<Exit, Failure> {
+    entries::remove(cli, &config(cli, None)?, name)?;
+    writeln!(stderr(), "Removed `{name}` from `{}`.", cli.places.user_file.display())?;
+    Ok(Exit::Success)
+}
+
+fn config(cli: &CliContext, workspace: Option<&Path>) -> Result<Config, Failure> {
+    let workspace =
+        workspace.map_or_else(|| session::workspace(None), |workspace| Ok(workspace.to_owned()))?;
+    Ok(cli.config(&workspace, &Settings::default())?)
+}

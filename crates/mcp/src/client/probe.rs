@@ -1,0 +1,104 @@
+//! [`probe`]: asks a server what it is and what it offers.
+use super::{
+    link::{Link, LinkError},
+    server::{self, Server},
+    settings::McpServer,
+    words,
+};
+use rmcp::service::ServiceError;
+use std::{path::PathBuf, sync::Arc};
+use tokio::time::timeout;
+
+/// What a server says of itself. Names are the server's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Probe {
+    /// The name of the program, if it gives one.
+    pub name: String,
+    /// The version of the program.
+    pub version: String,
+    /// The revision of MCP that both ends speak, such as `2025-11-25`.
+    pub protocol: String,
+    /// Names of its tools, whether they may be called or not.
+    pub tools: Vec<String>,
+    /// Names of its prompts.
+    pub prompts: Vec<String>,
+    /// URIs of its resources, and templates of more.
+    pub resources: Vec<String>,
+}
+
+/// Why a server cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// It does not start, or cannot be reached.
+    #[error("it cannot be started: {0}")]
+    Start(String),
+    /// It wants a login or a token.
+    #[error("it wants a login")]
+    Login,
+    /// It is there and does not answer this request.
+    #[error("it does not list its {what}: {why}")]
+    List {
+        /// `tools`, `prompts` or `resources`.
+        what: &'static str,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// Starts `server` in `workspace` with `environment`, asks for all that it offers, and ends it again.
+///
+/// # Errors
+///
+/// As [`ProbeError`] says; after the server's `start_timeout` for each list.
+pub async fn probe(
+    server: McpServer,
+    workspace: PathBuf,
+    environment: Arc<[(String, String)]>,
+) -> Result<Probe, ProbeError> {
+    let server = Server::new(server, workspace, environment, Arc::new(|_| {}));
+    let link = server.link().await.map_err(|error| match error {
+        LinkError::Login => ProbeError::Login,
+        error => ProbeError::Start(error.to_string()),
+    })?;
+    let Some(info) = link.service.peer().peer_info() else { return Ok(Probe::default()) };
+    let (own, has) = (info.server_info.as_ref(), &info.capabilities);
+    let limit = server.settings.start_timeout;
+    let mut found = Probe {
+        name: own.map(|own| own.name.clone()).unwrap_or_default(),
+        version: own.map(|own| own.version.clone()).unwrap_or_default(),
+        protocol: info.protocol_version.to_string(),
+        ..Probe::default()
+    };
+    let told = |what, listed: Result<Result<Vec<String>, ServiceError>, _>| match listed {
+        Ok(Ok(names)) => Ok(names),
+        Ok(Err(error)) => Err(ProbeError::List { what, why: words::of_request(&error) + &link.last_words() }),
+        Err(_) => {
+            Err(ProbeError::List { what, why: format!("no answer within {} seconds", limit.as_secs()) })
+        }
+    };
+    if has.tools.is_some() {
+        found.tools = told("tools", timeout(limit, tools(&link)).await)?;
+    }
+    if has.prompts.is_some() {
+        found.prompts = told("prompts", timeout(limit, prompts(&link)).await)?;
+    }
+    if has.resources.is_some() {
+        found.resources = told("resources", timeout(limit, resources(&link)).await)?;
+    }
+    Ok(found)
+}
+
+async fn tools(link: &Link) -> Result<Vec<String>, ServiceError> {
+    Ok(server::tools(link).await?.into_iter().map(|tool| tool.name.to_string()).collect())
+}
+
+async fn prompts(link: &Link) -> Result<Vec<String>, ServiceError> {
+    Ok(server::prompts(link).await?.into_iter().map(|prompt| prompt.name).collect())
+}
+
+/// Templates are new in MCP 2025-03-26, and some servers that have resources do not know the request.
+async fn resources(link: &Link) -> Result<Vec<String>, ServiceError> {
+    let listed = server::resources(link).await?.into_iter().map(|resource| resource.uri);
+    let templates = server::resource_templates(link).await.unwrap_or_default();
+    Ok(listed.chain(templates.into_iter().map(|template| template.uri_template)).collect())
+}
