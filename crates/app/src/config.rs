@@ -19,7 +19,7 @@ mod timeouts;
 
 pub use environment::Environment;
 pub use error::ConfigError;
-pub use files::{McpFile, ModelFile, Rules, UpdateFile};
+pub use files::{McpFile, McpOAuthFile, ModelFile, Rules, UpdateFile};
 pub use hidden::hide_keys;
 pub use keys::{KeptKeys, KeySource, holder};
 use origin::Origin;
@@ -311,9 +311,10 @@ pub fn project_file(workspace: &Path) -> PathBuf {
 fn own_rules(places: &Places) -> Rules {
     let secret =
         |folder: &str| places.person.as_ref().map(|home| format!("read:{}/**", home.join(folder).display()));
-    let keys = |effect: &str| format!("{effect}:{}", places.keys_file.display());
+    let kept = [&places.keys_file, &places.mcp_logins_file].into_iter();
+    let kept = kept.flat_map(|file| ["read", "write"].map(|effect| format!("{effect}:{}", file.display())));
     let secrets = [".ssh", ".gnupg", ".aws"].into_iter().filter_map(secret);
-    let deny = secrets.chain([keys("read"), keys("write")]).collect();
+    let deny = secrets.chain(kept).collect();
     let ask =
         ["write:**/.git/hooks/**", "write:**/.git/config", "write:**/.haft/**"].map(str::to_owned).to_vec();
     Rules { deny, ask, ..Rules::default() }

@@ -6,10 +6,10 @@ pub mod entries;
 
 use crate::{
     App, Warn,
-    config::{Config, ConfigError, Environment, McpFile},
+    config::{Config, ConfigError, Environment, McpFile, McpOAuthFile},
 };
 use haft_core::{SessionId, ToolSource};
-use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, OAuth, Transport};
 use haft_present::host::TriedServer;
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
@@ -24,7 +24,7 @@ const CALL_TIMEOUT: u64 = 300;
 pub fn unnamed(name: String, transport: Transport) -> McpServer {
     let (start_timeout, call_timeout) =
         (Duration::from_secs(START_TIMEOUT), Duration::from_secs(CALL_TIMEOUT));
-    McpServer { name, transport, tools: None, trust_hints: false, start_timeout, call_timeout }
+    McpServer { name, transport, oauth: None, tools: None, trust_hints: false, start_timeout, call_timeout }
 }
 
 /// Used if the window of the model is unknown.
@@ -32,7 +32,7 @@ const WINDOW: u64 = 128_000;
 
 /// The servers that may be used: those of the configuration, and `more`.
 pub(crate) fn of(app: &App, config: &Config, more: &[McpServer]) -> Result<Vec<McpServer>, ConfigError> {
-    let mut servers = servers(config, &app.environment)?;
+    let mut servers = servers(app, config)?;
     servers.extend(more.iter().cloned());
     Ok(servers)
 }
@@ -61,7 +61,7 @@ pub(crate) fn source(
 pub async fn try_all(app: &App, config: &Config, workspace: &Path) -> Result<Vec<TriedServer>, ConfigError> {
     let environment = app.environment.access(config).environment;
     let mut found = Vec::new();
-    for server in servers(config, &app.environment)? {
+    for server in servers(app, config)? {
         let (name, warning) = (server.name.clone(), Arc::new(Mutex::new(None)));
         let heard = warning.clone();
         let note: Warn = Arc::new(move |warning| *heard.lock() = Some(warning));
@@ -86,25 +86,25 @@ fn mcp(
 }
 
 /// The person's, but for those that the project leaves out.
-fn servers(config: &Config, environment: &Environment) -> Result<Vec<McpServer>, ConfigError> {
+fn servers(app: &App, config: &Config) -> Result<Vec<McpServer>, ConfigError> {
     let servers = config.user.mcp.iter().filter(|(name, _)| is_allowed(config, name));
-    servers.map(|(name, file)| server(name, file, environment)).collect()
+    servers.map(|(name, file)| server(app, name, file)).collect()
 }
 
 fn is_allowed(config: &Config, name: &String) -> bool {
     config.project.mcp.as_ref().is_none_or(|names| names.contains(name))
 }
 
-fn server(name: &str, file: &McpFile, environment: &Environment) -> Result<McpServer, ConfigError> {
+fn server(app: &App, name: &str, file: &McpFile) -> Result<McpServer, ConfigError> {
+    let environment = &*app.environment;
     let wrong = |message: &str| ConfigError::Value { what: format!("[mcp.{name}]"), message: message.into() };
+    let whole = |key: &str, value: &str| {
+        fill_in(value, environment).map_err(|variable| {
+            wrong(&format!("`{key}` needs the environment variable {variable}, which is not set"))
+        })
+    };
     let filled = |values: &BTreeMap<String, String>| -> Result<Vec<_>, ConfigError> {
-        let filled = values.iter().map(|(key, value)| match fill_in(value, environment) {
-            Ok(value) => Ok((key.clone(), value)),
-            Err(variable) => {
-                Err(wrong(&format!("`{key}` needs the environment variable {variable}, which is not set")))
-            }
-        });
-        filled.collect()
+        values.iter().map(|(key, value)| Ok((key.clone(), whole(key, value)?))).collect()
     };
     let transport = match (&file.command, &file.url) {
         (Some(command), None) => Transport::Program {
@@ -118,9 +118,14 @@ fn server(name: &str, file: &McpFile, environment: &Environment) -> Result<McpSe
         }
         (None, None) => return Err(wrong("neither `command` nor `url` is set")),
     };
+    let McpOAuthFile { client_id, client_secret, scopes, callback_port } = file.oauth.clone();
+    let client_secret = client_secret.map(|secret| whole("oauth.client_secret", &secret)).transpose()?;
+    let logins = app.places.mcp_logins_file.clone();
+    let oauth = OAuth { file: logins, client_id, client_secret, scopes, callback_port };
     Ok(McpServer {
         name: name.to_owned(),
         transport,
+        oauth: Some(oauth),
         tools: file.tools.clone(),
         trust_hints: file.trust_hints,
         start_timeout: Duration::from_secs(file.start_timeout.unwrap_or(START_TIMEOUT)),
@@ -148,8 +153,13 @@ mod tests {
 
     fn read(text: &str) -> Result<McpServer, String> {
         let file: McpFile = toml::from_str(text).map_err(|error| error.message().to_owned())?;
-        let variables = [("TOKEN".to_owned(), "s3cret".to_owned())].into();
-        server("x", &file, &Environment { variables }).map_err(|error| error.to_string())
+        server(&app(&[("TOKEN", "s3cret")]), "x", &file).map_err(|error| error.to_string())
+    }
+
+    fn app(variables: &[(&str, &str)]) -> App {
+        let variables = [("HOME", "/nowhere")].iter().chain(variables);
+        let variables = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        App::new(Environment { variables }).unwrap()
     }
 
     #[test]
@@ -190,7 +200,7 @@ mod tests {
         for (project, expected) in table {
             let user: UserFile = Clone::clone(&user);
             let config = Config::of(user, toml::from_str(project).unwrap());
-            let servers = servers(&config, &Environment::default()).unwrap();
+            let servers = servers(&app(&[]), &config).unwrap();
             let names: Vec<String> = servers.into_iter().map(|server| server.name).collect();
             assert_eq!(names, expected, "{project}");
         }

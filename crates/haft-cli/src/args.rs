@@ -22,7 +22,7 @@ pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles};
 pub(crate) use lazy::Lazy;
 pub(crate) use login::{Login, LoginArgs, LogoutArgs};
-pub(crate) use mcp::{Mcp, McpAddArgs, McpArgs, McpServeArgs};
+pub(crate) use mcp::{Mcp, McpAddArgs, McpArgs, McpLoginArgs, McpServeArgs};
 pub(crate) use models::{CheckArgs, Models};
 pub(crate) use policy::{Policy, PolicyCheck};
 pub(crate) use serve::ServeArgs;

@@ -26,6 +26,7 @@ fn server(name: String, transport: Transport) -> McpServer {
     McpServer {
         name,
         transport,
+        oauth: None,
         tools: None,
         trust_hints: false,
         start_timeout: START_TIMEOUT,

@@ -36,6 +36,7 @@ async fn main() -> ExitCode {
         servers: vec![McpServer {
             name: "probe".into(),
             transport: Transport::Url { url, headers: Vec::new() },
+            oauth: None,
             tools: None,
             trust_hints: false,
             start_timeout: Duration::from_secs(20),

@@ -11,6 +11,7 @@ mod found;
 mod limited;
 mod link;
 mod listing;
+mod oauth;
 mod probe;
 mod result;
 mod roots;
@@ -20,8 +21,11 @@ mod settings;
 mod tool;
 mod words;
 
+pub use oauth::{
+    BrowserLogin, DeviceLogin, LoggedOut, Login, LoginError, LoginWay, is_logged_in, login, logout,
+};
 pub use probe::{Probe, ProbeError, probe};
-pub use settings::{McpServer, McpSettings, Transport};
+pub use settings::{McpServer, McpSettings, OAuth, Transport};
 
 use found::Found;
 use futures::future::{BoxFuture, join_all};

@@ -95,6 +95,8 @@ pub struct McpFile {
     /// HTTP headers for every request; `${NAME}` is replaced by the variable of that name.
     #[serde(skip_serializing)]
     pub headers: BTreeMap<String, String>,
+    /// How `haft mcp login` introduces Haft to the authorization server of this address.
+    pub oauth: McpOAuthFile,
     /// Tools to offer, by the server's own names (default: all).
     pub tools: Option<Vec<String>>,
     /// Do not require approval for tools that the server declares read-only.
@@ -103,6 +105,28 @@ pub struct McpFile {
     pub start_timeout: Option<u64>,
     /// Maximum seconds without output from a call (default: 300).
     pub call_timeout: Option<u64>,
+}
+
+/// A client that was registered at an authorization server. Without one, Haft registers itself.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct McpOAuthFile {
+    /// ID of a registered client, or the HTTPS address of a client ID metadata document.
+    pub client_id: Option<String>,
+    /// Secret of the client; `${NAME}` is replaced by the variable of that name.
+    #[serde(skip_serializing)]
+    pub client_secret: Option<String>,
+    /// Scopes to ask for (default: those that the server names).
+    pub scopes: Vec<String>,
+    /// Port of this machine that the browser comes back to, if the client was registered with one (default: any free port).
+    pub callback_port: Option<u16>,
+}
+
+impl std::fmt::Debug for McpOAuthFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("McpOAuthFile").field("client_id", &self.client_id).finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for McpFile {

@@ -12,6 +12,8 @@ pub struct Places {
     pub user_file: PathBuf,
     /// The keys that `haft login` keeps.
     pub keys_file: PathBuf,
+    /// The logins that `haft mcp login` keeps.
+    pub mcp_logins_file: PathBuf,
     /// GGUF files: `HAFT_MODELS`, else in `home`.
     pub models: PathBuf,
     /// What can be made again.
@@ -38,7 +40,8 @@ impl Places {
         let user_file =
             under("XDG_CONFIG_HOME", ".config").unwrap_or_else(|| home.clone()).join("config.toml");
         let keys_file = user_file.with_file_name("keys.toml");
+        let mcp_logins_file = user_file.with_file_name("mcp-logins.json");
         let cache = under("XDG_CACHE_HOME", ".cache").unwrap_or_else(|| home.join("cache"));
-        Ok(Self { home, user_file, keys_file, models, cache, person })
+        Ok(Self { home, user_file, keys_file, mcp_logins_file, models, cache, person })
     }
 }

@@ -1,7 +1,7 @@
 //! [`add`], [`all`] and [`remove`]: the tables `[mcp.NAME]` of the user's own configuration.
 use crate::{
     App, Failure,
-    config::{Config, ConfigError, McpFile, edit},
+    config::{Config, ConfigError, McpFile, McpOAuthFile, edit},
 };
 use haft_core::schema::nearest;
 use haft_mcp::client::McpServer;
@@ -24,7 +24,7 @@ pub fn all<'a>(app: &'a App, config: &'a Config) -> impl Iterator<Item = Configu
     config.user.mcp.iter().map(|(name, file)| {
         let problem = match super::is_allowed(config, name) {
             false => Some(format!("left out by `{}`", config.project_file().display())),
-            true => super::server(name, file, &app.environment).err().map(|error| match error {
+            true => super::server(app, name, file).err().map(|error| match error {
                 ConfigError::Value { message, .. } => message,
                 error => error.to_string(),
             }),
@@ -40,7 +40,7 @@ pub fn all<'a>(app: &'a App, config: &'a Config) -> impl Iterator<Item = Configu
 /// If there is none, or its table is invalid.
 pub fn named(app: &App, config: &Config, name: &str) -> Result<McpServer, Failure> {
     let file = config.user.mcp.get(name).ok_or_else(|| missing(config, name))?;
-    Ok(super::server(name, file, &app.environment)?)
+    Ok(super::server(app, name, file)?)
 }
 
 /// That there is no server `name`.
@@ -94,7 +94,7 @@ pub fn remove(app: &App, config: &Config, name: &str) -> Result<(), Failure> {
 
 /// Only what is said.
 fn table(file: &McpFile) -> Table {
-    let McpFile { command, arguments, environment, url, headers, tools, trust_hints, .. } = file;
+    let McpFile { command, arguments, environment, url, headers, oauth, tools, trust_hints, .. } = file;
     let mut table = Table::new();
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -110,7 +110,22 @@ fn table(file: &McpFile) -> Table {
     put("environment", pairs(environment));
     put("url", url.as_ref().map(Value::from));
     put("headers", pairs(headers));
+    put("oauth", oauth_table(oauth).map(Value::InlineTable));
     put("tools", tools.as_deref().and_then(list));
     put("trust_hints", trust_hints.then(|| Value::from(true)));
     table
+}
+
+fn oauth_table(McpOAuthFile { client_id, scopes, callback_port, .. }: &McpOAuthFile) -> Option<InlineTable> {
+    let mut table = InlineTable::new();
+    if let Some(id) = client_id {
+        table.insert("client_id", id.into());
+    }
+    if let Some(port) = callback_port {
+        table.insert("callback_port", i64::from(*port).into());
+    }
+    if !scopes.is_empty() {
+        table.insert("scopes", Value::Array(scopes.iter().collect()));
+    }
+    (!table.is_empty()).then_some(table)
 }

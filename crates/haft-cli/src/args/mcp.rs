@@ -40,7 +40,16 @@ pub(crate) enum Mcp {
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
     },
-    /// Remove a server from your configuration
+    /// Log in to a server behind HTTP, with OAuth
+    ///
+    /// Opens a browser. Without one, it shows a code to enter on another device, if the server can do that, or an address to open anywhere; then paste the address that the browser ends at.
+    Login(McpLoginArgs),
+    /// Forget a login, and revoke its tokens if the server can do that
+    Logout {
+        /// Name of the server
+        name: String,
+    },
+    /// Remove a server from your configuration, and forget its login
     Remove {
         /// Name of the server
         name: String,
@@ -58,6 +67,12 @@ pub(crate) struct McpAddArgs {
     /// HTTP header for every request; write `${VARIABLE}` for a secret
     #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) header: Vec<(String, String)>,
+    /// Client ID for `haft mcp login`, if the authorization server registers no clients by itself
+    #[arg(long, value_name = "ID|URL")]
+    pub(crate) client_id: Option<String>,
+    /// Port that the browser comes back to, if the client was registered with one
+    #[arg(long, value_name = "PORT")]
+    pub(crate) callback_port: Option<u16>,
     /// Use only these tools, by the server's own names
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
@@ -72,6 +87,22 @@ pub(crate) struct McpAddArgs {
     /// Arguments of the program
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<String>,
+}
+
+/// `haft mcp login`
+#[derive(Debug, Args)]
+pub(crate) struct McpLoginArgs {
+    /// Name of the server
+    pub(crate) name: String,
+    /// Scopes to ask for [default: those that the server names]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub(crate) scopes: Vec<String>,
+    /// Show a code to enter on another device
+    #[arg(long)]
+    pub(crate) device: bool,
+    /// Show the address to open, and start no browser
+    #[arg(long, conflicts_with = "device")]
+    pub(crate) no_browser: bool,
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

@@ -1,14 +1,20 @@
 //! [`mcp`] (`haft mcp`): sets up servers, or serves agents and tools to other programs; then standard output belongs to the
 //! protocol.
+mod login;
 mod servers;
 
 use crate::{
     CliContext,
     args::{Mcp, McpArgs, McpServeArgs},
 };
-use haft_app::{Failure, token};
+use haft_app::{
+    Failure,
+    config::{Config, Settings},
+    session, token,
+};
 use haft_mcp::server::{HaftServer, listen, over_http, over_stdio};
 use haft_terminal::{Exit, signals::Interrupts};
+use std::path::Path;
 
 /// `haft mcp …`
 pub(crate) async fn mcp(cli: &CliContext, args: McpArgs) -> Result<Exit, Failure> {
@@ -18,7 +24,9 @@ pub(crate) async fn mcp(cli: &CliContext, args: McpArgs) -> Result<Exit, Failure
         Some(Mcp::Add(args)) => servers::add(cli, args),
         Some(Mcp::List { json }) => servers::list(cli, json),
         Some(Mcp::Test { name, json, cwd }) => servers::test(cli, &name, json, cwd.as_deref()).await,
-        Some(Mcp::Remove { name }) => servers::remove(cli, &name),
+        Some(Mcp::Remove { name }) => servers::remove(cli, &name).await,
+        Some(Mcp::Login(args)) => login::login(cli, &args).await,
+        Some(Mcp::Logout { name }) => login::logout(cli, &name).await,
     }
 }
 
@@ -53,4 +61,11 @@ async fn speak(
         }
     }
     Ok(())
+}
+
+/// The configuration for `workspace`, or for the current directory.
+fn config(cli: &CliContext, workspace: Option<&Path>) -> Result<Config, Failure> {
+    let workspace =
+        workspace.map_or_else(|| session::workspace(None), |workspace| Ok(workspace.to_owned()))?;
+    Ok(cli.config(&workspace, &Settings::default())?)
 }

@@ -2,6 +2,7 @@
 use super::{
     calls::{Calls, Client},
     limited::{Limited, LineState},
+    oauth,
     roots::Roots,
     settings::{McpServer, Transport},
     words,
@@ -19,7 +20,7 @@ use rmcp::{
         ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, RunningService,
     },
     transport::{
-        IntoTransport, StreamableHttpClientTransport,
+        IntoTransport, StreamableHttpClientTransport, auth::AuthClient,
         streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
@@ -65,8 +66,8 @@ pub(crate) enum LinkError {
     #[error("{reason}{said}")]
     Gone { reason: String, said: String },
     /// It is there, and wants to know who asks.
-    #[error("it wants a login")]
-    Login,
+    #[error("it wants to know who asks (401): {0}")]
+    Login(String),
     /// It is there, and answers something else.
     #[error("{reason}{said}")]
     Refused { reason: String, said: String },
@@ -133,13 +134,23 @@ impl Link {
                     let _it_goes_on = timeout(LAST_WORDS_TIMEOUT, program.reader.join_next()).await;
                     program.wait_for_end().await;
                 }
-                let service = greeted.map_err(|failure| failure.told(&program.last_words()))?;
+                let service = greeted.map_err(|failure| failure.told(server, &program.last_words()))?;
                 (service, Some(program))
             }
             Transport::Url { url, headers } => {
-                let transport = web(url, headers)?;
-                let greeted = greet(client, transport, mode, limit).await;
-                let service = greeted.map_err(|failure| failure.told(""))?;
+                let (http, config) = web(url, headers)?;
+                let greeted = match oauth::manager(server).await {
+                    Some(login) => {
+                        let http = AuthClient::new(http, login);
+                        let transport = StreamableHttpClientTransport::with_client(http, config);
+                        greet(client, transport, mode, limit).await
+                    }
+                    None => {
+                        let transport = StreamableHttpClientTransport::with_client(http, config);
+                        greet(client, transport, mode, limit).await
+                    }
+                };
+                let service = greeted.map_err(|failure| failure.told(server, ""))?;
                 (service, None)
             }
         };
@@ -206,14 +217,14 @@ enum Failure {
 }
 
 impl Failure {
-    fn told(self, said: &str) -> LinkError {
+    fn told(self, server: &McpServer, said: &str) -> LinkError {
         let said = said.to_owned();
         match self {
             Self::Silent(limit) => LinkError::Silent { limit, said },
             Self::Refused(error) => {
                 let reason = words::of_greeting(&error);
                 match *error {
-                    _ if words::wants_login(&error) => LinkError::Login,
+                    _ if words::wants_login(&error) => LinkError::Login(server.login_advice()),
                     ClientInitializeError::ConnectionClosed(_) => LinkError::Gone { reason, said },
                     _ => LinkError::Refused { reason, said },
                 }
@@ -295,7 +306,7 @@ async fn listen(mut errors: impl AsyncRead + Unpin, words: Arc<Mutex<String>>) {
 fn web(
     url: &str,
     headers: &[(String, String)],
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, LinkError> {
+) -> Result<(reqwest::Client, StreamableHttpClientTransportConfig), LinkError> {
     let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let parsed = parsed.ok_or_else(|| LinkError::Address(url.to_owned()))?;
     let mut sent = HashMap::new();
@@ -309,8 +320,7 @@ fn web(
     // A proxy could not reach it.
     let builder = if is_on_loopback(&parsed) { builder.no_proxy() } else { builder };
     let client = builder.build()?;
-    let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent);
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    Ok((client, StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent)))
 }
 
 fn is_on_loopback(url: &Url) -> bool {

@@ -33,8 +33,11 @@ pub enum ProbeError {
     #[error("it cannot be started: {0}")]
     Start(String),
     /// It wants a login or a token.
-    #[error("it wants a login")]
-    Login,
+    #[error("it wants to know who asks (401): {0}")]
+    Login(
+        /// What to do.
+        String,
+    ),
     /// It is there and does not answer this request.
     #[error("it does not list its {what}: {why}")]
     List {
@@ -57,7 +60,7 @@ pub async fn probe(
 ) -> Result<Probe, ProbeError> {
     let server = Server::new(server, workspace, environment, Arc::new(|_| {}));
     let link = server.link().await.map_err(|error| match error {
-        LinkError::Login => ProbeError::Login,
+        LinkError::Login(advice) => ProbeError::Login(advice),
         error => ProbeError::Start(error.to_string()),
     })?;
     let Some(info) = link.service.peer().peer_info() else { return Ok(Probe::default()) };

@@ -58,11 +58,22 @@ impl ToolList {
 #[derive(Debug, thiserror::Error)]
 enum ListError {
     #[error("cannot start the MCP server: {0}")]
-    Link(#[from] LinkError),
+    Link(LinkError),
+    #[error("the MCP server wants to know who asks (401): {0}")]
+    Login(String),
     #[error("the MCP server does not tell its tools: {0}")]
     Refused(String),
     #[error("the MCP server does not tell its tools in time")]
     Silent,
+}
+
+impl From<LinkError> for ListError {
+    fn from(error: LinkError) -> Self {
+        match error {
+            LinkError::Login(advice) => Self::Login(advice),
+            error => Self::Link(error),
+        }
+    }
 }
 
 impl Server {
@@ -134,6 +145,13 @@ impl Server {
         {
             return Err(self.stuck(tool));
         }
+        if let Err(ServiceError::TransportSend(error)) = &answer
+            && words::is_unauthorized(error)
+        {
+            // The next call begins anew, with the login that there is then.
+            self.leave(&link).await;
+            return Err(self.unauthorized(tool));
+        }
         match answer {
             Ok(result) => super::result::output(result),
             Err(error) => Err(self.failed(tool, error, &link)),
@@ -146,12 +164,24 @@ impl Server {
         if !stuck.is_inside_message() {
             return false;
         }
+        self.leave(stuck).await;
+        true
+    }
+
+    async fn leave(&self, left: &Arc<Link>) {
         let mut link = self.link.lock().await;
-        if link.as_ref().is_some_and(|link| Arc::ptr_eq(link, stuck)) {
+        if link.as_ref().is_some_and(|link| Arc::ptr_eq(link, left)) {
             *link = None;
         }
-        stuck.hang_up();
-        true
+        left.hang_up();
+    }
+
+    fn unauthorized(&self, tool: &str) -> ToolError {
+        let name = &self.settings.name;
+        let message = format!("the MCP server `{name}` did not let `{tool}` in: it wants a login");
+        let advice = self.settings.login_advice();
+        ToolError::new(ToolErrorKind::User, message)
+            .hint(format!("tell the user: {advice}; then call it again"))
     }
 
     fn stuck(&self, tool: &str) -> ToolError {

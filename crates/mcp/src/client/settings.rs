@@ -1,4 +1,5 @@
-//! [`McpServer`] and [`McpSettings`]: the configured servers.
+//! [`McpServer`], [`OAuth`] and [`McpSettings`]: the configured servers.
+use reqwest::header::AUTHORIZATION;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -12,6 +13,8 @@ pub struct McpServer {
     pub name: String,
     /// How it is reached.
     pub transport: Transport,
+    /// How Haft logs in to it; none if it takes no logins. Of no use for a program.
+    pub oauth: Option<OAuth>,
     /// The server's own names of the tools that may be called; none for all.
     pub tools: Option<Vec<String>>,
     /// Whether the server is believed where it says of a tool that it only reads. Such a call needs no approval.
@@ -23,6 +26,21 @@ pub struct McpServer {
 }
 
 impl McpServer {
+    /// Whether the configuration says what proves who asks.
+    pub(super) fn has_token(&self) -> bool {
+        let Transport::Url { headers, .. } = &self.transport else { return false };
+        headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION.as_str()))
+    }
+
+    /// What to do if it wants to know who asks.
+    pub(super) fn login_advice(&self) -> String {
+        match (&self.oauth, self.has_token()) {
+            (_, true) => "put another token into its `headers`".to_owned(),
+            (Some(_), false) => format!("run `haft mcp login {}`", self.name),
+            (None, false) => "put a token into its `headers`".to_owned(),
+        }
+    }
+
     /// Whether one of the arguments is a folder that is there, written as a path: from the root, from `~`, which
     /// many servers read themselves, or from the folder in which the server is started. A word alone may be anything.
     pub(super) fn has_own_folders(&self, started_in: &Path, environment: &[(String, String)]) -> bool {
@@ -61,6 +79,28 @@ pub enum Transport {
         /// Sent with every request.
         headers: Vec<(String, String)>,
     },
+}
+
+/// How Haft logs in to a server, and where it keeps the login. It may hold a secret, so it prints nothing of itself.
+#[derive(Clone)]
+pub struct OAuth {
+    /// The file of all logins, which only the user may read; JSON.
+    pub file: PathBuf,
+    /// The ID of a client that was registered at the authorization server before, or the HTTPS address of a client ID
+    /// metadata document. Without it, Haft registers itself.
+    pub client_id: Option<String>,
+    /// The secret that belongs to `client_id`.
+    pub client_secret: Option<String>,
+    /// Scopes to ask for; those that the server names if empty.
+    pub scopes: Vec<String>,
+    /// The port of this machine that the authorization server sends the browser back to; any free one if left out.
+    pub callback_port: Option<u16>,
+}
+
+impl std::fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OAuth").field("client_id", &self.client_id).finish_non_exhaustive()
+    }
 }
 
 /// All that [`crate::client::Mcp`] is made of.

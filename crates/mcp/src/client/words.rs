@@ -77,6 +77,11 @@ fn of_transport(error: &DynamicTransportError) -> String {
             format!("it answers with neither JSON nor events: its content type is `{kind}`")
         }
         Some(StreamableHttpError::AuthRequired(_)) => "it wants a login".to_owned(),
+        Some(StreamableHttpError::Auth(error)) => format!("the login cannot be used: {}", in_full(error)),
+        Some(StreamableHttpError::InsufficientScope(wanted)) => match &wanted.required_scope {
+            Some(scope) => format!("the login lacks the scope `{scope}`: log in with `--scopes {scope}`"),
+            None => "the login does not allow it".to_owned(),
+        },
         Some(StreamableHttpError::UnexpectedServerResponse(said)) => {
             format!("its answer is not one of MCP: {said}")
         }

@@ -30,6 +30,7 @@ fn server(name: &str, arguments: &[&str]) -> McpServer {
             arguments,
             environment: Vec::new(),
         },
+        oauth: None,
         tools: None,
         trust_hints: false,
         start_timeout: Duration::from_secs(20),
@@ -404,7 +405,8 @@ async fn a_service_is_reached_with_its_headers_and_found_again() {
     let tools = place.refresh().await;
     assert_eq!(names(&tools), ["mcp__good__which", "mcp__moved__which"]);
     let notes = place.notes.lock().unwrap().join("\n");
-    assert!(notes.contains("wrong: cannot start the MCP server: ") && notes.contains("401"), "{notes}");
+    let refused = "wrong: the MCP server wants to know who asks (401): put another token into its `headers`";
+    assert!(notes.contains(refused) && notes.contains("away: cannot start the MCP server: "), "{notes}");
     assert!(!notes.contains("guess") && !notes.contains("s3cret"), "{notes}");
     assert_eq!(place.text("mcp__moved__which", json!({})).await, "first");
     let address = service.address;

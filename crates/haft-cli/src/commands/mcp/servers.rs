@@ -1,12 +1,13 @@
 //! [`add`], [`list`], [`test`] and [`remove`] (`haft mcp add` …): the MCP servers of the user's configuration.
+use super::{config, login};
 use crate::{CliContext, args::McpAddArgs, commands::interruptible::interruptible};
 use haft_app::{
     Failure,
-    config::{Config, McpFile, Settings},
+    config::{McpFile, McpOAuthFile},
     mcp_servers::entries,
     session,
 };
-use haft_mcp::client::{McpServer, Probe, ProbeError, Transport, probe};
+use haft_mcp::client::{McpServer, Probe, ProbeError, Transport, is_logged_in, probe};
 use haft_present::safe;
 use haft_terminal::{Exit, table::List};
 use serde_json::json;
@@ -18,12 +19,16 @@ use std::{
 
 /// `haft mcp add`
 pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
-    let McpAddArgs { env, header, tools, trust_hints, name, target, arguments } = args;
+    let McpAddArgs { env, header, client_id, callback_port, tools, trust_hints, name, target, arguments } =
+        args;
     let is_url = ["http://", "https://"].iter().any(|scheme| target.starts_with(scheme));
     let wrong = match is_url {
         true if !arguments.is_empty() => Some("a server at an address takes no arguments"),
         true if !env.is_empty() => Some("`--env` is for a server that is a program"),
         false if !header.is_empty() => Some("`--header` is for a server at an address"),
+        false if client_id.is_some() || callback_port.is_some() => {
+            Some("`--client-id` and `--callback-port` are for a server at an address")
+        }
         _ => None,
     };
     if let Some(wrong) = wrong {
@@ -35,6 +40,7 @@ pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
         environment: env.into_iter().collect(),
         url: is_url.then_some(target),
         headers: header.into_iter().collect(),
+        oauth: McpOAuthFile { client_id, callback_port, ..McpOAuthFile::default() },
         tools: (!tools.is_empty()).then_some(tools),
         trust_hints,
         ..McpFile::default()
@@ -54,7 +60,9 @@ pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
             Some(url) => ("http", url.clone()),
             None => ("stdio", command_line(file)),
         };
-        let state = problem.unwrap_or_else(|| "ready".to_owned());
+        let is_logged_in = entries::named(cli, &config, name).is_ok_and(|server| is_logged_in(&server));
+        let state = if is_logged_in { "logged in" } else { "ready" };
+        let state = problem.unwrap_or_else(|| state.to_owned());
         list.row([name, &target, &state], || {
             json!({"name": name, "transport": transport, "target": target, "tools": file.tools, "state": state})
         });
@@ -120,8 +128,8 @@ fn unusable(server: &McpServer, error: &ProbeError) -> Failure {
     let name = &server.name;
     let failure = Failure::failed(format!("cannot use the MCP server `{name}`: {error}"));
     match (error, &server.transport) {
-        (ProbeError::Login, _) => failure.hint(format!(
-            "put a token into `[mcp.{name}] headers`: `headers = {{ Authorization = \"Bearer ${{TOKEN}}\" }}`"
+        (ProbeError::Login(_), _) => failure.hint(format!(
+            "`haft mcp login {name}` logs in; `headers` of `[mcp.{name}]` take a token as well"
         )),
         (ProbeError::List { .. }, _) => failure.hint("ask the server's authors; other lists may work"),
         (ProbeError::Start(_), Transport::Program { .. }) => failure
@@ -133,14 +141,14 @@ fn unusable(server: &McpServer, error: &ProbeError) -> Failure {
 }
 
 /// `haft mcp remove`
-pub(super) fn remove(cli: &CliContext, name: &str) -> Result<Exit, Failure> {
-    entries::remove(cli, &config(cli, None)?, name)?;
+pub(super) async fn remove(cli: &CliContext, name: &str) -> Result<Exit, Failure> {
+    let config = config(cli, None)?;
+    if let Ok(server) = entries::named(cli, &config, name)
+        && is_logged_in(&server)
+    {
+        login::forget(&server).await?;
+    }
+    entries::remove(cli, &config, name)?;
     writeln!(stderr(), "Removed `{name}` from `{}`.", cli.places.user_file.display())?;
     Ok(Exit::Success)
-}
-
-fn config(cli: &CliContext, workspace: Option<&Path>) -> Result<Config, Failure> {
-    let workspace =
-        workspace.map_or_else(|| session::workspace(None), |workspace| Ok(workspace.to_owned()))?;
-    Ok(cli.config(&workspace, &Settings::default())?)
 }

@@ -1,5 +1,7 @@
 //! Haft as a server of the Model Context Protocol, and as its client.
+mod authorization_server;
 mod listen;
 mod manage;
+mod oauth;
 mod parallel_calls;
 mod peer;

@@ -24,14 +24,30 @@ pub(super) struct Peer {
 }
 
 impl Peer {
+    /// Over the Python SDK.
     pub(super) fn start(place: &Place, arguments: &[&str]) -> Option<Self> {
         let program = program(place)?;
         let mut command = Command::new("python3");
-        let mut process =
-            command.arg(program).arg("http").args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        command.arg(program).arg("http").args(arguments);
+        Some(Self::started(command))
+    }
+
+    /// Over the TypeScript SDK, behind the authorization server of its examples.
+    pub(super) fn of_typescript(place: &Place) -> Option<Self> {
+        let Ok(modules) = std::env::var("HAFT_NODE_MODULES") else {
+            haft_testing::left_out("`HAFT_NODE_MODULES` names no folder that has the TypeScript SDK of MCP");
+            return None;
+        };
+        let mut command = Command::new("node");
+        command.arg(place.write("peer.mjs", include_str!("peer.mjs"))).arg(modules);
+        Some(Self::started(command))
+    }
+
+    fn started(mut command: Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        Some(Self { process, address: address.trim().to_owned() })
+        Self { process, address: address.trim().to_owned() }
     }
 }
 

@@ -1,0 +1,84 @@
+//! [`login`] and [`logout`]: logins of servers behind HTTP, by OAuth 2.1 as MCP describes it (2025-11-25, "Authorization"), over the
+//! official SDK: it finds the authorization server, checks issuers and resources, and refreshes tokens. What it sends goes
+//! through [`http`], which refuses addresses that no authorization server may have; what it keeps goes through [`logins`].
+mod browser;
+mod device;
+mod discovered;
+mod error;
+mod http;
+mod login;
+mod logins;
+mod logout;
+mod redirect;
+
+pub use browser::BrowserLogin;
+pub use device::DeviceLogin;
+pub use error::LoginError;
+pub use login::{Login, LoginWay, login};
+pub use logout::{LoggedOut, logout};
+
+use super::settings::{McpServer, OAuth, Transport};
+use http::OAuthHttp;
+use logins::Logins;
+use reqwest::Url;
+use rmcp::transport::auth::{AuthorizationManager, OAuthClientConfig};
+use std::{sync::Arc, time::Duration};
+
+/// Whether a login for `server` is kept. `false` also if the file cannot be read.
+#[must_use]
+pub fn is_logged_in(server: &McpServer) -> bool {
+    let target = Target::of(server).ok();
+    target
+        .is_some_and(|target| target.logins.get(&target.name, &target.url).is_ok_and(|found| found.is_some()))
+}
+
+/// A server that one can log in to.
+struct Target<'a> {
+    name: String,
+    url: Url,
+    oauth: &'a OAuth,
+    logins: Logins,
+    /// For each answer.
+    limit: Duration,
+}
+
+/// No authorization server needs longer for an answer.
+const MAX_TIMEOUT: Duration = Duration::from_secs(30);
+
+impl<'a> Target<'a> {
+    fn of(server: &'a McpServer) -> Result<Self, LoginError> {
+        let (Transport::Url { url, .. }, Some(oauth)) = (&server.transport, &server.oauth) else {
+            return Err(LoginError::NoAddress);
+        };
+        if server.has_token() {
+            return Err(LoginError::HasToken);
+        }
+        let parsed = Url::parse(url).map_err(|_| LoginError::Address(url.clone()))?;
+        let logins = Logins::new(&oauth.file);
+        let limit = server.start_timeout.min(MAX_TIMEOUT);
+        Ok(Self { name: server.name.clone(), url: parsed, oauth, logins, limit })
+    }
+
+    fn http(&self) -> Arc<OAuthHttp> {
+        Arc::new(OAuthHttp::new(&self.url, self.limit))
+    }
+}
+
+/// What sends the kept login of `server` with each request, and refreshes it; `None` if there is none. Asks no server.
+pub(super) async fn manager(server: &McpServer) -> Option<AuthorizationManager> {
+    let target = Target::of(server).ok()?;
+    let saved = target.logins.get(&target.name, &target.url).ok().flatten()?;
+    // The resource of a token is that of its refresh, and the SDK takes it from here.
+    let mut manager =
+        AuthorizationManager::new_with_oauth_http_client(saved.resource.as_str(), target.http())
+            .await
+            .ok()?;
+    manager.set_metadata(saved.metadata);
+    let mut client = OAuthClientConfig::new(saved.credentials.client_id, target.url.as_str());
+    if let Some(secret) = saved.client_secret {
+        client = client.with_client_secret(secret);
+    }
+    manager.configure_client(client).ok()?;
+    manager.set_credential_store(target.logins.of(&target.name, &target.url));
+    Some(manager)
+}

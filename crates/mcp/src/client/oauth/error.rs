@@ -1,0 +1,83 @@
+//! [`LoginError`]: why a login failed.
+use crate::client::words;
+use rmcp::transport::auth::AuthError;
+use std::{io, path::PathBuf};
+
+/// Why a login failed, or was not forgotten.
+#[derive(Debug, thiserror::Error)]
+pub enum LoginError {
+    /// It is a program, or its logins are not kept anywhere.
+    #[error("it is a program on this machine, which needs no login")]
+    NoAddress,
+    /// The configuration says what to send.
+    #[error("its `headers` already have a token")]
+    HasToken,
+    /// Its address cannot be parsed.
+    #[error("`{0}` is not an address")]
+    Address(String),
+    /// It does not say who gives tokens for it.
+    #[error("it names no authorization server, so it has no OAuth")]
+    NoOAuth,
+    /// The authorization server has no device authorization (RFC 8628).
+    #[error(
+        "its authorization server cannot log in another device: it has no `device_authorization_endpoint`"
+    )]
+    NoDevice,
+    /// An address of an authorization server that is not encrypted, or leads into a network that the server is not in.
+    #[error(
+        "its authorization server has an address that Haft does not use, because it is not encrypted or is private: {0}"
+    )]
+    Forbidden(String),
+    /// No browser can come back.
+    #[error("cannot listen on port {port} of this machine: {why}")]
+    Port {
+        /// The port; 0 stands for any.
+        port: u16,
+        /// Why not.
+        why: io::Error,
+    },
+    /// The authorization server, or the person there, refused, or its answer is none.
+    #[error("the authorization server gave no token: {0}")]
+    Refused(String),
+    /// The authorization server does not know Haft.
+    #[error("its authorization server did not register Haft: {0}")]
+    Unregistered(String),
+    /// An answer that does not belong to this login.
+    #[error("the address is not the answer to this login: {0}")]
+    Foreign(&'static str),
+    /// Tokens that are sent in another way than as `Authorization: Bearer`.
+    #[error("the authorization server gave a token of the type `{0}`, and MCP uses `Bearer` tokens")]
+    TokenType(String),
+    /// Another step failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The login cannot be kept or read.
+    #[error("cannot use the file of logins `{}`: {why}", .file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        why: io::Error,
+    },
+}
+
+impl From<AuthError> for LoginError {
+    fn from(error: AuthError) -> Self {
+        match error {
+            AuthError::AuthorizationServerMismatch { expected_issuer, received_issuer } => {
+                Self::Failed(format!(
+                    "the authorization server calls itself `{received_issuer}`, and should be `{expected_issuer}`"
+                ))
+            }
+            AuthError::AuthorizationServerMissingIssuer { expected_issuer } => {
+                Self::Failed(format!("the authorization server does not say that it is `{expected_issuer}`"))
+            }
+            AuthError::PkceUnsupported => Self::Failed(
+                "the authorization server does not know PKCE with S256, which protects logins".into(),
+            ),
+            AuthError::TokenExchangeFailed(why) => Self::Refused(why),
+            AuthError::RegistrationFailed(why) => Self::Unregistered(why),
+            error => Self::Failed(words::in_full(&error)),
+        }
+    }
+}
