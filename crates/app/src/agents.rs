@@ -1,10 +1,15 @@
-//! [`FoundAgent`]: an agent that can be used: built in, or the user's or the project's.
-use crate::{Failure, config::Places, untrusted_file};
-use haft_engine::Agent;
-use std::{
-    fs,
-    path::{Path, PathBuf},
+//! [`FoundAgent`]: an agent that can be used: built in, or the user's or the project's, or one of another system.
+mod other;
+
+use crate::{
+    App, Failure,
+    config::Places,
+    source_dir::{self, SourceDir},
+    system::{Kind, System},
+    untrusted_file::{self, Warn},
 };
+use haft_engine::Agent;
+use std::path::{Path, PathBuf};
 
 /// The agent that people get who ask for none.
 pub const AGENT: &str = "haft";
@@ -15,46 +20,86 @@ pub struct FoundAgent {
     pub agent: Agent,
     /// `None`: built in.
     pub file: Option<PathBuf>,
+    /// Files of agents with the same name, which are not used.
+    pub shadows: Vec<PathBuf>,
+    /// What of its file has no effect.
+    pub notes: Vec<String>,
+    system: System,
 }
 
-/// All agents by name. A person's file takes the place of a built-in agent, a project's only stands beside them: it
-/// comes with the repository, and is not trusted.
-pub fn known(places: &Places, workspace: &Path) -> Result<Vec<FoundAgent>, Failure> {
-    let mut all: Vec<FoundAgent> = Vec::new();
-    for known in read_folder(&places.user_file.with_file_name("agents"), None)? {
-        add(&mut all, known)?;
+impl App {
+    /// All agents by name. A person's file takes the place of a built-in agent, a project's only stands beside them: it
+    /// comes with the repository, and is not trusted. One of another system takes no place of another agent.
+    ///
+    /// # Errors
+    ///
+    /// If a file of Haft's own folders cannot be read as an agent, or has a name that is taken.
+    pub fn agents(&self, workspace: &Path) -> Result<Vec<FoundAgent>, Failure> {
+        known(&self.places, workspace, &*self.warn)
     }
+}
+
+fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Result<Vec<FoundAgent>, Failure> {
+    let mut all: Vec<FoundAgent> = Vec::new();
+    let dirs = source_dir::all(places, workspace, Kind::Agents);
+    let (first, others): (Vec<_>, Vec<_>) =
+        dirs.into_iter().partition(|dir| dir.is_own() && dir.is_of_haft());
+    first.iter().try_for_each(|dir| add_from(&mut all, dir, warn))?;
     for agent in Agent::built_in() {
         if !all.iter().any(|known| known.agent.name == agent.name) {
-            all.push(FoundAgent { agent, file: None });
+            all.push(FoundAgent {
+                agent,
+                file: None,
+                shadows: Vec::new(),
+                notes: Vec::new(),
+                system: System::Haft,
+            });
         }
     }
-    for known in read_folder(&workspace.join(".haft/agents"), Some(workspace))? {
-        if let Some(model) = &known.agent.model {
-            return Err(bad(&known, format!("a project may not select the model `{model}`")));
-        }
-        add(&mut all, known)?;
-    }
+    others.iter().try_for_each(|dir| add_from(&mut all, dir, warn))?;
     all.sort_by(|a, b| a.agent.name.cmp(&b.agent.name));
     Ok(all)
+}
+
+fn add_from(all: &mut Vec<FoundAgent>, dir: &SourceDir, warn: Warn<'_>) -> Result<(), Failure> {
+    for (name, file) in dir.files("md") {
+        if !dir.is_of_haft() {
+            other::read(dir, &name, file, warn).into_iter().for_each(|found| add_other(all, found));
+            continue;
+        }
+        let found = read_file(file, dir)?;
+        if let Some(model) = found.agent.model.as_ref().filter(|_| !dir.is_own()) {
+            return Err(bad(&found, format!("a project may not select the model `{model}`")));
+        }
+        add(all, found)?;
+    }
+    Ok(())
 }
 
 /// The one that people get who ask for none has these names.
 const RESERVED: [&str; 2] = ["agent", AGENT];
 
-fn add(all: &mut Vec<FoundAgent>, known: FoundAgent) -> Result<(), Failure> {
-    if RESERVED.contains(&known.agent.name.as_str()) {
-        return Err(bad(&known, format!("the name `{}` is taken", known.agent.name)));
+fn add(all: &mut Vec<FoundAgent>, found: FoundAgent) -> Result<(), Failure> {
+    if RESERVED.contains(&found.agent.name.as_str()) {
+        return Err(bad(&found, format!("the name `{}` is taken", found.agent.name)));
     }
-    match all.iter().find(|other| other.agent.name == known.agent.name) {
-        Some(other) => {
+    match all.iter().find(|other| other.agent.name == found.agent.name) {
+        Some(other) if other.system == System::Haft => {
             let place = other.file.as_ref().map_or("built in".to_owned(), |file| file.display().to_string());
-            Err(bad(&known, format!("an agent named `{}` already exists: {place}", known.agent.name)))
+            Err(bad(&found, format!("an agent named `{}` already exists: {place}", found.agent.name)))
         }
-        None => {
-            all.push(known);
+        Some(_) | None => {
+            add_other(all, found);
             Ok(())
         }
+    }
+}
+
+/// The first of a name is used.
+fn add_other(all: &mut Vec<FoundAgent>, found: FoundAgent) {
+    match all.iter_mut().find(|known| known.agent.name == found.agent.name) {
+        Some(known) => known.shadows.extend(found.file),
+        None => all.push(found),
     }
 }
 
@@ -63,21 +108,14 @@ fn bad(known: &FoundAgent, why: String) -> Failure {
     Failure::usage(format!("cannot use the agent in `{file}`: {why}"))
 }
 
-/// The Markdown files of a folder, by name; empty if the folder does not exist.
-fn read_folder(folder: &Path, within: Option<&Path>) -> Result<Vec<FoundAgent>, Failure> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut files: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
-    files.sort();
-    files.into_iter().map(|file| read_file(file, within)).collect()
-}
-
-fn read_file(file: PathBuf, within: Option<&Path>) -> Result<FoundAgent, Failure> {
+fn read_file(file: PathBuf, dir: &SourceDir) -> Result<FoundAgent, Failure> {
     let failed = |why: String| {
         Failure::usage(format!("cannot read the agent in `{}`: {why}", file.display()))
             .hint("`haft agents show builder` prints one to start from")
     };
-    let text = untrusted_file::read(&file, within).map_err(|error| failed(error.to_string()))?;
+    let text =
+        untrusted_file::read(&file, dir.within.as_deref()).map_err(|error| failed(error.to_string()))?;
     let agent = Agent::parse(&text).map_err(|error| failed(error.to_string()))?;
-    Ok(FoundAgent { agent, file: Some(file) })
+    let (shadows, notes) = Default::default();
+    Ok(FoundAgent { agent, file: Some(file), shadows, notes, system: System::Haft })
 }

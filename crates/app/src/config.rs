@@ -28,7 +28,7 @@ use setting::Dollars;
 pub use setting::{Choice, Setting, Value};
 pub use settings::{ProjectFile, SETTINGS, Settings, UserFile};
 
-use crate::untrusted_file;
+use crate::{system::SYSTEMS, untrusted_file};
 use haft_core::{Budget, Limits, Mode, Network, Policy, ProcessLimits, Rule, Ruling, Sandbox};
 use haft_engine::Profile;
 use haft_stage::CommandAccess;
@@ -315,8 +315,10 @@ fn own_rules(places: &Places) -> Rules {
     let kept = kept.flat_map(|file| ["read", "write"].map(|effect| format!("{effect}:{}", file.display())));
     let secrets = [".ssh", ".gnupg", ".aws"].into_iter().filter_map(secret);
     let deny = secrets.chain(kept).collect();
-    let ask =
-        ["write:**/.git/hooks/**", "write:**/.git/config", "write:**/.haft/**"].map(str::to_owned).to_vec();
+    let of_git = ["write:**/.git/hooks/**", "write:**/.git/config"].map(str::to_owned);
+    // What later sessions are told, and may do.
+    let of_agents = SYSTEMS.iter().map(|row| format!("write:**/{}/**", row.project));
+    let ask = of_git.into_iter().chain(of_agents).collect();
     Rules { deny, ask, ..Rules::default() }
 }
 

@@ -6,7 +6,6 @@ use crate::{
     export, mcp_servers,
     model::{self, SharedModels},
     session::NO_MODEL,
-    slash,
 };
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::{Entry, Mode};
@@ -224,7 +223,7 @@ impl Host for AppHost {
     }
 
     fn expand(&self, workspace: &Path, prompt: &str, listed_by: &str) -> Result<ExpandedPrompt, Problem> {
-        Ok(slash::expand(&self.app.prompts(workspace), prompt, listed_by)?)
+        Ok(self.app.expand(workspace, prompt, listed_by)?)
     }
 
     fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Conversation, Problem>> {

@@ -1,7 +1,7 @@
 //! [`SessionSpec`]: a request for a session, and [`SessionPlan`], what variables and files make of it.
 use crate::{
     App, Failure,
-    agents::{self, AGENT, FoundAgent},
+    agents::{AGENT, FoundAgent},
     config::{Config, ConfigError, Environment, Places, Settings},
     hooks, mcp_servers,
     model::{self, ToolCallFormat},
@@ -158,7 +158,7 @@ impl App {
     ///
     /// If it does not exist, or the file of an agent cannot be read.
     pub fn agent(&self, workspace: &Path, name: &str) -> Result<Agent, Failure> {
-        let known = agents::known(&self.places, workspace)?;
+        let known = self.agents(workspace)?;
         let found = known.into_iter().find(|known| known.agent.name == name).map(|known| known.agent);
         found.ok_or_else(|| {
             Failure::usage(format!("there is no agent `{name}`")).hint("`haft agents list` lists them")
@@ -296,7 +296,8 @@ impl SessionPlan {
         let policy = config.policy(&app.places)?;
         let knowledge = app.knowledge(&workspace);
         let (tools, named) = offered_tools(&app, &spec, &profile, &config, &knowledge.skills)?;
-        let agents = agents(&app, &workspace, &profile, !knowledge.skills.is_empty())?;
+        let has_skills = !knowledge.skills.is_empty();
+        let agents = agents(&app, &workspace, &profile, has_skills, spec.agent.as_deref())?;
         let agents = agents.into_iter().map(|agent| with_tools(agent, named)).collect();
         let home = app.home();
         let stages = stages(&home, config.sandbox(&profile), config.command_access(&app.places), &workspace)?;
@@ -411,11 +412,21 @@ fn check_price(model: &Model, profile: &Profile) -> Result<(), Failure> {
     }
 }
 
-/// The one that people get who ask for none, and all others.
-fn agents(app: &App, workspace: &Path, profile: &Profile, has_skills: bool) -> Result<Vec<Agent>, Failure> {
+/// The one that people get who ask for none, and all others. Warns of what the file of the `chosen` one asks for and Haft
+/// does not do.
+fn agents(
+    app: &App,
+    workspace: &Path,
+    profile: &Profile,
+    has_skills: bool,
+    chosen: Option<&str>,
+) -> Result<Vec<Agent>, Failure> {
     let own = Agent { name: AGENT.into(), system: profile.system.clone(), ..Agent::default() };
-    let others = agents::known(&app.places, workspace)?.into_iter();
-    let others = others.map(|known| {
+    let others = app.agents(workspace)?;
+    let used = others.iter().filter(|known| chosen == Some(&known.agent.name));
+    let notes = used.flat_map(|known| known.notes.iter().map(|note| (&known.agent.name, note)));
+    notes.for_each(|(name, note)| app.warn(format!("the agent `{name}`: {note}")));
+    let others = others.into_iter().map(|known| {
         let is_built_in = known.file.is_none();
         let agent = if has_skills { with_skills(known) } else { known.agent };
         if is_built_in { profile.agent(agent) } else { agent }
@@ -424,7 +435,7 @@ fn agents(app: &App, workspace: &Path, profile: &Profile, has_skills: bool) -> R
 }
 
 /// A built-in agent cannot know whether there are skills; the author of another one said what it has.
-fn with_skills(FoundAgent { mut agent, file }: FoundAgent) -> Agent {
+fn with_skills(FoundAgent { mut agent, file, .. }: FoundAgent) -> Agent {
     if let (None, Some(tools)) = (file, &mut agent.tools) {
         tools.push(SKILL.to_owned());
     }

@@ -1,8 +1,12 @@
-//! [`expand`]: expands prompts that users keep in files: `/NAME ARGUMENTS` becomes the text of `commands/NAME.md`.
+//! [`App::expand`]: expands prompts that users keep in files: `/NAME ARGUMENTS` becomes the text of `commands/NAME.md`.
+mod fill;
+
 use crate::{
     App, Failure,
     config::Places,
+    header::Fields,
     source_dir::{self, SourceDir},
+    system::{Kind, System},
     untrusted_file::{self, Warn},
 };
 use haft_core::schema::nearest;
@@ -21,6 +25,11 @@ pub struct Template {
     text: String,
     /// Where it was read.
     pub file: PathBuf,
+    /// Files of commands with the same name, which are not used.
+    pub shadows: Vec<PathBuf>,
+    /// What of it has another effect in Haft than in the system that it was written for.
+    pub notes: Vec<String>,
+    system: System,
     /// The person vouches for it.
     is_own: bool,
 }
@@ -43,16 +52,40 @@ impl App {
     pub fn prompts(&self, workspace: &Path) -> Vec<Template> {
         known(&self.places, workspace, &*self.warn)
     }
+
+    /// What `prompt` stands for: itself, unless it begins with `/NAME`. A path is not a name. Warns of what a file of another
+    /// system asks for and Haft does not do. `listed_by`: the command that lists all names.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such command, or a project's own file chooses a model.
+    pub fn expand(&self, workspace: &Path, prompt: &str, listed_by: &str) -> Result<ExpandedPrompt, Failure> {
+        expand(&self.prompts(workspace), prompt, listed_by, &*self.warn)
+    }
+}
+
+fn expand(
+    known: &[Template],
+    prompt: &str,
+    listed_by: &str,
+    warn: Warn<'_>,
+) -> Result<ExpandedPrompt, Failure> {
+    let Some((template, arguments)) = named(known, prompt, listed_by)? else {
+        return Ok(ExpandedPrompt { prompt: prompt.to_owned(), ..ExpandedPrompt::default() });
+    };
+    template.notes.iter().for_each(|note| warn(format!("`/{}`: {note}", template.name)));
+    template.filled(arguments)
 }
 
 /// All templates by name. A project's takes no place of a person's.
 fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Template> {
     let mut all: Vec<Template> = Vec::new();
-    for dir in source_dir::both(places, workspace, "commands") {
-        let found = dir.entries().into_iter().filter_map(|file| template(&dir, file, warn));
-        for template in found {
-            if !all.iter().any(|known| known.name == template.name) {
-                all.push(template);
+    for dir in source_dir::all(places, workspace, Kind::Commands) {
+        let files = dir.files(dir.system.ending_of_commands()).into_iter();
+        for found in files.filter_map(|(name, file)| template(&dir, name, file, warn)) {
+            match all.iter_mut().find(|known| known.name == found.name) {
+                Some(known) => known.shadows.push(found.file),
+                None => all.push(found),
             }
         }
     }
@@ -60,33 +93,74 @@ fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Template> {
     all
 }
 
-fn template(dir: &SourceDir, file: PathBuf, warn: Warn<'_>) -> Option<Template> {
-    let name = file.file_name()?.to_str()?.strip_suffix(".md").filter(|name| is_name(name))?.to_owned();
+fn template(dir: &SourceDir, name: String, file: PathBuf, warn: Warn<'_>) -> Option<Template> {
+    let name = Some(name).filter(|name| is_name(name))?;
     let text = untrusted_file::text(&file, dir.within.as_deref(), warn)?;
-    let (header, text) = match text.trim_start_matches('\u{feff}').trim_start().starts_with("---\n") {
-        false => (Header::default(), text.as_str()),
-        true => {
-            with_header(&text).map_err(|bad| warn(format!("`{}` was ignored: {bad}", file.display()))).ok()?
-        }
+    let read = match dir.system {
+        System::Haft => own(&text),
+        System::Gemini => gemini(&text),
+        System::Agents | System::Claude | System::Codex | System::OpenCode => other(&text),
     };
-    Some(Template { name, header, text: text.trim().to_owned(), is_own: dir.is_own(), file })
+    let (header, text, notes) =
+        read.map_err(|why| warn(format!("`{}` was ignored: {why}", file.display()))).ok()?;
+    let (shadows, system, is_own) = (Vec::new(), dir.system, dir.is_own());
+    Some(Template { name, header, text: text.trim().to_owned(), file, shadows, notes, system, is_own })
 }
 
-/// What `prompt` stands for: itself, unless it begins with `/NAME`. A path is not a name. `listed_by`: the command that lists
-/// all names.
-pub fn expand(known: &[Template], prompt: &str, listed_by: &str) -> Result<ExpandedPrompt, Failure> {
-    let as_it_is = || ExpandedPrompt { prompt: prompt.to_owned(), ..ExpandedPrompt::default() };
-    let Some(rest) = prompt.trim_start().strip_prefix('/') else { return Ok(as_it_is()) };
+type Read = Result<(Header, String, Vec<String>), String>;
+
+fn own(text: &str) -> Read {
+    if !text.trim_start_matches('\u{feff}').trim_start().starts_with("---\n") {
+        return Ok((Header::default(), text.to_owned(), Vec::new()));
+    }
+    let (header, text) = with_header(text).map_err(|bad| bad.to_string())?;
+    Ok((header, text.to_owned(), Vec::new()))
+}
+
+/// Markdown of another system. It chooses neither an agent nor a model: most of its sessions have both already.
+fn other(text: &str) -> Read {
+    let (mut fields, text) = Fields::of(text).map_err(|bad| bad.to_string())?;
+    let description = fields.text("description").unwrap_or_default();
+    for name in ["agent", "model"] {
+        if let Some(value) = fields.text(name) {
+            fields.note(format!("`{name}: {value}` is ignored: `--{name}` chooses it"));
+        }
+    }
+    Ok((Header { description, ..Header::default() }, text.to_owned(), fields.notes()))
+}
+
+/// A command of Gemini CLI.
+#[derive(Deserialize)]
+struct GeminiFile {
+    #[serde(default)]
+    description: String,
+    prompt: String,
+}
+
+fn gemini(text: &str) -> Read {
+    let GeminiFile { description, prompt } =
+        toml::from_str(text).map_err(|error| error.message().to_owned())?;
+    Ok((Header { description, ..Header::default() }, prompt, Vec::new()))
+}
+
+/// The template that `prompt` begins with the name of, and its arguments.
+fn named<'a, 'b>(
+    known: &'a [Template],
+    prompt: &'b str,
+    listed_by: &str,
+) -> Result<Option<(&'a Template, &'b str)>, Failure> {
+    let Some(rest) = prompt.trim_start().strip_prefix('/') else { return Ok(None) };
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     match known.iter().find(|template| template.name == name) {
-        Some(template) => template.filled(arguments.trim()),
-        None if !is_name(name) || Path::new("/").join(name).exists() => Ok(as_it_is()),
+        Some(template) => Ok(Some((template, arguments.trim()))),
+        None if !is_name(name) || Path::new("/").join(name).exists() => Ok(None),
         None => Err(unknown(name, known, listed_by)),
     }
 }
 
 fn is_name(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_".contains(c))
+    word.split(':')
+        .all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "-_".contains(c)))
 }
 
 fn unknown(name: &str, known: &[Template], listed_by: &str) -> Failure {
@@ -105,40 +179,7 @@ impl Template {
                 "cannot use the command in `{file}`: a project may not select the model `{model}`"
             )));
         }
-        Ok(ExpandedPrompt { prompt: fill(&self.text, arguments), agent, model })
-    }
-}
-
-/// `$ARGUMENTS` is all of them, `$1` the first word. What is filled in is not looked at again. A text without any place
-/// for arguments gets them at its end.
-fn fill(text: &str, arguments: &str) -> String {
-    let words: Vec<&str> = arguments.split_whitespace().collect();
-    let (mut filled, mut rest, mut has_place) = (String::new(), text, false);
-    while let Some((before, after)) = rest.split_once('$') {
-        filled += before;
-        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let number = after[..digits].parse::<usize>().ok().filter(|number| *number > 0);
-        rest = match (after.strip_prefix("ARGUMENTS"), number) {
-            (Some(after), _) => {
-                filled += arguments;
-                has_place = true;
-                after
-            }
-            (None, Some(number)) => {
-                filled += words.get(number - 1).copied().unwrap_or_default();
-                has_place = true;
-                &after[digits..]
-            }
-            (None, None) => {
-                filled.push('$');
-                after
-            }
-        };
-    }
-    filled += rest;
-    match has_place || arguments.is_empty() {
-        true => filled,
-        false => format!("{filled}\n\n{arguments}"),
+        Ok(ExpandedPrompt { prompt: fill::fill(&self.text, arguments, self.system), agent, model })
     }
 }
 
@@ -148,24 +189,8 @@ mod tests {
 
     fn template(name: &str, text: &str) -> Template {
         let (header, file) = (Header::default(), PathBuf::from("x.md"));
-        Template { name: name.into(), header, text: text.into(), file, is_own: false }
-    }
-
-    #[test]
-    fn arguments_are_filled_in_once() {
-        let table = [
-            ("Fix $ARGUMENTS.", "a b", "Fix a b."),
-            ("$2 before $1, no $3", "a b", "b before a, no "),
-            ("$1", "$2 x", "$2"),
-            ("costs 5 $, $0, $HOME, $$1", "a", "costs 5 $, $0, $HOME, $a\u{0}"),
-            ("Fix it.", "", "Fix it."),
-            ("Fix it.", "now", "Fix it.\n\nnow"),
-            ("$11$1", "a b c d e f g h i j k", "ka"),
-            ("$99999999999999999999", "a", "$99999999999999999999\n\na"),
-        ];
-        for (text, arguments, expected) in table {
-            assert_eq!(fill(text, arguments), expected.trim_end_matches('\u{0}'), "{text}");
-        }
+        let (shadows, notes, system) = (Vec::new(), Vec::new(), System::Haft);
+        Template { name: name.into(), header, text: text.into(), file, shadows, notes, system, is_own: false }
     }
 
     #[test]
@@ -183,12 +208,12 @@ mod tests {
             ("/fxi x", Err("there is no command `/fxi`")),
         ];
         for (prompt, expected) in table {
-            let told = expand(&known, prompt, "/help")
+            let told = expand(&known, prompt, "/help", &|_| ())
                 .map(|expanded| expanded.prompt)
                 .map_err(|failure| failure.message);
             assert_eq!(told, expected.map(str::to_owned).map_err(str::to_owned), "{prompt}");
         }
-        let hint = expand(&known, "/fxi", "/help").unwrap_err().hint.unwrap_or_default();
+        let hint = expand(&known, "/fxi", "/help", &|_| ()).unwrap_err().hint.unwrap_or_default();
         assert!(hint.starts_with("did you mean `/fix`? `/help` lists them"), "{hint}");
     }
 
@@ -198,7 +223,7 @@ mod tests {
             Header { model: Some("openai/x".into()), agent: Some("reviewer".into()), ..Header::default() };
         let theirs = Template { header, ..template("x", "y") };
         assert!(
-            expand(std::slice::from_ref(&theirs), "/x", "/help")
+            expand(std::slice::from_ref(&theirs), "/x", "/help", &|_| ())
                 .unwrap_err()
                 .message
                 .ends_with("may not select the model `openai/x`")
@@ -209,6 +234,6 @@ mod tests {
             agent: Some("reviewer".into()),
             model: Some("openai/x".into()),
         };
-        assert_eq!(expand(&[mine], "/x", "/help").unwrap(), expected);
+        assert_eq!(expand(&[mine], "/x", "/help", &|_| ()).unwrap(), expected);
     }
 }

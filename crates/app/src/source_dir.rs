@@ -1,23 +1,50 @@
-//! [`SourceDir`]: a folder beside the configuration that a user or a project fills.
-use crate::config::Places;
+//! [`SourceDir`]: a folder with skills, commands or agents that a person or a project fills.
+use crate::{
+    config::Places,
+    system::{Kind, SYSTEMS, System},
+};
+use ignore::WalkBuilder;
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
 };
 
-/// A folder that a person or a project fills: `agents`, `skills`, `commands`.
+/// Maximum depth of files below such a folder.
+const MAX_DEPTH: usize = 4;
+
+/// Maximum entries of such a folder that are looked at.
+const MAX_ENTRIES: usize = 2_000;
+
+/// A folder that a person or a project fills.
 pub(crate) struct SourceDir {
     /// Where it lies.
     pub(crate) folder: PathBuf,
     /// Nothing outside of this is read; `None` if the user vouches for the folder.
     pub(crate) within: Option<PathBuf>,
+    /// The system that its files were written for.
+    pub(crate) system: System,
 }
 
-/// Returns the person's folder of this name, and the project's.
-pub(crate) fn both(places: &Places, workspace: &Path, name: &str) -> [SourceDir; 2] {
-    let own = SourceDir { folder: places.user_file.with_file_name(name), within: None };
-    let folder = workspace.join(".haft").join(name);
-    [own, SourceDir { folder, within: Some(workspace.to_owned()) }]
+/// The person's folders of this kind, and then those of the project, each in the order of [`SYSTEMS`]. A folder that is the
+/// same as one before it, for example because the project is the person's home folder, is left out.
+pub(crate) fn all(places: &Places, workspace: &Path, kind: Kind) -> Vec<SourceDir> {
+    let own = SYSTEMS.iter().flat_map(|row| {
+        let base = places.folder_of(row.system);
+        let folders = row.folders(kind).iter().filter_map(move |name| Some(base.as_ref()?.join(name)));
+        folders.map(|folder| SourceDir { folder, within: None, system: row.system })
+    });
+    let theirs = SYSTEMS.iter().flat_map(|row| {
+        let base = workspace.join(row.project);
+        row.folders(kind).iter().map(move |name| SourceDir {
+            folder: base.join(name),
+            within: Some(workspace.to_owned()),
+            system: row.system,
+        })
+    });
+    let mut seen = HashSet::new();
+    let is_new = |dir: &SourceDir| dir.folder.canonicalize().is_ok_and(|real| seen.insert(real));
+    own.chain(theirs).filter(is_new).collect()
 }
 
 impl SourceDir {
@@ -26,11 +53,37 @@ impl SourceDir {
         self.within.is_none()
     }
 
+    /// Whether its files follow Haft's own rules.
+    pub(crate) fn is_of_haft(&self) -> bool {
+        self.system == System::Haft
+    }
+
     /// What lies in it, by name.
     pub(crate) fn entries(&self) -> Vec<PathBuf> {
-        let mut entries: Vec<PathBuf> =
-            fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().take(MAX_ENTRIES);
+        let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         entries.sort();
         entries
+    }
+
+    /// The files with this ending in it and in the folders below, each with the name that it has for a person: the names of
+    /// those folders and its own, with `:` between them. Links to folders are followed if the person vouches for them.
+    pub(crate) fn files(&self, ending: &str) -> Vec<(String, PathBuf)> {
+        let walk = WalkBuilder::new(&self.folder)
+            .standard_filters(false)
+            .max_depth(Some(MAX_DEPTH))
+            .follow_links(self.is_own())
+            .sort_by_file_name(Ord::cmp)
+            .build();
+        let paths = walk.flatten().take(MAX_ENTRIES).map(ignore::DirEntry::into_path);
+        let named =
+            paths.filter(|path| path.extension().is_some_and(|known| known == ending) && !path.is_dir());
+        named.filter_map(|path| Some((self.name_of(&path, ending)?, path))).collect()
+    }
+
+    fn name_of(&self, file: &Path, ending: &str) -> Option<String> {
+        let inside = file.strip_prefix(&self.folder).ok()?.to_str()?;
+        let name = inside.strip_suffix(ending)?.strip_suffix('.')?;
+        Some(name.replace('/', ":"))
     }
 }

@@ -19,7 +19,7 @@ mod work;
 pub(crate) use acp::AcpArgs;
 pub(crate) use fleet::{Fleet, FleetUrl, WorkerArgs};
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
-pub(crate) use known::{Commands, Profiles};
+pub(crate) use known::{Commands, Profiles, Skills};
 pub(crate) use lazy::Lazy;
 pub(crate) use login::{Login, LoginArgs, LogoutArgs};
 pub(crate) use mcp::{Mcp, McpAddArgs, McpArgs, McpLoginArgs, McpServeArgs};

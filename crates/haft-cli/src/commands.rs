@@ -26,6 +26,7 @@ pub(crate) mod prompts;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
+pub(crate) mod skills;
 pub(crate) mod talk;
 pub(crate) mod telegram;
 pub(crate) mod tools;
@@ -39,7 +40,7 @@ use crate::{
     args::{
         AcpArgs, Agents, ChatArgs, Commands, Config, DoctorArgs, Fleet, JobArgs, Jobs, Lazy, LoginArgs,
         LogoutArgs, McpArgs, Models, ParseArgs, Policy, Profiles, ResumeArgs, RunArgs, ServeArgs, SessionArg,
-        Sessions, TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs, WorkerArgs,
+        Sessions, Skills, TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs, WorkerArgs,
     },
 };
 use clap::Subcommand;
@@ -75,6 +76,11 @@ pub(crate) enum Verb {
     /// List and show agents
     #[command(subcommand)]
     Agents(Lazy<Agents>),
+    /// List skills
+    ///
+    /// A skill is a folder with instructions for one kind of task.
+    #[command(subcommand)]
+    Skills(Lazy<Skills>),
     /// List saved prompts
     ///
     /// A saved prompt runs as `/NAME ARGUMENTS`.
@@ -183,6 +189,7 @@ impl Verb {
             Self::Triage(job) => jobs::start(cli, "triager", &job).await,
             Self::Jobs(Lazy(jobs)) => jobs::jobs(cli, *jobs).await,
             Self::Agents(Lazy(agents)) => agents::agents(cli, *agents),
+            Self::Skills(list) => skills::skills(cli, &list),
             Self::Commands(list) => prompts::prompts(cli, &list),
             Self::Sessions(Lazy(sessions)) => sessions::sessions(cli, *sessions).await,
             Self::Usage(usage) => usage::usage(cli, &usage),

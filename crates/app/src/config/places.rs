@@ -1,6 +1,9 @@
 //! [`Places`]: where Haft keeps its files.
 use super::Environment;
-use crate::Failure;
+use crate::{
+    Failure,
+    system::{SYSTEMS, System, SystemRow},
+};
 use std::path::PathBuf;
 
 /// Where things lie on this machine.
@@ -20,6 +23,8 @@ pub struct Places {
     pub cache: PathBuf,
     /// The person's home folder.
     pub person: Option<PathBuf>,
+    /// The person's folders of other systems, with skills, commands and agents.
+    pub others: Vec<(System, PathBuf)>,
 }
 
 impl Places {
@@ -42,6 +47,30 @@ impl Places {
         let keys_file = user_file.with_file_name("keys.toml");
         let mcp_logins_file = user_file.with_file_name("mcp-logins.json");
         let cache = under("XDG_CACHE_HOME", ".cache").unwrap_or_else(|| home.join("cache"));
-        Ok(Self { home, user_file, keys_file, mcp_logins_file, models, cache, person })
+        let others = others(environment, person.as_ref());
+        Ok(Self { home, user_file, keys_file, mcp_logins_file, models, cache, person, others })
     }
+
+    /// The person's folder of a system.
+    pub(crate) fn folder_of(&self, system: System) -> Option<PathBuf> {
+        match system {
+            System::Haft => self.user_file.parent().map(PathBuf::from),
+            other => self.others.iter().find(|(known, _)| *known == other).map(|(_, folder)| folder.clone()),
+        }
+    }
+}
+
+/// Where the systems keep the person's files; a variable counts if it names an absolute path.
+fn others(environment: &Environment, person: Option<&PathBuf>) -> Vec<(System, PathBuf)> {
+    let absolute =
+        |variable: &str| environment.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = |row: &SystemRow| {
+        let configured = || {
+            let inside = row.person.strip_prefix(".config/")?;
+            absolute("XDG_CONFIG_HOME").map(|base| base.join(inside))
+        };
+        let named = row.variable.and_then(absolute).or_else(configured);
+        named.or_else(|| person.map(|home| home.join(row.person))).map(|folder| (row.system, folder))
+    };
+    SYSTEMS.iter().filter(|row| row.system != System::Haft).filter_map(folder).collect()
 }

@@ -1,10 +1,21 @@
-//! [`Commands`] and [`Profiles`]: the commands that list custom commands and profiles.
+//! [`Commands`], [`Skills`] and [`Profiles`]: the commands that list custom commands, skills and profiles.
 use clap::Subcommand;
 
 /// `haft commands`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Commands {
     /// List saved prompts with their descriptions
+    List {
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `haft skills`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Skills {
+    /// List skills with their descriptions
     List {
         /// Print one JSON object per line
         #[arg(long)]

@@ -1,4 +1,5 @@
 //! [`agents`] (`haft agents`): lists the available agents.
+use super::skills::source;
 use crate::{CliContext, args::Agents};
 use haft_app::{Failure, agents, session, untrusted_file};
 use haft_engine::Agent;
@@ -10,16 +11,22 @@ use std::io::{Write, stdout};
 
 /// `haft agents …`
 pub(crate) fn agents(cli: &CliContext, command: Agents) -> Result<Exit, Failure> {
-    let known = agents::known(&cli.places, &session::workspace(None)?)?;
+    let workspace = session::workspace(None)?;
+    let known = cli.agents(&workspace)?;
     match command {
         Agents::List { json } => {
-            let mut list = List::new(["AGENT", "DESCRIPTION"], json);
-            for agents::FoundAgent { agent, file } in known {
+            let mut list = List::new(["AGENT", "SOURCE", "DESCRIPTION"], json);
+            for agents::FoundAgent { agent, file, shadows, notes, .. } in known {
                 let Agent { name, description, .. } = &agent;
-                list.row(
-                    [name, description],
-                    || json!({"name": name, "description": description, "file": file}),
-                );
+                let built_in = || "built in".to_owned();
+                let source = file.as_ref().map_or_else(built_in, |file| source(cli, &workspace, file));
+                list.row([name, &source, description], || {
+                    let source = file.as_ref().map_or_else(built_in, |file| file.display().to_string());
+                    json!({
+                        "name": name, "source": source, "description": description, "file": file,
+                        "shadows": shadows, "notes": notes,
+                    })
+                });
             }
             return Ok(list.print("There are no agents.")?);
         }

@@ -1,10 +1,12 @@
 //! [`config`] (`haft config`): shows which settings apply, and where they come from.
+use super::skills::source;
 use crate::{CliContext, args::Config as Verb};
 use haft_app::{
     Failure,
     config::{Config, SETTINGS, Setting, Settings, edit, project_file},
     session,
 };
+use haft_present::safe;
 use haft_terminal::Exit;
 use serde::Serialize;
 use std::{
@@ -19,7 +21,9 @@ pub(crate) fn config(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
         Verb::Set { key, value } => set(cli, &key, &value),
         Verb::Show { cwd } => {
             let workspace = session::workspace(cwd.as_deref())?;
-            show(&cli.config(&workspace, &Settings::default())?)
+            show(&cli.config(&workspace, &Settings::default())?)?;
+            files(cli, &workspace)?;
+            Ok(Exit::Success)
         }
     }
 }
@@ -49,7 +53,7 @@ fn path(cli: &CliContext) -> Result<Exit, Failure> {
 }
 
 /// As TOML, keys of vendors left out.
-fn show(config: &Config) -> Result<Exit, Failure> {
+fn show(config: &Config) -> Result<(), Failure> {
     let profile = config.profile()?;
     for setting in SETTINGS {
         match (config.in_force(setting, &profile), setting.otherwise) {
@@ -66,8 +70,7 @@ fn show(config: &Config) -> Result<Exit, Failure> {
         )?;
     }
     tables(config.user_file(), &config.user)?;
-    tables(config.project_file(), &config.project)?;
-    Ok(Exit::Success)
+    tables(config.project_file(), &config.project)
 }
 
 /// What else a file says.
@@ -75,6 +78,41 @@ fn tables(file: &Path, content: &impl Serialize) -> Result<(), Failure> {
     let failed = |error: toml::ser::Error| Failure::failed(error.to_string());
     let Some(said) = said(toml::Value::try_from(content).map_err(failed)?) else { return Ok(()) };
     writeln!(stdout(), "\n# {}\n{}", file.display(), toml::to_string(&said).map_err(failed)?)?;
+    Ok(())
+}
+
+/// The files of skills, commands and agents, with those that are not used and what of them has no effect, as comments.
+fn files(cli: &CliContext, workspace: &Path) -> Result<(), Failure> {
+    let place = |file: &Path| source(cli, workspace, file);
+    let skills = cli.skills(workspace).into_iter();
+    let skills =
+        skills.map(|found| ("skill", found.skill.name, Some(found.file), found.shadows, found.notes));
+    let prompts = cli.prompts(workspace).into_iter();
+    let prompts = prompts.map(|found| ("command", found.name, Some(found.file), found.shadows, found.notes));
+    let agents = cli.agents(workspace).unwrap_or_else(|failure| {
+        cli.warn(failure.message);
+        Vec::new()
+    });
+    let agents = agents.into_iter();
+    let agents = agents.map(|found| ("agent", found.agent.name, found.file, found.shadows, found.notes));
+    let all: Vec<_> = skills.chain(prompts).chain(agents).collect();
+    let mut told =
+        all.iter().filter(|(_, _, file, shadows, _)| file.is_some() || !shadows.is_empty()).peekable();
+    if told.peek().is_some() {
+        writeln!(stdout(), "\n# Skills, commands and agents")?;
+    }
+    for (kind, name, file, shadows, notes) in told {
+        let file = file.as_deref().map_or_else(|| "built in".to_owned(), |file| format!("`{}`", place(file)));
+        writeln!(stdout(), "# {kind} `{}`: {}", safe::name(name), safe::name(&file))?;
+        for shadowed in shadows {
+            writeln!(
+                stdout(),
+                "#   not used, because the name is taken: `{}`",
+                safe::name(&place(shadowed))
+            )?;
+        }
+        notes.iter().try_for_each(|note| writeln!(stdout(), "#   {}", safe::name(note)))?;
+    }
     Ok(())
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Mistaken {
 
 /// What programs of this kind have commands for, with the command of ours that comes nearest.
 const NOUNS: [(&str, &str); 14] = [
-    ("skill skills template templates alias aliases", "commands list"),
+    ("template templates alias aliases", "commands list"),
     ("plugin plugins extension extensions addon addons marketplace hook hooks", "tools list"),
     ("server servers daemon gateway web ui dashboard", "serve"),
     ("auth account accounts key keys token tokens credential credentials", "login status"),

@@ -17,6 +17,7 @@ const GROUPS: [(&str, &[&[&str]]); 4] = [
             &["doctor"],
             &["update"],
             &["agents", "profiles"],
+            &["skills"],
             &["commands", "tools"],
             &["help"],
         ],
@@ -42,7 +43,7 @@ Examples:
 /// The page. A command that no group names has a line of its own at the end, so that none is missing.
 pub(crate) fn overview(command: &Command) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let mut page = format!("{about}\n\nUsage: haft [OPTIONS] [PROMPT]...\n       haft COMMAND\n\n");
+    let mut page = format!("{about}\n\nUsage: haft [OPTIONS] [PROMPT]... or haft COMMAND\n\n");
     for (heading, lines) in GROUPS {
         let _always_fits = writeln!(page, "{heading}");
         lines.iter().for_each(|names| page += &line(command, names));

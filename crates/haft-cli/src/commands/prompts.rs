@@ -1,4 +1,5 @@
 //! [`prompts`] (`haft commands`): lists prompts that are kept in files.
+use super::skills::source;
 use crate::{CliContext, args::Commands};
 use haft_app::{Failure, session, slash};
 use haft_terminal::Exit;
@@ -9,11 +10,14 @@ use serde_json::json;
 pub(crate) fn prompts(cli: &CliContext, command: &Commands) -> Result<Exit, Failure> {
     let Commands::List { json } = command;
     let workspace = session::workspace(None)?;
-    let mut list = List::new(["COMMAND", "DESCRIPTION"], *json);
+    let mut list = List::new(["COMMAND", "SOURCE", "DESCRIPTION"], *json);
     for template in cli.prompts(&workspace) {
         let (name, slash::Header { description, agent, model }) = (&template.name, &template.header);
-        list.row([&format!("/{name}"), description], || {
-            json!({"name": name, "description": description, "agent": agent, "model": model, "file": template.file})
+        list.row([&format!("/{name}"), &source(cli, &workspace, &template.file), description], || {
+            json!({
+                "name": name, "source": template.file, "description": description, "agent": agent, "model": model,
+                "file": template.file, "shadows": template.shadows, "notes": template.notes,
+            })
         });
     }
     Ok(list.print("There are no saved prompts yet: create one as `.haft/commands/NAME.md`.")?)

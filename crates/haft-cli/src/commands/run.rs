@@ -4,7 +4,7 @@ use crate::{
     CliContext,
     args::{Form, TurnArgs},
 };
-use haft_app::{Failure, OpenedSession, slash};
+use haft_app::{Failure, OpenedSession};
 use haft_core::{AnswerSchema, Command, Part, Seq, answer};
 use haft_engine::Engine;
 use haft_present::{cursor::next, host::ExpandedPrompt, words::Style};
@@ -98,7 +98,7 @@ fn expand(cli: &CliContext, turn: &TurnArgs, words: &[String]) -> Result<Expande
         return Ok(ExpandedPrompt { prompt, ..ExpandedPrompt::default() });
     }
     let workspace = cli.workspace_of(&turn.spec())?;
-    slash::expand(&cli.prompts(&workspace), &prompt, "haft commands list")
+    cli.expand(&workspace, &prompt, "haft commands list")
 }
 
 /// How a turn is shown; `theme` as the configuration has it.

@@ -229,6 +229,7 @@ fn every_list_has_a_heading_a_form_for_programs_and_a_word_when_empty() {
     }
     for (words, nothing) in [
         (["jobs", "list"], "There are no jobs yet: `haft build \"TEXT\"` starts one.\n"),
+        (["skills", "list"], "There are no skills yet: create one as `.haft/skills/NAME/SKILL.md`.\n"),
         (["commands", "list"], "There are no saved prompts yet: create one as `.haft/commands/NAME.md`.\n"),
         (["sessions", "list"], "There are no sessions yet: `haft` starts one.\n"),
     ] {
@@ -239,7 +240,11 @@ fn every_list_has_a_heading_a_form_for_programs_and_a_word_when_empty() {
     place.write(".haft/commands/fix.md", "---\ndescription: Fix it\n---\nFix $ARGUMENTS\n");
     let model = place.script("m", &[json!({"say": "It is a question."})]);
     place.run(&["triage", "the parser fails", "--model", &model]);
-    assert!(place.run(&["commands", "list"]).out.starts_with("COMMAND  DESCRIPTION\n/fix     Fix it\n"));
+    let commands = place.run(&["commands", "list"]).out;
+    assert_eq!(
+        commands,
+        "COMMAND  SOURCE                 DESCRIPTION\n/fix     .haft/commands/fix.md  Fix it\n"
+    );
     let jobs = place.run(&["jobs", "list"]).out;
     assert!(jobs.starts_with("JOB ") && jobs.contains("  triager  "), "{jobs}");
 }

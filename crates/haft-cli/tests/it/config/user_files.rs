@@ -169,7 +169,13 @@ fn a_prompt_in_a_file_is_said_by_its_name() {
     let piped = place.run_with_input(&["run", "-q", "--model", &model, "-"], b"/fxi");
     assert_eq!(piped.out, "Done.\n", "{piped:?}");
     let list = place.run(&["commands", "list"]).out;
-    assert_eq!(list, "COMMAND  DESCRIPTION\n/dear\n/fix     Fix one thing\n/hi\n");
+    assert_eq!(
+        list,
+        "COMMAND  SOURCE                          DESCRIPTION\n\
+         /dear    .haft/commands/dear.md\n\
+         /fix     ~/.config/haft/commands/fix.md  Fix one thing\n\
+         /hi      .haft/commands/hi.md\n"
+    );
 }
 
 #[test]

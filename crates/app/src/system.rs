@@ -1,0 +1,123 @@
+//! [`System`]: a system whose files for agents Haft reads, as a row of [`SYSTEMS`].
+
+/// An agent system with folders of skills, commands and agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// Haft itself.
+    Haft,
+    /// The folder `.agents`, which several systems share.
+    Agents,
+    /// Claude Code.
+    Claude,
+    /// Codex CLI.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// OpenCode.
+    OpenCode,
+}
+
+/// What a folder holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Folders with a file `SKILL.md`.
+    Skills,
+    /// Prompts that a person sends by their names.
+    Commands,
+    /// System prompts with a header.
+    Agents,
+}
+
+/// Where the files of a system lie.
+pub(crate) struct SystemRow {
+    pub(crate) system: System,
+    /// The folder in a project.
+    pub(crate) project: &'static str,
+    /// The person's folder, below the home folder.
+    pub(crate) person: &'static str,
+    /// The variable that names the person's folder in its place.
+    pub(crate) variable: Option<&'static str>,
+    skills: &'static [&'static str],
+    commands: &'static [&'static str],
+    agents: &'static [&'static str],
+}
+
+/// In the order in which they are read: the first file of a name is used. Sources, read 2026-11:
+/// code.claude.com/docs/en/settings, developers.openai.com/codex, geminicli.com/docs, opencode.ai/docs.
+pub(crate) static SYSTEMS: [SystemRow; 6] = [
+    SystemRow {
+        system: System::Haft,
+        project: ".haft",
+        person: ".config/haft",
+        variable: None,
+        skills: &["skills"],
+        commands: &["commands"],
+        agents: &["agents"],
+    },
+    SystemRow {
+        system: System::Agents,
+        project: ".agents",
+        person: ".agents",
+        variable: None,
+        skills: &["skills"],
+        commands: &["commands"],
+        agents: &["agents"],
+    },
+    SystemRow {
+        system: System::Claude,
+        project: ".claude",
+        person: ".claude",
+        variable: Some("CLAUDE_CONFIG_DIR"),
+        skills: &["skills"],
+        commands: &["commands"],
+        agents: &["agents"],
+    },
+    SystemRow {
+        system: System::Codex,
+        project: ".codex",
+        person: ".codex",
+        variable: Some("CODEX_HOME"),
+        skills: &["skills"],
+        commands: &["prompts"],
+        agents: &[],
+    },
+    SystemRow {
+        system: System::Gemini,
+        project: ".gemini",
+        person: ".gemini",
+        variable: None,
+        skills: &["skills"],
+        commands: &["commands"],
+        agents: &["agents"],
+    },
+    SystemRow {
+        system: System::OpenCode,
+        project: ".opencode",
+        person: ".config/opencode",
+        variable: Some("OPENCODE_CONFIG_DIR"),
+        skills: &["skills", "skill"],
+        commands: &["commands", "command"],
+        agents: &["agents", "agent"],
+    },
+];
+
+impl SystemRow {
+    /// The names of the folders that hold this.
+    pub(crate) fn folders(&self, kind: Kind) -> &'static [&'static str] {
+        match kind {
+            Kind::Skills => self.skills,
+            Kind::Commands => self.commands,
+            Kind::Agents => self.agents,
+        }
+    }
+}
+
+impl System {
+    /// The ending of the files that hold commands.
+    pub(crate) fn ending_of_commands(self) -> &'static str {
+        match self {
+            Self::Gemini => "toml",
+            Self::Haft | Self::Agents | Self::Claude | Self::Codex | Self::OpenCode => "md",
+        }
+    }
+}
