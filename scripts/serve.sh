@@ -105,6 +105,8 @@ TOML
 {"say": "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty.", "pieces": 30, "delay_ms": 150, "usage": {"input": 4700, "output": 60}}
 {"calls": [{"name": "write", "arguments": {"path": "<b onmouseover=document.title=1>.md", "content": "<script>document.title='hacked'</script>\n"}}], "usage": {"input": 4800, "output": 60}}
 {"expect": "name it notes.md", "say": "As you like.", "usage": {"input": 4900, "output": 10}}
+{"calls": [{"name": "apply_patch", "arguments": {"patch": "*** Begin Patch\n*** Add File: one.txt\n+one\n*** Add File: two.txt\n+two\n*** End Patch"}}], "usage": {"input": 4900, "output": 60}}
+{"expect": "accepted only a part", "say": "Half of it.", "usage": {"input": 5000, "output": 10}}
 {"say": "Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly.", "pieces": 100, "delay_ms": 150}
 SCRIPT
     start "script/$scratch/page"

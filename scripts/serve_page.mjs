@@ -119,6 +119,16 @@ await tab.keyboard.press('Enter')
 await has('As you like.')
 await has('You said no.')
 
+// Only a part of what is proposed.
+await say('add both')
+await tab.waitForSelector('.asking [aria-label="Accept two.txt"]')
+await tab.click('.asking [aria-label="Accept two.txt"]')
+expect('always is for all of it', await tab.$$eval('.asking button', (all) => all.find((one) => one.innerText.startsWith('Always')).disabled))
+await looked('part')
+await press('.asking button', 'Allow 1 of 2 parts')
+await has('Half of it.')
+expect('the one part is there, and the other is not', existsSync(join(workspace, 'one.txt')) && !existsSync(join(workspace, 'two.txt')))
+
 // Interrupted, renamed, undone.
 await say('slowly')
 await has('Slowly.')
@@ -126,12 +136,12 @@ await press('main button', 'Stop')
 await has('Interrupted ·')
 const undone = async () => (await tab.$$('.undone')).length
 // What was said beside the refusal is a prompt, too.
-for (let turn = 0; turn < 5; turn++) {
+for (let turn = 0; turn < 6; turn++) {
   const before = await undone()
   await press('main button', 'Undo')
   await tab.waitForFunction((before) => document.querySelectorAll('.undone').length > before, { timeout: 10000 }, before).catch(() => wrong.push('an undo is not seen'))
 }
-expect('the file is gone again', !existsSync(join(workspace, 'parser.py')))
+expect('the file is gone again', !existsSync(join(workspace, 'parser.py')) && !existsSync(join(workspace, 'one.txt')))
 await tab.click('.menu > summary')
 await press('.menu button', 'Rename')
 await tab.waitForSelector('dialog[open] input')

@@ -47,8 +47,13 @@ impl FileDiff {
         changes.into_iter().map(|change| Self::of(session, change)).chain(data).collect()
     }
 
+    /// What the file of `change` is called in [`Self::path`].
+    pub fn name_of(change: &Change) -> String {
+        safe::visible_line(&change.path.to_string_lossy())
+    }
+
     fn of(session: &dyn Recorded, change: &Change) -> Self {
-        let (path, kind) = (safe::visible_line(&change.path.to_string_lossy()), change.kind());
+        let (path, kind) = (Self::name_of(change), change.kind());
         if let note @ Some(_) = diff::in_words(session, change) {
             return Self { path, kind, properties: None, note, hunks: Vec::new() };
         }

@@ -19,9 +19,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
-use haft_core::{Answer as Said, CallId, Channel, Command, Fact, Image, Part};
+use haft_core::{AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Image, Part, changed};
 use haft_engine::Session;
+use haft_present::file_diff::FileDiff;
 use serde::{Deserialize, Serialize};
+use std::slice;
 use utoipa::ToSchema;
 
 /// A prompt: `text`, `parts`, or both
@@ -161,6 +163,25 @@ pub(crate) struct ApprovalAnswer {
     pub(crate) answer: ApprovalDecision,
     /// What to do instead: sent to the model with a refusal
     pub(crate) because: Option<String>,
+    /// The parts of the changes that are accepted, with `once`; all of them if left out. The model is told what was not
+    pub(crate) accepted: Option<Vec<AcceptedPart>>,
+}
+
+/// A file of which a change is accepted, or some of its hunks
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AcceptedPart {
+    /// File, as `files` of the approval names it
+    path: String,
+    /// Accepted hunks of the file, counted from 0 as in `files`; the whole change if left out
+    hunks: Option<Vec<usize>>,
+}
+
+impl AcceptedPart {
+    /// The part of the file of this very name, which is not looked for.
+    pub(crate) fn named(self) -> AcceptedFile {
+        AcceptedFile { path: self.path.into(), hunks: self.hunks, text: None }
+    }
 }
 
 /// Answer to a call that needs an approval, with the ID of the call
@@ -177,7 +198,7 @@ pub(crate) struct AnswerRequest {
 
 impl AnswerRequest {
     pub(crate) fn split(self) -> (String, ApprovalAnswer) {
-        (self.call, ApprovalAnswer { answer: self.answer, because: self.because })
+        (self.call, ApprovalAnswer { answer: self.answer, because: self.because, accepted: None })
     }
 }
 
@@ -237,12 +258,50 @@ async fn approved(context: &Context, id: &str, call: &str, given: ApprovalAnswer
         return Err(ApiError::conflict("the process that has the session open takes no approval from here")
             .suggest("answer there"));
     }
+    if let Some(parts) = given.accepted {
+        let accepted = accepted_of(&session, &call, answer, parts)?;
+        return give(&session, Command::AnswerInPart { call, accepted }, false).await;
+    }
     // It waits in the turn, so that the model reads both at once.
     let because = given.because.filter(|because| answer == Said::No && !because.trim().is_empty());
     if let Some(because) = because {
         session.send(Command::Prompt { parts: vec![Part::text(because)], channel: None })?;
     }
     give(&session, Command::Answer { call, answer }, false).await
+}
+
+/// The named parts of what `call` would do to files, after checking that they exist.
+fn accepted_of(
+    session: &Session,
+    call: &CallId,
+    answer: Said,
+    parts: Vec<AcceptedPart>,
+) -> Answer<haft_core::Accepted> {
+    if answer != Said::Once {
+        return Err(ApiError::wrong("`accepted` goes with the answer `once` only"));
+    }
+    if parts.is_empty() {
+        return Err(ApiError::wrong("`accepted` names no part").suggest("the answer `no` accepts nothing"));
+    }
+    let asked = pending(&session.entries()).into_iter().find(|(asked, _)| asked == call);
+    let changes =
+        asked.map(|(_, entry)| changed::squash(changed::changes_in(&entry.fact))).unwrap_or_default();
+    let files = parts.into_iter().map(|AcceptedPart { path, hunks }| {
+        // By the name that the client was shown.
+        let mut named = changes.iter().filter(|change| FileDiff::name_of(change) == path);
+        let (Some(change), None) = (named.next(), named.next()) else {
+            let message = format!("the call changes no file `{}`", path.escape_debug());
+            return Err(ApiError::wrong(message).suggest("`files` of the approval names them"));
+        };
+        let count: usize =
+            FileDiff::all(session, slice::from_ref(change)).iter().map(|file| file.hunks.len()).sum();
+        if let Some(hunk) = hunks.iter().flatten().find(|hunk| **hunk >= count) {
+            let message = format!("the change of `{}` has no hunk {hunk}", path.escape_debug());
+            return Err(ApiError::wrong(message).suggest(format!("it has {count}, counted from 0")));
+        }
+        Ok(AcceptedFile { path: change.path.clone(), hunks, text: None })
+    });
+    Ok(haft_core::Accepted { files: files.collect::<Answer<_>>()? })
 }
 
 /// Answer to a question

@@ -3,7 +3,7 @@ use super::{Context, find, jobs::WAITING, seen_by, unsure};
 use crate::{
     api::{
         body::{Asked, Body, Id, IdAndCall, blocking},
-        commands::{AnswerRequest, ApprovalAnswer, QuestionAnswer, ReplyRequest, channel},
+        commands::{AcceptedPart, AnswerRequest, ApprovalAnswer, QuestionAnswer, ReplyRequest, channel},
         watch::{self, DiffParams, FileLines, PendingRequest},
     },
     error::{Answer, ApiError, ErrorBody},
@@ -248,6 +248,10 @@ pub(super) async fn answer(
 
 fn approval(call: String, given: ApprovalAnswer) -> Vec<Command> {
     let answer = Said::from(given.answer);
+    if let Some(parts) = given.accepted.filter(|_| answer == Said::Once) {
+        let accepted = haft_core::Accepted { files: parts.into_iter().map(AcceptedPart::named).collect() };
+        return vec![Command::AnswerInPart { call: CallId(call), accepted }];
+    }
     // It waits in the turn, so that the model reads both at once.
     let because = given.because.filter(|because| answer == Said::No && !because.trim().is_empty());
     let because = because.map(|because| Command::Prompt { parts: vec![Part::text(because)], channel: None });

@@ -37,19 +37,62 @@ function inSight(card) {
 function approval({ call: id, approval }, answer) {
   const reason = el('input', { id: `because-${id}`, placeholder: 'say what to do instead', autocomplete: 'off' })
   const no = () => answer(`approvals/${encodeURIComponent(id)}`, { answer: 'no', because: reason.value.trim() || null })
+  const yes = (what, accepted) => answer(`approvals/${encodeURIComponent(id)}`, { answer: what, ...(accepted && { accepted }) })
+  const parts = new Parts(approval.files)
+  const once = el('button', { type: 'button', class: 'main', onclick: () => yes('once', parts.accepted()) }, 'Allow once')
+  const always = el('button', { type: 'button', 'aria-describedby': `always-${id}`, onclick: () => yes('always') }, 'Always in this session')
+  const ticked = () => {
+    const [count, all] = [parts.ticked(), parts.boxes.length]
+    fill(once, count < all ? `Allow ${count} of ${all} parts` : 'Allow once')
+    once.disabled = count === 0
+    always.disabled = count < all
+  }
   return el('section', { class: 'asking', tabindex: -1, 'data-call': id, 'aria-label': 'Approval' },
     el('h2', {}, approval.sentence),
     approval.why && el('p', { class: 'quiet' }, approval.why),
-    files(approval.files),
+    files(approval.files, parts.areSeveral && ((file, hunk) => parts.box(file, hunk, ticked))),
     approval.bulk.length > 0 && el('div', { class: 'bulk' }, el('p', {}, 'Ignored by Git, and not taken back by an undo:'), el('ul', {}, approval.bulk.map((line) => el('li', {}, el('code', {}, line))))),
     approval.files.length ? el('details', {}, el('summary', {}, 'All that the call says'), el('pre', { tabindex: 0 }, approval.whole)) : el('pre', { tabindex: 0 }, approval.whole),
     el('p', { class: 'actions' },
-      el('button', { type: 'button', class: 'main', onclick: () => answer(`approvals/${encodeURIComponent(id)}`, { answer: 'once' }) }, 'Allow once'),
-      el('button', { type: 'button', 'aria-describedby': `always-${id}`, onclick: () => answer(`approvals/${encodeURIComponent(id)}`, { answer: 'always' }) }, 'Always in this session'),
+      once,
+      always,
       el('button', { type: 'button', class: 'danger', onclick: no }, 'No')),
     el('p', { class: 'quiet', id: `always-${id}` }, `“Always” allows ${approval.always}.`),
     el('form', { class: 'because', onsubmit: (event) => { event.preventDefault(); no() } },
       el('label', { for: `because-${id}` }, 'No, because…'), reason, el('button', { type: 'submit' }, 'Refuse and say so')))
+}
+
+/** The parts of a proposal: hunks of files with several, and whole files. All are ticked at first. */
+class Parts {
+  constructor(files) {
+    this.boxes = []
+    this.areSeveral = files.reduce((count, { hunks }) => count + Math.max(hunks.length, 1), 0) > 1
+  }
+
+  box({ path, hunks }, hunk, changed) {
+    const name = hunk === null ? path : `hunk ${hunk + 1} of ${hunks.length} of ${path}`
+    const box = el('input', { type: 'checkbox', 'aria-label': `Accept ${name}`, onchange: changed })
+    box.checked = true
+    this.boxes.push({ box, path, hunk })
+    return box
+  }
+
+  ticked() {
+    return this.boxes.filter(({ box }) => box.checked).length
+  }
+
+  /** What is ticked, by file; nothing if that is all. */
+  accepted() {
+    if (this.ticked() === this.boxes.length) return undefined
+    const files = new Map()
+    for (const { box, path, hunk } of this.boxes) {
+      if (!box.checked) continue
+      const file = files.get(path) ?? { path, ...(hunk !== null && { hunks: [] }) }
+      file.hunks?.push(hunk)
+      files.set(path, file)
+    }
+    return [...files.values()]
+  }
 }
 
 function question({ call: id, question }, answer) {

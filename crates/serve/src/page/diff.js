@@ -3,10 +3,11 @@ import { el } from './dom.js'
 
 const WORDS = { created: 'created', modified: 'changed', deleted: 'deleted' }
 
-export function files(all) {
+/** `box(file, hunk)` makes what stands at a part: at each hunk of a file that has several, at the name of another (hunk null). */
+export function files(all, box) {
   return all.map((file) => el('figure', { class: 'diff' },
-    el('figcaption', {}, el('code', {}, file.path), ' ', el('span', { class: 'quiet' }, [WORDS[file.kind] ?? file.kind, count(file), file.mode].filter(Boolean).join(', '))),
-    file.note ? el('p', { class: 'quiet' }, file.note) : el('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': `Lines of ${file.path}` }, lines(file.hunks))))
+    el('figcaption', {}, box && file.hunks.length < 2 && box(file, null), el('code', {}, file.path), ' ', el('span', { class: 'quiet' }, [WORDS[file.kind] ?? file.kind, count(file), file.mode].filter(Boolean).join(', '))),
+    file.note ? el('p', { class: 'quiet' }, file.note) : el('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': `Lines of ${file.path}` }, lines(file.hunks, box && file.hunks.length > 1 && ((hunk) => box(file, hunk))))))
 }
 
 /** How many lines came and went in these files. */
@@ -20,10 +21,11 @@ function count(file) {
   return added || removed ? `+${added} −${removed}` : ''
 }
 
-function lines(hunks) {
+function lines(hunks, box) {
   const body = el('tbody')
   hunks.forEach((hunk, place) => {
-    if (place > 0) body.append(el('tr', { class: 'gap' }, el('td', { colspan: 4 }, '⋯')))
+    if (box) body.append(el('tr', { class: 'choice' }, el('td', { colspan: 4 }, box(place), ` hunk ${place + 1} of ${hunks.length}`)))
+    else if (place > 0) body.append(el('tr', { class: 'gap' }, el('td', { colspan: 4 }, '⋯')))
     hunk.forEach((line) => body.append(row(line)))
   })
   return el('table', {}, body)

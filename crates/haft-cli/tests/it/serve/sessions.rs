@@ -1,5 +1,5 @@
 //! `haft serve`: sessions and jobs over HTTP. The real binary, scripted models.
-use crate::kit::{Place, serving::Serving};
+use crate::kit::{Place, bash, serving::Serving};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -127,6 +127,48 @@ fn no_is_said_with_a_reason_and_the_model_reads_it() {
         let again = server.ask(&format!("POST /v1/sessions/{id}/{path}"), &body.to_string());
         assert_eq!(again.status, 409, "{path}");
     }
+}
+
+#[test]
+fn a_part_of_a_change_is_accepted_and_the_model_reads_what_was_left_out() {
+    let place = Place::new();
+    let lines: Vec<String> = (1..=30).map(|line| format!("line {line}\n")).collect();
+    let before = lines.concat();
+    place.write("a.txt", &before);
+    let command =
+        "sed -i 's/^line 2$/LINE 2/; s/^line 28$/LINE 28/' a.txt; echo new >b.txt; echo other >c.txt";
+    let model = place
+        .script("model", &[bash(command), json!({"expect": "accepted only a part", "say": "So be it."})]);
+    let server = Serving::start(&place, &["--model", &model]);
+    let id = server.session("{}");
+    let mut events = server.follow(&id, "");
+    post(&server, &id, "prompt", &json!({"text": "go"}));
+    let asked = asked(&server, &id);
+    let hunks: Vec<usize> = asked["approval"]["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["hunks"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(hunks, [2, 1, 1], "{asked}");
+    let path = format!("POST /v1/sessions/{id}/approvals/{}", asked["call"].as_str().unwrap());
+    let table = [
+        (json!({"answer": "once", "accepted": []}), "names no part"),
+        (json!({"answer": "always", "accepted": [{"path": "b.txt"}]}), "with the answer `once` only"),
+        (json!({"answer": "once", "accepted": [{"path": "../x"}]}), "the call changes no file `../x`"),
+        (json!({"answer": "once", "accepted": [{"path": "a.txt", "hunks": [2]}]}), "has no hunk 2"),
+    ];
+    for (body, message) in table {
+        let refused = server.ask(&path, &body.to_string());
+        assert!(refused.status == 400 && refused.body.contains(message), "{body}: {refused:?}");
+    }
+    let accepted = json!([{"path": "a.txt", "hunks": [1]}, {"path": "b.txt"}]);
+    let taken = server.ask(&path, &json!({"answer": "once", "accepted": accepted}).to_string());
+    assert_eq!(taken.status, 202, "{taken:?}");
+    let seen = events.until("turn_ended");
+    assert_eq!(seen.last().unwrap()["outcome"], "finished", "{seen:?}");
+    assert_eq!(place.read("a.txt").unwrap(), before.replace("line 28\n", "LINE 28\n"));
+    assert_eq!((place.read("b.txt").as_deref(), place.read("c.txt")), (Some("new\n"), None));
 }
 
 #[test]
