@@ -76,6 +76,13 @@ fn add_from(all: &mut Vec<FoundAgent>, dir: &SourceDir, warn: Warn<'_>) -> Resul
     Ok(())
 }
 
+/// The names of the agents in these folders, which another system wrote.
+pub(crate) fn names_in(dirs: Vec<SourceDir>, warn: Warn<'_>) -> Vec<String> {
+    let files =
+        dirs.iter().flat_map(|dir| dir.files("md").into_iter().map(move |(name, file)| (dir, name, file)));
+    files.filter_map(|(dir, name, file)| Some(other::read(dir, &name, file, warn)?.agent.name)).collect()
+}
+
 /// The one that people get who ask for none has these names.
 const RESERVED: [&str; 2] = ["agent", AGENT];
 

@@ -17,6 +17,8 @@ pub mod mcp_servers;
 pub mod model;
 mod notes;
 mod parse;
+mod plugin;
+pub mod plugins;
 mod policy;
 pub mod replay;
 pub mod session;

@@ -7,6 +7,7 @@ pub mod entries;
 use crate::{
     App, Warn,
     config::{Config, ConfigError, Environment, McpFile, McpOAuthFile},
+    plugin::installed,
 };
 use haft_core::{SessionId, ToolSource};
 use haft_mcp::client::{Mcp, McpServer, McpSettings, OAuth, Transport};
@@ -33,8 +34,27 @@ const WINDOW: u64 = 128_000;
 /// The servers that may be used: those of the configuration, and `more`.
 pub(crate) fn of(app: &App, config: &Config, more: &[McpServer]) -> Result<Vec<McpServer>, ConfigError> {
     let mut servers = servers(app, config)?;
+    servers.extend(of_plugins(app, config));
     servers.extend(more.iter().cloned());
     Ok(servers)
+}
+
+/// Those of plugins that the person lets start, and that the project does not leave out, as `PLUGIN-NAME`. Warns of one that
+/// cannot be started as its author wrote it.
+fn of_plugins(app: &App, config: &Config) -> Vec<McpServer> {
+    let plugins = installed(&app.places).into_iter().filter(|plugin| plugin.starts_servers);
+    let all = plugins.flat_map(|plugin| {
+        let files = plugin.files().display().to_string();
+        let named = plugin.servers.into_iter();
+        let named = named.map(move |(name, file)| (format!("{}-{name}", plugin.name), file, files.clone()));
+        named.collect::<Vec<_>>()
+    });
+    let all = all.filter(|(name, _, _)| is_allowed(config, name));
+    let made = all.filter_map(|(name, file, files)| {
+        let file = McpFile::of_plugin(&file, &files);
+        server(app, &name, &file).map_err(|error| app.warn(error.to_string())).ok()
+    });
+    made.collect()
 }
 
 /// `servers` as a source of tools; `None` if there are none. Starts nothing. If the tools would take more than a quarter of
@@ -61,7 +81,7 @@ pub(crate) fn source(
 pub async fn try_all(app: &App, config: &Config, workspace: &Path) -> Result<Vec<TriedServer>, ConfigError> {
     let environment = app.environment.access(config).environment;
     let mut found = Vec::new();
-    for server in servers(app, config)? {
+    for server in of(app, config, &[])? {
         let (name, warning) = (server.name.clone(), Arc::new(Mutex::new(None)));
         let heard = warning.clone();
         let note: Warn = Arc::new(move |warning| *heard.lock() = Some(warning));
@@ -91,6 +111,7 @@ fn servers(app: &App, config: &Config) -> Result<Vec<McpServer>, ConfigError> {
     servers.map(|(name, file)| server(app, name, file)).collect()
 }
 
+/// Whether the project does not leave it out.
 fn is_allowed(config: &Config, name: &String) -> bool {
     config.project.mcp.as_ref().is_none_or(|names| names.contains(name))
 }

@@ -52,11 +52,15 @@ pub(crate) fn read(places: &Places, workspace: &Path, warn: Warn<'_>) -> (Vec<Sk
     (known.into_iter().map(|found| found.skill).collect(), readable)
 }
 
-/// A project's takes no place of a person's.
 fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<FoundSkill> {
+    in_dirs(source_dir::all(places, workspace, Kind::Skills), warn)
+}
+
+/// The skills of these folders by name; the first of a name is used.
+pub(crate) fn in_dirs(dirs: Vec<SourceDir>, warn: Warn<'_>) -> Vec<FoundSkill> {
     let mut skills: Vec<FoundSkill> = Vec::new();
     let mut folders = HashSet::new();
-    for dir in source_dir::all(places, workspace, Kind::Skills) {
+    for dir in dirs {
         for folder in dir.entries() {
             let Some(found) = skill(&dir, &folder, warn) else { continue };
             // Several systems share folders by links.
@@ -91,8 +95,9 @@ fn skill(dir: &SourceDir, folder: &Path, warn: Warn<'_>) -> Option<FoundSkill> {
         return None;
     }
     let folder = folder.canonicalize().ok()?;
-    let skill = Skill { name, description, text: text.trim().to_owned(), folder };
-    Some(FoundSkill { skill, file, shadows: Vec::new(), notes, is_readable: dir.is_own() })
+    let skill = Skill { name: dir.named(name), description, text: dir.filled(text.trim()), folder };
+    let is_readable = dir.is_own() || dir.plugin.is_some();
+    Some(FoundSkill { skill, file, shadows: Vec::new(), notes, is_readable })
 }
 
 type Read<'a> = Result<Option<(Header, &'a str, Vec<String>)>, BadHeader>;

@@ -79,8 +79,13 @@ fn expand(
 
 /// All templates by name. A project's takes no place of a person's.
 fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Template> {
+    in_dirs(source_dir::all(places, workspace, Kind::Commands), warn)
+}
+
+/// The templates of these folders by name; the first of a name is used.
+pub(crate) fn in_dirs(dirs: Vec<SourceDir>, warn: Warn<'_>) -> Vec<Template> {
     let mut all: Vec<Template> = Vec::new();
-    for dir in source_dir::all(places, workspace, Kind::Commands) {
+    for dir in dirs {
         let files = dir.files(dir.system.ending_of_commands()).into_iter();
         for found in files.filter_map(|(name, file)| template(&dir, name, file, warn)) {
             match all.iter_mut().find(|known| known.name == found.name) {
@@ -104,7 +109,8 @@ fn template(dir: &SourceDir, name: String, file: PathBuf, warn: Warn<'_>) -> Opt
     let (header, text, notes) =
         read.map_err(|why| warn(format!("`{}` was ignored: {why}", file.display()))).ok()?;
     let (shadows, system, is_own) = (Vec::new(), dir.system, dir.is_own());
-    Some(Template { name, header, text: text.trim().to_owned(), file, shadows, notes, system, is_own })
+    let (name, text) = (dir.named(name), dir.filled(text.trim()));
+    Some(Template { name, header, text, file, shadows, notes, system, is_own })
 }
 
 type Read = Result<(Header, String, Vec<String>), String>;

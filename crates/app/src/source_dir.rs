@@ -1,6 +1,7 @@
 //! [`SourceDir`]: a folder with skills, commands or agents that a person or a project fills.
 use crate::{
     config::Places,
+    plugin::{Plugin, installed},
     system::{Kind, SYSTEMS, System},
 };
 use ignore::WalkBuilder;
@@ -24,15 +25,18 @@ pub(crate) struct SourceDir {
     pub(crate) within: Option<PathBuf>,
     /// The system that its files were written for.
     pub(crate) system: System,
+    /// The plugin that it belongs to: its name, and where its files lie.
+    pub(crate) plugin: Option<(String, PathBuf)>,
 }
 
-/// The person's folders of this kind, and then those of the project, each in the order of [`SYSTEMS`]. A folder that is the
+/// The person's folders of this kind, then those of the project, each in the order of [`SYSTEMS`], then those of plugins. A
+/// folder that is the
 /// same as one before it, for example because the project is the person's home folder, is left out.
 pub(crate) fn all(places: &Places, workspace: &Path, kind: Kind) -> Vec<SourceDir> {
     let own = SYSTEMS.iter().flat_map(|row| {
         let base = places.folder_of(row.system);
         let folders = row.folders(kind).iter().filter_map(move |name| Some(base.as_ref()?.join(name)));
-        folders.map(|folder| SourceDir { folder, within: None, system: row.system })
+        folders.map(|folder| SourceDir { folder, within: None, system: row.system, plugin: None })
     });
     let theirs = SYSTEMS.iter().flat_map(|row| {
         let base = workspace.join(row.project);
@@ -40,11 +44,14 @@ pub(crate) fn all(places: &Places, workspace: &Path, kind: Kind) -> Vec<SourceDi
             folder: base.join(name),
             within: Some(workspace.to_owned()),
             system: row.system,
+            plugin: None,
         })
     });
     let mut seen = HashSet::new();
     let is_new = |dir: &SourceDir| dir.folder.canonicalize().is_ok_and(|real| seen.insert(real));
-    own.chain(theirs).filter(is_new).collect()
+    let plugins = installed(places);
+    let of_plugins = plugins.iter().flat_map(|plugin| SourceDir::of_plugin(plugin, kind));
+    own.chain(theirs).chain(of_plugins).filter(is_new).collect()
 }
 
 impl SourceDir {
@@ -53,13 +60,47 @@ impl SourceDir {
         self.within.is_none()
     }
 
+    /// Those of a plugin, whose names begin with the plugin's.
+    pub(crate) fn of_plugin(plugin: &Plugin, kind: Kind) -> Vec<Self> {
+        let folders = match kind {
+            Kind::Skills => &plugin.skills,
+            Kind::Commands => &plugin.commands,
+            Kind::Agents => &plugin.agents,
+        };
+        // A folder by its real name, as `within` is compared with it.
+        let files = plugin.files().canonicalize().unwrap_or_else(|_| plugin.files());
+        let dir = |folder: &PathBuf| Self {
+            folder: files.join(folder),
+            within: Some(files.clone()),
+            system: System::Claude,
+            plugin: Some((plugin.name.clone(), files.clone())),
+        };
+        folders.iter().map(dir).collect()
+    }
+
+    /// A name as a person uses it: `PLUGIN:NAME` for what a plugin brings.
+    pub(crate) fn named(&self, name: String) -> String {
+        self.plugin.as_ref().map_or(name.clone(), |(plugin, _)| format!("{plugin}:{name}"))
+    }
+
+    /// A text of a plugin with the place of its files where it names that.
+    pub(crate) fn filled(&self, text: &str) -> String {
+        match &self.plugin {
+            Some((_, files)) => text.replace("${CLAUDE_PLUGIN_ROOT}", &files.to_string_lossy()),
+            None => text.to_owned(),
+        }
+    }
+
     /// Whether its files follow Haft's own rules.
     pub(crate) fn is_of_haft(&self) -> bool {
         self.system == System::Haft
     }
 
-    /// What lies in it, by name.
+    /// What lies in it, by name; itself if it is a skill.
     pub(crate) fn entries(&self) -> Vec<PathBuf> {
+        if self.folder.join("SKILL.md").is_file() {
+            return vec![self.folder.clone()];
+        }
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().take(MAX_ENTRIES);
         let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         entries.sort();
@@ -82,7 +123,8 @@ impl SourceDir {
     }
 
     fn name_of(&self, file: &Path, ending: &str) -> Option<String> {
-        let inside = file.strip_prefix(&self.folder).ok()?.to_str()?;
+        let is_file = self.folder == file;
+        let inside = file.strip_prefix(if is_file { file.parent()? } else { &self.folder }).ok()?.to_str()?;
         let name = inside.strip_suffix(ending)?.strip_suffix('.')?;
         Some(name.replace('/', ":"))
     }

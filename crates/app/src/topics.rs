@@ -29,7 +29,7 @@ pub const TOPICS: &[Topic] = topics! {
     "security" "the sandbox: what a confined command may do",
     "sessions" "journals, resuming, forks, undo",
     "agents" "notes, skills, saved prompts, agents, hooks",
-    "ecosystem" "skills, commands and agents of other systems",
+    "ecosystem" "files of other systems, and plugins",
     "configuration" "settings: files, variables, options",
     "tools" "tools that a model can call, with their arguments",
     "profiles" "prompts, limits and output formats as data",

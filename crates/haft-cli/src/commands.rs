@@ -20,6 +20,7 @@ pub(crate) mod models;
 pub(crate) mod near;
 pub(crate) mod overview;
 pub(crate) mod parse;
+pub(crate) mod plugins;
 pub(crate) mod policy;
 pub(crate) mod profiles;
 pub(crate) mod prompts;
@@ -39,8 +40,8 @@ use crate::{
     CliContext,
     args::{
         AcpArgs, Agents, ChatArgs, Commands, Config, DoctorArgs, Fleet, JobArgs, Jobs, Lazy, LoginArgs,
-        LogoutArgs, McpArgs, Models, ParseArgs, Policy, Profiles, ResumeArgs, RunArgs, ServeArgs, SessionArg,
-        Sessions, Skills, TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs, WorkerArgs,
+        LogoutArgs, McpArgs, Models, ParseArgs, Plugins, Policy, Profiles, ResumeArgs, RunArgs, ServeArgs,
+        SessionArg, Sessions, Skills, TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs, WorkerArgs,
     },
 };
 use clap::Subcommand;
@@ -76,6 +77,11 @@ pub(crate) enum Verb {
     /// List and show agents
     #[command(subcommand)]
     Agents(Lazy<Agents>),
+    /// Add, list, update and remove plugins
+    ///
+    /// A plugin is a folder with skills, commands, agents and MCP servers.
+    #[command(subcommand)]
+    Plugins(Lazy<Plugins>),
     /// List skills
     ///
     /// A skill is a folder with instructions for one kind of task.
@@ -189,6 +195,7 @@ impl Verb {
             Self::Triage(job) => jobs::start(cli, "triager", &job).await,
             Self::Jobs(Lazy(jobs)) => jobs::jobs(cli, *jobs).await,
             Self::Agents(Lazy(agents)) => agents::agents(cli, *agents),
+            Self::Plugins(Lazy(command)) => plugins::plugins(cli, *command).await,
             Self::Skills(list) => skills::skills(cli, &list),
             Self::Commands(list) => prompts::prompts(cli, &list),
             Self::Sessions(Lazy(sessions)) => sessions::sessions(cli, *sessions).await,

@@ -35,9 +35,9 @@ pub(super) fn read(dir: &SourceDir, name: &str, file: PathBuf, warn: Warn<'_>) -
         return None;
     }
     let agent = Agent {
-        name,
+        name: dir.named(name),
         description: fields.text("description").unwrap_or_default(),
-        system: system.trim().to_owned(),
+        system: dir.filled(system.trim()),
         tools: tools(&mut fields),
         model: model(&mut fields, dir.is_own()),
         max_rounds: max_rounds(&mut fields),
@@ -54,7 +54,7 @@ fn model(fields: &mut Fields, is_own: bool) -> Option<String> {
     let is_known = model.split_once('/').is_some_and(|(provider, _)| vendor(provider).is_some());
     let why = match (is_known, is_own) {
         (true, true) => return Some(model),
-        (true, false) => "a project may not select a model",
+        (true, false) => "only a file of your own selects a model",
         (false, _) => "it is not `PROVIDER/MODEL`; the session's model is used",
     };
     fields.note(format!("`model: {model}` is ignored: {why}"));

@@ -129,6 +129,27 @@ impl std::fmt::Debug for McpOAuthFile {
     }
 }
 
+impl McpFile {
+    /// A server as Claude Code writes it, of a plugin whose files lie in `files`.
+    pub(crate) fn of_plugin(written: &serde_json::Value, files: &str) -> Self {
+        let filled = |text: &str| text.replace("${CLAUDE_PLUGIN_ROOT}", files);
+        let text = |name: &str| written[name].as_str().map(filled);
+        let map = |name: &str| {
+            let pairs = written[name].as_object().into_iter().flatten();
+            pairs.filter_map(|(name, value)| Some((name.clone(), filled(value.as_str()?)))).collect()
+        };
+        let arguments = written["args"].as_array().into_iter().flatten();
+        Self {
+            command: text("command"),
+            arguments: arguments.filter_map(|word| word.as_str().map(filled)).collect(),
+            environment: map("env"),
+            url: text("url"),
+            headers: map("headers"),
+            ..Self::default()
+        }
+    }
+}
+
 impl std::fmt::Debug for McpFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (command, url) = (&self.command, &self.url);

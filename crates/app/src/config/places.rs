@@ -4,7 +4,10 @@ use crate::{
     Failure,
     system::{SYSTEMS, System, SystemRow},
 };
-use std::path::PathBuf;
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
 
 /// Where things lie on this machine.
 #[derive(Clone, Debug)]
@@ -17,6 +20,8 @@ pub struct Places {
     pub keys_file: PathBuf,
     /// The logins that `haft mcp login` keeps.
     pub mcp_logins_file: PathBuf,
+    /// Installed plugins, beside `home`: commands see nothing of `home`, and a skill may have scripts.
+    pub plugins: PathBuf,
     /// GGUF files: `HAFT_MODELS`, else in `home`.
     pub models: PathBuf,
     /// What can be made again.
@@ -47,8 +52,14 @@ impl Places {
         let keys_file = user_file.with_file_name("keys.toml");
         let mcp_logins_file = user_file.with_file_name("mcp-logins.json");
         let cache = under("XDG_CACHE_HOME", ".cache").unwrap_or_else(|| home.join("cache"));
-        let others = others(environment, person.as_ref());
-        Ok(Self { home, user_file, keys_file, mcp_logins_file, models, cache, person, others })
+        let (others, plugins) = (others(environment, person.as_ref()), Self::beside(&home));
+        Ok(Self { home, user_file, keys_file, mcp_logins_file, plugins, models, cache, person, others })
+    }
+
+    /// Where the plugins of this home lie.
+    fn beside(home: &Path) -> PathBuf {
+        let name = home.file_name().unwrap_or_else(|| OsStr::new("haft"));
+        home.with_file_name([name, OsStr::new("-plugins")].into_iter().collect::<OsString>())
     }
 
     /// The person's folder of a system.

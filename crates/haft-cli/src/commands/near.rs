@@ -12,9 +12,10 @@ pub(crate) struct Mistaken {
 }
 
 /// What programs of this kind have commands for, with the command of ours that comes nearest.
-const NOUNS: [(&str, &str); 14] = [
+const NOUNS: [(&str, &str); 15] = [
     ("template templates alias aliases", "commands list"),
-    ("plugin plugins extension extensions addon addons marketplace hook hooks", "tools list"),
+    ("extension extensions addon addons marketplace", "plugins list"),
+    ("hook hooks", "config show"),
     ("server servers daemon gateway web ui dashboard", "serve"),
     ("auth account accounts key keys token tokens credential credentials", "login status"),
     ("provider providers vendor vendors", "models list"),

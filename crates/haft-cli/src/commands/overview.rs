@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&[&str]]); 4] = [
             &["doctor"],
             &["update"],
             &["agents", "profiles"],
-            &["skills"],
+            &["skills", "plugins"],
             &["commands", "tools"],
             &["help"],
         ],

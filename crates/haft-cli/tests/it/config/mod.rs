@@ -1,5 +1,6 @@
 //! Configuration, keys, and what users bring along.
 mod login;
 mod other_systems;
+mod plugins;
 mod setup;
 mod user_files;

@@ -178,7 +178,7 @@ fn what_a_repository_brings_for_another_system_starts_nothing_and_chooses_no_mod
     assert_eq!((ran.code, opened["agent"].as_str()), (0, Some("helper")), "{ran:?}");
     assert!(opened["model"].as_str().unwrap().starts_with("script/"), "{opened}");
     for note in [
-        "`model: openai/dear` is ignored: a project may not select a model",
+        "`model: openai/dear` is ignored: only a file of your own selects a model",
         "`permissionMode: bypassPermissions` is ignored: a file grants no permission",
         "`tools`: Haft has no tool `WebSearch`",
         "`tools`: what stands in brackets of `Bash(touch:*)` is ignored",

@@ -1,0 +1,71 @@
+//! [`Plugin`]: a plugin as it is installed: its files and what is remembered of them.
+use crate::config::Places;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The file that is remembered beside a plugin's own.
+pub(crate) const RECORD: &str = "haft-plugin.json";
+
+/// The folder of a plugin's own files.
+const FILES: &str = "files";
+
+/// A plugin, and what it brings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plugin {
+    /// In front of the names of its skills, commands and agents.
+    pub name: String,
+    /// The folder or the Git address that it was installed from.
+    pub source: String,
+    /// Its name in the marketplace that `source` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+    /// The commit that was installed; `None` for a folder.
+    pub commit: Option<String>,
+    /// SHA-256 of its files, in hexadecimal.
+    pub digest: String,
+    /// In its author's words.
+    #[serde(default)]
+    pub description: String,
+    /// Folders with skills, or skills, relative to its files.
+    pub(crate) skills: Vec<PathBuf>,
+    /// Folders with commands, or files, relative to its files.
+    pub(crate) commands: Vec<PathBuf>,
+    /// Folders with agents, or files, relative to its files.
+    pub(crate) agents: Vec<PathBuf>,
+    /// MCP servers by name, as its author wrote them.
+    #[serde(default)]
+    pub(crate) servers: BTreeMap<String, Value>,
+    /// Whether the user lets Haft start those.
+    #[serde(default)]
+    pub starts_servers: bool,
+    /// Where it lies.
+    #[serde(skip)]
+    pub(crate) folder: PathBuf,
+}
+
+impl Plugin {
+    /// Where its own files lie.
+    pub(crate) fn files(&self) -> PathBuf {
+        self.folder.join(FILES)
+    }
+
+    /// The plugin that lies in `folder`.
+    fn in_folder(folder: &Path) -> Option<Self> {
+        let text = fs::read_to_string(folder.join(RECORD)).ok()?;
+        let found: Self = serde_json::from_str(&text).ok()?;
+        Some(Self { folder: folder.to_owned(), ..found })
+    }
+}
+
+/// Every installed plugin, by name.
+pub(crate) fn installed(places: &Places) -> Vec<Plugin> {
+    let entries = fs::read_dir(&places.plugins).into_iter().flatten().flatten();
+    let mut found: Vec<Plugin> = entries.filter_map(|entry| Plugin::in_folder(&entry.path())).collect();
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}

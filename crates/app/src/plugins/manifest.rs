@@ -1,0 +1,205 @@
+//! [`Manifest`]: what a plugin says of itself, in the format of Claude Code: `.claude-plugin/plugin.json`, and
+//! `.claude-plugin/marketplace.json` for a folder with several plugins.
+use crate::{Failure, untrusted_file};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Component, Path, PathBuf},
+};
+
+/// Source: code.claude.com/docs/en/plugins-reference, 2026-11. Other fields mean nothing to Haft.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Manifest {
+    pub(super) name: Option<String>,
+    pub(super) description: String,
+    skills: Option<Paths>,
+    commands: Option<Paths>,
+    agents: Option<Paths>,
+    hooks: Option<Value>,
+    mcp_servers: Option<Value>,
+    lsp_servers: Option<Value>,
+}
+
+/// One path, or several.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Paths {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// A folder with several plugins.
+#[derive(Debug, Deserialize)]
+pub(super) struct Marketplace {
+    #[serde(default)]
+    pub(super) plugins: Vec<Entry>,
+}
+
+/// One of them. What it says counts in addition to the plugin's own manifest.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Entry {
+    pub(super) source: Source,
+    #[serde(flatten)]
+    pub(super) manifest: Manifest,
+}
+
+/// Where a plugin of a marketplace lies.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Source {
+    /// Below the marketplace.
+    Inside(String),
+    /// Elsewhere.
+    Elsewhere(Elsewhere),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Elsewhere {
+    source: String,
+    repo: Option<String>,
+    url: Option<String>,
+    path: Option<String>,
+    #[serde(rename = "ref")]
+    reference: Option<String>,
+}
+
+impl Elsewhere {
+    /// The Git address, with `#REF` where one is named.
+    pub(super) fn address(&self) -> Result<String, Failure> {
+        let address = match (&self.repo, &self.url, &self.path) {
+            (Some(repo), None, None) => Some(format!("https://github.com/{repo}.git")),
+            (None, Some(url), None) => Some(url.clone()),
+            _ => None,
+        };
+        let address = address.ok_or_else(|| {
+            Failure::failed(format!(
+                "cannot install a plugin from a source of the kind `{}`",
+                self.source.escape_debug()
+            ))
+            .hint("sources are a path, `github` and `url`")
+        })?;
+        Ok(self.reference.as_ref().map_or(address.clone(), |reference| format!("{address}#{reference}")))
+    }
+}
+
+/// What a plugin brings: paths relative to its folder.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    pub(super) skills: Vec<PathBuf>,
+    pub(super) commands: Vec<PathBuf>,
+    pub(super) agents: Vec<PathBuf>,
+    pub(super) servers: BTreeMap<String, Value>,
+    /// What has no effect in Haft.
+    pub(super) notes: Vec<String>,
+}
+
+impl Marketplace {
+    /// That of a folder, if it has one.
+    pub(super) fn of(folder: &Path) -> Result<Option<Self>, Failure> {
+        json(folder, Path::new(".claude-plugin/marketplace.json"))
+    }
+}
+
+impl Manifest {
+    /// That of a plugin, if it has one.
+    pub(super) fn of(folder: &Path) -> Result<Option<Self>, Failure> {
+        json(folder, Path::new(".claude-plugin/plugin.json"))
+    }
+
+    /// What the plugin in `folder` brings: what its manifest names, what `entry` of a marketplace does, and the folders with
+    /// the usual names.
+    pub(super) fn contents(&self, folder: &Path, entry: Option<&Self>) -> Result<Contents, Failure> {
+        let both: Vec<&Self> = [Some(self), entry].into_iter().flatten().collect();
+        let paths = |usual: &str, of: fn(&Self) -> &Option<Paths>| {
+            let named = both.iter().filter_map(|manifest| of(manifest).as_ref()).flat_map(Paths::all);
+            let named: Vec<PathBuf> = named.map(|path| inside(folder, path)).collect::<Result<_, _>>()?;
+            let usual = Some(PathBuf::from(usual)).filter(|usual| folder.join(usual).is_dir());
+            let mut all: Vec<PathBuf> = usual.into_iter().chain(named).collect();
+            all.dedup();
+            Ok::<_, Failure>(all)
+        };
+        let mut contents = Contents {
+            skills: paths("skills", |manifest| &manifest.skills)?,
+            commands: paths("commands", |manifest| &manifest.commands)?,
+            agents: paths("agents", |manifest| &manifest.agents)?,
+            ..Contents::default()
+        };
+        if both.iter().any(|manifest| manifest.lsp_servers.is_some()) {
+            contents.notes.push("language servers have no effect: Haft starts none".to_owned());
+        }
+        let has_hooks =
+            both.iter().any(|manifest| manifest.hooks.is_some()) || folder.join("hooks/hooks.json").exists();
+        if has_hooks {
+            contents.notes.push("hooks have no effect: Haft runs none of a plugin".to_owned());
+        }
+        contents.servers = servers(folder, &both)?;
+        Ok(contents)
+    }
+}
+
+impl Paths {
+    fn all(&self) -> impl Iterator<Item = &str> {
+        match self {
+            Self::One(path) => std::slice::from_ref(path),
+            Self::Several(paths) => paths,
+        }
+        .iter()
+        .map(String::as_str)
+    }
+}
+
+/// The servers that manifests name or have in them, and those of `.mcp.json`.
+fn servers(folder: &Path, manifests: &[&Manifest]) -> Result<BTreeMap<String, Value>, Failure> {
+    let mut files = vec![PathBuf::from(".mcp.json")];
+    let mut all = BTreeMap::new();
+    for named in manifests.iter().filter_map(|manifest| manifest.mcp_servers.as_ref()) {
+        match named {
+            Value::String(path) => files.push(inside(folder, path)?),
+            Value::Object(servers) => all.extend(servers.clone()),
+            _ => {
+                return Err(Failure::failed(
+                    "cannot read the plugin: `mcpServers` is neither a path nor an object",
+                ));
+            }
+        }
+    }
+    for file in files {
+        let Some(Value::Object(mut found)) = json(folder, &file)? else { continue };
+        match found.remove("mcpServers") {
+            Some(Value::Object(servers)) => all.extend(servers),
+            Some(_) | None => all.extend(found),
+        }
+    }
+    Ok(all)
+}
+
+/// A path that a manifest names, relative to the plugin's folder; it exists and does not lead out.
+pub(super) fn inside(folder: &Path, named: &str) -> Result<PathBuf, Failure> {
+    let refused = |why: &str| {
+        Failure::failed(format!("cannot install the plugin: its path `{}` {why}", named.escape_debug()))
+    };
+    let path: PathBuf = Path::new(named).components().filter(|part| *part != Component::CurDir).collect();
+    if !path.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(refused("leads out of its folder"));
+    }
+    let real =
+        folder.join(&path).canonicalize().map_err(|error| refused(&format!("cannot be found: {error}")))?;
+    let is_inside = folder.canonicalize().is_ok_and(|folder| real.starts_with(folder));
+    if is_inside { Ok(path) } else { Err(refused("leads out of its folder")) }
+}
+
+/// A JSON file of a plugin; `None` if it does not exist.
+fn json<T: DeserializeOwned>(folder: &Path, name: &Path) -> Result<Option<T>, Failure> {
+    let failed =
+        |why: String| Failure::failed(format!("cannot read `{}` of the plugin: {why}", name.display()));
+    let real = folder.canonicalize().map_err(|error| failed(error.to_string()))?;
+    let text = match untrusted_file::read(&folder.join(name), Some(&real)) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error.to_string())),
+    };
+    serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
+}

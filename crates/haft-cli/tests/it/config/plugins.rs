@@ -1,0 +1,299 @@
+//! Plugins in the format of Claude Code: installed after they are shown, pinned, updated with a diff, removed whole. The real
+//! binary, folders and a bare Git repository.
+use crate::kit::{
+    Place, Ran,
+    project::{begin_repository, git},
+};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+/// Writes a file of a source of plugins, beside the workspace.
+fn source(place: &Place, name: &str, text: &str) -> PathBuf {
+    let file = place.path().join(name);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, text).unwrap();
+    file
+}
+
+/// A plugin with one of each, below `folder`.
+fn write_plugin(place: &Place, folder: &str, name: &str) -> String {
+    let manifest = json!({"name": name, "description": "Mends things", "commands": "./more/extra.md"});
+    source(place, &format!("{folder}/.claude-plugin/plugin.json"), &manifest.to_string());
+    source(
+        place,
+        &format!("{folder}/skills/mend/SKILL.md"),
+        "---\nname: mend\ndescription: Mends\n---\nRun ${CLAUDE_PLUGIN_ROOT}/a.sh.",
+    );
+    source(place, &format!("{folder}/commands/fix.md"), "Fix $1.");
+    source(place, &format!("{folder}/more/extra.md"), "---\nmodel: openai/dear\n---\nMore.");
+    source(
+        place,
+        &format!("{folder}/agents/helper.md"),
+        "---\nname: helper\ndescription: Helps\nmodel: openai/dear\n---\nYou help.",
+    );
+    let own = env!("CARGO_BIN_EXE_haft");
+    let server = json!({"command": own, "args": ["mcp", "--no-agents", "--expose", "read", "--model", "script/x"], "env": {"A": "b"}});
+    source(place, &format!("{folder}/.mcp.json"), &json!({"mcpServers": {"own": server}}).to_string());
+    place.path().join(folder).to_str().unwrap().to_owned()
+}
+
+fn names(ran: &Ran) -> Vec<String> {
+    ran.events().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn installed(place: &Place) -> Vec<Value> {
+    let ran = place.run(&["plugins", "list", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.events()
+}
+
+/// Files and folders that plugins have left.
+fn left(place: &Place) -> usize {
+    fs::read_dir(place.path().join("home-plugins")).map_or(0, Iterator::count)
+}
+
+#[test]
+fn a_plugin_of_a_folder_is_shown_installed_used_and_removed() {
+    let place = Place::new();
+    let folder = write_plugin(&place, "demo", "demo");
+    let refused = place.run(&["plugins", "add", &folder]);
+    assert_eq!((refused.code, left(&place)), (4, 0), "{refused:?}");
+    let own = env!("CARGO_BIN_EXE_haft");
+    let shown = format!(
+        "demo from {folder}\nMends things\n  skills: demo:mend\n  commands: /demo:extra, /demo:fix\n  agents: demo:helper\n  \
+         MCP server demo-own, not confined: {own} mcp --no-agents --expose read --model script/x (with A)\n"
+    );
+    assert_eq!(refused.out, shown, "it is shown before anything is asked");
+    assert!(refused.err.contains("hint: `--yes` installs it as shown"), "{refused:?}");
+    let added = place.run(&["plugins", "add", &folder, "--yes"]);
+    assert_eq!((added.code, added.out.as_str()), (0, shown.as_str()), "{added:?}");
+    let brings = json!({
+        "skills": ["demo:mend"], "commands": ["/demo:extra", "/demo:fix"], "agents": ["demo:helper"], "servers": ["demo-own"],
+    });
+    assert_eq!(
+        installed(&place),
+        [json!({
+            "name": "demo", "commit": null, "source": folder, "description": "Mends things", "starts_servers": false,
+            "brings": brings,
+        })]
+    );
+    assert_eq!(names(&place.run(&["skills", "list", "--json"])), ["demo:mend"]);
+    assert_eq!(names(&place.run(&["commands", "list", "--json"])), ["demo:extra", "demo:fix"]);
+    assert!(names(&place.run(&["agents", "list", "--json"])).contains(&"demo:helper".to_owned()));
+    // What was installed does not follow its source.
+    fs::remove_dir_all(place.path().join("demo")).unwrap();
+    let script =
+        [json!({"calls": [{"name": "skill", "arguments": {"name": "demo:mend"}}]}), json!({"say": "Done."})];
+    let model = place.script("m", &script);
+    let ran = place.run(&["run", "--json", "--model", &model, "/demo:fix it"]);
+    let events = ran.events();
+    let of =
+        |kind: &str| events.iter().find(|event| event["type"] == kind).unwrap_or_else(|| panic!("{ran:?}"));
+    assert_eq!(of("prompted")["parts"][0]["text"], "Fix it.");
+    let script = place.path().join("home-plugins/demo/files/a.sh");
+    assert_eq!(of("tool_ended")["content"], format!("Run {}.", script.display()));
+    let ran = place.run(&["run", "--json", "--model", &model, "--agent", "demo:helper", "hi"]);
+    let opened = ran.events().remove(0);
+    assert_eq!(
+        (opened["agent"].as_str(), opened["model"].as_str()),
+        (Some("demo:helper"), Some(model.as_str())),
+        "{ran:?}"
+    );
+    assert!(
+        ran.err.contains("`model: openai/dear` is ignored: only a file of your own selects a model"),
+        "{ran:?}"
+    );
+    assert_eq!(place.run(&["plugins", "remove", "demo"]).code, 0);
+    assert_eq!((installed(&place), left(&place)), (vec![], 0));
+    assert_eq!(place.run(&["skills", "list", "--json"]).out, "");
+    let again = place.run(&["plugins", "remove", "demo"]);
+    assert_eq!(again.code, 2);
+    assert!(
+        again.err.starts_with("error: the plugin `demo` is not installed\nhint: `haft plugins add SOURCE`"),
+        "{again:?}"
+    );
+}
+
+#[test]
+fn a_server_of_a_plugin_starts_with_a_yes_of_its_own() {
+    let place = Place::new();
+    place.script("work/x", &[json!({"say": "unheard"})]);
+    let folder = write_plugin(&place, "demo", "demo");
+    let has_server = || place.run(&["tools", "list"]).out.contains("mcp__demo-own__read");
+    assert_eq!(place.run(&["plugins", "add", &folder, "--yes"]).code, 0);
+    assert!(!has_server());
+    place.run(&["plugins", "remove", "demo"]);
+    assert_eq!(place.run(&["plugins", "add", &folder, "--yes", "--servers"]).code, 0);
+    assert!(has_server());
+    // A project may leave it out.
+    place.write(".haft/config.toml", "mcp = []\n");
+    assert!(!has_server());
+    fs::remove_dir_all(place.work().join(".haft")).unwrap();
+    // Another program than the one that was allowed asks again.
+    source(&place, "demo/.mcp.json", r#"{"own": {"command": "other-program"}}"#);
+    let updated = place.run(&["plugins", "update", "demo", "--yes"]);
+    assert!(updated.out.contains("MCP server demo-own, not confined: other-program\n"), "{updated:?}");
+    assert_eq!(installed(&place)[0]["starts_servers"], false);
+}
+
+#[test]
+fn a_marketplace_behind_git_is_pinned_and_updated_with_a_diff() {
+    let place = Place::new();
+    write_plugin(&place, "market/plugins/one", "one");
+    source(
+        &place,
+        "market/plugins/two/skills/look/SKILL.md",
+        "---\nname: look\ndescription: Looks\n---\nLook.",
+    );
+    let all = json!({"name": "m", "owner": {"name": "A"}, "plugins": [
+        {"name": "one", "source": "./plugins/one"},
+        {"name": "two", "source": "./plugins/two", "description": "Looks"},
+    ]});
+    source(&place, "market/.claude-plugin/marketplace.json", &all.to_string());
+    let market = place.path().join("market");
+    begin_repository(&market);
+    let bare = place.path().join("bare.git");
+    git(&place.path(), &["clone", "--quiet", "--bare", "market", "bare.git"]);
+    let address = format!("file://{}", bare.display());
+    let unnamed = place.run(&["plugins", "add", &address, "--yes"]);
+    assert_eq!((unnamed.code, left(&place)), (2, 0), "{unnamed:?}");
+    assert!(
+        unnamed.err.ends_with(&format!("hint: `haft plugins add {address} NAME`; there are one, two\n")),
+        "{unnamed:?}"
+    );
+    let added = place.run(&["plugins", "add", &address, "two", "--yes"]);
+    let commit = git(&market, &["rev-parse", "HEAD"]);
+    assert!(added.out.starts_with(&format!("two from {address} at {commit}\nLooks\n")), "{added:?}");
+    assert_eq!(installed(&place)[0]["commit"], commit);
+    assert!(place.run(&["plugins", "update"]).err.contains("The plugin `two` is up to date."));
+    source(
+        &place,
+        "market/plugins/two/skills/look/SKILL.md",
+        "---\nname: look\ndescription: Looks\n---\nLook twice.",
+    );
+    source(&place, "market/plugins/two/commands/new.md", "New.");
+    git(&market, &["add", "."]);
+    git(&market, &["commit", "--quiet", "-m", "More"]);
+    git(&market, &["push", "--quiet", bare.to_str().unwrap(), "main"]);
+    let asked = place.run(&["plugins", "update", "two"]);
+    assert_eq!(asked.code, 4, "{asked:?}");
+    assert!(
+        asked.out.ends_with(
+            "  commands: /two:new\n+ commands/new.md\n    + New.\n~ skills/look/SKILL.md\n    - Look.\n    + Look twice.\n"
+        ),
+        "{asked:?}"
+    );
+    assert_eq!(installed(&place)[0]["commit"], commit, "nothing changes without a yes");
+    let updated = place.run(&["plugins", "update", "two", "--yes"]);
+    assert_eq!((updated.code, left(&place)), (0, 1), "{updated:?}");
+    assert_eq!(installed(&place)[0]["commit"], git(&market, &["rev-parse", "HEAD"]));
+    assert_eq!(names(&place.run(&["commands", "list", "--json"])), ["two:new"]);
+    let twice = place.run(&["plugins", "add", &address, "two", "--yes"]);
+    assert!(twice.code == 2 && twice.err.contains("already installed"), "{twice:?}");
+}
+
+#[test]
+fn a_hostile_plugin_is_refused_and_leaves_nothing() {
+    type Make = fn(&Path);
+    let place = Place::new();
+    fs::write(place.path().join("private.txt"), "7421").unwrap();
+    let manifest = |folder: &Path, value: Value| {
+        fs::create_dir_all(folder.join(".claude-plugin")).unwrap();
+        fs::write(folder.join(".claude-plugin/plugin.json"), value.to_string()).unwrap();
+    };
+    let named =
+        |folder: &Path, field: &str, path: &str| manifest(folder, json!({"name": "bad", field: path}));
+    named(&place.path().join("up"), "commands", "../");
+    named(&place.path().join("root"), "skills", "/etc");
+    named(&place.path().join("gone"), "agents", "./gone");
+    manifest(&place.path().join("name"), json!({"name": "a\u{1b}[2J/../b", "skills": "./.claude-plugin"}));
+    let table: [(&str, Make, &str); 10] = [
+        ("up", |_| (), "its path `../` leads out of its folder"),
+        ("root", |_| (), "its path `/etc` leads out of its folder"),
+        ("gone", |_| (), "its path `./gone` cannot be found"),
+        ("name", |_| (), "its name `a\\u{1b}[2J/../b` may contain only"),
+        (
+            "link",
+            |folder| symlink("../../private.txt", folder.join("skills/x.md")).unwrap(),
+            "`skills/x.md` is a link that leads out",
+        ),
+        (
+            "absolute",
+            |folder| symlink("/etc", folder.join("skills/etc")).unwrap(),
+            "`skills/etc` is a link that leads out",
+        ),
+        (
+            "control",
+            |folder| fs::write(folder.join("skills/a\nb"), "x").unwrap(),
+            "`skills/a\\nb` has a name that is no plain text",
+        ),
+        (
+            "huge",
+            |folder| fs::File::create(folder.join("skills/big")).unwrap().set_len(17 << 20).unwrap(),
+            "`skills/big` is larger than 16 MB",
+        ),
+        (
+            "pipe",
+            |folder| {
+                let path = folder.join("skills/pipe");
+                assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+            },
+            "`skills/pipe` is neither a file nor a folder",
+        ),
+        ("empty", |folder| fs::remove_dir(folder.join("skills")).unwrap(), "this is no plugin"),
+    ];
+    for (name, make, why) in table {
+        let folder = place.path().join(name);
+        fs::create_dir_all(folder.join("skills")).unwrap();
+        make(&folder);
+        let ran = place.run(&["plugins", "add", folder.to_str().unwrap(), "--yes", "--servers"]);
+        assert_eq!(ran.code, 1, "{name}: {ran:?}");
+        assert!(ran.err.contains(why) && !ran.err.contains('\u{1b}'), "{name}: {ran:?}");
+        assert_eq!((installed(&place), left(&place)), (vec![], 0), "{name}");
+    }
+}
+
+#[test]
+fn git_runs_no_hook_and_follows_no_submodule() {
+    let place = Place::new();
+    let marker = place.path().join("started");
+    let inner = place.path().join("inner");
+    source(&place, "inner/skills/x/SKILL.md", "---\nname: inner\ndescription: x\n---\nx");
+    begin_repository(&inner);
+    source(&place, "outer/skills/mend/SKILL.md", "---\nname: mend\ndescription: x\n---\nx");
+    let outer = place.path().join("outer");
+    begin_repository(&outer);
+    git(
+        &outer,
+        &[
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+            inner.to_str().unwrap(),
+            "skills/sub",
+        ],
+    );
+    git(&outer, &["commit", "--quiet", "-m", "Sub"]);
+    // The person's own Git would run this after each checkout.
+    let hook =
+        source(&place, "template/hooks/post-checkout", &format!("#!/bin/sh\ntouch {}\n", marker.display()));
+    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let template = place.path().join("template");
+    source(&place, "person/.gitconfig", &format!("[init]\n\ttemplateDir = {}\n", template.display()));
+    let address = format!("file://{}", outer.display());
+    let added = place.run(&["plugins", "add", &address, "--yes"]);
+    assert_eq!(added.code, 0, "{added:?}");
+    assert_eq!(names(&place.run(&["skills", "list", "--json"])), ["outer:mend"]);
+    assert!(!marker.exists());
+    for address in ["ext::sh -c touch% started", "http://127.0.0.1:9/x", "file:///nowhere/x.git", "-x"] {
+        let ran = place.run(&["plugins", "add", "--yes", "--", address]);
+        assert!([1, 2].contains(&ran.code) && ran.err.starts_with("error: cannot "), "{address}: {ran:?}");
+    }
+    assert_eq!(left(&place), 1);
+}
