@@ -1,23 +1,27 @@
-//! [`of`]: the hooks that the user sets up, `[[hooks]]`.
+//! [`of`]: the hooks that the user sets up, `[[hooks]]`, and those of plugins.
 use crate::{
     App,
     config::{Config, ConfigError, Environment},
     mcp_servers::fill_in,
+    plugin::installed,
 };
 use haft_core::{Hooks, NoHooks};
-use haft_tools::{HookSettings, OwnHooks};
+use haft_engine::Stages;
+use haft_tools::{HookSettings, OwnHooks, PluginHooks, can_confine};
 use std::{path::Path, sync::Arc};
 
 /// The person's hooks. Only the person's own file names them: they are programs that are started, and addresses that
 /// hear what is done. In `headers` `${NAME}` stands for a variable of the person's environment, `own`; commands are
-/// given `environment`.
+/// given `environment`. Those of plugins run in views that one of `stages` opens, or not at all.
 pub(crate) fn of(
     app: &App,
     config: &Config,
     workspace: &Path,
     environment: Arc<[(String, String)]>,
+    stages: &Stages,
 ) -> Result<Arc<dyn Hooks>, ConfigError> {
-    if config.user.hooks.is_empty() {
+    let of_plugins = of_plugins(app);
+    if config.user.hooks.is_empty() && of_plugins.is_empty() {
         return Ok(Arc::new(NoHooks));
     }
     let settings = config
@@ -29,7 +33,27 @@ pub(crate) fn of(
     let hooks = OwnHooks::new(&settings, workspace.to_owned(), environment, app.warnings());
     let hooks =
         hooks.map_err(|bad| ConfigError::Value { what: "[[hooks]]".into(), message: bad.to_string() })?;
-    Ok(Arc::new(hooks))
+    if of_plugins.is_empty() {
+        return Ok(Arc::new(hooks));
+    }
+    let stage = stages(&app.places.home.join("hooks/blobs"));
+    if !can_confine(&*stage, workspace) {
+        let names: Vec<&str> = of_plugins.iter().map(|hooks| hooks.plugin.as_str()).collect();
+        let names = names.join(", ");
+        app.warn(format!("hooks of plugins ({names}) do not run, because commands are not confined here"));
+        return Ok(Arc::new(hooks));
+    }
+    Ok(Arc::new(hooks.with_plugins(of_plugins, stage)))
+}
+
+/// The hooks of the plugins that have some.
+fn of_plugins(app: &App) -> Vec<PluginHooks> {
+    let plugins = installed(&app.places).into_iter().filter(|plugin| !plugin.hooks.is_empty());
+    let hooks = plugins.map(|plugin| {
+        let files = plugin.files();
+        PluginHooks { plugin: plugin.name, files, hooks: plugin.hooks }
+    });
+    hooks.collect()
 }
 
 fn with_keys(hook: &HookSettings, own: &Environment) -> Result<HookSettings, ConfigError> {

@@ -1,5 +1,6 @@
 //! [`Plugin`]: a plugin as it is installed: its files and what is remembered of them.
 use crate::config::Places;
+use haft_tools::PluginHook;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -40,7 +41,10 @@ pub struct Plugin {
     /// MCP servers by name, as its author wrote them.
     #[serde(default)]
     pub(crate) servers: BTreeMap<String, Value>,
-    /// Whether the user lets Haft start those.
+    /// Commands that are told of events, confined.
+    #[serde(default)]
+    pub(crate) hooks: Vec<PluginHook>,
+    /// Whether the user lets Haft start the servers.
     #[serde(default)]
     pub starts_servers: bool,
     /// Where it lies.

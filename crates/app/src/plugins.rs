@@ -1,9 +1,11 @@
-//! [`Plugin`]s: folders with skills, commands, agents and MCP servers, which a person installs from a folder or a Git address.
+//! [`Plugin`]s: folders with skills, commands, agents, hooks and MCP servers, which a person installs from a folder or a Git address.
 //!
 //! A plugin is copied into a folder of Haft's own. Its files are trusted no more than those of a project: they choose no
 //! model and grant nothing. Its MCP servers are programs that run with the person's rights, so they need a yes of their own.
 mod difference;
 mod fetch;
+mod files;
+mod hooks;
 mod manifest;
 
 pub use crate::plugin::Plugin;
@@ -16,8 +18,9 @@ use crate::{
     source_dir::SourceDir,
     system::Kind,
 };
+use files::inside;
 use haft_process::{own_folder, write_own_file};
-use manifest::{Entry, Manifest, Marketplace, Source, inside};
+use manifest::{Entry, Manifest, Marketplace, Source};
 use serde_json::Value;
 use std::{fs, path::Path};
 use tempfile::TempDir;
@@ -33,6 +36,8 @@ pub struct Brings {
     pub agents: Vec<String>,
     /// MCP servers, each with what is started or where it is.
     pub servers: Vec<(String, String)>,
+    /// Hooks, each with its event and its command.
+    pub hooks: Vec<(String, String)>,
 }
 
 /// A plugin that was fetched and checked, and is not installed yet. Dropping it leaves nothing.
@@ -252,12 +257,11 @@ fn staged(
         .filter(|text| !text.is_empty())
         .unwrap_or_else(|| of_entry.map(|entry| entry.description.clone()).unwrap_or_default());
     (plugin.skills, plugin.commands, plugin.agents) = (contents.skills, contents.commands, contents.agents);
-    plugin.servers = contents.servers;
-    if [&plugin.skills, &plugin.commands, &plugin.agents].iter().all(|paths| paths.is_empty())
-        && plugin.servers.is_empty()
-    {
+    (plugin.servers, plugin.hooks) = (contents.servers, contents.hooks);
+    let has_paths = [&plugin.skills, &plugin.commands, &plugin.agents].iter().any(|paths| !paths.is_empty());
+    if !has_paths && plugin.servers.is_empty() && plugin.hooks.is_empty() {
         return Err(Failure::failed(
-            "this is no plugin: it has neither skills nor commands, agents or MCP servers",
+            "this is no plugin: it has neither skills nor commands, agents, hooks or MCP servers",
         )
         .hint("a plugin is a folder with `skills/`, `commands/`, `agents/` or `.mcp.json`"));
     }
@@ -275,6 +279,7 @@ fn brings(plugin: &Plugin, warn: &dyn Fn(String)) -> Brings {
         commands: commands.into_iter().map(|found| format!("/{}", found.name)).collect(),
         agents: agents::names_in(dirs(Kind::Agents), warn),
         servers: servers.collect(),
+        hooks: plugin.hooks.iter().map(|hook| (hooks::event_of(hook), hook.command.clone())).collect(),
     }
 }
 

@@ -305,7 +305,7 @@ impl SessionPlan {
         let servers = mcp_servers::of(&app, &config, &spec.servers)?;
         let sources =
             mcp_servers::source(&app, servers, &workspace, access.environment.clone(), model.window);
-        let hooks = hooks::of(&app, &config, &workspace, access.environment.clone())?;
+        let hooks = hooks::of(&app, &config, &workspace, access.environment.clone(), &stages)?;
         let models = Some(models(&app, &config, &profile));
         Ok(Setup {
             model,

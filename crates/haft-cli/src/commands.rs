@@ -79,7 +79,7 @@ pub(crate) enum Verb {
     Agents(Lazy<Agents>),
     /// Add, list, update and remove plugins
     ///
-    /// A plugin is a folder with skills, commands, agents and MCP servers.
+    /// A plugin is a folder with skills, commands, agents, hooks and MCP servers.
     #[command(subcommand)]
     Plugins(Lazy<Plugins>),
     /// List skills

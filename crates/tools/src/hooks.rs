@@ -3,13 +3,15 @@
 //! If a hook that guards (`before_tool`, `turn_start`) cannot be asked, it denies: the user who set up a guard relies
 //! on it. What it is sent, and what it answers, is in `docs/agents.md`.
 mod ask;
+mod plugin;
 mod settings;
 
+pub use plugin::{PluginHook, PluginHooks, can_confine};
 pub use settings::{BadHook, HookEvent, HookSettings, OnFailure};
 
 use ask::Answer;
 use futures::future::BoxFuture;
-use haft_core::{Hooked, Hooks, Moment, Outcome, SessionId, ToolResult};
+use haft_core::{Hooked, Hooks, Moment, Outcome, SessionId, Stage, ToolResult};
 use serde::Serialize;
 use serde_json::Value;
 use settings::Hook;
@@ -24,6 +26,8 @@ pub struct OwnHooks {
     workspace: PathBuf,
     environment: Arc<[(String, String)]>,
     on_note: Arc<dyn Fn(String) + Send + Sync>,
+    /// Those of plugins, and where they are confined.
+    of_plugins: Option<(Vec<PluginHooks>, Arc<dyn Stage>)>,
 }
 
 impl OwnHooks {
@@ -36,11 +40,17 @@ impl OwnHooks {
         on_note: Arc<dyn Fn(String) + Send + Sync>,
     ) -> Result<Self, BadHook> {
         let hooks = hooks.iter().map(Hook::new).collect::<Result<_, _>>()?;
-        Ok(Self { hooks, workspace, environment, on_note })
+        Ok(Self { hooks, workspace, environment, on_note, of_plugins: None })
+    }
+
+    /// The same, and then hooks of plugins, each in a view that `stage` opens. One that fails denies nothing.
+    #[must_use]
+    pub fn with_plugins(self, plugins: Vec<PluginHooks>, stage: Arc<dyn Stage>) -> Self {
+        Self { of_plugins: Some((plugins, stage)), ..self }
     }
 
     async fn ask_all(&self, session: &SessionId, moment: Moment<'_>) -> Hooked {
-        let told = HookInput::new(session, &self.workspace, moment);
+        let told = HookInput::new(session, &self.workspace, &moment);
         let mut contexts = Vec::new();
         for hook in self.hooks.iter().filter(|hook| hook.hears(told.event, told.tool)) {
             match ask::ask(hook, &told, &self.workspace, &self.environment).await {
@@ -50,7 +60,28 @@ impl OwnHooks {
                 Err(why) => (self.on_note)(format!("{hook} {why}")),
             }
         }
+        match self.ask_plugins(session, &moment).await {
+            Ok(more) => contexts.extend(more),
+            Err(reason) => return Hooked::deny(reason),
+        }
         Hooked { deny: None, context: (!contexts.is_empty()).then(|| contexts.join("\n")) }
+    }
+
+    /// What hooks of plugins add; the error is the reason of the first that denies.
+    async fn ask_plugins(&self, session: &SessionId, moment: &Moment<'_>) -> Result<Vec<String>, String> {
+        let mut contexts = Vec::new();
+        let Some((plugins, stage)) = &self.of_plugins else { return Ok(contexts) };
+        for plugin in plugins {
+            for hook in plugin.hooks.iter().filter(|hook| hook.hears(moment)) {
+                let told = (session, moment);
+                match plugin::ask((plugin, hook), told, &self.workspace, &self.environment, stage).await {
+                    Ok(Answer { deny: Some(reason), .. }) => return Err(reason),
+                    Ok(Answer { deny: None, context }) => contexts.extend(context),
+                    Err(why) => (self.on_note)(format!("a hook of the plugin `{}` {why}", plugin.plugin)),
+                }
+            }
+        }
+        Ok(contexts)
     }
 }
 
@@ -79,11 +110,11 @@ pub(crate) struct HookInput<'a> {
 }
 
 impl<'a> HookInput<'a> {
-    fn new(session: &'a SessionId, workspace: &'a Path, moment: Moment<'a>) -> Self {
+    fn new(session: &'a SessionId, workspace: &'a Path, moment: &Moment<'a>) -> Self {
         let (tool, arguments, result, prompt, outcome) = (None, None, None, None, None);
-        let event = HookEvent::of(&moment);
+        let event = HookEvent::of(moment);
         let bare = Self { event, session, workspace, tool, arguments, result, prompt, outcome };
-        match moment {
+        match *moment {
             Moment::BeforeCall { call } => {
                 Self { tool: Some(&call.name), arguments: Some(&call.arguments), ..bare }
             }

@@ -43,7 +43,9 @@ mod web_search;
 mod write;
 
 pub use guard::refusal;
-pub use hooks::{BadHook, HookEvent, HookSettings, OnFailure, OwnHooks};
+pub use hooks::{
+    BadHook, HookEvent, HookSettings, OnFailure, OwnHooks, PluginHook, PluginHooks, can_confine,
+};
 pub use settings::{
     BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, PublishSettings,
     ReadSettings, Settings, WebSearchSettings,

@@ -1,12 +1,16 @@
 //! [`Manifest`]: what a plugin says of itself, in the format of Claude Code: `.claude-plugin/plugin.json`, and
 //! `.claude-plugin/marketplace.json` for a folder with several plugins.
-use crate::{Failure, untrusted_file};
-use serde::{Deserialize, de::DeserializeOwned};
+use super::{
+    files::{inside, json},
+    hooks,
+};
+use crate::Failure;
+use haft_tools::PluginHook;
+use serde::Deserialize;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
-    io,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 /// Source: code.claude.com/docs/en/plugins-reference, 2026-11. Other fields mean nothing to Haft.
@@ -92,6 +96,7 @@ pub(super) struct Contents {
     pub(super) commands: Vec<PathBuf>,
     pub(super) agents: Vec<PathBuf>,
     pub(super) servers: BTreeMap<String, Value>,
+    pub(super) hooks: Vec<PluginHook>,
     /// What has no effect in Haft.
     pub(super) notes: Vec<String>,
 }
@@ -130,11 +135,8 @@ impl Manifest {
         if both.iter().any(|manifest| manifest.lsp_servers.is_some()) {
             contents.notes.push("language servers have no effect: Haft starts none".to_owned());
         }
-        let has_hooks =
-            both.iter().any(|manifest| manifest.hooks.is_some()) || folder.join("hooks/hooks.json").exists();
-        if has_hooks {
-            contents.notes.push("hooks have no effect: Haft runs none of a plugin".to_owned());
-        }
+        let named: Vec<&Value> = both.iter().filter_map(|manifest| manifest.hooks.as_ref()).collect();
+        contents.hooks = hooks::of(folder, &named, &mut contents.notes)?;
         contents.servers = servers(folder, &both)?;
         Ok(contents)
     }
@@ -174,32 +176,4 @@ fn servers(folder: &Path, manifests: &[&Manifest]) -> Result<BTreeMap<String, Va
         }
     }
     Ok(all)
-}
-
-/// A path that a manifest names, relative to the plugin's folder; it exists and does not lead out.
-pub(super) fn inside(folder: &Path, named: &str) -> Result<PathBuf, Failure> {
-    let refused = |why: &str| {
-        Failure::failed(format!("cannot install the plugin: its path `{}` {why}", named.escape_debug()))
-    };
-    let path: PathBuf = Path::new(named).components().filter(|part| *part != Component::CurDir).collect();
-    if !path.components().all(|part| matches!(part, Component::Normal(_))) {
-        return Err(refused("leads out of its folder"));
-    }
-    let real =
-        folder.join(&path).canonicalize().map_err(|error| refused(&format!("cannot be found: {error}")))?;
-    let is_inside = folder.canonicalize().is_ok_and(|folder| real.starts_with(folder));
-    if is_inside { Ok(path) } else { Err(refused("leads out of its folder")) }
-}
-
-/// A JSON file of a plugin; `None` if it does not exist.
-fn json<T: DeserializeOwned>(folder: &Path, name: &Path) -> Result<Option<T>, Failure> {
-    let failed =
-        |why: String| Failure::failed(format!("cannot read `{}` of the plugin: {why}", name.display()));
-    let real = folder.canonicalize().map_err(|error| failed(error.to_string()))?;
-    let text = match untrusted_file::read(&folder.join(name), Some(&real)) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error.to_string())),
-    };
-    serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
 }

@@ -51,6 +51,7 @@ fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
                 "description": plugin.description, "starts_servers": plugin.starts_servers,
                 "brings": {
                     "skills": brings.skills, "commands": brings.commands, "agents": brings.agents,
+                    "hooks": brings.hooks.iter().map(|(event, _)| event).collect::<Vec<_>>(),
                     "servers": brings.servers.iter().map(|(name, _)| name).collect::<Vec<_>>(),
                 },
             })
@@ -61,11 +62,12 @@ fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
 
 /// `2 skills, 1 command`
 fn in_short(brings: &Brings) -> String {
-    let Brings { skills, commands, agents, servers } = brings;
+    let Brings { skills, commands, agents, servers, hooks } = brings;
     let counts = [
         (skills.len(), "skill"),
         (commands.len(), "command"),
         (agents.len(), "agent"),
+        (hooks.len(), "hook"),
         (servers.len(), "MCP server"),
     ];
     let some = counts.iter().filter(|(count, _)| *count > 0);
@@ -107,11 +109,14 @@ fn show(candidate: &Candidate) -> Result<(), Failure> {
     if !plugin.description.is_empty() {
         writeln!(out, "{}", safe::name(&plugin.description))?;
     }
-    let Brings { skills, commands, agents, servers } = brings;
+    let Brings { skills, commands, agents, servers, hooks } = brings;
     for (what, names) in [("skills", skills), ("commands", commands), ("agents", agents)] {
         if !names.is_empty() {
             writeln!(out, "  {what}: {}", safe::name(&names.join(", ")))?;
         }
+    }
+    for (event, command) in hooks {
+        writeln!(out, "  hook of {}, confined: {}", safe::name(event), safe::name(command))?;
     }
     for (name, started) in servers {
         writeln!(out, "  MCP server {}, not confined: {}", safe::name(name), safe::name(started))?;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::{path::Path, sync::Arc, time::Duration};
 
 /// Maximum bytes of an answer; a longer one is invalid.
-const MAX_ANSWER: usize = 64 << 10;
+pub(super) const MAX_ANSWER: usize = 64 << 10;
 
 /// Maximum bytes of a reason that are shown.
 const MAX_REASON: usize = 2_000;
@@ -42,6 +42,8 @@ pub(crate) enum Silence {
     Status(u16),
     #[error("answered with more than {} kB", MAX_ANSWER >> 10)]
     TooLong,
+    #[error("could not be asked: {0}")]
+    View(String),
     #[error("answered something else than a JSON object with `decision`, `reason` and `context`: {0}")]
     Unreadable(String),
 }
@@ -73,6 +75,11 @@ pub(crate) async fn ask(
             }
         }
     }
+}
+
+/// What a hook wrote to standard error.
+pub(super) fn complaint_of(finished: &Finished) -> String {
+    clip::head(finished.stderr.text.trim(), MAX_REASON).to_owned()
 }
 
 /// Exit code 2 denies, with standard error as the reason.
