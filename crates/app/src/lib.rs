@@ -16,6 +16,7 @@ mod mcp_offers;
 pub mod mcp_servers;
 pub mod model;
 mod notes;
+mod other_settings;
 mod parse;
 mod plugin;
 pub mod plugins;

@@ -113,6 +113,11 @@ fn files(cli: &CliContext, workspace: &Path) -> Result<(), Failure> {
         }
         notes.iter().try_for_each(|note| writeln!(stdout(), "#   {}", safe::name(note)))?;
     }
+    let others = cli.settings_of_others(workspace);
+    if !others.is_empty() {
+        writeln!(stdout(), "\n# Settings of other systems")?;
+    }
+    others.iter().try_for_each(|line| writeln!(stdout(), "# {}", safe::name(line)))?;
     Ok(())
 }
 

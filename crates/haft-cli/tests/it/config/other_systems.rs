@@ -253,3 +253,38 @@ fn what_cannot_be_read_is_named_and_stops_nothing() {
         assert!(!ran.out.contains("7421"), "{ran:?}");
     }
 }
+
+#[test]
+fn settings_and_servers_of_other_systems_are_named_with_what_takes_their_place() {
+    let place = Place::new();
+    let marker = place.path().join("started");
+    let start = json!({"command": "touch", "args": [marker], "env": {"TOKEN": "s3cret"}});
+    let hooks = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": format!("touch {}", marker.display())}]}]}});
+    own(
+        &place,
+        ".claude/settings.json",
+        &json!({"permissions": {"allow": ["Bash"]}, "model": "opus"}).to_string(),
+    );
+    place.write(".claude/settings.json", hooks.to_string());
+    place.write(".mcp.json", json!({"mcpServers": {"docs": start, "mine": start}}).to_string());
+    place.configure("[mcp.mine]\ncommand = \"true\"\n");
+    sent(&place, &["hello"]);
+    assert!(!marker.exists(), "nothing of it starts");
+    let shown = place.run(&["config", "show"]).out;
+    let at = shown.find("\n# Settings of other systems\n").unwrap();
+    let (path, user) = (place.path(), place.path().join("person/.config/haft/config.toml"));
+    let (path, user) = (path.display(), user.display());
+    let expected = format!(
+        "\n# Settings of other systems\n\
+         # `permissions` of `{path}/person/.claude/settings.json` has no effect: `[rules]` in `{user}` takes its place\n\
+         # `hooks` of `{path}/work/.claude/settings.json` has no effect: `[[hooks]]` in `{user}` takes its place\n\
+         # the MCP server `docs` of `{path}/work/.mcp.json` does not start; this in `{user}` allows it:\n\
+         #   [mcp.docs]\n\
+         #   command = \"touch\"\n\
+         #   arguments = [\"{path}/started\"]\n\
+         #   \n\
+         #   [mcp.docs.environment]\n\
+         #   TOKEN = \"${{TOKEN}}\"\n"
+    );
+    assert_eq!(&shown[at..], expected);
+}
