@@ -93,7 +93,7 @@ impl Follower {
             Fact::Prompted { .. } => self.begin(false),
             Fact::PromptDenied { reason, .. } => {
                 self.begin(true);
-                self.end.failure = Some(format!("a hook denied the prompt: {reason}"));
+                self.end.failure = Some(format!("the prompt was refused: {reason}"));
             }
             Fact::Replied { stop, .. } => self.end.stop = Some(*stop),
             Fact::ModelFailed { message, hint } => {

@@ -207,7 +207,7 @@ async fn servers(
 ) -> Result<(), ConfigError> {
     for (name, found) in mcp_servers::try_all(app, config, workspace).await? {
         match found {
-            Ok(tools) => report.good(&format!("mcp.{name}"), &format!("{} tools", tools.len())),
+            Ok(offer) => report.good(&format!("mcp.{name}"), &format!("{} tools", offer.tools.len())),
             Err(why) => report.bad("mcp", &why, &["`haft help mcp` explains how servers are set up"]),
         }
     }

@@ -11,7 +11,7 @@ use crate::{
 };
 use haft_core::{SessionId, ToolSource};
 use haft_mcp::client::{Mcp, McpServer, McpSettings, OAuth, Transport};
-use haft_present::host::TriedServer;
+use haft_present::host::{ServerOffer, TriedServer};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -89,7 +89,10 @@ pub async fn try_all(app: &App, config: &Config, workspace: &Path) -> Result<Vec
         let tools = mcp.tools(&SessionId("doctor".into())).await;
         let tools = tools.all().map(|registered| registered.told().name.clone()).collect();
         let failed = warning.lock().take();
-        found.push((name, failed.map_or(Ok(tools), Err)));
+        found.push(match failed {
+            Some(why) => (name, Err(why)),
+            None => (name, Ok(ServerOffer { tools, mentions: mcp.mentions().await })),
+        });
     }
     Ok(found)
 }

@@ -101,7 +101,7 @@ fn prompt(text: String) -> Command {
 fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
     let failure = last_turn(entries).iter().rev().find_map(|entry| match &entry.fact {
         Fact::ModelFailed { message, .. } => Some(message.clone()),
-        Fact::PromptDenied { reason, .. } => Some(format!("a hook denied the prompt: {reason}")),
+        Fact::PromptDenied { reason, .. } => Some(format!("the prompt was refused: {reason}")),
         _ => None,
     });
     let told = match outcome {

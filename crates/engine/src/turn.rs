@@ -7,6 +7,7 @@ mod compact;
 mod digest;
 mod fallback;
 mod hooks;
+mod mentions;
 pub(crate) mod recover;
 mod room;
 mod spent;
@@ -30,7 +31,7 @@ use haft_core::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// A turn from the fact that opens it; the last reply of a prompt's turn must match `schema`. A prompt that hooks deny ends it
+/// A turn from the fact that opens it; the last reply of a prompt's turn must match `schema`. A prompt that is denied ends it
 /// before the model reads it.
 pub(crate) async fn open_turn(
     log: &mut Log,
@@ -40,6 +41,7 @@ pub(crate) async fn open_turn(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     let is_prompt = matches!(opening, Fact::Prompted { .. });
+    let opening = mentions::resolved(log, session, opening, cancel).await;
     let opening = hooks::checked(session, opening, cancel).await;
     let opening = background::settled(log, session, opening, cancel).await?;
     let is_denied = matches!(opening, Fact::PromptDenied { .. });
@@ -112,6 +114,7 @@ async fn apply_queued(
 ) -> Result<(), JournalError> {
     while let Some(queued) = session.queue.pop_if(|fact| is_answered(log, session, fact)) {
         let Queued { fact, ticket } = queued;
+        let fact = mentions::resolved(log, session, fact, cancel).await;
         let fact = hooks::checked(session, fact, cancel).await;
         let fact = background::settled(log, session, fact, cancel).await?;
         ticket.begin(&log.journal);

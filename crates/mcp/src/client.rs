@@ -11,6 +11,7 @@ mod found;
 mod limited;
 mod link;
 mod listing;
+mod mentions;
 mod oauth;
 mod probe;
 mod result;
@@ -29,7 +30,7 @@ pub use settings::{McpServer, McpSettings, OAuth, Transport};
 
 use found::Found;
 use futures::future::{BoxFuture, join_all};
-use haft_core::{Registry, SessionId, ToolSource};
+use haft_core::{Part, Registry, SessionId, ToolSource};
 use listing::Listing;
 use parking_lot::Mutex;
 use rmcp::model::Tool;
@@ -64,6 +65,15 @@ impl Mcp {
     }
 }
 
+impl Mcp {
+    /// What a person can type of the servers: `/SERVER:PROMPT ARGUMENTS` for each prompt, and `@SERVER:URI` for each resource.
+    /// Servers that do not answer are left out.
+    pub async fn mentions(&self) -> Vec<String> {
+        let all = join_all(self.servers.iter().map(|server| mentions::of(server))).await;
+        all.into_iter().flatten().collect()
+    }
+}
+
 impl ToolSource for Mcp {
     /// A server that could not be started is tried again for the next session.
     fn tools<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Arc<Registry>> {
@@ -80,5 +90,9 @@ impl ToolSource for Mcp {
             }
             state.listing.of(session)
         })
+    }
+
+    fn resolve<'a>(&'a self, prompt: &'a str) -> BoxFuture<'a, Result<Option<Vec<Part>>, String>> {
+        Box::pin(mentions::resolve(&self.servers, prompt))
     }
 }

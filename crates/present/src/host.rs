@@ -138,8 +138,17 @@ pub struct Conversation {
     pub notices: Vec<String>,
 }
 
-/// An MCP server by its name, with the names of its tools, or the reason why it has none.
-pub type TriedServer = (String, Result<Vec<String>, String>);
+/// An MCP server by its name, with what it offers, or the reason why it offers nothing.
+pub type TriedServer = (String, Result<ServerOffer, String>);
+
+/// What an MCP server offers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerOffer {
+    /// Names of its tools, as models call them.
+    pub tools: Vec<String>,
+    /// What a person can type: `/SERVER:PROMPT ARGUMENTS` for each prompt, and `@SERVER:URI` for each resource.
+    pub mentions: Vec<String>,
+}
 
 /// A prompt that is kept in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

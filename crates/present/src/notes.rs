@@ -56,9 +56,9 @@ pub fn failed(message: &str, hint: Option<&str>) -> String {
     format!("the model could not be asked: {message}{hint}")
 }
 
-/// That a hook denied the prompt.
+/// That a prompt was refused before a model read it.
 pub fn denied(reason: &str) -> String {
-    format!("a hook denied the prompt: {reason}")
+    format!("the prompt was refused: {reason}")
 }
 
 /// What became of a file, where no call says it.

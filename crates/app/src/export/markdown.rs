@@ -35,7 +35,7 @@ fn markdown(item: &Item) -> String {
         Item::Aside { about: Aside::Unsettled(paths), .. } => {
             paths.iter().map(|path| format!("\n- `{}`: left as it was\n", path.display())).collect()
         }
-        Item::Denied { reason } => format!("\n**A hook denied a prompt:** {reason}\n"),
+        Item::Denied { reason } => format!("\n**A prompt was refused:** {reason}\n"),
         Item::Failure { message, .. } => format!("\n**The model could not be asked:** {message}\n"),
         Item::Ended { outcome, rounds, .. } => format!("\n*{outcome:?} after {rounds} rounds.*\n"),
         _ => String::new(),

@@ -188,7 +188,7 @@ impl ReportBuilder {
         match &entry.fact {
             Fact::PromptDenied { reason, .. } if !self.is_open => {
                 report.outcome = Some(Outcome::Refused);
-                report.error = Some(format!("a hook denied the prompt: {reason}"));
+                report.error = Some(format!("the prompt was refused: {reason}"));
             }
             Fact::Replied { parts, stop, .. } => {
                 report.text = text_of(parts);

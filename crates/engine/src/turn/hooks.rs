@@ -16,6 +16,7 @@ pub(crate) async fn checked(session: &SessionContext, fact: Fact, cancel: &Cance
         () = cancel.cancelled() => Hooked::deny("interrupted before the hooks had answered"),
     };
     if let Some(reason) = hooked.deny {
+        let reason = format!("a hook denied it: {reason}");
         return Fact::PromptDenied { parts, channel, reason };
     }
     let context = hook_note(hooked.context);

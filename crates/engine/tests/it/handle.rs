@@ -193,7 +193,7 @@ async fn a_prompt_that_a_hook_denies_is_refused_within_a_turn_and_outside() {
     let mut setup = place.setup(scripted(&script));
     setup.hooks = Arc::new(Guard);
     let session = Engine::new(setup).create("haft").unwrap();
-    let why = Some("a hook denied the prompt: not here");
+    let why = Some("the prompt was refused: a hook denied it: not here");
     let (facts, denied) = told(session.prompt("bad")).await;
     assert_eq!(facts, "prompt_denied turn_ended=refused");
     assert_eq!((denied.outcome, denied.error.as_deref()), (Some(Outcome::Refused), why));

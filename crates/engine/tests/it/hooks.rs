@@ -211,7 +211,7 @@ async fn a_denied_prompt_is_never_read_by_the_model() {
         Fact::PromptDenied { reason, .. } => Some(reason.clone()),
         _ => None,
     });
-    assert_eq!(reason.as_deref(), Some("it names a secret"));
+    assert_eq!(reason.as_deref(), Some("a hook denied it: it names a secret"));
     // The next one goes through, alone.
     scene.go().await;
     assert_eq!(scene.prompts(), ["go"]);

@@ -44,12 +44,12 @@ fn clipped(details: Value) -> Value {
     json!({"clipped_bytes": text.len(), "head": clip::head(&text, MAX_DETAILS)})
 }
 
-enum Reported {
+pub(super) enum Reported {
     Text(String),
     Image(Image),
 }
 
-fn told(block: ContentBlock) -> Reported {
+pub(super) fn told(block: ContentBlock) -> Reported {
     match block {
         ContentBlock::Text(text) => Reported::Text(text.text),
         ContentBlock::Image(image) => picture(image.data, &image.mime_type, "a picture"),
@@ -72,7 +72,7 @@ fn told(block: ContentBlock) -> Reported {
 }
 
 /// A vendor refuses the whole conversation for one invalid picture, so its content counts, not its declared type.
-fn picture(data: String, mime: &str, what: &str) -> Reported {
+pub(super) fn picture(data: String, mime: &str, what: &str) -> Reported {
     let content = BASE64_STANDARD.decode(&data).unwrap_or_default();
     match media_type(&content) {
         Some(mime) if content.len() as u64 <= LARGEST => Reported::Image(Image { mime: mime.into(), data }),

@@ -74,7 +74,7 @@ async fn servers(around: &Surroundings) -> anyhow::Result<()> {
         return note("no MCP server is configured");
     }
     servers.into_iter().try_for_each(|(name, found)| match found {
-        Ok(tools) => note(&format!("  ✓ {name}: {}", tools.join(", "))),
+        Ok(offer) => note(&format!("  ✓ {name}: {}", [offer.tools, offer.mentions].concat().join(", "))),
         Err(why) => note(&format!("  ✗ {name}: {why}")),
     })
 }

@@ -142,9 +142,9 @@ impl App {
         let mut lines = Vec::new();
         for (name, found) in servers {
             let (mark, style, state) = match &found {
-                Ok(tools) => {
-                    let s = if tools.len() == 1 { "" } else { "s" };
-                    ("✓ ", self.look.good(), format!("{} tool{s}", tools.len()))
+                Ok(offer) => {
+                    let s = if offer.tools.len() == 1 { "" } else { "s" };
+                    ("✓ ", self.look.good(), format!("{} tool{s}", offer.tools.len()))
                 }
                 Err(why) => ("✗ ", self.look.bad(), safe::text(why).into_owned()),
             };
@@ -154,8 +154,9 @@ impl App {
                 Span::raw(format!("  {state}")),
             ];
             lines.push(one_row(Line::from_iter(head), self.columns));
-            let tools = found.unwrap_or_default().into_iter().map(|tool| safe::text(&tool).into_owned());
-            lines.extend(tools.map(|tool| one_row(Line::raw(format!("    {tool}")), self.columns)));
+            let offer = found.unwrap_or_default();
+            let offered = offer.tools.iter().chain(&offer.mentions).map(|name| safe::text(name).into_owned());
+            lines.extend(offered.map(|name| one_row(Line::raw(format!("    {name}")), self.columns)));
         }
         if lines.is_empty() {
             lines.push(Line::raw("no MCP server is configured; `haft mcp add` adds one"));

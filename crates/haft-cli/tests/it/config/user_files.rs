@@ -34,7 +34,10 @@ fn hooks_of_the_person_guard_and_a_project_has_none() {
     assert!(ran.err.contains("a hook denied `bash`: ask me before you remove"), "{}", ran.err);
     assert!(ran.err.contains("✓ one") && place.read("guard.sh").is_some(), "{}", ran.err);
     let refused = place.run(&["run", "--model", &model, "the secret is 7"]);
-    assert_eq!((refused.code, refused.err.as_str()), (4, "error: a hook denied the prompt: not that\n"));
+    assert_eq!(
+        (refused.code, refused.err.as_str()),
+        (4, "error: the prompt was refused: a hook denied it: not that\n")
+    );
     // A repository starts nothing.
     place.write(".haft/config.toml", "[[hooks]]\nevent = \"turn_end\"\ncommand = \"touch started\"\n");
     let ran = place.run(&["run", "--model", &model, "go"]);

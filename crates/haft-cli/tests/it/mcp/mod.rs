@@ -2,6 +2,7 @@
 mod authorization_server;
 mod listen;
 mod manage;
+mod mentions;
 mod oauth;
 mod parallel_calls;
 mod peer;

@@ -6,7 +6,8 @@ use futures::{FutureExt, future::BoxFuture};
 use haft_core::{Access, Mode, Policy, Stage};
 use haft_engine::{Agent, Engine, Home, Model, Profile, Setup};
 use haft_present::host::{
-    Conversation, EngineRequest, ExpandedPrompt, Host, OpenRequest, Problem, SavedPrompt, TriedServer,
+    Conversation, EngineRequest, ExpandedPrompt, Host, OpenRequest, Problem, SavedPrompt, ServerOffer,
+    TriedServer,
 };
 use haft_providers::{Scripted, Step};
 use haft_stage::LocalStage;
@@ -115,8 +116,10 @@ impl Host for Written {
     }
 
     fn servers<'a>(&'a self, _: &Path) -> BoxFuture<'a, Vec<TriedServer>> {
+        let files =
+            ServerOffer { tools: vec!["read".to_owned(), "write".to_owned()], ..ServerOffer::default() };
         let servers = vec![
-            ("files".to_owned(), Ok(vec!["read".to_owned(), "write".to_owned()])),
+            ("files".to_owned(), Ok(files)),
             ("gone".to_owned(), Err("cannot start `no-such-program`".to_owned())),
         ];
         async { servers }.boxed()

@@ -1,0 +1,41 @@
+//! [`resolved`]: puts in what a person's prompt names of tool sources.
+use crate::session::context::{Log, SessionContext};
+use haft_core::{Fact, Part, SessionOpened};
+use tokio_util::sync::CancellationToken;
+
+/// A prompt with what sources have for the names in its first text, or [`Fact::PromptDenied`] in its place. Other facts stay as
+/// they are, and so do prompts that no person typed: those of jobs and of subagents.
+pub(crate) async fn resolved(
+    log: &Log,
+    session: &SessionContext,
+    fact: Fact,
+    cancel: &CancellationToken,
+) -> Fact {
+    let Fact::Prompted { mut parts, channel } = fact else { return fact };
+    let sources = &session.shared.setup.sources;
+    let Some(Part::Text { text }) = parts.first().cloned().filter(|_| !sources.is_empty() && is_typed(log))
+    else {
+        return Fact::Prompted { parts, channel };
+    };
+    for source in sources {
+        let found = tokio::select! {
+            biased;
+            found = source.resolve(&text) => found,
+            () = cancel.cancelled() => Err("it was interrupted before it was complete".to_owned()),
+        };
+        match found {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                parts.splice(..1, found);
+                break;
+            }
+            Err(reason) => return Fact::PromptDenied { parts, channel, reason },
+        }
+    }
+    Fact::Prompted { parts, channel }
+}
+
+fn is_typed(log: &Log) -> bool {
+    let entries = log.journal.entries();
+    SessionOpened::of(&entries).is_none_or(|opened| !opened.is_job() && !opened.is_subagent())
+}
