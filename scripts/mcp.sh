@@ -28,11 +28,22 @@ report() {
 }
 failed=0
 
-# Our client. All scenarios of the suite but those of OAuth.
+# Our client.
 for scenario in initialize tools_call sse-retry elicitation-sep1034-client-defaults; do
     code=0
     suite client --command "$examples/mcp_probe" --scenario "$scenario" || code=$?
     report "client $scenario" "$code"
+done
+
+# Logins. Left out: what MCP no longer has (2025-03-26), clients without a person, and asking for more scopes in the middle of
+# a session, which Haft leaves to the person. `basic-cimd` would want an address of Haft's own.
+for scenario in metadata-default metadata-var1 metadata-var2 metadata-var3 scope-from-www-authenticate \
+    scope-from-scopes-supported scope-omitted-when-undefined scope-retry-limit token-endpoint-auth-basic \
+    token-endpoint-auth-post token-endpoint-auth-none pre-registration resource-mismatch offline-access-scope \
+    offline-access-not-supported; do
+    code=0
+    suite client --command "scripts/mcp_login.sh $haft" --scenario "auth/$scenario" || code=$?
+    report "login $scenario" "$code"
 done
 
 # Our server, with the fixture tools that the suite expects; and the two scenarios that it only runs by name.

@@ -38,6 +38,8 @@ pub(super) enum Trick {
     NoPkce,
     /// It has no metadata.
     NoOAuth,
+    /// It names its metadata and scopes only where it refuses a greeting, and keeps them in a place of its own.
+    InChallenge,
     /// It never answers a question for metadata.
     Slow,
     /// It takes no refresh token.
@@ -93,7 +95,14 @@ async fn answer(
     let token = headers.get(header::AUTHORIZATION).map_or("", |token| token.to_str().unwrap());
     served.heard.lock().unwrap().push(format!("{method} {uri} {body} {token}"));
     match uri.path() {
+        "/mcp" if served.trick == Trick::InChallenge && method == Method::GET => {
+            StatusCode::METHOD_NOT_ALLOWED.into_response()
+        }
         "/mcp" => mcp(&served, token, &body),
+        "/own/metadata" => served.resource(),
+        "/.well-known/oauth-protected-resource/mcp" if served.trick == Trick::InChallenge => {
+            StatusCode::NOT_FOUND.into_response()
+        }
         "/.well-known/oauth-protected-resource/mcp" if served.trick == Trick::Slow => {
             std::future::pending().await
         }
@@ -113,8 +122,11 @@ async fn answer(
 /// A server that has one tool.
 fn mcp(served: &Served, token: &str, body: &str) -> Response {
     if token != "Bearer secret-token" {
-        let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", served.address);
-        let challenge = format!("Bearer resource_metadata=\"{metadata}\"");
+        let (path, scope) = match served.trick {
+            Trick::InChallenge => ("own/metadata", ", scope=\"notes more\""),
+            _ => (".well-known/oauth-protected-resource/mcp", ""),
+        };
+        let challenge = format!("Bearer resource_metadata=\"{}/{path}\"{scope}", served.address);
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, challenge)]).into_response();
     }
     let message: Value = serde_json::from_str(body).unwrap_or_default();

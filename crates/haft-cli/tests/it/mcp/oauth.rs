@@ -190,6 +190,27 @@ fn a_client_is_known_before_or_has_a_document() {
     }
 }
 
+/// Where the metadata are, and what to ask for, may stand in the refusal of a greeting alone.
+#[test]
+fn the_refusal_of_a_greeting_says_where_to_log_in() {
+    let table = [
+        (Trick::InChallenge, &[][..], "notes more"),
+        (Trick::InChallenge, &["--scopes", "a,b"], "a b"),
+        (Trick::None, &[], "notes"),
+    ];
+    for (trick, options, scopes) in table {
+        let place = Place::new();
+        let server = AuthorizationServer::start(trick);
+        configure(&place, &format!("{}/mcp", server.address), "");
+        let done = mcp(&place, &[&["login", "peer"], options].concat());
+        assert_eq!(done.code, 0, "{trick:?}: {done:?}");
+        let asked = server.heard().into_iter().find(|heard| heard.contains("/authorize?")).unwrap();
+        let query = asked.split_once('?').unwrap().1;
+        let mut fields = url::form_urlencoded::parse(query.as_bytes());
+        assert_eq!(fields.find(|(key, _)| key == "scope").unwrap().1, scopes, "{trick:?}");
+    }
+}
+
 #[test]
 fn a_login_that_is_not_what_it_seems_is_refused() {
     let table = [

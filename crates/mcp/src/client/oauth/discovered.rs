@@ -24,7 +24,8 @@ impl Discovered {
         let http = target.http();
         let mut manager =
             AuthorizationManager::new_with_oauth_http_client(target.url.clone(), http.clone()).await?;
-        let resolved = manager.resolve_metadata().await?;
+        let challenge = http.challenge(&target.url).await;
+        let resolved = manager.resolve_metadata_from_challenge(challenge.as_deref()).await?;
         if !resolved.source.is_discovered() {
             return Err(LoginError::NoOAuth);
         }

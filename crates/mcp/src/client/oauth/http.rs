@@ -1,9 +1,14 @@
 //! [`OAuthHttp`]: sends what a login sends, and nothing where no authorization server may be.
+use crate::client::calls::introduction;
 use haft_core::{address::is_loopback, public_address::is_public};
 use haft_http::Reach;
 use oauth2::{HttpRequest, HttpResponse, http};
-use reqwest::{Client, Url, header::CONTENT_TYPE};
+use reqwest::{
+    Client, StatusCode, Url,
+    header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE},
+};
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest};
+use serde_json::json;
 use std::{net::IpAddr, sync::OnceLock, time::Duration};
 
 /// Bytes of an answer: metadata and tokens are far smaller.
@@ -47,6 +52,23 @@ impl OAuthHttp {
             "http" => is_here && self.is_loopback,
             _ => false,
         }
+    }
+
+    /// The challenge with which the server at `url` refuses a greeting without a login; `None` if it does not, or cannot be
+    /// reached. Many servers name their metadata and scopes nowhere else.
+    pub(super) async fn challenge(&self, url: &Url) -> Option<String> {
+        let greeting = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": introduction()});
+        let client = self.client(Reach::of(url.as_str())).ok().filter(|_| self.allows(url))?;
+        let request = client.post(url.clone()).json(&greeting);
+        let request = request.header(ACCEPT, "application/json, text/event-stream");
+        let answer = tokio::time::timeout(self.limit, request.send()).await.ok()?.ok()?;
+        let challenges = answer.headers().get_all(WWW_AUTHENTICATE).iter();
+        let challenges: Vec<&str> = challenges.filter_map(|challenge| challenge.to_str().ok()).collect();
+        let names = |challenge: &&&str| challenge.contains("resource_metadata");
+        let challenge = challenges.iter().find(names).or(challenges.first());
+        challenge
+            .filter(|_| answer.status() == StatusCode::UNAUTHORIZED)
+            .map(|challenge| (*challenge).to_owned())
     }
 
     /// Sends a form by POST.
