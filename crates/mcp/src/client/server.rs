@@ -28,6 +28,8 @@ use tokio::time::timeout;
 /// Maximum pages and entries of a server's list; the rest is cut off.
 const MAX_PAGES: usize = 50;
 const MAX_LISTED: usize = 1_000;
+/// Maximum names in a note.
+const MAX_NAMED: usize = 3;
 
 pub(crate) struct Server {
     pub(crate) settings: McpServer,
@@ -113,8 +115,15 @@ impl Server {
             let tools = self.settings.tools.as_ref();
             tools.is_none_or(|names| names.iter().any(|name| *name == tool.name))
         };
-        let tools = listed.into_iter().filter(allowed).collect();
-        *self.known.lock() = ToolList { tools, as_of: Some(as_of) };
+        let tools: Arc<[Tool]> = listed.into_iter().filter(allowed).collect();
+        let before =
+            std::mem::replace(&mut *self.known.lock(), ToolList { tools: tools.clone(), as_of: Some(as_of) });
+        if let Some(changed) = changed(&before.tools, &tools) {
+            let name = &self.settings.name;
+            (self.on_note)(format!(
+                "{name}: the MCP server changed {changed}; what you allowed of them before needs your approval again"
+            ));
+        }
         Ok(())
     }
 
@@ -247,6 +256,18 @@ impl Server {
         // A restarted server may have other tools.
         self.changes.fetch_add(1, Ordering::Relaxed);
         Ok(link.insert(Arc::new(opened)).clone())
+    }
+}
+
+/// Names of tools that were there before and are described in another way; `None` if there are none.
+fn changed(before: &[Tool], after: &[Tool]) -> Option<String> {
+    let is_changed = |tool: &&Tool| before.iter().any(|old| old.name == tool.name && old != *tool);
+    let names: Vec<String> = after.iter().filter(is_changed).map(|tool| format!("`{}`", tool.name)).collect();
+    let (shown, rest) = names.split_at(names.len().min(MAX_NAMED));
+    match (shown, rest) {
+        ([], _) => None,
+        (shown, []) => Some(shown.join(", ")),
+        (shown, rest) => Some(format!("{} and {} more tools", shown.join(", "), rest.len())),
     }
 }
 

@@ -145,6 +145,10 @@ async fn a_tool_that_is_described_anew_is_another_one() {
     assert!(!Arc::ptr_eq(&before, &after));
     assert_eq!(after.specs()[0].description, "Does echo (1).");
     assert_ne!(place.kit.effects("mcp__mill__echo", &json!({})).unwrap(), effects);
+    let notes = place.notes.lock().unwrap().join("\n");
+    let expected = "mill: the MCP server changed `echo`, `pid`, `where` and 9 more tools; what you allowed of them before \
+                    needs your approval again";
+    assert_eq!(notes, expected);
 }
 
 // D44, X-21: it dies, it answers with nonsense, with too much, or not at all

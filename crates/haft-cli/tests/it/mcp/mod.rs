@@ -1,5 +1,6 @@
 //! Haft as a server of the Model Context Protocol, and as its client.
 mod authorization_server;
+mod changed_tools;
 mod listen;
 mod manage;
 mod mentions;
