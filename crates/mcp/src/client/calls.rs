@@ -167,10 +167,14 @@ impl ClientHandler for Client {
 
 /// What we say of ourselves.
 pub(crate) fn introduction() -> InitializeRequestParams {
-    use rmcp::model::{ClientCapabilities, ElicitationCapability, FormElicitationCapability, Implementation};
+    use rmcp::model::{
+        ClientCapabilities, ElicitationCapability, FormElicitationCapability, Implementation,
+        UrlElicitationCapability,
+    };
     let mut capabilities = ClientCapabilities::builder().enable_roots().build();
     let form = FormElicitationCapability::default();
-    capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
+    capabilities.elicitation =
+        Some(ElicitationCapability::new().with_form(form).with_url(UrlElicitationCapability::new()));
     let own = Implementation::new("haft", env!("CARGO_PKG_VERSION")).with_title("Haft");
     InitializeRequestParams::new(capabilities, own)
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)

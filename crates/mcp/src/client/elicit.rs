@@ -1,21 +1,46 @@
-//! [`answer`]: asks the person for the fields of a form that a server sent.
+//! [`answer`]: asks the person for the fields of a form that a server sent, or to open an address.
 use haft_core::{Person, Question};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
+use url::Url;
 
 /// Maximum invalid answers to a field; after that the answer counts as no.
 const MAX_TRIES: usize = 3;
 
 /// Asks `person` each field. An empty answer takes what the server proposes.
 pub(super) async fn answer(server: &str, request: ElicitRequestParams, person: &dyn Person) -> ElicitResult {
-    let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
-        return ElicitResult::new(ElicitationAction::Decline);
+    let (message, requested_schema) = match request {
+        ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+            (message, requested_schema)
+        }
+        ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+            return ElicitResult::new(opened(server, &message, &url, person).await);
+        }
+        _ => return ElicitResult::new(ElicitationAction::Decline),
     };
     let schema = serde_json::to_value(&requested_schema).unwrap_or_default();
     let asks = format!("The MCP server `{server}` asks: {message}");
     match fill_in(&asks, &schema, person).await {
         Ok(content) => ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content)),
         Err(action) => ElicitResult::new(action),
+    }
+}
+
+/// What the person says to an address that they are to open. Haft opens nothing by itself: the address is the server's word.
+async fn opened(server: &str, message: &str, address: &str, person: &dyn Person) -> ElicitationAction {
+    let address = Url::parse(address).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let Some((address, host)) = address.as_ref().and_then(|url| Some((url, url.host_str()?))) else {
+        return ElicitationAction::Decline;
+    };
+    let text = format!(
+        "The MCP server `{server}` asks: {message}\nIt wants you to open this address, which belongs to `{host}`:\n{address}\n\
+         Do you? Open it yourself, and then say yes."
+    );
+    let choices = vec!["yes".to_owned(), "no".to_owned()];
+    match person.ask(Question { text, choices }).await.map(|said| is_yes(&said)) {
+        None => ElicitationAction::Cancel,
+        Some(Some(true)) => ElicitationAction::Accept,
+        Some(_) => ElicitationAction::Decline,
     }
 }
 
@@ -201,6 +226,32 @@ mod tests {
         assert_eq!(questions, expected);
         let (filled, questions) = asked(form.clone(), &["", "", "Ada", "x", "7", "", "", ""]);
         assert_eq!((filled, questions.len()), (Ok(json!({"name": "Ada", "age": 7})), 8));
+    }
+
+    #[test]
+    fn an_address_is_shown_with_its_host_and_opened_by_the_person() {
+        let table = [
+            ("https://github.com/login/oauth?x=1", vec!["yes"], ElicitationAction::Accept, 1),
+            ("https://github.com/login", vec!["no"], ElicitationAction::Decline, 1),
+            ("https://github.com/login", vec!["perhaps"], ElicitationAction::Decline, 1),
+            ("https://github.com/login", vec![], ElicitationAction::Cancel, 1),
+            ("file:///etc/passwd", vec!["yes"], ElicitationAction::Decline, 0),
+            ("javascript:alert(1)", vec!["yes"], ElicitationAction::Decline, 0),
+            ("nowhere", vec!["yes"], ElicitationAction::Decline, 0),
+        ];
+        for (address, says, expected, count) in table {
+            let person = Says(Mutex::new((says, Vec::new())));
+            let request = json!({"mode": "url", "message": "Log in.", "url": address, "elicitationId": "1"});
+            let answer = answer("mill", serde_json::from_value(request).unwrap(), &person);
+            assert_eq!(answer.now_or_never().unwrap().action, expected, "{address}");
+            let asked = person.0.into_inner().unwrap().1;
+            assert_eq!(asked.len(), count, "{address}");
+            assert!(
+                asked
+                    .iter()
+                    .all(|asked| asked.contains("belongs to `github.com`:\nhttps://github.com/login"))
+            );
+        }
     }
 
     #[test]
