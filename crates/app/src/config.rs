@@ -19,7 +19,7 @@ mod timeouts;
 
 pub use environment::Environment;
 pub use error::ConfigError;
-pub use files::{McpFile, McpOAuthFile, ModelFile, Rules, UpdateFile};
+pub use files::{KeyNames, KeysFile, McpFile, McpOAuthFile, ModelFile, Rules, UpdateFile};
 pub use hidden::hide_keys;
 pub use keys::{KeptKeys, KeySource, holder};
 use origin::Origin;

@@ -1,5 +1,5 @@
 //! [`Surroundings`]: what a conversation at a terminal needs from the program around it.
-use crate::{Editor, Pictures};
+use crate::{Editor, Pictures, tui::Keys};
 use futures::future::LocalBoxFuture;
 use haft_present::host::{Conversation, Host, OpenRequest, Problem, SavedPrompt};
 use std::{path::PathBuf, sync::Arc};
@@ -19,6 +19,8 @@ pub struct Surroundings {
     pub history: Option<PathBuf>,
     /// What edits longer texts.
     pub editor: Option<Editor>,
+    /// The keys of the screen.
+    pub keys: Keys,
     /// The files of the configuration, the weakest first.
     pub config_files: Vec<PathBuf>,
     /// Asks for the key of a provider and saves it; `None` if that cannot be done here.

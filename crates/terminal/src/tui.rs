@@ -38,6 +38,7 @@ use crate::{
 };
 use app::App;
 pub use app::Request;
+pub use bindings::{Keys, WrongKeys};
 use crossterm::{
     event::{Event as Key, EventStream, KeyEventKind},
     execute,

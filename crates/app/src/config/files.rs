@@ -15,6 +15,30 @@ pub struct TelegramFile {
     pub token_env: Option<String>,
 }
 
+/// Keys of the screen: by the name of a place, then by the name of an action.
+pub type KeysFile = BTreeMap<String, BTreeMap<String, KeyNames>>;
+
+/// The keys of an action.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "a key such as \"Ctrl+S\", or a list of keys")]
+pub enum KeyNames {
+    /// One key.
+    One(String),
+    /// Several keys, or none.
+    Several(Vec<String>),
+}
+
+impl KeyNames {
+    /// The names of the keys.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Self::One(name) => vec![name.clone()],
+            Self::Several(names) => names.clone(),
+        }
+    }
+}
+
 /// Where `haft update` looks for releases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

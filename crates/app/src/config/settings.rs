@@ -3,8 +3,8 @@
 use super::{
     environment::{EnvironmentFile, NarrowEnvironment},
     files::{
-        CommandsFile, ExecFile, McpFile, ModelFile, NarrowRules, Rules, TelegramFile, UpdateFile, VendorFile,
-        no_hooks,
+        CommandsFile, ExecFile, KeysFile, McpFile, ModelFile, NarrowRules, Rules, TelegramFile, UpdateFile,
+        VendorFile, no_hooks,
     },
     setting::{Dollars, Kind, ModelList, Setting, Value, in_toml, settings},
     timeouts::TimeoutsFile,
@@ -79,6 +79,8 @@ settings! {
         telegram: TelegramFile,
         /// Where `haft update` finds releases
         update: UpdateFile,
+        /// Keys of the screen, by place and action, e.g., `[keys.prompt]` with `submit = "Alt+Enter"`; a list binds several keys, an empty one none. `haft help keys` lists places and actions
+        keys: KeysFile,
     }
     project_tables {
         /// Your MCP servers that this project may use (default: all)

@@ -5,16 +5,20 @@ use crate::{
     args::{LoginArgs, TurnArgs},
     own_program,
 };
-use haft_app::{AppHost, Ceiling, Failure, SessionPlan, config::project_file};
+use haft_app::{
+    AppHost, Ceiling, Failure, SessionPlan,
+    config::{KeyNames, KeysFile, project_file},
+};
 use haft_core::Command;
 use haft_present::host::{Conversation, Host};
 use haft_terminal::{
     Exit, Pictures, chat as line_mode,
     host::{LogIn, Surroundings},
     signals::Interrupts,
-    tui,
+    tui::{self, Keys},
 };
 use std::{
+    collections::BTreeMap,
     io::{IsTerminal, stdin},
     sync::Arc,
 };
@@ -76,6 +80,7 @@ async fn open(
     plan: SessionPlan,
     is_quiet: bool,
 ) -> Result<(Surroundings, Conversation), Failure> {
+    let keys = keys(cli, &plan.config.user.keys)?;
     let ceiling = if stdin().is_terminal() { Ceiling::Project } else { Ceiling::Beginning };
     let mut host = AppHost::new(cli, turn.spec(), ceiling).quiet(is_quiet);
     let opened = host.first_conversation(plan).await?;
@@ -88,10 +93,22 @@ async fn open(
         pictures: Pictures::of(cli.environment.get("TERM"), cli.environment.get("TERM_PROGRAM")),
         history: Some(cli.places.home.join("history")),
         editor: run::editor(cli),
+        keys,
         config_files,
         login: Some(login(cli)),
     };
     Ok((around, opened))
+}
+
+/// The keys of the screen, with those of the user's own configuration.
+fn keys(cli: &CliContext, own: &KeysFile) -> Result<Keys, Failure> {
+    let actions = |actions: &BTreeMap<String, KeyNames>| {
+        actions.iter().map(|(action, keys)| (action.clone(), keys.names())).collect()
+    };
+    let own = own.iter().map(|(place, of_place)| (place.clone(), actions(of_place))).collect();
+    Keys::of(&own).map_err(|wrong| {
+        Failure::usage(format!("`{}`: {}", cli.places.user_file.display(), wrong.message)).hint(wrong.hint)
+    })
 }
 
 /// Asks for a key as `haft login` does.

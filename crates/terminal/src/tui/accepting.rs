@@ -1,12 +1,6 @@
 //! Accepting parts of a change: the list of them, and the lines of the one at the cursor.
 use super::{
-    app::App,
-    approval::changes_of,
-    bindings::{self, Place},
-    draw::Picture,
-    mode::Mode,
-    page::Page,
-    parts::Parts,
+    app::App, approval::changes_of, bindings::Place, draw::Picture, mode::Mode, page::Page, parts::Parts,
     wrap::one_row,
 };
 use crate::{offers::Offer, paint::diff::Room};
@@ -87,7 +81,7 @@ impl App {
         }
         let keys = match &self.hint {
             Some(_) => self.foot(),
-            None => Line::styled(format!("  {}", bindings::foot(&[Place::Parts])), look.dim()),
+            None => Line::styled(format!("  {}", self.around.keys.foot(&[Place::Parts])), look.dim()),
         };
         lines.push(one_row(keys, self.columns));
         (lines, None)

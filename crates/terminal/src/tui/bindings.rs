@@ -1,6 +1,8 @@
-//! [`BINDINGS`]: which key does what in which place. The help of the keys is drawn from it.
+//! [`BINDINGS`]: which key does what in which place. The help of the keys is drawn from it. [`Keys`] has the user's own keys
+//! over it.
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use std::fmt;
+use haft_core::schema::nearest;
+use std::{collections::BTreeMap, fmt};
 
 /// Keys that do the same in one place.
 pub(super) struct Binding {
@@ -99,8 +101,8 @@ pub(super) static BINDINGS: &[Binding] = {
     use {Action::*, KeyCode as K, Place::*};
     &[
         bind(Prompt, &[key(K::Enter)], Submit, "send; during a turn, add to the next request"),
-        bind(Prompt, &[SHIFT_ENTER], NewLine, "new line (also Alt+Enter, Ctrl+J, \\ at the end)"),
-        bind(Prompt, &[ALT_ENTER, ctrl('j')], NewLine, ""),
+        bind(Prompt, &[SHIFT_ENTER], NewLine, "new line (also \\ at the end)"),
+        bind(Prompt, &[ALT_ENTER, ctrl('j')], NewLine, "new line"),
         bind(Prompt, &[key(K::Esc)], Escape, "interrupt; press twice to go back to an earlier prompt"),
         bind(Prompt, &[key(K::Up)], PreviousLine, "previous and next prompts"),
         bind(Prompt, &[key(K::Down)], NextLine, "previous and next prompts"),
@@ -186,35 +188,194 @@ const fn bind(place: Place, keys: &'static [Key], action: Action, help: &'static
     Binding { place, keys, action, help }
 }
 
-/// What `key` does in the first of `places` that knows it.
-pub(super) fn action(places: &[Place], key: KeyEvent) -> Option<Action> {
-    let of = |place: &Place, fits: fn(&Key, &Key) -> bool| {
-        let key = Key { code: key.code, modifiers: key.modifiers };
-        let mut bindings = BINDINGS.iter().filter(|binding| binding.place == *place);
-        bindings.find(|binding| binding.keys.iter().any(|bound| fits(bound, &key)))
-    };
-    let exact = places.iter().find_map(|place| of(place, Key::is));
-    exact.or_else(|| places.iter().find_map(|place| of(place, Key::is_nearly))).map(|found| found.action)
+/// The keys of the screen: those of [`BINDINGS`], and in their place those that the user chose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keys(Vec<Rebound>);
+
+/// The user's own keys of an action in a place; none, if nothing is to do it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rebound {
+    place: Place,
+    action: Action,
+    keys: Vec<Key>,
 }
 
-/// The keys of `places` and what they do, for people.
-pub(super) fn help(places: &[Place]) -> Vec<(String, &'static str)> {
-    let mut rows: Vec<(String, &'static str)> = Vec::new();
-    let shown = BINDINGS.iter().filter(|binding| places.contains(&binding.place) && !binding.help.is_empty());
-    for binding in shown {
-        let keys = binding.keys.iter().map(Key::to_string).collect::<Vec<_>>().join(", ");
-        match rows.last_mut() {
-            Some((before, help)) if *help == binding.help => *before += &format!(", {keys}"),
-            _ => rows.push((keys, binding.help)),
+/// Why keys cannot be used.
+#[derive(Debug, PartialEq, Eq)]
+pub struct WrongKeys {
+    /// What is wrong.
+    pub message: String,
+    /// What to do next.
+    pub hint: String,
+}
+
+impl Keys {
+    /// Reads keys by the name of a place and the name of an action, as the configuration has them: `prompt`, `submit`,
+    /// `Alt+Enter`.
+    ///
+    /// # Errors
+    /// Fails if a place, an action or a key is unknown, if a letter alone is bound where letters are typed, and if a key is
+    /// bound twice in a place.
+    pub fn of(tables: &BTreeMap<String, BTreeMap<String, Vec<String>>>) -> Result<Self, WrongKeys> {
+        let mut own: Vec<Rebound> = Vec::new();
+        for (place_name, actions) in tables {
+            let place = place_named(place_name)?;
+            for (action_name, names) in actions {
+                let action = action_named(place, place_name, action_name)?;
+                let what = format!("`{action_name}` in `[keys.{place_name}]`");
+                let keys = names.iter().map(|name| key_named(name, place, action, &what));
+                let keys = keys.collect::<Result<Vec<_>, _>>()?;
+                let others = own.iter().filter(|other| other.place == place);
+                let twice = others.flat_map(|other| other.keys.iter().map(move |key| (key, other.action)));
+                if let Some((key, other)) = twice.clone().find(|(key, _)| keys.contains(key)) {
+                    return Err(WrongKeys {
+                        message: format!("`{key}` is bound twice in `[keys.{place_name}]`"),
+                        hint: format!("it can be `{}` or `{action_name}`", other.name()),
+                    });
+                }
+                own.push(Rebound { place, action, keys });
+            }
         }
+        Ok(Self(own))
     }
-    rows
+
+    /// The rows of `places` with the keys that are in effect, in the order of the table.
+    fn rows(&self, places: &[Place]) -> Vec<(Vec<Key>, &'static Binding)> {
+        let mut rows: Vec<(Vec<Key>, &Binding)> = Vec::new();
+        for binding in BINDINGS.iter().filter(|binding| places.contains(&binding.place)) {
+            let Binding { place, action, .. } = *binding;
+            let here = || self.0.iter().filter(move |own| own.place == place);
+            let is_first = rows.iter().all(|(_, row)| (row.place, row.action) != (place, action));
+            let is_free = |key: &&Key| here().all(|own| !own.keys.contains(key));
+            let keys = match here().find(|own| own.action == action) {
+                Some(own) if is_first => own.keys.clone(),
+                Some(_) => Vec::new(),
+                None => binding.keys.iter().filter(is_free).copied().collect(),
+            };
+            rows.push((keys, binding));
+        }
+        rows
+    }
+
+    /// What `key` does in the first of `places` that knows it.
+    pub(super) fn action(&self, places: &[Place], key: KeyEvent) -> Option<Action> {
+        let pressed = Key { code: key.code, modifiers: key.modifiers };
+        let of = |place: &Place, fits: fn(&Key, &Key) -> bool| {
+            let mut rows = self.rows(&[*place]).into_iter();
+            rows.find(|(keys, _)| keys.iter().any(|bound| fits(bound, &pressed)))
+        };
+        let exact = places.iter().find_map(|place| of(place, Key::is));
+        let found = exact.or_else(|| places.iter().find_map(|place| of(place, Key::is_nearly)));
+        found.map(|(_, binding)| binding.action)
+    }
+
+    /// The keys of `places` and what they do, for people.
+    pub(super) fn help(&self, places: &[Place]) -> Vec<(String, &'static str)> {
+        let mut rows: Vec<(String, &'static str)> = Vec::new();
+        for (keys, binding) in self.rows(places) {
+            if keys.is_empty() || binding.help.is_empty() {
+                continue;
+            }
+            let keys = keys.iter().map(Key::to_string).collect::<Vec<_>>().join(", ");
+            match rows.last_mut() {
+                Some((before, help)) if *help == binding.help => *before += &format!(", {keys}"),
+                _ => rows.push((keys, binding.help)),
+            }
+        }
+        rows
+    }
+
+    /// As [`Self::help`], in one line below a list.
+    pub(super) fn foot(&self, places: &[Place]) -> String {
+        let rows = self.help(places).into_iter();
+        let rows = rows.map(|(keys, help)| format!("{} {help}", keys.replace(", ", " ")));
+        rows.collect::<Vec<_>>().join(" · ")
+    }
 }
 
-/// As [`help`], in one line below a list.
-pub(super) fn foot(places: &[Place]) -> String {
-    let rows = help(places).into_iter().map(|(keys, help)| format!("{} {help}", keys.replace(", ", " ")));
-    rows.collect::<Vec<_>>().join(" · ")
+impl Place {
+    const ALL: [Self; 11] = [
+        Self::Everywhere,
+        Self::Conversation,
+        Self::Prompt,
+        Self::Completion,
+        Self::Question,
+        Self::Approval,
+        Self::Refusal,
+        Self::Parts,
+        Self::List,
+        Self::Models,
+        Self::Page,
+    ];
+
+    /// As the configuration names it.
+    fn name(self) -> String {
+        snake_case(&format!("{self:?}"))
+    }
+
+    /// Whether letters are typed there.
+    fn takes_text(self) -> bool {
+        !matches!(self, Self::Approval | Self::Parts | Self::Page)
+    }
+}
+
+impl Action {
+    /// As the configuration names it.
+    fn name(self) -> String {
+        snake_case(&format!("{self:?}"))
+    }
+}
+
+/// `ShowAll` is `show_all`.
+fn snake_case(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.push(c.to_ascii_lowercase());
+    }
+    text
+}
+
+/// `did you mean X? there are A, B`.
+fn meant(name: &str, known: &[String]) -> String {
+    let names: Vec<&str> = known.iter().map(String::as_str).collect();
+    let near = nearest(name, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    format!("{near}there are {}", names.join(", "))
+}
+
+fn place_named(name: &str) -> Result<Place, WrongKeys> {
+    Place::ALL.into_iter().find(|place| place.name() == name).ok_or_else(|| WrongKeys {
+        message: format!("there is no table `[keys.{name}]`"),
+        hint: meant(name, &Place::ALL.map(Place::name)),
+    })
+}
+
+fn action_named(place: Place, place_name: &str, name: &str) -> Result<Action, WrongKeys> {
+    let here = BINDINGS.iter().filter(|binding| binding.place == place);
+    let mut here: Vec<Action> = here.map(|binding| binding.action).collect();
+    here.dedup();
+    here.iter().copied().find(|action| action.name() == name).ok_or_else(|| WrongKeys {
+        message: format!("`[keys.{place_name}]` has no action `{name}`"),
+        hint: meant(name, &here.iter().map(|action| action.name()).collect::<Vec<_>>()),
+    })
+}
+
+fn key_named(name: &str, place: Place, action: Action, what: &str) -> Result<Key, WrongKeys> {
+    let key = Key::named(name).ok_or_else(|| WrongKeys {
+        message: format!("there is no key `{name}` for {what}"),
+        hint: "keys are written like Ctrl+S, Alt+Enter, Shift+Tab, F2, PgUp, Space or Esc".into(),
+    })?;
+    // These do something on an empty line only.
+    let is_letter = matches!(key.code, KeyCode::Char(_)) && key.modifiers.is_empty();
+    match is_letter && place.takes_text() && !matches!(action, Action::Help | Action::Leave) {
+        false => Ok(key),
+        true => Err(WrongKeys {
+            message: format!("`{name}` alone is typed as text and cannot be the key for {what}"),
+            hint: format!("use it with a modifier, e.g., Ctrl+{}, or take F2 to F12", name.to_uppercase()),
+        }),
+    }
 }
 
 /// A key with the modifiers that are held.
@@ -240,7 +401,63 @@ const fn alt(c: char) -> Key {
     Key { code: KeyCode::Char(c), modifiers: KeyModifiers::ALT }
 }
 
+/// Keys that are no characters, as people write them; of several names the first is shown.
+const NAMED_KEYS: [(KeyCode, &[&str]); 16] = [
+    (KeyCode::Enter, &["Enter", "Return"]),
+    (KeyCode::Esc, &["Esc", "Escape"]),
+    (KeyCode::Tab, &["Tab"]),
+    (KeyCode::BackTab, &["Shift+Tab", "BackTab"]),
+    (KeyCode::Backspace, &["Backspace"]),
+    (KeyCode::Delete, &["Delete", "Del"]),
+    (KeyCode::Insert, &["Insert"]),
+    (KeyCode::Home, &["Home"]),
+    (KeyCode::End, &["End"]),
+    (KeyCode::PageUp, &["PgUp", "PageUp"]),
+    (KeyCode::PageDown, &["PgDn", "PageDown"]),
+    (KeyCode::Up, &["↑", "Up"]),
+    (KeyCode::Down, &["↓", "Down"]),
+    (KeyCode::Left, &["←", "Left"]),
+    (KeyCode::Right, &["→", "Right"]),
+    (KeyCode::Char(' '), &["Space"]),
+];
+
 impl Key {
+    /// The key that people write so: `Ctrl+O`, `F2`.
+    fn named(name: &str) -> Option<Self> {
+        let code_of = |name: &str| {
+            let is_named =
+                |(_, names): &&(KeyCode, &[&str])| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+            let mut letters = name.chars();
+            match (NAMED_KEYS.iter().find(is_named), letters.next(), letters.as_str()) {
+                (Some((code, _)), ..) => Some(*code),
+                (None, Some(letter), "") if !letter.is_control() => Some(KeyCode::Char(letter)),
+                (None, Some('F' | 'f'), number) => {
+                    number.parse().ok().filter(|number| (1..=24).contains(number)).map(KeyCode::F)
+                }
+                _ => None,
+            }
+        };
+        let (mut rest, mut modifiers) = (name.trim(), KeyModifiers::NONE);
+        loop {
+            match code_of(rest) {
+                // With Ctrl or Alt a letter is the same in either case.
+                Some(KeyCode::Char(letter)) if !modifiers.is_empty() => {
+                    return Some(Self { code: KeyCode::Char(letter.to_ascii_lowercase()), modifiers });
+                }
+                Some(code) => return Some(Self { code, modifiers }),
+                None => {}
+            }
+            let (modifier, behind) = rest.split_once('+')?;
+            modifiers |= match modifier.trim().to_ascii_lowercase().as_str() {
+                "ctrl" | "control" => KeyModifiers::CONTROL,
+                "alt" | "meta" | "option" => KeyModifiers::ALT,
+                "shift" => KeyModifiers::SHIFT,
+                _ => return None,
+            };
+            rest = behind.trim();
+        }
+    }
+
     /// Shift is part of a character.
     fn is(&self, pressed: &Self) -> bool {
         match self.code {
@@ -273,18 +490,11 @@ impl fmt::Display for Key {
                 f.write_str(name)?;
             }
         }
-        match self.code {
-            KeyCode::Char(' ') => f.write_str("Space"),
-            KeyCode::Char(c) if self.modifiers.is_empty() => write!(f, "{c}"),
-            KeyCode::Char(c) => write!(f, "{}", c.to_ascii_uppercase()),
-            KeyCode::Up => f.write_str("↑"),
-            KeyCode::Down => f.write_str("↓"),
-            KeyCode::Left => f.write_str("←"),
-            KeyCode::Right => f.write_str("→"),
-            KeyCode::PageUp => f.write_str("PgUp"),
-            KeyCode::PageDown => f.write_str("PgDn"),
-            KeyCode::BackTab => f.write_str("Shift+Tab"),
-            other => write!(f, "{other}"),
+        match (NAMED_KEYS.iter().find(|(code, _)| *code == self.code), self.code) {
+            (Some((_, names)), _) => f.write_str(names[0]),
+            (None, KeyCode::Char(c)) if self.modifiers.is_empty() => write!(f, "{c}"),
+            (None, KeyCode::Char(c)) => write!(f, "{}", c.to_ascii_uppercase()),
+            (None, other) => write!(f, "{other}"),
         }
     }
 }
@@ -297,7 +507,8 @@ mod tests {
     fn every_key_of_every_row_does_what_its_row_says() {
         for binding in BINDINGS {
             for key in binding.keys {
-                let found = action(&[binding.place], KeyEvent::new(key.code, key.modifiers));
+                let event = KeyEvent::new(key.code, key.modifiers);
+                let found = Keys::default().action(&[binding.place], event);
                 assert_eq!(found, Some(binding.action), "{key} in {:?}", binding.place);
             }
         }
@@ -305,8 +516,10 @@ mod tests {
 
     #[test]
     fn a_modifier_that_no_row_names_does_not_matter_but_to_a_letter() {
-        let pressed =
-            |code, modifiers| action(&[Place::Approval, Place::Prompt], KeyEvent::new(code, modifiers));
+        let pressed = |code, modifiers| {
+            let event = KeyEvent::new(code, modifiers);
+            Keys::default().action(&[Place::Approval, Place::Prompt], event)
+        };
         let table = [
             (KeyCode::Char('Y'), KeyModifiers::SHIFT, Some(Action::Allow)),
             (KeyCode::Char('y'), KeyModifiers::CONTROL, None),
@@ -319,5 +532,120 @@ mod tests {
         for (code, modifiers, expected) in table {
             assert_eq!(pressed(code, modifiers), expected, "{code} {modifiers}");
         }
+    }
+
+    /// Places, actions and keys.
+    type Rows<'a> = &'a [(&'a str, &'a str, &'a [&'a str])];
+
+    fn keys(toml: Rows<'_>) -> Result<Keys, WrongKeys> {
+        let mut tables: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+        for (place, action, keys) in toml {
+            let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+            tables.entry((*place).to_owned()).or_default().insert((*action).to_owned(), keys);
+        }
+        Keys::of(&tables)
+    }
+
+    #[test]
+    fn every_key_has_a_name_that_is_read() {
+        for key in BINDINGS.iter().flat_map(|binding| binding.keys) {
+            assert_eq!(Key::named(&key.to_string()), Some(*key), "{key}");
+        }
+        for (name, shown) in [
+            ("ctrl+s", Some("Ctrl+S")),
+            ("Control + S", Some("Ctrl+S")),
+            ("Alt+Ctrl+x", Some("Ctrl+Alt+X")),
+            ("f12", Some("F12")),
+            ("escape", Some("Esc")),
+            ("Alt++", Some("Alt++")),
+            ("+", Some("+")),
+            ("Ctlr+S", None),
+            ("F99", None),
+            ("", None),
+            ("Ctrl+", None),
+        ] {
+            assert_eq!(Key::named(name).map(|key| key.to_string()).as_deref(), shown, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn keys_of_the_user_stand_in_the_place_of_those_of_the_table() {
+        let own = keys(&[
+            ("prompt", "submit", &["Alt+Enter", "F2"]),
+            ("prompt", "new_line", &["Enter"]),
+            ("conversation", "show_tasks", &[]),
+            ("page", "down", &["n"]),
+        ])
+        .unwrap();
+        let places = [Place::Completion, Place::Prompt, Place::Conversation];
+        let pressed = |name: &str| {
+            let Key { code, modifiers } = Key::named(name).unwrap();
+            own.action(&places, KeyEvent::new(code, modifiers))
+        };
+        // What is shown over the prompt has its own keys.
+        assert_eq!(pressed("Enter"), Some(Action::CompleteAndSubmit));
+        let table = [
+            ("Alt+Enter", Some(Action::Submit)),
+            ("F2", Some(Action::Submit)),
+            ("Ctrl+J", None),
+            ("Ctrl+T", None),
+            ("Ctrl+O", Some(Action::ShowAll)),
+        ];
+        for (name, expected) in table {
+            assert_eq!(pressed(name), expected, "{name}");
+        }
+        let enter = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
+        assert_eq!(own.action(&places[1..], enter), Some(Action::NewLine));
+        let help = own.help(&[Place::Prompt]);
+        assert_eq!(help[0], ("Alt+Enter, F2".into(), "send; during a turn, add to the next request"));
+        assert!(own.foot(&[Place::Page]).contains("n scroll"), "{}", own.foot(&[Place::Page]));
+    }
+
+    #[test]
+    fn wrong_keys_are_named_with_what_was_meant() {
+        let table: [(Rows<'_>, &str, &str); 6] = [
+            (&[("promt", "submit", &["F2"])], "there is no table `[keys.promt]`", "did you mean `prompt`?"),
+            (
+                &[("prompt", "sumbit", &["F2"])],
+                "`[keys.prompt]` has no action `sumbit`",
+                "did you mean `submit`?",
+            ),
+            (
+                &[("prompt", "submit", &["Ctlr+S"])],
+                "there is no key `Ctlr+S` for `submit` in `[keys.prompt]`",
+                "written like Ctrl+S",
+            ),
+            (&[("prompt", "submit", &["x"])], "`x` alone is typed as text", "Ctrl+X"),
+            (&[("list", "choose", &["Space"])], "`Space` alone is typed as text", "modifier"),
+            (
+                &[("prompt", "submit", &["F2"]), ("prompt", "escape", &["f2"])],
+                "`F2` is bound twice in `[keys.prompt]`",
+                "it can be `escape` or `submit`",
+            ),
+        ];
+        for (given, message, hint) in table {
+            let wrong = keys(given).unwrap_err();
+            assert!(wrong.message.contains(message) && wrong.hint.contains(hint), "{given:?}: {wrong:?}");
+        }
+        assert!(keys(&[("approval", "allow", &["j"]), ("prompt", "help", &["!"])]).is_ok());
+    }
+
+    /// The page that `haft help keys` shows has each place, and each of its actions with its keys.
+    #[test]
+    fn the_documentation_lists_places_and_actions() {
+        let page = include_str!("../../../../docs/terminal.md");
+        let row = |place: Place| {
+            let mut actions: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for binding in BINDINGS.iter().filter(|binding| binding.place == place) {
+                actions
+                    .entry(binding.action.name())
+                    .or_default()
+                    .extend(binding.keys.iter().map(Key::to_string));
+            }
+            let actions = actions.iter().map(|(action, keys)| format!("`{action}` ({})", keys.join(", ")));
+            format!("| `[keys.{}]` | {} |\n", place.name(), actions.collect::<Vec<_>>().join(", "))
+        };
+        let table: String = Place::ALL.map(row).concat();
+        assert!(page.contains(&table), "missing in docs/terminal.md:\n{table}");
     }
 }

@@ -1,7 +1,7 @@
 //! Draws the live lines: what is running, what is asked, what is being typed.
 use super::{
     app::{App, Hint},
-    bindings::{self, Place},
+    bindings::Place,
     blocks::two_ends,
     markdown::{self, plain},
     mode::{Mode, Pick, What},
@@ -166,7 +166,7 @@ impl App {
             };
             lines.push(effort);
         }
-        lines.push(Line::styled(format!("  {}", bindings::foot(places)), self.look.dim()));
+        lines.push(Line::styled(format!("  {}", self.around.keys.foot(places)), self.look.dim()));
         lines.into_iter().map(|line| one_row(line, self.columns)).collect()
     }
 

@@ -1,7 +1,7 @@
 //! [`App::key`]: does what a key means in the mode that the screen is in.
 use super::{
     app::{App, Hint, Request},
-    bindings::{self, Action, Place},
+    bindings::{Action, Place},
     input::Input,
     mode::{Completion, Mode, What},
     page::Page,
@@ -27,31 +27,32 @@ impl App {
         let is_same = |(before, _): &(KeyCode, Instant)| *before == key.code;
         self.escaped = self.escaped.take().filter(is_same);
         let is_answer = matches!(self.mode, Mode::Approve(_)) && !self.is_typing();
-        match bindings::action(self.places(is_answer), key) {
+        match self.around.keys.action(self.places(is_answer), key) {
             Some(action) => self.act(action, key),
             None => self.other_key(key, is_answer),
         }
         self.look_at_session();
     }
 
-    /// Where the key is looked up. `is_answer`: a call asks, and the key is not one of a word that is being typed.
+    /// Where the key is looked up, what is nearest first. `is_answer`: a call asks, and the key is not one of a word that is
+    /// being typed.
     fn places(&self, is_answer: bool) -> &'static [Place] {
         use Place::{
             Approval, Completion, Conversation, Everywhere, List, Models, Page, Parts, Prompt, Question,
             Refusal,
         };
         match &self.mode {
-            Mode::Compose(None) => &[Everywhere, Conversation, Prompt],
-            Mode::Compose(Some(_)) => &[Everywhere, Conversation, Completion, Prompt],
-            Mode::Answer(None) => &[Everywhere, Conversation, Question, Prompt],
-            Mode::Answer(Some(_)) => &[Everywhere, Conversation, Completion, Question, Prompt],
-            Mode::Approve(_) if is_answer => &[Everywhere, Conversation, Approval],
-            Mode::Approve(_) => &[Everywhere, Conversation, Prompt],
-            Mode::Refuse(_) => &[Everywhere, Refusal],
-            Mode::Parts(_) => &[Everywhere, Parts],
-            Mode::Pick(pick, _) if pick.what == What::Model => &[Everywhere, Models, List],
-            Mode::Pick(..) => &[Everywhere, List],
-            Mode::Read(..) => &[Everywhere, Page],
+            Mode::Compose(None) => &[Prompt, Conversation, Everywhere],
+            Mode::Compose(Some(_)) => &[Completion, Prompt, Conversation, Everywhere],
+            Mode::Answer(None) => &[Question, Prompt, Conversation, Everywhere],
+            Mode::Answer(Some(_)) => &[Completion, Question, Prompt, Conversation, Everywhere],
+            Mode::Approve(_) if is_answer => &[Approval, Conversation, Everywhere],
+            Mode::Approve(_) => &[Prompt, Conversation, Everywhere],
+            Mode::Refuse(_) => &[Refusal, Everywhere],
+            Mode::Parts(_) => &[Parts, Everywhere],
+            Mode::Pick(pick, _) if pick.what == What::Model => &[Models, List, Everywhere],
+            Mode::Pick(..) => &[List, Everywhere],
+            Mode::Read(..) => &[Page, Everywhere],
         }
     }
 

@@ -1,7 +1,7 @@
 //! [`choose`], [`session`] and [`secret`]: questions before a conversation starts: a choice of one line, of a session, and a
 //! line that is not shown.
 use super::{
-    bindings::{self, Place},
+    bindings::{Keys, Place},
     list::{Item, List},
     look::Look,
     screen::{ROOMY_ROWS, Screen},
@@ -172,7 +172,7 @@ impl Question for Menu<'_> {
             Span::raw(self.typed.clone()),
         ])];
         let column = lines[0].width().min(columns.saturating_sub(1));
-        let keys = format!("{} · type to search", bindings::foot(&[Place::List]));
+        let keys = format!("{} · type to search", Keys::default().foot(&[Place::List]));
         let notes = [self.list.cut_detail(columns), self.note, Some(&keys)].into_iter().flatten();
         let below: Vec<_> = notes.flat_map(|note| laid_out(note, self.look.dim(), columns)).collect();
         lines.extend(self.list.rows(

@@ -1,7 +1,7 @@
 //! Panels: pages and lists about the session. Esc closes each.
 use super::{
     app::{App, Done},
-    bindings::{self, Place},
+    bindings::Place,
     list::Item,
     mode::What,
     page::Page,
@@ -55,7 +55,7 @@ impl App {
     fn key_help(&self, columns: usize) -> Vec<Line<'static>> {
         let owned = |(keys, help): (String, &str)| (keys, help.to_owned());
         let section = |(title, places): &(&str, &[Place])| {
-            let mut rows: Vec<_> = bindings::help(places).into_iter().map(owned).collect();
+            let mut rows: Vec<_> = self.around.keys.help(places).into_iter().map(owned).collect();
             if places.contains(&Place::Prompt) {
                 rows.extend(PREFIXES.map(|(prefix, help)| (prefix.to_owned(), help.to_owned())));
             }

@@ -1,6 +1,6 @@
 //! A key does what the help says that it does.
 use crate::kit::{Begin, edit, say};
-use haft_terminal::tui::Request;
+use haft_terminal::tui::{Keys, Request};
 
 /// Keys at an empty prompt, between turns.
 #[tokio::test]
@@ -168,4 +168,41 @@ async fn a_paste_goes_where_one_types() {
     person.keys("n");
     person.paste("use another word");
     assert!(person.screen().contains("\n> use another word\n"), "{}", person.screen());
+}
+
+/// Keys of the user's own do what they are bound to, the help shows them, and the old ones are free.
+#[tokio::test]
+async fn keys_of_ones_own() {
+    let own = |tables: &[(&str, &[(&str, &str)])]| {
+        let names = |actions: &[(&str, &str)]| {
+            actions.iter().map(|(action, key)| ((*action).to_owned(), vec![(*key).to_owned()])).collect()
+        };
+        Keys::of(&tables.iter().map(|(place, actions)| ((*place).to_owned(), names(actions))).collect())
+    };
+    let keys = own(&[
+        ("prompt", &[("submit", "Alt+Enter"), ("new_line", "Enter")]),
+        ("conversation", &[("show_all", "F2")]),
+        ("approval", &[("allow", "j")]),
+    ]);
+    let files = vec![("a.txt", "hello\nworld\n".to_owned())];
+    let begin = Begin { size: (80, 70), files, keys: keys.unwrap(), ..Begin::default() };
+    let mut person = begin.with(&[edit("a.txt", "world", "Welt"), say("Done.")]).await;
+    person.type_in("translate");
+    person.keys("Enter");
+    person.type_in("it");
+    assert!(person.screen().contains("> translate\n  it\n"), "{}", person.screen());
+    person.keys("Alt+Enter");
+    person.see("1. Yes").await;
+    person.keys("y");
+    person.see("pause typing").await;
+    person.keys("Ctrl+U");
+    person.keys("j");
+    person.see("Done.").await;
+    person.keys("Ctrl+O");
+    assert!(!person.screen().contains("q to close"), "{}", person.screen());
+    person.keys("F2");
+    assert!(person.screen().contains("q to close"), "{}", person.screen());
+    person.keys("Esc ?");
+    let screen = person.screen();
+    assert!(screen.contains("Alt+Enter  send;") && screen.contains("F2         show the whole"), "{screen}");
 }

@@ -231,3 +231,33 @@ fn a_session_to_resume_is_chosen() {
     let resumed = place.run(&[&["resume", "--json"], &model[..]].concat());
     assert!(!resumed.err.contains("Which session?"), "{resumed:?}");
 }
+
+/// Keys are read from the user's own configuration; a wrong one is an error before the screen opens.
+#[test]
+fn keys_come_from_the_configuration() {
+    let place = Place::new();
+    place.script("model.jsonl", &[json!({"say": "Heard."})]);
+    let Some(terminal) = Terminal::open(&place, (100, 30)) else { return };
+    let wrong = [
+        (
+            "[keys.prompt]\nsumbit = \"F2\"\n",
+            "`[keys.prompt]` has no action `sumbit`",
+            "did you mean `submit`?",
+        ),
+        ("[keys.prompt]\nsubmit = 2\n", "line 2", "a key such as \"Ctrl+S\""),
+        ("[keys.promt]\nsubmit = []\n", "there is no table `[keys.promt]`", "did you mean `prompt`?"),
+    ];
+    for (text, what, hint) in wrong {
+        place.configure(text);
+        terminal.haft(&place, "--model script/../model.jsonl");
+        let screen = terminal.see("left 2").replace('\n', "");
+        assert!(screen.contains(what) && screen.contains(hint), "{screen}");
+        terminal.say("clear");
+    }
+    place.configure("[keys.prompt]\nsubmit = [\"F2\", \"Alt+Enter\"]\n");
+    terminal.haft(&place, "--model script/../model.jsonl");
+    terminal.see("what to do?");
+    terminal.keys(&["-l", "hello"]);
+    terminal.keys(&["F2"]);
+    terminal.see("Heard.");
+}

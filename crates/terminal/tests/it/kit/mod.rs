@@ -14,7 +14,7 @@ use haft_stage::LocalStage;
 use haft_terminal::{
     Editor, Pictures,
     host::Surroundings,
-    tui::{Depth, Look, Request, Theme, Tui},
+    tui::{Depth, Keys, Look, Request, Theme, Tui},
 };
 use screen::Screen;
 use serde_json::{Value, json};
@@ -133,11 +133,19 @@ pub(crate) struct Begin {
     pub(crate) files: Vec<(&'static str, String)>,
     pub(crate) prompts: Vec<SavedPrompt>,
     pub(crate) editor: Option<&'static str>,
+    pub(crate) keys: Keys,
 }
 
 impl Default for Begin {
     fn default() -> Self {
-        Self { size: (60, 24), mode: Mode::Ask, files: Vec::new(), prompts: Vec::new(), editor: None }
+        Self {
+            size: (60, 24),
+            mode: Mode::Ask,
+            files: Vec::new(),
+            prompts: Vec::new(),
+            editor: None,
+            keys: Keys::default(),
+        }
     }
 }
 
@@ -161,6 +169,7 @@ impl Begin {
             prompts: self.prompts,
             pictures: Pictures::None,
             history: None,
+            keys: self.keys,
             config_files: vec![folder.join("config.toml")],
             login: Some(Arc::new(|_| async { Ok(true) }.boxed_local())),
             editor: self.editor.map(|command| Editor { command: command.into(), scratch: folder.clone() }),
@@ -268,6 +277,7 @@ impl Person {
                 "PgDn" => KeyCode::PageDown,
                 "Home" => KeyCode::Home,
                 "End" => KeyCode::End,
+                "F2" => KeyCode::F(2),
                 "Space" => KeyCode::Char(' '),
                 letter => KeyCode::Char(letter.chars().next().unwrap().to_ascii_lowercase()),
             };
