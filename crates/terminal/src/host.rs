@@ -21,6 +21,8 @@ pub struct Surroundings {
     pub editor: Option<Editor>,
     /// The keys of the screen.
     pub keys: Keys,
+    /// Whether text is typed with the keys of vi.
+    pub is_vim: bool,
     /// The files of the configuration, the weakest first.
     pub config_files: Vec<PathBuf>,
     /// Asks for the key of a provider and saves it; `None` if that cannot be done here.

@@ -27,6 +27,7 @@ mod screen;
 mod sessions;
 mod showing;
 mod terminal;
+mod vim;
 
 pub use crate::paint::look::{Depth, Look, Theme, is_light};
 use crate::{

@@ -35,6 +35,8 @@ settings! {
         check: String { value: "COMMAND", is_of_profile: true },
         /// Colors of the screen: `terminal`, `dark`, `light` or `plain`
         theme: String { has_flag: false, otherwise: "terminal" },
+        /// Keys of the text that you type on the screen: `normal`, or `vim` for those of vi
+        editor_mode: String { has_flag: false, otherwise: "normal" },
     }
     narrowed {
         /// What to do with an effect (a file read or written, a command, a host) that no rule matches; `ask` denies it if no user can answer

@@ -81,6 +81,7 @@ async fn open(
     is_quiet: bool,
 ) -> Result<(Surroundings, Conversation), Failure> {
     let keys = keys(cli, &plan.config.user.keys)?;
+    let is_vim = is_vim(plan.config.effective().editor_mode.as_deref())?;
     let ceiling = if stdin().is_terminal() { Ceiling::Project } else { Ceiling::Beginning };
     let mut host = AppHost::new(cli, turn.spec(), ceiling).quiet(is_quiet);
     let opened = host.first_conversation(plan).await?;
@@ -94,6 +95,7 @@ async fn open(
         history: Some(cli.places.home.join("history")),
         editor: run::editor(cli),
         keys,
+        is_vim,
         config_files,
         login: Some(login(cli)),
     };
@@ -109,6 +111,16 @@ fn keys(cli: &CliContext, own: &KeysFile) -> Result<Keys, Failure> {
     Keys::of(&own).map_err(|wrong| {
         Failure::usage(format!("`{}`: {}", cli.places.user_file.display(), wrong.message)).hint(wrong.hint)
     })
+}
+
+/// Whether text is typed with the keys of vi, as the configuration says.
+fn is_vim(mode: Option<&str>) -> Result<bool, Failure> {
+    match mode {
+        None | Some("normal") => Ok(false),
+        Some("vim") => Ok(true),
+        Some(other) => Err(Failure::usage(format!("there is no editor mode `{other}`"))
+            .hint("`editor_mode` is `normal` or `vim`")),
+    }
 }
 
 /// Asks for a key as `haft login` does.

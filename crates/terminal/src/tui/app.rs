@@ -125,6 +125,7 @@ pub(super) enum Done {
 impl App {
     pub(super) fn new(around: Surroundings, look: Look, (columns, rows): (u16, u16)) -> Self {
         let typed = around.history.as_deref().map(history::load).unwrap_or_default();
+        let is_vim = around.is_vim;
         Self {
             around,
             look,
@@ -133,7 +134,7 @@ impl App {
             events: futures::stream::pending().boxed(),
             waiting: FuturesUnordered::new(),
             view: Timeline::default(),
-            input: Input::new(typed),
+            input: Input::new(typed, is_vim),
             mode: Mode::default(),
             folded: Vec::new(),
             above: Vec::new(),

@@ -1,5 +1,9 @@
 //! [`Input`]: the text that the person is typing: several lines, long pastes folded, pictures beside it.
-use super::{look::Look, wrap::one_row};
+use super::{
+    look::Look,
+    vim::{Pressed, Vim},
+    wrap::one_row,
+};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{
     buffer::Buffer,
@@ -25,6 +29,8 @@ pub(super) struct Input {
     at: Option<(usize, Draft)>,
     pastes: Vec<(String, String)>,
     pictures: Vec<(String, PathBuf)>,
+    /// Where the keys of vi are wanted.
+    vim: Option<Vim>,
 }
 
 /// What was being typed, with what its marks stand for.
@@ -35,8 +41,30 @@ pub(super) struct Draft {
 }
 
 impl Input {
-    pub(super) fn new(history: Vec<String>) -> Self {
-        Self { area: area(&[String::new()]), history, at: None, pastes: Vec::new(), pictures: Vec::new() }
+    pub(super) fn new(history: Vec<String>, is_vim: bool) -> Self {
+        let (pastes, pictures, vim) = (Vec::new(), Vec::new(), is_vim.then(Vim::default));
+        Self { area: area(&[String::new()]), history, at: None, pastes, pictures, vim }
+    }
+
+    /// The mode of vi, if its keys are wanted.
+    pub(super) fn vim_mode(&self) -> Option<&'static str> {
+        self.vim.as_ref().map(|vim| if vim.is_normal() { "NORMAL" } else { "INSERT" })
+    }
+
+    /// Whether letters are commands.
+    pub(super) fn is_in_normal_mode(&self) -> bool {
+        self.vim.as_ref().is_some_and(Vim::is_normal)
+    }
+
+    /// Whether the key meant something to vi.
+    pub(super) fn vim_key(&mut self, key: KeyEvent) -> bool {
+        match self.vim.as_mut().map(|vim| vim.press(&mut self.area, key)) {
+            Some(Pressed::Done) => {}
+            Some(Pressed::Earlier) => self.up(),
+            Some(Pressed::Later) => self.down(),
+            Some(Pressed::Other) | None => return false,
+        }
+        true
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -95,6 +123,9 @@ impl Input {
             self.history.push(text.clone());
         }
         self.clear();
+        if let Some(vim) = &mut self.vim {
+            vim.insert();
+        }
         (text, pictures)
     }
 
@@ -133,6 +164,7 @@ impl Input {
     /// Whether the key meant something to the text.
     pub(super) fn key(&mut self, key: KeyEvent) -> bool {
         match key.code {
+            KeyCode::Char(_) if self.is_in_normal_mode() && self.vim_key(key) => {}
             KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
                 self.area.delete_line_by_head();
             }

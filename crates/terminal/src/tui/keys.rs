@@ -26,6 +26,10 @@ impl App {
         }
         let is_same = |(before, _): &(KeyCode, Instant)| *before == key.code;
         self.escaped = self.escaped.take().filter(is_same);
+        let is_typed = matches!(self.mode, Mode::Compose(_) | Mode::Answer(_) | Mode::Refuse(_));
+        if is_typed && self.input.vim_key(key) {
+            return self.has_typed();
+        }
         let is_answer = matches!(self.mode, Mode::Approve(_)) && !self.is_typing();
         match self.around.keys.action(self.places(is_answer), key) {
             Some(action) => self.act(action, key),

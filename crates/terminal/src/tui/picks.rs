@@ -244,6 +244,9 @@ impl App {
         if self.mode.completion().is_none() {
             return;
         }
+        if self.input.is_in_normal_mode() {
+            return self.set_completion(None);
+        }
         let (text, word) = (self.input.text(), self.input.word());
         if let Some(typed) = text.strip_prefix('/').filter(|rest| !rest.contains([' ', '\n', '/'])) {
             let names = console::names(&self.around.prompts).into_iter();

@@ -123,3 +123,38 @@ async fn a_draft_comes_back_with_what_its_marks_stand_for() {
         assert!(person.journals().contains("image/png"), "{what}");
     }
 }
+
+/// With the keys of vi, Esc leads to a mode in which letters are commands; the status line names it, and sending leads back.
+#[tokio::test]
+async fn a_prompt_is_edited_with_the_keys_of_vi() {
+    let script = [say("One."), say("Two.")];
+    let mut person = Begin { is_vim: true, ..Begin::default() }.with(&script).await;
+    assert!(person.screen().contains("INSERT · script/test"), "{}", person.screen());
+    person.type_in("say nothing");
+    person.keys("Esc");
+    assert!(person.screen().contains("NORMAL · script/test"), "{}", person.screen());
+    person.type_in("bcwsomething");
+    assert!(person.screen().contains("> say something\n  INSERT"), "{}", person.screen());
+    person.keys("Esc Enter");
+    person.see("One.").await;
+    person.no_longer_see("Esc to interrupt").await;
+    assert!(person.screen().contains("INSERT · script/test"), "{}", person.screen());
+    person.keys("Esc");
+    person.type_in("kccagain");
+    person.keys("Enter");
+    person.see("Two.").await;
+    assert_eq!(person.prompts(), ["say something", "again"]);
+    person.no_longer_see("Esc to interrupt").await;
+    // Commands of the screen are a key away.
+    person.keys("Esc");
+    person.type_in("/mo");
+    person.see("❯ /model").await;
+    person.keys("Esc");
+    assert!(
+        person.screen().contains("NORMAL") && !person.screen().contains("❯ /model"),
+        "{}",
+        person.screen()
+    );
+    person.type_in("dd?");
+    person.see("q to close").await;
+}

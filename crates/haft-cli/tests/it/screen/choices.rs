@@ -245,6 +245,7 @@ fn keys_come_from_the_configuration() {
             "did you mean `submit`?",
         ),
         ("[keys.prompt]\nsubmit = 2\n", "line 2", "a key such as \"Ctrl+S\""),
+        ("editor_mode = \"vi\"\n", "there is no editor mode `vi`", "`editor_mode` is `normal` or `vim`"),
         ("[keys.promt]\nsubmit = []\n", "there is no table `[keys.promt]`", "did you mean `prompt`?"),
     ];
     for (text, what, hint) in wrong {
@@ -254,9 +255,9 @@ fn keys_come_from_the_configuration() {
         assert!(screen.contains(what) && screen.contains(hint), "{screen}");
         terminal.say("clear");
     }
-    place.configure("[keys.prompt]\nsubmit = [\"F2\", \"Alt+Enter\"]\n");
+    place.configure("editor_mode = \"vim\"\n[keys.prompt]\nsubmit = [\"F2\", \"Alt+Enter\"]\n");
     terminal.haft(&place, "--model script/../model.jsonl");
-    terminal.see("what to do?");
+    terminal.see("INSERT · script/");
     terminal.keys(&["-l", "hello"]);
     terminal.keys(&["F2"]);
     terminal.see("Heard.");

@@ -134,6 +134,7 @@ pub(crate) struct Begin {
     pub(crate) prompts: Vec<SavedPrompt>,
     pub(crate) editor: Option<&'static str>,
     pub(crate) keys: Keys,
+    pub(crate) is_vim: bool,
 }
 
 impl Default for Begin {
@@ -145,6 +146,7 @@ impl Default for Begin {
             prompts: Vec::new(),
             editor: None,
             keys: Keys::default(),
+            is_vim: false,
         }
     }
 }
@@ -170,6 +172,7 @@ impl Begin {
             pictures: Pictures::None,
             history: None,
             keys: self.keys,
+            is_vim: self.is_vim,
             config_files: vec![folder.join("config.toml")],
             login: Some(Arc::new(|_| async { Ok(true) }.boxed_local())),
             editor: self.editor.map(|command| Editor { command: command.into(), scratch: folder.clone() }),
