@@ -100,13 +100,21 @@ impl App {
             Some(Asked::Question { question, .. }) => lines.extend(self.question(&question)),
             None => {}
         }
-        let (rows, (row, column)) = self.input.rows(self.columns, &self.look);
+        let is_command = matches!(self.mode, Mode::Compose(_)) && self.input.is_command();
+        let (rows, (row, column)) = match is_command {
+            true => self.input.command_rows(self.columns, &self.look),
+            false => self.input.rows(self.columns, &self.look),
+        };
         let cursor = (lines.len() + row, column);
         lines.extend(rows);
         match &self.mode {
             Mode::Compose(Some(completion)) | Mode::Answer(Some(completion)) => {
                 let room = self.rows.saturating_sub(lines.len() + 1);
                 lines.extend(completion.list.rows(self.columns, room, &self.look));
+            }
+            _ if is_command && self.hint.is_none() => {
+                let text = "  Enter runs this command, without a question; the model reads what it printed";
+                lines.push(one_row(Line::styled(text, self.look.warn()), self.columns));
             }
             _ => lines.push(self.foot()),
         }

@@ -255,6 +255,29 @@ impl Input {
         self.rows_for(PLACEHOLDER, columns, look)
     }
 
+    /// The same behind the mark of a command that the person runs, in its color.
+    pub(super) fn command_rows(
+        &mut self,
+        columns: usize,
+        look: &Look,
+    ) -> (Vec<Line<'static>>, (usize, usize)) {
+        let (rows, cursor) = self.rows(columns, look);
+        let colored = |span: Span<'static>| Span::styled(span.content, span.style.patch(look.warn()));
+        let row = |(place, row): (usize, Line<'static>)| {
+            let mut spans: Vec<Span<'static>> = row.spans.into_iter().map(colored).collect();
+            if let Some(mark) = spans.first_mut().filter(|_| place == 0) {
+                mark.content = COMMAND_MARK.into();
+            }
+            Line::from(spans)
+        };
+        (rows.into_iter().enumerate().map(row).collect(), cursor)
+    }
+
+    /// Whether what is typed is a command that the person runs, not a prompt.
+    pub(super) fn is_command(&self) -> bool {
+        self.text().trim_start().starts_with('!')
+    }
+
     /// The same, with another word where nothing is typed yet.
     pub(super) fn rows_for(
         &mut self,
@@ -293,6 +316,8 @@ impl Input {
 
 /// In front of the first row.
 const MARK: &str = "> ";
+/// The same in front of a command; as wide.
+const COMMAND_MARK: &str = "$ ";
 /// Where nothing is typed yet.
 const PLACEHOLDER: &str = "what to do?  / for commands, @ for files";
 

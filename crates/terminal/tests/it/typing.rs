@@ -158,3 +158,23 @@ async fn a_prompt_is_edited_with_the_keys_of_vi() {
     person.type_in("dd?");
     person.see("q to close").await;
 }
+
+/// That a line is a command, and no prompt, is seen while it is typed; as an answer it is none.
+#[tokio::test]
+async fn a_command_looks_other_than_a_prompt_while_it_is_typed() {
+    let script = [ask("Which one?", &[]), say("Noted.")];
+    let mut person = Begin { size: (100, 24), ..Begin::default() }.with(&script).await;
+    for (typed, expected) in [
+        ("!", "$ !\n  Enter runs this command"),
+        ("make", "$ !make\n  Enter runs this command"),
+        (" it", "$ !make it\n  Enter runs this command"),
+    ] {
+        person.type_in(typed);
+        assert!(person.screen().contains(expected), "{typed}: {}", person.screen());
+    }
+    person.keys("Ctrl+U");
+    person.say("ask me");
+    person.see("? Which one?").await;
+    person.type_in("!important");
+    assert!(person.screen().contains("> !important\n"), "{}", person.screen());
+}
