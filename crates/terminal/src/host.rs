@@ -1,5 +1,8 @@
 //! [`Surroundings`]: what a conversation at a terminal needs from the program around it.
-use crate::{Editor, Pictures, tui::Keys};
+use crate::{
+    Editor, Pictures,
+    tui::{Keys, Notifications},
+};
 use futures::future::LocalBoxFuture;
 use haft_present::host::{Conversation, Host, OpenRequest, Problem, SavedPrompt};
 use std::{path::PathBuf, sync::Arc};
@@ -21,6 +24,8 @@ pub struct Surroundings {
     pub editor: Option<Editor>,
     /// The keys of the screen.
     pub keys: Keys,
+    /// How the user is told of something while the terminal is not focused.
+    pub notifications: Notifications,
     /// Whether text is typed with the keys of vi.
     pub is_vim: bool,
     /// The files of the configuration, the weakest first.

@@ -18,6 +18,7 @@ mod list;
 pub(crate) mod markdown;
 pub mod menu;
 mod mode;
+mod notifications;
 mod page;
 mod panels;
 mod parts;
@@ -49,6 +50,7 @@ use futures::{FutureExt, StreamExt, future::LocalBoxFuture};
 use haft_core::{Command, Event};
 use haft_present::host::Conversation;
 use mode::Mode;
+pub use notifications::Notifications;
 use ratatui::text::Line;
 use screen::Screen;
 use std::{

@@ -37,6 +37,8 @@ settings! {
         theme: String { has_flag: false, otherwise: "terminal" },
         /// Keys of the text that you type on the screen: `normal`, or `vim` for those of vi
         editor_mode: String { has_flag: false, otherwise: "normal" },
+        /// How the screen notifies you when a question waits, or a turn of ten seconds has ended, and the terminal is not focused: `osc9`, `osc777`, `bell` or `off`
+        notifications: String { has_flag: false, otherwise: "osc9" },
     }
     narrowed {
         /// What to do with an effect (a file read or written, a command, a host) that no rule matches; `ask` denies it if no user can answer

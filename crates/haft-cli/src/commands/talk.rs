@@ -15,7 +15,7 @@ use haft_terminal::{
     Exit, Pictures, chat as line_mode,
     host::{LogIn, Surroundings},
     signals::Interrupts,
-    tui::{self, Keys},
+    tui::{self, Keys, Notifications},
 };
 use std::{
     collections::BTreeMap,
@@ -82,6 +82,7 @@ async fn open(
 ) -> Result<(Surroundings, Conversation), Failure> {
     let keys = keys(cli, &plan.config.user.keys)?;
     let is_vim = is_vim(plan.config.effective().editor_mode.as_deref())?;
+    let notifications = notifications(plan.config.effective().notifications.as_deref())?;
     let ceiling = if stdin().is_terminal() { Ceiling::Project } else { Ceiling::Beginning };
     let mut host = AppHost::new(cli, turn.spec(), ceiling).quiet(is_quiet);
     let opened = host.first_conversation(plan).await?;
@@ -96,6 +97,7 @@ async fn open(
         editor: run::editor(cli),
         keys,
         is_vim,
+        notifications,
         config_files,
         login: Some(login(cli)),
     };
@@ -121,6 +123,17 @@ fn is_vim(mode: Option<&str>) -> Result<bool, Failure> {
         Some(other) => Err(Failure::usage(format!("there is no editor mode `{other}`"))
             .hint("`editor_mode` is `normal` or `vim`")),
     }
+}
+
+/// How the user is told of something, as the configuration says.
+fn notifications(name: Option<&str>) -> Result<Notifications, Failure> {
+    let Some(name) = name else { return Ok(Notifications::default()) };
+    Notifications::named(name).ok_or_else(|| {
+        Failure::usage(format!("there is no kind of notifications `{name}`")).hint(format!(
+            "`notifications` is one of {}",
+            Notifications::ALL.map(Notifications::name).join(", ")
+        ))
+    })
 }
 
 /// Asks for a key as `haft login` does.

@@ -165,6 +165,9 @@ impl App {
         blocks.into_iter().for_each(|block| self.finished(block));
         if self.asked() != asked {
             self.follow_asked();
+            if self.asked().is_some() && !self.is_watched {
+                self.raw += &self.around.notifications.sequence("a question waits for you");
+            }
         }
         if matches!(event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
             self.ask_to_go_on();
@@ -222,8 +225,7 @@ impl App {
         if let Item::Ended { took, .. } = &block {
             self.hint = None;
             if *took >= LONG_TURN_TIME && !self.is_watched {
-                // A notification (OSC 9) where the terminal knows it, and a bell.
-                self.raw += &format!("\x1b]9;haft: done after {} s\x07\x07", took.as_secs());
+                self.raw += &self.around.notifications.sequence(&format!("done after {} s", took.as_secs()));
             }
         }
         if matches!(block, Item::Thinking(_)) && !self.shows_thinking {

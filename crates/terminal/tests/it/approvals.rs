@@ -1,7 +1,7 @@
 //! A person who is asked says yes, no, or something else, and sees what they say it to.
 use crate::kit::{Begin, Person, ask, edit, say};
 use haft_core::Mode;
-use haft_terminal::tui::Request;
+use haft_terminal::tui::{Notifications, Request};
 
 async fn greeting(size: (u16, u16), script: &[serde_json::Value]) -> Person {
     let files = vec![("a.txt", "hello\nworld\n".to_owned()), ("b.txt", "one\n".to_owned())];
@@ -356,5 +356,24 @@ async fn what_cannot_be_edited_is_said() {
         person.keys("e");
         person.see(expected).await;
         assert_eq!(person.request(), request, "{expected}");
+    }
+}
+
+/// A question that comes while the terminal is not focused is notified of, as the user has chosen.
+#[tokio::test]
+async fn a_question_that_waits_is_notified_of() {
+    let table = [
+        (false, Notifications::Osc9, &["9;haft: a question waits for you"][..]),
+        (false, Notifications::Osc777, &["777;notify;haft;a question waits for you"]),
+        (false, Notifications::Off, &[]),
+        (true, Notifications::Osc9, &[]),
+    ];
+    for (has_focus, notifications, expected) in table {
+        let begin = Begin { notifications, ..Begin::default() };
+        let mut person = begin.with(&[ask("Which one?", &[]), say("Noted.")]).await;
+        person.focus(has_focus);
+        person.say("ask me");
+        person.see("? Which one?").await;
+        assert_eq!(person.commands(), expected, "{notifications:?}");
     }
 }

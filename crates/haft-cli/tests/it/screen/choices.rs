@@ -245,6 +245,11 @@ fn keys_come_from_the_configuration() {
             "did you mean `submit`?",
         ),
         ("[keys.prompt]\nsubmit = 2\n", "line 2", "a key such as \"Ctrl+S\""),
+        (
+            "notifications = \"loud\"\n",
+            "there is no kind of notifications `loud`",
+            "one of osc9, osc777, bell, off",
+        ),
         ("editor_mode = \"vi\"\n", "there is no editor mode `vi`", "`editor_mode` is `normal` or `vim`"),
         ("[keys.promt]\nsubmit = []\n", "there is no table `[keys.promt]`", "did you mean `prompt`?"),
     ];

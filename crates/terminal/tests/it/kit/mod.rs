@@ -14,7 +14,7 @@ use haft_stage::LocalStage;
 use haft_terminal::{
     Editor, Pictures,
     host::Surroundings,
-    tui::{Depth, Keys, Look, Request, Theme, Tui},
+    tui::{Depth, Keys, Look, Notifications, Request, Theme, Tui},
 };
 use screen::Screen;
 use serde_json::{Value, json};
@@ -135,6 +135,7 @@ pub(crate) struct Begin {
     pub(crate) editor: Option<&'static str>,
     pub(crate) keys: Keys,
     pub(crate) is_vim: bool,
+    pub(crate) notifications: Notifications,
 }
 
 impl Default for Begin {
@@ -147,6 +148,7 @@ impl Default for Begin {
             editor: None,
             keys: Keys::default(),
             is_vim: false,
+            notifications: Notifications::default(),
         }
     }
 }
@@ -173,6 +175,7 @@ impl Begin {
             history: None,
             keys: self.keys,
             is_vim: self.is_vim,
+            notifications: self.notifications,
             config_files: vec![folder.join("config.toml")],
             login: Some(Arc::new(|_| async { Ok(true) }.boxed_local())),
             editor: self.editor.map(|command| Editor { command: command.into(), scratch: folder.clone() }),
@@ -295,6 +298,11 @@ impl Person {
 
     pub(crate) fn paste(&mut self, text: &str) {
         self.tui.take(Event::Paste(text.to_owned()));
+    }
+
+    /// Whether the terminal has the focus from here on.
+    pub(crate) fn focus(&mut self, has_focus: bool) {
+        self.tui.take(if has_focus { Event::FocusGained } else { Event::FocusLost });
     }
 
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
