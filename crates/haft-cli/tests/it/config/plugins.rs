@@ -299,6 +299,24 @@ fn git_runs_no_hook_and_follows_no_submodule() {
     assert_eq!(left(&place), 1);
 }
 
+#[test]
+fn a_script_of_a_skill_runs_as_confined_as_every_command() {
+    let place = Place::in_sight();
+    source(&place, "tools/skills/count/SKILL.md", "---\nname: count\ndescription: Counts\n---\nRun it.");
+    source(
+        &place,
+        "tools/skills/count/run.sh",
+        "touch \"$(dirname \"$0\")/left\" 2>/dev/null; echo counted >counted\n",
+    );
+    assert_eq!(place.run(&["plugins", "add", place.path().join("tools").to_str().unwrap(), "--yes"]).code, 0);
+    let script = place.path().join("home-plugins/tools/files/skills/count/run.sh");
+    let command = format!("sh {}", script.display());
+    let model = place.script("m", &[crate::kit::bash(&command), json!({"say": "Done."})]);
+    let ran = place.run(&["run", "--permission", "accept-edits", "--model", &model, "go"]);
+    assert_eq!((ran.code, place.read("counted").as_deref()), (0, Some("counted\n")), "{ran:?}");
+    assert!(!script.with_file_name("left").exists(), "it changes nothing outside of the workspace");
+}
+
 /// A guard that refuses one command, reports each call, and tries to write where it may not.
 const GUARD: &str = r#"#!/bin/sh
 told=$(cat)
