@@ -255,6 +255,27 @@ fn what_cannot_be_read_is_named_and_stops_nothing() {
 }
 
 #[test]
+fn commands_do_not_see_the_logins_of_other_systems() {
+    let place = Place::in_sight();
+    let logins = [
+        ".claude.json",
+        ".claude/.credentials.json",
+        ".codex/auth.json",
+        ".gemini/oauth_creds.json",
+        ".local/share/opencode/auth.json",
+    ];
+    logins.iter().for_each(|name| own(&place, name, "s3cret"));
+    own(&place, ".claude/CLAUDE.md", "seen");
+    let command = format!("cd; cat {} .claude/CLAUDE.md", logins.join(" "));
+    let model = place.script("m", &[crate::kit::bash(&command), json!({"say": "Done."})]);
+    let ran = place.run(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+    let events = ran.events();
+    let ended = events.iter().find(|event| event["type"] == "tool_ended").unwrap();
+    let told = ended["content"].as_str().unwrap();
+    assert!(told.contains("seen") && !told.contains("s3cret"), "{ran:?}");
+}
+
+#[test]
 fn settings_and_servers_of_other_systems_are_named_with_what_takes_their_place() {
     let place = Place::new();
     let marker = place.path().join("started");
