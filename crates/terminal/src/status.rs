@@ -51,7 +51,10 @@ impl Status<'_> {
 /// `files (2 tools), gone (failed)`.
 fn servers_in_words(servers: &[TriedServer]) -> String {
     let word = |(name, found): &TriedServer| match found {
-        Ok(tools) => format!("{name} ({} tool{})", tools.len(), if tools.len() == 1 { "" } else { "s" }),
+        Ok(offer) => {
+            let tools = offer.tools.len();
+            format!("{name} ({tools} tool{})", if tools == 1 { "" } else { "s" })
+        }
         Err(_) => format!("{name} (failed; /mcp says why)"),
     };
     if servers.is_empty() { "none".into() } else { servers.iter().map(word).collect::<Vec<_>>().join(", ") }
