@@ -46,7 +46,8 @@ fn a_prompt_leaves_the_page_the_journal_and_the_outputs() {
 #[test]
 fn the_exit_code_is_that_of_the_turn() {
     let schema = r#"{"type": "object", "required": ["n"]}"#;
-    let table: [(&[(&str, &str)], Vec<Value>, i32, &str); 4] = [
+    type Case<'a> = (&'a [(&'a str, &'a str)], Vec<Value>, i32, &'a str);
+    let table: [Case<'_>; 4] = [
         (&[("SCHEMA", schema)], vec![json!({"say": "{\"n\": 1}"})], 0, "{\"n\": 1}\n"),
         (&[("SCHEMA", schema)], vec![json!({"say": "none"}); 4], 5, "none\n"),
         (&[("OPTIONS", "--max-rounds 1")], vec![bash("true"), json!({"say": "late"})], 3, "\n"),
