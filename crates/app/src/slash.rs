@@ -160,8 +160,16 @@ fn named<'a, 'b>(
     match known.iter().find(|template| template.name == name) {
         Some(template) => Ok(Some((template, arguments.trim()))),
         None if !is_name(name) || Path::new("/").join(name).exists() => Ok(None),
+        None if names_a_server(name, known) => Ok(None),
         None => Err(unknown(name, known, listed_by)),
     }
+}
+
+/// Whether it may be `SERVER:PROMPT` of an MCP server: no command is called `SERVER:…`.
+fn names_a_server(name: &str, known: &[Template]) -> bool {
+    let Some((space, _)) = name.split_once(':') else { return false };
+    let is_of = |template: &Template| template.name.split_once(':').is_some_and(|(other, _)| other == space);
+    !known.iter().any(is_of)
 }
 
 fn is_name(word: &str) -> bool {
@@ -201,7 +209,8 @@ mod tests {
 
     #[test]
     fn a_prompt_is_a_command_where_it_begins_with_its_name() {
-        let known = [template("fix", "Fix $ARGUMENTS."), template("tmp", "Mine.")];
+        let known =
+            [template("fix", "Fix $ARGUMENTS."), template("tmp", "Mine."), template("guard:tidy", "Tidy.")];
         let table = [
             ("/fix the test", Ok("Fix the test.")),
             ("  /fix\nall\n", Ok("Fix all.")),
@@ -212,6 +221,9 @@ mod tests {
             ("/ is full", Ok("/ is full")),
             ("// a comment", Ok("// a comment")),
             ("/fxi x", Err("there is no command `/fxi`")),
+            ("/guard:tidy", Ok("Tidy.")),
+            ("/guard:tdiy", Err("there is no command `/guard:tdiy`")),
+            ("/server:prompt x", Ok("/server:prompt x")),
         ];
         for (prompt, expected) in table {
             let told = expand(&known, prompt, "/help", &|_| ())
