@@ -95,7 +95,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// A yes to what the person makes of the proposed text; otherwise why there is none.
+    /// A yes to what the person makes of the proposed text; otherwise why the text cannot be accepted.
     fn edited(&self) -> Result<Accepted, String> {
         let proposed = self.proposed.clone().ok_or("there is no text to edit")?;
         let text =

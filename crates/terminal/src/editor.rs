@@ -7,7 +7,7 @@ use std::{
     process::{Command, ExitStatus},
 };
 
-/// What is said if there is none.
+/// The error if no editor is configured.
 pub(crate) const NO_EDITOR: &str = "no editor: set VISUAL or EDITOR, e.g. `export EDITOR=nano`";
 /// What a proposed file is called in errors.
 pub(crate) const EDITED_FILE: &str = "the proposed file";

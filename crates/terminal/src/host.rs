@@ -1,8 +1,5 @@
 //! [`Surroundings`]: what a conversation at a terminal needs from the program around it.
-use crate::{
-    Editor, Pictures,
-    tui::{Keys, Notifications},
-};
+use crate::{Editor, Pictures, bindings::Keys, notifications::Notifications};
 use futures::future::LocalBoxFuture;
 use haft_present::host::{Conversation, Host, OpenRequest, Problem, SavedPrompt};
 use std::{path::PathBuf, sync::Arc};

@@ -11,6 +11,7 @@
 mod approval;
 mod asking;
 pub mod bars;
+mod bindings;
 pub mod chat;
 mod console;
 mod diffs;
@@ -21,6 +22,7 @@ mod going_on;
 pub mod history;
 pub mod host;
 pub mod loading;
+mod notifications;
 mod object;
 mod offers;
 mod outputs;

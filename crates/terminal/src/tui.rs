@@ -7,7 +7,6 @@ mod account;
 mod app;
 mod approval;
 mod attributes;
-mod bindings;
 mod blocks;
 mod draw;
 mod editing;
@@ -18,7 +17,6 @@ mod list;
 pub(crate) mod markdown;
 pub mod menu;
 mod mode;
-mod notifications;
 mod page;
 mod panels;
 mod parts;
@@ -30,7 +28,6 @@ mod showing;
 mod terminal;
 mod vim;
 
-pub use crate::paint::look::{Depth, Look, Theme, is_light};
 use crate::{
     Exit, Pictures,
     chat::how_to_resume,
@@ -38,9 +35,13 @@ use crate::{
     paint::{ansi, highlight, look, wrap},
     signals::Interrupts,
 };
+pub use crate::{
+    bindings::{Keys, WrongKeys},
+    notifications::Notifications,
+    paint::look::{Depth, Look, Theme, is_light},
+};
 use app::App;
 pub use app::Request;
-pub use bindings::{Keys, WrongKeys};
 use crossterm::{
     event::{Event as Key, EventStream, KeyEventKind},
     execute,
@@ -50,7 +51,6 @@ use futures::{FutureExt, StreamExt, future::LocalBoxFuture};
 use haft_core::{Command, Event};
 use haft_present::host::Conversation;
 use mode::Mode;
-pub use notifications::Notifications;
 use ratatui::text::Line;
 use screen::Screen;
 use std::{
@@ -126,20 +126,10 @@ async fn talk(
         }
         match tui.request() {
             Some(Request::Leave) => return Ok(Exit::Success),
-            Some(Request::Edit) => {
-                // What reads keys would take them from the editor.
+            Some(request @ (Request::Edit | Request::LogIn)) => {
+                // What reads keys would take them from the program that gets the terminal.
                 drop(keys);
-                tui.leave()?;
-                let edited = editing::edit(tui.app.around.editor.clone(), tui.app.editing.as_ref());
-                let edited = terminal.lend(edited).await?;
-                tui.app.edited(edited);
-                keys = EventStream::new();
-            }
-            Some(Request::LogIn) => {
-                drop(keys);
-                tui.leave()?;
-                let saved = terminal.lend(tui.log_in()).await?;
-                tui.app.logged_in(saved);
+                lend(tui, terminal, request).await?;
                 keys = EventStream::new();
             }
             Some(Request::Suspend) => {
@@ -150,6 +140,20 @@ async fn talk(
         }
         tui.changed();
     }
+}
+
+/// Gives the terminal to an editor or to the question for a key, and takes back what came of it.
+async fn lend(tui: &mut Tui<Stdout>, terminal: &Terminal, request: Request) -> anyhow::Result<()> {
+    tui.leave()?;
+    if request == Request::Edit {
+        let edited = editing::edit(tui.app.around.editor.clone(), tui.app.editing.as_ref());
+        let edited = terminal.lend(edited).await?;
+        tui.app.edited(edited);
+    } else {
+        let saved = terminal.lend(tui.log_in()).await?;
+        tui.app.logged_in(saved);
+    }
+    Ok(())
 }
 
 /// A conversation that is drawn on `Out`: keys and events go in, what a terminal reads comes out. [`run`] connects it with

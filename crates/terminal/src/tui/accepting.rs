@@ -1,9 +1,8 @@
 //! Accepting parts of a change: the list of them, and the lines of the one at the cursor.
 use super::{
-    app::App, approval::changes_of, bindings::Place, draw::Picture, mode::Mode, page::Page, parts::Parts,
-    wrap::one_row,
+    app::App, approval::changes_of, draw::Picture, mode::Mode, page::Page, parts::Parts, wrap::one_row,
 };
-use crate::{offers::Offer, paint::diff::Room};
+use crate::{bindings::Place, offers::Offer, paint::diff::Room};
 use haft_core::{Answer, Command, Fact};
 use haft_present::timeline::Asked;
 use ratatui::text::{Line, Span};

@@ -1,13 +1,13 @@
 //! Draws the live lines: what is running, what is asked, what is being typed.
 use super::{
     app::{App, Hint},
-    bindings::Place,
     blocks::two_ends,
     markdown::{self, plain},
     mode::{Mode, Pick, What},
     screen::ROOMY_ROWS,
     wrap::one_row,
 };
+use crate::bindings::Place;
 use crate::{
     bars::{dollars, tokens},
     loading, outputs,

@@ -1,12 +1,12 @@
 //! [`App::key`]: does what a key means in the mode that the screen is in.
 use super::{
     app::{App, Hint, Request},
-    bindings::{Action, Place},
     input::Input,
     mode::{Completion, Mode, What},
     page::Page,
     parts::Parts,
 };
+use crate::bindings::{Action, Place};
 use crate::console;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use haft_core::Answer;

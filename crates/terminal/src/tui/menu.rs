@@ -1,7 +1,6 @@
 //! [`choose`], [`session`] and [`secret`]: questions before a conversation starts: a choice of one line, of a session, and a
 //! line that is not shown.
 use super::{
-    bindings::{Keys, Place},
     list::{Item, List},
     look::Look,
     screen::{ROOMY_ROWS, Screen},
@@ -9,6 +8,7 @@ use super::{
     terminal::Terminal,
     wrap::laid_out,
 };
+use crate::bindings::{Keys, Place};
 use crate::signals::Interrupts;
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures::StreamExt;

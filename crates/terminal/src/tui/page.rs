@@ -1,5 +1,6 @@
 //! [`Page`]: a text that fills the screen until the person has read it.
-use super::{bindings::Action, look::Look, wrap::width};
+use super::{look::Look, wrap::width};
+use crate::bindings::Action;
 use ratatui::text::{Line, Span};
 
 /// What is read, and where.

@@ -1,12 +1,12 @@
 //! Panels: pages and lists about the session. Esc closes each.
 use super::{
     app::{App, Done},
-    bindings::Place,
     list::Item,
     mode::What,
     page::Page,
     wrap::{hanging, one_row, width},
 };
+use crate::bindings::Place;
 use crate::{bars::tokens, console, export, host::Surroundings};
 use haft_core::Mode;
 use haft_present::host::{OpenRequest, TriedServer};

@@ -206,7 +206,7 @@ fn moved(area: &mut TextArea<'static>, to: CursorMove) -> Pressed {
     Pressed::Done
 }
 
-/// Where a motion within the text leads; `None` if the letter is none.
+/// Where a motion within the text leads; `None` for a letter that is no motion.
 fn target(area: &TextArea<'static>, motion: char) -> Option<Place> {
     let (row, column) = place(area);
     let with = |to: CursorMove| {

@@ -5,17 +5,17 @@ use haft_core::schema::nearest;
 use std::{collections::BTreeMap, fmt};
 
 /// Keys that do the same in one place.
-pub(super) struct Binding {
+pub(crate) struct Binding {
     place: Place,
     keys: &'static [Key],
-    pub(super) action: Action,
+    pub(crate) action: Action,
     /// For people; empty for keys that no help names. Neighbors with the same help share its line.
     help: &'static str,
 }
 
 /// Where keys have a meaning of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     Everywhere,
     /// While a prompt or an answer is typed, or a call asks for approval.
     Conversation,
@@ -36,7 +36,7 @@ pub(super) enum Place {
 
 /// What a key does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(crate) enum Action {
     Suspend,
     /// Leaves, where nothing is typed.
     Leave,
@@ -97,7 +97,7 @@ pub(super) enum Action {
 
 /// All of them; of two that fit, the first one counts.
 #[rustfmt::skip]
-pub(super) static BINDINGS: &[Binding] = {
+pub(crate) static BINDINGS: &[Binding] = {
     use {Action::*, KeyCode as K, Place::*};
     &[
         bind(Prompt, &[key(K::Enter)], Submit, "send; during a turn, add to the next request"),
@@ -258,7 +258,7 @@ impl Keys {
     }
 
     /// What `key` does in the first of `places` that knows it.
-    pub(super) fn action(&self, places: &[Place], key: KeyEvent) -> Option<Action> {
+    pub(crate) fn action(&self, places: &[Place], key: KeyEvent) -> Option<Action> {
         let pressed = Key { code: key.code, modifiers: key.modifiers };
         let of = |place: &Place, fits: fn(&Key, &Key) -> bool| {
             let mut rows = self.rows(&[*place]).into_iter();
@@ -270,7 +270,7 @@ impl Keys {
     }
 
     /// The keys of `places` and what they do, for people.
-    pub(super) fn help(&self, places: &[Place]) -> Vec<(String, &'static str)> {
+    pub(crate) fn help(&self, places: &[Place]) -> Vec<(String, &'static str)> {
         let mut rows: Vec<(String, &'static str)> = Vec::new();
         for (keys, binding) in self.rows(places) {
             if keys.is_empty() || binding.help.is_empty() {
@@ -286,7 +286,7 @@ impl Keys {
     }
 
     /// As [`Self::help`], in one line below a list.
-    pub(super) fn foot(&self, places: &[Place]) -> String {
+    pub(crate) fn foot(&self, places: &[Place]) -> String {
         let rows = self.help(places).into_iter();
         let rows = rows.map(|(keys, help)| format!("{} {help}", keys.replace(", ", " ")));
         rows.collect::<Vec<_>>().join(" · ")
@@ -633,7 +633,7 @@ mod tests {
     /// The page that `haft help keys` shows has each place, and each of its actions with its keys.
     #[test]
     fn the_documentation_lists_places_and_actions() {
-        let page = include_str!("../../../../docs/terminal.md");
+        let page = include_str!("../../../docs/terminal.md");
         let row = |place: Place| {
             let mut actions: BTreeMap<String, Vec<String>> = BTreeMap::new();
             for binding in BINDINGS.iter().filter(|binding| binding.place == place) {

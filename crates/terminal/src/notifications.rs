@@ -34,7 +34,7 @@ impl Notifications {
     }
 
     /// What is written to say `text`, which holds no control characters and no `;`.
-    pub(super) fn sequence(self, text: &str) -> String {
+    pub(crate) fn sequence(self, text: &str) -> String {
         match self {
             Self::Osc9 => format!("\x1b]9;haft: {text}\x07\x07"),
             Self::Osc777 => format!("\x1b]777;notify;haft;{text}\x07\x07"),
