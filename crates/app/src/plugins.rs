@@ -123,7 +123,7 @@ impl App {
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// If no plugin of this name is installed.
     pub fn plugin(&self, name: &str) -> Result<Plugin, Failure> {
         let all = self.plugins();
         let names: Vec<&str> = all.iter().map(|plugin| plugin.name.as_str()).collect();

@@ -15,7 +15,7 @@ pub(crate) struct Variables {
     pub(crate) metrics: Option<Collector>,
     /// Name of the service; `None` if not said.
     pub(crate) service: Option<String>,
-    /// The span that turns stand below; empty if there is none.
+    /// The span that turns stand below; an empty context if no variable names one.
     pub(crate) parent: Context,
 }
 

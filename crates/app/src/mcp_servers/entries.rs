@@ -37,7 +37,7 @@ pub fn all<'a>(app: &'a App, config: &'a Config) -> impl Iterator<Item = Configu
 ///
 /// # Errors
 ///
-/// If there is none, or its table is invalid.
+/// If the configuration has no such server, or its table is invalid.
 pub fn named(app: &App, config: &Config, name: &str) -> Result<McpServer, Failure> {
     let file = config.user.mcp.get(name).ok_or_else(|| missing(config, name))?;
     Ok(super::server(app, name, file)?)

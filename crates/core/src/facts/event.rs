@@ -65,7 +65,8 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<Channel>,
     },
-    /// A hook did not let a prompt through, or it names something that cannot be had: the model never reads it. A turn that it would have opened ends at once.
+    /// A hook did not let a prompt through, or it names something that cannot be had: the model never reads it. A turn that
+    /// it would have opened ends at once.
     PromptDenied {
         parts: Vec<Part>,
         #[serde(default, skip_serializing_if = "Option::is_none")]

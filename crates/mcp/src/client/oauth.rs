@@ -64,7 +64,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// What sends the kept login of `server` with each request, and refreshes it; `None` if there is none. Asks no server.
+/// Returns what sends the kept login of `server` with each request, and refreshes it; `None` without a login. Asks no server.
 pub(super) async fn manager(server: &McpServer) -> Option<AuthorizationManager> {
     let target = Target::of(server).ok()?;
     let saved = target.logins.get(&target.name, &target.url).ok().flatten()?;

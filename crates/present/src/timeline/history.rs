@@ -26,9 +26,9 @@ pub fn prompts(entries: &[Arc<Entry>]) -> Vec<(Seq, String)> {
 pub struct Recap {
     /// Turns that were begun and not undone.
     pub turns: usize,
-    /// The last prompt; empty if there is none.
+    /// The last prompt; empty before the first one.
     pub prompt: String,
-    /// The last reply with text; empty if there is none.
+    /// The last reply with text; empty before the first one.
     pub reply: String,
 }
 

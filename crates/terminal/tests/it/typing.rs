@@ -159,7 +159,7 @@ async fn a_prompt_is_edited_with_the_keys_of_vi() {
     person.see("q to close").await;
 }
 
-/// That a line is a command, and no prompt, is seen while it is typed; as an answer it is none.
+/// A line that is a command looks other than a prompt while it is typed; an answer that begins so does not.
 #[tokio::test]
 async fn a_command_looks_other_than_a_prompt_while_it_is_typed() {
     let script = [ask("Which one?", &[]), say("Noted.")];

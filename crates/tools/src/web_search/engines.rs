@@ -111,7 +111,7 @@ impl Engine {
         }
     }
 
-    /// The results in `answer`. What has no address is none: Kagi lists related searches among them.
+    /// The results in `answer`, without entries that have no address: Kagi lists related searches, too.
     pub(super) fn hits(&self, answer: &Value) -> Option<Vec<Hit>> {
         // Without any result, Brave leaves the list out.
         let list = match answer.pointer(self.list) {

@@ -36,7 +36,7 @@ pub enum LoginError {
         /// Why not.
         why: io::Error,
     },
-    /// The authorization server, or the person there, refused, or its answer is none.
+    /// The authorization server, or the person there, refused, or its answer is invalid.
     #[error("the authorization server gave no token: {0}")]
     Refused(String),
     /// The authorization server does not know Haft.
