@@ -173,7 +173,8 @@ impl Done {
             Some(Report::Tests(run)) => run.command.as_str(),
             _ => "",
         };
-        let has_exit_code = matches!(&report, Some(Report::Command(run)) if run.exit_code.is_some());
+        let has_run =
+            matches!(&report, Some(Report::Command(run)) if run.exit_code.is_some() || run.timed_out);
         if matches!(&report, Some(Report::Subagent(_))) && went_well {
             let place = self.calls.len();
             self.hearsay.extend(claims(&result.content).into_iter().map(|claim| (claim.what, place)));
@@ -183,7 +184,7 @@ impl Done {
             name: name.to_lowercase(),
             words: normal(&format!("{words} {command}")),
             went_well,
-            is_command: is_untracked || has_exit_code,
+            is_command: is_untracked || has_run,
             is_untracked,
             has_changed,
             failed: None,

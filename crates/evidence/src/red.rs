@@ -50,20 +50,18 @@ pub(super) fn failing(path: &[&Arc<Entry>]) -> Vec<String> {
     last.iter().filter(|name| !before.contains(name)).cloned().collect()
 }
 
-/// What failed in a run of tests; `None` if the call was no such run, or shows nothing.
+/// What failed in a run of tests; `None` if the call was no such run, or shows nothing. Tests that did not end in time
+/// have not passed.
 pub(super) fn failed_in(call: &Call, result: &ToolResult) -> Option<Vec<String>> {
-    if !result.is_ok() {
-        return None;
-    }
     match result.report()? {
         Report::Tests(run) if run.ok => Some(Vec::new()),
         Report::Tests(run) => failures(&run),
         Report::Command(run) => {
             let runs =
                 |command: &str| words_of(command).next().is_some_and(|first| TEST_RUNNERS.contains(&first));
-            let code = run.exit_code?;
+            let passed = !run.timed_out && run.exit_code? == 0;
             let is_run = call.runs_tests() && call.commands().any(runs);
-            is_run.then(|| if code == 0 { Vec::new() } else { vec![format!("`{}`", call.words)] })
+            is_run.then(|| if passed { Vec::new() } else { vec![format!("`{}`", call.words)] })
         }
         Report::Plan(_) | Report::Subagent(_) | Report::Delivery(_) => None,
     }

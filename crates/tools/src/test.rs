@@ -154,4 +154,5 @@ fn timed_out(command: &Command, finished: &Finished, seconds: u64) -> ToolError 
         format!("timed out after {seconds} s: `{}` was killed. Its output so far:\n{output}", command.line());
     ToolError::new(ToolErrorKind::System, message)
         .hint("name a `path` or a `filter`, or give a longer `timeout`")
+        .details(answer::unknown(command))
 }

@@ -6,7 +6,7 @@ use super::{
 use haft_core::{Clip, Keep, TestFailure, TestRun, ToolOutput};
 use haft_process::{Exit, Finished};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Maximum failures that are shown in full: the first ones are the ones to work on.
 const MAX_FAILURES: usize = 20;
@@ -53,6 +53,12 @@ fn unread(command: &Command, finished: &Finished) -> ToolOutput {
     let run = TestRun { command: line, ok, ..TestRun::default() };
     let details = Details { framework: command.framework, run, skipped: None };
     ToolOutput::text(text).show(shown).details(json!(details))
+}
+
+/// The fields of a run that did not end.
+pub(super) fn unknown(command: &Command) -> Value {
+    let run = TestRun { command: command.line(), ..TestRun::default() };
+    json!(Details { framework: command.framework, run, skipped: None })
 }
 
 fn failures(report: &Report) -> String {

@@ -131,8 +131,8 @@ const BUILD: [&str; 5] = ["build", "-description", "Add x", "--permission", "ful
 
 /// A line that makes a Go test which fails, or passes.
 fn go_test(name: &str, passes: bool) -> String {
-    let body = if passes { "" } else { "t.Fatal(1)" };
-    let text = format!("package instances\n\nimport \"testing\"\n\nfunc {name}(t *testing.T) {{ {body} }}\n");
+    let body = if passes { " " } else { " t.Fatal(1) " };
+    let text = format!("package instances\n\nimport \"testing\"\n\nfunc {name}(t *testing.T) {{{body}}}\n");
     format!("file --path {}_test.go --action write --content '{text}'", name.to_lowercase())
 }
 
@@ -144,8 +144,11 @@ fn tests_that_fail_after_the_last_change_are_no_completed_job() {
     let done = "Task complete.";
     let by_name = "the last run of the tests failed: `TestNew`";
     let by_command = "the last run of the tests failed: `go test ./...`";
-    let table: [(&str, Vec<&str>, Option<&str>); 6] = [
+    let slow = good.replace("{ }", "{ select {} }");
+    let stopped = "bash --timeout 2 --command 'go test ./...'";
+    let table: [(&str, Vec<&str>, Option<&str>); 7] = [
         ("red", vec![&bad, "test"], Some(by_name)),
+        ("stopped before they ended", vec![&slow, stopped], Some(by_command)),
         ("red by a command", vec![&bad, "bash go test ./..."], Some(by_command)),
         ("changed since, and not run", vec![&bad, "test", &good], Some(by_name)),
         ("repaired", vec![&bad, "test", &good, "test"], None),
