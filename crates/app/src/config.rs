@@ -109,15 +109,13 @@ impl Config {
     /// What confined commands may reach, and what they never see.
     pub fn command_access(&self, places: &Places) -> CommandAccess {
         let files = &self.user.commands;
-        let place = |name: &String| match (name.strip_prefix("~/"), &places.person) {
-            (Some(inside), Some(person)) => person.join(inside),
-            _ => PathBuf::from(name),
-        };
+        let place = |name: &String| places.named(name);
         let secrets = places.person.iter().flat_map(|person| SECRETS.iter().map(|name| person.join(name)));
         let own = [Some(places.home.as_path()), places.user_file.parent()].into_iter().flatten();
         let hidden = secrets.chain(own.map(Path::to_owned)).chain(files.hidden.iter().map(place));
         CommandAccess {
             writable: files.writable.iter().map(place).collect(),
+            caches: places.tool_caches.iter().cloned().chain(files.caches.iter().map(place)).collect(),
             hidden: hidden.collect(),
             private_hosts: files.private_hosts,
             limits: ProcessLimits {

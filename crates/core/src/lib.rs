@@ -62,7 +62,7 @@ pub use tool::{
     access::{Access, AccessRules},
     alias::{self, Aliases},
     background::{BackgroundTasks, NoBackgroundTasks, TaskId, TaskOutput, TaskState, TaskWork},
-    confinement::{Confinement, Outside, Overlay, ProcessLimits, Sandbox, WorkspaceMount},
+    confinement::{CacheMount, Confinement, Outside, Overlay, ProcessLimits, Sandbox, WorkspaceMount},
     effect::{Effect, Execution},
     hook::{Hooked, Hooks, Moment, NoHooks},
     network::{Network, Reach},

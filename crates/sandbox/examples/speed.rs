@@ -19,6 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             finds_tmp: WorkspaceMount::Itself,
             outside: Outside::Overlays,
             writable: Vec::new(),
+            caches: Vec::new(),
             hidden: Vec::new(),
             reach,
             private_hosts: false,

@@ -2,6 +2,7 @@
 //!
 //! The kernel does it (overlayfs, Documentation/filesystems/overlayfs.rst): `haft-sandbox` mounts it where the process
 //! starts, and here is read what was changed.
+mod caches;
 mod copied;
 mod difference;
 mod folder;
@@ -10,6 +11,7 @@ mod layer;
 mod upper;
 
 use crate::{blobs::Blobs, sparse::Stop};
+use caches::{Caches, ViewCaches};
 use difference::Moves;
 use folder::Views;
 use haft_core::{
@@ -32,6 +34,9 @@ use std::{
 pub struct CommandAccess {
     /// Folders outside of the workspace that they may change. What they do there is real at once, and not undone.
     pub writable: Vec<PathBuf>,
+    /// Folders of build tools that they find as they are and may write to, where commands work in an overlay. What they
+    /// write there is found by later commands, and dropped with the [`LocalStage`](crate::LocalStage).
+    pub caches: Vec<PathBuf>,
     /// Files and folders that look empty to them.
     pub hidden: Vec<PathBuf>,
     /// Whether hosts that they may reach by name may lie in private networks.
@@ -50,6 +55,7 @@ pub(crate) struct Overlays {
     live: Mutex<HashMap<PathBuf, Option<Arc<Confinement>>>>,
     /// Where the views lie, once there is one.
     views: Mutex<Option<Arc<Views>>>,
+    caches: Caches,
 }
 
 /// How the views of commands are made.
@@ -59,6 +65,8 @@ pub struct CommandViews {
     pub kind: ViewKind,
     /// How commands see the rest of the machine.
     pub outside: Outside,
+    /// Whether [`CommandAccess::caches`] can be written to.
+    pub caches: bool,
 }
 
 /// What a view of a whole workspace is made of.
@@ -75,7 +83,13 @@ const OUTSIDE: [Outside; 2] = [Outside::Overlays, Outside::Bound];
 
 impl Overlays {
     pub(crate) fn new(access: CommandAccess) -> Self {
-        Self { access, usable: Mutex::default(), live: Mutex::default(), views: Mutex::default() }
+        Self {
+            access,
+            usable: Mutex::default(),
+            live: Mutex::default(),
+            views: Mutex::default(),
+            caches: Caches::default(),
+        }
     }
 
     /// Whether a call with these effects works in such a view: it runs commands that say so, and writes nothing
@@ -130,7 +144,11 @@ impl Overlays {
 
     /// The error is that of the last one that was tried.
     fn first_that_works(&self, kind: &ViewKind, blobs: &Blobs, workspace: &Path) -> io::Result<CommandViews> {
-        let tried = OUTSIDE.map(|outside| CommandViews { kind: kind.clone(), outside });
+        let has_caches = *kind == ViewKind::Overlay && !self.access.caches.is_empty();
+        let caches = if has_caches { &[true, false][..] } else { &[false] };
+        let tried = OUTSIDE.into_iter().flat_map(|outside| {
+            caches.iter().map(move |caches| CommandViews { kind: kind.clone(), outside, caches: *caches })
+        });
         let mut error = io::Error::other("nothing was tried");
         for views in tried {
             let view = self.open_as(&views, blobs, workspace)?;
@@ -148,17 +166,20 @@ impl Overlays {
     }
 
     fn open_as(&self, made: &CommandViews, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
-        let CommandViews { kind, outside } = made;
+        let CommandViews { kind, outside, caches } = made;
         let (views, tmp) = (self.views(blobs)?, tmp(blobs)?);
         let hidden = self.hidden_in(workspace);
         let (files, scratch) =
             (Layer::open(&views, kind, workspace, &hidden)?, Layer::open(&views, kind, &tmp, &[])?);
+        let folders = if *caches { self.access.caches.as_slice() } else { &[] };
+        let opened = self.caches.open(&views, folders, workspace)?;
         let plain = self.confinement(tmp, workspace, *outside);
         let (finds, finds_tmp) = (files.found(kind), scratch.found(kind));
         Ok(OverlayView {
             blobs: blobs.clone(),
-            confinement: Arc::new(Confinement { finds, finds_tmp, ..plain }),
+            confinement: Arc::new(Confinement { finds, finds_tmp, caches: opened.mounts(), ..plain }),
             hidden,
+            _caches: opened,
             files,
             scratch,
             left: Mutex::default(),
@@ -193,7 +214,7 @@ impl Overlays {
     }
 
     fn confinement(&self, tmp: PathBuf, workspace: &Path, outside: Outside) -> Confinement {
-        let CommandAccess { writable, hidden, private_hosts, limits } = self.access.clone();
+        let CommandAccess { writable, caches: _, hidden, private_hosts, limits } = self.access.clone();
         let (finds, finds_tmp, reach) = (WorkspaceMount::Itself, WorkspaceMount::Itself, Reach::Nothing);
         let workspace = workspace.to_owned();
         Confinement {
@@ -203,6 +224,7 @@ impl Overlays {
             finds_tmp,
             outside,
             writable,
+            caches: Vec::new(),
             hidden,
             reach,
             private_hosts,
@@ -224,6 +246,7 @@ pub(crate) struct OverlayView {
     confinement: Arc<Confinement>,
     /// Of the workspace, what the command must not see.
     hidden: Vec<PathBuf>,
+    _caches: ViewCaches,
     files: Layer,
     /// `/tmp`.
     scratch: Layer,

@@ -203,6 +203,8 @@ pub struct Rules {
 pub struct CommandsFile {
     /// Directories that they may write to, e.g., `~/.cargo/registry`. Changes there apply immediately and cannot be undone.
     pub writable: Vec<String>,
+    /// Directories of build tools that they find as they are and may write to, in addition to `~/.cache`, `~/.cargo/registry`, `~/.npm` and the like. What they write there is dropped when Haft ends.
+    pub caches: Vec<String>,
     /// Files and directories that appear empty to them, in addition to keys, browser profiles and Haft's own directories.
     pub hidden: Vec<String>,
     /// Allow hosts in private networks that they may reach by name; never this machine.

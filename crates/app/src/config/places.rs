@@ -26,6 +26,8 @@ pub struct Places {
     pub models: PathBuf,
     /// What can be made again.
     pub cache: PathBuf,
+    /// Where build tools keep what can be made or fetched again.
+    pub tool_caches: Vec<PathBuf>,
     /// The person's home folder.
     pub person: Option<PathBuf>,
     /// The person's folders of other systems, with skills, commands and agents.
@@ -53,7 +55,27 @@ impl Places {
         let mcp_logins_file = user_file.with_file_name("mcp-logins.json");
         let cache = under("XDG_CACHE_HOME", ".cache").unwrap_or_else(|| home.join("cache"));
         let (others, plugins) = (others(environment, person.as_ref()), Self::beside(&home));
-        Ok(Self { home, user_file, keys_file, mcp_logins_file, plugins, models, cache, person, others })
+        let tool_caches = tool_caches(environment, person.as_deref());
+        Ok(Self {
+            home,
+            user_file,
+            keys_file,
+            mcp_logins_file,
+            plugins,
+            models,
+            cache,
+            tool_caches,
+            person,
+            others,
+        })
+    }
+
+    /// The file or folder that a person names, perhaps as `~/NAME`.
+    pub(crate) fn named(&self, name: &str) -> PathBuf {
+        match (name.strip_prefix("~/"), &self.person) {
+            (Some(inside), Some(person)) => person.join(inside),
+            _ => PathBuf::from(name),
+        }
     }
 
     /// Where the plugins of this home lie.
@@ -69,6 +91,39 @@ impl Places {
             other => self.others.iter().find(|(known, _)| *known == other).map(|(_, folder)| folder.clone()),
         }
     }
+}
+
+/// Caches of build tools: the variable that names a folder, if there is one, the folder without it, below the person's home, and what
+/// of it is a cache.
+const TOOL_CACHES: &[(&str, &str, &[&str])] = &[
+    ("XDG_CACHE_HOME", ".cache", &[""]),
+    ("BUN_INSTALL", ".bun", &["install/cache"]),
+    ("CARGO_HOME", ".cargo", &["git", "registry"]),
+    ("CCACHE_DIR", ".ccache", &[""]),
+    ("DENO_DIR", ".cache/deno", &[""]),
+    ("GOCACHE", ".cache/go-build", &[""]),
+    ("GOMODCACHE", "go/pkg/mod", &[""]),
+    ("GOPATH", "go", &["pkg/mod", "pkg/sumdb"]),
+    ("GRADLE_USER_HOME", ".gradle", &[""]),
+    ("", ".m2", &["repository"]),
+    ("NPM_CONFIG_CACHE", ".npm", &[""]),
+    ("NUGET_PACKAGES", ".nuget/packages", &[""]),
+    ("PIP_CACHE_DIR", ".cache/pip", &[""]),
+    ("PNPM_HOME", ".local/share/pnpm", &["store"]),
+    ("SCCACHE_DIR", ".cache/sccache", &[""]),
+    ("UV_CACHE_DIR", ".cache/uv", &[""]),
+    ("YARN_GLOBAL_FOLDER", ".yarn/berry", &[""]),
+];
+
+fn tool_caches(environment: &Environment, person: Option<&Path>) -> Vec<PathBuf> {
+    let folder = |variable: &str, otherwise: &str| {
+        let named = environment.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        named.or_else(|| person.map(|home| home.join(otherwise)))
+    };
+    let caches = TOOL_CACHES.iter().filter_map(|(variable, otherwise, parts)| {
+        folder(variable, otherwise).map(|base| parts.iter().map(move |part| base.join(part)))
+    });
+    caches.flatten().collect()
 }
 
 /// Where the systems keep the person's files; a variable counts if it names an absolute path.

@@ -47,6 +47,8 @@ pub struct Confinement {
     pub outside: Outside,
     /// Other folders that it may change. What it does there is real at once.
     pub writable: Vec<PathBuf>,
+    /// Folders that it finds as they are and may write to; what it writes lies elsewhere.
+    pub caches: Vec<CacheMount>,
     /// Files and folders that look empty to it.
     pub hidden: Vec<PathBuf>,
     /// What it reaches over the network.
@@ -94,6 +96,15 @@ pub enum WorkspaceMount {
     Overlay(Overlay),
     /// A copy of the workspace, which lies here.
     Copy(PathBuf),
+}
+
+/// A folder below an overlay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheMount {
+    /// Where the folder lies. Absolute, links followed.
+    pub place: PathBuf,
+    /// Where what is written lies.
+    pub overlay: Overlay,
 }
 
 /// The folders of an overlay.

@@ -6,7 +6,7 @@ use super::{
     step::{MAX_SLOTS, NO_DEVICES, NO_PROGRAMS, NO_SETUID, NOTHING, READ_ONLY, Step},
     table::MountTable,
 };
-use haft_core::{Confinement, Outside, Overlay, Reach, WorkspaceMount};
+use haft_core::{CacheMount, Confinement, Outside, Overlay, Reach, WorkspaceMount};
 use rustix::{
     fs::{AtFlags, Mode, OFlags},
     io::Errno,
@@ -47,6 +47,10 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     {
         others.push((plan.clone_of(&folder)?, folder));
     }
+    let mut caches = Vec::new();
+    for CacheMount { place, overlay } in &confinement.caches {
+        caches.push((plan.overlay(place, overlay, is_root)?, place));
+    }
     let mut devices = Vec::new();
     for name in DEVICES {
         devices.push((plan.clone_of(&Path::new("/dev").join(name))?, name));
@@ -81,6 +85,10 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     for (slot, folder) in others {
         make_mount_point(&folder, tmp)?;
         plan.writable(slot, &folder)?;
+    }
+    for (slot, place) in caches {
+        make_mount_point(place, tmp)?;
+        plan.writable(slot, place)?;
     }
     make_mount_point(workspace, tmp)?;
     plan.writable(found, workspace)?;

@@ -44,6 +44,7 @@ impl Place {
             finds_tmp: WorkspaceMount::Itself,
             outside: Outside::Overlays,
             writable: vec![root.join("cache")],
+            caches: Vec::new(),
             hidden: vec![root.join("secret")],
             reach: Reach::Nothing,
             private_hosts: false,

@@ -6,7 +6,7 @@ use std::{
     fs::{self, File, TryLockError},
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -18,6 +18,9 @@ use tempfile::TempDir;
 
 /// Begins the names of folders of processes.
 const PREFIX: &str = ".overlay-";
+
+/// Below them, what commands write to caches.
+const CACHES: &str = "caches";
 
 /// A folder is made and locked in less.
 const YOUNG: Duration = Duration::from_secs(60);
@@ -46,28 +49,45 @@ impl Views {
     }
 
     pub(super) fn view(self: &Arc<Self>, workspace: &Path) -> io::Result<OverlayFolder> {
-        let upper = self.folder.path().join(self.made.fetch_add(1, Relaxed).to_string());
-        fs::DirBuilder::new().mode(0o755).create(&upper)?;
-        let overlay = Overlay { work: upper.with_extension("work"), upper };
-        let mut folder = OverlayFolder { overlay, opened: (i64::MAX, 0), views: self.clone() };
-        // The root of the view is this folder.
-        let root = fs::metadata(workspace)?;
-        // What is made in it may inherit an access list. It lies on another file system, perhaps, that has none.
-        let _best_effort = attributes::copy(workspace, folder.upper());
-        fs::set_permissions(folder.upper(), root.permissions())?;
-        let _only_root_may = chown(folder.upper(), Some(root.uid()), Some(root.gid()));
+        let upper = self.next();
+        let work = upper.with_extension("work");
+        let mut folder = OverlayFolder {
+            overlay: Overlay { upper, work },
+            keeps_upper: false,
+            opened: (i64::MAX, 0),
+            views: self.clone(),
+        };
+        fs::DirBuilder::new().mode(0o755).create(folder.upper())?;
+        show_as(workspace, folder.upper())?;
         let made = fs::metadata(folder.upper())?;
         folder.opened = (made.ctime(), made.ctime_nsec());
         Ok(folder)
     }
 
+    /// A view of `place` in which each command finds what those before it wrote.
+    pub(super) fn cache(self: &Arc<Self>, place: &Path) -> io::Result<OverlayFolder> {
+        let upper = self.folder.path().join(CACHES).join(place.strip_prefix("/").unwrap_or(place));
+        if !upper.is_dir() {
+            fs::DirBuilder::new().mode(0o700).recursive(true).create(&upper)?;
+            show_as(place, &upper)?;
+        }
+        let overlay = Overlay { upper, work: self.next().with_extension("work") };
+        Ok(OverlayFolder { overlay, keeps_upper: true, opened: (i64::MAX, 0), views: self.clone() })
+    }
+
+    fn next(&self) -> PathBuf {
+        self.folder.path().join(self.made.fetch_add(1, Relaxed).to_string())
+    }
+
     /// While others go on. What cannot be removed is tried again with the folder above.
-    fn remove(&self, Overlay { upper, work }: Overlay) {
+    fn remove(&self, Overlay { upper, work }: Overlay, keeps_upper: bool) {
         let mut last = self.removing.lock();
         let before = last.take();
         let removing = move || {
             before.map(JoinHandle::join);
-            let _it_is_tried_again_later = remove(&upper);
+            if !keeps_upper {
+                let _it_is_tried_again_later = remove(&upper);
+            }
             let overlay = Overlay { upper, work };
             let works = (0..).map(|mount| overlay.work_of(mount));
             works.map(|work| remove(&work)).take_while(Result::is_ok).for_each(drop);
@@ -80,12 +100,25 @@ impl Drop for Views {
     fn drop(&mut self) {
         let last = self.removing.lock().take();
         last.map(JoinHandle::join);
+        let _it_is_tried_again_later = remove(&self.folder.path().join(CACHES));
     }
+}
+
+/// The root of a view is the folder `upper`: it gets the permissions and the owner of what it is a view of.
+fn show_as(root: &Path, upper: &Path) -> io::Result<()> {
+    let found = fs::metadata(root)?;
+    // What is made in it may inherit an access list. It lies on another file system, perhaps, that has none.
+    let _best_effort = attributes::copy(root, upper);
+    fs::set_permissions(upper, found.permissions())?;
+    let _only_root_may = chown(upper, Some(found.uid()), Some(found.gid()));
+    Ok(())
 }
 
 /// Where one view lies.
 pub(crate) struct OverlayFolder {
     overlay: Overlay,
+    /// Whether what was changed is for other views, too.
+    keeps_upper: bool,
     opened: (i64, i64),
     views: Arc<Views>,
 }
@@ -108,7 +141,7 @@ impl OverlayFolder {
 
 impl Drop for OverlayFolder {
     fn drop(&mut self) {
-        self.views.remove(self.overlay.clone());
+        self.views.remove(self.overlay.clone(), self.keeps_upper);
     }
 }
 

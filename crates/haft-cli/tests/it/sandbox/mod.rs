@@ -1,4 +1,5 @@
 //! Confined commands: what they see, reach and change.
+mod caches;
 mod escape;
 mod everyday;
 mod network;
