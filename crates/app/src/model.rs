@@ -7,8 +7,8 @@ use haft_core::{Price, Provider, schema::nearest};
 use haft_dialects::{Dialect, dialect};
 use haft_engine::{Model, Profile};
 use haft_providers::{
-    Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect, is_listening,
-    served_window, takes_effort, vendor, vendors,
+    CacheTtl, Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect,
+    is_listening, served_window, takes_effort, vendor, vendors,
 };
 use haft_text_calls::TextToolCalls;
 use std::{path::Path, sync::Arc};
@@ -190,12 +190,24 @@ pub fn card_of(config: &Config, spec: &str) -> Card {
     let (kind, name) = spec.split_once('/').unwrap_or((spec, ""));
     let table = match (kind, vendor(kind)) {
         ("local", _) => Card { window: None, price: Some(Price::FREE) },
-        (_, Some(vendor)) => card(vendor, name),
+        (_, Some(vendor)) => {
+            let card = card(vendor, name);
+            Card { price: card.price.map(|price| cached(price, config, kind)), ..card }
+        }
         (_, None) => Card::default(),
     };
     let said = config.user.models.get(spec);
     let (window, price) = (said.and_then(|said| said.window), said.and_then(|said| said.price));
     Card { window: window.or(table.window), price: price.or(table.price) }
+}
+
+/// The price with that of the cache that the person chose.
+fn cached(price: Price, config: &Config, vendor: &str) -> Price {
+    let ttl = config.user.vendors.get(vendor).and_then(|file| file.cache_ttl).unwrap_or_default();
+    match (ttl, price.cache_write) {
+        (CacheTtl::OneHour, Some(_)) => Price { cache_write: Some(price.input * 2.0), ..price },
+        _ => price,
+    }
 }
 
 /// In the dialect that is asked for, if one is.
@@ -304,7 +316,8 @@ fn connection(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str>) -
     let base_url = base_url(app, config, vendor, flag);
     let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
     let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
-    Connection { base_url, key, timeouts, effort: config.effective().effort, ..Connection::default() }
+    let (effort, cache_ttl) = (config.effective().effort, file.cache_ttl.unwrap_or_default());
+    Connection { base_url, key, timeouts, effort, cache_ttl, ..Connection::default() }
 }
 
 /// The base URL that an option, a variable or the configuration sets for `vendor`.

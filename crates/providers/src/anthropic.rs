@@ -5,7 +5,7 @@ mod reply;
 
 pub(crate) use reply::MessageReply;
 
-use crate::{WIRES, constrain, openai_chat::sound_arguments, quirks::Quirks};
+use crate::{CacheTtl, WIRES, constrain, openai_chat::sound_arguments, quirks::Quirks};
 use haft_core::{CallId, Image, Message, Part, Request, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
@@ -35,7 +35,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     body.insert("stream".into(), stream.into());
     if quirks.prompt_cache {
         // Each round sends the whole conversation again; read from the cache, it costs a tenth. This marks its end.
-        body.insert("cache_control".into(), json!({"type": "ephemeral"}));
+        body.insert("cache_control".into(), cache_control(quirks.cache_ttl));
     }
     body.extend(request.options.clone());
     if let Some(schema) = constrain::answer(request, quirks).and_then(constrain::closed) {
@@ -49,8 +49,16 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
 /// where something in the conversation gave way.
 fn system(text: &str, quirks: &Quirks) -> Value {
     match quirks.prompt_cache {
-        true => json!([{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]),
+        true => json!([{"type": "text", "text": text, "cache_control": cache_control(quirks.cache_ttl)}]),
         false => text.into(),
+    }
+}
+
+/// The same in every place: the wire refuses a shorter time before a longer one.
+fn cache_control(ttl: CacheTtl) -> Value {
+    match ttl {
+        CacheTtl::FiveMinutes => json!({"type": "ephemeral"}),
+        CacheTtl::OneHour => json!({"type": "ephemeral", "ttl": "1h"}),
     }
 }
 

@@ -1,5 +1,5 @@
 //! How to reach a vendor, as data.
-use crate::{Effort, Key, Record, Timeouts};
+use crate::{CacheTtl, Effort, Key, Record, Timeouts};
 use std::sync::Arc;
 
 /// How to reach a vendor.
@@ -15,12 +15,22 @@ pub struct Connection {
     pub timeouts: Option<Timeouts>,
     /// How hard its models think, where they take that.
     pub effort: Option<Effort>,
+    /// How long the vendor keeps the conversation in its cache, where it must be asked to.
+    pub cache_ttl: CacheTtl,
     /// Writes down what the server sends.
     pub record: Option<Arc<Record>>,
 }
 
 impl Default for Connection {
     fn default() -> Self {
-        Self { base_url: None, key: None, stream: true, timeouts: None, effort: None, record: None }
+        Self {
+            base_url: None,
+            key: None,
+            stream: true,
+            timeouts: None,
+            effort: None,
+            cache_ttl: CacheTtl::default(),
+            record: None,
+        }
     }
 }

@@ -28,7 +28,7 @@ impl Endpoint {
     pub(crate) fn new(vendor: &Vendor, connection: &Connection) -> Self {
         let base_url = connection.base_url.as_deref().unwrap_or(&vendor.base_url);
         // What stands behind another address may know less than the vendor.
-        let mut quirks = vendor.quirks.clone();
+        let mut quirks = Quirks { cache_ttl: connection.cache_ttl, ..vendor.quirks.clone() };
         if connection.base_url.is_some() {
             quirks.strict_tools = false;
             if quirks.answers == Answers::WithTools {

@@ -1,5 +1,5 @@
 //! Where a vendor differs from the usual form of its wire, as data.
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Where a vendor differs from the wire's usual form.
 #[derive(Clone, Debug, Deserialize)]
@@ -15,6 +15,9 @@ pub struct Quirks {
     pub stream_usage: bool,
     /// Whether it must be asked to cache the conversation; most do it unasked.
     pub prompt_cache: bool,
+    /// For how long; the person says so.
+    #[serde(skip)]
+    pub cache_ttl: CacheTtl,
     /// Whether ids of calls must be nine letters and digits.
     pub nine_letter_call_ids: bool,
     /// Whether it gives out thoughts encrypted, if asked to.
@@ -52,6 +55,7 @@ impl Default for Quirks {
             max_tokens_field: "max_tokens".into(),
             stream_usage: true,
             prompt_cache: false,
+            cache_ttl: CacheTtl::default(),
             nine_letter_call_ids: false,
             encrypted_reasoning: false,
             models_without_reasoning: Vec::new(),
@@ -67,6 +71,18 @@ impl Default for Quirks {
             reply_seconds: None,
         }
     }
+}
+
+/// How long a vendor keeps a conversation in its cache after each use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CacheTtl {
+    /// Five minutes.
+    #[default]
+    #[serde(rename = "5m")]
+    FiveMinutes,
+    /// An hour. To write it costs twice the price of input, in place of 1.25 times.
+    #[serde(rename = "1h")]
+    OneHour,
 }
 
 /// The field that a vendor reads the effort from.

@@ -1,6 +1,7 @@
 //! [`ModelFile`], [`ExecFile`] and others: the tables of the configuration files.
 use super::timeouts::TimeoutsFile;
 use haft_core::Price;
+use haft_providers::CacheTtl;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf};
 
@@ -91,6 +92,9 @@ pub struct VendorFile {
     /// API key; prefer `haft login` or the provider's environment variable.
     #[serde(skip_serializing)]
     pub key: Option<String>,
+    /// How long the provider keeps the conversation in its cache: `5m`, or `1h`, which costs twice the price of input to write; for `anthropic`, the others decide themselves (default: 5m).
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub cache_ttl: Option<CacheTtl>,
     /// Timeouts for this provider; override `[timeouts]`.
     pub timeouts: TimeoutsFile,
 }

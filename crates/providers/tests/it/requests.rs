@@ -10,7 +10,9 @@ use haft_core::{
     ArgumentForm, CallForm, CallId, Failure, Image, Message, Part, Provider, ReplyForm, Request, ToolCall,
     ToolErrorKind, ToolResult, ToolSpec, schema::Schema,
 };
-use haft_providers::{Connection, Key, Record, Replay, Retry, connect, is_listening, list_models, vendor};
+use haft_providers::{
+    CacheTtl, Connection, Key, Record, Replay, Retry, connect, is_listening, list_models, vendor,
+};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tokio::task::JoinSet;
@@ -148,10 +150,15 @@ async fn servers_are_told_the_form_of_calls() {
 }
 
 async fn sent(name: &str, request: Request) -> (HeaderMap, Value) {
+    sent_by(name, request, Connection::default()).await
+}
+
+/// The same, where the person set something.
+async fn sent_by(name: &str, request: Request, settings: Connection) -> (HeaderMap, Value) {
     let (url, seen, _tasks) = serve().await;
     let vendor = vendor(name).unwrap();
     let base_url = Some(if name == "anthropic" { url } else { format!("{url}/v1") });
-    let settings = Connection { base_url, key: Some(Key::new("sk-1")), ..Connection::default() };
+    let settings = Connection { base_url, key: Some(Key::new("sk-1")), ..settings };
     let deltas: Vec<_> = Retry::new(connect(vendor, settings)).stream(request).collect().await;
     assert!(deltas.iter().all(Result::is_ok), "{deltas:?}");
     seen.lock().unwrap().remove(0)
@@ -279,6 +286,17 @@ async fn a_small_request_has_nothing_that_is_not_needed() {
         body,
         json!({"model": "m", "max_tokens": 8192, "messages": [{"role": "user", "content": "hello"}], "stream": true, "cache_control": {"type": "ephemeral"}})
     );
+}
+
+#[tokio::test]
+async fn a_cache_for_an_hour_is_asked_for_in_every_place() {
+    let hello = vec![Arc::new(Message::User { parts: vec![Part::text("hello")] })];
+    let request =
+        Request { model: "m".into(), system: "Be brief.".into(), messages: hello, ..Request::default() };
+    let connection = Connection { cache_ttl: CacheTtl::OneHour, ..Connection::default() };
+    let (_, body) = sent_by("anthropic", request, connection).await;
+    let control = json!({"type": "ephemeral", "ttl": "1h"});
+    assert_eq!((&body["cache_control"], &body["system"][0]["cache_control"]), (&control, &control));
 }
 
 /// The vendors' own schemas lie outside of this repository; the snapshots above hold without them.

@@ -1,4 +1,5 @@
 //! Which model is asked, how, and what its errors say.
+mod cache;
 mod default_model;
 mod effort;
 mod embedded;
