@@ -51,6 +51,8 @@ pub struct Config {
     pub project: ProjectFile,
     /// What `haft login` keeps.
     pub kept: KeptKeys,
+    /// The account in force.
+    account: Option<String>,
     /// Where the values come from.
     origin: Origin,
 }
@@ -70,7 +72,10 @@ impl Config {
         check_rules(&file, &theirs, Ruling::Ask, [&project.rules.deny, &project.rules.ask])?;
         let kept = KeptKeys::load(&places.keys_file)?;
         let origin = Origin { file: places.user_file.clone(), text: person, project: file };
-        Ok(Self { flags: flags.clone(), variables: variables(environment)?, user, project, kept, origin })
+        let variables = variables(environment)?;
+        let mut config = Self { flags: flags.clone(), variables, user, project, kept, account: None, origin };
+        config.account = config.account_in(places, workspace)?;
+        Ok(config)
     }
 
     /// What the person says: options over variables over the file.

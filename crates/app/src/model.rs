@@ -278,10 +278,16 @@ fn remote(
         connection.record = Some(Record::create(file).map_err(failed)?);
     }
     if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url) {
-        return Err(Failure::usage(format!("there is no API key for {}", vendor.title)).hint(format!(
-            "set {variable}, or save a key with `haft login {}`; `haft models list` lists other models",
-            holder(vendor).name
-        )));
+        let name = &holder(vendor).name;
+        return Err(match config.account() {
+            Some(account) => {
+                Failure::usage(format!("the account `{account}` has no API key for {}", vendor.title))
+                    .hint(format!("`haft login {name} --account {account}` saves one"))
+            }
+            None => Failure::usage(format!("there is no API key for {}", vendor.title)).hint(format!(
+                "set {variable}, or save a key with `haft login {name}`; `haft models list` lists other models"
+            )),
+        });
     }
     if let Some(url) = connection
         .base_url

@@ -91,6 +91,8 @@ impl Environment {
     fn keys(&self, config: &Config) -> Vec<String> {
         let variables = key_variables(config).filter_map(|variable| self.get(variable));
         let files = config.user.vendors.values().filter_map(|vendor| vendor.key.as_deref());
+        let accounts = config.user.accounts.values().flat_map(|account| account.keys.values());
+        let files = files.chain(accounts.map(String::as_str));
         variables.chain(files).chain(config.kept.values()).map(|key| key.trim().to_owned()).collect()
     }
 }

@@ -82,6 +82,24 @@ pub struct ExecFile {
     pub model: Option<String>,
 }
 
+/// What a person sets for an account.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct AccountFile {
+    /// Directories in which the account is used; of several that hold the workspace, the innermost one counts.
+    pub folders: Vec<String>,
+    /// API keys, by provider; prefer `haft login PROVIDER --account NAME`.
+    #[serde(skip_serializing)]
+    pub keys: BTreeMap<String, String>,
+}
+
+impl std::fmt::Debug for AccountFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AccountFile").field("folders", &self.folders).finish_non_exhaustive()
+    }
+}
+
 /// What a person sets for a vendor.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

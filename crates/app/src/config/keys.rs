@@ -1,16 +1,16 @@
 //! [`KeptKeys`]: keys of vendors: those that `haft login` keeps, and which of all applies.
-use super::{Config, ConfigError, Environment};
+use super::{Config, ConfigError, Environment, Places, settings::setting};
 use crate::untrusted_file;
 use haft_providers::{Vendor, vendors};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     io::{self, Write},
     os::unix::fs::DirBuilderExt,
     path::Path,
 };
 
-/// The keys that `haft login` keeps, by vendor. They cannot be printed by accident.
+/// The keys that `haft login` keeps, by vendor, or by `VENDOR@ACCOUNT`. They cannot be printed by accident.
 #[derive(Clone, Default, PartialEq)]
 pub struct KeptKeys(BTreeMap<String, String>);
 
@@ -38,31 +38,42 @@ impl KeptKeys {
     }
 
     /// Keeps `key` for `vendor` as well, in the file `path`.
-    pub fn add(&mut self, vendor: &Vendor, key: String, path: &Path) -> io::Result<()> {
-        self.0.insert(holder(vendor).name.clone(), key);
+    pub fn add(
+        &mut self,
+        vendor: &Vendor,
+        account: Option<&str>,
+        key: String,
+        path: &Path,
+    ) -> io::Result<()> {
+        self.0.insert(name_of(vendor, account), key);
         self.write(path)
     }
 
     /// Forgets the key of `vendor`; returns whether there was one.
-    pub fn remove(&mut self, vendor: &Vendor, path: &Path) -> io::Result<bool> {
-        let was_there = self.0.remove(&holder(vendor).name).is_some();
+    pub fn remove(&mut self, vendor: &Vendor, account: Option<&str>, path: &Path) -> io::Result<bool> {
+        let was_there = self.0.remove(&name_of(vendor, account)).is_some();
         if was_there {
             self.write(path)?;
         }
         Ok(was_there)
     }
 
-    /// The vendors that a key is kept for.
-    pub fn vendors(&self) -> impl Iterator<Item = &'static Vendor> {
-        self.0.keys().filter_map(|name| haft_providers::vendor(name))
+    /// What keys are kept for: vendors, with the account where it is one of an account.
+    pub fn vendors(&self) -> impl Iterator<Item = (&'static Vendor, Option<&str>)> {
+        self.0.keys().filter_map(|name| {
+            let (vendor, account) = name
+                .split_once('@')
+                .map_or((name.as_str(), None), |(vendor, account)| (vendor, Some(account)));
+            Some((haft_providers::vendor(vendor)?, account))
+        })
     }
 
     pub(super) fn values(&self) -> impl Iterator<Item = &str> {
         self.0.values().map(String::as_str)
     }
 
-    fn get(&self, vendor: &Vendor) -> Option<&str> {
-        self.0.get(&holder(vendor).name).map(String::as_str)
+    fn get(&self, vendor: &Vendor, account: Option<&str>) -> Option<&str> {
+        self.0.get(&name_of(vendor, account)).map(String::as_str)
     }
 
     /// The file appears whole, and other users cannot read it.
@@ -79,6 +90,11 @@ impl KeptKeys {
         file.persist(path).map_err(|failed| failed.error)?;
         Ok(())
     }
+}
+
+fn name_of(vendor: &Vendor, account: Option<&str>) -> String {
+    let vendor = &holder(vendor).name;
+    account.map_or_else(|| vendor.clone(), |account| format!("{vendor}@{account}"))
 }
 
 /// Of the vendors that share a key, the first: both APIs of OpenAI take the same.
@@ -99,16 +115,66 @@ pub enum KeySource<'a> {
 }
 
 impl Config {
-    /// The key of `vendor` and where it comes from: its variable, else the configuration, else what `haft login` kept.
+    /// The account in force: only its keys count.
+    pub fn account(&self) -> Option<&str> {
+        self.account.as_deref()
+    }
+
+    /// The same with `account` in force, if it is one.
+    pub fn with_account(self, account: Option<&str>) -> Self {
+        let account = account.map(str::to_owned).or(self.account);
+        Self { account, ..self }
+    }
+
+    /// The account that is named, else the one whose folders hold `workspace`.
+    pub(super) fn account_in(
+        &self,
+        places: &Places,
+        workspace: &Path,
+    ) -> Result<Option<String>, ConfigError> {
+        let Some(name) = self.effective().account else {
+            let folders = self.user.accounts.iter().flat_map(|(name, account)| {
+                account.folders.iter().map(move |folder| (name, places.named(folder)))
+            });
+            let holds = folders.filter(|(_, folder)| {
+                workspace.starts_with(folder.canonicalize().as_ref().unwrap_or(folder))
+            });
+            return Ok(holds
+                .max_by_key(|(_, folder)| folder.components().count())
+                .map(|(name, _)| name.clone()));
+        };
+        let kept = self.kept.vendors().filter_map(|(_, account)| account);
+        let known: BTreeSet<&str> = kept.chain(self.user.accounts.keys().map(String::as_str)).collect();
+        if known.contains(name.as_str()) {
+            return Ok(Some(name));
+        }
+        let others = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let others = if others.is_empty() { others } else { format!("; there are {others}") };
+        Err(ConfigError::Value {
+            what: self.who_says(setting("account")),
+            message: format!(
+                "there is no account `{name}`{others}: `haft login PROVIDER --account {name}` makes it"
+            ),
+        })
+    }
+
+    /// The key of `vendor` and where it comes from: its variable, else the configuration, else what `haft login` kept. Where
+    /// an account is in force, no other key than its own.
     pub fn key<'a>(
         &'a self,
         environment: &'a Environment,
         vendor: &'a Vendor,
     ) -> Option<(&'a str, KeySource<'a>)> {
+        if let Some(name) = self.account() {
+            let keys = self.user.accounts.get(name).map(|account| &account.keys);
+            let of = |vendor: &Vendor| keys?.get(&vendor.name).map(String::as_str);
+            let written = of(vendor).or_else(|| of(holder(vendor))).map(|key| (key, KeySource::File));
+            return written.or_else(|| Some((self.kept.get(vendor, Some(name))?, KeySource::Login)));
+        }
         let variable = vendor.key_variable.as_deref();
         let set = variable.and_then(|name| Some((environment.get(name)?, KeySource::Variable(name))));
         let written = self.user.vendors.get(&vendor.name).and_then(|file| file.key.as_deref());
         let written = written.map(|key| (key, KeySource::File));
-        set.or(written).or_else(|| Some((self.kept.get(vendor)?, KeySource::Login)))
+        set.or(written).or_else(|| Some((self.kept.get(vendor, None)?, KeySource::Login)))
     }
 }

@@ -3,8 +3,8 @@
 use super::{
     environment::{EnvironmentFile, NarrowEnvironment},
     files::{
-        CommandsFile, ExecFile, KeysFile, McpFile, ModelFile, NarrowRules, Rules, TelegramFile, UpdateFile,
-        VendorFile, no_hooks,
+        AccountFile, CommandsFile, ExecFile, KeysFile, McpFile, ModelFile, NarrowRules, Rules, TelegramFile,
+        UpdateFile, VendorFile, no_hooks,
     },
     setting::{Dollars, Kind, ModelList, Setting, Value, in_toml, settings},
     timeouts::TimeoutsFile,
@@ -27,6 +27,8 @@ settings! {
         wait: bool { is_of_profile: true },
         /// Maximum seconds per turn that `--wait` sleeps; 0 for never
         wait_limit: u32 { value: "SECONDS", otherwise: "21600 (6 hours)" },
+        /// Account whose API keys to use, and no other ones
+        account: String { value: "NAME", otherwise: "the account whose `folders` hold the workspace" },
         /// Profile to use: `default`, `alfred`, `pedro`, `ally`, `opencode`, `picoclaw`, or a TOML file
         profile: String { value: "NAME", otherwise: "default" },
         /// Check the claims of the reply against the journal; exit with 5 if one is unproven
@@ -65,6 +67,8 @@ settings! {
         environment: EnvironmentFile,
         /// Timeouts for models, in seconds from 1 to 86,400
         timeouts: TimeoutsFile,
+        /// Accounts with API keys of their own, by name
+        accounts: BTreeMap<String, AccountFile>,
         /// Base URLs, API keys and timeouts, by provider
         vendors: BTreeMap<String, VendorFile>,
         /// Commands that answer one prompt, used as the model `exec/NAME`

@@ -2,7 +2,7 @@
 use clap::{Args, Subcommand};
 
 /// `haft login`
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LoginArgs {
     /// Subcommand.
@@ -10,6 +10,9 @@ pub(crate) struct LoginArgs {
     pub(crate) command: Option<Login>,
     /// Provider, e.g., `openai` [default: choose from a list]
     pub(crate) vendor: Option<String>,
+    /// Account that the key is for: `haft --account NAME` uses it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) account: Option<String>,
     /// Save the key without verifying it
     #[arg(long)]
     pub(crate) no_check: bool,
@@ -31,4 +34,7 @@ pub(crate) enum Login {
 pub(crate) struct LogoutArgs {
     /// Provider whose key to remove [default: the only one with a saved key]
     pub(crate) vendor: Option<String>,
+    /// Account whose key to remove
+    #[arg(long, value_name = "NAME")]
+    pub(crate) account: Option<String>,
 }

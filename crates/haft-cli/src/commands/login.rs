@@ -28,6 +28,8 @@ pub(crate) async fn login(cli: &CliContext, args: &LoginArgs) -> Result<Exit, Fa
     if let Some(Login::Status { json }) = args.command {
         return status(cli, &config, json);
     }
+    let account = args.account.as_deref().map(named).transpose()?;
+    let config = config.with_account(account);
     loop {
         let (vendor, escape) = match &args.vendor {
             Some(name) => (with_key(name)?, Escape::Leaves),
@@ -41,6 +43,16 @@ pub(crate) async fn login(cli: &CliContext, args: &LoginArgs) -> Result<Exit, Fa
             Entered::Back => {}
             Entered::Left => return Ok(Exit::Interrupted),
         }
+    }
+}
+
+/// A name as `--account` takes it.
+fn named(account: &str) -> Result<&str, Failure> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    match !account.is_empty() && account.chars().all(is_plain) {
+        true => Ok(account),
+        false => Err(Failure::usage(format!("`{account}` cannot be the name of an account"))
+            .hint("use letters, digits, `-`, `_` and `.`")),
     }
 }
 
@@ -67,7 +79,8 @@ pub(crate) enum Entered {
 pub(crate) async fn logout(cli: &CliContext, args: &LogoutArgs) -> Result<Exit, Failure> {
     let path = &cli.places.keys_file;
     let mut kept = KeptKeys::load(path)?;
-    let all: Vec<_> = kept.vendors().collect();
+    let account = args.account.as_deref();
+    let all: Vec<_> = kept.vendors().filter(|(_, of)| *of == account).map(|(vendor, _)| vendor).collect();
     let vendor = match (&args.vendor, all.as_slice()) {
         (Some(name), _) => with_key(name)?,
         (None, []) => {
@@ -80,12 +93,12 @@ pub(crate) async fn logout(cli: &CliContext, args: &LogoutArgs) -> Result<Exit, 
             None => return Ok(Exit::Interrupted),
         },
     };
-    let is_removed = kept.remove(vendor, path).map_err(|error| cannot_write(cli, &error))?;
+    let is_removed = kept.remove(vendor, account, path).map_err(|error| cannot_write(cli, &error))?;
     if !is_removed {
-        return Err(Failure::usage(format!("no key of {} is saved", vendor.title))
+        return Err(Failure::usage(format!("no key of {} is saved{}", vendor.title, of(account)))
             .hint("`haft login status` shows the source of each key"));
     }
-    writeln!(stderr(), "Removed the key of {}.", vendor.title)?;
+    writeln!(stderr(), "Removed the key of {}{}.", vendor.title, of(account))?;
     let config = cli.config(&session::workspace(None)?, &Settings::default())?;
     if let Some((_, source)) = config.key(&cli.environment, vendor) {
         writeln!(stderr(), "note: {} still provides a key", place(cli, source))?;
@@ -93,7 +106,11 @@ pub(crate) async fn logout(cli: &CliContext, args: &LogoutArgs) -> Result<Exit, 
     Ok(Exit::Success)
 }
 
-/// Asks for the key of `vendor`, tries it, and keeps it.
+fn of(account: Option<&str>) -> String {
+    account.map(|account| format!(" for the account `{account}`")).unwrap_or_default()
+}
+
+/// Asks for the key of `vendor`, tries it, and keeps it; for the account in force, if there is one.
 pub(crate) async fn enter(
     cli: &CliContext,
     config: &Config,
@@ -110,12 +127,14 @@ pub(crate) async fn enter(
         return Ok(if escape == Escape::GoesBack { Entered::Back } else { Entered::Left });
     }
     let path = &cli.places.keys_file;
-    KeptKeys::load(path)?.add(vendor, key, path).map_err(|error| cannot_write(cli, &error))?;
+    let account = config.account();
+    KeptKeys::load(path)?.add(vendor, account, key, path).map_err(|error| cannot_write(cli, &error))?;
     let accepted = if is_checked { "" } else { ", not verified" };
     writeln!(
         stderr(),
-        "Saved the key of {} in `{}`{accepted}; only you can read the file.",
+        "Saved the key of {}{} in `{}`{accepted}; only you can read the file.",
         vendor.title,
+        of(account),
         path.display()
     )?;
     let stronger = config.key(&cli.environment, vendor).filter(|(_, from)| *from != KeySource::Login);
@@ -195,15 +214,36 @@ fn status(cli: &CliContext, config: &Config, json: bool) -> Result<Exit, Failure
             writeln!(
                 stdout(),
                 "{}",
-                json!({"vendor": name, "title": title, "key": source.is_some(), "from": from, "place": place})
+                json!({
+                    "vendor": name, "title": title, "account": config.account(), "key": source.is_some(),
+                    "from": from, "place": place,
+                })
             )?;
             continue;
         }
         let (has, from) = match source {
+            None if config.account().is_some() => ("no", format!("`haft login {}`", vendor.name)),
             None => ("no", format!("`haft login {}`, or set {}", vendor.name, variable(vendor))),
-            Some(source) => ("yes", place(cli, source)),
+            Some(source) => ("yes", format!("{}{}", place(cli, source), of(config.account()))),
         };
         table.row([vendor.name.clone(), has.to_owned(), from]);
+    }
+    for (vendor, account) in config.kept.vendors() {
+        let Some(account) = account.filter(|account| Some(*account) != config.account()) else { continue };
+        match json {
+            true => writeln!(
+                stdout(),
+                "{}",
+                json!({
+                    "vendor": vendor.name, "title": vendor.title, "account": account, "key": true,
+                    "from": "login", "place": cli.places.keys_file.display().to_string(),
+                })
+            )?,
+            false => {
+                let from = format!("{}{}", place(cli, KeySource::Login), of(Some(account)));
+                table.row([vendor.name.clone(), "yes".to_owned(), from]);
+            }
+        }
     }
     if !json {
         table.print("There is no provider.")?;

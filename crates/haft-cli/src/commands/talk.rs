@@ -142,7 +142,7 @@ fn login(cli: &CliContext) -> LogIn {
     Arc::new(move |vendor| {
         let cli = cli.clone();
         Box::pin(async move {
-            let entered = login::login(&cli, &LoginArgs { command: None, vendor, no_check: false }).await;
+            let entered = login::login(&cli, &LoginArgs { vendor, ..LoginArgs::default() }).await;
             entered.map(|exit| exit == Exit::Success).map_err(|Failure { message, hint, .. }| {
                 message + &hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default()
             })

@@ -1,4 +1,5 @@
 //! Configuration, keys, and what users bring along.
+mod accounts;
 mod login;
 mod other_systems;
 mod plugins;
