@@ -9,7 +9,7 @@ set -eu
 downloads=${HAFT_DOWNLOADS:-@DOWNLOADS@}
 prefix=${HAFT_PREFIX:-$HOME/.local}
 version=${HAFT_VERSION:-@VERSION@}
-files="bin/haft share/man/man1 share/bash-completion/completions/haft share/zsh/site-functions/_haft share/fish/vendor_completions.d/haft.fish"
+files="bin/haft share/man/man1 share/bash-completion/completions/haft share/zsh/site-functions/_haft share/fish/vendor_completions.d/haft.fish share/haft/completions.ps1"
 
 fail() {
     echo "error: $1" >&2
@@ -24,6 +24,7 @@ remove() {
     for file in $files; do
         case $file in share/man/man1) ;; *) rm -f "$prefix/$file" ;; esac
     done
+    rmdir "$prefix/share/haft" 2>/dev/null || true
     echo "removed Haft from $prefix; sessions, configuration and keys were left"
     exit 0
 }

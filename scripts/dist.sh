@@ -63,15 +63,14 @@ esac
 share=target/share
 rm -rf "$share"
 mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
-    "$share/fish/vendor_completions.d"
+    "$share/fish/vendor_completions.d" "$share/haft"
 "$binary" man --to "$share/man/man1" >/dev/null
 "$binary" completions bash >"$share/bash-completion/completions/haft"
 "$binary" completions zsh >"$share/zsh/site-functions/_haft"
 "$binary" completions fish >"$share/fish/vendor_completions.d/haft.fish"
-"$binary" completions powershell >"$share/haft.ps1"
+"$binary" completions powershell >"$share/haft/completions.ps1"
 mkdir -p "$data/data"
 cp -r "$share" "$data/data/share"
-mv "$data/data/share/haft.ps1" "$data/data/share/haft-completions.ps1"
 wheel
 rm -rf "$data"
 

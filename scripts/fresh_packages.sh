@@ -32,6 +32,12 @@ try() {
     fi
     as_person "$haft --version" || return 1
     end=$EPOCHREALTIME
+    files | comm -13 /tmp/before - >/tmp/installed
+    local brought
+    for brought in man1/haft.1 man1/haft-undo.1 completions/haft _haft haft.fish haft/completions.ps1; do
+        # Of a compressed page, the name goes on.
+        grep -qF "/$brought" /tmp/installed || { cat /tmp/installed; echo "$way: does not bring $brought"; return 1; }
+    done
     # What is missing for a first prompt is a model, and that is a finding.
     as_person "$haft doctor" >/tmp/said 2>&1 || true
     grep -q 'commands: ' /tmp/said || { cat /tmp/said; echo "$way: haft doctor does not say whether commands are confined"; return 1; }
