@@ -4,8 +4,9 @@ use haft_core::Mode;
 use haft_engine::Session;
 
 /// From the strictest to the widest: the mode, its name for people, what it means.
-const ALL_MODES: [(Mode, &str, &str); 4] = [
+const ALL_MODES: [(Mode, &str, &str); 5] = [
     (Mode::ReadOnly, "Read only", "Nothing but reading in the workspace"),
+    (Mode::Plan, "Plan", "Nothing is changed until a plan is accepted"),
     (Mode::Ask, "Ask", "Every effect is asked for"),
     (Mode::AcceptEdits, "Accept edits", "Files of the workspace are written without asking"),
     (Mode::Full, "Full", "Everything runs"),

@@ -26,6 +26,7 @@ pub const TOPICS: &[Topic] = topics! {
     "updating" "newer releases, and the one before",
     "secrets" "API keys, and what commands see of them",
     "permissions" "what runs without approval, and rules",
+    "plan-and-goal" "a plan before the work",
     "security" "the sandbox: what a confined command may do",
     "sessions" "journals, resuming, forks, undo",
     "agents" "notes, skills, saved prompts, agents, hooks",
@@ -50,7 +51,7 @@ pub const TOPICS: &[Topic] = topics! {
 };
 
 /// Words that no heading has, with the page or the section that they mean.
-const SYNONYMS: [(&str, &str); 12] = [
+const SYNONYMS: [(&str, &str); 13] = [
     ("sandbox", "security"),
     ("keys", "secrets"),
     ("key", "secrets"),
@@ -63,6 +64,7 @@ const SYNONYMS: [(&str, &str); 12] = [
     ("acp", "editors"),
     ("fleet", "a fleet"),
     ("library", "embedding"),
+    ("plan", "plan-and-goal"),
 ];
 
 /// Sections of one page that answer the same words.

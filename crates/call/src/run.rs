@@ -16,8 +16,8 @@ use crate::{
     tool::{CallLog, run_tool},
 };
 use haft_core::{
-    Accepted, Change, Effect, Fact, FileRead, ToolError, ToolOutput, ToolResult, Tracking, Verdict, View,
-    loops::warning,
+    Accepted, Change, Effect, Fact, FileRead, Mode, ToolError, ToolOutput, ToolResult, Tracking, Verdict,
+    View, loops::warning,
 };
 use serde_json::Value;
 use std::{
@@ -28,6 +28,8 @@ use std::{
 
 /// Identical rounds after which the model is warned. The turn ends after twice as many.
 const WARN_AFTER_ROUNDS: usize = 3;
+/// Behind the result of a command that changed files in plan mode.
+const DROPPED_NOTE: &str = "\n[plan mode: the files that this command changed were dropped]";
 
 impl CallRun<'_> {
     /// Runs the call and records its end. Returns `None` if the journal cannot be written.
@@ -156,6 +158,11 @@ impl CallRun<'_> {
             return Ok(Done::without_changes(result));
         }
         let changes = changes_of(&view, scope.rules.call_seconds).await?;
+        if self.is_for_planning(how) {
+            let is_changed = !changes.is_empty() || !view.bulk().paths.is_empty();
+            result.content += if is_changed { DROPPED_NOTE } else { "" };
+            return Ok(Done::without_changes(result));
+        }
         let accepted = self.judge_changes(&changes, &view.bulk(), how, None).await?;
         let (changes, is_whole) = match accepted {
             Some(accepted) => {
@@ -168,6 +175,13 @@ impl CallRun<'_> {
         result.content += &links::note(&changes, &scope.workspace).unwrap_or_default();
         // What is not recorded is shown as a summary, and goes only with the whole.
         Ok(Done { result, changes, how, view: Some(view).filter(|_| is_whole) })
+    }
+
+    /// Whether the call is a command of a model that makes a plan: what it did in its view is dropped with the view.
+    fn is_for_planning(&self, how: Tracking) -> bool {
+        let scope = self.round.scope;
+        let is_typed = scope.interactions.is_typed(&self.call.id);
+        how == Tracking::Staged && !is_typed && scope.permission.mode() == Mode::Plan
     }
 
     /// The accepted parts of what the call did.

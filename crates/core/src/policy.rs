@@ -49,6 +49,9 @@ impl Verdict {
 pub enum Mode {
     /// Reading in the workspace runs; all else is denied.
     ReadOnly,
+    /// Reading in the workspace runs, and so do commands that can change nothing but their view, which is dropped; all else is
+    /// denied. The model makes a plan, and a person decides on it.
+    Plan,
     /// Reading in the workspace runs; all else is asked for.
     #[default]
     Ask,
@@ -60,12 +63,13 @@ pub enum Mode {
 
 impl Mode {
     /// From the strictest to the widest.
-    pub const ALL: [Self; 4] = [Self::ReadOnly, Self::Ask, Self::AcceptEdits, Self::Full];
+    pub const ALL: [Self; 5] = [Self::ReadOnly, Self::Plan, Self::Ask, Self::AcceptEdits, Self::Full];
 
     /// Returns its name, as configuration files and options write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
+            Self::Plan => "plan",
             Self::Ask => "ask",
             Self::AcceptEdits => "accept-edits",
             Self::Full => "full",
@@ -163,7 +167,7 @@ impl Policy {
             | MatchedBy::Asked
             | MatchedBy::GitsOwn
             | MatchedBy::Elsewhere
-            | MatchedBy::ReadOnly => Vec::new(),
+            | MatchedBy::Closed(_) => Vec::new(),
         };
         (ground.verdict(&[effect]), rules)
     }
@@ -174,6 +178,10 @@ impl Policy {
             Effect::Write(path) => is_gits_own(&normal(&workspace.join(path))),
             Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => false,
         };
+        // What rules allow is for the work, not for its plan.
+        if self.mode == Mode::Plan && !is_for_planning(effect, workspace) {
+            return MatchedBy::Closed(self.mode);
+        }
         let limits: Vec<&Rule> = self.rules.iter().filter(|rule| rule.limits(effect)).collect();
         if !limits.is_empty() && !rule::within(&limits, effect, workspace) {
             return MatchedBy::Outside(limits);
@@ -253,8 +261,8 @@ enum MatchedBy<'a> {
     GitsOwn,
     /// The mode asks, since the command would run outside of the workspace.
     Elsewhere,
-    /// The mode is `read-only`.
-    ReadOnly,
+    /// The mode denies it: `read-only` or `plan`.
+    Closed(Mode),
 }
 
 impl PartialEq for MatchedBy<'_> {
@@ -286,8 +294,8 @@ impl MatchedBy<'_> {
             Self::Elsewhere => Verdict::Ask {
                 reason: format!("{names} {needs} approval: the folder lies outside of the workspace"),
             },
-            Self::ReadOnly => {
-                Verdict::Deny { reason: format!("{names} {is} denied: permission is `read-only`") }
+            Self::Closed(mode) => {
+                Verdict::Deny { reason: format!("{names} {is} denied: permission is `{}`", mode.name()) }
             }
             Self::Outside(rules) => {
                 let texts: Vec<String> = rules.iter().map(|rule| format!("`{}`", rule.text)).collect();
@@ -313,6 +321,17 @@ impl MatchedBy<'_> {
     }
 }
 
+/// Whether `effect` changes nothing outside of a view, so that a plan may need it. Rules decide what else is reached.
+fn is_for_planning(effect: &Effect, workspace: &Path) -> bool {
+    match effect {
+        Effect::Read(_) | Effect::Network(_) => true,
+        Effect::Write(_) => false,
+        Effect::Execute(execution) => {
+            execution.stays_inside() && normal(&workspace.join(&execution.folder)).starts_with(workspace)
+        }
+    }
+}
+
 /// More effects than this are counted in a reason; the question names them all.
 const MAX_NAMED_EFFECTS: usize = 4;
 
@@ -332,12 +351,13 @@ impl Mode {
         match (self, effect) {
             (Self::Full, _) => MatchedBy::Open,
             (_, Effect::Read(path)) if inside(path) => MatchedBy::Open,
-            (Self::ReadOnly, _) => MatchedBy::ReadOnly,
+            (Self::ReadOnly, _) => MatchedBy::Closed(self),
             (_, Effect::Write(_)) if is_gits_own => MatchedBy::GitsOwn,
             (Self::AcceptEdits, Effect::Write(path)) if inside(path) => MatchedBy::Open,
             (_, Effect::Execute(Execution { folder, .. })) if !inside(folder) => MatchedBy::Elsewhere,
             // It can do nothing but change its view, and what it changed there is judged afterwards.
             (_, Effect::Execute(execution)) if execution.stays_inside() => MatchedBy::Open,
+            (Self::Plan, _) => MatchedBy::Closed(self),
             (Self::Ask | Self::AcceptEdits, _) => MatchedBy::Asked,
         }
     }

@@ -8,6 +8,7 @@ mod digest;
 mod fallback;
 mod hooks;
 mod mentions;
+mod planning;
 pub(crate) mod recover;
 mod room;
 mod spent;
@@ -49,6 +50,9 @@ pub(crate) async fn open_turn(
     if !is_denied && is_prompt && (schema.is_some() || log.transcript.answer_schema().is_some()) {
         log.record(Fact::AnswerSchema { schema })?;
     }
+    if !is_denied && is_prompt {
+        planning::instruct(log, session)?;
+    }
     match (is_denied, cancel.is_cancelled()) {
         (false, _) => run_turn(log, session, cancel).await,
         (true, false) => end_turn(log, session, Outcome::Refused).await,
@@ -67,7 +71,7 @@ async fn run_turn(
             Step::AskModel => ask_model(log, session, cancel).await?,
             Step::RunTools(calls) => run_tools(log, session, calls, cancel).await?,
             Step::Stop(outcome @ (Outcome::Finished | Outcome::Refused)) => {
-                if let Some(outcome) = check_reply(log, session, outcome)? {
+                if let Some(outcome) = check_reply(log, session, outcome, cancel).await? {
                     return end_turn(log, session, outcome).await;
                 }
             }
@@ -122,8 +126,12 @@ async fn apply_queued(
         if matches!(fact, Fact::Prompted { .. } | Fact::TaskEnded { .. }) {
             recover::end_open_calls(log, session, "not run: a prompt came first")?;
         }
-        let is_denied = matches!(fact, Fact::PromptDenied { .. });
+        let (is_denied, is_prompt) =
+            (matches!(fact, Fact::PromptDenied { .. }), matches!(fact, Fact::Prompted { .. }));
         log.record(fact)?;
+        if is_prompt {
+            planning::instruct(log, session)?;
+        }
         match is_denied {
             true => ticket.done(&log.journal),
             false => session.queue.join(ticket),
@@ -148,18 +156,23 @@ fn is_answered(log: &Log, session: &SessionContext, fact: &Fact) -> bool {
 
 /// Checks the last reply of a turn that would end with `outcome`: how it ends, or nothing where the model is asked once
 /// more.
-fn check_reply(
+async fn check_reply(
     log: &mut Log,
     session: &SessionContext,
     outcome: Outcome,
+    cancel: &CancellationToken,
 ) -> Result<Option<Outcome>, JournalError> {
     let outcome = match outcome {
         Outcome::Finished if session.limits.evidence => check_claims(log, session)?,
         outcome => Some(outcome),
     };
+    let outcome = match outcome {
+        Some(outcome @ (Outcome::Finished | Outcome::Refused)) => answer::check(log, outcome)?,
+        outcome => outcome,
+    };
     match outcome {
-        Some(outcome @ (Outcome::Finished | Outcome::Refused)) => answer::check(log, outcome),
-        outcome => Ok(outcome),
+        Some(outcome) => planning::ask(log, session, outcome, cancel).await,
+        None => Ok(None),
     }
 }
 

@@ -60,12 +60,23 @@ pub(crate) struct RunArgs {
     /// Prompt; `-` for standard input
     #[arg(required = true, value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
-    /// Require a reply that matches this JSON Schema, and print only that JSON; a file, or the schema itself
-    #[arg(long, value_name = "FILE")]
-    pub(crate) schema: Option<String>,
+    /// What the turn is to bring about.
+    #[command(flatten)]
+    pub(crate) purpose: PurposeArgs,
     /// Options of the turn.
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
+}
+
+/// What a turn of `haft run` is to bring about.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PurposeArgs {
+    /// Require a reply that matches this JSON Schema, and print only that JSON; a file, or the schema itself
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<String>,
+    /// Print a plan and change nothing; `haft resume --last` continues from there
+    #[arg(long, conflicts_with = "permission")]
+    pub(crate) plan: bool,
 }
 
 /// `haft chat`

@@ -186,7 +186,7 @@ impl Verb {
     /// Carries it out.
     pub(crate) async fn run(self, cli: &CliContext) -> Result<Exit, Failure> {
         match self {
-            Self::Run(run) => run::run(cli, &run.prompt, &run.turn, run.schema.as_deref()).await,
+            Self::Run(run) => run::run(cli, &run.prompt, &run.turn, &run.purpose).await,
             Self::Resume(Lazy(resume)) => sessions::resume(cli, *resume).await,
             Self::Chat(chat) => talk::chat(cli, &chat.turn).await,
             Self::Build(job) => jobs::start(cli, "builder", &job).await,

@@ -2,7 +2,7 @@
 mod args;
 mod commands;
 
-use args::GlobalArgs;
+use args::{GlobalArgs, PurposeArgs};
 use commands::{
     Verb,
     command_line::{self, Cli},
@@ -143,7 +143,7 @@ async fn dispatch(typed: Cli, cli: &CliContext) -> Result<Exit, Failure> {
         Some(command) => command.run(cli).await,
         None if !typed.prompt.is_empty() => {
             refuse_command(&typed.prompt, &typed.turn)?;
-            commands::run::run(cli, &typed.prompt, &typed.turn, None).await
+            commands::run::run(cli, &typed.prompt, &typed.turn, &PurposeArgs::default()).await
         }
         None if has_screen(cli, &typed.turn) => commands::talk::screen(cli, &typed.turn, None).await,
         None if stdin().is_terminal() && stdout().is_terminal() => {

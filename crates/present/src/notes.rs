@@ -45,6 +45,8 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::AnswerRejected { problems, text: Some(_) } => {
             format!("the answer does not match the schema: {}", problems.join("; "))
         }
+        Fact::PlanAnswered { is_accepted: true, .. } => "the plan is accepted".into(),
+        Fact::PlanAnswered { is_accepted: false, .. } => "the plan is to be changed".into(),
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         _ => return fact.limit_reached(),
     })

@@ -166,6 +166,7 @@ impl Talk<'_> {
             SlashAction::Cost => self.cost(),
             SlashAction::Mode(name) => self.mode(Some(&name)).await,
             SlashAction::Modes => self.mode(None).await,
+            SlashAction::Plan(text) => self.plan(text).await,
             SlashAction::Fork => self.fork().await,
             SlashAction::Rename(name) => self.rename(&name),
             SlashAction::Export(_)
@@ -311,6 +312,19 @@ impl Talk<'_> {
                 let known = known.map(Mode::name).collect::<Vec<_>>().join(", ");
                 note(&format!("mode `{}`; available: {known} (/mode NAME)", session.mode().name()))
             }
+        }
+    }
+
+    /// Changes nothing from here on until a plan is accepted.
+    async fn plan(&mut self, text: Option<String>) -> anyhow::Result<()> {
+        let Some((_, session)) = &self.open else { return Ok(()) };
+        let (mode, ceiling) = (session.mode(), session.ceiling());
+        if mode != Mode::Plan {
+            self.mode(Some(Mode::Plan.name())).await?;
+        }
+        match text.filter(|_| ceiling >= Mode::Plan) {
+            Some(text) => self.turn(console::prompt(&text)).await,
+            None => Ok(()),
         }
     }
 

@@ -44,6 +44,8 @@ pub(crate) enum SlashAction {
     Modes,
     Theme(String),
     Mode(String),
+    /// Goes into plan mode, and sends this prompt to the model.
+    Plan(Option<String>),
     Help,
     Rewind,
     Cost,
@@ -101,6 +103,7 @@ pub(crate) static COMMANDS: &[SlashCommand] = {
         row("agent", &["agents"], Choice("NAME", Agents, |name| Switch(Target::Agent(name))), "switch to another agent"),
         row("mode", &[], Choice("NAME", Modes, Mode), "change the permission mode"),
         row("permissions", &[], Choice("MODE", Permissions, Mode), "show the permission mode and rules; change the mode"),
+        row("plan", &[], Optional("PROMPT", Plan), "plan, and change nothing until you accept the plan"),
         row("review", &[], Optional("WHAT", review), "review a change (default: uncommitted changes)"),
         row("init", &[], Fixed(INIT), "write an AGENTS.md for this repository"),
         row("theme", &[], Choice("NAME", Themes, Theme), "change the colors"),

@@ -1,33 +1,74 @@
 //! [`ask`]: asks the person at the terminal a question of a tool.
-use crate::asking::Asking;
+use crate::{Editor, asking::Asking, editor::NO_EDITOR};
 use haft_core::{CallId, Command, Question};
 use haft_engine::Session;
 use haft_present::safe;
-use std::io::{BufRead, Write};
+use std::{
+    io::{BufRead, Write},
+    path::Path,
+};
 
 /// Shows the question and reads the answer.
-pub(crate) fn ask(session: &Session, call: &CallId, question: &Question) -> Asking {
+pub(crate) fn ask(session: &Session, call: &CallId, question: &Question, editor: Option<Editor>) -> Asking {
     let (session, call, question) = (session.clone(), call.clone(), question.clone());
     Asking::begin(
-        move |input, output| read_answer(&question, input, output),
+        move |input, output| read_answer(&question, editor.as_ref(), input, output),
         move |answer| {
             let _session_is_closed = session.send(Command::Reply { call, answer });
         },
     )
 }
 
-/// A number picks one of the choices, anything else stands for itself. The end of the input is no answer.
-fn read_answer(question: &Question, input: &mut dyn BufRead, output: &mut dyn Write) -> Option<String> {
+/// A number picks one of the choices, `e` edits the text that they are about, anything else stands for itself. The end of the
+/// input is no answer.
+fn read_answer(
+    question: &Question,
+    editor: Option<&Editor>,
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+) -> Option<String> {
     let mut text = format!("{}\n", safe::text(&question.text));
     for (place, choice) in question.choices.iter().enumerate() {
         text += &format!("  {}. {}\n", place + 1, safe::text(choice));
     }
-    let _no_terminal = write!(output, "{text}> ").and_then(|()| output.flush());
-    let mut line = String::new();
-    input.read_line(&mut line).ok().filter(|bytes| *bytes > 0)?;
-    let said = line.trim();
+    if question.draft.is_some() {
+        text += "  e edits it first\n";
+    }
+    let mut edited: Option<String> = None;
+    loop {
+        let _no_terminal = write!(output, "{text}> ").and_then(|()| output.flush());
+        let mut line = String::new();
+        input.read_line(&mut line).ok().filter(|bytes| *bytes > 0)?;
+        let said = line.trim();
+        match (said, &question.draft) {
+            (EDIT, Some(draft)) => match edit(editor, edited.as_deref().unwrap_or(draft)) {
+                Ok(text) => edited = Some(text),
+                Err(why) => {
+                    let _no_terminal = writeln!(output, "{}", safe::text(&why));
+                }
+            },
+            (said, _) => return Some(with_draft(question, said, edited)),
+        }
+    }
+}
+
+/// Edits the text that the choices are about.
+pub(crate) const EDIT: &str = "e";
+/// What that text is called in errors.
+pub(crate) const DRAFT: &str = "the proposed text";
+
+fn edit(editor: Option<&Editor>, draft: &str) -> Result<String, String> {
+    editor.ok_or(NO_EDITOR)?.edit(DRAFT, draft, Path::new("draft.md"))
+}
+
+/// The answer that `said` stands for; behind a choice the text as it was edited.
+pub(crate) fn with_draft(question: &Question, said: &str, edited: Option<String>) -> String {
     let chosen = said.parse::<usize>().ok().and_then(|number| question.choices.get(number.checked_sub(1)?));
-    Some(chosen.cloned().unwrap_or_else(|| said.to_owned()))
+    match (chosen, edited) {
+        (Some(choice), Some(edited)) => format!("{choice}\n\n{}", edited.trim()),
+        (Some(choice), None) => choice.clone(),
+        (None, _) => said.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -36,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_number_picks_a_choice_and_words_stand_for_themselves() {
-        let question = Question { text: "Which?".into(), choices: vec!["red".into(), "blue".into()] };
+        let question =
+            Question { text: "Which?".into(), choices: vec!["red".into(), "blue".into()], draft: None };
         let table = [
             ("2\n", Some("blue")),
             ("3\n", Some("3")),
@@ -46,7 +88,7 @@ mod tests {
         ];
         for (typed, expected) in table {
             let mut shown = Vec::new();
-            let answer = read_answer(&question, &mut typed.as_bytes(), &mut shown);
+            let answer = read_answer(&question, None, &mut typed.as_bytes(), &mut shown);
             assert_eq!(answer.as_deref(), expected, "{typed:?}");
             assert_eq!(shown, b"Which?\n  1. red\n  2. blue\n> ");
         }

@@ -73,7 +73,9 @@ impl Questions {
     fn ask(&self, session: &Session, fact: &Fact) -> Option<Asking> {
         match fact {
             Fact::ApprovalAsked { .. } => approval::ask(session, fact, self.diffs, self.editor.clone()),
-            Fact::QuestionAsked { call, question } => Some(question::ask(session, call, question)),
+            Fact::QuestionAsked { call, question } => {
+                Some(question::ask(session, call, question, self.editor.clone()))
+            }
             _ => None,
         }
     }

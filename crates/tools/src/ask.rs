@@ -32,7 +32,7 @@ impl Tool for Ask {
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let Args { question: text, choices } = args;
-        let question = Question { text, choices: choices.unwrap_or_default() };
+        let question = Question { text, choices: choices.unwrap_or_default(), draft: None };
         match ctx.person.ask(question).await {
             Some(answer) => {
                 let details = json!({"answer": answer});

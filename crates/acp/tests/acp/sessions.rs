@@ -29,7 +29,7 @@ async fn a_mode_is_chosen_below_the_ceiling_and_kept() {
         assert_eq!(modes["currentModeId"], "ask");
         let ids: Vec<&Value> =
             modes["availableModes"].as_array().unwrap().iter().map(|mode| &mode["id"]).collect();
-        assert_eq!(ids, ["read-only", "ask", "accept-edits"]);
+        assert_eq!(ids, ["read-only", "plan", "ask", "accept-edits"]);
         name = made.session_id.to_string();
         let set = async |mode: &str| {
             let request = SetSessionModeRequest::new(name.clone(), mode.to_owned());

@@ -148,6 +148,7 @@ impl Value for Effort {
 fn summary(mode: Mode) -> &'static str {
     match mode {
         Mode::ReadOnly => "Only read files in the workspace",
+        Mode::Plan => "Read files, run commands whose changes are dropped, and make a plan that you accept",
         Mode::Ask => "Ask before everything except reading files in the workspace",
         Mode::AcceptEdits => "Also write files in the workspace without asking, except Git's own files",
         Mode::Full => "Allow everything",

@@ -62,6 +62,10 @@ impl Driver {
     /// Until all is said, or something is not as it was.
     pub(super) async fn drive(mut self, session: &Session, show: Show<'_>) -> Result<ReplayReport, Failure> {
         while let Some(command) = self.next_command(show)? {
+            if matches!(command, Command::SetMode { .. }) {
+                session.send(command)?;
+                continue;
+            }
             let before = self.heard.replies.len();
             self.turn(session.start(command), show).await?;
             if self.report.is_over() || self.heard.replies.len() == before {

@@ -1,7 +1,8 @@
 //! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
 //! of each call.
 use haft_core::{
-    Accepted, Answer, CallId, Change, Command, Entry, Fact, Part, Seq, StopReason, ToolResult, active_path,
+    Accepted, Answer, CallId, Change, Command, Entry, Fact, Mode, Part, Seq, StopReason, ToolResult,
+    active_path,
 };
 use serde_json::Value;
 use std::{path::PathBuf, sync::Arc};
@@ -16,6 +17,7 @@ pub(super) struct Recording {
     /// In the order in which they were made.
     pub(super) calls: Vec<RecordedCall>,
     is_in_turn: bool,
+    is_planning: bool,
 }
 
 /// One thing that a person said or called.
@@ -82,6 +84,16 @@ impl Recording {
                         Command::PromptWithSchema { parts: std::mem::take(parts), schema: schema.clone() };
                 }
             }
+            Fact::ModeSet { mode } if (*mode == Mode::Plan) != self.is_planning => {
+                self.is_planning = !self.is_planning;
+                let mode = if self.is_planning { Mode::Plan } else { Mode::Ask };
+                self.before_a_turn(Command::SetMode { mode });
+            }
+            Fact::PlanAnswered { text, .. } => {
+                // Nothing answers the question about the plan again: what was answered opens a turn.
+                self.is_in_turn = false;
+                self.input(Command::Prompt { parts: vec![Part::text(text)], channel: None });
+            }
             Fact::Called { made } => {
                 let (name, arguments) = (made.name.clone(), made.arguments.clone());
                 self.input(Command::Call { name, arguments });
@@ -112,6 +124,10 @@ impl Recording {
     /// The call of this name in the reply at this place.
     pub(super) fn call(&self, reply: usize, id: &CallId) -> Option<&RecordedCall> {
         self.calls.iter().rfind(|call| call.reply == reply && call.id == *id)
+    }
+
+    fn before_a_turn(&mut self, command: Command) {
+        self.inputs.push(Input { after: self.replies.len(), steers: false, command });
     }
 
     fn input(&mut self, command: Command) {

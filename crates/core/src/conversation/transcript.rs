@@ -16,6 +16,8 @@ pub struct Transcript {
     channel: Option<Channel>,
     /// JSON Schema of the last reply of a turn.
     answer: Option<Arc<Value>>,
+    /// The model was told to make a plan and nothing more.
+    is_planning: bool,
     turn: Turn,
     phase: Phase,
 }
@@ -101,6 +103,14 @@ impl Transcript {
                 self.turn.is_reminded = true;
             }
             Fact::AnswerSchema { .. } | Fact::AnswerRejected { .. } => self.wanted_answer(fact),
+            Fact::Planning { is_on, text } => {
+                self.is_planning = *is_on;
+                self.history.add_to_prompt(Part::text(text));
+            }
+            Fact::PlanAnswered { is_accepted, text } => {
+                self.is_planning = !is_accepted;
+                self.user(vec![Part::text(text)]);
+            }
             Fact::Nudged { text } => self.nudged(text),
             Fact::BudgetReached { .. } => self.phase = Phase::Over(Outcome::Budget),
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
@@ -205,6 +215,21 @@ impl Transcript {
     /// JSON Schema that the last reply of the turn must match; `None` for any reply.
     pub fn answer_schema(&self) -> Option<&Arc<Value>> {
         self.answer.as_ref().filter(|_| !self.turn.called)
+    }
+
+    /// Whether the model was told to make a plan and nothing more.
+    pub fn is_planning(&self) -> bool {
+        self.is_planning
+    }
+
+    /// The last reply, if it is the last message and has a text.
+    pub fn last_reply(&self) -> Option<String> {
+        match self.messages().last().map(AsRef::as_ref) {
+            Some(Message::Assistant { parts }) => {
+                Some(crate::message::text_of(parts)).filter(|text| !text.trim().is_empty())
+            }
+            Some(Message::User { .. } | Message::Tool { .. }) | None => None,
+        }
     }
 
     /// How often the model was asked in this turn for an answer that matches the schema, its first one left out.

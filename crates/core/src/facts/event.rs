@@ -228,6 +228,11 @@ pub enum Fact {
     AnswerRejected { problems: Vec<String>, text: Option<String> },
     /// The last reply matches the schema; `answer` is what it says.
     Answered { answer: Value },
+    /// The prompt before it was said in plan mode, or is the first one after it: the model reads `text` with the prompt.
+    Planning { is_on: bool, text: String },
+    /// A person answered the plan that the last reply is: the model reads `text` and goes on, with the work if the plan was
+    /// accepted. The mode of the work is a `mode_set` before it.
+    PlanAnswered { is_accepted: bool, text: String },
     /// The last reply made no call and did not say that all is done; the model reads `text` and goes on.
     Nudged { text: String },
     /// The next request, or the next second, would pass a limit; the turn ends.

@@ -132,6 +132,8 @@ impl Fold {
             | Fact::AnswerSchema { .. }
             | Fact::AnswerRejected { .. }
             | Fact::Answered { .. }
+            | Fact::Planning { .. }
+            | Fact::PlanAnswered { .. }
             | Fact::Nudged { .. }
             | Fact::BudgetReached { .. } => {}
         }

@@ -10,6 +10,10 @@ pub struct Question {
     /// Answers to choose from; the person may say something else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
+    /// A text that the choices are about, which the person may edit: the answer is then a choice, an empty line, and the text
+    /// as it was edited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<String>,
 }
 
 /// The person at the other end of the conversation.

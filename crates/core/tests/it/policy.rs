@@ -55,6 +55,37 @@ fn the_mode_settles_what_no_rule_does() {
     }
 }
 
+/// Rules that allow are for the work; those that ask or deny hold for its plan, too.
+#[test]
+fn a_plan_may_need_what_changes_nothing() {
+    let rules = [
+        (Ruling::Deny, "execute:cargo publish *"),
+        (Ruling::Ask, "read:secret"),
+        (Ruling::Allow, "read:/etc/*"),
+        (Ruling::Allow, "write:**"),
+        (Ruling::Allow, "execute:cargo *"),
+        (Ruling::Allow, "network:docs.rs"),
+    ];
+    let table = [
+        (read("a"), "allow"),
+        (read("secret"), "ask"),
+        (read("/etc/passwd"), "allow"),
+        (read("/var/x"), "deny"),
+        (write("a"), "deny"),
+        (write("/etc/passwd"), "deny"),
+        (execute("cargo test"), "deny"),
+        (execute("cargo test").confined(), "allow"),
+        (execute("make").confined(), "allow"),
+        (execute("cargo publish x").confined(), "deny"),
+        (Effect::execute_in("make", "/elsewhere").confined(), "deny"),
+        (Effect::Network("docs.rs".into()), "allow"),
+        (Effect::Network("evil.example".into()), "deny"),
+    ];
+    for (effect, expected) in table {
+        assert_eq!(verdict(&rules, Mode::Plan, effect.clone()), expected, "{effect}");
+    }
+}
+
 // P-12, X-23
 #[test]
 fn the_first_rule_that_matches_settles_an_effect() {

@@ -2,10 +2,10 @@
 use super::{input, look::look, welcome};
 use crate::{
     CliContext,
-    args::{Form, TurnArgs},
+    args::{Form, PurposeArgs, TurnArgs},
 };
 use haft_app::{Failure, OpenedSession};
-use haft_core::{AnswerSchema, Command, Part, Seq, answer};
+use haft_core::{AnswerSchema, Command, Mode, Part, Seq, answer};
 use haft_engine::Engine;
 use haft_present::{cursor::next, host::ExpandedPrompt, words::Style};
 use haft_terminal::{
@@ -16,16 +16,19 @@ use haft_terminal::{
 use serde_json::Value;
 use std::io::{IsTerminal, Write, stderr, stdin};
 
-/// One turn, whose last reply must match `schema`: a file, or the JSON Schema itself.
+/// One turn, for the purpose that was typed.
 pub(crate) async fn run(
     cli: &CliContext,
     words: &[String],
     turn: &TurnArgs,
-    schema: Option<&str>,
+    purpose: &PurposeArgs,
 ) -> Result<Exit, Failure> {
-    let schema = schema.map(read_schema).transpose()?;
+    let schema = purpose.schema.as_deref().map(read_schema).transpose()?;
     let ExpandedPrompt { prompt, agent, model } = expand(cli, turn, words)?;
     let mut turn = turn.clone();
+    if purpose.plan {
+        turn.work.settings.0.permission = Some(Mode::Plan);
+    }
     turn.work.agent = turn.work.agent.or(agent);
     turn.work.settings.0 = turn.work.settings.0.with_model(model);
     let mut parts = vec![Part::text(prompt)];

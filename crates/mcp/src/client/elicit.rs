@@ -37,7 +37,7 @@ async fn opened(server: &str, message: &str, address: &str, person: &dyn Person)
          Do you? Open it yourself, and then say yes."
     );
     let choices = vec!["yes".to_owned(), "no".to_owned()];
-    match person.ask(Question { text, choices }).await.map(|said| is_yes(&said)) {
+    match person.ask(Question { text, choices, draft: None }).await.map(|said| is_yes(&said)) {
         None => ElicitationAction::Cancel,
         Some(Some(true)) => ElicitationAction::Accept,
         Some(_) => ElicitationAction::Decline,
@@ -53,7 +53,7 @@ async fn fill_in(
     let mut content = Map::new();
     if fields.is_empty() {
         let choices = vec!["yes".to_owned(), "no".to_owned()];
-        let said = person.ask(Question { text: asks.to_owned(), choices }).await;
+        let said = person.ask(Question { text: asks.to_owned(), choices, draft: None }).await;
         let said = said.ok_or(ElicitationAction::Cancel)?;
         return if is_yes(&said) == Some(true) { Ok(content) } else { Err(ElicitationAction::Decline) };
     }
@@ -87,7 +87,7 @@ impl Field<'_> {
     /// `None`: left out. The server's own proposal stands where the person says nothing.
     async fn ask(&self, asks: &str, person: &dyn Person) -> Result<Option<Value>, ElicitationAction> {
         for _ in 0..MAX_TRIES {
-            let question = Question { text: self.question(asks), choices: self.titles() };
+            let question = Question { text: self.question(asks), choices: self.titles(), draft: None };
             let said = person.ask(question).await.ok_or(ElicitationAction::Cancel)?;
             let said = said.trim();
             if said.is_empty() && (self.schema.get("default").is_some() || !self.is_required) {

@@ -71,6 +71,8 @@ impl From<ChangeKind> for FileChangeKind {
 pub(crate) enum PermissionMode {
     /// Read in the workspace; everything else is denied
     ReadOnly,
+    /// Read in the workspace, and run commands whose changes are dropped, until a plan is accepted; everything else is denied
+    Plan,
     /// Read in the workspace; everything else needs an approval
     Ask,
     /// Read and write in the workspace; everything else needs an approval
@@ -83,6 +85,7 @@ impl From<Mode> for PermissionMode {
     fn from(mode: Mode) -> Self {
         match mode {
             Mode::ReadOnly => Self::ReadOnly,
+            Mode::Plan => Self::Plan,
             Mode::Ask => Self::Ask,
             Mode::AcceptEdits => Self::AcceptEdits,
             Mode::Full => Self::Full,

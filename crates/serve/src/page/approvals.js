@@ -98,9 +98,13 @@ class Parts {
 function question({ call: id, question }, answer) {
   const words = el('input', { id: `reply-${id}`, autocomplete: 'off' })
   const reply = (text) => answer(`questions/${encodeURIComponent(id)}`, { answer: text })
+  const draft = question.draft === undefined ? null : el('textarea', { id: `draft-${id}`, rows: 8 }, question.draft)
+  // A choice, an empty line, and the text as it was edited.
+  const choose = (option) => reply(draft && draft.value.trim() !== question.draft.trim() ? `${option}\n\n${draft.value.trim()}` : option)
   return el('section', { class: 'asking', tabindex: -1, 'data-call': id, 'aria-label': 'Question' },
     el('h2', {}, question.text),
-    el('p', { class: 'actions' }, (question.choices ?? []).map((option) => el('button', { type: 'button', onclick: () => reply(option) }, option))),
+    el('p', { class: 'actions' }, (question.choices ?? []).map((option) => el('button', { type: 'button', onclick: () => choose(option) }, option))),
+    draft && el('details', {}, el('summary', {}, 'Edit it first'), el('label', { for: `draft-${id}` }, 'Text'), draft),
     el('form', { class: 'because', onsubmit: (event) => { event.preventDefault(); if (words.value.trim()) reply(words.value.trim()) } },
       el('label', { for: `reply-${id}` }, 'Your answer'), words, el('button', { type: 'submit' }, 'Answer')))
 }

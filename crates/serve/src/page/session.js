@@ -189,7 +189,7 @@ export class SessionView extends Transcript {
   }
 
   async permit() {
-    const options = ['read-only', 'ask', 'accept-edits', 'full'].map((value) => ({ value, label: value }))
+    const options = ['read-only', 'plan', 'ask', 'accept-edits', 'full'].map((value) => ({ value, label: value }))
     const given = await ask('What runs without a question', [{ name: 'permission', label: 'Permission', options, value: this.detail.permission ?? 'ask' }], 'Set')
     if (!given) return
     await call('PATCH', `/v1/sessions/${this.id}`, { permission: given.permission })

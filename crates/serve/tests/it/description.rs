@@ -9,7 +9,7 @@ async fn closed_sets_are_enums() {
     let description = server.ask("GET /openapi.json", "").await.json();
     let table = [
         ("FileChangeKind", json!(["created", "modified", "deleted"])),
-        ("PermissionMode", json!(["read-only", "ask", "accept-edits", "full"])),
+        ("PermissionMode", json!(["read-only", "plan", "ask", "accept-edits", "full"])),
         ("SessionState", json!(["working", "asking", "idle", "elsewhere"])),
         ("JobState", json!(["pending", "running", "waiting", "completed", "failed", "cancelled"])),
         ("ApprovalDecision", json!(["once", "always", "no"])),

@@ -58,6 +58,8 @@ pub(super) struct App {
     pub(super) request: Option<Request>,
     /// What [`Request::Edit`] is about.
     pub(super) editing: Option<Editing>,
+    /// The text that a question is about, as it was edited.
+    pub(super) edited_draft: Option<(CallId, String)>,
     /// The provider that [`Request::LogIn`] is about, if it is known.
     pub(super) provider: Option<String>,
     pub(super) shows_thinking: bool,
@@ -92,6 +94,8 @@ pub(super) enum Editing {
     Prompt(String),
     /// The file that a call would write.
     Proposal(CallId, Proposed),
+    /// The text that a question is about.
+    Draft(CallId, String),
 }
 
 /// A word in the last line.
@@ -148,6 +152,7 @@ impl App {
             raw: String::new(),
             request: None,
             editing: None,
+            edited_draft: None,
             provider: None,
             shows_thinking: true,
             escaped: None,

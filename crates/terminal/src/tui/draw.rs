@@ -189,7 +189,8 @@ impl App {
             ));
         }
         let how = if question.choices.is_empty() { "type an answer" } else { "type a number or an answer" };
-        lines.push(Line::styled(format!("  {how} · Esc to skip"), self.look.dim()));
+        let edit = if question.draft.is_some() { " · e edits it first" } else { "" };
+        lines.push(Line::styled(format!("  {how}{edit} · Esc to skip"), self.look.dim()));
         lines
     }
 

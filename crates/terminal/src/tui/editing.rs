@@ -3,6 +3,7 @@ use super::app::{App, Editing, Request};
 use crate::{
     editor::{EDITED_FILE, Editor, NO_EDITOR},
     offers::Proposed,
+    question::DRAFT,
 };
 use haft_core::{CallId, Command};
 use haft_present::timeline::Asked;
@@ -28,6 +29,15 @@ impl App {
         }
     }
 
+    /// Hands the text that the question is about to the editor.
+    pub(super) fn edit_draft(&mut self) {
+        let Some(Asked::Question { call, question }) = self.view.asked.front().cloned() else { return };
+        let edited = self.edited_draft.take().filter(|(edited, _)| *edited == call);
+        if let Some(draft) = edited.map(|(_, text)| text).or(question.draft) {
+            self.begin_editing(Editing::Draft(call, draft));
+        }
+    }
+
     fn begin_editing(&mut self, editing: Editing) {
         match self.around.editor {
             Some(_) => (self.editing, self.request) = (Some(editing), Some(Request::Edit)),
@@ -40,6 +50,10 @@ impl App {
         match (self.editing.take(), edited) {
             (Some(Editing::Prompt(_)), Ok(text)) => self.input.rewrite(text.trim_end_matches('\n')),
             (Some(Editing::Proposal(call, proposed)), Ok(text)) => self.accept_edited(call, proposed, text),
+            (Some(Editing::Draft(call, _)), Ok(text)) => {
+                self.edited_draft = Some((call, text));
+                self.hint = Some("edited; choose how it goes on".into());
+            }
             (Some(Editing::Prompt(_)), Err(why)) => self.fail(why, Some("the prompt is unchanged".into())),
             (_, Err(why)) => self.fail(why, Some("the question is still open".into())),
             (None, Ok(_)) => {}
@@ -66,6 +80,7 @@ pub(super) async fn edit(editor: Option<Editor>, editing: Option<&Editing>) -> R
     let (Some(editor), Some(editing)) = (editor, editing) else { return Err(NO_EDITOR.into()) };
     let (what, text, like) = match editing {
         Editing::Prompt(text) => ("the prompt", text.clone(), Path::new("prompt.md").to_owned()),
+        Editing::Draft(_, text) => (DRAFT, text.clone(), Path::new("draft.md").to_owned()),
         Editing::Proposal(_, proposed) => (EDITED_FILE, proposed.text.clone(), proposed.path.clone()),
     };
     let edited = tokio::task::spawn_blocking(move || editor.edit(what, &text, &like)).await;

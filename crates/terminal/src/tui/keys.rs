@@ -7,7 +7,10 @@ use super::{
     parts::Parts,
 };
 use crate::bindings::{Action, Place};
-use crate::console;
+use crate::{
+    console,
+    question::{EDIT, with_draft},
+};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use haft_core::Answer;
 use haft_present::timeline::Asked;
@@ -190,10 +193,15 @@ impl App {
 
     fn reply_as_typed(&mut self) {
         let (text, _) = self.input.take();
-        let said = text.trim().to_owned();
-        let chosen = said.parse().ok().and_then(|number| self.asked_choice(number));
-        if chosen.is_some() || !said.is_empty() {
-            self.reply(Some(chosen.unwrap_or(said)));
+        let said = text.trim();
+        let Some(Asked::Question { call, question }) = self.view.asked.front().cloned() else { return };
+        match said {
+            "" => {}
+            EDIT if question.draft.is_some() => self.edit_draft(),
+            said => {
+                let edited = self.edited_draft.take().filter(|(edited, _)| *edited == call);
+                self.reply(Some(with_draft(&question, said, edited.map(|(_, text)| text))));
+            }
         }
     }
 

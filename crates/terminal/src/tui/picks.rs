@@ -13,7 +13,7 @@ use crate::{console, going_on};
 use haft_core::{Command, Event, Mode as PermissionMode, Seq};
 use haft_engine::{Agent, Session};
 use haft_present::host::OpenRequest;
-use haft_present::timeline::{self, Asked, Recap, Timeline};
+use haft_present::timeline::{self, Recap, Timeline};
 use serde_json::json;
 
 impl App {
@@ -102,6 +102,7 @@ impl App {
         let ceiling = self.session.as_ref().map(Session::ceiling).unwrap_or_default();
         let means = |mode: PermissionMode| match mode {
             PermissionMode::ReadOnly => "only read files in the workspace",
+            PermissionMode::Plan => "change nothing until you accept a plan",
             PermissionMode::Ask => "ask before every effect",
             PermissionMode::AcceptEdits => "edit files in the workspace without asking",
             PermissionMode::Full => "run everything without asking",
@@ -304,14 +305,6 @@ impl App {
             }
         }
         true
-    }
-
-    /// The choices of a question of a tool.
-    pub(super) fn asked_choice(&self, number: usize) -> Option<String> {
-        match self.view.asked.front() {
-            Some(Asked::Question { question, .. }) => question.choices.get(number.checked_sub(1)?).cloned(),
-            _ => None,
-        }
     }
 }
 

@@ -112,6 +112,7 @@ impl App {
             SlashAction::Modes => self.pick_mode(),
             SlashAction::Theme(name) => self.theme(&name),
             SlashAction::Mode(name) => self.set_permission_mode(&name),
+            SlashAction::Plan(text) => self.plan(text),
             SlashAction::Help => self.help(),
             SlashAction::Rewind => self.pick_prompt(),
             SlashAction::Cost => self.cost(),
@@ -148,6 +149,17 @@ impl App {
         }
     }
 
+    /// Changes nothing from here on until a plan is accepted.
+    fn plan(&mut self, text: Option<String>) {
+        let is_allowed = self.session.as_ref().is_some_and(|session| session.ceiling() >= Mode::Plan);
+        if self.permission_mode() != Some(Mode::Plan) {
+            self.set_permission_mode(Mode::Plan.name());
+        }
+        if let Some(text) = text.filter(|_| is_allowed) {
+            self.prompt(text, Vec::new());
+        }
+    }
+
     /// What the session has said last, else what it began with.
     pub(super) fn permission_mode(&self) -> Option<Mode> {
         self.view.mode.or(self.session.as_ref().map(Session::mode))
@@ -157,7 +169,8 @@ impl App {
     pub(super) fn next_permission_mode(&mut self) {
         let (Some(session), Some(now)) = (&self.session, self.permission_mode()) else { return };
         let next = match now {
-            Mode::ReadOnly => Mode::Ask,
+            Mode::ReadOnly => Mode::Plan.min(session.ceiling()),
+            Mode::Plan if session.ceiling() > Mode::Plan => Mode::Ask,
             Mode::Ask if session.ceiling() > Mode::Ask => Mode::AcceptEdits,
             _ => Mode::ReadOnly,
         };

@@ -96,7 +96,7 @@ async fn what_is_typed_may_have_several_lines() {
 #[tokio::test]
 async fn the_mode_is_changed_by_a_key_or_in_words_and_shown_in_one_place() {
     let mut person = Begin::default().with(&[say("unheard")]).await;
-    for mode in ["accept-edits", "read-only", "ask", "accept-edits"] {
+    for mode in ["accept-edits", "read-only", "plan", "ask", "accept-edits"] {
         person.keys("Shift+Tab");
         person.see(&format!("script/test · {mode}")).await;
     }

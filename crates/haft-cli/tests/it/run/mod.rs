@@ -5,6 +5,7 @@ mod evidence;
 mod first_request;
 mod interrupts;
 mod limits;
+mod plan;
 mod prompt;
 mod rounds;
 mod schema;

@@ -62,7 +62,7 @@ fn a_mode_is_seen_where_it_holds_and_nowhere_else() {
     let Some(terminal) = opened(&place, &[json!({"say": "Hello."})], "") else { return };
     terminal.say("hello");
     terminal.see("Hello.");
-    for mode in ["accept-edits", "read-only", "ask", "accept-edits"] {
+    for mode in ["accept-edits", "read-only", "plan", "ask", "accept-edits"] {
         terminal.keys(&["BTab"]);
         terminal.see(&format!("model.jsonl · {mode}"));
     }
