@@ -42,15 +42,7 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     // Everything is looked up by its name before something else is mounted there.
     let found = plan.found(workspace, &confinement.finds, is_root)?;
     let own_tmp = plan.found(tmp, &confinement.finds_tmp, is_root)?;
-    let mut others = Vec::new();
-    for folder in writable.iter().filter_map(|folder| folder.canonicalize().ok()).filter(|path| path.is_dir())
-    {
-        others.push((plan.clone_of(&folder)?, folder));
-    }
-    let mut caches = Vec::new();
-    for CacheMount { place, overlay } in &confinement.caches {
-        caches.push((plan.overlay(place, overlay, is_root)?, place));
-    }
+    let others = plan.others(confinement, is_root)?;
     let mut devices = Vec::new();
     for name in DEVICES {
         devices.push((plan.clone_of(&Path::new("/dev").join(name))?, name));
@@ -82,24 +74,22 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
         WorkspaceMount::Copy(copy) => copy,
         WorkspaceMount::Itself | WorkspaceMount::Overlay(_) => tmp,
     };
-    for (slot, folder) in others {
-        make_mount_point(&folder, tmp)?;
-        plan.writable(slot, &folder)?;
-    }
-    for (slot, place) in caches {
-        make_mount_point(place, tmp)?;
-        plan.writable(slot, place)?;
+    for (slot, folder) in &others {
+        make_mount_point(folder, tmp)?;
+        plan.writable(*slot, folder)?;
     }
     make_mount_point(workspace, tmp)?;
     plan.writable(found, workspace)?;
     let hidden = places(&confinement.hidden, workspace, &table);
-    hidden.iter().try_for_each(|path| plan.hide(path, workspace))?;
+    let shown: Vec<&Path> =
+        others.iter().map(|(_, folder)| folder.as_path()).chain([workspace.as_path()]).collect();
+    hidden.iter().try_for_each(|path| plan.hide(path, &shown))?;
     let is_open = |path: &Path| {
         confinement.outside == Outside::Bound
             || is_bound(path, &pieces)
             || writable.iter().any(|folder| path.starts_with(folder))
     };
-    sockets(&hidden, is_open).iter().try_for_each(|path| plan.hide(path, workspace))?;
+    sockets(&hidden, is_open).iter().try_for_each(|path| plan.hide(path, &shown))?;
     Ok(plan.steps)
 }
 
@@ -162,6 +152,19 @@ impl Mounts {
             WorkspaceMount::Copy(copy) => self.clone_of(copy),
             WorkspaceMount::Overlay(overlay) => self.overlay(folder, overlay, is_root),
         }
+    }
+
+    /// What is writable besides the workspace and `/tmp`, and where it lies.
+    fn others(&mut self, confinement: &Confinement, is_root: bool) -> io::Result<Vec<(usize, PathBuf)>> {
+        let Confinement { writable, caches, .. } = confinement;
+        let real =
+            writable.iter().filter_map(|folder| folder.canonicalize().ok()).filter(|path| path.is_dir());
+        let real = real.map(|folder| Ok((self.clone_of(&folder)?, folder)));
+        let mut others = real.collect::<io::Result<Vec<_>>>()?;
+        for CacheMount { place, overlay } in caches {
+            others.push((self.cache(place, overlay, is_root)?, place.clone()));
+        }
+        Ok(others)
     }
 
     /// Builds the new root of `pieces`.
@@ -279,18 +282,24 @@ impl Mounts {
 
     /// As root with what lets existing folders be renamed; that needs attributes which only root may set.
     fn overlay(&mut self, folder: &Path, overlay: &Overlay, is_root: bool) -> io::Result<usize> {
+        let options = [("redirect_dir", "on"), ("metacopy", "off")];
+        self.overlay_with(folder, overlay, if is_root { &options } else { &[("userxattr", "")] })
+    }
+
+    /// Existing folders cannot be renamed: what is hidden in them is hidden by its name, in later mounts, too.
+    fn cache(&mut self, folder: &Path, overlay: &Overlay, is_root: bool) -> io::Result<usize> {
+        let options = [("redirect_dir", "off"), ("metacopy", "off")];
+        self.overlay_with(folder, overlay, if is_root { &options } else { &[("userxattr", "")] })
+    }
+
+    fn overlay_with(&mut self, folder: &Path, overlay: &Overlay, more: &[(&str, &str)]) -> io::Result<usize> {
         let work = new_work(overlay)?;
         let (lower, upper, work) = (escaped(folder), escaped(&overlay.upper), escaped(&work));
         let mut options: Vec<(&str, &OsStr)> =
             vec![("lowerdir", &lower), ("upperdir", &upper), ("workdir", &work)];
         // Nothing has to survive a loss of power here; without it the whole file system is synced when a command ends.
         options.push(("volatile", OsStr::new("")));
-        match is_root {
-            true => options.extend(
-                [("redirect_dir", "on"), ("metacopy", "off")].map(|(key, value)| (key, OsStr::new(value))),
-            ),
-            false => options.push(("userxattr", OsStr::new(""))),
-        }
+        options.extend(more.iter().map(|(key, value)| (*key, OsStr::new(*value))));
         self.system("overlay", &options, NOTHING)
     }
 
@@ -330,10 +339,10 @@ impl Mounts {
     }
 
     /// `path` leads through no link. What is below the workspace or `/tmp` was looked at where it really lies; it may be hidden
-    /// by those already.
-    fn hide(&mut self, path: &Path, workspace: &Path) -> io::Result<()> {
+    /// by those already. `shown`: the folders that are mounted where they lie.
+    fn hide(&mut self, path: &Path, shown: &[&Path]) -> io::Result<()> {
         let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
-        if is_covered(path) && !path.starts_with(workspace) {
+        if is_covered(path) && !shown.iter().any(|folder| path.starts_with(folder)) {
             return Ok(());
         }
         let slot = match found.is_dir() {

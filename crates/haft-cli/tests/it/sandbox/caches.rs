@@ -78,6 +78,24 @@ fn other_folders_of_the_home_stay_read_only_unless_they_are_named_and_keys_stay_
 }
 
 #[test]
+fn what_is_hidden_in_a_cache_stays_hidden_under_every_name() {
+    let place = place();
+    let secret = place.path().join("person/.cache/tool/secret");
+    fs::write(&secret, "s3cret\n").unwrap();
+    place.configure("[commands]\nhidden = [\"~/.cache/tool/secret\"]\n");
+    let ran = run(
+        &place,
+        &["--permission", "full"],
+        &[
+            "cd ~/.cache; mv tool other; ln tool/secret linked; mv tool/secret moved; cat */secret linked moved; true",
+            "cd ~/.cache; cat */secret linked moved; rm -rf tool; mkdir tool; cat */secret; true",
+            "cd ~/.cache; cat */secret linked moved; true",
+        ],
+    );
+    assert!(told(&ran).len() == 3 && !format!("{ran:?}").contains("s3cret"), "{ran:?}");
+}
+
+#[test]
 fn a_cache_that_a_variable_names_is_one_and_one_around_the_workspace_is_none() {
     let place = place();
     let cache = place.path().join("go-build");
