@@ -12,7 +12,7 @@ mod view;
 
 pub(super) use buffers::Buffers;
 
-use haft_core::{Change, Effect, Hash, Stage, Tracking, View};
+use haft_core::{Change, Effect, FileState, Hash, Stage, Tracking, View};
 use haft_engine::Stages;
 use std::{
     collections::HashMap,
@@ -55,6 +55,19 @@ impl Stage for EditorStage {
 
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
         view::open(self, workspace, effects)
+    }
+
+    fn open_with(
+        &self,
+        workspace: &Path,
+        effects: &[Effect],
+        changes: &[Change],
+    ) -> io::Result<Box<dyn View>> {
+        self.inner.open_with(workspace, effects, changes)
+    }
+
+    fn found(&self, workspace: &Path, path: &Path) -> io::Result<Option<FileState>> {
+        self.inner.found(workspace, path)
     }
 
     fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {

@@ -1,11 +1,12 @@
 //! [`Reopened`]: a session that is opened without a model, to put files back and forward again.
 use crate::{App, Failure, SessionSpec, agents::AGENT};
 use futures::StreamExt;
+use haft_call::Moved;
 use haft_core::{
     Change, Changed, Command, Direction, Entry, Event, Fact, FileKind, Seq, SessionId, SessionOpened, TaskId,
-    Tracking, active_path, changed, undo as plan,
+    Tracking, UndoCalls, active_path, changed, past_calls::PastCalls, undo as plan,
 };
-use haft_engine::{Engine, Home, Model, Session};
+use haft_engine::{Engine, Home, Model, NotUndone, Session, UndoPlan};
 use haft_present::timeline::prompts;
 use haft_providers::{Scripted, direct};
 use std::{
@@ -32,6 +33,10 @@ pub struct Restored {
     pub conflicts: Vec<PathBuf>,
     /// The number of calls whose changes were not recorded, and remain.
     pub untracked: usize,
+    /// The calls that were taken back by their numbers.
+    pub calls: Vec<usize>,
+    /// Files that hold changes of others as well.
+    pub merged: Vec<PathBuf>,
     /// The prompt that leaves the conversation, the first one if there are several.
     pub prompt: Option<String>,
     /// The background tasks that run and that begin later, with their titles: nothing that they change is kept.
@@ -114,11 +119,13 @@ impl Reopened {
     /// If files cannot be read.
     pub fn preview(&self, to: Seq) -> Result<Restored, Failure> {
         let planned = plan::back_to(&self.session.entries(), to);
-        let conflicts = self.session.left_alone(&changed::squash(&planned.changes))?;
+        let Moved { changes, conflicts, merged } = self.session.preview(planned.changes)?;
         Ok(Restored {
             way: Direction::Undo,
-            changes: planned.changes,
+            changes,
             conflicts,
+            merged,
+            calls: Vec::new(),
             untracked: planned.untracked.len(),
             prompt: self.prompt_after(to),
             tasks: self.tasks_after(to),
@@ -137,6 +144,30 @@ impl Reopened {
         Ok(Restored { prompt, tasks, ..restored })
     }
 
+    /// Returns the calls of the session, those that were taken back by their numbers included.
+    pub fn calls(&self) -> PastCalls {
+        PastCalls::of(&self.session.entries())
+    }
+
+    /// Finds out what taking these calls back would do, and which later calls depend on them. Commands of the session may run
+    /// again, in views.
+    ///
+    /// # Errors
+    ///
+    /// If a call cannot be taken back, whatever depends on it, or files cannot be read.
+    pub async fn plan_calls(&self, undo: &UndoCalls) -> Result<UndoPlan, NotUndone> {
+        self.engine.plan_undo(&self.session, undo).await
+    }
+
+    /// Takes these calls back, and keeps what came after them.
+    ///
+    /// # Errors
+    ///
+    /// If later calls depend on them, changes of others are in the way, or the journal cannot be written.
+    pub async fn undo_calls(&self, undo: UndoCalls) -> Result<Restored, Failure> {
+        self.moved_by(Command::UndoCalls(undo)).await
+    }
+
     /// Takes the last undo back. `None` if nothing was undone.
     ///
     /// # Errors
@@ -153,12 +184,14 @@ impl Reopened {
         let mut turn = self.session.start(command);
         while let Some(event) = turn.next().await {
             let Event::Recorded(entry) = event else { continue };
-            if let Fact::Rewound { way, changes, conflicts, untracked } = &entry.fact {
+            if let Fact::Rewound { way, changes, conflicts, untracked, calls, merged } = &entry.fact {
                 return Ok(Restored {
                     way: *way,
                     changes: changes.clone(),
                     conflicts: conflicts.clone(),
                     untracked: untracked.len(),
+                    calls: calls.clone(),
+                    merged: merged.clone(),
                     prompt: None,
                     tasks: Vec::new(),
                 });

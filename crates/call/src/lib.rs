@@ -12,6 +12,7 @@
 //! | `batch`, `order` | decides which calls of a reply run side by side |
 //! | `round`, `run` | runs one call from the hooks to its recorded end |
 //! | `settle`, `ancestors` | records changes, in parent sessions too, and writes them to the workspace |
+//! | `undo`, `again`, `merge` | takes single calls back: which later ones depend on them, by making those again |
 //! | `background`, `task_changes` | work that outlives its call, and what it changed |
 //!
 //! It is a crate of its own so that nothing else can start a tool: who wants a call to happen needs a scope, and
@@ -19,6 +20,7 @@
 //!
 //! How it works inside: `README.md` of this crate.
 
+mod again;
 mod ancestors;
 mod approvals;
 mod background;
@@ -29,6 +31,7 @@ mod errors;
 mod hooks;
 mod judgment;
 mod links;
+mod merge;
 mod order;
 mod part;
 mod permission;
@@ -44,7 +47,9 @@ mod scope;
 mod settle;
 mod task_changes;
 mod tool;
+mod undo;
 
+pub use again::Rehearsal;
 pub use ancestors::{Ancestors, ParentCall};
 pub use approvals::{ApprovalRequest, Approved, Asker, Interactions};
 pub use background::BackgroundCommands;
@@ -59,5 +64,6 @@ pub use resolved::as_found;
 pub use round::{CallRun, Round};
 pub use rules::{CallRules, Redundancy, Unread};
 pub use scope::{CallScope, Delegates};
-pub use settle::Settled;
+pub use settle::{Moved, Settled, merge_left};
 pub use task_changes::{nothing_kept, with_note};
+pub use undo::{Dependent, NotUndone, UndoPlan, plan_undo};

@@ -2,6 +2,7 @@
 use crate::{
     ancestors::RecordedAbove,
     errors::{conflict, interrupted, not_settled},
+    merge::{self, Labels, Merge, Sides},
     recorder::Unrecorded,
     round::{CallRun, Done, Stopped},
     scope::CallScope,
@@ -34,6 +35,44 @@ pub struct Settled {
     pub unsettled: Vec<PathBuf>,
     /// Why.
     pub error: Option<ToolError>,
+}
+
+/// What moving files came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Moved {
+    /// What was asked for; of a merged file, what it was and became instead.
+    pub changes: Vec<Change>,
+    /// Files that were left alone: they were changed elsewhere in the same place.
+    pub conflicts: Vec<PathBuf>,
+    /// Files that were changed elsewhere in other lines, and hold both now.
+    pub merged: Vec<PathBuf>,
+}
+
+impl Moved {
+    /// Puts `change`, which was merged, in place of those of its file.
+    pub fn add_merged(&mut self, change: Change) {
+        self.conflicts.retain(|path| *path != change.path);
+        self.changes.retain(|step| step.path != change.path);
+        self.merged.push(change.path.clone());
+        self.changes.push(change);
+    }
+}
+
+/// Merges what `steps` would do to the files `left`, which others changed meanwhile, with what these hold. Returns one change
+/// for each file that can be merged; its content is kept. Nothing in the workspace is changed.
+pub fn merge_left(stage: &dyn Stage, workspace: &Path, steps: &[Change], left: &[PathBuf]) -> Vec<Change> {
+    let merge = |change: &Change| {
+        let found = stage.found(workspace, &change.path).ok()?;
+        let sides = Sides { base: &change.before, ours: &found, theirs: &change.after };
+        match merge::merged(stage, sides, &Labels::NONE).ok()? {
+            Merge::Clean(Some(state)) if found.is_some() => {
+                Some(Change::between(change.path.clone(), found, Some(state)))
+            }
+            Merge::Clean(_) | Merge::Marked(_) | Merge::Conflict => None,
+        }
+    };
+    let whole = changed::squash(steps);
+    whole.iter().filter(|change| left.contains(&change.path)).filter_map(merge).collect()
 }
 
 impl CallRun<'_> {
@@ -160,9 +199,28 @@ impl CallScope {
         Settled { unsettled, error }
     }
 
-    /// Puts files back, or forward again. Each for itself, so that one that cannot be moved leaves the others alone. Returns
-    /// those that were not moved.
-    pub async fn move_files(&self, steps: &[Change], cancel: &CancellationToken) -> Vec<PathBuf> {
+    /// Puts files back, or forward again. Each for itself, so that one that cannot be moved leaves the others alone. A file
+    /// that was changed elsewhere, in other lines, is merged.
+    pub async fn move_files(&self, steps: Vec<Change>, cancel: &CancellationToken) -> Moved {
+        let conflicts = self.move_all(&steps, cancel).await;
+        let mut moved = Moved { changes: steps, conflicts, merged: Vec::new() };
+        if moved.conflicts.is_empty() {
+            return moved;
+        }
+        let (stage, workspace, steps) = (self.stage.clone(), self.workspace.clone(), moved.clone());
+        let merging = move || merge_left(&*stage, &workspace, &steps.changes, &steps.conflicts);
+        let merged = tokio::task::spawn_blocking(merging).await.unwrap_or_default();
+        for change in merged {
+            let settled = self.settle(std::slice::from_ref(&change), cancel).await;
+            if settled.is_ok_and(|left| left.is_empty()) {
+                moved.add_merged(change);
+            }
+        }
+        moved
+    }
+
+    /// Returns the files that were not moved.
+    async fn move_all(&self, steps: &[Change], cancel: &CancellationToken) -> Vec<PathBuf> {
         // Nearly always all of them can be moved, and then one sync is enough.
         let whole = changed::squash(steps);
         let left = match self.settle(&whole, cancel).await {

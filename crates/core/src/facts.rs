@@ -14,6 +14,7 @@ mod last_turn;
 pub mod line;
 mod model_fault;
 mod opened;
+pub mod past_calls;
 mod place;
 mod remaining;
 mod running;

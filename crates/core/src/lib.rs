@@ -38,12 +38,13 @@ pub use conversation::{
 };
 pub use event::{
     Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, RemainingWork, Summarizer,
+    UndoCalls,
 };
 pub use facts::{
     Accepted, AcceptedFile, Asking, Evidence, Forked, JobSummary, LastTurn, ModelFault, NoEvidence, Running,
     Seq, SessionId, SessionOpened, accepted, active_path,
     activity::{Activities, Activity, ActivityType},
-    change, changed, event, fork, go_on, job, line, undo,
+    change, changed, event, fork, go_on, job, line, past_calls, undo,
     update::Update,
     waiting_prompts,
 };

@@ -2,13 +2,14 @@
 mod start;
 
 use crate::{
-    journal::JournalError,
+    journal::{JournalError, ownership},
     session::{EngineError, Session, shared::Shared, tree::Caller},
     setup::{Agent, Setup},
     socket,
     tree::Opens,
 };
-use haft_core::{JobSpec, SessionId};
+use haft_call::{NotUndone, Rehearsal, UndoPlan, plan_undo};
+use haft_core::{JobSpec, SessionId, UndoCalls};
 use start::{Above, start};
 use std::{
     sync::Arc,
@@ -111,6 +112,26 @@ impl Engine {
     /// the session's folder.
     pub async fn join(&self, id: &str) -> Result<Session, EngineError> {
         socket::join(&self.0, id).await
+    }
+
+    /// Finds out what [`haft_core::Command::UndoCalls`] would do in `session`. Nothing in its workspace is changed; commands of
+    /// the session may run again, in views.
+    ///
+    /// # Errors
+    /// Fails if a call cannot be taken back, whatever depends on it, or files cannot be read.
+    pub async fn plan_undo(&self, session: &Session, undo: &UndoCalls) -> Result<UndoPlan, NotUndone> {
+        let Setup { home, workspace, knowledge, profile, tools, access, .. } = &self.0.setup;
+        let rehearsal = Rehearsal {
+            session: session.id(),
+            workspace,
+            artifacts: &home.folder(session.id()).join("outputs"),
+            readable: &knowledge.readable,
+            stage: &session.stage,
+            access: &ownership::access(access, session.id()),
+            rules: &profile.call_rules(profile.limits.call_seconds),
+            tools,
+        };
+        plan_undo(&rehearsal, &session.entries(), undo, &self.0.stop).await
     }
 
     /// Interrupts every session and waits until nothing of them is alive.

@@ -29,7 +29,7 @@ mod tree;
 mod turn;
 
 pub use engine::Engine;
-pub use haft_call::{Redundancy, Unread};
+pub use haft_call::{Dependent, Moved, NotUndone, Redundancy, UndoPlan, Unread};
 pub use jobs::{Turns, record, run_job};
 pub use journal::{
     Account, Garbage, Journal, JournalError, Row, Summary, Unnamed, Used, UsedRequest, account,

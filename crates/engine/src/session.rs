@@ -18,10 +18,10 @@ pub use error::EngineError;
 
 use crate::journal::Journal;
 use futures::{Stream, StreamExt};
-use haft_call::Permission;
+use haft_call::{Moved, Permission, merge_left};
 use haft_core::{
     CallId, Change, Command, Entry, Event, Fact, Hash, Mode, Part, Seq, SessionId, SessionOpened, Stage,
-    ToolCall,
+    ToolCall, changed,
 };
 use mailbox::{CommandTicket, SessionMessage};
 use responder::Responder;
@@ -158,6 +158,23 @@ impl Session {
             Some(opened) => self.stage.conflicts(&opened.workspace, changes),
             None => Ok(Vec::new()),
         }
+    }
+
+    /// What undo or redo with these steps would do. Nothing in the workspace is changed.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read.
+    pub fn preview(&self, steps: Vec<Change>) -> io::Result<Moved> {
+        let whole = changed::squash(&steps);
+        let mut moved = Moved { conflicts: self.left_alone(&whole)?, changes: steps, merged: Vec::new() };
+        let Some(workspace) = SessionOpened::of(&self.entries()).map(|opened| opened.workspace.clone())
+        else {
+            return Ok(moved);
+        };
+        for change in merge_left(&*self.stage, &workspace, &moved.changes, &moved.conflicts) {
+            moved.add_merged(change);
+        }
+        Ok(moved)
     }
 
     /// The session that delegated to this one.

@@ -11,9 +11,10 @@ use crate::{
     turn::{compact_now, open_turn, recover},
 };
 use futures::FutureExt;
-use haft_call::last_words;
+use haft_call::{Moved, Rehearsal, UndoPlan, last_words, plan_undo};
 use haft_core::{
-    BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall, Transcript, undo,
+    BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall, Transcript,
+    UndoCalls, Update, undo,
 };
 use serde_json::Value;
 use std::{collections::VecDeque, panic::AssertUnwindSafe};
@@ -137,6 +138,7 @@ impl Task {
                 self.later.push_back((command, ticket));
                 return Ok(());
             }
+            Command::UndoCalls(undo) => return self.undo_calls(undo, ticket).await,
             command => command,
         };
         ticket.begin(&self.log.journal);
@@ -163,6 +165,8 @@ impl Task {
             }
             Command::Continue => self.turn(Fact::Continued).await,
             Command::Rewind { to } => self.rewind(to).await,
+            // It may be refused, and so has its ticket with it: see `follow_up`.
+            Command::UndoCalls(_) => Ok(()),
             Command::Redo => self.redo().await,
             Command::SetMode { mode } => {
                 let mode = self.session.calls.permission.set(mode);
@@ -266,7 +270,7 @@ impl Task {
                         Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), ticket)?,
                         Command::PromptWithSchema { .. } | Command::Continue | Command::Call { .. }
                         | Command::TypedCall { .. } | Command::Conclude(_)
-                        | Command::Rewind { .. } | Command::Redo | Command::Compact => self.later.push_back((command, ticket)),
+                        | Command::Rewind { .. } | Command::UndoCalls(_) | Command::Redo | Command::Compact => self.later.push_back((command, ticket)),
                     },
                     SessionMessage::Job(fact) => queue.push(fact, CommandTicket::none()),
                     SessionMessage::Forget { read } => session.forget(read),
@@ -287,6 +291,31 @@ impl Task {
         }
     }
 
+    /// Takes single calls back. The conversation goes on where it is.
+    async fn undo_calls(&mut self, undo: UndoCalls, ticket: CommandTicket) -> Result<(), JournalError> {
+        let entries = self.log.journal.entries();
+        let tools = &self.session.shared.setup.tools;
+        let planned =
+            plan_undo(&Rehearsal::of(&self.session.calls, tools), &entries, &undo, &self.stop).await;
+        let plan = match planned.and_then(|plan| plan.refusal(&undo)) {
+            Ok(plan) => plan,
+            Err(why) => {
+                self.log.journal.live(Update::UndoRefused { why: why.to_string() });
+                ticket.refuse(why.to_string());
+                return Ok(());
+            }
+        };
+        ticket.begin(&self.log.journal);
+        self.log.journal.sync().await?;
+        let UndoPlan { calls, changes, untracked, merged, .. } = plan;
+        let Moved { changes, conflicts, .. } = self.session.calls.move_files(changes, &self.stop).await;
+        let undone = Fact::Rewound { way: Direction::Undo, changes, conflicts, untracked, calls, merged };
+        self.log.record(undone)?;
+        self.log.journal.sync().await?;
+        ticket.done(&self.log.journal);
+        Ok(())
+    }
+
     /// A file that cannot be written is reported as a conflict; the others are moved all the same.
     async fn move_files(
         &mut self,
@@ -296,8 +325,10 @@ impl Task {
         head: Seq,
     ) -> Result<(), JournalError> {
         self.log.journal.sync().await?;
-        let conflicts = self.session.calls.move_files(&changes, &self.stop).await;
-        self.log.journal.append(Fact::Rewound { way, changes, conflicts, untracked }, Some(head))?;
+        let Moved { changes, conflicts, merged } = self.session.calls.move_files(changes, &self.stop).await;
+        let calls = Vec::new();
+        let rewound = Fact::Rewound { way, changes, conflicts, untracked, calls, merged };
+        self.log.journal.append(rewound, Some(head))?;
         self.log.transcript = Transcript::replay(&self.log.journal.entries());
         self.log.journal.sync().await
     }

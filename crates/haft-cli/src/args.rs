@@ -168,11 +168,26 @@ pub(crate) struct UndoArgs {
     /// Undo the last N calls that changed files
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) calls: Option<usize>,
+    /// Undo this call and keep the later ones; `--list` shows the numbers. May be given several times
+    #[arg(long, value_name = "N", value_parser = positive, conflicts_with_all = ["to", "calls"])]
+    pub(crate) call: Vec<usize>,
+    /// With `--call`: also undo the later calls that depend on it
+    #[arg(long, requires = "call", conflicts_with = "merge")]
+    pub(crate) with_dependents: bool,
+    /// With `--call`: merge the text, with conflict markers where later changes overlap. Without it: merge the files that the last undo skipped
+    #[arg(long, conflicts_with_all = ["to", "calls", "show"])]
+    pub(crate) merge: bool,
+    /// List the calls that changed files, with their numbers and diffs
+    #[arg(long, conflicts_with_all = ["to", "calls", "call", "merge", "show", "dry_run"])]
+    pub(crate) list: bool,
+    /// With `--call` or `--list`: print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Print what would be restored without changing anything
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print this file as an undo would restore it, without changing anything; also works for a file that the last undo skipped
-    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "call"])]
     pub(crate) show: Option<PathBuf>,
 }
 

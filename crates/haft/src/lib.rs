@@ -134,7 +134,7 @@ pub mod types {
         Overlay, Person, Plan, PlanStep, Presentation, ProcessLimits, Reach, Reached, Readable, Registered,
         RemainingWork, Render, ReplyForm, Report, Resource, ResultObject, Sandbox, Secrets, SessionOpened,
         Shown, Spending, StepStatus, SubagentRun, Subagents, Summarizer, TaskOutput, TaskState, TestFailure,
-        TestRun, Tracking, Verdict, View, Wording, WorkspaceMount,
+        TestRun, Tracking, UndoCalls, Verdict, View, Wording, WorkspaceMount,
         call_form::Tag,
         call_form::grammar::Rules,
         clip::Clipped,

@@ -6,7 +6,7 @@ mod item;
 mod speech;
 
 pub use activity::Activity;
-pub use history::{Recap, moved, moved_by, next_step, prompts, recap, usage};
+pub use history::{Recap, UNDO_HINT, moved, moved_by, next_step, prompts, recap, usage};
 pub use item::{Aside, Asked, Call, CallState, Item};
 
 use crate::{
@@ -242,6 +242,7 @@ impl Timeline {
                 self.summarizing_since = Some(Instant::now());
                 Vec::new()
             }
+            Update::UndoRefused { why } => vec![Item::failure(why, Some(UNDO_HINT))],
             Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => Vec::new(),
         }
     }
@@ -320,9 +321,10 @@ impl Timeline {
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
                 self.turn_ended(at, *outcome, *rounds, (*usage, *cost_usd))
             }
-            Fact::Rewound { way, changes, conflicts, untracked } => {
+            Fact::Rewound { way, changes, conflicts, untracked, merged, .. } => {
                 self.rest();
-                vec![Item::Rewound { way: *way, files: files(*way, changes, conflicts, untracked.len()) }]
+                let files = files(*way, changes, conflicts, merged, untracked.len());
+                vec![Item::Rewound { way: *way, files }]
             }
             Fact::ModeSet { mode } => {
                 self.mode = Some(*mode);

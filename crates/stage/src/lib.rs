@@ -19,11 +19,13 @@ mod sync;
 mod temp_names;
 
 use blobs::Blobs;
-use haft_core::{Change, Effect, Hash, Stage, Tracking, View};
+use haft_core::{Change, Effect, FileState, Hash, Stage, Tracking, View};
 use lock::Locks;
 use overlay::Overlays;
 pub use overlay::{CommandAccess, CommandViews, ViewKind};
+use place::{Lookup, Place};
 use settle::Settling;
+use sparse::Stop;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -108,6 +110,32 @@ impl Stage for LocalStage {
         local_stage::open(&self.blobs, workspace, effects)
     }
 
+    fn open_with(
+        &self,
+        workspace: &Path,
+        effects: &[Effect],
+        changes: &[Change],
+    ) -> io::Result<Box<dyn View>> {
+        match self.overlays.as_ref().filter(|all| all.fits(&self.blobs, workspace, effects)) {
+            Some(overlays) => Ok(Box::new(overlays.open_with(&self.blobs, workspace, changes)?)),
+            None => local_stage::open_with(&self.blobs, workspace, effects, changes),
+        }
+    }
+
+    fn found(&self, workspace: &Path, path: &Path) -> io::Result<Option<FileState>> {
+        let path = workspace.join(path);
+        let state = match Place::find(&path)? {
+            Lookup::Missing => return Ok(None),
+            Lookup::Blocked => return Err(not_readable(&path, "a file or a link stands in the way")),
+            Lookup::Open(place) => place.look()?.0.recorded(),
+        };
+        let state = state.ok_or_else(|| not_readable(&path, "it is no file, link or folder"))?;
+        if let Some(state) = &state {
+            self.blobs.keep(&[(&path, state)], &Stop::default())?;
+        }
+        Ok(state)
+    }
+
     fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
         Settling { blobs: &self.blobs, locks: &self.locks, workspace }.settle(changes)
     }
@@ -123,4 +151,8 @@ impl Stage for LocalStage {
     fn resolve(&self, workspace: &Path, path: &Path) -> PathBuf {
         paths::resolve(workspace, path)
     }
+}
+
+fn not_readable(path: &Path, why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("cannot read `{}`: {why}", path.display()))
 }

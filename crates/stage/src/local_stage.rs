@@ -6,7 +6,7 @@ use crate::{
     place::{Lookup, Opened, Place, State, state_of},
     sparse::Stop,
 };
-use haft_core::{Change, Confinement, Effect, FileState, Tracking, View};
+use haft_core::{Change, Confinement, Effect, FileKind, FileState, Tracking, View};
 use std::{
     fs::{self, File},
     io,
@@ -34,6 +34,33 @@ pub(crate) fn open(blobs: &Blobs, workspace: &Path, effects: &[Effect]) -> io::R
     }
     let mut view = Copies::empty(blobs, workspace)?;
     written.into_iter().try_for_each(|path| view.add(path))?;
+    Ok(Box::new(view))
+}
+
+/// The same, with the files that `changes` name as after them, as far as the effects name those files.
+pub(crate) fn open_with(
+    blobs: &Blobs,
+    workspace: &Path,
+    effects: &[Effect],
+    changes: &[Change],
+) -> io::Result<Box<dyn View>> {
+    if how(effects) == Tracking::Untracked {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "it would work in the workspace itself"));
+    }
+    let mut view = Copies::empty(blobs, workspace)?;
+    let change_of = |path: &Path| changes.iter().find(|change| workspace.join(&change.path) == path);
+    for effect in effects {
+        match effect {
+            Effect::Write(path) => view.add(path)?,
+            Effect::Read(path) if change_of(&workspace.join(path)).is_some() => view.add(path)?,
+            Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => {}
+        }
+    }
+    for copy in &view.copies {
+        if let Some(change) = change_of(&copy.real) {
+            copy.show(blobs, change.after.as_ref())?;
+        }
+    }
     Ok(Box::new(view))
 }
 
@@ -95,6 +122,22 @@ struct Copy {
     /// The content as it was when the view was opened, if there was any. The file itself may change meanwhile.
     pristine: PathBuf,
     before: Option<FileState>,
+}
+
+impl Copy {
+    /// Makes the private copy this file; `None` removes it.
+    fn show(&self, blobs: &Blobs, state: Option<&FileState>) -> io::Result<()> {
+        match fs::remove_file(&self.private) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let Some(state) = state else { return Ok(()) };
+        if state.kind() != FileKind::File {
+            return Err(not_a_file(&self.real));
+        }
+        io::copy(&mut blobs.open(&state.hash)?, &mut File::create_new(&self.private)?)?;
+        fs::set_permissions(&self.private, fs::Permissions::from_mode(state.permissions()))
+    }
 }
 
 impl Copies {

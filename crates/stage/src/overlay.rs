@@ -8,6 +8,7 @@ mod difference;
 mod folder;
 mod ignored;
 mod layer;
+mod shown;
 mod upper;
 
 use crate::{blobs::Blobs, sparse::Stop};
@@ -21,6 +22,7 @@ use haft_process::own_folder;
 use haft_sandbox::{has_mounts_below, hidden_places, try_confinement};
 use layer::Layer;
 use parking_lot::Mutex;
+use shown::Shown;
 use std::{
     collections::HashMap,
     io,
@@ -163,6 +165,20 @@ impl Overlays {
     pub(crate) fn open(&self, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {
         let views = self.usable(blobs, workspace).map_err(io::Error::other)?;
         self.open_as(&views, blobs, workspace)
+    }
+
+    /// The same, with the files that `changes` name as after them.
+    pub(crate) fn open_with(
+        &self,
+        blobs: &Blobs,
+        workspace: &Path,
+        changes: &[Change],
+    ) -> io::Result<OverlayView> {
+        let view = self.open(blobs, workspace)?;
+        let is_copy = matches!(view.confinement.finds, WorkspaceMount::Copy(_));
+        let place = Shown { blobs, root: workspace, upper: view.files.upper(), is_copy };
+        place.show(changes, &view.hidden)?;
+        Ok(view)
     }
 
     fn open_as(&self, made: &CommandViews, blobs: &Blobs, workspace: &Path) -> io::Result<OverlayView> {

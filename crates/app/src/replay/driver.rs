@@ -67,8 +67,9 @@ impl Driver {
                 continue;
             }
             let before = self.heard.replies.len();
+            let replies = !matches!(command, Command::UndoCalls(_));
             self.turn(session.start(command), show).await?;
-            if self.report.is_over() || self.heard.replies.len() == before {
+            if self.report.is_over() || replies && self.heard.replies.len() == before {
                 break;
             }
         }

@@ -2,7 +2,7 @@
 //! of each call.
 use haft_core::{
     Accepted, Answer, CallId, Change, Command, Entry, Fact, Mode, Part, Seq, StopReason, ToolResult,
-    active_path,
+    UndoCalls, active_path,
 };
 use serde_json::Value;
 use std::{path::PathBuf, sync::Arc};
@@ -105,6 +105,10 @@ impl Recording {
                 open.for_each(|call| call.is_cut = true);
             }
             Fact::TurnEnded { .. } => self.is_in_turn = false,
+            Fact::Rewound { calls, .. } if !calls.is_empty() => {
+                self.input(Command::UndoCalls(UndoCalls { calls: calls.clone(), ..UndoCalls::default() }));
+                self.is_in_turn = false;
+            }
             Fact::ToolStarted { call, .. } => self.with(call, |call| call.started = true),
             Fact::Staged { call, changes, .. } => {
                 self.with(call, |call| call.changed.extend(changes.iter().map(outcome)));

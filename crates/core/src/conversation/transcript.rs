@@ -116,6 +116,7 @@ impl Transcript {
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
             Fact::ModelFailed { .. } => self.phase = Phase::Over(Outcome::Failed),
             Fact::TurnEnded { .. } | Fact::Rewound { .. } => {
+                self.undone(fact);
                 self.phase = Phase::Idle;
                 self.turn = Turn::default();
             }
@@ -146,6 +147,16 @@ impl Transcript {
         self.close_calls();
         self.history.push(Message::User { parts: vec![Part::text(text)] });
         self.phase = Phase::Model;
+    }
+
+    /// Tells the model of an undo that left the conversation as it was, since what it knows of these files is out of date.
+    fn undone(&mut self, fact: &Fact) {
+        let Fact::Rewound { calls, changes, conflicts, .. } = fact else { return };
+        let paths = changes.iter().map(|change| &change.path).filter(|path| !conflicts.contains(*path));
+        let paths: Vec<String> = paths.map(|path| format!("`{}`", path.display())).collect();
+        if !calls.is_empty() && !paths.is_empty() {
+            self.user(vec![Part::text(format!("{UNDONE_TEXT} {}", paths.join(", ")))]);
+        }
     }
 
     /// What the last reply must be, or that one was not.
@@ -379,6 +390,10 @@ impl Transcript {
         }
     }
 }
+
+/// What the model reads of an undo that left the conversation as it was; the files follow.
+const UNDONE_TEXT: &str = "The user undid some of your calls and kept the others. Files that changed with that, which you \
+                           should read again before you rely on them:";
 
 fn job_report(job: &TaskId, result: &ToolResult) -> String {
     format!("Job {} has ended.\n{}", job.0, result.content)

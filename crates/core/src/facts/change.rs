@@ -360,6 +360,29 @@ pub trait Stage: Send + Sync {
     /// One that does so by now is refused.
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>>;
 
+    /// As [`Stage::open`], but in the view the files that `changes` name are as after them. [`View::changes`] compares with
+    /// the workspace all the same.
+    ///
+    /// # Errors
+    /// Fails if the stage has no such views, or one of `changes` cannot be shown in a view.
+    fn open_with(
+        &self,
+        _workspace: &Path,
+        _effects: &[Effect],
+        _changes: &[Change],
+    ) -> io::Result<Box<dyn View>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// What lies at `path`, relative to the workspace or absolute; links are not followed. Its content is kept as by
+    /// [`Stage::keep`].
+    ///
+    /// # Errors
+    /// Fails if it cannot be read, or is neither a file nor a link nor a folder.
+    fn found(&self, _workspace: &Path, _path: &Path) -> io::Result<Option<FileState>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Brings each file from `before` to `after`, and returns the paths of those that were left as they are: neither was
     /// found there, or a link stands in their way.
     ///

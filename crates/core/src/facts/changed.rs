@@ -30,6 +30,11 @@ impl Changed {
                 place.map(|place| self.steps.remove(self.reply + place));
             }),
             Fact::Replied { .. } => self.reply = self.steps.len(),
+            // Another undo is no step: those that it took back are not on the way any more.
+            Fact::Rewound { changes, conflicts, calls, .. } if !calls.is_empty() => {
+                let done = changes.iter().filter(|change| !conflicts.contains(&change.path));
+                self.steps.extend(done.map(|change| (CallId(String::new()), change.clone())));
+            }
             _ => {}
         }
     }

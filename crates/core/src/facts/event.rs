@@ -264,6 +264,13 @@ pub enum Fact {
         conflicts: Vec<PathBuf>,
         /// Calls on the way whose changes were not recorded.
         untracked: Vec<CallId>,
+        /// The calls that were taken back by their numbers, in ascending order: the conversation stays as it is. Empty
+        /// where the conversation went back as well.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<usize>,
+        /// Files that were changed elsewhere meanwhile, and hold both now.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        merged: Vec<PathBuf>,
     },
 }
 
@@ -432,6 +439,21 @@ pub enum Event {
     Live(Update),
 }
 
+/// Which calls to take back, and what to do about what is in the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoCalls {
+    /// Their numbers, see [`crate::past_calls::PastCall::number`]. Without any, the files that the last undo left alone are
+    /// meant.
+    pub calls: Vec<usize>,
+    /// Take back the later calls that depend on them as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_dependents: bool,
+    /// Merge the text of each file with what it holds now. Where both changed the same lines, both stand there between
+    /// conflict markers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merge: bool,
+}
+
 /// What a front-end may ask of a session. As JSON: `{"type":"prompt","parts":[…]}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -502,6 +524,9 @@ pub enum Command {
         /// The last entry that stays.
         to: Seq,
     },
+    /// Take back single calls, wherever they stand, and keep what came after them. Refused where later calls depend on
+    /// them, or a person's own changes are in the way. The conversation stays as it is.
+    UndoCalls(UndoCalls),
     /// Take back the last rewind.
     Redo,
     /// Put a summary in place of the beginning of the conversation. A turn ends with it, also where there is nothing

@@ -22,6 +22,8 @@ pub enum Update {
     ToolOutput { call: CallId, chunk: String },
     /// The beginning of the conversation is being summarized.
     Summarizing,
+    /// Calls are not taken back: later ones depend on them, or changes of others are in the way. `why` is a sentence.
+    UndoRefused { why: String },
     /// The model is asked again: what was seen of this reply is void.
     Retrying { reason: String, after_ms: u64 },
 }

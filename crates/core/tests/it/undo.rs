@@ -1,7 +1,7 @@
 //! Tests of `facts/undo.rs`, through the public names.
 use haft_core::undo::*;
 use haft_core::{CallId, Change, Direction, Entry, Fact, Seq, Tracking};
-use haft_core::{FileState, Hash, Part, ToolResult};
+use haft_core::{FileState, Hash, Message, Part, ToolResult, Transcript, text_of};
 use std::sync::Arc;
 
 fn state(text: &str) -> Option<FileState> {
@@ -24,7 +24,8 @@ fn prompted() -> Fact {
     Fact::Prompted { parts: vec![Part::text("go")], channel: None }
 }
 fn rewound(way: Direction, changes: Vec<Change>) -> Fact {
-    Fact::Rewound { way, changes, conflicts: vec![], untracked: vec![] }
+    let (conflicts, untracked, calls, merged) = Default::default();
+    Fact::Rewound { way, changes, conflicts, untracked, calls, merged }
 }
 fn journal(facts: Vec<(Fact, Option<u64>)>) -> Vec<Arc<Entry>> {
     let entries = facts.into_iter().enumerate();
@@ -42,6 +43,8 @@ fn what_an_undo_left_alone_is_known_until_somebody_speaks() {
         changes: vec![change("2", "1"), change("1", "")],
         conflicts: vec!["f".into()],
         untracked: vec![],
+        calls: vec![],
+        merged: vec![],
     };
     let start = vec![(Fact::Interrupted, None), (prompted(), None), (staged("", "2"), None), (left, Some(0))];
     let with = |more: Vec<(Fact, Option<u64>)>| left_alone(&journal([start.clone(), more].concat()));
@@ -79,4 +82,26 @@ fn an_undo_can_be_taken_back_until_somebody_speaks() {
     let redone = with(vec![(rewound(Direction::Redo, vec![change("", "1")]), Some(2))]);
     assert_eq!(last_undo(&redone), None);
     assert_eq!(back_to(&redone, Seq(0)).changes, [change("1", "")]);
+}
+
+#[test]
+fn one_call_is_undone_and_the_conversation_stays() {
+    let undone = Fact::Rewound {
+        way: Direction::Undo,
+        changes: vec![change("2", "1")],
+        conflicts: vec![],
+        untracked: vec![],
+        calls: vec![1],
+        merged: vec![],
+    };
+    let start = vec![(Fact::Interrupted, None), (prompted(), None), (staged("1", "2"), None), (undone, None)];
+    let entries = journal(start.clone());
+    let messages = Transcript::replay(&entries).messages().to_vec();
+    let Some(Message::User { parts }) = messages.last().map(AsRef::as_ref) else { panic!("{messages:?}") };
+    assert!(text_of(parts).ends_with("you should read again before you rely on them: `f`"), "{parts:?}");
+    // The undo of the turn takes both back, and redo the one undo.
+    assert_eq!(back_to(&entries, Seq(0)).changes, [change("1", "2"), change("2", "1")]);
+    assert_eq!(last_undo(&entries), Some((vec![change("1", "2")], Seq(2))));
+    let redone = journal([start, vec![(rewound(Direction::Redo, vec![change("1", "2")]), Some(2))]].concat());
+    assert_eq!(back_to(&redone, Seq(0)).changes, [change("2", "1")]);
 }

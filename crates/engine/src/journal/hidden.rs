@@ -52,6 +52,7 @@ impl Hidden {
             }
             Update::ToolOutput { call, chunk } => Update::ToolOutput { call, chunk: hide(chunk) },
             Update::Summarizing => Update::Summarizing,
+            Update::UndoRefused { why } => Update::UndoRefused { why: hide(why) },
             Update::Retrying { reason, after_ms } => Update::Retrying { reason: hide(reason), after_ms },
         }
     }

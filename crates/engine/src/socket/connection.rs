@@ -160,6 +160,7 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
         | Command::Reply { answer: None, .. }
         | Command::Continue
         | Command::Rewind { .. }
+        | Command::UndoCalls(_)
         | Command::Redo
         | Command::Compact) => Ok(command),
     }

@@ -1,4 +1,6 @@
 //! [`undo`] and [`redo`] (`haft undo`, `haft redo`): restore files to an earlier state, and forward again.
+mod calls;
+
 use crate::{
     CliContext,
     args::{SessionArg, UndoArgs},
@@ -19,6 +21,12 @@ use std::{
 /// `haft undo`
 pub(crate) async fn undo(cli: &CliContext, args: &UndoArgs) -> Result<Exit, Failure> {
     let reopened = open(cli, &args.session).await?;
+    if args.list || args.merge || !args.call.is_empty() {
+        let exit =
+            if args.list { calls::list(&reopened, args.json) } else { calls::undo(&reopened, args).await };
+        reopened.close().await;
+        return exit;
+    }
     let exit = match (&args.show, reopened.point(args.to.map(Seq), args.calls)?) {
         (Some(file), to) => {
             stdout().write_all(&reopened.content_at(file, to)?)?;
@@ -96,7 +104,9 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
     let would = if is_dry { "would be " } else { "" };
     for change in restored.moved() {
         let (sign, path) = (diff::sign(change.kind()), change.path.to_string_lossy());
-        writeln!(stdout, "{sign} {} {would}{}", safe::name(&path), moved(change.kind(), restored.way))?;
+        let kept = if restored.merged.contains(&change.path) { "; other changes of it are kept" } else { "" };
+        let moved = moved(change.kind(), restored.way);
+        writeln!(stdout, "{sign} {} {would}{moved}{kept}", safe::name(&path))?;
     }
     for path in &restored.conflicts {
         writeln!(stdout, "! {} {would}skipped: modified since", safe::name(&path.to_string_lossy()))?;

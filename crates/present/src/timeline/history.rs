@@ -83,11 +83,15 @@ pub async fn moved(session: &Session, command: Command) -> anyhow::Result<Vec<St
 
 /// Which files going back or forward has moved, one line each; nothing of another fact.
 pub fn moved_by(fact: &Fact) -> Option<Vec<String>> {
-    let Fact::Rewound { way, changes, conflicts, untracked } = fact else { return None };
-    let files = files(*way, changes, conflicts, untracked.len());
+    let Fact::Rewound { way, changes, conflicts, untracked, merged, .. } = fact else { return None };
+    let files = files(*way, changes, conflicts, merged, untracked.len());
     let nothing = files.is_empty().then(|| "there were no files to restore".to_owned());
     Some(files.into_iter().chain(nothing).collect())
 }
+
+/// What a person can do about an undo of single calls that was refused.
+pub const UNDO_HINT: &str = "`/undo CALL with-dependents` also undoes the later calls; `/undo CALL merge` merges the text, with \
+                             conflict markers where both changed it";
 
 /// What a person can do about `file`, which going back or forward left alone.
 pub fn next_step(file: &Path, way: Direction) -> String {
@@ -95,7 +99,7 @@ pub fn next_step(file: &Path, way: Direction) -> String {
     match way {
         Direction::Undo => format!(
             "`haft undo --show {file}` prints the earlier version, to compare with yours; with `>{file}` behind it, it takes \
-             the place of yours"
+             the place of yours; `haft undo --merge` merges both, with conflict markers"
         ),
         Direction::Redo => format!("undo your change to {file}, then redo once more"),
     }
@@ -114,12 +118,16 @@ pub(super) fn files(
     way: Direction,
     changes: &[Change],
     conflicts: &[PathBuf],
+    merged: &[PathBuf],
     untracked: usize,
 ) -> Vec<String> {
     let name = |path: &PathBuf| safe::text(&path.to_string_lossy()).into_owned();
     let whole = changed::squash(changes);
     let moved = whole.iter().filter(|change| !conflicts.contains(&change.path));
-    let moved = moved.map(|change| format!("{} {}", crate::diff::sign(change.kind()), name(&change.path)));
+    let both = |path: &PathBuf| if merged.contains(path) { " (other changes of it are kept)" } else { "" };
+    let moved = moved.map(|change| {
+        format!("{} {}{}", crate::diff::sign(change.kind()), name(&change.path), both(&change.path))
+    });
     let kept = conflicts.iter().map(|path| format!("! {} left alone: it was changed since", name(path)));
     let next = conflicts.first().map(|path| safe::text(&next_step(path, way)).into_owned());
     let s = if untracked == 1 { "" } else { "s" };

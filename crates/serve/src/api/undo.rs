@@ -86,7 +86,7 @@ async fn moved(session: &Session, command: Command, wanted: Direction) -> Answer
     let mut turn = session.start(command);
     while let Some(event) = turn.next().await {
         let Event::Recorded(entry) = event else { continue };
-        if let Fact::Rewound { way, changes, conflicts, untracked } = &entry.fact
+        if let Fact::Rewound { way, changes, conflicts, untracked, .. } = &entry.fact
             && *way == wanted
         {
             let done = changed::squash(changes);

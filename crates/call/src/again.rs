@@ -1,0 +1,211 @@
+//! [`Rehearsal`]: makes a call of a session again, in a view of the workspace as it would have been then. Nothing of it
+//! becomes real.
+use crate::{
+    batch::run_calls,
+    recorder::Recorder,
+    round::Round,
+    rules::{CallRules, Redundancy, Unread},
+    scope::CallScope,
+};
+use haft_core::{
+    Access, Bulk, Change, Confinement, Effect, FileState, Hash, Mode, Policy, Registry, SessionId, Stage,
+    ToolCall, ToolResult, Tracking, View, past_calls::PastCall, relocated,
+};
+use parking_lot::Mutex;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+/// What calls of a session are made again with.
+pub struct Rehearsal<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// Absolute, links followed.
+    pub workspace: &'a Path,
+    /// Where output lies that was too long for a result.
+    pub artifacts: &'a Path,
+    /// Other folders that calls may read.
+    pub readable: &'a [PathBuf],
+    /// Opens the views.
+    pub stage: &'a Arc<dyn Stage>,
+    /// What commands may reach.
+    pub access: &'a Access,
+    /// How results are worded.
+    pub rules: &'a CallRules,
+    /// The tools.
+    pub tools: &'a Registry,
+}
+
+/// What came of a call that was made again.
+pub(crate) struct Repeated {
+    pub(crate) result: ToolResult,
+    /// From the workspace as it is to what the view showed at the end; `None` if the call failed, so that nothing was kept.
+    pub(crate) changes: Option<Vec<Change>>,
+}
+
+/// What a view had to say.
+#[derive(Default)]
+struct Seen {
+    changes: Option<Vec<Change>>,
+    /// Why it could not be opened.
+    error: Option<io::Error>,
+}
+
+impl<'a> Rehearsal<'a> {
+    /// Of the calls of `scope`; `tools` can be called.
+    pub fn of(scope: &'a CallScope, tools: &'a Registry) -> Self {
+        let CallScope { session, workspace, artifacts, readable, stage, access, rules, .. } = scope;
+        Self { session, workspace, artifacts, readable, stage, access, rules, tools }
+    }
+
+    /// Makes `call` again where the files that `shown` names are as after these changes.
+    ///
+    /// # Errors
+    /// Fails if no such view can be opened.
+    pub(crate) async fn make(
+        &self,
+        call: &PastCall,
+        shown: Vec<Change>,
+        cancel: &CancellationToken,
+    ) -> io::Result<Repeated> {
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let stage = Rehearsed { inner: self.stage.clone(), shown: shown.into(), seen: seen.clone() };
+        let folder = self.artifacts.with_file_name("made-again");
+        let scope = self.scope(Arc::new(stage), &folder);
+        let made = ToolCall::new(call.id.0.clone(), call.name.clone(), call.arguments.clone());
+        // It was allowed when it was made, and nothing of it leaves the view.
+        scope.interactions.set_typed(Some(made.id.clone()));
+        let (recorder, message) = (Recorder::none(), call.reply.to_string());
+        let round = Round {
+            scope: &scope,
+            tools: self.tools,
+            repeats: 1,
+            channel: None,
+            message,
+            parallel: false,
+            recorder,
+            cancel,
+        };
+        let mut ran = run_calls(&round, vec![made]).await;
+        let mut result = ran.pop().map(|executed| executed.result).unwrap_or_default();
+        let (own, theirs) = (scope.artifacts.to_string_lossy(), self.artifacts.to_string_lossy());
+        result.content = relocated(&result.content, &own, &theirs);
+        let _was_never_made = fs::remove_dir_all(&folder);
+        let Seen { changes, error } = std::mem::take(&mut *seen.lock());
+        error.map_or(Ok(Repeated { result, changes }), Err)
+    }
+
+    fn scope(&self, stage: Arc<dyn Stage>, folder: &Path) -> CallScope {
+        let policy = Policy { mode: Mode::Full, ..Policy::default() };
+        let rules = CallRules { unread: Unread::Allow, redundancy: Redundancy::Off, ..self.rules.clone() };
+        CallScope {
+            session: self.session.clone(),
+            readable: [self.readable, &[folder.to_owned(), self.artifacts.to_owned()]].concat(),
+            access: self.access.clone(),
+            rules,
+            ..CallScope::standalone(self.workspace.to_owned(), stage, policy, folder.to_owned())
+        }
+    }
+}
+
+/// A stage whose views show other files than the workspace, and that settles nothing.
+struct Rehearsed {
+    inner: Arc<dyn Stage>,
+    shown: Arc<[Change]>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Stage for Rehearsed {
+    fn how(&self, workspace: &Path, effects: &[Effect]) -> Tracking {
+        self.inner.how(workspace, effects)
+    }
+
+    fn unconfined(&self, workspace: &Path) -> Option<String> {
+        self.inner.unconfined(workspace)
+    }
+
+    fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
+        match self.inner.open_with(workspace, effects, &self.shown) {
+            Ok(inner) => {
+                Ok(Box::new(RehearsedView { inner, shown: self.shown.clone(), seen: self.seen.clone() }))
+            }
+            Err(error) => {
+                let told = io::Error::new(error.kind(), error.to_string());
+                self.seen.lock().error = Some(error);
+                Err(told)
+            }
+        }
+    }
+
+    fn settle(&self, _: &Path, _: &[Change]) -> io::Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+
+    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
+        self.inner.content(hash)
+    }
+
+    fn keep(&self, content: &[u8]) -> io::Result<Hash> {
+        self.inner.keep(content)
+    }
+
+    fn found(&self, workspace: &Path, path: &Path) -> io::Result<Option<FileState>> {
+        self.inner.found(workspace, path)
+    }
+
+    fn resolve(&self, workspace: &Path, path: &Path) -> PathBuf {
+        self.inner.resolve(workspace, path)
+    }
+}
+
+/// A view that keeps what was done in it to itself.
+struct RehearsedView {
+    inner: Box<dyn View>,
+    shown: Arc<[Change]>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl View for RehearsedView {
+    fn root(&self) -> &Path {
+        self.inner.root()
+    }
+
+    fn locate(&self, path: &Path) -> PathBuf {
+        self.inner.locate(path)
+    }
+
+    /// Those of the call alone. All of them are kept for the code that makes the call again.
+    fn changes(&self) -> io::Result<Vec<Change>> {
+        let changes = self.inner.changes()?;
+        let was_shown = |change: &Change| {
+            self.shown.iter().any(|shown| shown.path == change.path && shown.after == change.after)
+        };
+        let own = changes.iter().filter(|change| !was_shown(change)).cloned().collect();
+        self.seen.lock().changes = Some(changes);
+        Ok(own)
+    }
+
+    fn stop(&self) {
+        self.inner.stop();
+    }
+
+    fn finish_by(&self, deadline: Instant) {
+        self.inner.finish_by(deadline);
+    }
+
+    fn how(&self) -> Tracking {
+        self.inner.how()
+    }
+
+    fn bulk(&self) -> Arc<Bulk> {
+        self.inner.bulk()
+    }
+
+    fn confinement(&self) -> Option<Arc<Confinement>> {
+        self.inner.confinement()
+    }
+}

@@ -1,0 +1,99 @@
+//! [`merged`]: three states of a file become one, as a version control system merges them.
+use diffy::{ConflictStyle, MergeOptions};
+use haft_core::{FileKind, FileState, Stage};
+use std::io;
+
+/// Two states of a file that come of the same one.
+#[derive(Clone, Copy)]
+pub(crate) struct Sides<'a> {
+    /// What both come of.
+    pub(crate) base: &'a Option<FileState>,
+    pub(crate) ours: &'a Option<FileState>,
+    pub(crate) theirs: &'a Option<FileState>,
+}
+
+/// What a merge came to.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Merge {
+    /// One state that holds what both sides did.
+    Clean(Option<FileState>),
+    /// Both did something to the same lines, which stand there between conflict markers.
+    Marked(FileState),
+    /// Both did something to it, and there are no lines to merge.
+    Conflict,
+}
+
+/// How the two sides are called between conflict markers.
+pub(crate) struct Labels<'a> {
+    pub(crate) ours: &'a str,
+    pub(crate) theirs: &'a str,
+}
+
+impl Labels<'static> {
+    /// Of a merge whose markers are not kept.
+    pub(crate) const NONE: Self = Labels { ours: "ours", theirs: "theirs" };
+}
+
+/// Merges two states of a file. New contents are kept by `stage`.
+///
+/// # Errors
+/// Fails if a content cannot be read or kept.
+pub(crate) fn merged(stage: &dyn Stage, sides: Sides<'_>, labels: &Labels<'_>) -> io::Result<Merge> {
+    let Sides { base, ours, theirs } = sides;
+    if is_same(ours, theirs) || is_same(base, theirs) {
+        return Ok(Merge::Clean(ours.clone()));
+    }
+    if is_same(base, ours) {
+        return Ok(Merge::Clean(theirs.clone()));
+    }
+    let (Some(base), Some(ours), Some(theirs)) = (base, ours, theirs) else { return Ok(Merge::Conflict) };
+    if [base, ours, theirs].iter().any(|state| state.kind() != FileKind::File) {
+        return Ok(Merge::Conflict);
+    }
+    let mode = chosen(&base.mode, &ours.mode, &theirs.mode);
+    let attributes = chosen(&base.attributes, &ours.attributes, &theirs.attributes);
+    let (Some(mode), Some(attributes)) = (mode, attributes) else { return Ok(Merge::Conflict) };
+    let state = |hash| FileState { hash, mode: *mode, attributes: attributes.clone() };
+    if let Some(hash) = chosen(&base.hash, &ours.hash, &theirs.hash) {
+        return Ok(Merge::Clean(Some(state(hash.clone()))));
+    }
+    let contents = [base, ours, theirs].map(|state| stage.content(&state.hash));
+    let [base, ours, theirs] = contents;
+    let (Ok(base), Ok(ours), Ok(theirs)) =
+        (String::from_utf8(base?), String::from_utf8(ours?), String::from_utf8(theirs?))
+    else {
+        return Ok(Merge::Conflict);
+    };
+    let mut options = MergeOptions::new();
+    match options.set_conflict_style(ConflictStyle::Merge).merge(&base, &ours, &theirs) {
+        Ok(text) => Ok(Merge::Clean(Some(state(stage.keep(text.as_bytes())?)))),
+        Err(text) => Ok(Merge::Marked(state(stage.keep(labeled(&text, labels).as_bytes())?))),
+    }
+}
+
+/// Whether both are the same, as far as it was recorded.
+pub(crate) fn is_same(one: &Option<FileState>, other: &Option<FileState>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.matches(other) || other.matches(one),
+        (one, other) => one.is_none() && other.is_none(),
+    }
+}
+
+/// The side that differs from what both come of; `None` if both do, each in its own way.
+fn chosen<'a, T: PartialEq>(base: &T, ours: &'a T, theirs: &'a T) -> Option<&'a T> {
+    match (ours == base, theirs == base) {
+        (true, _) => Some(theirs),
+        (_, true) => Some(ours),
+        _ => (ours == theirs).then_some(ours),
+    }
+}
+
+/// In place of the names that the library gives to the two sides.
+fn labeled(text: &str, labels: &Labels<'_>) -> String {
+    let line = |line: &str| match line.trim_end_matches(['\r', '\n']) {
+        "<<<<<<< ours" => line.replace("ours", labels.ours),
+        ">>>>>>> theirs" => line.replace("theirs", labels.theirs),
+        _ => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(line).collect()
+}

@@ -1,0 +1,262 @@
+//! [`Files`]: the files of a session at one moment, as they were, and as they would have been without some of its calls.
+use crate::{
+    again::Rehearsal,
+    merge::{Labels, Merge, Sides, is_same, merged},
+};
+use haft_core::{Change, FileKind, FileState, past_calls::FileStep};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::{Path, PathBuf},
+};
+
+/// What lies under each name; `None`: nothing.
+type States = BTreeMap<PathBuf, Option<FileState>>;
+
+/// All files that the session changed from some step on.
+pub(super) struct Files<'a> {
+    rehearsal: &'a Rehearsal<'a>,
+    /// As they lie in the workspace.
+    now: States,
+    /// As they were at the moment.
+    with: States,
+    /// As they would have been.
+    without: States,
+    /// Those in which leaving calls out made a difference at some moment.
+    ever: BTreeSet<PathBuf>,
+    /// What the model knew of those that it had read or written: a tool does not write what it knows otherwise.
+    known: BTreeMap<PathBuf, Known>,
+    /// Those that others changed where the calls did.
+    conflicts: BTreeSet<PathBuf>,
+    /// Those that others changed elsewhere.
+    merged: BTreeSet<PathBuf>,
+}
+
+/// What the model knew of a file without the calls that are left out; `None` if it had not looked at it.
+type Known = Option<Option<FileState>>;
+
+/// What an undo comes to.
+pub(super) struct End {
+    pub(super) changes: Vec<Change>,
+    pub(super) conflicts: Vec<PathBuf>,
+    pub(super) merged: Vec<PathBuf>,
+}
+
+impl<'a> Files<'a> {
+    /// Before the first of `steps`.
+    pub(super) fn before(rehearsal: &'a Rehearsal<'a>, steps: &[FileStep]) -> io::Result<Self> {
+        let mut with = States::new();
+        for change in steps.iter().flat_map(|step| &step.changes) {
+            with.entry(change.path.clone()).or_insert_with(|| change.before.clone());
+        }
+        let found = |path: &PathBuf| Ok((path.clone(), rehearsal.stage.found(rehearsal.workspace, path)?));
+        let now = with.keys().map(found).collect::<io::Result<States>>()?;
+        let without = with.clone();
+        let (ever, known, conflicts, merged) = Default::default();
+        Ok(Self { rehearsal, now, with, without, ever, known, conflicts, merged })
+    }
+
+    /// Whether leaving calls out makes a difference at this moment.
+    pub(super) fn differ(&self) -> bool {
+        self.with.iter().any(|(path, state)| !is_same(state, &self.without[path]))
+    }
+
+    /// The file in which it makes one or made one before: `path`, which is relative to the workspace or absolute, one below it,
+    /// or a folder above.
+    pub(super) fn differing(&self, path: &Path) -> Option<&Path> {
+        let path = path.strip_prefix(self.rehearsal.workspace).unwrap_or(path);
+        let is_near = |other: &&PathBuf| other.starts_with(path) || path.starts_with(other);
+        self.ever.iter().find(is_near).map(PathBuf::as_path)
+    }
+
+    /// Whether leaving calls out made a difference in this very file at some moment.
+    pub(super) fn has_differed(&self, path: &Path) -> bool {
+        self.ever.contains(path.strip_prefix(self.rehearsal.workspace).unwrap_or(path))
+    }
+
+    /// Whether `path`, relative to the workspace, lies below `folder`, relative to it or absolute.
+    pub(super) fn is_below(&self, path: &Path, folder: &Path) -> bool {
+        let folder = folder.strip_prefix(self.rehearsal.workspace).unwrap_or(folder);
+        path != folder && path.starts_with(folder)
+    }
+
+    /// A call that was made, or left out, has read or written `path`.
+    pub(super) fn learn(&mut self, path: &Path, is_left_out: bool) {
+        let path = path.strip_prefix(self.rehearsal.workspace).unwrap_or(path);
+        let Some(without) = self.without.get(path) else { return };
+        let before = self.known.get(path).cloned().unwrap_or_default();
+        let known = if is_left_out { before } else { Some(without.clone()) };
+        self.known.insert(path.to_owned(), known);
+    }
+
+    /// Whether a tool would not have written `path`, since the model knew it otherwise; `None` if that cannot be told.
+    pub(super) fn is_stale(&self, path: &Path) -> Option<bool> {
+        let path = path.strip_prefix(self.rehearsal.workspace).unwrap_or(path);
+        let known = self.known.get(path)?.as_ref();
+        Some(known.is_some_and(|known| !is_same(known, &self.without[path])))
+    }
+
+    /// Remembers where leaving calls out makes a difference at this moment.
+    fn look(&mut self) {
+        let differing = self.with.iter().filter(|(path, state)| !is_same(state, &self.without[*path]));
+        self.ever.extend(differing.map(|(path, _)| path.clone()));
+    }
+
+    /// What others than the session did before `step`, as far as it found it.
+    pub(super) fn changed_by_others(&mut self, step: &FileStep) -> io::Result<()> {
+        for Change { path, before, .. } in &step.changes {
+            if !is_same(&self.with[path], before) {
+                self.change_by_others(path, before)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn change_by_others(&mut self, path: &Path, state: &Option<FileState>) -> io::Result<()> {
+        let sides = Sides { base: &self.with[path], ours: &self.without[path], theirs: state };
+        let differs = !is_same(sides.base, sides.ours);
+        let becomes = match merged(&**self.rehearsal.stage, sides, &Labels::NONE)? {
+            Merge::Clean(state) => state,
+            Merge::Marked(_) | Merge::Conflict => {
+                self.conflicts.insert(path.to_owned());
+                state.clone()
+            }
+        };
+        if differs {
+            self.merged.insert(path.to_owned());
+        }
+        self.with.insert(path.to_owned(), state.clone());
+        self.without.insert(path.to_owned(), becomes);
+        Ok(())
+    }
+
+    /// `step` was done, and would not have been.
+    pub(super) fn left_out(&mut self, step: &FileStep) {
+        for change in &step.changes {
+            let after = carried(change.after.clone(), &self.with[&change.path]);
+            self.with.insert(change.path.clone(), after);
+        }
+        self.look();
+    }
+
+    /// `step` would have been done as it was.
+    pub(super) fn same(&mut self, step: &FileStep) {
+        for change in &step.changes {
+            let after = carried(change.after.clone(), &self.with[&change.path]);
+            self.with.insert(change.path.clone(), after.clone());
+            self.without.insert(change.path.clone(), after);
+        }
+    }
+
+    /// From the workspace as it is to the files as they would have been at this moment.
+    pub(super) fn as_without(&self) -> Vec<Change> {
+        let change = |(path, state): (&PathBuf, &Option<FileState>)| Change {
+            path: path.clone(),
+            before: self.now[path].clone(),
+            after: state.clone(),
+        };
+        let differs = |change: &Change| !is_same(&change.before, &change.after);
+        let changes = self.without.iter().map(change).filter(differs);
+        changes.filter(|change| !self.is_needed_folder(change)).collect()
+    }
+
+    /// Whether it removes a folder in which something would lie.
+    fn is_needed_folder(&self, change: &Change) -> bool {
+        let is_folder = change.before.as_ref().is_some_and(|state| state.kind() == FileKind::Folder);
+        let lies_below =
+            |(path, state): (&PathBuf, &Option<FileState>)| state.is_some() && path.starts_with(&change.path);
+        is_folder && change.after.is_none() && self.without.iter().any(lies_below)
+    }
+
+    /// What a call that was made again changed of what `shown` showed it. `changes`: from the workspace to what its view showed
+    /// at the end; `None` if that is what it showed before.
+    pub(super) fn becomes(&mut self, shown: &[Change], changes: Option<Vec<Change>>) -> io::Result<States> {
+        let Some(changes) = changes else { return Ok(States::new()) };
+        let mut becomes = States::new();
+        for change in &changes {
+            self.know(&change.path, &change.before);
+            let without = &self.without[&change.path];
+            let after = carried(change.after.clone(), without);
+            if !is_same(without, &after) {
+                becomes.insert(change.path.clone(), after);
+            }
+        }
+        // What was shown and is as in the workspace again.
+        for Change { path, .. } in shown {
+            let is_named = changes.iter().any(|change| change.path == *path);
+            if !is_named && !is_same(&self.without[path], &self.now[path]) {
+                becomes.insert(path.clone(), self.now[path].clone());
+            }
+        }
+        Ok(becomes)
+    }
+
+    /// A file that no step has changed is as it lies in the workspace.
+    fn know(&mut self, path: &Path, found: &Option<FileState>) {
+        if !self.with.contains_key(path) {
+            for states in [&mut self.now, &mut self.with, &mut self.without] {
+                states.insert(path.to_owned(), found.clone());
+            }
+        }
+    }
+
+    /// `step` was done, and `becomes` is what it would have done. Returns the file in which that is not the same.
+    pub(super) fn take(&mut self, step: &FileStep, becomes: States) -> io::Result<Option<PathBuf>> {
+        let named = step.changes.iter().map(|change| change.path.clone());
+        let paths: BTreeSet<PathBuf> = named.chain(becomes.keys().cloned()).collect();
+        let mut without = States::new();
+        for path in paths {
+            let (base, ours) = (&self.with[&path], &self.without[&path]);
+            let change = step.changes.iter().find(|change| change.path == path);
+            let theirs = change.map_or(base.clone(), |change| carried(change.after.clone(), base));
+            let sides = Sides { base, ours, theirs: &theirs };
+            let expected = match merged(&**self.rehearsal.stage, sides, &Labels::NONE)? {
+                Merge::Clean(state) => state,
+                Merge::Marked(_) | Merge::Conflict => return Ok(Some(path)),
+            };
+            let made = becomes.get(&path).unwrap_or(ours);
+            if !is_same(&expected, made) {
+                return Ok(Some(path));
+            }
+            without.insert(path, made.clone());
+        }
+        self.without.extend(without);
+        self.left_out(step);
+        Ok(None)
+    }
+
+    /// After the last step, with what others did since.
+    pub(super) fn end(mut self) -> io::Result<End> {
+        // As after a crash between the files and the fact.
+        let is_done = |path: &Path| is_same(&self.now[path], &self.without[path]);
+        let done =
+            self.with.iter().filter(|(path, with)| is_done(path) && !is_same(with, &self.without[*path]));
+        let done = done.map(|(path, with)| Change {
+            path: path.clone(),
+            before: with.clone(),
+            after: self.without[path].clone(),
+        });
+        let done: Vec<Change> = done.collect();
+        for (path, now) in self.now.clone() {
+            if !is_same(&self.with[&path], &now) {
+                self.change_by_others(&path, &now)?;
+            }
+        }
+        let changes = self.as_without();
+        let merged = changes.iter().map(|change| &change.path).filter(|path| self.merged.contains(*path));
+        let merged = merged.cloned().collect();
+        let changes = changes.into_iter().filter(|change| !self.conflicts.contains(&change.path));
+        let between = |Change { path, before, after }| Change::between(path, before, after);
+        Ok(End {
+            changes: changes.chain(done).map(between).collect(),
+            conflicts: self.conflicts.into_iter().collect(),
+            merged,
+        })
+    }
+}
+
+/// `state` with the attributes of `before` where it names none.
+fn carried(state: Option<FileState>, before: &Option<FileState>) -> Option<FileState> {
+    let known = before.as_ref().and_then(|before| before.attributes.clone());
+    state.map(|state| FileState { attributes: state.attributes.clone().or(known), ..state })
+}

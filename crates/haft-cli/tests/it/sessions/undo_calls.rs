@@ -1,0 +1,279 @@
+//! One call is undone in the middle of a session, and what came after it stays.
+use crate::kit::{Place, Ran};
+use serde_json::{Value, json};
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+const LINES: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
+
+fn edit(path: &str, old: &str, new: &str) -> Value {
+    json!({"name": "edit", "arguments": {"path": path, "old_text": old, "new_text": new}})
+}
+
+fn write(path: &str, content: &str) -> Value {
+    json!({"name": "write", "arguments": {"path": path, "content": content}})
+}
+
+fn read(path: &str) -> Value {
+    json!({"name": "read", "arguments": {"path": path}})
+}
+
+fn bash(command: &str) -> Value {
+    json!({"name": "bash", "arguments": {"command": command}})
+}
+
+/// A place in which a session has made these calls, one after the other. `a` and `b` have ten lines at first.
+fn made(calls: &[Value]) -> Place {
+    made_in(Place::new(), calls)
+}
+
+fn made_in(place: Place, calls: &[Value]) -> Place {
+    place.write("a", LINES);
+    place.write("b", LINES);
+    run(&place, calls);
+    place
+}
+
+fn run(place: &Place, calls: &[Value]) {
+    // A script goes on where the last turn ended. What ends in the background opens a turn.
+    let is_first = !place.path().join("home/sessions").exists();
+    let journal = || std::fs::read_to_string(place.journal()).unwrap();
+    let replies = if is_first { 0 } else { journal().matches("\"type\":\"replied\"").count() };
+    let said = || json!({"say": "Done."});
+    let before = std::iter::repeat_with(said).take(replies);
+    let calls = calls.iter().map(|call| json!({"calls": [call]}));
+    let steps: Vec<Value> = before.chain(calls).chain([said(), said()]).collect();
+    let model = place.script("m", &steps);
+    let go_on: &[&str] = if is_first { &[] } else { &["--continue"] };
+    let options = ["--permission", "accept-edits", "--model", &model, "go"];
+    let ran = place.run(&[&["run"], go_on, &options].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+fn undo(place: &Place, options: &[&str]) -> Ran {
+    place.run(&[&["undo", "--call"], options].concat())
+}
+
+/// The numbers of the calls that depend on the one that was to be undone.
+fn depends(place: &Place, options: &[&str]) -> (i32, Vec<u64>, Vec<String>) {
+    let ran = undo(place, &[options, &["--json"]].concat());
+    let said = ran.events().pop().unwrap_or_else(|| panic!("{ran:?}"));
+    let depends = said["depends"].as_array().unwrap().iter().map(|one| one["call"].as_u64().unwrap());
+    let left = said["left"].as_array().unwrap().iter().map(|path| path.as_str().unwrap().to_owned());
+    (ran.code, depends.collect(), left.collect())
+}
+
+#[test]
+fn a_call_in_the_middle_is_undone_and_the_later_ones_stay() {
+    let place = made(&[
+        edit("a", "one", "ONE"),
+        edit("a", "three", "THREE"),
+        bash("echo more >>b"),
+        edit("a", "nine", "NINE"),
+        write("c", "new\n"),
+    ]);
+    let after = LINES.replace("one", "ONE").replace("nine", "NINE");
+    let dry = undo(&place, &["2", "--dry-run"]);
+    assert!(dry.code == 0 && dry.out.contains("-THREE\n+three\n"), "{dry:?}");
+    let undone = undo(&place, &["2"]);
+    assert_eq!(undone.out, "~ a put back\ncall 2 is undone; the conversation stays as it is\n", "{undone:?}");
+    assert_eq!(place.read("a").unwrap(), after);
+    assert_eq!(
+        (place.read("b").unwrap(), place.read("c").unwrap()),
+        (format!("{LINES}more\n"), "new\n".into())
+    );
+    // The numbers stay, and one call more.
+    let listed = place.run(&["undo", "--list"]);
+    assert!(
+        listed.out.contains("call 2: edit a (undone)\n")
+            && listed.out.contains("call 3: bash echo more >>b\n")
+    );
+    let again = undo(&place, &["2"]);
+    assert!(again.code == 2 && again.err.contains("call 2 was undone before"), "{again:?}");
+    assert_eq!(undo(&place, &["1"]).code, 0);
+    assert_eq!(place.read("a").unwrap(), LINES.replace("nine", "NINE"));
+    // One after the other is taken back again.
+    assert_eq!(place.run(&["redo"]).code, 0);
+    assert_eq!(place.read("a").unwrap(), after);
+    assert_eq!(place.run(&["redo"]).code, 0);
+    assert_eq!(place.read("a").unwrap(), after.replace("three", "THREE"));
+}
+
+#[test]
+fn an_undo_of_the_turn_a_replay_and_the_model_know_of_it() {
+    let place = made(&[edit("a", "one", "ONE"), edit("a", "nine", "NINE")]);
+    assert_eq!(undo(&place, &["1"]).code, 0);
+    run(&place, &[read("a"), edit("a", "ten", "TEN")]);
+    let journal = std::fs::read_to_string(place.journal()).unwrap();
+    let id = serde_json::from_str::<Value>(journal.lines().next().unwrap()).unwrap();
+    let id = id["session"].as_str().unwrap();
+    let replayed = place.run(&["sessions", "replay", id, "--json"]).events().pop().unwrap();
+    assert_eq!((&replayed["calls"], &replayed["difference"]), (&json!(4), &Value::Null), "{replayed}");
+    assert!(journal.contains("\"calls\":[1]"), "{journal}");
+    for turn in 0..2 {
+        let undone = place.run(&["undo"]);
+        assert_eq!(undone.code, 0, "{turn}: {undone:?}");
+    }
+    assert_eq!(place.read("a").unwrap(), LINES);
+}
+
+#[test]
+fn later_calls_that_depend_on_it_are_named() {
+    let table: [(&str, &[Value], &[u64]); 12] = [
+        ("the same line", &[edit("a", "one", "1"), edit("a", "1", "I")], &[2]),
+        ("a line beside", &[edit("a", "one", "1"), edit("a", "nine", "9")], &[]),
+        ("another file", &[edit("a", "one", "1"), write("c", "new\n")], &[]),
+        ("a file that it made", &[write("c", LINES), edit("c", "nine", "9")], &[2]),
+        ("all of the file", &[edit("a", "one", "1"), write("a", "new\n")], &[2]),
+        ("a text that is there twice without it", &[edit("a", "six\n", ""), edit("a", "s", "S")], &[2]),
+        ("a command beside", &[edit("a", "one", "1"), bash("echo more >>a")], &[]),
+        ("a command that copies it", &[edit("a", "one", "1"), bash("cp a c")], &[2]),
+        ("a command that reads it", &[edit("a", "one", "1"), bash("cat a; wc -l b")], &[]),
+        ("a command that says what it read", &[edit("a", "one", "1"), bash("cat a; echo 1 >>b")], &[2]),
+        (
+            "one after the other",
+            &[
+                edit("a", "one", "1"),
+                bash("cp a c"),
+                bash("wc -l a >n"),
+                bash("cp c d"),
+                edit("d", "ten", "X"),
+            ],
+            &[2, 4, 5],
+        ),
+        ("the mode", &[bash("chmod 755 a"), bash("test -x a && echo it is >c")], &[2]),
+    ];
+    for (what, calls, expected) in table {
+        let place = made(calls);
+        let before = (place.read("a"), place.read("b"), place.read("c"));
+        let code = i32::from(!expected.is_empty());
+        assert_eq!(depends(&place, &["1"]), (code, expected.to_vec(), vec![]), "{what}");
+        let is_as_before = (place.read("a"), place.read("b"), place.read("c")) == before;
+        assert_eq!(is_as_before, !expected.is_empty(), "{what}");
+    }
+}
+
+#[test]
+fn what_cannot_be_made_again_counts_as_dependent() {
+    let background = json!({"name": "bash", "arguments": {"command": "echo 1 >c", "background": true}});
+    let place = made(&[edit("a", "one", "1"), background]);
+    let refused = undo(&place, &["1"]);
+    assert!(refused.code == 1 && refused.err.contains("it went on in the background"), "{refused:?}");
+    let place = Place::unconfined();
+    place.write("a", LINES);
+    let model = place.script(
+        "m",
+        &[
+            json!({"calls": [edit("a", "one", "1")]}),
+            json!({"calls": [bash("echo 1 >c")]}),
+            json!({"say": "Done."}),
+        ],
+    );
+    assert_eq!(place.run(&["run", "--permission", "full", "--model", &model, "go"]).code, 0);
+    let refused = undo(&place, &["1"]);
+    assert!(refused.code == 1 && refused.err.contains("it ran outside of a view"), "{refused:?}");
+    let refused = undo(&place, &["2"]);
+    assert!(refused.code == 2 && refused.err.contains("what call 2 changed was not recorded"), "{refused:?}");
+}
+
+#[test]
+fn dependents_are_undone_with_it_or_merged_where_the_person_says_so() {
+    let calls = [edit("a", "one", "1"), edit("a", "1", "I"), edit("a", "nine", "9"), bash("cp a c")];
+    let place = made(&calls);
+    let refused = undo(&place, &["1"]);
+    let expected = "error: call 1 not undone: others depend on what they did\n  \
+                    call 2 (`edit a`): made again without it, it gives another result\n  \
+                    call 4 (`bash cp a c`): it changed the same text of `c`\n\
+                    hint: `--with-dependents` also undoes these calls; `--merge` merges the text, with conflict markers \
+                    where both changed it\n";
+    assert_eq!((refused.code, &*refused.err), (1, expected));
+    assert_eq!(undo(&place, &["1", "--with-dependents"]).code, 0);
+    assert_eq!((place.read("a").unwrap(), place.read("c")), (LINES.replace("nine", "9"), None));
+    let place = made(&calls);
+    assert_eq!(undo(&place, &["1", "--merge"]).code, 0);
+    let marked = "<<<<<<< as it is\nI\n=======\none\n>>>>>>> without call 1\n";
+    assert_eq!(place.read("a").unwrap(), LINES.replace("one\n", marked).replace("nine", "9"));
+}
+
+#[test]
+fn what_a_person_changed_beside_it_stays() {
+    let undo_turn: &[&str] = &["undo"];
+    for arguments in [&["undo", "--call", "1"], undo_turn] {
+        let place = made(&[edit("a", "one", "1")]);
+        place.write("a", LINES.replace("one", "1").replace("nine", "mine"));
+        let dry = place.run(&[arguments, &["--dry-run"]].concat());
+        assert!(dry.out.contains("~ a would be put back; other changes of it are kept\n"), "{dry:?}");
+        let undone = place.run(arguments);
+        assert!(undone.out.contains("~ a put back; other changes of it are kept\n"), "{undone:?}");
+        assert_eq!(
+            (undone.code, place.read("a").unwrap()),
+            (0, LINES.replace("nine", "mine")),
+            "{arguments:?}"
+        );
+        assert_eq!(place.run(&["redo"]).code, 0);
+        assert_eq!(
+            place.read("a").unwrap(),
+            LINES.replace("one", "1").replace("nine", "mine"),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn what_a_person_changed_in_the_same_place_is_left_alone_or_merged() {
+    let mine = LINES.replace("one", "mine");
+    let marked = |label: &str| {
+        LINES.replace("one\n", &format!("<<<<<<< as it is\nmine\n=======\none\n>>>>>>> {label}\n"))
+    };
+    let place = made(&[edit("a", "one", "1")]);
+    place.write("a", &mine);
+    assert_eq!(depends(&place, &["1"]), (1, vec![], vec!["a".into()]));
+    assert_eq!(place.read("a").unwrap(), mine);
+    assert_eq!(undo(&place, &["1", "--merge"]).code, 0);
+    assert_eq!(place.read("a").unwrap(), marked("without call 1"));
+    let place = made(&[edit("a", "one", "1")]);
+    place.write("a", &mine);
+    let left = place.run(&["undo"]);
+    assert!(left.code == 1 && left.err.contains("`haft undo --merge` merges both"), "{left:?}");
+    assert_eq!(place.read("a").unwrap(), mine);
+    assert_eq!(place.run(&["undo", "--merge"]).code, 0);
+    assert_eq!(place.read("a").unwrap(), marked("as the undo would have it"));
+    let nothing = place.run(&["undo", "--merge"]);
+    assert!(nothing.code == 2 && nothing.err.contains("there is nothing to undo"), "{nothing:?}");
+}
+
+#[test]
+fn links_modes_folders_and_removed_files_come_back() {
+    let place = Place::new();
+    place.write("d/x", "x\n");
+    place.write("run", "#!/bin/sh\n");
+    symlink("d/x", place.work().join("link")).unwrap();
+    let change = "rm -r d; chmod 755 run; ln -sf run link; mkdir new; echo 1 >new/y";
+    let place = made_in(place, &[bash(change), edit("a", "one", "1"), write("new/z", "z\n")]);
+    let undone = undo(&place, &["1"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    let mode = std::fs::metadata(place.work().join("run")).unwrap().permissions().mode() & 0o777;
+    let leads = std::fs::read_link(place.work().join("link")).unwrap();
+    assert_eq!((place.read("d/x").unwrap(), mode, leads), ("x\n".into(), 0o644, "d/x".into()));
+    assert_eq!((place.read("new/y"), place.read("new/z").unwrap()), (None, "z\n".into()));
+    assert_eq!(place.read("a").unwrap(), LINES.replace("one", "1"));
+}
+
+#[test]
+fn wrong_use_is_refused() {
+    let place = made(&[json!({"name": "read", "arguments": {"path": "a"}}), edit("a", "one", "1")]);
+    let table = [
+        (&["--call", "9"][..], "there is no call 9 in this session"),
+        (&["--call", "1"], "call 1 changed no files"),
+        (&["--call", "0"], "it must be at least 1"),
+        (&["--call", "2", "--calls", "1"], "cannot be used with"),
+        (&["--with-dependents"], "--call"),
+        (&["--call", "2", "--merge", "--with-dependents"], "cannot be used with"),
+    ];
+    for (options, expected) in table {
+        let refused = place.run(&[&["undo"], options].concat());
+        assert!(refused.code == 2 && refused.err.contains(expected), "{options:?}: {refused:?}");
+    }
+    let listed = place.run(&["undo", "--list", "--json"]).events();
+    let expected = json!({"call": 2, "name": "edit", "title": "edit a", "files": [{"path": "a", "kind": "modified"}], "undone": false});
+    assert_eq!(listed, [expected]);
+}
