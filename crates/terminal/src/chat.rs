@@ -4,7 +4,7 @@ mod reader;
 
 use crate::{
     Exit,
-    console::{self, Sent, SlashAction},
+    console::{self, Sent, SlashAction, Undone},
     host::{Surroundings, config_lines},
     print::{Options, Output, Printer},
     signals::Interrupts,
@@ -12,7 +12,10 @@ use crate::{
 use haft_core::{Command, Entry, Fact, Mode, Seq};
 use haft_engine::{Engine, Session};
 use haft_present::host::{Conversation, OpenRequest};
-use haft_present::{cursor::next, timeline};
+use haft_present::{
+    cursor::next,
+    timeline::{self, UNDO_HINT},
+};
 use reader::{Before, Reader};
 use std::{
     io::{Write, stderr, stdout},
@@ -169,6 +172,7 @@ impl Talk<'_> {
             SlashAction::Plan(text) => self.plan(text).await,
             SlashAction::Fork => self.fork().await,
             SlashAction::Rename(name) => self.rename(&name),
+            SlashAction::UndoCall(text) => self.undo_call(&text).await,
             SlashAction::Export(_)
             | SlashAction::Context
             | SlashAction::Permissions
@@ -301,6 +305,30 @@ impl Talk<'_> {
         let entries = self.open.iter().flat_map(|(_, session)| session.entries().into_iter().rev());
         let files = entries.filter_map(|entry| timeline::moved_by(&entry.fact)).next();
         files.into_iter().flatten().try_for_each(|file| note(&file))
+    }
+
+    /// Takes the calls back that `text` names, or lists them.
+    async fn undo_call(&mut self, text: &str) -> anyhow::Result<()> {
+        let Some((_, session)) = &self.open else { return Ok(()) };
+        let undo = match console::undo_call(text) {
+            Ok(Undone::Calls(undo)) => undo,
+            Ok(Undone::List) => {
+                let calls = console::calls_to_undo(&session.entries());
+                let nothing = calls.is_empty().then(|| note("no call changed files"));
+                let lines =
+                    calls.iter().map(|(number, title, files)| note(&format!("{number}  {title}  {files}")));
+                return nothing.into_iter().chain(lines).collect();
+            }
+            Err(why) => return note(&format!("error: {why}")),
+        };
+        match session.start(Command::UndoCalls(undo.clone())).report().await.error {
+            Some(why) => note(&format!("error: {why}; {UNDO_HINT}")),
+            None => {
+                let entries = session.entries().into_iter().rev();
+                let files = entries.filter_map(|entry| timeline::moved_by(&entry.fact)).next();
+                files.into_iter().flatten().try_for_each(|file| note(&file))
+            }
+        }
     }
 
     async fn mode(&mut self, name: Option<&str>) -> anyhow::Result<()> {

@@ -2,8 +2,18 @@
 //!
 //! [`COMMANDS`] is the one list of them: the help, the completion and the parser read it.
 use Argument::{Choice, Fixed, None as Nothing, Optional, Required};
-use haft_core::{Command, Entry, Part, schema::nearest, undo};
-use haft_present::host::{OpenRequest, SavedPrompt};
+use haft_core::{
+    Command, Entry, Part, UndoCalls, arguments_in_brief,
+    changed::squash,
+    past_calls::{PastCall, PastCalls},
+    schema::nearest,
+    undo,
+};
+use haft_present::{
+    diff::sign,
+    host::{OpenRequest, SavedPrompt},
+    safe::name,
+};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -48,6 +58,8 @@ pub(crate) enum SlashAction {
     Plan(Option<String>),
     Help,
     Rewind,
+    /// Takes a call back: see [`undo_call`].
+    UndoCall(String),
     Cost,
     Tasks,
     /// Copies the last reply to the clipboard.
@@ -107,7 +119,7 @@ pub(crate) static COMMANDS: &[SlashCommand] = {
         row("review", &[], Optional("WHAT", review), "review a change (default: uncommitted changes)"),
         row("init", &[], Fixed(INIT), "write an AGENTS.md for this repository"),
         row("theme", &[], Choice("NAME", Themes, Theme), "change the colors"),
-        row("undo", &[], Nothing(Send(Sent::Undo)), "undo the last turn and its file changes"),
+        row("undo", &[], Choice("CALL", Send(Sent::Undo), UndoCall), "undo the last turn, or one call (`list` shows them)"),
         row("redo", &[], Nothing(Send(Sent::Redo)), "redo the last undo"),
         row("rewind", &[], Nothing(Rewind), "go back to an earlier prompt and its files"),
         row("diff", &["changes"], Nothing(Diff), "show what this session changed, file by file"),
@@ -197,6 +209,47 @@ impl Sent {
     }
 }
 
+/// What follows `/undo`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Undone {
+    /// The calls are listed, to choose one.
+    List,
+    Calls(UndoCalls),
+}
+
+/// Parses what follows `/undo`: `list`, or the number of a call, then nothing, `with-dependents` or `merge`.
+pub(crate) fn undo_call(text: &str) -> Result<Undone, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let number = words.first().and_then(|word| word.parse::<usize>().ok()).filter(|number| *number > 0);
+    let calls = number.into_iter().collect();
+    match (number, &words[..]) {
+        (None, ["list"]) => Ok(Undone::List),
+        (Some(_), [_]) => Ok(Undone::Calls(UndoCalls { calls, ..UndoCalls::default() })),
+        (Some(_), [_, "with-dependents"]) => {
+            Ok(Undone::Calls(UndoCalls { calls, with_dependents: true, merge: false }))
+        }
+        (Some(_), [_, "merge"]) => {
+            Ok(Undone::Calls(UndoCalls { calls, with_dependents: false, merge: true }))
+        }
+        _ => Err(format!(
+            "`{text}` is no call; type `/undo list`, or `/undo 3`, `/undo 3 with-dependents` or `/undo 3 merge` with the \
+             number of a call"
+        )),
+    }
+}
+
+/// The calls that changed files and were not undone: the number of each, what it was, and its files.
+pub(crate) fn calls_to_undo(entries: &[Arc<Entry>]) -> Vec<(usize, String, String)> {
+    let past = PastCalls::of(entries);
+    let row = |call: &PastCall| {
+        let files = squash(&call.changes);
+        let files = files.iter().map(|change| format!("{} {}", sign(change.kind()), change.path.display()));
+        let title = format!("{} {}", call.name, arguments_in_brief(&call.arguments));
+        (call.number, name(&title).into_owned(), name(&files.collect::<Vec<_>>().join("  ")).into_owned())
+    };
+    past.changing().map(row).collect()
+}
+
 /// Says `text` to the model.
 pub(crate) fn prompt(text: &str) -> Command {
     Command::Prompt { parts: vec![Part::text(text)], channel: None }
@@ -258,7 +311,8 @@ mod tests {
             ("/permissions ask", Some(SlashAction::Mode("ask".into()))),
             ("/rename", None),
             ("/rename it", Some(SlashAction::Rename("it".into()))),
-            ("/undo it", None),
+            ("/undo", Some(SlashAction::Send(Sent::Undo))),
+            ("/undo 3 merge", Some(SlashAction::UndoCall("3 merge".into()))),
             ("/etc/passwd", None),
             ("help", None),
         ];

@@ -149,7 +149,10 @@ impl Printer<'_> {
     /// Gives `command` and prints what comes of it, and what happens meanwhile. Returns the report of its turn; `None` if
     /// it is not about a turn.
     async fn print(&mut self, command: Command) -> anyhow::Result<Option<TurnReport>> {
-        let is_turn = !matches!(command, Command::Rewind { .. } | Command::Redo | Command::SetMode { .. });
+        let is_turn = !matches!(
+            command,
+            Command::Rewind { .. } | Command::UndoCalls(_) | Command::Redo | Command::SetMode { .. }
+        );
         let mut turn = self.session.start_from(command, *self.next);
         let mut showing = Showing::new(self.session, self.options);
         let mut note = None;

@@ -114,6 +114,7 @@ pub(super) enum What {
     Mode,
     Theme,
     Prompt,
+    Call,
     Job,
     Typed,
     GoOn,
@@ -123,6 +124,7 @@ impl What {
     /// The text if the list is empty.
     pub(super) fn nothing(self) -> &'static str {
         match self {
+            Self::Call => "no call changed files",
             Self::Session => "no other session in this directory",
             Self::Model => "no models found; use `/model PROVIDER/MODEL`",
             Self::Agent => "no agents found",

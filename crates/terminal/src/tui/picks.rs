@@ -9,7 +9,10 @@ use super::{
     page::Page,
     sessions::{Sessions, recaps},
 };
-use crate::{console, going_on};
+use crate::{
+    console::{self, Undone},
+    going_on,
+};
 use haft_core::{Command, Event, Mode as PermissionMode, Seq};
 use haft_engine::{Agent, Session};
 use haft_present::host::OpenRequest;
@@ -132,6 +135,27 @@ impl App {
         self.offer(What::Prompt, "go back to before", items, None);
     }
 
+    /// Takes the calls back that `text` names, or lists them to choose one.
+    pub(super) fn undo_call(&mut self, text: &str) {
+        if self.must_wait() {
+            return;
+        }
+        match console::undo_call(text) {
+            Ok(Undone::Calls(undo)) => self.send(Command::UndoCalls(undo)),
+            Ok(Undone::List) => {
+                let calls = console::calls_to_undo(&self.entries().unwrap_or_default()).into_iter().rev();
+                let items = calls.map(|(number, title, files)| Item {
+                    value: number.to_string(),
+                    label: format!("{number}  {title}"),
+                    detail: files,
+                });
+                let items = items.collect();
+                self.offer(What::Call, "undo one call", items, None);
+            }
+            Err(why) => self.fail(why, None),
+        }
+    }
+
     /// What was typed before, in all conversations.
     pub(super) fn pick_typed(&mut self) {
         let mut typed: Vec<String> = self.input.history().iter().rev().cloned().collect();
@@ -191,6 +215,7 @@ impl App {
                     self.rewind(Seq(before.0));
                 }
             }
+            What::Call => self.undo_call(&item.value),
             What::GoOn if item.value == "yes" => self.send(Command::Continue),
             What::GoOn => {}
             What::Typed => self.input.recall(&item.value),

@@ -115,6 +115,7 @@ impl App {
             SlashAction::Plan(text) => self.plan(text),
             SlashAction::Help => self.help(),
             SlashAction::Rewind => self.pick_prompt(),
+            SlashAction::UndoCall(text) => self.undo_call(&text),
             SlashAction::Cost => self.cost(),
             SlashAction::Tasks => self.pick_job(),
             SlashAction::Copy => self.copy(),

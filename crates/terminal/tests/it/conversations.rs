@@ -69,6 +69,24 @@ async fn a_turn_is_taken_back_with_its_files() {
     assert_eq!(person.read("a.txt").unwrap(), "one\n");
 }
 
+#[tokio::test]
+async fn one_call_is_taken_back_by_its_number() {
+    let script = [edit("a.txt", "one", "1"), edit("a.txt", "nine", "9"), say("Both are digits.")];
+    let files = vec![("a.txt", "one\n\n\n\n\n\nnine\n".to_owned())];
+    let mut person = Begin { mode: Mode::Full, files, ..Begin::default() }.with(&script).await;
+    person.say("make them digits");
+    person.see("Both are digits.").await;
+    person.no_longer_see("Esc to interrupt").await;
+    person.say("/undo 9");
+    person.see("there is no call 9 in this session").await;
+    person.say("/undo list");
+    let screen = person.see("undo one call").await;
+    assert!(screen.contains("❯ 2  edit a.txt") && screen.contains("1  edit a.txt"), "{screen}");
+    person.keys("↓ Enter");
+    person.see("went back").await;
+    assert_eq!(person.read("a.txt").unwrap(), "one\n\n\n\n\n\n9\n");
+}
+
 /// Several lines, a long paste, the history.
 #[tokio::test]
 async fn what_is_typed_may_have_several_lines() {
