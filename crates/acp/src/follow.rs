@@ -134,8 +134,8 @@ impl Follower {
         let Some(proposal) = Proposal::of(&self.open.session, fact) else { return };
         let mut content = diffs(&self.open.session, &self.open.folder, changes);
         let called = proposal.called_with_all(&diff::of_all(&self.open.session, changes));
-        let (head, bulk) = (proposal.head(), proposal.bulk_lines());
-        let about = format!("{head}{called}{bulk}{}\n{}", proposal.always_line(), proposal.reason);
+        let (head, below) = (proposal.head(), proposal.below_diff());
+        let about = format!("{head}{called}{below}{}\n{}", proposal.always_line(), proposal.reason);
         content.push(text(&fenced_as_is(&about)));
         let options = vec![
             PermissionOption::new("once", "Allow", PermissionOptionKind::AllowOnce),

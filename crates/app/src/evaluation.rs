@@ -102,7 +102,8 @@ impl App {
         let (knowledge, hooks) = (Knowledge::default(), Arc::new(NoHooks));
         let tools = setup.tools.without(SKILL);
         let home = Home(root.join("home"));
-        Ok(Setup { policy, tools, sources: Vec::new(), home, knowledge, hooks, ..setup })
+        let (sources, diagnostics) = (Vec::new(), None);
+        Ok(Setup { policy, tools, sources, home, knowledge, hooks, diagnostics, ..setup })
     }
 }
 

@@ -12,6 +12,7 @@ mod header;
 mod hooks;
 mod host;
 pub mod jobs;
+mod lsp;
 mod mcp_offers;
 pub mod mcp_servers;
 pub mod model;

@@ -170,6 +170,7 @@ async fn engine(
         }
         setup.home = Home(scratch.home.clone());
         setup.hooks = Arc::new(NoHooks);
+        setup.diagnostics = None;
         setup.policy.mode = Mode::Ask;
         setup.profile.limits.max_rounds = None;
     };

@@ -3,7 +3,7 @@ use crate::{
     App, Failure,
     agents::{AGENT, FoundAgent},
     config::{Config, ConfigError, Environment, Places, Settings},
-    hooks, mcp_servers,
+    hooks, lsp, mcp_servers,
     model::{self, ToolCallFormat},
     notes, skills,
 };
@@ -295,13 +295,14 @@ impl SessionPlan {
         let Self { app, spec, config, profile, workspace } = self;
         let policy = config.policy(&app.places)?;
         let knowledge = app.knowledge(&workspace);
+        let home = app.home();
+        let stages = stages(&home, config.sandbox(&profile), config.command_access(&app.places), &workspace)?;
+        let access = app.environment.access(&config);
+        let languages = lsp::of(&app, &config, &workspace, access.environment.clone(), &stages)?;
         let (tools, named) = offered_tools(&app, &spec, &profile, &config, &knowledge.skills)?;
         let has_skills = !knowledge.skills.is_empty();
         let agents = agents(&app, &workspace, &profile, has_skills, spec.agent.as_deref())?;
         let agents = agents.into_iter().map(|agent| with_tools(agent, named)).collect();
-        let home = app.home();
-        let stages = stages(&home, config.sandbox(&profile), config.command_access(&app.places), &workspace)?;
-        let access = app.environment.access(&config);
         let servers = mcp_servers::of(&app, &config, &spec.servers)?;
         let sources =
             mcp_servers::source(&app, servers, &workspace, access.environment.clone(), model.window);
@@ -321,6 +322,7 @@ impl SessionPlan {
             access,
             knowledge,
             hooks,
+            diagnostics: languages.map(|servers| servers as _),
             evidence: Arc::new(ClaimChecker),
             models,
             replicas: None,

@@ -33,6 +33,7 @@ pub const TOPICS: &[Topic] = topics! {
     "ecosystem" "files of other systems, and plugins",
     "configuration" "settings: files, variables, options",
     "tools" "tools that a model can call, with their arguments",
+    "lsp" "language servers, and what a change breaks",
     "profiles" "prompts, limits and output formats as data",
     "limits" "limits and timeouts",
     "jobs" "build, debug, review and triage",

@@ -2,7 +2,8 @@
 use crate::recorder::{Unrecorded, WeakRecorder};
 use futures::future::BoxFuture;
 use haft_core::{
-    Accepted, Answer, BulkFolder, CallId, Change, Effect, Entry, Fact, Person, Question, ToolCall,
+    Accepted, Answer, BulkFolder, CallId, Change, DiagnosticsChange, Effect, Entry, Fact, Person, Question,
+    ToolCall,
 };
 use parking_lot::Mutex;
 use std::{
@@ -190,6 +191,8 @@ pub struct ApprovalRequest {
     pub bulk: Vec<BulkFolder>,
     /// What runs, if that is not the call as the model made it.
     pub runs: Option<Box<ToolCall>>,
+    /// What `changes` would add to and remove from the errors and warnings of the workspace; `None` if unknown.
+    pub diagnostics: Option<Box<DiagnosticsChange>>,
 }
 
 impl ApprovalRequest {
@@ -199,8 +202,8 @@ impl ApprovalRequest {
     }
 
     fn into_fact(self, call: CallId) -> Fact {
-        let Self { reason, effects, changes, bulk, runs } = self;
-        Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs }
+        let Self { reason, effects, changes, bulk, runs, diagnostics } = self;
+        Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs, diagnostics }
     }
 }
 

@@ -1,13 +1,14 @@
 //! Runs the calls of a reply. Adjacent calls that only read run side by side, all others one after the other.
 use crate::{
     checked::PreparedCall,
+    diagnostics::ReplyChanges,
     judgment::Judgment,
     order::Order,
     round::{CallRun, Round},
 };
 use futures::{StreamExt, stream};
 use haft_core::{Effect, Message, ToolCall, ToolError, ToolErrorKind, ToolResult, Tracking, Verdict};
-use std::iter::Peekable;
+use std::{iter::Peekable, sync::Arc};
 
 /// More calls than this in one reply are answered, not run.
 const MAX_CALLS: usize = 256;
@@ -34,14 +35,19 @@ impl From<Executed> for Message {
 /// `calls`; without those whose end could not be recorded.
 pub async fn run_calls(round: &Round<'_>, calls: Vec<ToolCall>) -> Vec<Executed> {
     let mut results = Vec::new();
+    let (reply, mut left) = (Arc::new(ReplyChanges::default()), calls.len());
     let mut calls = calls.into_iter().enumerate().peekable();
     while let Some(batch) = next_batch(round, &mut calls) {
         // A call that only reads changes nothing for the others.
         let is_ordered = batch.len() > 1 && !batch.iter().all(|call| is_reader(round, call));
         let turns = Order::turns(batch.len()).map(|turn| is_ordered.then_some(turn));
+        let last = left - 1;
+        left -= batch.len();
+        let reply = &reply;
         let runs = batch.into_iter().zip(turns).enumerate().map(async |(place, (prepared, turn))| {
             let PreparedCall { call, checked } = prepared;
-            let run = CallRun { turn, ..CallRun::new(round, call.clone()) };
+            let (reply, is_last) = (reply.clone(), place == last);
+            let run = CallRun { turn, reply, is_last, ..CallRun::new(round, call.clone()) };
             let result = run.run(checked).await?;
             Some((place, Executed { call, result }))
         });

@@ -5,6 +5,7 @@
 use crate::{
     approvals::{ApprovalRequest, Approved},
     checked::CheckedCall,
+    diagnostics,
     errors::denied,
     programs::Programs,
     round::{CallRun, Stopped},
@@ -189,7 +190,8 @@ impl CallRun<'_> {
         let runs = Some(Box::new(checked.with_own_names(&self.call))).filter(|runs| **runs != self.call);
         let effects = judgment.subject(&checked.effects, &scope.access.network);
         let programs = Programs::of(&checked.effects, &scope.workspace);
-        let request = ApprovalRequest { reason, effects, changes: Vec::new(), bulk: Vec::new(), runs };
+        let (changes, bulk, diagnostics) = Default::default();
+        let request = ApprovalRequest { reason, effects, changes, bulk, runs, diagnostics };
         let reason = request.reason.clone();
         if self.ask(request).await?.is_some() {
             // There is nothing yet of which a part could be accepted.
@@ -233,8 +235,12 @@ impl CallRun<'_> {
                 let paths =
                     changes.iter().map(|change| &change.path).chain(bulk.iter().map(|folder| &folder.path));
                 let effects = paths.map(|path| Effect::Write(workspace.join(path))).collect();
+                let diagnostics = match scope.interactions.is_unattended() {
+                    true => None,
+                    false => diagnostics::compare(scope, changes).await.map(Box::new),
+                };
                 let (changes, runs) = (changes.to_vec(), runs.cloned().map(Box::new));
-                self.ask(ApprovalRequest { reason, effects, changes, bulk, runs }).await
+                self.ask(ApprovalRequest { reason, effects, changes, bulk, runs, diagnostics }).await
             }
         }
     }

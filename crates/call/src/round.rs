@@ -1,5 +1,6 @@
 //! [`Round`] and [`CallRun`]: the calls of one reply, and one of them.
 use crate::{
+    diagnostics::ReplyChanges,
     order::Turn,
     recorder::{Recorder, Unrecorded},
     scope::CallScope,
@@ -39,6 +40,10 @@ pub struct CallRun<'a> {
     pub(crate) turn: Option<Turn>,
     /// What the call has printed so far.
     pub(crate) output: TaskOutput,
+    /// What the calls of its reply have changed.
+    pub(crate) reply: Arc<ReplyChanges>,
+    /// Whether it is the last call of its reply.
+    pub(crate) is_last: bool,
 }
 
 /// What a call did in its view, before any of it is real.
@@ -77,7 +82,8 @@ impl From<Unrecorded> for Stopped {
 impl<'a> CallRun<'a> {
     /// A call that runs alone.
     pub fn new(round: &'a Round<'a>, call: ToolCall) -> Self {
-        Self { round, call, turn: None, output: TaskOutput::default() }
+        let (output, reply) = Default::default();
+        Self { round, call, turn: None, output, reply, is_last: true }
     }
 
     /// Words a result as the profile says, and no longer than it allows.

@@ -58,6 +58,9 @@ impl CallRun<'_> {
         if round.repeats >= WARN_AFTER_ROUNDS {
             result.content += &warning(round.repeats);
         }
+        if self.is_last {
+            result.content += &self.reply.note(scope, round.cancel).await;
+        }
         if let Some(call) = own_names {
             result.content += &hooks::after(scope, &call, &result, round.cancel).await;
         }

@@ -8,7 +8,9 @@ use crate::{
     repeats::Repeats,
     rules::{CallRules, Unread},
 };
-use haft_core::{Access, Hooks, Limits, NoHooks, NoSubagents, Policy, SessionId, Stage, Subagents};
+use haft_core::{
+    Access, Diagnostics, Hooks, Limits, NoHooks, NoSubagents, Policy, SessionId, Stage, Subagents,
+};
 use std::{
     path::PathBuf,
     sync::{Arc, atomic::AtomicBool},
@@ -36,6 +38,8 @@ pub struct CallScope {
     pub rules: CallRules,
     /// Programs that may object to a call or add to its result.
     pub hooks: Arc<dyn Hooks>,
+    /// Compares errors and warnings before and after a change; `None` if no program does.
+    pub diagnostics: Option<Arc<dyn Diagnostics>>,
     /// Open questions, and what a person has allowed.
     pub interactions: Interactions,
     /// Work that outlives its call.
@@ -89,6 +93,7 @@ impl CallScope {
             background: Arc::new(BackgroundCommands::awaited(rules.render.clone())),
             rules,
             hooks: Arc::new(NoHooks),
+            diagnostics: None,
             interactions: Interactions::unattended(),
             reads: ReadTracker::default(),
             repeats: Repeats::default(),

@@ -95,11 +95,12 @@ impl CallRun<'_> {
         let staged = Fact::Staged { call, changes: changes.clone(), how, result: recorded, unrecorded };
         recorder.record_durably(staged).await?;
         let (above, settled) = match scope.record_in_ancestors(&changes, how).await {
-            Ok(above) => (above, scope.make_real(changes, how, self.round.cancel).await),
+            Ok(above) => (above, scope.make_real(changes.clone(), how, self.round.cancel).await),
             Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
         };
         let Settled { unsettled, error } = settled;
         let Some(error) = error else {
+            self.reply.add(&changes);
             apply_bulk(view).await?;
             return Ok(result);
         };

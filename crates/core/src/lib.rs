@@ -64,6 +64,7 @@ pub use tool::{
     alias::{self, Aliases},
     background::{BackgroundTasks, NoBackgroundTasks, TaskId, TaskOutput, TaskState, TaskWork},
     confinement::{CacheMount, Confinement, Outside, Overlay, ProcessLimits, Sandbox, WorkspaceMount},
+    diagnostics::{Diagnostic, Diagnostics, DiagnosticsChange, FileEdit, Severity},
     effect::{Effect, Execution},
     hook::{Hooked, Hooks, Moment, NoHooks},
     network::{Network, Reach},

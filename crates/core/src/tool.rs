@@ -3,6 +3,7 @@ pub mod access;
 pub mod alias;
 pub mod background;
 pub mod confinement;
+pub mod diagnostics;
 pub mod effect;
 pub mod hook;
 pub mod network;

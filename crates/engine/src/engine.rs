@@ -139,6 +139,9 @@ impl Engine {
         self.0.stop.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+        if let Some(diagnostics) = &self.0.setup.diagnostics {
+            diagnostics.shut_down().await;
+        }
     }
 
     fn agent(&self, name: &str) -> Result<Agent, EngineError> {

@@ -12,8 +12,8 @@ pub use profile::{AgentInProfile, Chat, Edits, Profile, ProfileRules, Reasons};
 use futures::future::BoxFuture;
 use haft_call::Unread;
 use haft_core::{
-    Access, CallId, Entry, Evidence, Hooks, Limits, Mode, Policy, Price, Provider, Registry, Seq, SessionId,
-    Stage, ToolSource,
+    Access, CallId, Diagnostics, Entry, Evidence, Hooks, Limits, Mode, Policy, Price, Provider, Registry,
+    Seq, SessionId, Stage, ToolSource,
 };
 use serde::Deserialize;
 use std::{
@@ -53,6 +53,8 @@ pub struct Setup {
     pub knowledge: Knowledge,
     /// Who looks at the work and may object.
     pub hooks: Arc<dyn Hooks>,
+    /// Compares errors and warnings before and after a change; `None` if no program does.
+    pub diagnostics: Option<Arc<dyn Diagnostics>>,
     /// Checks what the agent says against the facts, if the limits or a job ask for evidence.
     pub evidence: Arc<dyn Evidence>,
     /// Opens the models that agents name; without it, no agent may name one.

@@ -178,10 +178,11 @@ struct Open {
 impl Open {
     fn apply(&mut self, fact: &Fact) {
         match fact {
-            Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs } => {
+            Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs, diagnostics } => {
                 let (reason, bulk, runs) = (reason.clone(), bulk.clone(), runs.clone());
-                let (effects, changes) = (effects.clone(), changes.clone());
-                self.ask(call, Asked::Approval(ApprovalRequest { reason, effects, changes, bulk, runs }));
+                let (effects, changes, diagnostics) = (effects.clone(), changes.clone(), diagnostics.clone());
+                let request = ApprovalRequest { reason, effects, changes, bulk, runs, diagnostics };
+                self.ask(call, Asked::Approval(request));
             }
             Fact::QuestionAsked { call, question } => self.ask(call, Asked::Question(question.clone())),
             Fact::ApprovalAnswered { call, answer } => {

@@ -283,6 +283,7 @@ impl Builder {
             access,
             knowledge: Default::default(),
             hooks: self.hooks.unwrap_or_else(|| Arc::new(NoHooks)),
+            diagnostics: None,
             evidence: Arc::new(ClaimChecker),
             models,
             replicas: None,

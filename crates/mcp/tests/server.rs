@@ -83,6 +83,7 @@ impl Place {
             profile: Profile::standard(),
             knowledge: Default::default(),
             hooks: Arc::new(haft_core::NoHooks),
+            diagnostics: None,
             evidence: Arc::new(haft_core::NoEvidence),
             models: None,
             replicas: None,

@@ -2,7 +2,10 @@
 pub mod sentence;
 
 use crate::safe;
-use haft_core::{BulkFolder, CallId, Change, ChangeKind, Effect, Execution, Fact, SessionOpened, ToolCall};
+use haft_core::{
+    BulkFolder, CallId, Change, ChangeKind, DiagnosticsChange, Effect, Execution, Fact, SessionOpened,
+    ToolCall,
+};
 use haft_engine::{Recorded, tool_call_for};
 use sentence::Sentence;
 use serde_json::{Map, Value};
@@ -30,6 +33,8 @@ pub struct Proposal {
     has_changes: bool,
     /// What it does below folders that Git ignores, one line each.
     bulk: Vec<String>,
+    /// What it does to the errors and warnings of the workspace: a sum, then one line for each.
+    diagnostics: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,13 +64,17 @@ const MAX_BYTES_BESIDE_DIFF: usize = 400;
 const COMMAND_ARGUMENT: &str = "command";
 /// Of a longer value the two ends are shown at first, in bytes: it would push everything else out of sight.
 const MAX_VALUE_BYTES: usize = 8_000;
+/// Errors and warnings that are listed in a question.
+const MAX_DIAGNOSTICS: usize = 6;
 /// A longer one is not looked for in a diff.
 const MAX_SEARCHED_BYTES: usize = 64 << 10;
 
 impl Proposal {
     /// Of a fact that asks for an approval; nothing of another one.
     pub fn of(session: &dyn Recorded, fact: &Fact) -> Option<Self> {
-        let Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs } = fact else { return None };
+        let Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs, diagnostics } = fact else {
+            return None;
+        };
         let made = runs.as_deref().cloned().or_else(|| tool_call_for(session, call));
         let made = made.unwrap_or_else(|| unknown(call));
         let entries = session.entries();
@@ -73,6 +82,7 @@ impl Proposal {
         let workspace = opened.map_or(Path::new("/"), |opened| &opened.workspace);
         Some(Self {
             bulk: bulk.iter().map(in_bulk).collect(),
+            diagnostics: diagnostics.as_deref().map(in_diagnostics).unwrap_or_default(),
             ..Self::new(&made, reason, effects, changes, workspace)
         })
     }
@@ -99,13 +109,14 @@ impl Proposal {
             arguments,
             has_changes: !changes.is_empty(),
             bulk: Vec::new(),
+            diagnostics: Vec::new(),
         }
     }
 
     /// What it would do and what it is called with, and below that `diff`, which shows what comes of it in files. Nothing is
     /// left out.
     pub fn whole(&self, diff: &str) -> String {
-        format!("{}{}{diff}{}", self.head(), self.called_with_all(diff), self.bulk_lines())
+        format!("{}{}{diff}{}", self.head(), self.called_with_all(diff), self.below_diff())
     }
 
     /// The same where there is little room.
@@ -113,7 +124,7 @@ impl Proposal {
         let (head, called) = (self.brief_head(), self.called_with(diff));
         let head = if self.has_changes { Brief::default() } else { head };
         Brief {
-            text: format!("{}{}{diff}{}", head.text, called.text, self.bulk_lines()),
+            text: format!("{}{}{diff}{}", head.text, called.text, self.below_diff()),
             is_whole: head.is_whole && called.is_whole,
         }
     }
@@ -159,12 +170,21 @@ impl Proposal {
         &self.bulk
     }
 
-    /// The same as text below a heading.
-    pub fn bulk_lines(&self) -> String {
+    /// What it adds to and removes from the errors and warnings of the workspace: a sum, then one line for each. Empty if
+    /// unknown.
+    pub fn diagnostics(&self) -> &[String] {
+        &self.diagnostics
+    }
+
+    /// What stands below the diff: [`Proposal::bulk`] and [`Proposal::diagnostics`] as text.
+    pub fn below_diff(&self) -> String {
         let lines = self.bulk.iter().map(|folder| format!("  {folder}\n"));
         let title =
             (!self.bulk.is_empty()).then(|| "ignored by Git, and not taken back by an undo\n".to_owned());
-        title.into_iter().chain(lines).collect()
+        let diagnostics = self.diagnostics.iter().enumerate();
+        let diagnostics =
+            diagnostics.map(|(place, line)| format!("{}{line}\n", if place == 0 { "" } else { "  " }));
+        title.into_iter().chain(lines).chain(diagnostics).collect()
     }
 
     fn unseen_in(&self, diff: &str) -> impl Iterator<Item = &Argument> {
@@ -282,6 +302,13 @@ fn in_bulk(folder: &BulkFolder) -> String {
     let removed = (folder.removed > 0).then(|| format!("{} removed", files(folder.removed)));
     let parts: Vec<String> = written.into_iter().chain(removed).collect();
     format!("{}: {}", safe::visible_line(&folder.path.to_string_lossy()), parts.join("; "))
+}
+
+/// `pyright: adds 2 errors, removes 1 error`, and below that the lines.
+fn in_diagnostics(change: &DiagnosticsChange) -> Vec<String> {
+    let sum = format!("{}: {}", change.by.join(", "), change.summary());
+    let lines = change.lines(MAX_DIAGNOSTICS);
+    std::iter::once(sum).chain(lines).map(|line| clipped(&safe::visible_line(&line))).collect()
 }
 
 /// `12,410`.

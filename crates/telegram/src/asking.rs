@@ -109,8 +109,8 @@ pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approv
     match is_whole {
         true => {
             let head = if changes.is_empty() { proposal.head() } else { String::new() };
-            let (called, bulk) = (proposal.called_with(&diff).text, proposal.bulk_lines());
-            let parts = [(head, None), (called, None), (diff.clone(), Some("diff")), (bulk, None)];
+            let (called, below) = (proposal.called_with(&diff).text, proposal.below_diff());
+            let parts = [(head, None), (called, None), (diff.clone(), Some("diff")), (below, None)];
             for (part, language) in parts.into_iter().filter(|(part, _)| !part.is_empty()) {
                 let language = language.map(str::to_owned);
                 text.block(Rich::default().with(part.trim_end(), &[Style::Pre(language)]), "\n");

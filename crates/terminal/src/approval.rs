@@ -22,13 +22,13 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs, editor: Option<E
     let Fact::ApprovalAsked { call, changes, .. } = fact else { return None };
     let proposal = Proposal::of(session, fact)?;
     let (cut, whole) = (diffs.cut(session, changes, Some("s shows all")), diffs.whole(session, changes));
-    let (called, bulk) = (proposal.called_with(&cut.plain), diffs.in_rows(&proposal.bulk_lines()));
+    let (called, below) = (proposal.called_with(&cut.plain), diffs.in_rows(&proposal.below_diff()));
     let head = proposal.brief_head();
     let is_whole = called.is_whole && (head.is_whole || !changes.is_empty());
     let head = if changes.is_empty() { diffs.in_rows(&head.text) } else { String::new() };
-    let first = format!("{head}{}{}{bulk}", diffs.in_rows(&called.text), cut.shown);
+    let first = format!("{head}{}{}{below}", diffs.in_rows(&called.text), cut.shown);
     let called = diffs.in_rows(&proposal.called_with_all(&whole.plain));
-    let all = format!("{}{called}{}{bulk}", diffs.in_rows(&proposal.head()), whole.shown);
+    let all = format!("{}{called}{}{below}", diffs.in_rows(&proposal.head()), whole.shown);
     let is_said = proposal.sentence.is_whole && changes.is_empty();
     let whole = Some(all).filter(|_| !is_whole || cut.plain != whole.plain || cut.is_cut);
     let parts = Offer::all(session, changes);

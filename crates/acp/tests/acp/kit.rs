@@ -399,6 +399,7 @@ impl Host for TestHost {
             profile: Profile::standard(),
             knowledge: Default::default(),
             hooks: Arc::new(NoHooks),
+            diagnostics: None,
             evidence: Arc::new(haft_core::NoEvidence),
             models: None,
             replicas: None,

@@ -1,11 +1,14 @@
 //! The one table of settings: a row makes the option and its help, the variable, the key in the files, the line of `haft
 //! config show` and the one in the documentation.
+#[cfg(test)]
+use super::lsp::LspServerFile;
 use super::{
     environment::{EnvironmentFile, NarrowEnvironment},
     files::{
         AccountFile, CommandsFile, ExecFile, KeysFile, McpFile, ModelFile, NarrowRules, Rules, TelegramFile,
         UpdateFile, VendorFile, no_hooks,
     },
+    lsp::LspFile,
     setting::{Dollars, Kind, ModelList, Setting, Value, in_toml, settings},
     timeouts::TimeoutsFile,
 };
@@ -75,6 +78,9 @@ settings! {
         exec: BTreeMap<String, ExecFile>,
         /// MCP servers, by name; the name is the prefix of their tools' names
         mcp: BTreeMap<String, McpFile>,
+        /// Language servers, by name, in addition to those that Haft knows, or in place of one of the same name; `lsp = false` starts none
+        #[cfg_attr(test, schemars(with = "BTreeMap<String, LspServerFile>"))]
+        lsp: LspFile,
         /// Rules about effects, such as `write:src/**` and `execute:git status`
         rules: Rules,
         /// Settings of tools; override those of the profile
@@ -93,6 +99,8 @@ settings! {
     project_tables {
         /// Your MCP servers that this project may use (default: all)
         mcp: Option<Vec<String>>,
+        /// Whether language servers may start for this project (default: yes)
+        lsp: Option<bool>,
         /// Environment variables that commands do not get
         environment: NarrowEnvironment,
         /// Rules in addition to yours; `deny` rules are tried first, then `ask`, then `allow`

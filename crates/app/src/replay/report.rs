@@ -1,5 +1,6 @@
 //! [`ReplayReport`]: the result of a replay.
 use super::moved::Moved;
+use haft_call::without_diagnostics;
 use haft_core::{Outcome, Seq, SessionId, ToolResult};
 use haft_present::safe;
 use serde::Serialize;
@@ -89,7 +90,8 @@ impl Difference {
         let (recorded, replayed) = (was.content.clone(), moved.back(&is.content));
         let found =
             |what, recorded, replayed| Some(Self { seq, name: name.to_owned(), what, recorded, replayed });
-        if recorded != replayed || was.went_well() != is.went_well() {
+        let is_same = without_diagnostics(&recorded) == without_diagnostics(&replayed);
+        if !is_same || was.went_well() != is.went_well() {
             return found(Differs::Result, recorded, replayed);
         }
         if had_changed != has_changed {

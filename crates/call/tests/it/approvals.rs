@@ -28,6 +28,7 @@ async fn ask(interactions: &Interactions, effects: &[Effect], answer: Answer) ->
         changes: Vec::new(),
         bulk: Vec::new(),
         runs: None,
+        diagnostics: None,
     };
     let mut facts = Vec::new();
     let asking = async {

@@ -1,8 +1,8 @@
 //! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
-    Accepted, BulkFolder, CallId, Change, Conclusion, Effect, FileRead, Mode, ModelFault, Part, Price,
-    Question, Resource, Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall, ToolResult, Tracking,
-    Update, Usage,
+    Accepted, BulkFolder, CallId, Change, Conclusion, DiagnosticsChange, Effect, FileRead, Mode, ModelFault,
+    Part, Price, Question, Resource, Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall, ToolResult,
+    Tracking, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -125,6 +125,9 @@ pub enum Fact {
         /// What would run, where the call itself does not say so: it is read otherwise, or one of a session below.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runs: Option<Box<ToolCall>>,
+        /// What `changes` would add to and remove from the errors and warnings of the workspace; `None` if unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diagnostics: Option<Box<DiagnosticsChange>>,
     },
     /// The person accepts only these parts of what the call would do; the answer follows.
     AcceptedPart { call: CallId, accepted: Accepted },

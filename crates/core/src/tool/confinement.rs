@@ -92,6 +92,8 @@ pub enum Outside {
 pub enum WorkspaceMount {
     /// The workspace: what it changes is real at once.
     Itself,
+    /// The workspace, as it is at any time; nothing can be changed there.
+    ReadOnly,
     /// The workspace below an overlay: what it changes lies elsewhere.
     Overlay(Overlay),
     /// A copy of the workspace, which lies here.

@@ -44,6 +44,7 @@ fn the_journal_tells_how_a_job_stands() {
         changes: vec![],
         bulk: vec![],
         runs: None,
+        diagnostics: None,
     };
     let concluded = |status| Fact::JobFinished(Conclusion { status, reason: "so".into(), evidence: vec![] });
     let table = [

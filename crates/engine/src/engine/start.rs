@@ -172,6 +172,7 @@ fn calls(
         access: ownership::access(&setup.access, id),
         rules: setup.profile.call_rules(limits.call_seconds),
         hooks: setup.hooks.clone(),
+        diagnostics: setup.diagnostics.clone(),
         interactions: Interactions::replay(entries),
         background: Arc::new(background),
         reads,

@@ -24,7 +24,7 @@ impl Approval {
     /// Returns what `event` asks in `session`, where it asks for an approval.
     fn of(session: &Session, event: &Event) -> Option<Self> {
         let Event::Recorded(entry) = event else { return None };
-        let Fact::ApprovalAsked { call: id, reason, effects, changes, bulk, runs } = &entry.fact else {
+        let Fact::ApprovalAsked { call: id, reason, effects, changes, bulk, runs, .. } = &entry.fact else {
             return None;
         };
         let call = runs.as_deref().cloned().or_else(|| tool_call_for(session, id));

@@ -30,6 +30,7 @@ fn proposal(made: ToolCall, reason: &str, effects: &[Effect], changes: &[Change]
         changes: changes.to_vec(),
         bulk: Vec::new(),
         runs: Some(Box::new(made)),
+        diagnostics: None,
     };
     Proposal::of(&Session, &asked).unwrap()
 }

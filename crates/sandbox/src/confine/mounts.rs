@@ -72,14 +72,19 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     plan.own_tmp(own_tmp)?;
     let tmp = match &confinement.finds_tmp {
         WorkspaceMount::Copy(copy) => copy,
-        WorkspaceMount::Itself | WorkspaceMount::Overlay(_) => tmp,
+        WorkspaceMount::Itself | WorkspaceMount::ReadOnly | WorkspaceMount::Overlay(_) => tmp,
     };
     for (slot, folder) in &others {
         make_mount_point(folder, tmp)?;
         plan.writable(*slot, folder)?;
     }
     make_mount_point(workspace, tmp)?;
-    plan.writable(found, workspace)?;
+    match confinement.finds {
+        WorkspaceMount::ReadOnly => plan.read_only(found, workspace)?,
+        WorkspaceMount::Itself | WorkspaceMount::Overlay(_) | WorkspaceMount::Copy(_) => {
+            plan.writable(found, workspace)?;
+        }
+    }
     let hidden = places(&confinement.hidden, workspace, &table);
     let shown: Vec<&Path> =
         others.iter().map(|(_, folder)| folder.as_path()).chain([workspace.as_path()]).collect();
@@ -148,7 +153,7 @@ impl Mounts {
     /// What lies at `folder` for the command.
     fn found(&mut self, folder: &Path, finds: &WorkspaceMount, is_root: bool) -> io::Result<usize> {
         match finds {
-            WorkspaceMount::Itself => self.clone_of(folder),
+            WorkspaceMount::Itself | WorkspaceMount::ReadOnly => self.clone_of(folder),
             WorkspaceMount::Copy(copy) => self.clone_of(copy),
             WorkspaceMount::Overlay(overlay) => self.overlay(folder, overlay, is_root),
         }
@@ -258,6 +263,12 @@ impl Mounts {
     fn writable(&mut self, slot: usize, place: &Path) -> io::Result<()> {
         self.attach(slot, place)?;
         self.steps.push(attributes(place, NO_SETUID | NO_DEVICES, READ_ONLY, false)?);
+        Ok(())
+    }
+
+    fn read_only(&mut self, slot: usize, place: &Path) -> io::Result<()> {
+        self.attach(slot, place)?;
+        self.steps.push(attributes(place, READ_ONLY | NO_SETUID | NO_DEVICES, NOTHING, true)?);
         Ok(())
     }
 

@@ -75,6 +75,13 @@ impl Place {
         }
     }
 
+    /// In which the workspace cannot be changed.
+    fn read_only() -> Self {
+        let mut place = Self::new();
+        place.confinement.finds = WorkspaceMount::ReadOnly;
+        place
+    }
+
     async fn run(&self, command: &str) -> (String, Exit) {
         let finished = self.shell(command).run(|_| ()).await.unwrap();
         (finished.stdout.text + &finished.stderr.text, finished.exit)
@@ -96,6 +103,25 @@ async fn a_command_changes_its_view_and_not_the_workspace() {
     assert_eq!(fs::read_to_string(place.root().join("upper/new.txt")).unwrap(), "new\n");
     // The next command with the same folders goes on where this one ended.
     assert_eq!(place.run("cat new.txt").await.0, "new\n");
+}
+
+#[tokio::test]
+async fn a_workspace_that_is_read_only_is_seen_as_it_is_at_any_time() {
+    let place = Place::read_only();
+    let name = place.workspace().join("renamed.txt");
+    let go = place.workspace().join("go");
+    let running = place.run("cat renamed.txt; until [ -e go ]; do sleep 0.01; done; cat renamed.txt; echo x >old.txt; touch new; ls");
+    let changing = async {
+        fs::rename(place.workspace().join("old.txt"), &name).unwrap();
+        fs::write(place.workspace().join("newer"), "newer\n").unwrap();
+        fs::rename(place.workspace().join("newer"), &name).unwrap();
+        fs::write(go, "").unwrap();
+    };
+    fs::copy(place.workspace().join("old.txt"), &name).unwrap();
+    let ((told, _), ()) = tokio::join!(running, changing);
+    assert!(told.starts_with("old\nnewer\ngo\nrenamed.txt\n"), "{told}");
+    assert_eq!(told.matches("Read-only file system").count(), 2, "{told}");
+    assert!(!place.workspace().join("new").exists() && !place.workspace().join("old.txt").exists());
 }
 
 #[tokio::test]

@@ -161,6 +161,8 @@ pub(crate) struct PendingApproval {
     files: Vec<FileLines>,
     /// Changes below folders that Git ignores, which undo cannot restore: one line per folder
     bulk: Vec<String>,
+    /// Errors and warnings that the changes add and remove, as a language server finds them: a sum, then one line each
+    diagnostics: Vec<String>,
 }
 
 /// Changed lines of one file
@@ -237,6 +239,7 @@ fn told(session: &dyn Recorded, call: CallId, entry: &Entry) -> PendingRequest {
             why: proposal.why.clone(),
             whole: proposal.whole(""),
             bulk: proposal.bulk().to_vec(),
+            diagnostics: proposal.diagnostics().to_vec(),
             tool: proposal.tool,
             files,
         }

@@ -51,6 +51,7 @@ function approval({ call: id, approval }, answer) {
     el('h2', {}, approval.sentence),
     approval.why && el('p', { class: 'quiet' }, approval.why),
     files(approval.files, parts.areSeveral && ((file, hunk) => parts.box(file, hunk, ticked))),
+    approval.diagnostics.length > 0 && el('div', { class: 'bulk' }, el('p', {}, approval.diagnostics[0]), el('ul', {}, approval.diagnostics.slice(1).map((line) => el('li', {}, el('code', {}, line))))),
     approval.bulk.length > 0 && el('div', { class: 'bulk' }, el('p', {}, 'Ignored by Git, and not taken back by an undo:'), el('ul', {}, approval.bulk.map((line) => el('li', {}, el('code', {}, line))))),
     approval.files.length ? el('details', {}, el('summary', {}, 'All that the call says'), el('pre', { tabindex: 0 }, approval.whole)) : el('pre', { tabindex: 0 }, approval.whole),
     el('p', { class: 'actions' },

@@ -120,6 +120,7 @@ impl Place {
             profile: Profile::named(self.profile).unwrap(),
             knowledge: Default::default(),
             hooks: Arc::new(haft_core::NoHooks),
+            diagnostics: None,
             evidence: Arc::new(haft_core::NoEvidence),
             models: None,
             replicas: None,

@@ -73,7 +73,7 @@ impl App {
         }
         let room = room.saturating_sub(end.len()).max(1);
         let mut called = self.lines_of(&proposal.called_with(&self.text_of(changes, diff::of_changes)).text);
-        let bulk = self.lines_of(&proposal.bulk_lines());
+        let below = self.lines_of(&proposal.below_diff());
         let mut lines = match changes {
             [] if proposal.sentence.names_all => called,
             [] => [self.lines_of(&proposal.brief_head().text), called].concat(),
@@ -82,12 +82,12 @@ impl App {
                 // The title gives way first.
                 let title = usize::from(called.len() > most);
                 let mut lines = self.beginning(called.split_off(title), most);
-                let rest = room.saturating_sub(lines.len() + bulk.len()).max(room / 2);
+                let rest = room.saturating_sub(lines.len() + below.len()).max(room / 2);
                 lines.extend(self.diff_in(&self.files_of(changes), rest));
                 lines
             }
         };
-        lines.extend(bulk);
+        lines.extend(below);
         let mut lines = self.beginning(lines, room);
         lines.extend(end);
         lines
@@ -201,7 +201,7 @@ impl App {
         let changes = changes_of(fact);
         let files = self.files_of(changes);
         lines.extend(self.painted_in(Room::WHOLE, |painter| painter.diffs().files(&files, painter.room)));
-        lines.extend(self.lines_of(&proposal.bulk_lines()));
+        lines.extend(self.lines_of(&proposal.below_diff()));
         lines
     }
 

@@ -57,6 +57,7 @@ impl Place {
             profile: Profile::standard(),
             knowledge: Default::default(),
             hooks: Arc::new(haft_core::NoHooks),
+            diagnostics: None,
             evidence: Arc::new(haft_evidence::ClaimChecker),
             models: None,
             replicas: None,

@@ -1,4 +1,5 @@
 //! Calls of tools and their results.
+mod lsp;
 mod parallel_calls;
 mod settling;
 mod single_call;

@@ -53,6 +53,7 @@ fn engine_with(folder: &Path, spec: &str, script: &str, mode: Mode) -> Engine {
         profile: Profile::standard(),
         knowledge: Default::default(),
         hooks: Arc::new(haft_core::NoHooks),
+        diagnostics: None,
         evidence: Arc::new(haft_core::NoEvidence),
         models: None,
         replicas: None,

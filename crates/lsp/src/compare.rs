@@ -1,0 +1,141 @@
+//! [`compare`]: what a proposal adds to and removes from the diagnostics of one server.
+use crate::{
+    dependents::{self, changed_lines},
+    error::LspError,
+    server::Server,
+    symbols::outline,
+    taken::{Found, Taken},
+};
+use haft_core::{Diagnostic, DiagnosticsChange, FileEdit, Severity};
+use lsp_types::DiagnosticSeverity;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+use tokio::time::Instant;
+
+/// Files that are opened in addition to those that a change is about.
+const MAX_DEPENDENTS: usize = 20;
+
+type Texts = Vec<(PathBuf, Option<String>)>;
+
+/// What `edits`, all of files of the server, add and remove.
+pub(crate) async fn compare(
+    server: &Server,
+    edits: &[&FileEdit],
+    deadline: Instant,
+) -> Result<DiagnosticsChange, LspError> {
+    server.ready(deadline).await?;
+    let mut taken = server.take().await;
+    let edited: Vec<PathBuf> = edits.iter().map(|edit| edit.path.clone()).collect();
+    let mut before: Texts = edits.iter().map(|edit| (edit.path.clone(), edit.before.clone())).collect();
+    let mut after: Texts = edits.iter().map(|edit| (edit.path.clone(), edit.after.clone())).collect();
+    let others = dependents(&mut taken, edits, &edited, deadline).await;
+    taken.refresh(&others).await;
+    for path in others {
+        let text = taken.documents.text(&path).map(str::to_owned);
+        before.push((path.clone(), text.clone()));
+        after.push((path, text));
+    }
+    let before = taken.diagnose(&before, deadline).await?;
+    let after = taken.diagnose(&after, deadline).await?;
+    let (added, removed) = difference(own(&before, &server.workspace), own(&after, &server.workspace));
+    Ok(DiagnosticsChange { by: vec![server.name()], added, removed })
+}
+
+/// Other files that hold a name whose head the edits change. Where a server lists no symbols there are none.
+async fn dependents(
+    taken: &mut Taken<'_>,
+    edits: &[&FileEdit],
+    edited: &[PathBuf],
+    deadline: Instant,
+) -> Vec<PathBuf> {
+    let mut names = BTreeSet::new();
+    for edit in edits {
+        let (before, after) = (edit.before.as_deref(), edit.after.as_deref());
+        let lines = changed_lines(before.unwrap_or_default(), after.unwrap_or_default());
+        for (text, lines) in [(before, lines.0), (after, lines.1)] {
+            taken.set(&edit.path, text);
+            if text.is_some() && !lines.is_empty() {
+                let symbols = outline(taken, &edit.path, deadline).await.unwrap_or_default();
+                names.extend(dependents::names(&symbols, &lines));
+            }
+        }
+    }
+    let (settings, workspace) = (taken.server.settings.clone(), taken.server.workspace.clone());
+    let edited = edited.to_vec();
+    let searching = tokio::task::spawn_blocking(move || {
+        dependents::files(&settings, &workspace, &names, &edited, MAX_DEPENDENTS)
+    });
+    searching.await.unwrap_or_default()
+}
+
+/// Errors and warnings, in words that are Haft's own.
+pub(crate) fn own(found: &Found, workspace: &Path) -> Vec<Diagnostic> {
+    let all = found.iter().filter_map(|(path, diagnostic)| {
+        // The protocol leaves it to the client what one without a severity is.
+        let severity = match diagnostic.severity.unwrap_or(DiagnosticSeverity::ERROR) {
+            DiagnosticSeverity::ERROR => Severity::Error,
+            DiagnosticSeverity::WARNING => Severity::Warning,
+            _ => return None,
+        };
+        Some(Diagnostic {
+            path: path.strip_prefix(workspace).unwrap_or(path).to_owned(),
+            line: diagnostic.range.start.line as usize + 1,
+            severity,
+            message: diagnostic.message.clone(),
+        })
+    });
+    let mut all: Vec<Diagnostic> = all.collect();
+    all.sort();
+    all
+}
+
+/// What is only in `after`, and what is only in `before`, whatever the line.
+fn difference(before: Vec<Diagnostic>, after: Vec<Diagnostic>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let mut removed = before;
+    let is_same = |a: &Diagnostic, b: &Diagnostic| {
+        (&a.path, a.severity, &a.message) == (&b.path, b.severity, &b.message)
+    };
+    let mut added = Vec::new();
+    for diagnostic in after {
+        // Of several that are alike the one on the same line is the same.
+        let same_line =
+            removed.iter().position(|old| is_same(old, &diagnostic) && old.line == diagnostic.line);
+        match same_line.or_else(|| removed.iter().position(|old| is_same(old, &diagnostic))) {
+            Some(place) => drop(removed.remove(place)),
+            None => added.push(diagnostic),
+        }
+    }
+    (added, removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(all: &[(usize, &str)]) -> Vec<Diagnostic> {
+        let one = |(line, message): &(usize, &str)| Diagnostic {
+            path: "a.py".into(),
+            line: *line,
+            severity: Severity::Error,
+            message: (*message).into(),
+        };
+        all.iter().map(one).collect()
+    }
+
+    #[test]
+    fn only_what_is_new_or_gone_is_a_difference() {
+        type Lines<'a> = &'a [(usize, &'a str)];
+        let table: [(Lines<'_>, Lines<'_>, Lines<'_>, Lines<'_>); 5] = [
+            (&[], &[], &[], &[]),
+            (&[(1, "x")], &[(9, "x")], &[], &[]),
+            (&[(1, "x")], &[(1, "x"), (2, "x")], &[(2, "x")], &[]),
+            (&[(1, "x"), (2, "x")], &[(2, "x")], &[], &[(1, "x")]),
+            (&[(1, "x")], &[(1, "y")], &[(1, "y")], &[(1, "x")]),
+        ];
+        for (before, after, added, removed) in table {
+            assert_eq!(difference(made(before), made(after)), (made(added), made(removed)));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! [`names`] and [`files`]: which other files a change may break. Most servers check only files that are open, so that these are
+//! opened as well.
+use crate::{settings::LanguageServer, symbols::Symbol, taken::text_of};
+use ignore::WalkBuilder;
+use similar::{ChangeTag, TextDiff};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+/// Files that are searched for names.
+const MAX_SEARCHED: usize = 5_000;
+/// Lines behind the name of a symbol that can be its head: parameters, one each.
+const HEAD_LINES: u32 = 8;
+/// A shorter name is found everywhere.
+const MIN_NAME: usize = 3;
+
+/// The lines that differ, counted from 0: those of `before`, and those of `after`.
+pub(crate) fn changed_lines(before: &str, after: &str) -> (BTreeSet<u32>, BTreeSet<u32>) {
+    let diff = TextDiff::from_lines(before, after);
+    let lines = |tag: ChangeTag| {
+        let changes = diff.iter_all_changes().filter(move |change| change.tag() == tag);
+        changes
+            .filter_map(move |change| {
+                let index = if tag == ChangeTag::Delete { change.old_index() } else { change.new_index() };
+                index?.try_into().ok()
+            })
+            .collect()
+    };
+    (lines(ChangeTag::Delete), lines(ChangeTag::Insert))
+}
+
+/// The names of the symbols whose heads are among `lines`: what only uses their bodies is not affected.
+pub(crate) fn names(symbols: &[Symbol], lines: &BTreeSet<u32>) -> BTreeSet<String> {
+    let is_touched = |symbol: &&Symbol| {
+        let last = symbol.range.end.line.min(symbol.line + HEAD_LINES);
+        lines.range(symbol.range.start.line.min(last)..=last).next().is_some()
+    };
+    let names = symbols.iter().filter(is_touched).map(|symbol| own_name(&symbol.name));
+    names.filter(|name| name.len() >= MIN_NAME).map(str::to_owned).collect()
+}
+
+/// `area` of `Shape::area` or `area(int)`.
+fn own_name(name: &str) -> &str {
+    let name = name.split(['(', '<', ' ']).next().unwrap_or(name);
+    name.rsplit(['.', ':']).next().unwrap_or(name)
+}
+
+/// At most `most` files of `workspace` that the server is for and that hold one of `names` as a word; those first that hold most
+/// of them.
+pub(crate) fn files(
+    server: &LanguageServer,
+    workspace: &Path,
+    names: &BTreeSet<String>,
+    known: &[PathBuf],
+    most: usize,
+) -> Vec<PathBuf> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let walk = WalkBuilder::new(workspace).require_git(false).build().filter_map(Result::ok);
+    let files = walk.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let paths = files.map(ignore::DirEntry::into_path);
+    let paths = paths.filter(|path| server.language_of(path).is_some() && !known.contains(path));
+    let counted = paths.take(MAX_SEARCHED).filter_map(|path| {
+        let text = text_of(&path)?;
+        let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let count = names.iter().filter(|name| words.contains(name.as_str())).count();
+        (count > 0).then_some((std::cmp::Reverse(count), path))
+    });
+    let mut counted: Vec<_> = counted.collect();
+    counted.sort();
+    counted.into_iter().take(most).map(|(_, path)| path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lsp_types::{Position, Range};
+
+    fn symbol(name: &str, first: u32, line: u32, last: u32) -> Symbol {
+        let range = Range::new(Position::new(first, 0), Position::new(last, 0));
+        Symbol { name: name.into(), depth: 0, range, line }
+    }
+
+    #[test]
+    fn a_change_of_a_head_is_about_the_name() {
+        let symbols =
+            [symbol("first", 0, 1, 3), symbol("Shape::second(int)", 5, 5, 40), symbol("x", 41, 41, 42)];
+        let table: [(&[u32], &[&str]); 6] = [
+            (&[], &[]),
+            (&[0], &["first"]),
+            (&[4], &[]),
+            (&[13], &["second"]),
+            (&[14, 30], &[]),
+            (&[1, 41], &["first"]),
+        ];
+        for (lines, expected) in table {
+            let found = names(&symbols, &lines.iter().copied().collect());
+            assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_differ_are_those_of_either_side() {
+        let (old, new) = changed_lines("a\nb\nc\n", "a\nB\nc\nd\n");
+        assert_eq!(
+            (old.into_iter().collect::<Vec<_>>(), new.into_iter().collect::<Vec<_>>()),
+            (vec![1], vec![1, 3])
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! [`Documents`]: the texts that a server has been given, which count for it in place of the files on disk.
+use crate::connection::Connection;
+use lsp_types::Url;
+use serde_json::json;
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
+
+/// Texts by path, each as the server knows it.
+#[derive(Default)]
+pub(crate) struct Documents(HashMap<PathBuf, Document>);
+
+struct Document {
+    version: i32,
+    text: String,
+}
+
+/// The address of a file; `None` if it has none, which only a relative path has not.
+pub(crate) fn address(path: &Path) -> Option<Url> {
+    Url::from_file_path(path).ok()
+}
+
+impl Documents {
+    /// Gives the server this text of a file; `None` leaves it to what lies on disk. Returns whether the server learns anything.
+    pub(crate) fn set(
+        &mut self,
+        connection: &Connection,
+        path: &Path,
+        language: &str,
+        text: Option<&str>,
+    ) -> bool {
+        let Some(uri) = address(path) else { return false };
+        match (self.0.get_mut(path), text) {
+            (None, None) => false,
+            (Some(known), Some(text)) if known.text == text => false,
+            (Some(known), Some(text)) => {
+                known.version += 1;
+                known.text = text.to_owned();
+                let document = json!({"uri": uri, "version": known.version});
+                let changes = json!([{"text": text}]);
+                let params = json!({"textDocument": document, "contentChanges": changes});
+                connection.notify("textDocument/didChange", &params);
+                true
+            }
+            (None, Some(text)) => {
+                let document = json!({"uri": uri, "languageId": language, "version": 1, "text": text});
+                connection.notify("textDocument/didOpen", &json!({"textDocument": document}));
+                self.0.insert(path.to_owned(), Document { version: 1, text: text.to_owned() });
+                true
+            }
+            (Some(_), None) => {
+                self.0.remove(path);
+                connection.notify("textDocument/didClose", &json!({"textDocument": {"uri": uri}}));
+                true
+            }
+        }
+    }
+
+    /// The files whose texts the server has.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.0.keys().cloned().collect()
+    }
+
+    /// The number of the text that the server has; `None` if it has none.
+    pub(crate) fn version(&self, path: &Path) -> Option<i32> {
+        self.0.get(path).map(|document| document.version)
+    }
+
+    /// The text that the server has.
+    pub(crate) fn text(&self, path: &Path) -> Option<&str> {
+        self.0.get(path).map(|document| document.text.as_str())
+    }
+}

@@ -1,0 +1,185 @@
+//! [`LanguageServers`]: the servers of a session.
+use crate::{
+    compare::compare,
+    error::LspError,
+    program::find,
+    server::Server,
+    settings::{LanguageServer, LspSettings},
+};
+use futures::future::{BoxFuture, join_all};
+use haft_core::{Diagnostics, DiagnosticsChange, FileEdit};
+use ignore::WalkBuilder;
+use parking_lot::Mutex;
+use std::{
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::time::{Instant, timeout_at};
+
+/// How long a question or a reply waits for diagnostics, the start of the server included.
+const COMPARE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same after one that was in vain because the server was not ready.
+const NEXT_COMPARE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Files and folders that are looked at before a workspace counts as one without source files.
+const MAX_LOOKED_AT: usize = 5_000;
+
+/// The servers of a session: each is started when a file of its language is first asked about. Dropped, all are ended.
+pub struct LanguageServers {
+    settings: LspSettings,
+    /// By name and root.
+    running: Mutex<HashMap<(String, PathBuf), Started>>,
+    /// Names of those that were too late because they were not ready.
+    late: Mutex<HashSet<String>>,
+    /// What was asked last: a question and the end of its reply are often about the same.
+    last: Mutex<Option<(Vec<FileEdit>, DiagnosticsChange)>>,
+}
+
+/// A server, or why there is none. It is not tried again.
+type Started = Result<Arc<Server>, LspError>;
+
+impl LanguageServers {
+    /// Starts nothing.
+    pub fn new(settings: LspSettings) -> Self {
+        let (running, late, last) = Default::default();
+        Self { settings, running, late, last }
+    }
+
+    /// Whether a server is installed for a file of the workspace. Starts nothing.
+    pub fn are_of_use(&self) -> bool {
+        let endings = self.settings.servers.iter().flat_map(|server| &server.files);
+        let endings: HashSet<&str> = endings.map(|(ending, _)| ending.as_str()).collect();
+        let is_installed = |ending: &&str| self.installed(Path::new(&format!("x.{ending}"))).is_ok();
+        let installed: HashSet<&str> = endings.into_iter().filter(is_installed).collect();
+        if installed.is_empty() {
+            return false;
+        }
+        let walk = WalkBuilder::new(&self.settings.workspace).require_git(false).build().take(MAX_LOOKED_AT);
+        let mut paths = walk.filter_map(Result::ok).map(ignore::DirEntry::into_path);
+        paths.any(|path| {
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            ending.is_some_and(|ending| installed.contains(ending))
+        })
+    }
+
+    /// See [`LspSettings::workspace`].
+    pub(crate) fn workspace(&self) -> &Path {
+        &self.settings.workspace
+    }
+
+    /// The first server for `path` that is installed, and its program.
+    fn installed(&self, path: &Path) -> Result<(&LanguageServer, PathBuf), LspError> {
+        let fits: Vec<&LanguageServer> =
+            self.settings.servers.iter().filter(|server| server.language_of(path).is_some()).collect();
+        let LspSettings { environment, workspace, .. } = &self.settings;
+        let program = |server: &&'_ LanguageServer| find(&server.command, environment, workspace);
+        let mut found = fits.iter().filter_map(|server| Some((*server, program(server)?)));
+        found.next().ok_or_else(|| match fits.as_slice() {
+            [] => LspError::Unknown(path.display().to_string()),
+            fits => {
+                let known: Vec<String> = fits.iter().map(|server| format!("`{}`", server.command)).collect();
+                LspError::NotInstalled { known: known.join(" or ") }
+            }
+        })
+    }
+
+    /// The server for `path`, which is absolute; started if it does not run yet.
+    ///
+    /// # Errors
+    /// Fails if none is installed, or the one that is does not work.
+    pub(crate) async fn of(&self, path: &Path) -> Result<Arc<Server>, LspError> {
+        let (row, program) = self.installed(path)?;
+        let root = row.root_of(path, &self.settings.workspace);
+        let key = (row.name.clone(), root);
+        let started = {
+            let mut running = self.running.lock();
+            let start = || Server::start(row.clone(), &program, &key.1, &self.settings).map(Arc::new);
+            running.entry(key.clone()).or_insert_with(start).clone()
+        };
+        let server = match started {
+            Ok(server) => server,
+            Err(error) => return Err(error),
+        };
+        let Some(fault) = server.fault().await else { return Ok(server) };
+        self.give_up(key, &server, &fault);
+        Err(fault)
+    }
+
+    /// Ends a server that is broken. The user is told once.
+    fn give_up(&self, key: (String, PathBuf), server: &Server, fault: &LspError) {
+        let given_up = self.running.lock().insert(key, Err(fault.clone()));
+        let is_first = matches!(given_up, Some(Ok(_)));
+        if is_first && (server.was_ready() || server.settings.is_own) {
+            (self.settings.on_note)(format!("{fault}; this session goes on without it"));
+        }
+    }
+
+    async fn compare_all(&self, edits: &[FileEdit]) -> Option<DiagnosticsChange> {
+        let mut by_server: Vec<(Arc<Server>, Vec<&FileEdit>)> = Vec::new();
+        for edit in edits {
+            let Ok(server) = self.of(&edit.path).await else { continue };
+            match by_server.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &server)) {
+                Some((_, edits)) => edits.push(edit),
+                None => by_server.push((server, vec![edit])),
+            }
+        }
+        let compared = by_server.iter().map(|(server, edits)| self.compare_with(server, edits));
+        let mut all: Option<DiagnosticsChange> = None;
+        for change in join_all(compared).await.into_iter().flatten() {
+            let sum = all.get_or_insert_default();
+            sum.by.extend(change.by);
+            sum.added.extend(change.added);
+            sum.removed.extend(change.removed);
+        }
+        all
+    }
+
+    async fn compare_with(&self, server: &Arc<Server>, edits: &[&FileEdit]) -> Option<DiagnosticsChange> {
+        let is_late = self.late.lock().contains(&server.settings.name);
+        let limit = server.settings.timeout.unwrap_or(COMPARE_TIMEOUT);
+        let deadline = Instant::now() + if is_late { NEXT_COMPARE_TIMEOUT } else { limit };
+        let compared =
+            timeout_at(deadline + NEXT_COMPARE_TIMEOUT, compare(server, edits, deadline)).await.ok()?;
+        let name = server.name();
+        match compared {
+            Ok(change) => {
+                self.late.lock().remove(&name);
+                Some(change)
+            }
+            Err(error) => {
+                tracing::debug!(%error, "no diagnostics");
+                if matches!(error, LspError::Loading { .. }) {
+                    self.late.lock().insert(name);
+                }
+                // A server that has just ended is told of now, not with the next call.
+                let _broken = self.of(&edits.first()?.path).await;
+                None
+            }
+        }
+    }
+}
+
+impl Diagnostics for LanguageServers {
+    fn compare<'a>(&'a self, edits: &'a [FileEdit]) -> BoxFuture<'a, Option<DiagnosticsChange>> {
+        Box::pin(async move {
+            // Once: another file may be another one by the next time.
+            let last = self.last.lock().take();
+            if let Some((_, known)) = last.filter(|(asked, _)| asked == edits) {
+                return Some(known);
+            }
+            let change = self.compare_all(edits).await?;
+            *self.last.lock() = Some((edits.to_vec(), change.clone()));
+            Some(change)
+        })
+    }
+
+    fn shut_down(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let running: Vec<Started> = self.running.lock().drain().map(|(_, started)| started).collect();
+            let servers: Vec<Arc<Server>> = running.into_iter().filter_map(Result::ok).collect();
+            join_all(servers.iter().map(|server| server.shut_down())).await;
+        })
+    }
+}
