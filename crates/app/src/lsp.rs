@@ -6,8 +6,10 @@ use crate::{
     App,
     config::{Config, ConfigError, LspFile, LspServerFile},
 };
-use haft_engine::Stages;
+use haft_core::Registry;
+use haft_engine::{Profile, Stages};
 use haft_lsp::{BUILT_IN, LanguageServer, LanguageServers, LspSettings};
+use haft_tools::language_tools;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -36,6 +38,24 @@ pub(crate) fn of(
         folder: home.join("servers"),
         on_note: app.warnings(),
     }))))
+}
+
+/// `tools`, and those that ask `servers`. A model is told of them where a server is installed for a file of the workspace, and the
+/// profile names no tools of its own; a profile that has no other tools than those that it names has not these, either.
+pub(crate) fn with_tools(
+    tools: Registry,
+    servers: Option<&Arc<LanguageServers>>,
+    profile: &Profile,
+) -> Result<Registry, ConfigError> {
+    let settings: haft_tools::Settings =
+        profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
+            what: format!("profile `{}`, [tools]", profile.name),
+            message: error.message().into(),
+        })?;
+    let Some(servers) = servers.filter(|_| !settings.only_offered) else { return Ok(tools) };
+    let own = language_tools(servers, &settings.find);
+    let is_told = !profile.tools.contains_key("offer") && servers.are_of_use();
+    Ok(tools.joined(&if is_told { own } else { own.offering::<&str>(&[]) }))
 }
 
 /// The user's in front: they are tried first.

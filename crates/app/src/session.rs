@@ -10,6 +10,7 @@ use crate::{
 use haft_core::{BaseCommit, Command, Entry, Mode, Registry, Sandbox, SessionOpened, Skill};
 use haft_engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Session, Setup, Stages};
 use haft_evidence::ClaimChecker;
+use haft_lsp::LanguageServers;
 use haft_mcp::client::McpServer;
 use haft_providers::{Scripted, direct};
 use haft_stage::{CommandAccess, CommandViews, LocalStage};
@@ -299,7 +300,8 @@ impl SessionPlan {
         let stages = stages(&home, config.sandbox(&profile), config.command_access(&app.places), &workspace)?;
         let access = app.environment.access(&config);
         let languages = lsp::of(&app, &config, &workspace, access.environment.clone(), &stages)?;
-        let (tools, named) = offered_tools(&app, &spec, &profile, &config, &knowledge.skills)?;
+        let offered = offered_tools(&app, &spec, &profile, &config, (&knowledge.skills, languages.as_ref()));
+        let (tools, named) = offered?;
         let has_skills = !knowledge.skills.is_empty();
         let agents = agents(&app, &workspace, &profile, has_skills, spec.agent.as_deref())?;
         let agents = agents.into_iter().map(|agent| with_tools(agent, named)).collect();
@@ -358,9 +360,10 @@ fn offered_tools<'a>(
     spec: &'a SessionSpec,
     profile: &Profile,
     config: &Config,
-    skills: &[Skill],
+    (skills, servers): (&[Skill], Option<&Arc<LanguageServers>>),
 ) -> Result<(Registry, Option<&'a [String]>), Failure> {
     let tools = tools(&app.environment, profile, skills, spec.start.as_deref())?;
+    let tools = lsp::with_tools(tools, servers, profile)?;
     let Some(names) = named_tools(spec.tools.as_deref()) else { return Ok((tools, None)) };
     names.iter().try_for_each(|name| is_known(&tools, name, config))?;
     Ok((tools.only(names), Some(names)))

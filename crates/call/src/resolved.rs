@@ -66,6 +66,10 @@ impl View for ResolvedView {
         self.view.locate(self.names.get(&self.workspace.join(inside)).map_or(path, PathBuf::as_path))
     }
 
+    fn add(&self, path: &Path) -> io::Result<PathBuf> {
+        self.view.add(path)
+    }
+
     fn changes(&self) -> io::Result<Vec<Change>> {
         self.view.changes()
     }

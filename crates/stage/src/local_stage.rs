@@ -7,6 +7,7 @@ use crate::{
     sparse::Stop,
 };
 use haft_core::{Change, Confinement, Effect, FileKind, FileState, Tracking, View};
+use parking_lot::Mutex;
 use std::{
     fs::{self, File},
     io,
@@ -32,8 +33,8 @@ pub(crate) fn open(blobs: &Blobs, workspace: &Path, effects: &[Effect]) -> io::R
     if written.is_empty() {
         return Ok(Box::new(Real { workspace: workspace.to_owned(), how, confinement: None }));
     }
-    let mut view = Copies::empty(blobs, workspace)?;
-    written.into_iter().try_for_each(|path| view.add(path))?;
+    let view = Copies::empty(blobs, workspace)?;
+    written.into_iter().try_for_each(|path| view.prepare(path).map(|_| ()))?;
     Ok(Box::new(view))
 }
 
@@ -110,10 +111,11 @@ struct Copies {
     workspace: PathBuf,
     folder: TempDir,
     root: PathBuf,
-    copies: Vec<Copy>,
+    copies: Mutex<Vec<Copy>>,
 }
 
 /// One file that the call may write.
+#[derive(Clone)]
 struct Copy {
     /// The file it stands for, links followed.
     real: PathBuf,
@@ -148,28 +150,30 @@ impl Copies {
         let root = folder.path().join("workspace");
         fs::create_dir(&root)?;
         let (blobs, workspace) = (blobs.clone(), workspace.to_owned());
-        Ok(Self { blobs, workspace, folder, root, copies: Vec::new() })
+        Ok(Self { blobs, workspace, folder, root, copies: Mutex::default() })
     }
 
-    fn add(&mut self, path: &Path) -> io::Result<()> {
+    /// Copies a file; returns where its copy lies.
+    fn prepare(&self, path: &Path) -> io::Result<PathBuf> {
         let real = self.workspace.join(path);
-        if self.copy_of(&real).is_some() {
-            return Ok(());
+        let mut copies = self.copies.lock();
+        if let Some(copy) = copies.iter().find(|copy| copy.real == real) {
+            return Ok(copy.private.clone());
         }
         let private = match real.strip_prefix(&self.workspace) {
             Ok(inside) => self.root.join(inside),
             Err(_) => self.folder.path().join("outside").join(real.strip_prefix("/").unwrap_or(&real)),
         };
-        let pristine = self.folder.path().join(format!("pristine-{}", self.copies.len()));
+        let pristine = self.folder.path().join(format!("pristine-{}", copies.len()));
         let before = copy_in(&real, &private, &pristine).map_err(|error| {
             io::Error::new(error.kind(), format!("cannot prepare `{}` for writing: {error}", path.display()))
         })?;
-        self.copies.push(Copy { real, private, pristine, before });
-        Ok(())
+        copies.push(Copy { real, private: private.clone(), pristine, before });
+        Ok(private)
     }
 
-    fn copy_of(&self, real: &Path) -> Option<&Copy> {
-        self.copies.iter().find(|copy| copy.real == real)
+    fn copy_of(&self, real: &Path) -> Option<PathBuf> {
+        self.copies.lock().iter().find(|copy| copy.real == real).map(|copy| copy.private.clone())
     }
 
     /// What the call left of it.
@@ -189,12 +193,24 @@ impl View for Copies {
         let real = self.workspace.join(inside);
         // What was declared is found by its name first: where a link leads may have changed since it was judged.
         let copy = self.copy_of(&real).or_else(|| self.copy_of(&resolve(&self.workspace, inside)));
-        copy.map_or(real, |copy| copy.private.clone())
+        copy.unwrap_or(real)
+    }
+
+    fn add(&self, path: &Path) -> io::Result<PathBuf> {
+        let real = resolve(&self.workspace, path);
+        match real == path && real.starts_with(&self.workspace) {
+            true => self.prepare(path),
+            false => {
+                let why = "it lies outside the workspace, or a link leads there";
+                Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+            }
+        }
     }
 
     fn changes(&self) -> io::Result<Vec<Change>> {
         let (mut changes, mut contents) = (Vec::new(), Vec::new());
-        for copy in &self.copies {
+        let copies = self.copies.lock().clone();
+        for copy in &copies {
             // The attributes of the private copy are not the file's.
             let after = self.after(copy)?.map(|after| after.with_attributes(None));
             let path = copy.real.strip_prefix(&self.workspace).unwrap_or(&copy.real).to_owned();

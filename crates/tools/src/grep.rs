@@ -89,6 +89,11 @@ impl Args {
     ) -> Self {
         Self { pattern, path, limit, offset, ..Self::default() }
     }
+
+    /// All lines with `word` as a whole word.
+    pub(crate) fn of_word(word: String) -> Self {
+        Self { pattern: word, literal: Some(true), word: Some(true), ..Self::default() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]

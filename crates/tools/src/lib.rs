@@ -24,6 +24,7 @@ mod guard;
 mod hooks;
 mod job;
 mod list;
+mod lsp;
 mod message;
 mod multi_edit;
 mod navigate;
@@ -46,6 +47,7 @@ pub use guard::refusal;
 pub use hooks::{
     BadHook, HookEvent, HookSettings, OnFailure, OwnHooks, PluginHook, PluginHooks, can_confine,
 };
+pub use lsp::language_tools;
 pub use settings::{
     BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, PublishSettings,
     ReadSettings, Settings, WebSearchSettings,

@@ -74,9 +74,14 @@ fn navigate(ctx: &ToolContext, args: Args, settings: &FindSettings) -> Result<To
     let meant = if ctx.path(&path).is_dir() { Action::List } else { Action::Outline };
     match args.action.unwrap_or(meant) {
         Action::List => list_folder(ctx, path, args.limit, args.offset, settings),
-        Action::Outline => Ok(outline(&path, &code_of(ctx, &path, "outline")?, &page)),
+        Action::Outline => outlined(ctx, &path, &page),
         Action::Imports => Ok(imports(&path, &code_of(ctx, &path, "see the imports of")?, &page)),
     }
+}
+
+/// What the file defines, by the grammar of its language.
+pub(crate) fn outlined(ctx: &ToolContext, path: &Path, page: &Page) -> Result<ToolOutput, ToolError> {
+    Ok(outline(path, &code_of(ctx, path, "outline")?, page))
 }
 
 fn code_of(ctx: &ToolContext, path: &Path, verb: &str) -> Result<Code, ToolError> {

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-mod definitions;
+pub(crate) mod definitions;
 
 pub(crate) struct Search(pub(crate) FindSettings);
 

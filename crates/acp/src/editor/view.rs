@@ -172,6 +172,13 @@ impl View for EditorView {
         }
     }
 
+    fn add(&self, path: &Path) -> io::Result<PathBuf> {
+        match self.copies.contains_key(path) {
+            true => Err(io::Error::other("the editor has changes of it that are not saved")),
+            false => self.inner.add(path),
+        }
+    }
+
     fn changes(&self) -> io::Result<Vec<Change>> {
         self.inner.changes()
     }

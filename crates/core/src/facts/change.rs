@@ -426,6 +426,15 @@ pub trait View: Send + Sync {
     /// Where the file that the model calls `path` (relative or absolute) lies for this call.
     fn locate(&self, path: &Path) -> PathBuf;
 
+    /// Prepares one more file of the workspace for writing, and returns where it lies for the call. Its change is recorded and
+    /// judged like that of a file which the effects of the call name. `path` is absolute.
+    ///
+    /// # Errors
+    /// Fails if the call has no copies of files, the file lies outside the workspace, or it cannot be prepared.
+    fn add(&self, _path: &Path) -> io::Result<PathBuf> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// What differs from the workspace as it was when the view was opened; the contents are kept on disk from
     /// here on, synced.
     fn changes(&self) -> io::Result<Vec<Change>>;

@@ -1,7 +1,7 @@
-//! Language servers: what a proposal adds and removes is said before it is written.
-use crate::kit::{Place, Ran, terminal::Terminal};
+//! Language servers: what a proposal adds and removes is said before it is written, and tools ask them.
+use crate::kit::{Place, Ran, call, terminal::Terminal};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 /// Programs of the real servers, by the names that Haft has for them.
 const PROGRAMS: [(&str, &str); 2] =
@@ -84,4 +84,204 @@ fn the_model_reads_the_difference_at_the_end_of_a_reply() {
         "{read:#?}"
     );
     assert!(read[2].contains("removes 1 error:\n- use.py:1: error:"), "{read:#?}");
+}
+
+// 30.2
+#[test]
+fn a_symbol_is_renamed_in_all_files_by_one_change_with_one_undo() {
+    for (file, other) in [("shapes.py", "use.py"), ("shapes.ts", "use.ts")] {
+        let Some(place) = served() else { return };
+        let before = [file, other].map(|name| place.read(name).unwrap());
+        let rename = json!({"path": file, "symbol": "area", "new_name": "square"});
+        let model = place.script("model.jsonl", &[call("rename", rename), json!({"say": "done"})]);
+        let ran = place.run(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+        let expected = format!("Renamed `area` to `square` in 2 files: {file}, {other}.");
+        assert_eq!(read(&ran), [expected], "{ran:?}");
+        let events = ran.events();
+        let staged: Vec<usize> = events
+            .iter()
+            .filter(|event| event["type"] == "staged")
+            .map(|event| event["changes"].as_array().unwrap().len())
+            .collect();
+        assert_eq!(staged, [2], "{ran:?}");
+        for (name, before) in [file, other].iter().zip(&before) {
+            assert_eq!(place.read(name), Some(before.replace("area", "square")), "{name}");
+        }
+        assert_eq!(place.run(&["undo"]).code, 0);
+        assert_eq!([file, other].map(|name| place.read(name).unwrap()), before);
+    }
+}
+
+// 30.2
+#[test]
+fn tools_ask_the_servers() {
+    let Some(place) = served() else { return };
+    let area = |path: &str| json!({"path": path, "symbol": "area"});
+    let uses = "shapes.py:1: def area(r: int) -> int:\nuse.py:1: from shapes import area\n\
+                use.py:5: return area(2) + area(3)";
+    let table = [
+        ("definition", area("use.py"), "shapes.py:1: def area(r: int) -> int:"),
+        ("references", area("shapes.py"), uses),
+        ("symbols", json!({"path": "use.py"}), "4-5: def total() -> int:"),
+        ("diagnostics", json!({"path": "use.py"}), "pyright: 0 errors, 0 warnings"),
+        ("definition", area("use.ts"), "shapes.ts:1: export function area(r: number): number {"),
+        ("symbols", json!({"path": "shapes.ts"}), "1-3: export function area(r: number): number {"),
+        (
+            "definition",
+            json!({"path": "use.py", "symbol": "area", "line": 2}),
+            "cannot find the definition of `area`: `area` does not stand in line 2 of `use.py`",
+        ),
+    ];
+    let calls = table.iter().map(|(name, arguments, _)| call(name, arguments.clone()));
+    let script: Vec<Value> = calls.chain([json!({"say": "done"})]).collect();
+    let model = place.script("model.jsonl", &script);
+    let ran = place.run(&["run", "--json", "--model", &model, "go"]);
+    let read = read(&ran);
+    assert_eq!(read.len(), table.len(), "{ran:?}");
+    for (read, (name, arguments, expected)) in read.iter().zip(table) {
+        assert!(read.contains(expected), "{name} {arguments}: {read}");
+    }
+}
+
+/// A place without servers in `PATH`.
+fn unserved(configuration: &str) -> Place {
+    let place = Place::in_sight();
+    place.configure(configuration);
+    place.write("shapes.py", "def area(r):\n    return r\n");
+    place.write("use.py", "from shapes import area\n");
+    place
+}
+
+fn in_bare_path(place: &Place, arguments: &[&str]) -> Ran {
+    Ran::from(place.haft(arguments).env("PATH", "/usr/bin:/bin").output().unwrap())
+}
+
+// 30.2
+#[test]
+fn without_a_server_the_grammar_answers() {
+    let place = unserved("");
+    let area = json!({"path": "use.py", "symbol": "area"});
+    let table = [
+        ("symbols", json!({"path": "shapes.py"}), true, "1-2: def area(r):"),
+        ("definition", area.clone(), true, "shapes.py:1: def area(r):"),
+        ("references", area, true, "use.py\n1:from shapes import area"),
+        ("diagnostics", json!({"path": "use.py"}), false, "cannot check `use.py`"),
+        (
+            "rename",
+            json!({"path": "use.py", "symbol": "area", "new_name": "b"}),
+            false,
+            "cannot rename `area`",
+        ),
+    ];
+    for (name, arguments, is_answered, expected) in table {
+        let ran =
+            in_bare_path(&place, &["tools", "call", name, &arguments.to_string(), "--permission", "full"]);
+        let told: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+        let content = told["content"].as_str().unwrap();
+        assert_eq!(told["ok"], is_answered, "{name}: {told}");
+        assert!(content.contains(expected), "{name}: {content}");
+        assert!(content.contains("no language server is installed for such files"), "{name}: {content}");
+    }
+    let model = place.script(
+        "model.jsonl",
+        &[json!({"calls": [edit("shapes.py", "return r", "return x")]}), json!({"say": "done"})],
+    );
+    let ran =
+        in_bare_path(&place, &["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+    assert!(!ran.out.contains("[diagnostics by") && ran.err.is_empty(), "{ran:?}");
+}
+
+/// A script that Haft starts as a server, beside the workspace.
+fn script(place: &Place, name: &str, text: &str) -> PathBuf {
+    let path = place.path().join(name);
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+const GREETING: &str =
+    "printf 'Content-Length: 53\\r\\n\\r\\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"capabilities\":{}}}'";
+
+// 30.2
+#[test]
+fn a_server_that_is_broken_is_one_note_and_the_grammar_answers() {
+    let rubbish = "yes rubbish | head -n 100000; cat >/dev/null";
+    let table = [
+        (
+            "ends at once",
+            "echo no license >&2; exit 3".to_owned(),
+            "ended, exit status: 3; it said: no license",
+        ),
+        ("says rubbish", rubbish.to_owned(), "ended: it sent a line that is no header"),
+        (
+            "claims a long message",
+            "printf 'Content-Length: 99999999999\\r\\n\\r\\n'; cat >/dev/null".to_owned(),
+            "ended: it sent a message of 99999999999 bytes",
+        ),
+        ("says nothing", "cat >/dev/null".to_owned(), "the language server `fake` "),
+        ("ends later", format!("{GREETING}; sleep 0.2; exit 4"), "ended, exit status: 4"),
+        ("answers nothing", format!("{GREETING}; cat >/dev/null"), "did not answer within"),
+    ];
+    for (what, text, expected) in table {
+        let place = unserved("");
+        let program = script(&place, "server", &text);
+        place.configure(&format!(
+            "[lsp.fake]\ncommand = \"{}\"\nfiles = {{py = \"python\"}}\ntimeout = 1\n",
+            program.display()
+        ));
+        let area = json!({"path": "use.py", "symbol": "area"});
+        let script = [
+            call("definition", area.clone()),
+            call("references", area),
+            call("symbols", json!({"path": "shapes.py"})),
+            json!({"say": "done"}),
+        ];
+        let model = place.script("model.jsonl", &script);
+        let ran = place.run(&["run", "--json", "--permission", "full", "--model", &model, "go"]);
+        let read = read(&ran);
+        let has_answer = |text: &String| text.contains(":def area(r):") || text.contains(": def area(r):");
+        assert!(read.len() == 3 && read.iter().all(has_answer), "{what}: {ran:?}");
+        assert!(read[0].contains(expected), "{what}: {}", read[0]);
+        assert_eq!(ran.err.matches("`fake`").count(), 1, "{what}: {}", ran.err);
+    }
+}
+
+// 30.2
+#[test]
+fn a_server_is_confined_and_never_a_program_of_the_workspace() {
+    let place = unserved("");
+    let theirs = place.work().join("bin");
+    fs::create_dir(&theirs).unwrap();
+    let marks = "touch marker && cat >/dev/null";
+    fs::rename(
+        script(&place, "pyright-langserver", "touch \"$HOME/started\"; cat >/dev/null"),
+        theirs.join("pyright-langserver"),
+    )
+    .unwrap();
+    let path = format!("bin:{}:/usr/bin:/bin", theirs.display());
+    let symbols = ["tools", "call", "symbols", r#"{"path":"shapes.py"}"#, "--permission", "full"];
+    let ran = Ran::from(place.haft(&symbols).env("PATH", path).output().unwrap());
+    assert!(ran.out.contains("no language server is installed"), "{ran:?}");
+    let program = script(&place, "server", marks);
+    place.configure(&format!(
+        "[lsp.fake]\ncommand = \"{}\"\nfiles = {{py = \"python\"}}\ntimeout = 1\n",
+        program.display()
+    ));
+    let ran = place.run(&symbols);
+    assert!(ran.out.contains("Read-only file system") && !place.work().join("marker").exists(), "{ran:?}");
+    let ran = Ran::from(place.haft(&symbols).env("HAFT_SANDBOX", "off").output().unwrap());
+    assert!(ran.out.contains("a server starts only confined"), "{ran:?}");
+}
+
+// 30.2
+#[test]
+fn no_server_starts_where_they_are_turned_off() {
+    for (file, text) in [("user", "lsp = false\n"), ("project", "")] {
+        let place = unserved(text);
+        if file == "project" {
+            place.write(".haft/config.toml", "lsp = false\n");
+        }
+        let ran = place.run(&["tools", "call", "symbols", r#"{"path":"shapes.py"}"#]);
+        assert!(ran.out.contains("unknown tool") || ran.out.contains("no tool"), "{ran:?}");
+    }
 }
