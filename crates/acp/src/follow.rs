@@ -230,13 +230,15 @@ fn stopped(outcome: Outcome, end: End) -> Result<StopReason, Error> {
         Outcome::Budget if end.out_of_tokens => Ok(StopReason::MaxTokens),
         Outcome::RoundLimit | Outcome::Budget | Outcome::Repeating => Ok(StopReason::MaxTurnRequests),
         Outcome::Refused if end.is_denied => Ok(StopReason::Refusal),
-        Outcome::Finished | Outcome::Refused | Outcome::Unproven | Outcome::InvalidAnswer => {
-            Ok(match end.stop {
-                Some(haft_core::StopReason::Length) => StopReason::MaxTokens,
-                Some(haft_core::StopReason::Refusal) => StopReason::Refusal,
-                _ => StopReason::EndTurn,
-            })
-        }
+        Outcome::Finished
+        | Outcome::Refused
+        | Outcome::Unproven
+        | Outcome::InvalidAnswer
+        | Outcome::Stuck => Ok(match end.stop {
+            Some(haft_core::StopReason::Length) => StopReason::MaxTokens,
+            Some(haft_core::StopReason::Refusal) => StopReason::Refusal,
+            _ => StopReason::EndTurn,
+        }),
     }
 }
 

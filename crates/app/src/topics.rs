@@ -26,7 +26,7 @@ pub const TOPICS: &[Topic] = topics! {
     "updating" "newer releases, and the one before",
     "secrets" "API keys, and what commands see of them",
     "permissions" "what runs without approval, and rules",
-    "plan-and-goal" "a plan before the work",
+    "plan-and-goal" "a plan before the work, a check that ends it",
     "security" "the sandbox: what a confined command may do",
     "sessions" "journals, resuming, forks, undo",
     "agents" "notes, skills, saved prompts, agents, hooks",
@@ -52,7 +52,7 @@ pub const TOPICS: &[Topic] = topics! {
 };
 
 /// Words that no heading has, with the page or the section that they mean.
-const SYNONYMS: [(&str, &str); 13] = [
+const SYNONYMS: [(&str, &str); 14] = [
     ("sandbox", "security"),
     ("keys", "secrets"),
     ("key", "secrets"),
@@ -66,6 +66,7 @@ const SYNONYMS: [(&str, &str); 13] = [
     ("fleet", "a fleet"),
     ("library", "embedding"),
     ("plan", "plan-and-goal"),
+    ("goal", "plan-and-goal"),
 ];
 
 /// Sections of one page that answer the same words.

@@ -41,10 +41,10 @@ pub use event::{
     UndoCalls,
 };
 pub use facts::{
-    Accepted, AcceptedFile, Asking, Evidence, Forked, JobSummary, LastTurn, ModelFault, NoEvidence, Running,
-    Seq, SessionId, SessionOpened, accepted, active_path,
+    Accepted, AcceptedFile, Asking, Evidence, Forked, Goal, JobSummary, LastTurn, ModelFault, NoEvidence,
+    OpenGoal, Running, Seq, SessionId, SessionOpened, accepted, active_path,
     activity::{Activities, Activity, ActivityType},
-    change, changed, event, fork, go_on, job, line, past_calls, undo,
+    change, changed, event, fork, go_on, job, line, past_calls, progress, undo,
     update::Update,
     waiting_prompts,
 };

@@ -172,6 +172,7 @@ impl Task {
                 let mode = self.session.calls.permission.set(mode);
                 self.log.record(Fact::ModeSet { mode })
             }
+            Command::SetGoal { goal } => self.log.record(Fact::GoalSet { goal }),
             Command::Compact => {
                 self.session.open_budget(&self.log).await;
                 self.attend(Work::Compaction).await
@@ -269,7 +270,7 @@ impl Task {
                         }
                         Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), ticket)?,
                         Command::PromptWithSchema { .. } | Command::Continue | Command::Call { .. }
-                        | Command::TypedCall { .. } | Command::Conclude(_)
+                        | Command::TypedCall { .. } | Command::Conclude(_) | Command::SetGoal { .. }
                         | Command::Rewind { .. } | Command::UndoCalls(_) | Command::Redo | Command::Compact => self.later.push_back((command, ticket)),
                     },
                     SessionMessage::Job(fact) => queue.push(fact, CommandTicket::none()),

@@ -6,6 +6,7 @@ mod calls;
 mod compact;
 mod digest;
 mod fallback;
+mod goal;
 mod hooks;
 mod mentions;
 mod planning;
@@ -69,7 +70,10 @@ async fn run_turn(
         look_for_tools(session, cancel).await;
         match log.transcript.next_step(&session.limits) {
             Step::AskModel => ask_model(log, session, cancel).await?,
-            Step::RunTools(calls) => run_tools(log, session, calls, cancel).await?,
+            Step::RunTools(calls) => {
+                goal::allow(log, session, &calls);
+                run_tools(log, session, calls, cancel).await?;
+            }
             Step::Stop(outcome @ (Outcome::Finished | Outcome::Refused)) => {
                 if let Some(outcome) = check_reply(log, session, outcome, cancel).await? {
                     return end_turn(log, session, outcome).await;
@@ -162,6 +166,9 @@ async fn check_reply(
     outcome: Outcome,
     cancel: &CancellationToken,
 ) -> Result<Option<Outcome>, JournalError> {
+    if log.transcript.is_checking() {
+        return goal::judge(log, outcome);
+    }
     let outcome = match outcome {
         Outcome::Finished if session.limits.evidence => check_claims(log, session)?,
         outcome => Some(outcome),
@@ -170,10 +177,11 @@ async fn check_reply(
         Some(outcome @ (Outcome::Finished | Outcome::Refused)) => answer::check(log, outcome)?,
         outcome => outcome,
     };
-    match outcome {
-        Some(outcome) => planning::ask(log, session, outcome, cancel).await,
-        None => Ok(None),
-    }
+    let outcome = match outcome {
+        Some(outcome) => planning::ask(log, session, outcome, cancel).await?,
+        None => None,
+    };
+    outcome.map_or(Ok(None), |outcome| goal::check(log, outcome))
 }
 
 /// Checks the claims of the last reply: how the turn ends, or nothing where the model is asked once more.
@@ -246,7 +254,8 @@ fn not_run(outcome: Outcome) -> &'static str {
         | Outcome::Budget
         | Outcome::Refused
         | Outcome::Unproven
-        | Outcome::InvalidAnswer => "not run: the turn ended first",
+        | Outcome::InvalidAnswer
+        | Outcome::Stuck => "not run: the turn ended first",
     }
 }
 
@@ -255,7 +264,7 @@ async fn ask_model(
     session: &SessionContext,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
-    if fallback::is_awaited(log, cancel).await? {
+    if goal::check_first(log)? || fallback::is_awaited(log, cancel).await? {
         return Ok(());
     }
     if let Some(switch) = fallback::from_the_first(log, session) {

@@ -58,7 +58,7 @@ pub(crate) struct ParseArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Prompt; `-` for standard input
-    #[arg(required = true, value_name = "PROMPT")]
+    #[arg(required_unless_present = "goal", value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
     /// What the turn is to bring about.
     #[command(flatten)]
@@ -75,8 +75,14 @@ pub(crate) struct PurposeArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<String>,
     /// Print a plan and change nothing; `haft resume --last` continues from there
-    #[arg(long, conflicts_with = "permission")]
+    #[arg(long, conflicts_with_all = ["goal", "permission"])]
     pub(crate) plan: bool,
+    /// Work until the check of `--proof` has failed and then succeeds after the last change
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) goal: Option<String>,
+    /// Command that checks the goal, or `test` for the tests of the project (default: `check` of the configuration, or `test`)
+    #[arg(long, value_name = "COMMAND", requires = "goal")]
+    pub(crate) proof: Option<String>,
 }
 
 /// `haft chat`

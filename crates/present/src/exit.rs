@@ -15,7 +15,8 @@ pub enum Exit {
     Limit = 3,
     /// An effect needed an approval, and no person could be asked.
     Refused = 4,
-    /// The reply claims what the journal does not show, or it does not match the schema that was asked for.
+    /// The reply claims what the journal does not show, it does not match the schema that was asked for,
+    /// or the goal is not reached.
     Unproven = 5,
     /// By SIGINT, SIGTERM or SIGHUP.
     Interrupted = 130,
@@ -29,7 +30,7 @@ impl From<Outcome> for Exit {
             Outcome::Failed => Self::Failed,
             Outcome::RoundLimit | Outcome::Budget | Outcome::Repeating => Self::Limit,
             Outcome::Refused => Self::Refused,
-            Outcome::Unproven | Outcome::InvalidAnswer => Self::Unproven,
+            Outcome::Unproven | Outcome::InvalidAnswer | Outcome::Stuck => Self::Unproven,
         }
     }
 }

@@ -45,6 +45,13 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::AnswerRejected { problems, text: Some(_) } => {
             format!("the answer does not match the schema: {}", problems.join("; "))
         }
+        Fact::GoalSet { goal: Some(goal) } => format!("goal: {}; check: `{}`", goal.text, goal.check),
+        Fact::GoalSet { goal: None } => "the goal is given up".into(),
+        Fact::GoalMissed { why, text: Some(_), .. } => format!("the goal is not reached: {why}"),
+        Fact::GoalMissed { why, text: None, .. } => format!("the goal is not reached, and going on is of no use: {why}"),
+        Fact::GoalReached { check, red, green } => format!(
+            "the goal is reached: `{check}` failed at entry {red}, and succeeds at entry {green}, after the last change"
+        ),
         Fact::PlanAnswered { is_accepted: true, .. } => "the plan is accepted".into(),
         Fact::PlanAnswered { is_accepted: false, .. } => "the plan is to be changed".into(),
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
@@ -77,7 +84,7 @@ pub fn changed(change: &Change) -> String {
 pub fn of_outcome(outcome: Outcome) -> Option<String> {
     let reason = outcome.reason()?;
     match outcome {
-        Outcome::Failed | Outcome::Refused => None,
+        Outcome::Failed | Outcome::Refused | Outcome::Stuck => None,
         _ if outcome.is_limit() => Some(format!("stopped: {reason}")),
         _ => Some(reason.to_owned()),
     }

@@ -16,7 +16,7 @@ use crate::{
     preview, safe,
 };
 use haft_core::{
-    CallId, Change, Channel, Entry, Event, Fact, Mode, Outcome, Part, Plan, Seq, TaskId, ToolCall,
+    CallId, Change, Channel, Entry, Event, Fact, Mode, OpenGoal, Outcome, Part, Plan, Seq, TaskId, ToolCall,
     ToolResult, Update, Usage, text_of,
 };
 use haft_engine::local_time;
@@ -91,6 +91,8 @@ pub struct Timeline {
     cut_off: Vec<Call>,
     /// What runs unasked, if a person or a program chose it.
     pub mode: Option<Mode>,
+    /// What the session works towards.
+    pub goal: Option<OpenGoal>,
     /// Commands run unconfined that were to be confined.
     pub is_unconfined: bool,
     /// The tool whose call is being written.
@@ -291,6 +293,15 @@ impl Timeline {
                 self.calls = vec![Call { is_own: true, ..Call::waiting(made) }];
                 Vec::new()
             }
+            Fact::GoalChecked { made } => {
+                self.calls = vec![Call::waiting(made)];
+                self.with_goal(fact);
+                Vec::new()
+            }
+            Fact::GoalSet { .. } | Fact::GoalMissed { .. } | Fact::GoalReached { .. } => {
+                self.with_goal(fact);
+                note(fact)
+            }
             Fact::Continued | Fact::TaskEnded { .. } => {
                 self.begin(at);
                 self.job_ended(fact);
@@ -333,6 +344,10 @@ impl Timeline {
             Fact::Evicted { .. } => aside(Aside::Room, fact),
             fact => self.noted(fact),
         }
+    }
+
+    fn with_goal(&mut self, fact: &Fact) {
+        OpenGoal::apply(&mut self.goal, fact);
     }
 
     /// A fact that is shown as a note, if at all.

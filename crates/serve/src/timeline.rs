@@ -272,7 +272,9 @@ impl TimelineFold {
             Fact::PromptQueued { parts, .. } => {
                 Some(TimelineItem::QueuedPrompt { text: safe::text(&text_of(parts)).into_owned() })
             }
-            Fact::Called { .. } => self.timeline.calls.first().map(TimelineItem::waiting),
+            Fact::Called { .. } | Fact::GoalChecked { .. } => {
+                self.timeline.calls.first().map(TimelineItem::waiting)
+            }
             Fact::ApprovalAnswered { call, answer } => {
                 Some(TimelineItem::Approval { call: call.0.clone(), answer: (*answer).into() })
             }

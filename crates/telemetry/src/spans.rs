@@ -352,5 +352,6 @@ fn outcome_name(outcome: Outcome) -> &'static str {
         Outcome::Refused => "refused",
         Outcome::Unproven => "unproven",
         Outcome::InvalidAnswer => "invalid_answer",
+        Outcome::Stuck => "stuck",
     }
 }

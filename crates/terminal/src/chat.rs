@@ -9,11 +9,12 @@ use crate::{
     print::{Options, Output, Printer},
     signals::Interrupts,
 };
-use haft_core::{Command, Entry, Fact, Mode, Seq};
+use haft_core::{Command, Entry, Fact, Mode, OpenGoal, Seq};
 use haft_engine::{Engine, Session};
 use haft_present::host::{Conversation, OpenRequest};
 use haft_present::{
     cursor::next,
+    goal::{self, GoalCommand},
     timeline::{self, UNDO_HINT},
 };
 use reader::{Before, Reader};
@@ -170,6 +171,7 @@ impl Talk<'_> {
             SlashAction::Mode(name) => self.mode(Some(&name)).await,
             SlashAction::Modes => self.mode(None).await,
             SlashAction::Plan(text) => self.plan(text).await,
+            SlashAction::Goal(said) => self.goal(&said.unwrap_or_default()).await,
             SlashAction::Fork => self.fork().await,
             SlashAction::Rename(name) => self.rename(&name),
             SlashAction::UndoCall(text) => self.undo_call(&text).await,
@@ -353,6 +355,20 @@ impl Talk<'_> {
         match text.filter(|_| ceiling >= Mode::Plan) {
             Some(text) => self.turn(console::prompt(&text)).await,
             None => Ok(()),
+        }
+    }
+
+    async fn goal(&mut self, said: &str) -> anyhow::Result<()> {
+        let Some((engine, session)) = &self.open else { return Ok(()) };
+        match GoalCommand::parse(said) {
+            GoalCommand::Show => note(&goal::line(OpenGoal::of(&session.entries()).as_ref())),
+            GoalCommand::Clear => self.follow(Some(Command::SetGoal { goal: None })).await.map(drop),
+            GoalCommand::Set { text, check } => {
+                let configured = engine.setup().profile.limits.check.clone();
+                let goal = Some(goal::with_check(text.clone(), check, configured.as_deref()));
+                self.follow(Some(Command::SetGoal { goal })).await?;
+                self.turn(console::prompt(&text)).await
+            }
         }
     }
 

@@ -56,6 +56,8 @@ pub(crate) enum SlashAction {
     Mode(String),
     /// Goes into plan mode, and sends this prompt to the model.
     Plan(Option<String>),
+    /// Shows the goal, gives it up, or sets it.
+    Goal(Option<String>),
     Help,
     Rewind,
     /// Takes a call back: see [`undo_call`].
@@ -116,6 +118,7 @@ pub(crate) static COMMANDS: &[SlashCommand] = {
         row("mode", &[], Choice("NAME", Modes, Mode), "change the permission mode"),
         row("permissions", &[], Choice("MODE", Permissions, Mode), "show the permission mode and rules; change the mode"),
         row("plan", &[], Optional("PROMPT", Plan), "plan, and change nothing until you accept the plan"),
+        row("goal", &[], Optional("GOAL", Goal), "work until a check succeeds: `TEXT --proof COMMAND`, `clear`"),
         row("review", &[], Optional("WHAT", review), "review a change (default: uncommitted changes)"),
         row("init", &[], Fixed(INIT), "write an AGENTS.md for this repository"),
         row("theme", &[], Choice("NAME", Themes, Theme), "change the colors"),

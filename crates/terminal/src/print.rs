@@ -151,7 +151,11 @@ impl Printer<'_> {
     async fn print(&mut self, command: Command) -> anyhow::Result<Option<TurnReport>> {
         let is_turn = !matches!(
             command,
-            Command::Rewind { .. } | Command::UndoCalls(_) | Command::Redo | Command::SetMode { .. }
+            Command::Rewind { .. }
+                | Command::UndoCalls(_)
+                | Command::Redo
+                | Command::SetMode { .. }
+                | Command::SetGoal { .. }
         );
         let mut turn = self.session.start_from(command, *self.next);
         let mut showing = Showing::new(self.session, self.options);

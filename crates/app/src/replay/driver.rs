@@ -62,7 +62,7 @@ impl Driver {
     /// Until all is said, or something is not as it was.
     pub(super) async fn drive(mut self, session: &Session, show: Show<'_>) -> Result<ReplayReport, Failure> {
         while let Some(command) = self.next_command(show)? {
-            if matches!(command, Command::SetMode { .. }) {
+            if matches!(command, Command::SetGoal { .. } | Command::SetMode { .. }) {
                 session.send(command)?;
                 continue;
             }

@@ -1,7 +1,7 @@
 //! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
 //! of each call.
 use haft_core::{
-    Accepted, Answer, CallId, Change, Command, Entry, Fact, Mode, Part, Seq, StopReason, ToolResult,
+    Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, Mode, Part, Seq, StopReason, ToolResult,
     UndoCalls, active_path,
 };
 use serde_json::Value;
@@ -83,6 +83,11 @@ impl Recording {
                     *command =
                         Command::PromptWithSchema { parts: std::mem::take(parts), schema: schema.clone() };
                 }
+            }
+            Fact::GoalSet { goal } => {
+                // In a replay, the policy judges what runs.
+                let goal = goal.clone().map(|goal| Goal { is_typed: false, ..goal });
+                self.before_a_turn(Command::SetGoal { goal });
             }
             Fact::ModeSet { mode } if (*mode == Mode::Plan) != self.is_planning => {
                 self.is_planning = !self.is_planning;

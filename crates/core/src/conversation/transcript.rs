@@ -1,8 +1,8 @@
 //! [`Transcript`]: folds facts into a conversation and decides the next [`Step`].
 use super::{answer, loops::Loops, prompt_history::PromptHistory, turn_models::TurnModels};
 use crate::{
-    Answer, CallId, Channel, Completion, Entry, Fact, Limits, Message, Outcome, Part, StopReason, TaskId,
-    ToolCall, ToolResult, Usage, active_path,
+    Answer, CallId, Channel, Completion, Entry, Fact, Limits, Message, OpenGoal, Outcome, Part, StopReason,
+    TaskId, ToolCall, ToolResult, Usage, active_path,
 };
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
@@ -18,6 +18,7 @@ pub struct Transcript {
     answer: Option<Arc<Value>>,
     /// The model was told to make a plan and nothing more.
     is_planning: bool,
+    goal: Option<OpenGoal>,
     turn: Turn,
     phase: Phase,
 }
@@ -41,6 +42,8 @@ struct Turn {
     rejections: u32,
     /// It is a call in place of the model, and nothing more.
     called: bool,
+    /// The check of the goal runs, or has just ended.
+    is_check: bool,
     loops: Loops,
     models: TurnModels,
 }
@@ -103,6 +106,16 @@ impl Transcript {
                 self.turn.is_reminded = true;
             }
             Fact::AnswerSchema { .. } | Fact::AnswerRejected { .. } => self.wanted_answer(fact),
+            Fact::GoalSet { .. } | Fact::GoalReached { .. } => OpenGoal::apply(&mut self.goal, fact),
+            Fact::GoalChecked { made } => {
+                OpenGoal::apply(&mut self.goal, fact);
+                self.checked(made);
+            }
+            Fact::GoalMissed { text, .. } => {
+                if let Some(text) = text {
+                    self.user(vec![Part::text(text)]);
+                }
+            }
             Fact::Planning { is_on, text } => {
                 self.is_planning = *is_on;
                 self.history.add_to_prompt(Part::text(text));
@@ -228,6 +241,21 @@ impl Transcript {
         self.answer.as_ref().filter(|_| !self.turn.called)
     }
 
+    /// What the session works towards.
+    pub fn goal(&self) -> Option<&OpenGoal> {
+        self.goal.as_ref()
+    }
+
+    /// Whether the check of the goal runs, or has ended and was not looked at yet.
+    pub fn is_checking(&self) -> bool {
+        self.turn.is_check
+    }
+
+    /// Whether the turn is a call in place of the model, and nothing more.
+    pub fn is_call(&self) -> bool {
+        self.turn.called
+    }
+
     /// Whether the model was told to make a plan and nothing more.
     pub fn is_planning(&self) -> bool {
         self.is_planning
@@ -290,7 +318,7 @@ impl Transcript {
 
     fn after_a_reply_without_calls(&self, limits: &Limits) -> Step {
         let done = match &limits.completion {
-            _ if self.turn.called || self.turn.rejections > 0 => true,
+            _ if self.turn.called || self.turn.is_check || self.turn.rejections > 0 => true,
             Completion::NoCalls => true,
             Completion::PhraseOrIdle { phrase, idle_rounds, .. } => {
                 self.turn.idle_rounds >= *idle_rounds || self.last_reply_says(phrase)
@@ -318,13 +346,13 @@ impl Transcript {
         self.history.push(Message::User { parts });
         self.turn.loops.clear();
         self.turn.idle_rounds = 0;
-        self.turn.called = false;
+        (self.turn.called, self.turn.is_check) = (false, false);
         self.phase = Phase::Model;
     }
 
     fn assistant(&mut self, parts: &[Part], usage: Usage, stop: StopReason) {
         self.close_calls();
-        self.turn.called = false;
+        (self.turn.called, self.turn.is_check) = (false, false);
         self.turn.rounds += 1;
         self.turn.usage += usage;
         self.history.push(Message::Assistant { parts: parts.to_vec() });
@@ -357,6 +385,15 @@ impl Transcript {
         self.phase = Phase::Tools;
     }
 
+    /// The model reads what comes of it with what follows.
+    fn checked(&mut self, made: &ToolCall) {
+        self.close_calls();
+        self.turn.is_check = true;
+        self.open = vec![OpenCall { call: made.clone(), result: None }];
+        self.places = HashMap::from([(made.id.clone(), 0)]);
+        self.phase = Phase::Tools;
+    }
+
     fn answer(&mut self, call: &CallId, result: &ToolResult) {
         if let Some(open) = self.places.get(call).and_then(|place| self.open.get_mut(*place)) {
             open.result = Some(result.clone());
@@ -364,7 +401,7 @@ impl Transcript {
         if !self.open.is_empty() && self.open.iter().rev().all(|open| open.result.is_some()) {
             self.close_calls();
             self.phase = match self.phase {
-                Phase::Tools if self.turn.called => Phase::Over(Outcome::Finished),
+                Phase::Tools if self.turn.called || self.turn.is_check => Phase::Over(Outcome::Finished),
                 Phase::Tools => Phase::Model,
                 over @ (Phase::Over(_) | Phase::Idle | Phase::Model) => over,
             };
@@ -374,6 +411,9 @@ impl Transcript {
     /// Files the results in call order, whatever order they ended in.
     fn close_calls(&mut self) {
         self.places.clear();
+        if self.turn.is_check {
+            return self.open.clear();
+        }
         self.turn.loops.answered(self.open.iter().filter_map(|open| open.result.as_ref()));
         for OpenCall { call, result } in self.open.drain(..) {
             let result = result.unwrap_or_else(ToolResult::not_run);
@@ -384,7 +424,7 @@ impl Transcript {
     fn unfinished(&self) -> Phase {
         match self.messages().last().map(AsRef::as_ref) {
             _ if !self.open.is_empty() => Phase::Tools,
-            _ if self.turn.called => Phase::Over(Outcome::Finished),
+            _ if self.turn.called || self.turn.is_check => Phase::Over(Outcome::Finished),
             Some(Message::User { .. } | Message::Tool { .. }) => Phase::Model,
             Some(Message::Assistant { .. }) | None => Phase::Idle,
         }

@@ -1,8 +1,8 @@
 //! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
-    Accepted, BulkFolder, CallId, Change, Conclusion, DiagnosticsChange, Effect, FileRead, Mode, ModelFault,
-    Part, Price, Question, Resource, Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall, ToolResult,
-    Tracking, Update, Usage,
+    Accepted, BulkFolder, CallId, Change, Conclusion, DiagnosticsChange, Effect, FileRead, Goal, Mode,
+    ModelFault, Part, Price, Question, Resource, Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall,
+    ToolResult, Tracking, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -236,6 +236,25 @@ pub enum Fact {
     /// A person answered the plan that the last reply is: the model reads `text` and goes on, with the work if the plan was
     /// accepted. The mode of the work is a `mode_set` before it.
     PlanAnswered { is_accepted: bool, text: String },
+    /// What the session works towards from here on; `None` for nothing any more.
+    GoalSet { goal: Option<Goal> },
+    /// Haft runs the check of the goal. No reply of the model makes this call; what comes of it stands in the text that follows.
+    GoalChecked {
+        #[serde(flatten)]
+        made: ToolCall,
+    },
+    /// The check that has just ended does not show that the goal is reached. The model reads `text` and goes on; `None` if
+    /// that is of no use.
+    GoalMissed {
+        /// A sentence without its dot.
+        why: String,
+        /// How many checks in a row failed as the one before, with nothing changed in between.
+        #[serde(default)]
+        unchanged: u32,
+        text: Option<String>,
+    },
+    /// The goal is reached: the check failed at the entry `red`, and succeeded at the entry `green`, after the last change.
+    GoalReached { check: String, red: Seq, green: Seq },
     /// The last reply made no call and did not say that all is done; the model reads `text` and goes on.
     Nudged { text: String },
     /// The next request, or the next second, would pass a limit; the turn ends.
@@ -370,6 +389,8 @@ pub enum Outcome {
     Unproven,
     /// The last reply does not match the schema that was asked for.
     InvalidAnswer,
+    /// The goal is not reached, and the model gets no further.
+    Stuck,
 }
 
 impl Outcome {
@@ -387,6 +408,7 @@ impl Outcome {
             Self::Refused => "an effect needed an approval, and no person could give it",
             Self::Unproven => "the reply claims what the journal does not show",
             Self::InvalidAnswer => "the answer does not match the schema",
+            Self::Stuck => "the goal is not reached, and the model gets no further",
         })
     }
 
@@ -517,6 +539,11 @@ pub enum Command {
     SetMode {
         /// The mode.
         mode: Mode,
+    },
+    /// Work towards this goal from here on; `None` for no goal any more. During a turn it waits for the end.
+    SetGoal {
+        /// The goal.
+        goal: Option<Goal>,
     },
     /// Stop the turn. Open calls are ended.
     Interrupt,

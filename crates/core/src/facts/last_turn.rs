@@ -35,7 +35,8 @@ impl LastTurn {
                 | Outcome::Repeating
                 | Outcome::Refused
                 | Outcome::Unproven
-                | Outcome::InvalidAnswer => false,
+                | Outcome::InvalidAnswer
+                | Outcome::Stuck => false,
             },
             Self::None => false,
         }
@@ -132,6 +133,10 @@ impl Fold {
             | Fact::AnswerSchema { .. }
             | Fact::AnswerRejected { .. }
             | Fact::Answered { .. }
+            | Fact::GoalSet { .. }
+            | Fact::GoalChecked { .. }
+            | Fact::GoalMissed { .. }
+            | Fact::GoalReached { .. }
             | Fact::Planning { .. }
             | Fact::PlanAnswered { .. }
             | Fact::Nudged { .. }

@@ -201,6 +201,7 @@ impl ReportBuilder {
             }
             Fact::AnswerRejected { problems, .. } => self.claims.clone_from(problems),
             Fact::Answered { answer } => report.answer = Some(answer.clone()),
+            Fact::GoalMissed { why, .. } => self.claims = vec![why.clone()],
             Fact::Reminded { claims, .. } => self.claims.clone_from(claims),
             fact @ (Fact::BudgetReached { .. } | Fact::RoundsReached { .. }) => {
                 report.error = fact.limit_reached();
@@ -238,6 +239,7 @@ impl ReportBuilder {
             Outcome::InvalidAnswer => {
                 Some(format!("the answer does not match the schema: {}", self.claims.join("; ")))
             }
+            Outcome::Stuck => Some(format!("the goal is not reached: {}", self.claims.join("; "))),
             _ => outcome.reason().map(str::to_owned),
         };
         report.error = why.map(|why| report.error.take().unwrap_or(why));

@@ -13,7 +13,7 @@ use crate::{
 };
 use futures::StreamExt;
 use haft_call::Permission;
-use haft_core::{Answer, Command, Event, Seq, line};
+use haft_core::{Answer, Command, Event, Goal, Seq, line};
 use serde::Deserialize;
 use std::{
     io,
@@ -140,6 +140,13 @@ fn pass_on(
 fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Command, String> {
     match command {
         Command::SetMode { mode } => Ok(Command::SetMode { mode: mode.min(permission.mode()) }),
+        // A command of the model gives itself no other goal. The check is judged as calls of the model are.
+        Command::SetGoal { goal } => {
+            let refused =
+                |why| format!("the goal of process {} is not taken for a person's: {why}", peer.pid());
+            peer.may_allow().map_err(refused)?;
+            Ok(Command::SetGoal { goal: goal.map(|goal| Goal { is_typed: false, ..goal }) })
+        }
         Command::Call { .. } | Command::TypedCall { .. } => {
             Err("a call can be made only by the process that has the session open".into())
         }

@@ -7,7 +7,7 @@ use crate::{
 use haft_app::{Failure, OpenedSession};
 use haft_core::{AnswerSchema, Command, Mode, Part, Seq, answer};
 use haft_engine::Engine;
-use haft_present::{cursor::next, host::ExpandedPrompt, words::Style};
+use haft_present::{cursor::next, goal, host::ExpandedPrompt, words::Style};
 use haft_terminal::{
     Diffs, Editor, Exit, picture,
     print::{self, Options, Output},
@@ -16,7 +16,7 @@ use haft_terminal::{
 use serde_json::Value;
 use std::io::{IsTerminal, Write, stderr, stdin};
 
-/// One turn, for the purpose that was typed.
+/// One turn, for the purpose that was typed. A goal alone is its own prompt.
 pub(crate) async fn run(
     cli: &CliContext,
     words: &[String],
@@ -24,7 +24,10 @@ pub(crate) async fn run(
     purpose: &PurposeArgs,
 ) -> Result<Exit, Failure> {
     let schema = purpose.schema.as_deref().map(read_schema).transpose()?;
-    let ExpandedPrompt { prompt, agent, model } = expand(cli, turn, words)?;
+    let ExpandedPrompt { prompt, agent, model } = match &purpose.goal {
+        Some(goal) if words.is_empty() => expand(cli, turn, std::slice::from_ref(goal))?,
+        _ => expand(cli, turn, words)?,
+    };
     let mut turn = turn.clone();
     if purpose.plan {
         turn.work.settings.0.permission = Some(Mode::Plan);
@@ -42,7 +45,7 @@ pub(crate) async fn run(
         Some(schema) => Command::PromptWithSchema { parts, schema },
         None => Command::Prompt { parts, channel: None },
     };
-    start(cli, &turn, command).await
+    start(cli, &turn, command, Some(purpose)).await
 }
 
 /// The JSON Schema in a file, or the one that `given` is.
@@ -65,11 +68,16 @@ fn read_schema(given: &str) -> Result<Value, Failure> {
 pub(crate) async fn piped(cli: &CliContext, turn: &TurnArgs) -> Result<Option<Exit>, Failure> {
     let Some(text) = input::piped(cli)? else { return Ok(None) };
     let command = Command::Prompt { parts: vec![Part::text(text)], channel: None };
-    start(cli, turn, command).await.map(Some)
+    start(cli, turn, command, None).await.map(Some)
 }
 
-/// Opens the session that `turn` asks for and carries out `command` in it.
-pub(crate) async fn start(cli: &CliContext, turn: &TurnArgs, command: Command) -> Result<Exit, Failure> {
+/// Opens the session that `turn` asks for and carries out `command` in it, towards the goal of `purpose`.
+pub(crate) async fn start(
+    cli: &CliContext,
+    turn: &TurnArgs,
+    command: Command,
+    purpose: Option<&PurposeArgs>,
+) -> Result<Exit, Failure> {
     let Some(plan) = welcome::with_model(cli, turn, cli.plan(&turn.spec())?).await? else {
         return Ok(Exit::Interrupted);
     };
@@ -89,6 +97,13 @@ pub(crate) async fn start(cli: &CliContext, turn: &TurnArgs, command: Command) -
     }
     let is_new = session.entries().len() == 1;
     let from = if is_new { Seq(0) } else { next(&session) };
+    if let Some((text, proof)) =
+        purpose.and_then(|purpose| Some((purpose.goal.clone()?, purpose.proof.clone())))
+    {
+        let configured = engine.setup().profile.limits.check.clone();
+        session
+            .send(Command::SetGoal { goal: Some(goal::with_check(text, proof, configured.as_deref())) })?;
+    }
     let exit = print::last_turn(&session, command, from, &options, &mut interrupts).await;
     interrupts.or_leave(engine.shut_down()).await;
     Ok(exit?)

@@ -207,7 +207,7 @@ pub(crate) async fn resume(cli: &CliContext, given: ResumeArgs) -> Result<Exit, 
     let is_free = !home.find(&id).is_ok_and(|id| home.is_open(&id));
     let first = (unfinished && is_free).then_some(Command::Continue);
     match first {
-        Some(first) if prints || !has_screen => run::start(cli, &turn, first).await,
+        Some(first) if prints || !has_screen => run::start(cli, &turn, first, None).await,
         first if has_screen => talk::screen(cli, &turn, first).await,
         _ => talk::chat(cli, &turn).await,
     }

@@ -25,6 +25,8 @@ pub(crate) enum TurnOutcome {
     Unproven,
     /// The last reply does not match the schema that was asked for
     InvalidAnswer,
+    /// The goal is not reached, and the model gets no further
+    Stuck,
 }
 
 impl From<Outcome> for TurnOutcome {
@@ -39,6 +41,7 @@ impl From<Outcome> for TurnOutcome {
             Outcome::Refused => Self::Refused,
             Outcome::Unproven => Self::Unproven,
             Outcome::InvalidAnswer => Self::InvalidAnswer,
+            Outcome::Stuck => Self::Stuck,
         }
     }
 }

@@ -247,7 +247,8 @@ fn how(outcome: Outcome) -> &'static str {
         | Outcome::Repeating
         | Outcome::Refused
         | Outcome::Unproven
-        | Outcome::InvalidAnswer => "completed",
+        | Outcome::InvalidAnswer
+        | Outcome::Stuck => "completed",
     }
 }
 

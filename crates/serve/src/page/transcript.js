@@ -8,6 +8,7 @@ const OUTCOMES = {
   finished: 'Done', interrupted: 'Interrupted', failed: 'Failed', round_limit: 'Maximum of rounds reached', budget: 'Budget used up',
   repeating: 'Ended: the model repeated itself', refused: 'Ended: a call was not allowed', unproven: 'Done, but some claims are unproven',
   invalid_answer: 'Ended: the answer does not match the schema',
+  stuck: 'Ended: the goal is not reached, and the model gets no further',
 }
 /** What a call shows of its state: a mark and a word for screen readers. */
 const STATES = { waiting: ['·', 'waiting'], running: ['…', 'running'], worked: ['✓', 'worked'], failed: ['✗', 'failed'] }

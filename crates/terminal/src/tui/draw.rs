@@ -208,10 +208,15 @@ impl App {
         let effort = self.effort.clone();
         let mode = self.permission_mode().map(|mode| mode.name().to_owned());
         let agent = Some(self.view.agent.clone()).filter(|agent| !agent.is_empty() && agent != "haft");
+        let goal = self.view.goal.as_ref().map(|open| match open.checks {
+            0 => "goal".to_owned(),
+            1 => "goal: 1 check".to_owned(),
+            checks => format!("goal: {checks} checks"),
+        });
         let unconfined = self.view.is_unconfined.then(|| "unconfined".to_owned());
         let vim = self.input.vim_mode().map(str::to_owned);
         let left: Vec<String> =
-            [vim, Some(model), effort, agent, mode, unconfined].into_iter().flatten().collect();
+            [vim, Some(model), effort, agent, mode, goal, unconfined].into_iter().flatten().collect();
         let window = setup.and_then(|setup| setup.model.window);
         let window = window.filter(|window| *window > 0 && self.view.context > 0);
         let context =

@@ -7,7 +7,10 @@ use crate::{
 };
 use haft_core::{Command, Mode, Part};
 use haft_engine::Session;
-use haft_present::safe;
+use haft_present::{
+    goal::{self, GoalCommand},
+    safe,
+};
 use std::path::PathBuf;
 
 impl App {
@@ -113,6 +116,7 @@ impl App {
             SlashAction::Theme(name) => self.theme(&name),
             SlashAction::Mode(name) => self.set_permission_mode(&name),
             SlashAction::Plan(text) => self.plan(text),
+            SlashAction::Goal(said) => self.goal(&said.unwrap_or_default()),
             SlashAction::Help => self.help(),
             SlashAction::Rewind => self.pick_prompt(),
             SlashAction::UndoCall(text) => self.undo_call(&text),
@@ -158,6 +162,27 @@ impl App {
         }
         if let Some(text) = text.filter(|_| is_allowed) {
             self.prompt(text, Vec::new());
+        }
+    }
+
+    fn goal(&mut self, said: &str) {
+        let command = GoalCommand::parse(said);
+        if command == GoalCommand::Show {
+            return self.note(&goal::line(self.view.goal.as_ref()));
+        }
+        if self.must_wait() {
+            return;
+        }
+        match command {
+            GoalCommand::Show => {}
+            GoalCommand::Clear => self.send(Command::SetGoal { goal: None }),
+            GoalCommand::Set { text, check } => {
+                let setup = self.engine.as_ref().map(|engine| engine.setup());
+                let configured = setup.and_then(|setup| setup.profile.limits.check.clone());
+                let goal = goal::with_check(text.clone(), check, configured.as_deref());
+                self.send(Command::SetGoal { goal: Some(goal) });
+                self.prompt(text, Vec::new());
+            }
         }
     }
 

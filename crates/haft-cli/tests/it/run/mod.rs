@@ -3,6 +3,7 @@ mod chat;
 mod ci;
 mod evidence;
 mod first_request;
+mod goal;
 mod interrupts;
 mod limits;
 mod plan;
