@@ -77,11 +77,14 @@ fn what_is_missing_is_told_to_the_model_and_the_end_to_the_person() {
     }
 }
 
+/// What it is, the script, the options, the exit code, and what is said.
+type Failing<'a> = (&'a str, Vec<Value>, &'a [&'a str], i32, &'a str);
+
 #[test]
 fn a_goal_that_is_not_reached_says_why() {
     let claims = vec![say("It says two."); 6];
     let busy: Vec<Value> = (0..6).flat_map(|n| [write(&n.to_string()), say("Done.")]).collect();
-    let table: [(&str, Vec<Value>, &[&str], i32, &str); 5] = [
+    let table: [Failing<'_>; 5] = [
         ("claims", claims.clone(), &["--proof", CHECK], 5, "`grep two a.txt` fails (exit code 1)"),
         ("rounds", busy, &["--proof", CHECK, "--max-rounds", "4"], 3, "4 rounds are used up"),
         (
