@@ -68,6 +68,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests) -> Router {
         .routes(routes!(commands::interrupt))
         .routes(routes!(commands::go_on))
         .routes(routes!(commands::compact))
+        .routes(routes!(undo::calls))
         .routes(routes!(undo::undo))
         .routes(routes!(undo::redo))
         .routes(routes!(watch::events))

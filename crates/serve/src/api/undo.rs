@@ -4,11 +4,15 @@ use super::{
     body::{Body, Id},
     commands::resting,
     report::FileChange,
+    sessions::opened,
 };
 use crate::error::{Answer, ApiError, ErrorBody};
 use axum::{Json, extract::State};
 use futures::StreamExt;
-use haft_core::{Command, Direction, Event, Fact, Seq, active_path, changed, undo as plan};
+use haft_core::{
+    Command, Direction, Event, Fact, Seq, UndoCalls, active_path, arguments_in_brief, changed,
+    past_calls::PastCalls, undo as plan,
+};
 use haft_engine::Session;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -21,6 +25,14 @@ pub(crate) struct UndoRequest {
     to: Option<u64>,
     /// Number of calls that changed files to undo
     calls: Option<usize>,
+    /// Undo this call alone, by its number in `GET /v1/sessions/{id}/calls`; the conversation stays as it is
+    call: Option<usize>,
+    /// With `call`: also undo the later calls that depend on it
+    #[serde(default)]
+    with_dependents: bool,
+    /// With `call`: merge the text, with conflict markers where later changes overlap
+    #[serde(default)]
+    merge: bool,
     /// Only report what would be restored
     #[serde(default)]
     dry_run: bool,
@@ -35,6 +47,43 @@ pub(crate) struct RestoredFiles {
     conflicts: Vec<String>,
     /// Number of calls whose changes were not recorded, and remain
     untracked: usize,
+    /// Numbers of the calls that were undone by their numbers
+    undone: Vec<usize>,
+}
+
+/// A call that changed files
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ChangingCall {
+    /// Its number in the session, counted from 1
+    call: usize,
+    /// ID, as in the timeline. IDs come again in later replies
+    id: String,
+    /// Tool
+    name: String,
+    /// Arguments in a few words
+    summary: String,
+    /// Changed files
+    changes: Vec<FileChange>,
+    /// Whether it was undone by its number
+    undone: bool,
+}
+
+/// List the calls that changed files, with their numbers
+#[utoipa::path(get, path = "/v1/sessions/{id}/calls", tag = "sessions",
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = OK, body = Vec<ChangingCall>), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn calls(State(context): State<Context>, Id(id): Id) -> Answer<Json<Vec<ChangingCall>>> {
+    let past = PastCalls::of(&opened(&context, &id).await?.entries());
+    let calls = past.calls.iter().filter(|call| !call.changes.is_empty());
+    let calls = calls.map(|call| ChangingCall {
+        call: call.number,
+        id: call.id.0.clone(),
+        name: call.name.clone(),
+        summary: arguments_in_brief(&call.arguments),
+        changes: changed::squash(&call.changes).iter().map(FileChange::from).collect(),
+        undone: call.is_undone,
+    });
+    Ok(Json(calls.collect()))
 }
 
 /// Undo turns: restores files and the conversation
@@ -48,6 +97,13 @@ pub(crate) async fn undo(
 ) -> Answer<Json<RestoredFiles>> {
     let session = resting(&context, &id).await?;
     let entries = session.entries();
+    if let Some(call) = undo.call {
+        if undo.dry_run || undo.to.is_some() || undo.calls.is_some() {
+            return Err(ApiError::wrong("`call` goes with neither `to` nor `calls` nor `dry_run`"));
+        }
+        let UndoRequest { with_dependents, merge, .. } = undo;
+        return undo_call(&session, UndoCalls { calls: vec![call], with_dependents, merge }).await.map(Json);
+    }
     let to = match (undo.to.map(Seq), undo.calls) {
         (Some(to), _) if !active_path(&entries).iter().any(|entry| entry.seq == to) => {
             return Err(ApiError::wrong(format!("there is no entry {to} to go back to"))
@@ -70,6 +126,21 @@ pub(crate) async fn undo(
     moved(&session, Command::Rewind { to }, Direction::Undo).await.map(Json)
 }
 
+async fn undo_call(session: &Session, undo: UndoCalls) -> Answer<RestoredFiles> {
+    let mut turn = session.start(Command::UndoCalls(undo));
+    while let Some(event) = turn.next().await {
+        if let Event::Recorded(entry) = event
+            && let Some(restored) = RestoredFiles::of(&entry.fact, Direction::Undo)
+        {
+            return Ok(restored);
+        }
+    }
+    let why = turn.report().await.error.unwrap_or_else(|| "nothing was undone".into());
+    Err(ApiError::conflict(why).suggest(
+        "`with_dependents` also undoes the later calls; `merge` merges the text, with conflict markers",
+    ))
+}
+
 /// Redo what the last undo took back
 #[utoipa::path(post, path = "/v1/sessions/{id}/redo", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session")),
@@ -86,18 +157,25 @@ async fn moved(session: &Session, command: Command, wanted: Direction) -> Answer
     let mut turn = session.start(command);
     while let Some(event) = turn.next().await {
         let Event::Recorded(entry) = event else { continue };
-        if let Fact::Rewound { way, changes, conflicts, untracked, .. } = &entry.fact
-            && *way == wanted
-        {
-            let done = changed::squash(changes);
-            let done = done.iter().filter(|change| !conflicts.contains(&change.path));
-            return Ok(RestoredFiles {
-                changes: done.map(FileChange::from).collect(),
-                conflicts: conflicts.iter().map(|path| path.display().to_string()).collect(),
-                untracked: untracked.len(),
-            });
+        if let Some(restored) = RestoredFiles::of(&entry.fact, wanted) {
+            return Ok(restored);
         }
     }
     let why = turn.report().await.error;
     Err(ApiError::failed(why.unwrap_or_else(|| "there was nothing to put back any more".into())))
+}
+
+impl RestoredFiles {
+    /// What the fact says, if files were moved this way.
+    fn of(fact: &Fact, wanted: Direction) -> Option<Self> {
+        let Fact::Rewound { way, changes, conflicts, untracked, calls, .. } = fact else { return None };
+        let done = changed::squash(changes);
+        let done = done.iter().filter(|change| !conflicts.contains(&change.path));
+        (*way == wanted).then(|| Self {
+            changes: done.map(FileChange::from).collect(),
+            conflicts: conflicts.iter().map(|path| path.display().to_string()).collect(),
+            untracked: untracked.len(),
+            undone: calls.clone(),
+        })
+    }
 }

@@ -86,7 +86,7 @@ export class SessionView extends Transcript {
   /** What can be done with all of it. */
   acts() {
     const menu = el('details', { class: 'menu' }, el('summary', {}, 'More'), el('div', {},
-      this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Permission', () => this.permit()), this.item('Compact', () => this.act('compact', {})),
+      this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Permission', () => this.permit()), this.item('Undo a call', () => this.undoCall()), this.item('Compact', () => this.act('compact', {})),
       this.item('Export', () => this.exported()), this.item('Delete', () => this.remove(), 'danger')))
     return [this.item('Undo', () => this.move('undo')), this.item('Redo', () => this.move('redo')), menu]
   }
@@ -178,6 +178,22 @@ export class SessionView extends Transcript {
     if (conflicts.length) parts.push(`left alone, since they were changed meanwhile: ${conflicts.join(', ')}`)
     if (untracked) parts.push(`${untracked} calls were not tracked, so what they did stands`)
     say(parts.join('; '))
+    await this.refresh()
+  }
+
+  /** Undoes one call and keeps the later ones, unless they depend on it: then the server names them. */
+  async undoCall() {
+    const calls = (await call('GET', `/v1/sessions/${this.id}/calls`)).filter(({ undone }) => !undone).reverse()
+    if (!calls.length) return say('No call changed files')
+    const options = calls.map(({ call: number, name, summary, changes }) => (
+      { value: String(number), label: named(`${number} ${name} ${summary}: ${changes.map(({ path }) => path).join(', ')}`.slice(0, 120)) }))
+    const others = [{ value: '', label: 'Say which, and undo nothing' }, { value: 'with_dependents', label: 'Undo them, too' }, { value: 'merge', label: 'Merge the text, with conflict markers' }]
+    const given = await ask('Undo a call', [
+      { name: 'call', label: 'Call', options, value: options[0].value }, { name: 'others', label: 'Later calls that depend on it', options: others, value: '' }], 'Undo')
+    if (!given) return
+    const body = { call: Number(given.call), ...(given.others && { [given.others]: true }) }
+    const { undone, changes } = await call('POST', `/v1/sessions/${this.id}/undo`, body)
+    say(`Undone: call ${undone.join(', ')}; ${changes.length} files restored`)
     await this.refresh()
   }
 

@@ -90,6 +90,13 @@ fn a_session_is_prompted_approved_undone_and_redone() {
     let redone = post(&server, &id, "redo", &json!({}));
     assert_eq!(redone["changes"], json!([{"path": "a.txt", "kind": "created"}]));
     assert_eq!(place.read("a.txt").as_deref(), Some("one\n"));
+    let calls = server.ask(&format!("GET /v1/sessions/{id}/calls"), "").json();
+    assert_eq!((&calls[0]["call"], &calls[0]["undone"]), (&json!(1), &json!(false)), "{calls}");
+    let alone = post(&server, &id, "undo", &json!({"call": 1}));
+    assert_eq!((&alone["undone"], &alone["changes"]), (&json!([1]), &would["changes"]));
+    assert_eq!(place.read("a.txt"), None);
+    post(&server, &id, "redo", &json!({}));
+    assert_eq!(place.read("a.txt").as_deref(), Some("one\n"));
     // What a client sees is what the journal holds.
     let journal = std::fs::read_to_string(place.journal()).unwrap();
     let exported = server.ask(&format!("GET /v1/sessions/{id}/export"), "");
