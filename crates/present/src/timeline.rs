@@ -293,15 +293,10 @@ impl Timeline {
                 self.calls = vec![Call { is_own: true, ..Call::waiting(made) }];
                 Vec::new()
             }
-            Fact::GoalChecked { made } => {
-                self.calls = vec![Call::waiting(made)];
-                self.with_goal(fact);
-                Vec::new()
-            }
-            Fact::GoalSet { .. } | Fact::GoalMissed { .. } | Fact::GoalReached { .. } => {
-                self.with_goal(fact);
-                note(fact)
-            }
+            Fact::GoalSet { .. }
+            | Fact::GoalChecked { .. }
+            | Fact::GoalMissed { .. }
+            | Fact::GoalReached { .. } => self.pursued(fact),
             Fact::Continued | Fact::TaskEnded { .. } => {
                 self.begin(at);
                 self.job_ended(fact);
@@ -346,8 +341,16 @@ impl Timeline {
         }
     }
 
-    fn with_goal(&mut self, fact: &Fact) {
+    /// A goal was set, looked at or reached.
+    fn pursued(&mut self, fact: &Fact) -> Vec<Item> {
         OpenGoal::apply(&mut self.goal, fact);
+        match fact {
+            Fact::GoalChecked { made } => {
+                self.calls = vec![Call::waiting(made)];
+                Vec::new()
+            }
+            _ => note(fact),
+        }
     }
 
     /// A fact that is shown as a note, if at all.

@@ -48,18 +48,12 @@ pub(crate) fn open_with(
     if how(effects) == Tracking::Untracked {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "it would work in the workspace itself"));
     }
-    let mut view = Copies::empty(blobs, workspace)?;
-    let change_of = |path: &Path| changes.iter().find(|change| workspace.join(&change.path) == path);
+    let view = Copies { shown: changes.to_vec(), ..Copies::empty(blobs, workspace)? };
     for effect in effects {
         match effect {
-            Effect::Write(path) => view.add(path)?,
-            Effect::Read(path) if change_of(&workspace.join(path)).is_some() => view.add(path)?,
+            Effect::Write(path) => drop(view.prepare(path)?),
+            Effect::Read(path) if view.shown(&workspace.join(path)).is_some() => drop(view.prepare(path)?),
             Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => {}
-        }
-    }
-    for copy in &view.copies {
-        if let Some(change) = change_of(&copy.real) {
-            copy.show(blobs, change.after.as_ref())?;
         }
     }
     Ok(Box::new(view))
@@ -112,6 +106,8 @@ struct Copies {
     folder: TempDir,
     root: PathBuf,
     copies: Mutex<Vec<Copy>>,
+    /// What the call finds in place of the files themselves.
+    shown: Vec<Change>,
 }
 
 /// One file that the call may write.
@@ -150,7 +146,7 @@ impl Copies {
         let root = folder.path().join("workspace");
         fs::create_dir(&root)?;
         let (blobs, workspace) = (blobs.clone(), workspace.to_owned());
-        Ok(Self { blobs, workspace, folder, root, copies: Mutex::default() })
+        Ok(Self { blobs, workspace, folder, root, copies: Mutex::default(), shown: Vec::new() })
     }
 
     /// Copies a file; returns where its copy lies.
@@ -168,8 +164,16 @@ impl Copies {
         let before = copy_in(&real, &private, &pristine).map_err(|error| {
             io::Error::new(error.kind(), format!("cannot prepare `{}` for writing: {error}", path.display()))
         })?;
-        copies.push(Copy { real, private: private.clone(), pristine, before });
+        let copy = Copy { real, private: private.clone(), pristine, before };
+        if let Some(change) = self.shown(&copy.real) {
+            copy.show(&self.blobs, change.after.as_ref())?;
+        }
+        copies.push(copy);
         Ok(private)
+    }
+
+    fn shown(&self, real: &Path) -> Option<&Change> {
+        self.shown.iter().find(|change| self.workspace.join(&change.path) == real)
     }
 
     fn copy_of(&self, real: &Path) -> Option<PathBuf> {

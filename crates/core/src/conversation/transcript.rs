@@ -106,24 +106,11 @@ impl Transcript {
                 self.turn.is_reminded = true;
             }
             Fact::AnswerSchema { .. } | Fact::AnswerRejected { .. } => self.wanted_answer(fact),
-            Fact::GoalSet { .. } | Fact::GoalReached { .. } => OpenGoal::apply(&mut self.goal, fact),
-            Fact::GoalChecked { made } => {
-                OpenGoal::apply(&mut self.goal, fact);
-                self.checked(made);
-            }
-            Fact::GoalMissed { text, .. } => {
-                if let Some(text) = text {
-                    self.user(vec![Part::text(text)]);
-                }
-            }
-            Fact::Planning { is_on, text } => {
-                self.is_planning = *is_on;
-                self.history.add_to_prompt(Part::text(text));
-            }
-            Fact::PlanAnswered { is_accepted, text } => {
-                self.is_planning = !is_accepted;
-                self.user(vec![Part::text(text)]);
-            }
+            Fact::GoalSet { .. }
+            | Fact::GoalChecked { .. }
+            | Fact::GoalMissed { .. }
+            | Fact::GoalReached { .. } => self.pursued(fact),
+            Fact::Planning { .. } | Fact::PlanAnswered { .. } => self.planned(fact),
             Fact::Nudged { text } => self.nudged(text),
             Fact::BudgetReached { .. } => self.phase = Phase::Over(Outcome::Budget),
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
@@ -169,6 +156,31 @@ impl Transcript {
         let paths: Vec<String> = paths.map(|path| format!("`{}`", path.display())).collect();
         if !calls.is_empty() && !paths.is_empty() {
             self.user(vec![Part::text(format!("{UNDONE_TEXT} {}", paths.join(", ")))]);
+        }
+    }
+
+    /// A goal was set, looked at or reached.
+    fn pursued(&mut self, fact: &Fact) {
+        OpenGoal::apply(&mut self.goal, fact);
+        match fact {
+            Fact::GoalChecked { made } => self.checked(made),
+            Fact::GoalMissed { text: Some(text), .. } => self.user(vec![Part::text(text)]),
+            _ => {}
+        }
+    }
+
+    /// A plan is wanted, or was answered.
+    fn planned(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Planning { is_on, text } => {
+                self.is_planning = *is_on;
+                self.history.add_to_prompt(Part::text(text));
+            }
+            Fact::PlanAnswered { is_accepted, text } => {
+                self.is_planning = !is_accepted;
+                self.user(vec![Part::text(text)]);
+            }
+            _ => {}
         }
     }
 

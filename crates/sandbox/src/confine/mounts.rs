@@ -43,10 +43,8 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     let found = plan.found(workspace, &confinement.finds, is_root)?;
     let own_tmp = plan.found(tmp, &confinement.finds_tmp, is_root)?;
     let others = plan.others(confinement, is_root)?;
-    let mut devices = Vec::new();
-    for name in DEVICES {
-        devices.push((plan.clone_of(&Path::new("/dev").join(name))?, name));
-    }
+    let devices = DEVICES.iter().map(|name| Ok((plan.clone_of(&Path::new("/dev").join(name))?, *name)));
+    let devices = devices.collect::<io::Result<Vec<_>>>()?;
     let resolver = if *reach == Reach::Everything { plan.resolver()? } else { None };
     let pieces = match confinement.outside {
         Outside::Overlays => pieces(&table, is_root),
