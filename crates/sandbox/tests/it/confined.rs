@@ -110,8 +110,12 @@ async fn a_workspace_that_is_read_only_is_seen_as_it_is_at_any_time() {
     let place = Place::read_only();
     let name = place.workspace().join("renamed.txt");
     let go = place.workspace().join("go");
-    let running = place.run("cat renamed.txt; until [ -e go ]; do sleep 0.01; done; cat renamed.txt; echo x >old.txt; touch new; ls");
+    let seen = place.confinement.tmp.join("seen");
+    let running = place.run("cat renamed.txt; touch /tmp/seen; until [ -e go ]; do sleep 0.01; done; cat renamed.txt; echo x >old.txt; touch new; ls");
     let changing = async {
+        while !seen.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         fs::rename(place.workspace().join("old.txt"), &name).unwrap();
         fs::write(place.workspace().join("newer"), "newer\n").unwrap();
         fs::rename(place.workspace().join("newer"), &name).unwrap();
@@ -288,5 +292,5 @@ fn somebody_who_is_not_root_is_confined_as_well() {
         .gid(OTHER_USER);
     let ended = tests.env("TMPDIR", folder.path()).env("HOME", folder.path()).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
-    assert!(String::from_utf8_lossy(&ended.stdout).contains("8 passed"));
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("9 passed"));
 }
