@@ -70,8 +70,8 @@ impl Project {
     }
 }
 
-/// A cache with what every test of a Go package needs: to compile that takes 12 seconds, and each project had to.
-fn go_cache() -> &'static Path {
+/// A cache with what every test of a Go package needs: to compile that takes 12 seconds, and each project would.
+pub(crate) fn go_cache() -> &'static Path {
     static CACHE: LazyLock<PathBuf> = LazyLock::new(|| {
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-build");
         let folder = tempfile::tempdir().unwrap();
