@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
-/// Changes of more files are not looked at: a command made them, and nobody reads what each of them breaks.
+/// Changes of more files are not compared: a command made them, and a question has no room for what each of them breaks.
 const MAX_FILES: usize = 50;
 
 /// A longer file was written by a program, in bytes.

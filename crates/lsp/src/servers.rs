@@ -37,7 +37,7 @@ pub struct LanguageServers {
     last: Mutex<Option<(Vec<FileEdit>, DiagnosticsChange)>>,
 }
 
-/// A server, or why there is none. It is not tried again.
+/// A server, or why it did not start or was given up. It is not tried again.
 type Started = Result<Arc<Server>, LspError>;
 
 impl LanguageServers {
@@ -98,10 +98,7 @@ impl LanguageServers {
             let start = || Server::start(row.clone(), &program, &key.1, &self.settings).map(Arc::new);
             running.entry(key.clone()).or_insert_with(start).clone()
         };
-        let server = match started {
-            Ok(server) => server,
-            Err(error) => return Err(error),
-        };
+        let server = started?;
         let Some(fault) = server.fault().await else { return Ok(server) };
         self.give_up(key, &server, &fault);
         Err(fault)

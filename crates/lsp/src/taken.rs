@@ -217,7 +217,7 @@ impl Taken<'_> {
     }
 }
 
-/// The text of a file; `None` if there is none, or it is no text.
+/// The text of a file; `None` if the file cannot be read or is not UTF-8.
 pub(crate) fn text_of(path: &Path) -> Option<String> {
     String::from_utf8(read_regular(path, MAX_BYTES).ok()?).ok()
 }

@@ -64,7 +64,7 @@ fn relative(ctx: &ToolContext, path: &Path) -> String {
     path.strip_prefix(&ctx.live).unwrap_or(path).display().to_string()
 }
 
-/// What is found without a server, and why there is none.
+/// What is found without a server, and why the server did not answer.
 fn without(error: &LspError, how: &str, found: ToolOutput) -> ToolOutput {
     let for_model = format!("[{error}; {how}]\n{}", found.for_model);
     ToolOutput { for_model, ..found }

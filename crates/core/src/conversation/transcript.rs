@@ -101,10 +101,7 @@ impl Transcript {
                 self.turn.usage += *usage;
             }
             Fact::Continued => self.phase = self.unfinished(),
-            Fact::Reminded { text, .. } => {
-                self.user(vec![Part::text(text)]);
-                self.turn.is_reminded = true;
-            }
+            Fact::Reminded { text, .. } => self.reminded(text),
             Fact::AnswerSchema { .. } | Fact::AnswerRejected { .. } => self.wanted_answer(fact),
             Fact::GoalSet { .. }
             | Fact::GoalChecked { .. }
@@ -140,6 +137,11 @@ impl Transcript {
             | Fact::JobFinished(_)
             | Fact::TaskStarted { .. } => {}
         }
+    }
+
+    fn reminded(&mut self, text: &str) {
+        self.user(vec![Part::text(text)]);
+        self.turn.is_reminded = true;
     }
 
     /// It counts as idle still: the person has said nothing new.

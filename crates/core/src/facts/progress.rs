@@ -197,7 +197,8 @@ fn without_numbers(text: &str) -> String {
     text.chars().filter(|character| !character.is_ascii_digit()).collect()
 }
 
-/// The goal of a session with these entries, and how often Haft has checked it; `None` if there is none any more.
+/// The goal of a session with these entries, and how often Haft has checked it; `None` without a goal, or once
+/// it was reached or given up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenGoal {
     /// The goal.

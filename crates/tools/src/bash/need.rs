@@ -144,7 +144,9 @@ impl Ended<'_> {
                     }
                 }
             }
-            Lack::Writing => asking_live("commands write in the workspace and in /tmp only"),
+            Lack::Writing => {
+                asking_live("commands write in the workspace, in /tmp and in caches of build tools only")
+            }
             Lack::FileSize => "[commands may not write files this large (`[commands] file_size`)]".into(),
             Lack::DiskSpace => {
                 "[the disk is full on which commands keep what they change, or `/tmp` is: see `df -h`; \
