@@ -8,6 +8,7 @@ use std::{
     fs::OpenOptions,
     io::{Write, stderr},
     path::{Path, PathBuf},
+    process::Command,
 };
 
 /// Says that `what` is not tested and why: "pytest: `python3 -m pytest` does not run".
@@ -28,6 +29,19 @@ pub fn left_out(what: &str) {
     if let Some(Ok(mut list)) = list {
         let _full = list.write_all(line.as_bytes());
     }
+}
+
+/// Takes the variables of the package under test (`CARGO_PKG_NAME` and others) out of `command`, which runs Cargo.
+///
+/// `cargo test` sets them for tests. Some build scripts, such as that of `ring`, run again when one of them changes, and
+/// everything that depends on them is compiled again: in this command, and in the next one from a shell.
+#[must_use]
+pub fn without_package(mut command: Command) -> Command {
+    let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_package)) {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// Returns how often something random is tried: `usual`, or as often as the variable `HAFT_SOAK` says (`make soak`).

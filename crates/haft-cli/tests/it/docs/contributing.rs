@@ -46,7 +46,7 @@ fn apply(diff: &str, folder: &Path) {
     assert!(applied.status.success(), "{diff}\n{}", String::from_utf8_lossy(&applied.stderr));
 }
 
-/// Builds the binary in `folder` beside that of the other tests, with the packages that were compiled for it. The crates of
+/// Builds the binary in `folder` beside that of the other tests, with the packages that were compiled for them. The crates of
 /// the copy get a version of their own: Cargo keeps those of the same name and version in the same files, wherever the
 /// source is.
 fn build(folder: &Path) -> PathBuf {
@@ -63,21 +63,13 @@ fn build(folder: &Path) -> PathBuf {
         .unwrap();
     let test = std::env::current_exe().unwrap();
     let target = test.ancestors().nth(3).unwrap();
-    // Other tests, some of which measure times, go first.
-    let built = Command::new("nice")
-        .args([
-            "-n",
-            "19",
-            env!("CARGO"),
-            "build",
-            "--jobs",
-            "1",
-            "--quiet",
-            "--offline",
-            "--package",
-            "haft-cli",
-            "--no-default-features",
-        ])
+    // Cargo compiles a package once for each set of features, and the tests were built with those that the whole workspace
+    // and its tests need. An example needs what tests need.
+    let words = ["-n", "19", env!("CARGO"), "build", "--jobs", "1", "--quiet", "--offline", "--workspace"];
+    // Other tests go first.
+    let built = haft_testing::without_package(Command::new("nice"))
+        .args(words)
+        .args(["--bin", NAME, "--example", "read_calls"])
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", target)
         .stdin(Stdio::null())
