@@ -1,5 +1,4 @@
 //! The first listing of the documentation, and a crate outside of this workspace that consists of it.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 #[test]
