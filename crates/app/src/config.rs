@@ -3,6 +3,7 @@
 //!
 //! The project's file comes with the repository, which is not trusted: it can narrow what the user allows, never widen
 //! it, and never choose which model is asked or which program is started.
+pub(crate) mod claude;
 #[cfg(test)]
 mod documentation;
 pub mod edit;
@@ -18,6 +19,7 @@ mod setting;
 mod settings;
 mod timeouts;
 
+use claude::ClaudeRules;
 pub use environment::Environment;
 pub use error::ConfigError;
 pub use files::{KeyNames, KeysFile, McpFile, McpOAuthFile, ModelFile, Rules, UpdateFile};
@@ -53,6 +55,8 @@ pub struct Config {
     pub project: ProjectFile,
     /// What `haft login` keeps.
     pub kept: KeptKeys,
+    /// Permissions in the settings of Claude Code: what they deny and ask about holds here, too.
+    pub(crate) claude: Vec<ClaudeRules>,
     /// The account in force.
     account: Option<String>,
     /// Where the values come from.
@@ -75,7 +79,8 @@ impl Config {
         let kept = KeptKeys::load(&places.keys_file)?;
         let origin = Origin { file: places.user_file.clone(), text: person, project: file };
         let variables = variables(environment)?;
-        let mut config = Self { flags: flags.clone(), variables, user, project, kept, account: None, origin };
+        let (claude, flags) = (claude::load(places, workspace), flags.clone());
+        let mut config = Self { flags, variables, user, project, kept, claude, account: None, origin };
         config.account = config.account_in(places, workspace)?;
         Ok(config)
     }
@@ -176,17 +181,15 @@ impl Config {
     pub fn policy(&self, places: &Places) -> Result<Policy, ConfigError> {
         let Rules { deny, ask, allow, .. } = &self.user.rules;
         let own = own_rules(places);
-        let all = [
-            (Ruling::Deny, deny),
-            (Ruling::Deny, &self.project.rules.deny),
-            (Ruling::Deny, &own.deny),
-            (Ruling::Ask, ask),
-            (Ruling::Ask, &self.project.rules.ask),
-            (Ruling::Allow, allow),
-            (Ruling::Ask, &own.ask),
-        ];
-        let parsed = all
-            .into_iter()
+        let of_claude =
+            |list: fn(&Rules) -> &Vec<String>| self.claude.iter().map(move |claude| list(&claude.rules));
+        let denied =
+            [deny, &self.project.rules.deny, &own.deny].into_iter().chain(of_claude(|rules| &rules.deny));
+        let asked = [ask, &self.project.rules.ask].into_iter().chain(of_claude(|rules| &rules.ask));
+        let parsed = denied
+            .map(|rules| (Ruling::Deny, rules))
+            .chain(asked.map(|rules| (Ruling::Ask, rules)))
+            .chain([(Ruling::Allow, allow), (Ruling::Ask, &own.ask)])
             .flat_map(|(ruling, rules)| rules.iter().map(move |rule| Rule::parse(ruling, rule)));
         Ok(Policy { rules: parsed.collect::<Result<_, _>>()?, mode: self.mode() })
     }

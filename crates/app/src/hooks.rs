@@ -4,6 +4,7 @@ use crate::{
     config::{Config, ConfigError, Environment},
     mcp_servers::fill_in,
     plugin::installed,
+    system::System,
 };
 use haft_core::{Hooks, NoHooks};
 use haft_engine::Stages;
@@ -20,7 +21,12 @@ pub(crate) fn of(
     environment: Arc<[(String, String)]>,
     stages: &Stages,
 ) -> Result<Arc<dyn Hooks>, ConfigError> {
-    let of_plugins = of_plugins(app);
+    let mut of_plugins = of_plugins(app);
+    let hooks = &config.user.claude_hooks;
+    if !hooks.is_empty() {
+        let files = app.places.folder_of(System::Claude).unwrap_or_default();
+        of_plugins.push(PluginHooks { plugin: "claude_hooks".into(), files, hooks: hooks.clone() });
+    }
     if config.user.hooks.is_empty() && of_plugins.is_empty() {
         return Ok(Arc::new(NoHooks));
     }

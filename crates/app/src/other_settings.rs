@@ -1,49 +1,94 @@
-//! [`App::settings_of_others`]: what settings of other systems say that has no effect in Haft, and how to allow it.
-use crate::{App, system::System, untrusted_file};
+//! [`App::settings_of_others`]: what of the settings of other systems holds in Haft, and how to allow the rest.
+use crate::{
+    App,
+    config::{
+        Config, Rules,
+        claude::{self, ClaudeRules},
+    },
+    plugins::claude_hooks,
+    untrusted_file,
+};
+use serde::Serialize;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
-/// Settings of Claude Code that start, allow or refuse something, and where Haft has them.
-const SETTINGS: [(&str, &str); 4] = [
-    ("hooks", "`[[hooks]]`"),
-    ("permissions", "`[rules]`"),
-    ("mcpServers", "`[mcp.NAME]`"),
-    ("env", "the environment"),
-];
+/// Settings of Claude Code that Haft does not translate, and where it has them.
+const SETTINGS: [(&str, &str); 2] = [("mcpServers", "`[mcp.NAME]`"), ("env", "the environment")];
+
+/// Modes of Claude Code, and those of Haft.
+const MODES: [(&str, &str); 4] =
+    [("default", "ask"), ("plan", "plan"), ("acceptEdits", "accept-edits"), ("bypassPermissions", "full")];
 
 impl App {
-    /// Lines for people: settings of Claude Code, the user's and the project's, and MCP servers of the project's `.mcp.json`,
-    /// each with what to write into the user's own configuration in its place.
+    /// Lines for people: settings of Claude Code, the user's and the project's, and MCP servers of the project's `.mcp.json`:
+    /// what of them holds in Haft, and what to write into the user's own configuration for the rest.
     #[must_use]
     pub fn settings_of_others(&self, workspace: &Path) -> Vec<String> {
-        let person = self.places.folder_of(System::Claude).map(|folder| (folder.join("settings.json"), None));
-        let names = [".claude/settings.json", ".claude/settings.local.json"];
-        let project = names.map(|name| (workspace.join(name), Some(workspace)));
-        let settings =
-            person.into_iter().chain(project).flat_map(|(file, within)| self.settings_in(&file, within));
-        let servers = self.servers_of_project(workspace);
+        let config = self.config(workspace, &crate::config::Settings::default()).unwrap_or_default();
+        let files = claude::files(&self.places, workspace).into_iter();
+        let settings = files.flat_map(|(file, within)| self.settings_in(&config, &file, within));
+        let servers = self.servers_of_project(&config, workspace);
         settings.chain(servers).collect()
     }
 
-    fn settings_in(&self, file: &Path, within: Option<&Path>) -> Vec<String> {
+    fn settings_in(&self, config: &Config, file: &Path, within: Option<&Path>) -> Vec<String> {
         let Some(found) = self.json(file, within) else { return Vec::new() };
+        let (shown, user) = (file.display(), self.places.user_file.display());
+        let mut lines = Vec::new();
+        if let Some(claude) = config.claude.iter().find(|claude| claude.file == file) {
+            lines.extend(self.rules_in(claude));
+        }
+        let mode = found["permissions"]["defaultMode"].as_str();
+        if let Some((name, own)) = MODES.iter().find(|(name, _)| mode == Some(name)) {
+            lines.push(format!("`defaultMode: {name}` of `{shown}` has no effect: `permission = \"{own}\"` in `{user}` takes its place"));
+        }
+        let mut notes = Vec::new();
+        let hooks: Vec<_> = claude_hooks(&found["hooks"], &mut notes);
+        let hooks: Vec<_> =
+            hooks.into_iter().filter(|hook| !config.user.claude_hooks.contains(hook)).collect();
+        if !hooks.is_empty() {
+            lines.push(format!("hooks of `{shown}` do not run; this in `{user}` lets them, confined:"));
+            lines.extend(indented(&BTreeMap::from([("claude_hooks", hooks)])));
+        }
+        lines.extend(notes.into_iter().map(|note| format!("`{shown}`: {note}")));
         let told = SETTINGS.iter().filter(|(name, _)| found.get(name).is_some_and(|value| !value.is_null()));
-        let told = told.map(|(name, own)| {
-            format!(
-                "`{name}` of `{}` has no effect: {own} in `{}` takes its place",
-                file.display(),
-                self.places.user_file.display()
-            )
-        });
-        told.collect()
+        lines.extend(told.map(|(name, own)| {
+            format!("`{name}` of `{shown}` has no effect: {own} in `{user}` takes its place")
+        }));
+        lines
     }
 
-    fn servers_of_project(&self, workspace: &Path) -> Vec<String> {
+    /// What holds, what only the user can allow, and what Haft has no rule for.
+    fn rules_in(&self, claude: &ClaudeRules) -> Vec<String> {
+        let (shown, user) = (claude.file.display(), self.places.user_file.display());
+        let Rules { deny, ask, allow, .. } = &claude.rules;
+        let mut lines = Vec::new();
+        if !deny.is_empty() || !ask.is_empty() {
+            lines.push(format!("`permissions` of `{shown}`: this holds:"));
+            let lists = [("deny", deny), ("ask", ask)].into_iter().filter(|(_, list)| !list.is_empty());
+            lines.extend(indented(&BTreeMap::from_iter(lists)));
+        }
+        if !allow.is_empty() {
+            lines.push(format!(
+                "`permissions` of `{shown}`: what they allow has no effect; this in `{user}` allows it:"
+            ));
+            lines.extend(indented(&BTreeMap::from([("rules", BTreeMap::from([("allow", allow)]))])));
+        }
+        let untranslated = claude.untranslated.iter();
+        lines.extend(
+            untranslated.map(|rule| format!("`{rule}` of `{shown}` has no effect: Haft has no such rule")),
+        );
+        lines
+    }
+
+    fn servers_of_project(&self, config: &Config, workspace: &Path) -> Vec<String> {
         let file: PathBuf = workspace.join(".mcp.json");
         let found = self.json(&file, Some(workspace)).unwrap_or_default();
         let servers = found["mcpServers"].as_object().into_iter().flatten();
-        let own = self.config(workspace, &crate::config::Settings::default()).unwrap_or_default().user.mcp;
-        let servers = servers.filter(|(name, _)| !own.contains_key(*name));
+        let servers = servers.filter(|(name, _)| !config.user.mcp.contains_key(*name));
         servers
             .flat_map(|(name, server)| {
                 let head = format!(
@@ -51,8 +96,7 @@ impl App {
                     file.display(),
                     self.places.user_file.display()
                 );
-                let lines = as_toml(name, server).lines().map(|line| format!("  {line}")).collect::<Vec<_>>();
-                [head].into_iter().chain(lines)
+                [head].into_iter().chain(indented(&server_table(name, server)))
             })
             .collect()
     }
@@ -66,7 +110,7 @@ impl App {
 }
 
 /// The table of a server. Variables are named, their values come from the user's environment.
-fn as_toml(name: &str, server: &Value) -> String {
+fn server_table(name: &str, server: &Value) -> toml::Table {
     let text = |key: &str| server[key].as_str().map(toml::Value::from);
     let variables = |key: &str| {
         let names = server[key].as_object().into_iter().flatten();
@@ -85,6 +129,11 @@ fn as_toml(name: &str, server: &Value) -> String {
     ];
     let rows = rows.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
     let table = toml::Table::from_iter([(name.to_owned(), toml::Value::Table(rows.collect()))]);
-    let table = toml::Table::from_iter([("mcp".to_owned(), toml::Value::Table(table))]);
-    toml::to_string(&table).unwrap_or_default().trim().to_owned()
+    toml::Table::from_iter([("mcp".to_owned(), toml::Value::Table(table))])
+}
+
+/// The lines of `table` as TOML.
+fn indented(table: &impl Serialize) -> Vec<String> {
+    let text = toml::to_string(table).unwrap_or_default();
+    text.trim().lines().map(|line| format!("  {line}")).collect()
 }

@@ -9,6 +9,7 @@ mod hooks;
 mod manifest;
 
 pub use crate::plugin::Plugin;
+pub(crate) use hooks::claude_hooks;
 
 use crate::{
     App, Failure, agents,

@@ -42,6 +42,11 @@ impl Config {
             Ruling::Only => (&user.only, &[]),
         };
         let has = |rules: &[String]| rules.iter().any(|known| known == text);
+        let of_claude = self.claude.iter().find(|claude| match ruling {
+            Ruling::Deny => has(&claude.rules.deny),
+            Ruling::Ask => has(&claude.rules.ask),
+            Ruling::Allow | Ruling::Only => false,
+        });
         let of_profile =
             || profile.rules.deny.iter().chain(&profile.rules.only).any(|known| known.text() == text);
         let place = match () {
@@ -50,6 +55,9 @@ impl Config {
                 format!("`{}`{}", self.origin.file.display(), line.unwrap_or_default())
             }
             () if has(theirs) => format!("`{}`", self.origin.project.display()),
+            () if of_claude.is_some() => {
+                of_claude.map(|claude| format!("`{}`", claude.file.display())).unwrap_or_default()
+            }
             () if of_profile() => format!("the profile `{}`", profile.name),
             () => "built in".to_owned(),
         };

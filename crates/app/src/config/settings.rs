@@ -14,7 +14,7 @@ use super::{
 };
 use haft_core::{Mode, Network, Sandbox};
 use haft_providers::Effort;
-use haft_tools::HookSettings;
+use haft_tools::{HookSettings, PluginHook};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, num::NonZeroU64};
 
@@ -89,6 +89,8 @@ settings! {
         /// Commands and URLs that are notified of events
         #[cfg_attr(test, schemars(with = "Vec<HookSettings>"))]
         hooks: Vec<HookSettings>,
+        /// Commands that are notified in the protocol of Claude Code; they run confined, and their changes are dropped
+        claude_hooks: Vec<PluginHook>,
         /// The Telegram bot
         telegram: TelegramFile,
         /// Where `haft update` finds releases

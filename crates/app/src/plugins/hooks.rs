@@ -39,10 +39,11 @@ pub(super) fn of(
     for file in files {
         all.extend(json::<Value>(folder, &file)?);
     }
-    Ok(all.iter().flat_map(|written| of_object(written, notes)).collect())
+    Ok(all.iter().flat_map(|written| claude_hooks(written, notes)).collect())
 }
 
-fn of_object(written: &Value, notes: &mut Vec<String>) -> Vec<PluginHook> {
+/// The hooks in `hooks` of a file of Claude Code. What has no effect is added to `notes`.
+pub(crate) fn claude_hooks(written: &Value, notes: &mut Vec<String>) -> Vec<PluginHook> {
     let written = written.get("hooks").unwrap_or(written);
     let mut found = Vec::new();
     for (name, groups) in written.as_object().into_iter().flatten() {

@@ -7,22 +7,29 @@ use super::{
 use globset::GlobBuilder;
 use haft_core::{Effect, Moment, SessionId, Stage, View};
 use haft_process::{Exit, Finished, Program};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::{path::Path, path::PathBuf, sync::Arc, time::Duration};
 
 /// A command of a plugin that is told of an event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PluginHook {
     /// Event that it is told of.
     pub event: HookEvent,
     /// Tools that it is told of, as names of Claude Code with `|` between them; all if empty or `*`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub matcher: String,
     /// Command line for `sh`.
     pub command: String,
-    /// Seconds until it must have answered.
+    /// Seconds until it must have answered; 60 if left out.
+    #[serde(default = "a_minute")]
     pub timeout: u64,
+}
+
+/// As long as Claude Code waits.
+fn a_minute() -> u64 {
+    60
 }
 
 /// A plugin's hooks, and where its files lie.

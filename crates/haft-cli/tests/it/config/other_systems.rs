@@ -284,7 +284,7 @@ fn settings_and_servers_of_other_systems_are_named_with_what_takes_their_place()
     own(
         &place,
         ".claude/settings.json",
-        &json!({"permissions": {"allow": ["Bash"]}, "model": "opus"}).to_string(),
+        &json!({"permissions": {"allow": ["Bash(npm test:*)"], "defaultMode": "acceptEdits"}, "model": "opus"}).to_string(),
     );
     place.write(".claude/settings.json", hooks.to_string());
     place.write(".mcp.json", json!({"mcpServers": {"docs": start, "mine": start}}).to_string());
@@ -297,8 +297,15 @@ fn settings_and_servers_of_other_systems_are_named_with_what_takes_their_place()
     let (path, user) = (path.display(), user.display());
     let expected = format!(
         "\n# Settings of other systems\n\
-         # `permissions` of `{path}/person/.claude/settings.json` has no effect: `[rules]` in `{user}` takes its place\n\
-         # `hooks` of `{path}/work/.claude/settings.json` has no effect: `[[hooks]]` in `{user}` takes its place\n\
+         # `permissions` of `{path}/person/.claude/settings.json`: what they allow has no effect; this in `{user}` allows it:\n\
+         #   [rules]\n\
+         #   allow = [\"execute:npm test *\"]\n\
+         # `defaultMode: acceptEdits` of `{path}/person/.claude/settings.json` has no effect: `permission = \"accept-edits\"` in `{user}` takes its place\n\
+         # hooks of `{path}/work/.claude/settings.json` do not run; this in `{user}` lets them, confined:\n\
+         #   [[claude_hooks]]\n\
+         #   event = \"turn_end\"\n\
+         #   command = \"touch {path}/started\"\n\
+         #   timeout = 60\n\
          # the MCP server `docs` of `{path}/work/.mcp.json` does not start; this in `{user}` allows it:\n\
          #   [mcp.docs]\n\
          #   command = \"touch\"\n\
@@ -308,4 +315,76 @@ fn settings_and_servers_of_other_systems_are_named_with_what_takes_their_place()
          #   TOKEN = \"${{TOKEN}}\"\n"
     );
     assert_eq!(&shown[at..], expected);
+}
+
+#[test]
+fn what_permissions_of_claude_code_deny_holds_and_what_they_allow_is_shown() {
+    let place = Place::new();
+    own(&place, ".claude/settings.json", &json!({"permissions": {"deny": ["Bash(git push:*)"]}}).to_string());
+    let project = json!({"permissions": {
+        "deny": ["Read(./.env)", "Read(secrets/**)", "Bash(git * main)"],
+        "ask": ["Edit(//etc/**)", "Write(docs/**)"],
+        "allow": ["Bash(make:*)", "Edit"],
+    }});
+    place.write(".claude/settings.json", project.to_string());
+    place.configure("permission = \"full\"\n[rules]\nallow = [\"execute:git push *\"]\n");
+    let table = [
+        ("git push origin", "deny"),
+        ("git status", "allow"),
+        ("read:.env", "deny"),
+        ("read:secrets/key", "deny"),
+        ("read:other/.env", "allow"),
+        ("write:docs/a.md", "ask"),
+        ("write:a.md", "allow"),
+    ];
+    for (effect, expected) in table {
+        let ran = place.run(&["policy", "check", "--json", effect]);
+        let verdict: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(verdict["verdict"], expected, "{effect}: {verdict}");
+        let by = verdict["decided_by"].as_str().unwrap();
+        assert_eq!(by.contains(".claude/settings.json"), expected != "allow", "{effect}: {by}");
+    }
+    // What a repository allows itself grants nothing.
+    place.configure("");
+    for effect in ["write:a.md", "execute@..:make"] {
+        let ran = place.run(&["policy", "check", "--json", effect]);
+        assert!(ran.out.contains("\"ask\""), "{ran:?}");
+    }
+    let shown = place.run(&["config", "show"]).out;
+    for expected in [
+        "#   deny = [\"execute:git push *\"]",
+        "#   ask = [\"write:/etc/**\", \"write:docs/**\"]",
+        "#   allow = [\"execute:make *\", \"write:**\"]",
+        "# `deny Bash(git * main)` of ",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+}
+
+#[test]
+fn a_guard_written_for_claude_code_guards_once_its_lines_are_copied() {
+    let place = Place::new();
+    let command = "grep -q 'echo deploy' && { echo 'not here' >&2; exit 2; }; touch left-behind";
+    let hooks = json!({"hooks": {
+        "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}],
+        "SessionStart": [{"hooks": [{"type": "command", "command": "true"}]}],
+    }});
+    own(&place, ".claude/settings.json", &hooks.to_string());
+    let shown = place.run(&["config", "show"]).out;
+    assert!(shown.contains("hooks of `SessionStart` have no effect"), "{shown}");
+    let (_, lines) = shown.split_once("lets them, confined:\n").unwrap();
+    let lines: Vec<&str> = lines.lines().map_while(|line| line.strip_prefix("#   ")).collect();
+    place.configure(&lines.join("\n"));
+    let calls = [json!({"calls": [
+        {"name": "bash", "arguments": {"command": "echo deploy"}},
+        {"name": "bash", "arguments": {"command": "echo a > a"}},
+    ]})];
+    let model = place.script("m", &[calls[0].clone(), json!({"say": "Done."})]);
+    let ran = place.run(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+    let results = ran.events().into_iter().filter(|event| event["type"] == "tool_ended").collect::<Vec<_>>();
+    assert!(results[0].to_string().contains("not here"), "{results:?}");
+    assert_eq!(results[1]["ok"], true, "{results:?}");
+    assert!(place.work().join("a").exists());
+    assert!(!place.work().join("left-behind").exists(), "what a hook writes is dropped");
+    assert!(!place.run(&["config", "show"]).out.contains("lets them, confined"), "they are set up");
 }

@@ -1,0 +1,165 @@
+//! [`ClaudeRules`]: the permissions of a `settings.json` of Claude Code as rules of Haft.
+use super::{Places, Rules};
+use crate::{system::System, untrusted_file};
+use haft_core::{Rule, Ruling};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The permissions of one file. Source of the format: code.claude.com/docs/en/permissions, read 2026-11.
+#[derive(Clone, Debug)]
+pub(crate) struct ClaudeRules {
+    pub(crate) file: PathBuf,
+    /// What it denies and asks about holds; what it allows is only shown.
+    pub(crate) rules: Rules,
+    /// Rules that Haft cannot write, each with the list that it is in: `deny Bash(git * main)`.
+    pub(crate) untranslated: Vec<String>,
+}
+
+/// Where the paths of a file begin.
+struct Bases<'a> {
+    home: Option<&'a Path>,
+    /// For `/path`: the folder of the user's settings, or the project.
+    settings: Option<&'a Path>,
+}
+
+/// The files that exist: the user's, the project's, and the project's for this user alone. One that cannot be read holds no
+/// rules; `haft config show` names it.
+pub(super) fn load(places: &Places, workspace: &Path) -> Vec<ClaudeRules> {
+    let files = files(places, workspace).into_iter();
+    files.filter_map(|(file, within)| read(places, file, within)).collect()
+}
+
+/// The files in which permissions and hooks are, and for a project's the folder that they must lie in.
+pub(crate) fn files<'a>(places: &Places, workspace: &'a Path) -> Vec<(PathBuf, Option<&'a Path>)> {
+    let person = places.folder_of(System::Claude).map(|folder| (folder.join("settings.json"), None));
+    let project = [".claude/settings.json", ".claude/settings.local.json"];
+    person.into_iter().chain(project.map(|name| (workspace.join(name), Some(workspace)))).collect()
+}
+
+fn read(places: &Places, file: PathBuf, within: Option<&Path>) -> Option<ClaudeRules> {
+    let text = untrusted_file::read(&file, within).ok()?;
+    let written: Value = serde_json::from_str(&text).ok()?;
+    // The folder of the project is where relative patterns of Haft begin.
+    let settings = if within.is_some() { None } else { file.parent() };
+    let bases = Bases { home: places.person.as_deref(), settings };
+    let mut untranslated = Vec::new();
+    let mut list = |ruling: Ruling| {
+        let rules = written["permissions"][ruling.name()].as_array().into_iter().flatten();
+        let mut found: Vec<String> = Vec::new();
+        for rule in rules.filter_map(Value::as_str) {
+            match bases.translate(rule).filter(|all| all.iter().all(|rule| Rule::parse(ruling, rule).is_ok()))
+            {
+                Some(rules) => found.extend(rules),
+                None => untranslated.push(format!("{} {rule}", ruling.name())),
+            }
+        }
+        found.dedup();
+        found
+    };
+    let (deny, ask, allow) = (list(Ruling::Deny), list(Ruling::Ask), list(Ruling::Allow));
+    Some(ClaudeRules { file, rules: Rules { deny, ask, allow, only: Vec::new() }, untranslated })
+}
+
+impl Bases<'_> {
+    /// The rules that say the same as `TOOL` or `TOOL(WHAT)`.
+    fn translate(&self, rule: &str) -> Option<Vec<String>> {
+        let rule = rule.trim();
+        let (tool, what) = match rule.split_once('(') {
+            Some((tool, what)) => (tool.trim(), what.strip_suffix(')')?.trim()),
+            None => (rule, "*"),
+        };
+        let one = |rule: String| Some(vec![rule]);
+        match tool {
+            "Bash" => one(format!("execute:{}", command(what)?)),
+            "Read" => one(format!("read:{}", self.path(what)?)),
+            "Edit" | "MultiEdit" | "NotebookEdit" | "Write" => one(format!("write:{}", self.path(what)?)),
+            "WebFetch" if what == "*" => one("network:*".to_owned()),
+            "WebFetch" => {
+                let host = what.strip_prefix("domain:").filter(|host| !host.contains(['*', '/']))?;
+                Some(["http", "https"].iter().map(|scheme| format!("network:{scheme}://{host}/*")).collect())
+            }
+            _ => match tool.strip_prefix("mcp__")?.split_once("__") {
+                None => one(format!("execute:mcp:{} *", tool.trim_start_matches("mcp__"))),
+                Some((server, "*")) => one(format!("execute:mcp:{server} *")),
+                Some((server, tool)) => one(format!("execute:mcp:{server} {tool} *")),
+            },
+        }
+    }
+
+    /// A pattern as in a `.gitignore`: a name without `/` is found in every folder.
+    fn path(&self, pattern: &str) -> Option<String> {
+        let join = |base: Option<&Path>, rest: &str| Some(base?.join(rest).display().to_string());
+        let pattern = pattern.trim_end_matches('/');
+        if pattern == "*" {
+            return Some("**".to_owned());
+        }
+        match pattern {
+            "" => None,
+            _ if pattern.starts_with('!') => None,
+            _ if pattern.starts_with("//") => Some(pattern[1..].to_owned()),
+            _ if pattern.starts_with("~/") => join(self.home, &pattern[2..]),
+            _ if pattern.starts_with('/') && self.settings.is_some() => join(self.settings, &pattern[1..]),
+            _ if pattern.starts_with('/') => Some(pattern[1..].to_owned()),
+            _ if pattern.starts_with("./") => Some(pattern[2..].to_owned()),
+            _ if pattern.contains('/') || pattern.starts_with("**") => Some(pattern.to_owned()),
+            _ => Some(format!("**/{pattern}")),
+        }
+    }
+}
+
+/// A command with further words behind it, or without: Haft has `*` at the end only, as a word of its own.
+fn command(words: &str) -> Option<String> {
+    let (words, more) = match words.strip_suffix(":*").or_else(|| words.strip_suffix(" *")) {
+        Some(words) => (words, " *"),
+        None if words == "*" => ("", "*"),
+        None => (words, ""),
+    };
+    let is_plain = !words.contains(['*', '"', '\'', '\\', '$', '`', '&', '|', ';', '<', '>', '(', '\n']);
+    is_plain.then(|| format!("{words}{more}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permission_is_the_rule_that_says_the_same_or_none() {
+        let bases = Bases { home: Some(Path::new("/home/ann")), settings: None };
+        let user = Bases { settings: Some(Path::new("/home/ann/.claude")), ..bases };
+        let table: &[(&str, &[&str])] = &[
+            ("Bash", &["execute:*"]),
+            ("Bash(*)", &["execute:*"]),
+            ("Bash(npm run build)", &["execute:npm run build"]),
+            ("Bash(npm run test:*)", &["execute:npm run test *"]),
+            ("Bash(git push *)", &["execute:git push *"]),
+            ("Bash(git * main)", &[]),
+            ("Bash(npm run test*)", &[]),
+            ("Bash(a && b)", &[]),
+            ("Read", &["read:**"]),
+            ("Read(.env)", &["read:**/.env"]),
+            ("Read(./.env)", &["read:.env"]),
+            ("Read(./secrets/**)", &["read:secrets/**"]),
+            ("Read(secrets/)", &["read:**/secrets"]),
+            ("Read(~/.zshrc)", &["read:/home/ann/.zshrc"]),
+            ("Read(//etc/passwd)", &["read:/etc/passwd"]),
+            ("Read(!keep)", &[]),
+            ("Edit(/docs/**)", &["write:docs/**"]),
+            ("Write(src/*.rs)", &["write:src/*.rs"]),
+            (
+                "WebFetch(domain:example.org)",
+                &["network:http://example.org/*", "network:https://example.org/*"],
+            ),
+            ("WebFetch(domain:*.example.org)", &[]),
+            ("mcp__mail", &["execute:mcp:mail *"]),
+            ("mcp__mail__*", &["execute:mcp:mail *"]),
+            ("mcp__mail__send", &["execute:mcp:mail send *"]),
+            ("WebSearch", &[]),
+            ("Task(Explore)", &[]),
+            ("Bash(open", &[]),
+        ];
+        for (rule, expected) in table {
+            assert_eq!(bases.translate(rule).unwrap_or_default(), *expected, "{rule}");
+        }
+        assert_eq!(user.translate("Edit(/docs/**)").unwrap(), ["write:/home/ann/.claude/docs/**"]);
+    }
+}
