@@ -29,13 +29,14 @@ check:
 	python3 scripts/requirements.py
 
 # What takes too long for every day: random scripts in views against the same ones without, random calls side by side
-# against the same ones one after the other, random sessions replayed, single calls of random sessions undone,
+# against the same ones one after the other, random sessions replayed, single calls of random sessions undone, the lines of random sessions attributed,
 # sessions killed at random instants and at every step of settling, 10,000 jobs, and as many on workers that are killed and paused.
 soak:
 	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test it commands::
 	HAFT_SOAK=2000 $(CARGO) test -p haft-cli --no-default-features --test it tools::parallel_calls
 	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_replays
 	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_undos
+	HAFT_SOAK=500 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_blames -- --nocapture
 	HAFT_SOAK=600 $(CARGO) test -p haft-cli --no-default-features --test it robustness::kills
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it queued_jobs
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it in_a_storm -- --nocapture

@@ -8,7 +8,7 @@ mod success;
 
 use claims::{Claim, Deed, claims};
 use haft_core::{
-    CallId, Change, Changed, Entry, Evidence, Fact, Report, ToolResult, Tracking, active_path, text_of,
+    CallId, Change, Changed, Entry, Evidence, Fact, Report, Seq, ToolResult, Tracking, active_path, text_of,
 };
 use serde_json::Value;
 use std::{
@@ -29,6 +29,41 @@ impl Evidence for ClaimChecker {
     fn failing_tests(&self, path: &[&Arc<Entry>]) -> Vec<String> {
         red::failing(path)
     }
+}
+
+/// A run of tests that a session recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedTests {
+    /// The entry in which it ended.
+    pub seq: Seq,
+    /// The command line; the name of the tool if it took none.
+    pub command: String,
+    /// Whether it succeeded.
+    pub ok: bool,
+}
+
+/// Returns the runs of tests in `entries`, in order.
+#[must_use]
+pub fn test_runs(entries: &[Arc<Entry>]) -> Vec<RecordedTests> {
+    let mut started = HashMap::new();
+    let mut runs = Vec::new();
+    for entry in entries {
+        match &entry.fact {
+            Fact::ToolStarted { call, name, arguments, how, .. } => {
+                started.insert(call, (name, words(arguments), *how));
+            }
+            Fact::ToolEnded { call, result, .. } => {
+                let Some((name, words, how)) = started.remove(call) else { continue };
+                let mut done = Done::default();
+                done.end(name, &words, (how, false), result);
+                let Some(run) = done.calls.pop().filter(Call::runs_tests) else { continue };
+                let command = if run.words.is_empty() { run.name } else { run.words };
+                runs.push(RecordedTests { seq: entry.seq, command, ok: run.went_well });
+            }
+            _ => {}
+        }
+    }
+    runs
 }
 
 /// The claims of the last reply that nothing in the session shows, each in the reply's own words with what is missing.

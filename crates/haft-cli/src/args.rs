@@ -1,5 +1,6 @@
 //! The options of the commands.
 mod acp;
+mod blame;
 mod fleet;
 mod jobs;
 mod known;
@@ -18,6 +19,7 @@ mod usage;
 mod work;
 
 pub(crate) use acp::AcpArgs;
+pub(crate) use blame::BlameArgs;
 pub(crate) use fleet::{Fleet, FleetUrl, WorkerArgs};
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles, Skills};

@@ -3,6 +3,7 @@
 mod account;
 pub(crate) mod acp;
 pub(crate) mod agents;
+pub(crate) mod blame;
 pub(crate) mod check;
 pub(crate) mod command_line;
 pub(crate) mod config;
@@ -39,9 +40,10 @@ mod welcome;
 use crate::{
     CliContext,
     args::{
-        AcpArgs, Agents, ChatArgs, Commands, Config, DoctorArgs, Fleet, JobArgs, Jobs, Lazy, LoginArgs,
-        LogoutArgs, McpArgs, Models, ParseArgs, Plugins, Policy, Profiles, ResumeArgs, RunArgs, ServeArgs,
-        SessionArg, Sessions, Skills, TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs, WorkerArgs,
+        AcpArgs, Agents, BlameArgs, ChatArgs, Commands, Config, DoctorArgs, Fleet, JobArgs, Jobs, Lazy,
+        LoginArgs, LogoutArgs, McpArgs, Models, ParseArgs, Plugins, Policy, Profiles, ResumeArgs, RunArgs,
+        ServeArgs, SessionArg, Sessions, Skills, TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs,
+        WorkerArgs,
     },
 };
 use clap::Subcommand;
@@ -101,6 +103,10 @@ pub(crate) enum Verb {
     ///
     /// Restores the files that the turn changed, and skips those that were modified since.
     Undo(Lazy<UndoArgs>),
+    /// Show which call wrote each line of a file
+    ///
+    /// With a line: the prompt, the model, the call, the approval and the tests. Example: `haft blame src/main.rs:12`.
+    Blame(Lazy<BlameArgs>),
     /// Redo what was undone
     ///
     /// Makes the changes again that the last undo reverted.
@@ -201,6 +207,7 @@ impl Verb {
             Self::Sessions(Lazy(sessions)) => sessions::sessions(cli, *sessions).await,
             Self::Usage(usage) => usage::usage(cli, &usage),
             Self::Undo(undo) => undo::undo(cli, &undo).await,
+            Self::Blame(args) => blame::blame(cli, &args),
             Self::Redo(session) => undo::redo(cli, &session).await,
             Self::Login(login) => login::login(cli, &login).await,
             Self::Logout(logout) => login::logout(cli, &logout).await,

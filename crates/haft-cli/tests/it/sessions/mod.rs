@@ -1,8 +1,10 @@
 //! Sessions on disk: names, forks, exports, replays, garbage.
+mod blame;
 mod forks;
 mod gc;
 mod html_export;
 mod names;
+mod random_blames;
 mod random_replays;
 mod random_undos;
 mod recorded;

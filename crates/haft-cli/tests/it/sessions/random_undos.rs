@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-const NAMES: [&str; 5] = ["a.txt", "b.txt", "d/c.txt", "d/e f.txt", "new/g.txt"];
+pub(super) const NAMES: [&str; 5] = ["a.txt", "b.txt", "d/c.txt", "d/e f.txt", "new/g.txt"];
 /// Lines of a file at the beginning.
 const LINES: u32 = 24;
 
@@ -58,7 +58,7 @@ fn text(number: u32) -> String {
 
 /// What a person does between two turns.
 #[derive(Clone)]
-struct Edit {
+pub(super) struct Edit {
     name: &'static str,
     line: u32,
     number: u32,
@@ -81,13 +81,13 @@ impl Edit {
 
 /// A turn: the calls of each round, and what a person does afterwards.
 #[derive(Clone)]
-struct Turn {
-    rounds: Vec<Vec<Value>>,
-    edit: Option<Edit>,
+pub(super) struct Turn {
+    pub(super) rounds: Vec<Vec<Value>>,
+    pub(super) edit: Option<Edit>,
 }
 
 impl Turn {
-    fn new(random: &mut Rng) -> Self {
+    pub(super) fn new(random: &mut Rng) -> Self {
         let round = |random: &mut Rng| (0..random.usize(1..3)).map(|_| call(random)).collect();
         let rounds = (0..random.usize(1..4)).map(|_| round(random)).collect();
         Self { rounds, edit: random.bool().then(|| Edit::new(random)) }
@@ -96,7 +96,7 @@ impl Turn {
 
 /// Runs the turns without the calls that have these numbers, in a new place. A person's edit that was not made stays out, as it
 /// would without the calls. Returns the place, the session, and the turns with the edits that were made.
-fn run(seed: u64, turns: &[Turn], without: &[u64]) -> (Place, String, Vec<Turn>) {
+pub(super) fn run(seed: u64, turns: &[Turn], without: &[u64]) -> (Place, String, Vec<Turn>) {
     let place = Place::new();
     for name in &NAMES[..4] {
         place.write(name, text(1));
