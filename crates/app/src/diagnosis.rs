@@ -7,7 +7,7 @@ use crate::{
     session,
 };
 use haft_core::Outside;
-use haft_providers::vendors;
+use haft_providers::{Vendor, vendors};
 use haft_sandbox as sandbox;
 use haft_stage::ViewKind;
 use std::path::Path;
@@ -175,7 +175,7 @@ fn publishing(app: &App, report: &mut Report<'_>) {
 async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
     for vendor in vendors() {
         match config.key(&app.environment, vendor) {
-            None => {}
+            None => cloud(app, config, vendor, report),
             Some((_, KeySource::Variable(name))) => report.good(&vendor.title, &format!("{name} is set")),
             Some((_, KeySource::File)) => report.good(&vendor.title, "a key in the configuration"),
             Some((_, KeySource::Login)) => report.good(&vendor.title, "logged in"),
@@ -195,6 +195,15 @@ async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
             let advice: Vec<&str> = hint.lines().skip(usize::from(is_list)).map(str::trim).collect();
             report.bad("model", &failure.message, &advice);
         }
+    }
+}
+
+/// How a cloud without a key is signed in to, if it is set up.
+fn cloud(app: &App, config: &Config, vendor: &Vendor, report: &mut Report<'_>) {
+    match model::signed_in(app, config, vendor) {
+        None => {}
+        Some(Ok(how)) => report.good(&vendor.title, &format!("signed in with {how}")),
+        Some(Err(missing)) => report.optional(&vendor.title, &missing.message, &[&missing.hint]),
     }
 }
 

@@ -7,8 +7,8 @@ use haft_core::{Price, Provider, schema::nearest};
 use haft_dialects::{Dialect, dialect};
 use haft_engine::{Model, Profile};
 use haft_providers::{
-    CacheTtl, Card, Connection, Exec, Key, Record, Retry, Scripted, Timeouts, Vendor, card, connect,
-    is_listening, served_window, takes_effort, vendor, vendors,
+    CacheTtl, Card, Connection, Exec, Key, Missing, Record, Retry, Scripted, Timeouts, Variables, Vendor,
+    card, connect, is_listening, served_window, takes_effort, vendor, vendors,
 };
 use haft_text_calls::TextToolCalls;
 use std::{path::Path, sync::Arc};
@@ -277,13 +277,13 @@ fn remote(
         let failed = |error| Failure::usage(format!("cannot record to `{file}`: {error}"));
         connection.record = Some(Record::create(file).map_err(failed)?);
     }
-    if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url) {
+    if vendor.sign_in.is_some() {
+        may_ask(config, vendor, &connection)?;
+    } else if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url)
+    {
         let name = &holder(vendor).name;
         return Err(match config.account() {
-            Some(account) => {
-                Failure::usage(format!("the account `{account}` has no API key for {}", vendor.title))
-                    .hint(format!("`haft login {name} --account {account}` saves one"))
-            }
+            Some(account) => without_key(vendor, account),
             None => Failure::usage(format!("there is no API key for {}", vendor.title)).hint(format!(
                 "set {variable}, or save a key with `haft login {name}`; `haft models list` lists other models"
             )),
@@ -303,6 +303,28 @@ fn remote(
     Ok(Arc::new(Retry::new(connect(&vendor, connection))))
 }
 
+/// Checks that a cloud has an address and a sign-in. An account signs in with a key of its own, or not at all.
+fn may_ask(config: &Config, vendor: &Vendor, connection: &Connection) -> Result<(), Failure> {
+    let failure = |missing: Missing| Failure::usage(missing.message).hint(missing.hint);
+    vendor.address(connection.base_url.as_deref(), &connection.variables).map_err(failure)?;
+    match (&connection.key, config.account()) {
+        (Some(_), _) => Ok(()),
+        (None, Some(account)) => Err(without_key(vendor, account)),
+        (None, None) => {
+            vendor.signed_in(&connection.variables).map_or(Ok(()), |how| how.map(drop)).map_err(failure)
+        }
+    }
+}
+
+fn without_key(vendor: &Vendor, account: &str) -> Failure {
+    let name = &holder(vendor).name;
+    let failure = Failure::usage(format!("the account `{account}` has no API key for {}", vendor.title));
+    match vendor.key_variable {
+        Some(_) => failure.hint(format!("`haft login {name} --account {account}` saves one")),
+        None => failure.hint(format!("{} takes no key: use it without an account", vendor.title)),
+    }
+}
+
 /// The vendor of this name.
 pub fn vendor_named(kind: &str) -> Result<&'static Vendor, Failure> {
     vendor(kind).ok_or_else(|| no_vendor(kind))
@@ -316,14 +338,33 @@ fn no_vendor(kind: &str) -> Failure {
         .hint(format!("{near}there are {}", names.join(", ")))
 }
 
-fn connection(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Connection {
+/// How `vendor` is reached, by what an option, the environment and the configuration say.
+pub fn connection(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Connection {
     let file = config.user.vendors.get(&vendor.name).cloned().unwrap_or_default();
     let key = config.key(&app.environment, vendor).map(|(key, _)| Key::new(key));
     let base_url = base_url(app, config, vendor, flag);
     let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
     let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
     let (effort, cache_ttl) = (config.effective().effort, file.cache_ttl.unwrap_or_default());
-    Connection { base_url, key, timeouts, effort, cache_ttl, ..Connection::default() }
+    let variables = variables(app, vendor);
+    Connection { base_url, key, variables, timeouts, effort, cache_ttl, ..Connection::default() }
+}
+
+/// What a cloud is signed in to with; nothing for any other vendor.
+fn variables(app: &App, vendor: &Vendor) -> Variables {
+    match vendor.sign_in {
+        Some(_) => Variables::new(app.environment.variables.clone()),
+        None => Variables::default(),
+    }
+}
+
+/// In whose name a cloud is asked where no key is given, in a few words; nothing for other vendors, for a cloud whose
+/// address is not known, and where an account is in force.
+pub fn signed_in(app: &App, config: &Config, vendor: &Vendor) -> Option<Result<String, Missing>> {
+    let connection = connection(app, config, vendor, None);
+    let has_address = vendor.address(connection.base_url.as_deref(), &connection.variables).is_ok();
+    let how = vendor.signed_in(&connection.variables);
+    how.filter(|_| has_address && config.account().is_none())
 }
 
 /// The base URL that an option, a variable or the configuration sets for `vendor`.

@@ -112,6 +112,16 @@ pub enum ProviderError {
         /// What to do about it.
         hint: Option<String>,
     },
+    /// There is no key, and no other way to be let in: a person must sign in.
+    #[error("cannot sign in to {provider}: {message}")]
+    SignIn {
+        /// The vendor's name.
+        provider: String,
+        /// What was tried and why it failed, without secrets.
+        message: String,
+        /// What to do about it.
+        hint: String,
+    },
     /// The same request may work later.
     #[error("{provider} is busy: {message}")]
     Busy {
@@ -196,8 +206,8 @@ impl ProviderError {
         match self {
             Self::Connection { source: Some(source), .. } => source.is::<TimedOut>(),
             Self::Connection { source: None, .. } | Self::Busy { .. } | Self::Internal { .. } => false,
-            Self::Auth { .. } | Self::Exhausted { .. } | Self::NotRunning { .. } => false,
-            Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
+            Self::Auth { .. } | Self::SignIn { .. } | Self::Exhausted { .. } => false,
+            Self::NotRunning { .. } | Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
         }
     }
 
@@ -205,8 +215,8 @@ impl ProviderError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Busy { .. } | Self::Internal { .. } | Self::Connection { .. } => true,
-            Self::Auth { .. } | Self::Exhausted { .. } | Self::NotRunning { .. } => false,
-            Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
+            Self::Auth { .. } | Self::SignIn { .. } | Self::Exhausted { .. } => false,
+            Self::NotRunning { .. } | Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
         }
     }
 
@@ -216,7 +226,8 @@ impl ProviderError {
             Self::Busy { retry_after, .. }
             | Self::Internal { retry_after, .. }
             | Self::Exhausted { retry_after, .. } => *retry_after,
-            Self::Auth { .. } | Self::NotRunning { .. } | Self::Connection { .. } => None,
+            Self::Auth { .. } | Self::SignIn { .. } => None,
+            Self::NotRunning { .. } | Self::Connection { .. } => None,
             Self::ContextTooLong { .. } | Self::Rejected { .. } => None,
         }
     }
@@ -228,7 +239,7 @@ impl ProviderError {
             Self::Busy { is_rate_limited: false, .. } => ModelFault::Overloaded,
             Self::Exhausted { retry_after: Some(_), .. } => ModelFault::QuotaExhausted,
             Self::Exhausted { retry_after: None, .. } => ModelFault::CreditExhausted,
-            Self::Auth { .. } => ModelFault::AccessDenied,
+            Self::Auth { .. } | Self::SignIn { .. } => ModelFault::AccessDenied,
             Self::Internal { .. } | Self::Connection { .. } | Self::NotRunning { .. } => {
                 ModelFault::Unavailable
             }
@@ -246,7 +257,7 @@ impl ProviderError {
             Self::Connection { .. } => Some(
                 "see that the server runs and that its address is right; `--base-url` or the configuration names another",
             ),
-            Self::NotRunning { hint, .. } => Some(hint),
+            Self::NotRunning { hint, .. } | Self::SignIn { hint, .. } => Some(hint),
             Self::Internal { .. } => {
                 Some("the provider has a fault: try again later, or use another model with `--model`")
             }

@@ -20,6 +20,12 @@ impl Environment {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// What a cloud is signed in to with.
+    #[cfg(feature = "http")]
+    pub(crate) fn variables(&self) -> haft_providers::Variables {
+        haft_providers::Variables::new(self.0.clone())
+    }
+
     /// The person's state folder, by the XDG rules: `HAFT_HOME`, else `haft` in the folder for data.
     pub(crate) fn home(&self) -> Result<PathBuf> {
         let person = || self.get("HOME").map(PathBuf::from).or_else(std::env::home_dir);

@@ -2,7 +2,9 @@
 use crate::{Error, Result, environment::Environment};
 use haft_core::schema::nearest;
 use haft_engine::Model;
-use haft_providers::{Card, Connection, Key, Retry, Vendor, card, connect, served_window, vendor, vendors};
+use haft_providers::{
+    Card, Connection, Key, Missing, Retry, SignIn, Vendor, card, connect, served_window, vendor, vendors,
+};
 use std::sync::Arc;
 
 /// What the program says of the way to a model; the environment says the rest.
@@ -15,6 +17,7 @@ pub(crate) struct Endpoint {
 /// The keys of all vendors that the environment holds, and the program's own.
 pub(crate) fn keys(way: &Endpoint, environment: &Environment) -> Vec<String> {
     let variables = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
+    let variables = variables.chain(SignIn::SECRETS.iter().copied());
     let found = variables.filter_map(|name| environment.get(name)).map(|key| key.trim().to_owned());
     found.chain(way.key.clone()).collect()
 }
@@ -23,7 +26,14 @@ pub(crate) fn keys(way: &Endpoint, environment: &Environment) -> Vec<String> {
 pub(crate) fn open(spec: &str, way: &Endpoint, environment: &Environment) -> Result<Model> {
     let (vendor, name) = named(spec)?;
     let connection = connection(vendor, way, environment);
-    if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url) {
+    if vendor.sign_in.is_some() {
+        let failed =
+            |missing: Missing| Error::new(format!("cannot ask `{spec}`: {missing}")).with_hint(missing.hint);
+        let signed_in = connection.key.is_none().then(|| vendor.signed_in(&connection.variables)).flatten();
+        vendor.address(connection.base_url.as_deref(), &connection.variables).map_err(failed)?;
+        signed_in.transpose().map_err(failed)?;
+    } else if let (Some(variable), None, None) = (&vendor.key_variable, &connection.key, &connection.base_url)
+    {
         return Err(Error::new(format!("cannot ask `{spec}`: there is no key for {}", vendor.title))
             .with_hint(format!("set {variable}, or give one with `key`")));
     }
@@ -69,7 +79,9 @@ fn connection(vendor: &Vendor, way: &Endpoint, environment: &Environment) -> Con
     let key = way.key.clone().or_else(|| variable(&vendor.key_variable));
     let base_url = way.base_url.clone().or_else(|| variable(&vendor.base_url_variable));
     let timeouts = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
-    Connection { base_url, key: key.map(Key::new), timeouts: Some(timeouts), ..Connection::default() }
+    let variables = vendor.sign_in.map(|_| environment.variables()).unwrap_or_default();
+    let (key, timeouts) = (key.map(Key::new), Some(timeouts));
+    Connection { base_url, key, variables, timeouts, ..Connection::default() }
 }
 
 fn is_http(url: &str) -> bool {

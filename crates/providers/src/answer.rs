@@ -2,7 +2,7 @@
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use haft_core::ProviderError;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// An answer whose headers have come.
 pub(crate) struct Answer {
@@ -11,6 +11,8 @@ pub(crate) struct Answer {
     pub media_type: String,
     pub retry_after: Option<Duration>,
     pub location: Option<String>,
+    /// What the clock of the server says.
+    pub date: Option<SystemTime>,
     /// The body, inflated.
     pub bytes: BoxStream<'static, Result<Bytes, ProviderError>>,
 }

@@ -1,5 +1,5 @@
 //! How to reach a vendor, as data.
-use crate::{CacheTtl, Effort, Key, Record, Timeouts};
+use crate::{CacheTtl, Effort, Key, Record, Timeouts, Variables};
 use std::sync::Arc;
 
 /// How to reach a vendor.
@@ -9,6 +9,8 @@ pub struct Connection {
     pub base_url: Option<String>,
     /// `None` for servers that want none.
     pub key: Option<Key>,
+    /// What the address of a cloud is made of, and how it is signed in to where there is no key.
+    pub variables: Variables,
     /// Whether the reply comes piece by piece.
     pub stream: bool,
     /// In place of the vendor's own.
@@ -26,6 +28,7 @@ impl Default for Connection {
         Self {
             base_url: None,
             key: None,
+            variables: Variables::default(),
             stream: true,
             timeouts: None,
             effort: None,

@@ -2,9 +2,10 @@
 use crate::{
     Connection, Key, Vendor, Wire,
     quirks::{Answers, Quirks},
+    sign_in::{SignIn, Signer},
 };
 use haft_core::ProviderError;
-use std::error::Error;
+use std::{error::Error, sync::Arc};
 
 /// One vendor at one address.
 #[derive(Clone, Debug)]
@@ -22,11 +23,17 @@ pub(crate) struct Endpoint {
     /// The command that starts it, where it runs on this machine.
     pub start: Option<String>,
     pub quirks: Quirks,
+    pub sign_in: Option<SignIn>,
+    /// Signs the requests to a cloud, where there is no key.
+    pub signer: Option<Arc<Signer>>,
 }
 
 impl Endpoint {
     pub(crate) fn new(vendor: &Vendor, connection: &Connection) -> Self {
-        let base_url = connection.base_url.as_deref().unwrap_or(&vendor.base_url);
+        let given = connection.base_url.as_deref();
+        // Callers have checked the address with `Vendor::address`; a request to one that is not complete fails.
+        let base_url = vendor.address(given, &connection.variables);
+        let base_url = base_url.unwrap_or_else(|_| given.unwrap_or(&vendor.base_url).to_owned());
         // What stands behind another address may know less than the vendor.
         let mut quirks = Quirks { cache_ttl: connection.cache_ttl, ..vendor.quirks.clone() };
         if connection.base_url.is_some() {
@@ -35,15 +42,19 @@ impl Endpoint {
                 quirks.answers = Answers::Never;
             }
         }
+        let sign_in = vendor.sign_in.filter(|_| connection.key.is_none());
+        let signer = sign_in.map(|sign_in| Arc::new(Signer::new(sign_in, connection.variables.clone())));
         Self {
             name: vendor.name.clone(),
             title: vendor.title.clone(),
             wire: vendor.wire,
-            base_url: full(base_url, vendor.wire),
+            base_url: if vendor.sign_in.is_some() { base_url } else { full(&base_url, vendor.wire) },
             key: connection.key.clone(),
             key_variable: vendor.key_variable.clone(),
             start: vendor.start.clone(),
             quirks,
+            sign_in: vendor.sign_in,
+            signer,
         }
     }
 
@@ -58,11 +69,12 @@ impl Endpoint {
         format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
     }
 
-    /// `text` without the key.
+    /// `text` without the key, and without what stands in its place.
     pub(crate) fn hide_key(&self, text: String) -> String {
-        match &self.key {
-            Some(key) => key.hide_in(text),
-            None => text,
+        match (&self.key, &self.signer) {
+            (Some(key), _) => key.hide_in(text),
+            (None, Some(signer)) => signer.hide_in(text),
+            (None, None) => text,
         }
     }
 

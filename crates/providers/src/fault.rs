@@ -1,5 +1,5 @@
 //! Answers that are no reply, sorted by who can act on them.
-use crate::{endpoint::Endpoint, json, reset};
+use crate::{endpoint::Endpoint, json, reset, sign_in::skew};
 use haft_core::{ProviderError, TimedOut, clip};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
@@ -195,7 +195,26 @@ impl Hint {
     }
 }
 
+/// With a hint at the clock of this machine, where that is why a signature was refused. `date` is that of the server.
+pub(crate) fn with_clock(
+    error: ProviderError,
+    endpoint: &Endpoint,
+    date: Option<SystemTime>,
+) -> ProviderError {
+    let is_signed = endpoint.signer.is_some();
+    let skew = date.filter(|_| is_signed).and_then(|date| skew(date, SystemTime::now()));
+    match (error, skew) {
+        (ProviderError::Auth { provider, message, hint: _ }, Some(skew)) => {
+            ProviderError::Auth { provider, message, hint: Some(skew) }
+        }
+        (error, _) => error,
+    }
+}
+
 fn key_hint(endpoint: &Endpoint) -> String {
+    if let Some(signer) = &endpoint.signer {
+        return signer.hint();
+    }
     match (&endpoint.key_variable, &endpoint.key) {
         (Some(variable), None) => format!(
             "set {variable} to a key of {}, or save one with `haft login {}`",
@@ -273,6 +292,7 @@ mod tests {
     fn kind(error: &ProviderError) -> &'static str {
         match error {
             ProviderError::Auth { .. } => "auth",
+            ProviderError::SignIn { .. } => "sign-in",
             ProviderError::Busy { .. } => "busy",
             ProviderError::Exhausted { .. } => "exhausted",
             ProviderError::Internal { .. } => "internal",

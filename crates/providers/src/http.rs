@@ -12,14 +12,14 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 
 /// Sends `body` as JSON to `path` and waits for the headers of the answer.
 pub(crate) async fn post(endpoint: &Endpoint, path: &str, body: Vec<u8>) -> Result<Answer, ProviderError> {
-    let request = client(&endpoint.base_url)?.post(endpoint.url(path));
+    let request = client(Reach::of(&endpoint.base_url))?.post(endpoint.url(path));
     let request = request.header("content-type", "application/json").body(body);
     send(endpoint, request).await
 }
 
 /// Asks for `path` and waits for the headers of the answer.
 pub(crate) async fn get(endpoint: &Endpoint, path: &str) -> Result<Answer, ProviderError> {
-    send(endpoint, client(&endpoint.base_url)?.get(endpoint.url(path))).await
+    send(endpoint, client(Reach::of(&endpoint.base_url))?.get(endpoint.url(path))).await
 }
 
 /// The answer if it is a success, else the error that it stands for.
@@ -31,7 +31,8 @@ pub(crate) async fn accept(endpoint: &Endpoint, answer: Answer) -> Result<Answer
             let retry_after = answer.retry_after;
             let (body, _) = gather(answer.bytes, MAX_ERROR_BODY).await;
             let body = String::from_utf8_lossy(&body);
-            Err(fault::Complaint::of_body(status, &body, retry_after).sort(endpoint))
+            let error = fault::Complaint::of_body(status, &body, retry_after).sort(endpoint);
+            Err(fault::with_clock(error, endpoint, answer.date))
         }
     }
 }
@@ -59,7 +60,11 @@ async fn send(endpoint: &Endpoint, request: RequestBuilder) -> Result<Answer, Pr
     if key.is_some_and(|key| key.bytes().any(|byte| !byte.is_ascii_graphic())) {
         return Err(unusable_key(endpoint));
     }
-    let headers = endpoint.wire.headers(key);
+    let headers = match (key, &endpoint.signer, endpoint.sign_in) {
+        (None, Some(signer), _) => [signer.headers(endpoint).await?, endpoint.wire.headers(None)].concat(),
+        (Some(key), _, Some(cloud)) => [vec![cloud.key_header(key)], endpoint.wire.headers(None)].concat(),
+        _ => endpoint.wire.headers(key),
+    };
     let request = headers.into_iter().fold(request, |request, (name, value)| request.header(name, value));
     let response = request.send().await.map_err(|error| failed(endpoint, error))?;
     Ok(answer(endpoint.clone(), response))
@@ -87,6 +92,7 @@ fn answer(endpoint: Endpoint, response: Response) -> Answer {
         media_type,
         retry_after,
         location: header("location"),
+        date: header("date").and_then(|date| httpdate::parse_http_date(&date).ok()),
         bytes: response
             .bytes_stream()
             .map(move |chunk| chunk.map_err(|error| failed(&endpoint, error)))
@@ -122,11 +128,10 @@ fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
 }
 
 /// Clients are built when first needed and shared, so that connections are.
-fn client(base_url: &str) -> Result<&'static Client, ProviderError> {
+pub(crate) fn client(reach: Reach) -> Result<&'static Client, ProviderError> {
     static SECURE: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
     static PLAIN: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
     static LOOPBACK: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
-    let reach = Reach::of(base_url);
     let built = match reach {
         Reach::Secure => &SECURE,
         Reach::Plain => &PLAIN,

@@ -85,6 +85,8 @@ pub async fn is_listening(base_url: &str) -> bool {
         key_variable: None,
         start: None,
         quirks: Default::default(),
+        sign_in: None,
+        signer: None,
     };
     matches!(timeout(CONNECT_TIMEOUT, list(&endpoint)).await, Ok(Ok(_)))
 }

@@ -56,11 +56,20 @@ impl Remote {
         let body =
             self.endpoint.wire.body(request, &self.endpoint.quirks, self.stream).to_string().into_bytes();
         let path = self.endpoint.wire.path(&request.model, self.stream);
+        let Some(signer) = &self.endpoint.signer else { return self.post(&path, body).await };
+        match self.post(&path, body.clone()).await {
+            // The token was taken back, or ended before its time.
+            Err(ProviderError::Auth { .. }) if signer.forget().await => self.post(&path, body).await,
+            answer => answer,
+        }
+    }
+
+    async fn post(&self, path: &str, body: Vec<u8>) -> Result<Answer, ProviderError> {
         let tape = self
             .record
             .as_ref()
             .map(|record| record.begin(self.endpoint.wire, self.endpoint.key.clone(), &body));
-        let answer = http::post(&self.endpoint, &path, body).await?;
+        let answer = http::post(&self.endpoint, path, body).await?;
         let answer = match tape {
             Some(tape) => tape.listen(answer)?,
             None => answer,

@@ -113,6 +113,7 @@ impl Exchange {
             media_type: self.media_type,
             retry_after: self.retry_after,
             location: None,
+            date: None,
             bytes: bytes.boxed(),
         }
     }

@@ -170,6 +170,7 @@ fn asked_wait(error: &ProviderError) -> Option<Duration> {
     match error {
         ProviderError::Busy { retry_after, .. } | ProviderError::Internal { retry_after, .. } => *retry_after,
         ProviderError::Auth { .. }
+        | ProviderError::SignIn { .. }
         | ProviderError::Exhausted { .. }
         | ProviderError::NotRunning { .. }
         | ProviderError::ContextTooLong { .. }
@@ -195,6 +196,7 @@ fn noted(error: ProviderError, note: &str) -> ProviderError {
             ProviderError::Connection { provider, message: format!("{message}; {note}"), source }
         }
         lasting @ (ProviderError::Auth { .. }
+        | ProviderError::SignIn { .. }
         | ProviderError::Exhausted { .. }
         | ProviderError::NotRunning { .. }
         | ProviderError::ContextTooLong { .. }

@@ -1,5 +1,5 @@
 //! Whom we can ask: the table `vendors.toml`, read once when first needed.
-use crate::{Timeouts, Wire, quirks::Quirks};
+use crate::{SignIn, Timeouts, Wire, quirks::Quirks};
 use serde::Deserialize;
 use std::{sync::LazyLock, time::Duration};
 
@@ -63,6 +63,9 @@ pub struct Vendor {
     /// Runs on this machine.
     #[serde(default)]
     pub local: bool,
+    /// How it is signed in to without a key, where it is a cloud.
+    #[serde(default)]
+    pub sign_in: Option<SignIn>,
     /// Where it differs from the wire's usual form.
     #[serde(default)]
     pub quirks: Quirks,
@@ -77,9 +80,9 @@ impl Wire {
 
 impl Vendor {
     /// The default timeouts with the vendor's quirks, as they apply at `base_url`: what stands behind another address
-    /// of a service need not be as slow.
+    /// of a service need not be as slow. Each user of a cloud has an address of their own.
     pub fn timeouts_at(&self, base_url: &str) -> Timeouts {
-        let is_own = self.local || base_url.trim_end_matches('/') == self.base_url;
+        let is_own = self.local || self.sign_in.is_some() || base_url.trim_end_matches('/') == self.base_url;
         let quirk = |seconds: Option<u64>| seconds.filter(|_| is_own).map(Duration::from_secs);
         let usual = Timeouts::default();
         let first_byte = quirk(self.quirks.first_byte_seconds).unwrap_or(usual.first_byte);

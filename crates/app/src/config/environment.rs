@@ -2,7 +2,7 @@
 use super::Config;
 use haft_core::{Access, AccessRules};
 use haft_process::VARIABLE;
-use haft_providers::vendors;
+use haft_providers::{SignIn, vendors};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, ffi::OsString};
 
@@ -99,7 +99,8 @@ impl Environment {
 
 fn key_variables(config: &Config) -> impl Iterator<Item = &str> {
     let vendors = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
-    vendors.chain(TOKENS).chain(config.user.telegram.token_env.as_deref())
+    let clouds = SignIn::SECRETS.iter().copied();
+    vendors.chain(clouds).chain(TOKENS).chain(config.user.telegram.token_env.as_deref())
 }
 
 #[cfg(test)]

@@ -102,6 +102,10 @@ pub(super) async fn default_of(
     if let Some(model) = &vendor.default_model {
         return Ok((format!("{}/{model}", vendor.name), format!("the default model of {}", vendor.title)));
     }
+    if vendor.sign_in.is_some() {
+        let hint = format!("name one: `{}/MODEL` (`haft help models` says which names)", vendor.name);
+        return Err(Failure::usage(format!("{} has no default model", vendor.title)).hint(hint));
+    }
     let connection = connection(app, config, vendor, flag);
     match best_model(vendor, &connection).await? {
         Some(Installed { name, why }) => Ok((format!("{}/{name}", vendor.name), why)),

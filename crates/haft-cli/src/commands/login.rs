@@ -175,8 +175,8 @@ async fn typed(cli: &CliContext, vendor: &Vendor, escape: Escape) -> Result<Secr
 
 /// Whether the key may be kept: the vendor takes it, or cannot be asked and the person wants it all the same.
 async fn is_usable(cli: &CliContext, config: &Config, vendor: &Vendor, key: &str) -> Result<bool, Failure> {
-    let base_url = model::base_url(cli, config, vendor, None);
-    let connection = Connection { base_url, key: Some(Key::new(key)), ..Connection::default() };
+    let connection = model::connection(cli, config, vendor, None);
+    let connection = Connection { key: Some(Key::new(key)), ..connection };
     let hint = "`--no-check` saves a key without verifying it";
     match interruptible(check_key(vendor, &connection)).await? {
         Ok(()) => Ok(true),
@@ -199,10 +199,13 @@ async fn is_usable(cli: &CliContext, config: &Config, vendor: &Vendor, key: &str
 
 fn status(cli: &CliContext, config: &Config, json: bool) -> Result<Exit, Failure> {
     let mut table = Table::new(["PROVIDER", "KEY", "FROM"]);
-    for vendor in with_keys() {
+    let clouds = vendors().iter().filter(|vendor| vendor.sign_in.is_some() && vendor.key_variable.is_none());
+    for vendor in with_keys().chain(clouds) {
         let source = config.key(&cli.environment, vendor).map(|(_, source)| source);
+        let signed_in = model::signed_in(cli, config, vendor).and_then(Result::ok);
         if json {
             let (from, place) = match source {
+                None if signed_in.is_some() => (Some("sign-in"), signed_in.clone()),
                 None => (None, None),
                 Some(KeySource::Variable(name)) => (Some("variable"), Some(name.to_owned())),
                 Some(KeySource::File) => {
@@ -222,6 +225,10 @@ fn status(cli: &CliContext, config: &Config, json: bool) -> Result<Exit, Failure
             continue;
         }
         let (has, from) = match source {
+            None if signed_in.is_some() => ("-", signed_in.unwrap_or_default()),
+            None if vendor.key_variable.is_none() => {
+                ("no", "`haft help models` says how to sign in".to_owned())
+            }
             None if config.account().is_some() => ("no", format!("`haft login {}`", vendor.name)),
             None => ("no", format!("`haft login {}`, or set {}", vendor.name, variable(vendor))),
             Some(source) => ("yes", format!("{}{}", place(cli, source), of(config.account()))),
@@ -273,6 +280,8 @@ fn with_key(name: &str) -> Result<&'static Vendor, Failure> {
     let vendor = model::vendor_named(name)?;
     match vendor.key_variable {
         Some(_) => Ok(holder(vendor)),
+        None if vendor.sign_in.is_some() => Err(Failure::usage(format!("{} takes no key", vendor.title))
+            .hint("`haft help models` says how to sign in; `haft login status` shows whether you are")),
         None => Err(Failure::usage(format!("{} needs no key", vendor.title))
             .hint(format!("`haft --model {}` uses it", vendor.name))),
     }

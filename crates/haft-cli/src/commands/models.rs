@@ -36,11 +36,16 @@ async fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
     let config = cli.config(&session::workspace(None)?, &Settings::default())?;
     let mut rows = embedded::rows(cli);
     for vendor in vendors() {
+        let signed_in = model::signed_in(cli, &config, vendor).and_then(Result::ok);
         let state = match (&vendor.key_variable, config.key(&cli.environment, vendor)) {
             (_, Some((_, KeySource::Variable(name)))) => format!("{name} is set"),
             (_, Some((_, KeySource::File))) => "key in configuration".into(),
             (_, Some((_, KeySource::Login))) => "logged in".into(),
+            (_, None) if signed_in.is_some() => {
+                signed_in.map(|how| format!("signed in with {how}")).unwrap_or_default()
+            }
             (Some(variable), None) => format!("needs {variable}"),
+            (None, None) if vendor.sign_in.is_some() => "needs a sign-in".into(),
             (None, None) if is_listening(&vendor.base_url).await => "answers".into(),
             (None, None) => "no server".into(),
         };

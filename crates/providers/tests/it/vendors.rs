@@ -10,8 +10,8 @@ fn the_table_can_be_read_and_names_are_unique() {
         names.push(&vendor.name);
         names.extend(vendor.aliases.iter().map(String::as_str));
         assert!(vendor.base_url.starts_with(if vendor.local { "http://" } else { "https://" }), "{vendor:?}");
-        assert_eq!(vendor.key_variable.is_none(), vendor.local, "{vendor:?}");
-        assert_eq!(vendor.key_page.is_none(), vendor.local, "{vendor:?}");
+        assert!(vendor.key_variable.is_none() == vendor.local || vendor.sign_in.is_some(), "{vendor:?}");
+        assert_eq!(vendor.key_page.is_none(), vendor.key_variable.is_none(), "{vendor:?}");
     }
     let count = names.len();
     names.sort_unstable();
@@ -29,6 +29,7 @@ fn who_is_known_to_be_slow_may_take_longer() {
         ("openai", "https://api.openai.com/v1", 300, 3_600),
         ("openai", "https://api.openai.com/v1/", 300, 3_600),
         ("openai", "http://127.0.0.1:4000/v1", 60, 3_600),
+        ("azure", "https://me.openai.azure.com", 300, 3_600),
         ("ollama", "http://127.0.0.1:11434/v1", 600, 14_400),
         ("ollama", "http://gpu.example:11434/v1", 600, 14_400),
     ];
@@ -48,6 +49,8 @@ fn only_models_that_take_an_effort_are_sent_one() {
         ("openai/gpt-4.1", false),
         ("openai/o3", true),
         ("openai-responses/gpt-5", true),
+        ("azure/gpt-5", true),
+        ("azure/gpt-4o", false),
         ("openai-responses/gpt-4o", false),
         ("anthropic/claude-sonnet-4-5", true),
         ("anthropic/claude-3-5-haiku-latest", false),

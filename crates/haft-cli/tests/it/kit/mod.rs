@@ -1,5 +1,6 @@
 //! The real binary in a place of its own, and real servers on loopback.
 pub(crate) mod bare_terminal;
+pub(crate) mod cloud;
 pub(crate) mod collector;
 pub(crate) mod drip;
 pub(crate) mod fenced;

@@ -1,5 +1,6 @@
 //! Which model is asked, how, and what its errors say.
 mod cache;
+mod clouds;
 mod default_model;
 mod effort;
 mod embedded;

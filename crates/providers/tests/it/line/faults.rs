@@ -58,6 +58,7 @@ async fn told(provider: &dyn Provider) -> String {
 fn kind(error: &ProviderError) -> &'static str {
     match error {
         ProviderError::Auth { .. } => "auth",
+        ProviderError::SignIn { .. } => "sign-in",
         ProviderError::Busy { .. } => "busy",
         ProviderError::Internal { .. } => "internal",
         ProviderError::NotRunning { .. } => "not running",

@@ -1,0 +1,258 @@
+//! [`SignIn`]: how a cloud is signed in to, as its own tools do it: variables of the environment, files that these tools
+//! keep, the tools themselves, and the servers that give tokens to machines.
+//!
+//! Which of them applies is a [`Source`], found without a request. A [`Signer`] asks it for a [`Credential`], keeps that
+//! until shortly before it ends, and makes the headers of each request.
+mod azure;
+mod command;
+mod exchange;
+mod variables;
+
+pub(crate) use exchange::skew;
+pub use variables::Variables;
+
+use crate::{Vendor, endpoint::Endpoint};
+use exchange::FetchError;
+use haft_core::ProviderError;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+/// A credential is fetched anew when it ends within this time: a request must not arrive after that.
+const MARGIN: Duration = Duration::from_secs(60);
+/// What is shown in place of a secret.
+const HIDDEN: &str = "[key]";
+
+/// How a cloud is signed in to where no key of its own is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignIn {
+    /// Microsoft Entra ID: an application with a secret or a federated token, else the login of `az`.
+    Azure,
+}
+
+/// Why a cloud cannot be asked, found without a request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Missing {
+    /// What was tried, and what is missing.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Missing {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
+    }
+}
+
+impl SignIn {
+    /// Variables that hold secrets of a sign-in. Commands do not get them.
+    pub const SECRETS: &[&str] = &["AZURE_CLIENT_SECRET"];
+
+    /// Where requests go: `given`, or the cloud's own address, completed with what `variables` say.
+    fn address(self, given: Option<&str>, _variables: &Variables) -> Result<String, Missing> {
+        match self {
+            Self::Azure => azure::address(given),
+        }
+    }
+
+    fn source(self, variables: &Variables) -> Result<Source, Missing> {
+        match self {
+            Self::Azure => azure::source(variables).map(Source::Azure),
+        }
+    }
+
+    /// The header that carries a key.
+    pub(crate) fn key_header(self, key: &str) -> (&'static str, String) {
+        match self {
+            Self::Azure => ("api-key", key.to_owned()),
+        }
+    }
+}
+
+impl Vendor {
+    /// Where requests go: `given`, or the vendor's own address. That of a cloud has a region, a project or a resource in
+    /// it, which `variables` name.
+    ///
+    /// # Errors
+    ///
+    /// If `variables` do not name it.
+    pub fn address(&self, given: Option<&str>, variables: &Variables) -> Result<String, Missing> {
+        match self.sign_in {
+            Some(sign_in) => sign_in.address(given, variables),
+            None => Ok(given.unwrap_or(&self.base_url).to_owned()),
+        }
+    }
+
+    /// In whose name a cloud is asked, in a few words: `the login of az`. Nothing for a vendor that takes only keys.
+    /// Makes no request.
+    ///
+    /// # Errors
+    ///
+    /// If nothing says in whose name, or what says so is not complete.
+    pub fn signed_in(&self, variables: &Variables) -> Option<Result<String, Missing>> {
+        Some(self.sign_in?.source(variables).map(|source| source.to_string()))
+    }
+}
+
+/// Where credentials come from.
+#[derive(Clone)]
+enum Source {
+    Azure(azure::Source),
+}
+
+impl Source {
+    async fn fetch(&self) -> Result<Credential, FetchError> {
+        match self {
+            Self::Azure(source) => source.fetch().await,
+        }
+    }
+
+    /// What must not stand in a message.
+    fn secrets(&self) -> Vec<&str> {
+        match self {
+            Self::Azure(source) => source.secrets(),
+        }
+    }
+
+    /// How to sign in anew.
+    fn renewal(&self) -> String {
+        match self {
+            Self::Azure(source) => source.renewal(),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Azure(source) => source.fmt(f),
+        }
+    }
+}
+
+/// What proves in whose name a request is made.
+#[derive(Clone)]
+struct Credential {
+    proof: Proof,
+    /// `None` if it does not end.
+    ends: Option<SystemTime>,
+}
+
+#[derive(Clone)]
+enum Proof {
+    Token(String),
+}
+
+impl Credential {
+    /// A token of OAuth: `{"access_token", "expires_in"}`, the time in seconds.
+    fn of_oauth(answer: &serde_json::Value) -> Option<Self> {
+        let token = answer["access_token"].as_str().filter(|token| is_token(token))?;
+        let seconds = crate::json::count(&answer["expires_in"]).unwrap_or(0);
+        Some(Self::token(token, SystemTime::now().checked_add(Duration::from_secs(seconds))))
+    }
+
+    fn token(token: &str, ends: Option<SystemTime>) -> Self {
+        Self { proof: Proof::Token(token.to_owned()), ends }
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.ends.is_none_or(|ends| SystemTime::now() + MARGIN < ends)
+    }
+
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        match &self.proof {
+            Proof::Token(token) => vec![("authorization", format!("Bearer {token}"))],
+        }
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        match &self.proof {
+            Proof::Token(token) => vec![token.clone()],
+        }
+    }
+}
+
+/// Whether it can stand in a header.
+fn is_token(token: &str) -> bool {
+    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Signs requests to one vendor. Requests that are made at the same time share one credential, which is fetched once.
+pub(crate) struct Signer {
+    sign_in: SignIn,
+    variables: Variables,
+    kept: tokio::sync::Mutex<Option<Credential>>,
+    /// Secrets that were fetched or read so far: a server may echo one.
+    secrets: Mutex<Vec<String>>,
+}
+
+impl fmt::Debug for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signer").field("sign_in", &self.sign_in).finish_non_exhaustive()
+    }
+}
+
+impl Signer {
+    pub(crate) fn new(sign_in: SignIn, variables: Variables) -> Self {
+        Self { sign_in, variables, kept: tokio::sync::Mutex::default(), secrets: Mutex::default() }
+    }
+
+    /// The headers that prove in whose name a request is made.
+    pub(crate) async fn headers(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<Vec<(&'static str, String)>, ProviderError> {
+        let mut kept = self.kept.lock().await;
+        if let Some(credential) = kept.as_ref().filter(|credential| credential.is_fresh()) {
+            return Ok(credential.headers());
+        }
+        let source = self.sign_in.source(&self.variables).map_err(|missing| missing.of(endpoint))?;
+        self.secrets.lock().extend(source.secrets().into_iter().map(str::to_owned));
+        let fetched = source.fetch().await.map_err(|why| {
+            let (provider, message) = (endpoint.title.clone(), self.hide_in(format!("{source}: {why}")));
+            match why {
+                FetchError::Refused(_) => ProviderError::SignIn { provider, message, hint: source.renewal() },
+                FetchError::Unreachable(_) => ProviderError::Connection { provider, message, source: None },
+            }
+        })?;
+        self.secrets.lock().extend(fetched.secrets());
+        let headers = fetched.headers();
+        *kept = Some(fetched);
+        Ok(headers)
+    }
+
+    /// Drops the credential, which the vendor refused; returns whether another one can be fetched.
+    pub(crate) async fn forget(&self) -> bool {
+        self.kept.lock().await.take().is_some_and(|credential| credential.ends.is_some())
+    }
+
+    /// `text` without the secrets that were used.
+    pub(crate) fn hide_in(&self, text: String) -> String {
+        let secrets = self.secrets.lock();
+        let of_some_length = secrets.iter().filter(|secret| secret.len() >= 8);
+        of_some_length.fold(text, |text, secret| text.replace(secret.as_str(), HIDDEN))
+    }
+
+    /// What to do if the vendor does not let in whom it was asked for.
+    pub(crate) fn hint(&self) -> String {
+        match self.sign_in.source(&self.variables) {
+            Ok(source) => format!(
+                "Haft used {source}; check that it may use this model, or sign in again: {}",
+                source.renewal()
+            ),
+            Err(missing) => missing.hint,
+        }
+    }
+}
+
+impl Missing {
+    fn of(self, endpoint: &Endpoint) -> ProviderError {
+        ProviderError::SignIn { provider: endpoint.title.clone(), message: self.message, hint: self.hint }
+    }
+}

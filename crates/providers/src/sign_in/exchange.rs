@@ -1,0 +1,158 @@
+//! [`exchange`]: one short question to a server that gives out tokens, and [`skew`], which tells whether the clock of
+//! this machine is to blame for its answer.
+use crate::{http, json};
+use haft_core::clip;
+use haft_http::{Reach, io_kind, says};
+use reqwest::{RequestBuilder, Response};
+use serde_json::Value;
+use std::{
+    io::ErrorKind,
+    time::{Duration, SystemTime},
+};
+use tokio::time::timeout;
+
+/// Such a server answers within milliseconds, or is not there.
+const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A token has a few thousand bytes.
+const MAX_TOKEN_BYTES: usize = 1 << 20;
+/// So much of a server's words is passed on, in bytes.
+const KEPT_WORDS: usize = 500;
+/// Signatures and tokens are refused when clocks differ by five minutes; some servers take less.
+const MAX_SKEW: Duration = Duration::from_secs(60);
+
+/// Why there is no credential.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FetchError {
+    /// It may be there in a moment: a server did not answer, or had a fault.
+    #[error("{0}")]
+    Unreachable(String),
+    /// It will not be there without the user.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl FetchError {
+    pub(super) fn refused(message: impl Into<String>) -> Self {
+        Self::Refused(message.into())
+    }
+}
+
+/// What a server said.
+pub(super) struct Answered {
+    address: String,
+    status: u16,
+    date: Option<SystemTime>,
+    pub(super) text: String,
+}
+
+/// Posts `form` to `address`.
+pub(super) async fn post_form(address: &str, form: &[(&str, &str)]) -> Result<Answered, FetchError> {
+    let mut url = reqwest::Url::parse("http://form").expect("it is one");
+    let body = url.query_pairs_mut().extend_pairs(form).finish().query().unwrap_or_default().to_owned();
+    let client = http::client(Reach::of(address)).map_err(|error| FetchError::refused(error.to_string()))?;
+    let request = client.post(address).header("content-type", "application/x-www-form-urlencoded");
+    exchange(address, request.header("accept", "application/json").body(body)).await
+}
+
+/// Sends `request` to `address`.
+pub(super) async fn exchange(address: &str, request: RequestBuilder) -> Result<Answered, FetchError> {
+    let answered = async {
+        let response = request.send().await.map_err(|error| failed(address, error))?;
+        whole(address, response).await
+    };
+    timeout(EXCHANGE_TIMEOUT, answered)
+        .await
+        .unwrap_or_else(|_| Err(FetchError::Unreachable(format!("`{address}` did not answer within 10 s"))))
+}
+
+async fn whole(address: &str, mut response: Response) -> Result<Answered, FetchError> {
+    let status = response.status().as_u16();
+    let date = response.headers().get("date").and_then(|date| date.to_str().ok());
+    let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| failed(address, error))? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > MAX_TOKEN_BYTES {
+            return Err(FetchError::refused(format!("`{address}` sent more than 1 MB in place of a token")));
+        }
+    }
+    Ok(Answered {
+        address: address.to_owned(),
+        status,
+        date,
+        text: String::from_utf8_lossy(&bytes).into_owned(),
+    })
+}
+
+impl Answered {
+    /// The answer if it is a success, otherwise what the server said.
+    pub(super) fn accepted(self) -> Result<Self, FetchError> {
+        if (200..=299).contains(&self.status) {
+            return Ok(self);
+        }
+        let body = json::parse(&self.text).unwrap_or_default();
+        let words = [&body["error_description"], &body["error"], &body["message"], &body["Message"]];
+        let words = words.into_iter().map(json::text).find(|words| !words.is_empty()).unwrap_or_default();
+        let words = words.lines().next().unwrap_or_default();
+        let skew = self.date.and_then(|date| skew(date, SystemTime::now()));
+        let parts = [clip::head(words, KEPT_WORDS).to_string(), skew.unwrap_or_default()];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let colon = if parts.is_empty() { "" } else { ": " };
+        let (address, status) = (self.address, self.status);
+        let message = format!("`{address}` answered with HTTP {status}{colon}{}", parts.join("; "));
+        Err(match status {
+            408 | 429 | 500.. => FetchError::Unreachable(message),
+            _ => FetchError::Refused(message),
+        })
+    }
+
+    /// The body of a success.
+    pub(super) fn json(self) -> Result<Value, FetchError> {
+        let accepted = self.accepted()?;
+        json::parse(&accepted.text).ok_or_else(|| {
+            FetchError::refused(format!("`{}` answered with something that is not JSON", accepted.address))
+        })
+    }
+}
+
+/// How far the clock of this machine is from that of a server, if that is too far for signatures.
+pub(crate) fn skew(server: SystemTime, here: SystemTime) -> Option<String> {
+    let (behind, word) = match server.duration_since(here) {
+        Ok(behind) => (behind, "behind"),
+        Err(ahead) => (ahead.duration(), "ahead of"),
+    };
+    let minutes = behind.as_secs().div_ceil(60);
+    (behind > MAX_SKEW).then(|| {
+        format!("the clock of this machine is {minutes} minutes {word} the server's clock, set it right")
+    })
+}
+
+fn failed(address: &str, error: reqwest::Error) -> FetchError {
+    let error = error.without_url();
+    let what = match io_kind(&error) {
+        Some(ErrorKind::ConnectionRefused) => "nothing listens there",
+        _ if says(&error, "dns error") => "unknown host name",
+        _ if says(&error, "certificate") => "its certificate is not trusted",
+        _ if error.is_connect() => "no connection",
+        _ => "the answer was cut off",
+    };
+    FetchError::Unreachable(format!("cannot ask `{address}`: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_wrong_is_named_with_its_distance() {
+        let here = SystemTime::UNIX_EPOCH + Duration::from_secs(100_000);
+        let table =
+            [(0, ""), (60, ""), (-60, ""), (600, "10 minutes behind"), (-3_601, "61 minutes ahead of")];
+        for (seconds, expected) in table {
+            let distance = Duration::from_secs(i64::unsigned_abs(seconds));
+            let server = if seconds < 0 { here - distance } else { here + distance };
+            let told = skew(server, here).unwrap_or_default();
+            assert!(told.contains(expected) && told.is_empty() == expected.is_empty(), "{seconds}: {told}");
+        }
+    }
+}
