@@ -22,7 +22,7 @@ mod timeouts;
 use claude::ClaudeRules;
 pub use environment::Environment;
 pub use error::ConfigError;
-pub use files::{KeyNames, KeysFile, McpFile, McpOAuthFile, ModelFile, Rules, UpdateFile};
+pub use files::{KeyNames, KeysFile, McpFile, McpOAuthFile, ModelFile, Rules, UpdateFile, VendorFile};
 pub use hidden::hide_keys;
 pub use keys::{KeptKeys, KeySource, holder};
 pub use lsp::{LspFile, LspServerFile};

@@ -1,14 +1,14 @@
 //! [`open`]: opens the provider that `PROVIDER/MODEL` names.
 use crate::{
     App, Failure,
-    config::{Config, KeySource, holder},
+    config::{Config, KeySource, VendorFile, holder},
 };
 use haft_core::{Price, Provider, schema::nearest};
 use haft_dialects::{Dialect, dialect};
 use haft_engine::{Model, Profile};
 use haft_providers::{
-    CacheTtl, Card, Connection, Exec, Key, Missing, Record, Retry, Scripted, Timeouts, Variables, Vendor,
-    card, connect, is_listening, served_window, takes_effort, vendor, vendors,
+    CacheTtl, Card, Connection, Exec, Key, Missing, Record, Retry, Scripted, SignIn, Timeouts, Variables,
+    Vendor, card, connect, is_listening, served_window, takes_effort, vendor, vendors,
 };
 use haft_text_calls::TextToolCalls;
 use std::{path::Path, sync::Arc};
@@ -346,15 +346,19 @@ pub fn connection(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str
     let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
     let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
     let (effort, cache_ttl) = (config.effective().effort, file.cache_ttl.unwrap_or_default());
-    let variables = variables(app, vendor);
+    let variables = variables(app, vendor, &file);
     Connection { base_url, key, variables, timeouts, effort, cache_ttl, ..Connection::default() }
 }
 
 /// What a cloud is signed in to with; nothing for any other vendor.
-fn variables(app: &App, vendor: &Vendor) -> Variables {
+fn variables(app: &App, vendor: &Vendor, file: &VendorFile) -> Variables {
+    let all = || Variables::new(app.environment.variables.clone());
     match vendor.sign_in {
-        Some(_) => Variables::new(app.environment.variables.clone()),
         None => Variables::default(),
+        Some(SignIn::Azure) => all(),
+        Some(SignIn::Google) => all()
+            .or(&["GOOGLE_CLOUD_LOCATION"], file.region.as_deref())
+            .or(&["GOOGLE_CLOUD_PROJECT"], file.project.as_deref()),
     }
 }
 

@@ -16,10 +16,25 @@ const MAX_OUTPUT: u32 = 8_192;
 /// Marks a signature that is not the proof of a thought but the thought itself, encrypted by the vendor.
 const REDACTED: &str = "redacted_thinking:";
 
+/// What stands for the version where the wire is spoken through Vertex AI.
+const VERTEX_VERSION: &str = "vertex-2023-10-16";
+
+/// Where requests for `model` go, after the base URL.
+pub(crate) fn path(model: &str, quirks: &Quirks, stream: bool) -> String {
+    match (quirks.model_in_path, stream) {
+        (false, _) => "/messages".into(),
+        (true, true) => format!("/models/{model}:streamRawPredict"),
+        (true, false) => format!("/models/{model}:rawPredict"),
+    }
+}
+
 /// The body of a request.
 pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     let mut body = Map::new();
-    body.insert("model".into(), request.model.clone().into());
+    match quirks.model_in_path {
+        true => body.insert("anthropic_version".into(), VERTEX_VERSION.into()),
+        false => body.insert("model".into(), request.model.clone().into()),
+    };
     let max_output = if request.max_output == 0 { MAX_OUTPUT } else { request.max_output };
     body.insert("max_tokens".into(), max_output.into());
     if !request.system.trim().is_empty() {

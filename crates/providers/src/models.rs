@@ -1,5 +1,5 @@
 //! What a vendor offers, and whether a local server is there at all.
-use crate::{Connection, Vendor, Wire, endpoint::Endpoint, http, json};
+use crate::{Connection, SignIn, Vendor, Wire, endpoint::Endpoint, http, json};
 use haft_core::ProviderError;
 use serde_json::Value;
 use std::time::Duration;
@@ -97,6 +97,10 @@ async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
         Wire::Anthropic => "/models?limit=1000",
         Wire::Gemini => "/models?pageSize=1000",
     };
+    let endpoint = &match endpoint.sign_in {
+        Some(SignIn::Google) => of_publisher(endpoint),
+        _ => endpoint.clone(),
+    };
     let answer = http::accept(endpoint, http::get(endpoint, path).await?).await?;
     let (body, error) = http::gather(answer.bytes, MAX_LIST_BYTES).await;
     if let Some(error) = error {
@@ -106,14 +110,31 @@ async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
         .ok_or_else(|| endpoint.broken("the response is not a list of models"))
 }
 
-/// `{"data":[{"id"}]}`; some servers leave out the outer object. Gemini: `{"models":[{"name"}]}`.
+/// Google lists the models of a publisher for all projects together, in the beta of its API.
+fn of_publisher(endpoint: &Endpoint) -> Endpoint {
+    let place = |mark: &str| endpoint.base_url.find(mark);
+    let base_url = match (place("/v1/projects/"), place("/publishers/")) {
+        (Some(root), Some(publisher)) => {
+            format!("{}/v1beta1{}", &endpoint.base_url[..root], &endpoint.base_url[publisher..])
+        }
+        _ => endpoint.base_url.clone(),
+    };
+    Endpoint { base_url, ..endpoint.clone() }
+}
+
+/// `{"data":[{"id"}]}`; some servers leave out the outer object. Gemini: `{"models":[{"name"}]}`, and
+/// Vertex AI `publisherModels`, whose names begin with the publisher.
 fn names(body: &str) -> Option<Vec<String>> {
     let body = json::parse(body)?;
-    let list = body["data"].as_array().or_else(|| body["models"].as_array()).or_else(|| body.as_array())?;
+    let list = body["data"]
+        .as_array()
+        .or_else(|| body["models"].as_array())
+        .or_else(|| body["publisherModels"].as_array())
+        .or_else(|| body.as_array())?;
     // Gemini's OpenAI-compatible endpoint puts its own prefix before each name.
     let name = |model: &Value| {
         let name = model["id"].as_str().or_else(|| model["name"].as_str())?;
-        Some(name.trim_start_matches("models/").to_owned())
+        Some(name.rsplit_once("models/").map_or(name, |(_, name)| name).to_owned())
     };
     let mut names: Vec<String> = list.iter().filter_map(name).collect();
     names.sort();
@@ -139,11 +160,12 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_models_come_in_three_shapes() {
+    fn lists_of_models_come_in_four_shapes() {
         let table = [
             (r#"{"object":"list","data":[{"id":"b"},{"id":"models/a"},{}]}"#, Some(vec!["a", "b"])),
             (r#"[{"id":"a"}]"#, Some(vec!["a"])),
             (r#"{"models":[{"name":"models/a"}]}"#, Some(vec!["a"])),
+            (r#"{"publisherModels":[{"name":"publishers/google/models/a"}]}"#, Some(vec!["a"])),
             ("<html>", None),
             ("{}", None),
         ];

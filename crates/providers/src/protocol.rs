@@ -5,11 +5,11 @@ use serde_json::Value;
 
 impl Wire {
     /// Where requests for `model` go, after the base URL.
-    pub(crate) fn path(self, model: &str, stream: bool) -> String {
+    pub(crate) fn path(self, model: &str, quirks: &Quirks, stream: bool) -> String {
         match self {
             Self::OpenaiChat => "/chat/completions".into(),
             Self::OpenaiResponses => "/responses".into(),
-            Self::Anthropic => "/messages".into(),
+            Self::Anthropic => anthropic::path(model, quirks, stream),
             Self::Gemini => gemini::path(model, stream),
         }
     }

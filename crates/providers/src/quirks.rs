@@ -18,6 +18,8 @@ pub struct Quirks {
     /// For how long; the person says so.
     #[serde(skip)]
     pub cache_ttl: CacheTtl,
+    /// Whether the model is a part of the address, and not of the request: Anthropic's wire through Vertex AI.
+    pub model_in_path: bool,
     /// Whether ids of calls must be nine letters and digits.
     pub nine_letter_call_ids: bool,
     /// Whether it gives out thoughts encrypted, if asked to.
@@ -56,6 +58,7 @@ impl Default for Quirks {
             stream_usage: true,
             prompt_cache: false,
             cache_ttl: CacheTtl::default(),
+            model_in_path: false,
             nine_letter_call_ids: false,
             encrypted_reasoning: false,
             models_without_reasoning: Vec::new(),

@@ -55,7 +55,7 @@ impl Remote {
     async fn ask(&self, request: &Request) -> Result<Answer, ProviderError> {
         let body =
             self.endpoint.wire.body(request, &self.endpoint.quirks, self.stream).to_string().into_bytes();
-        let path = self.endpoint.wire.path(&request.model, self.stream);
+        let path = self.endpoint.wire.path(&request.model, &self.endpoint.quirks, self.stream);
         let Some(signer) = &self.endpoint.signer else { return self.post(&path, body).await };
         match self.post(&path, body.clone()).await {
             // The token was taken back, or ended before its time.

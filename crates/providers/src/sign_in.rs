@@ -6,12 +6,13 @@
 mod azure;
 mod command;
 mod exchange;
+mod google;
 mod variables;
 
 pub(crate) use exchange::skew;
 pub use variables::Variables;
 
-use crate::{Vendor, endpoint::Endpoint};
+use crate::{Vendor, Wire, endpoint::Endpoint};
 use exchange::FetchError;
 use haft_core::ProviderError;
 use parking_lot::Mutex;
@@ -32,6 +33,8 @@ const HIDDEN: &str = "[key]";
 pub enum SignIn {
     /// Microsoft Entra ID: an application with a secret or a federated token, else the login of `az`.
     Azure,
+    /// Application Default Credentials of Google: a file, or the service account of the machine.
+    Google,
 }
 
 /// Why a cloud cannot be asked, found without a request.
@@ -55,15 +58,17 @@ impl SignIn {
     pub const SECRETS: &[&str] = &["AZURE_CLIENT_SECRET"];
 
     /// Where requests go: `given`, or the cloud's own address, completed with what `variables` say.
-    fn address(self, given: Option<&str>, _variables: &Variables) -> Result<String, Missing> {
+    fn address(self, given: Option<&str>, variables: &Variables, wire: Wire) -> Result<String, Missing> {
         match self {
             Self::Azure => azure::address(given),
+            Self::Google => google::address(given, variables, wire),
         }
     }
 
     fn source(self, variables: &Variables) -> Result<Source, Missing> {
         match self {
             Self::Azure => azure::source(variables).map(Source::Azure),
+            Self::Google => google::source(variables).map(Source::Google),
         }
     }
 
@@ -71,6 +76,7 @@ impl SignIn {
     pub(crate) fn key_header(self, key: &str) -> (&'static str, String) {
         match self {
             Self::Azure => ("api-key", key.to_owned()),
+            Self::Google => ("x-goog-api-key", key.to_owned()),
         }
     }
 }
@@ -84,7 +90,7 @@ impl Vendor {
     /// If `variables` do not name it.
     pub fn address(&self, given: Option<&str>, variables: &Variables) -> Result<String, Missing> {
         match self.sign_in {
-            Some(sign_in) => sign_in.address(given, variables),
+            Some(sign_in) => sign_in.address(given, variables, self.wire),
             None => Ok(given.unwrap_or(&self.base_url).to_owned()),
         }
     }
@@ -104,12 +110,14 @@ impl Vendor {
 #[derive(Clone)]
 enum Source {
     Azure(azure::Source),
+    Google(google::Source),
 }
 
 impl Source {
     async fn fetch(&self) -> Result<Credential, FetchError> {
         match self {
             Self::Azure(source) => source.fetch().await,
+            Self::Google(source) => source.fetch().await,
         }
     }
 
@@ -117,6 +125,7 @@ impl Source {
     fn secrets(&self) -> Vec<&str> {
         match self {
             Self::Azure(source) => source.secrets(),
+            Self::Google(source) => source.secrets(),
         }
     }
 
@@ -124,6 +133,7 @@ impl Source {
     fn renewal(&self) -> String {
         match self {
             Self::Azure(source) => source.renewal(),
+            Self::Google(source) => source.renewal(),
         }
     }
 }
@@ -132,6 +142,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Azure(source) => source.fmt(f),
+            Self::Google(source) => source.fmt(f),
         }
     }
 }
@@ -146,7 +157,11 @@ struct Credential {
 
 #[derive(Clone)]
 enum Proof {
-    Token(String),
+    Token {
+        token: String,
+        /// The project that pays, where it is not that of the address.
+        billed_to: Option<String>,
+    },
 }
 
 impl Credential {
@@ -158,7 +173,14 @@ impl Credential {
     }
 
     fn token(token: &str, ends: Option<SystemTime>) -> Self {
-        Self { proof: Proof::Token(token.to_owned()), ends }
+        Self { proof: Proof::Token { token: token.to_owned(), billed_to: None }, ends }
+    }
+
+    fn billed_to(mut self, project: Option<String>) -> Self {
+        match &mut self.proof {
+            Proof::Token { billed_to, .. } => *billed_to = project,
+        }
+        self
     }
 
     fn is_fresh(&self) -> bool {
@@ -167,13 +189,16 @@ impl Credential {
 
     fn headers(&self) -> Vec<(&'static str, String)> {
         match &self.proof {
-            Proof::Token(token) => vec![("authorization", format!("Bearer {token}"))],
+            Proof::Token { token, billed_to } => {
+                let project = billed_to.iter().map(|project| ("x-goog-user-project", project.clone()));
+                [("authorization", format!("Bearer {token}"))].into_iter().chain(project).collect()
+            }
         }
     }
 
     fn secrets(&self) -> Vec<String> {
         match &self.proof {
-            Proof::Token(token) => vec![token.clone()],
+            Proof::Token { token, .. } => vec![token.clone()],
         }
     }
 }

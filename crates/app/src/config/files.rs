@@ -113,6 +113,10 @@ pub struct VendorFile {
     /// How long the provider keeps the conversation in its cache: `5m`, or `1h`, which costs twice the price of input to write; for `anthropic`, the others decide themselves (default: 5m).
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub cache_ttl: Option<CacheTtl>,
+    /// Region of a cloud, for `vertex` (default: `global`) and `bedrock`; its own variables override it.
+    pub region: Option<String>,
+    /// Project of Google Cloud, for `vertex`; `GOOGLE_CLOUD_PROJECT` overrides it.
+    pub project: Option<String>,
     /// Timeouts for this provider; override `[timeouts]`.
     pub timeouts: TimeoutsFile,
 }

@@ -1,5 +1,10 @@
 //! [`Variables`]: the variables from which a sign-in is read.
-use std::{collections::BTreeMap, env, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    env, fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Variables of the environment, from which the sign-in of a cloud is read. Their values cannot be printed by accident.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -16,10 +21,34 @@ impl Variables {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// The file that the variable `name` names, else `usual` in the user's home.
+    pub(crate) fn file(&self, name: &str, usual: impl AsRef<Path>) -> PathBuf {
+        let home = || PathBuf::from(self.get("HOME").unwrap_or("/"));
+        self.get(name).map_or_else(
+            || home().join(usual),
+            |path| match path.strip_prefix("~/") {
+                Some(rest) => home().join(rest),
+                None => path.into(),
+            },
+        )
+    }
+
     /// Whether a program of this name is in the `PATH`.
     pub(crate) fn has_program(&self, name: &str) -> bool {
         let path = self.get("PATH").unwrap_or_default();
         env::split_paths(path).any(|folder| folder.is_absolute() && folder.join(name).is_file())
+    }
+
+    /// The same, with `value` for the first of `names` where none of them is set.
+    #[must_use]
+    pub fn or(self, names: &[&str], value: Option<&str>) -> Self {
+        let (Some(name), Some(value)) = (names.first(), value) else { return self };
+        if names.iter().any(|name| self.get(name).is_some()) {
+            return self;
+        }
+        let mut variables = (*self.0).clone();
+        variables.insert((*name).to_owned(), value.to_owned());
+        Self(Arc::new(variables))
     }
 
     /// All of them, as the sign-in tools of a cloud get them.

@@ -1,0 +1,192 @@
+//! Vertex AI: service accounts, the login of `gcloud`, and the machine's own account, on the wires of Gemini and Anthropic.
+use super::{SECRET, TOKENS, bearers, run, said};
+use crate::kit::{
+    Place, anthropic,
+    cloud::{Cloud, Said},
+};
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
+use std::{fs, process::Command};
+
+const MODELS: &str = "/v1/projects/my-project/locations/";
+
+/// Gives out one token after the other, and takes those that `is_taken` names.
+fn vertex(is_taken: fn(&str) -> bool) -> Cloud {
+    Cloud::start(move |heard, before| {
+        if heard.is_at("/token") || heard.is_at("/computeMetadata/v1/instance/service-accounts/default/token")
+        {
+            let token = TOKENS[before.min(TOKENS.len() - 1)];
+            return Said::json(
+                200,
+                &json!({"access_token": token, "expires_in": 3599, "token_type": "Bearer"}),
+            );
+        }
+        if !is_taken(heard.header("authorization").trim_start_matches("Bearer ")) {
+            let error = json!({"error": {"code": 401, "message": "invalid credentials", "status": "UNAUTHENTICATED"}});
+            return Said::json(401, &error);
+        }
+        if heard.line.contains("/publishers/anthropic/") {
+            let text = json!({"type": "text", "text": ""});
+            let delta = json!({"type": "text_delta", "text": "Done by Claude."});
+            return anthropic(text, &[delta], "end_turn").into();
+        }
+        let is_answered = heard.text().contains("functionResponse");
+        let part = match is_answered {
+            true => json!({"text": "Done in Vertex."}),
+            false => json!({"functionCall": {"name": "bash", "args": {"command": "echo 7421"}}}),
+        };
+        let chunk = json!({"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}],
+            "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 2}});
+        Said(
+            200,
+            vec![("content-type", "text/event-stream".into())],
+            format!("data: {chunk}\n\n").into_bytes(),
+        )
+    })
+}
+
+fn variables<'a>(cloud: &'a Cloud, file: &'a str) -> [(&'static str, &'a str); 3] {
+    [
+        ("GOOGLE_VERTEX_BASE_URL", &cloud.url),
+        ("ANTHROPIC_VERTEX_BASE_URL", &cloud.url),
+        ("GOOGLE_APPLICATION_CREDENTIALS", file),
+    ]
+}
+
+/// A key of RSA in PKCS #8, and whether `signature` of `text` was made with it, by OpenSSL.
+struct Rsa(std::path::PathBuf);
+
+impl Rsa {
+    fn new(place: &Place) -> Option<Self> {
+        let rsa = Self(place.path());
+        let made = rsa.openssl(&[
+            "genpkey",
+            "-algorithm",
+            "RSA",
+            "-pkeyopt",
+            "rsa_keygen_bits:2048",
+            "-out",
+            "key.pem",
+        ]);
+        if made.is_none() {
+            haft_testing::left_out("openssl makes no key");
+            return None;
+        }
+        rsa.openssl(&["pkey", "-in", "key.pem", "-pubout", "-out", "public.pem"])?;
+        Some(rsa)
+    }
+
+    fn openssl(&self, words: &[&str]) -> Option<()> {
+        let ran = Command::new("openssl").args(words).current_dir(&self.0).output().ok()?;
+        ran.status.success().then_some(())
+    }
+
+    fn has_signed(&self, text: &str, signature: &[u8]) -> bool {
+        fs::write(self.0.join("text"), text).unwrap();
+        fs::write(self.0.join("signature"), signature).unwrap();
+        self.openssl(&["dgst", "-sha256", "-verify", "public.pem", "-signature", "signature", "text"])
+            .is_some()
+    }
+
+    fn key(&self) -> String {
+        fs::read_to_string(self.0.join("key.pem")).unwrap()
+    }
+}
+
+fn decoded(part: &str) -> Vec<u8> {
+    BASE64_URL_SAFE_NO_PAD.decode(part).unwrap()
+}
+
+#[test]
+fn a_service_account_proves_itself_with_its_key_and_gets_one_token_for_all_rounds() {
+    let (place, cloud) = (Place::new(), vertex(|token| token == TOKENS[0]));
+    let Some(rsa) = Rsa::new(&place) else { return };
+    let tokens = format!("{}/token", cloud.url);
+    let account = json!({
+        "type": "service_account", "project_id": "my-project", "private_key_id": "key-1", "private_key": rsa.key(),
+        "client_email": "agent@my-project.iam.gserviceaccount.com", "token_uri": tokens,
+    });
+    let file = place.path().join("account.json");
+    fs::write(&file, account.to_string()).unwrap();
+    let file = file.display().to_string();
+    place.configure("[vendors.vertex]\nregion = \"europe-west4\"\n");
+    let ran = run(&place, "vertex/gemini-2.5-pro", &variables(&cloud, &file));
+    assert_eq!((ran.code, said(&ran).as_str()), (0, "Done in Vertex."), "{ran:?}");
+    assert_eq!(bearers(&cloud, MODELS), [TOKENS[0], TOKENS[0]]);
+    let asked = cloud.heard_at(MODELS);
+    let expected = "POST /v1/projects/my-project/locations/europe-west4/publishers/google/models/gemini-2.5-pro:streamGenerateContent?alt=sse";
+    assert_eq!(asked[0].line, expected);
+    let [token] = &cloud.heard_at("/token")[..] else { panic!("one token is fetched") };
+    let form = token.text();
+    assert!(form.contains("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer"), "{form}");
+    let assertion = form.split("assertion=").nth(1).unwrap();
+    let parts: Vec<&str> = assertion.split('.').collect();
+    let header: Value = serde_json::from_slice(&decoded(parts[0])).unwrap();
+    let claims: Value = serde_json::from_slice(&decoded(parts[1])).unwrap();
+    assert_eq!(header, json!({"alg": "RS256", "typ": "JWT", "kid": "key-1"}));
+    assert_eq!((&claims["iss"], &claims["aud"]), (&account["client_email"], &json!(tokens)));
+    assert_eq!(claims["exp"].as_u64().unwrap() - claims["iat"].as_u64().unwrap(), 3_600);
+    assert!(rsa.has_signed(&format!("{}.{}", parts[0], parts[1]), &decoded(parts[2])));
+    assert!(!rsa.has_signed(&format!("{}.x", parts[0]), &decoded(parts[2])));
+}
+
+#[test]
+fn the_login_of_gcloud_is_found_in_the_home_and_fetched_anew_when_it_is_refused() {
+    let (place, cloud) = (Place::new(), vertex(|token| token == TOKENS[1]));
+    let folder = place.path().join("person/.config/gcloud");
+    fs::create_dir_all(&folder).unwrap();
+    let login = json!({
+        "type": "authorized_user", "client_id": "client-1", "client_secret": SECRET, "refresh_token": SECRET,
+        "quota_project_id": "my-project", "token_uri": format!("{}/token", cloud.url),
+    });
+    fs::write(folder.join("application_default_credentials.json"), login.to_string()).unwrap();
+    let ran = run(&place, "vertex-anthropic/claude-sonnet-4-5", &variables(&cloud, ""));
+    assert_eq!((ran.code, said(&ran).as_str()), (0, "Done by Claude."), "{ran:?}");
+    assert_eq!(bearers(&cloud, MODELS), TOKENS);
+    let asked = cloud.heard_at(MODELS).pop().unwrap();
+    let expected = "POST /v1/projects/my-project/locations/global/publishers/anthropic/models/claude-sonnet-4-5:streamRawPredict";
+    assert_eq!(asked.line, expected);
+    assert_eq!(asked.header("x-goog-user-project"), "my-project");
+    assert_eq!(
+        (&asked.json()["anthropic_version"], &asked.json()["model"]),
+        (&json!("vertex-2023-10-16"), &Value::Null)
+    );
+}
+
+#[test]
+fn a_machine_on_google_cloud_has_an_account_of_its_own() {
+    let (place, cloud) = (Place::new(), vertex(|token| token == TOKENS[0]));
+    let host = cloud.url.trim_start_matches("http://");
+    let base = [("GOOGLE_VERTEX_BASE_URL", cloud.url.as_str()), ("GCE_METADATA_HOST", host)];
+    let with_project = [&base[..], &[("GOOGLE_CLOUD_PROJECT", "my-project")]].concat();
+    let ran = run(&place, "vertex/gemini-2.5-pro", &with_project);
+    assert_eq!((ran.code, said(&ran).as_str()), (0, "Done in Vertex."), "{ran:?}");
+    assert_eq!(cloud.heard_at("/computeMetadata")[0].header("metadata-flavor"), "Google");
+    let ran = run(&place, "vertex/gemini-2.5-pro", &base);
+    assert!(ran.code == 2 && ran.err.contains("set GOOGLE_CLOUD_PROJECT"), "{ran:?}");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_before_anything_is_asked() {
+    let (place, cloud) = (Place::new(), vertex(|_| true));
+    let rows = [
+        (None, "No such file"),
+        (Some("{"), "it is not JSON"),
+        (Some(r#"{"type":"external_account"}"#), "its type is `external_account`"),
+        (Some(r#"{"type":"service_account","client_email":"a@b"}"#), "it has no `private_key`"),
+    ];
+    for (content, expected) in rows {
+        let file = place.path().join("account.json");
+        let _there_is_none = fs::remove_file(&file);
+        if let Some(content) = content {
+            fs::write(&file, content).unwrap();
+        }
+        let file = file.display().to_string();
+        let mut all = variables(&cloud, &file).to_vec();
+        all.push(("GOOGLE_CLOUD_PROJECT", "my-project"));
+        let ran = run(&place, "vertex/gemini-2.5-pro", &all);
+        assert!(ran.code == 2 && ran.err.contains(expected), "{expected}: {ran:?}");
+        assert!(ran.err.contains("gcloud auth application-default login"), "{ran:?}");
+    }
+    assert!(cloud.heard_at("/").is_empty());
+}
