@@ -356,6 +356,9 @@ fn variables(app: &App, vendor: &Vendor, file: &VendorFile) -> Variables {
     match vendor.sign_in {
         None => Variables::default(),
         Some(SignIn::Azure) => all(),
+        Some(SignIn::Aws) => all()
+            .or(&["AWS_REGION", "AWS_DEFAULT_REGION"], file.region.as_deref())
+            .or(&["AWS_PROFILE", "AWS_DEFAULT_PROFILE"], file.profile.as_deref()),
         Some(SignIn::Google) => all()
             .or(&["GOOGLE_CLOUD_LOCATION"], file.region.as_deref())
             .or(&["GOOGLE_CLOUD_PROJECT"], file.project.as_deref()),

@@ -7,7 +7,7 @@ use haft_core::{Delta, Part, ProviderError, Reply, text_of};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The reply that `chunks` spell. For [`Wire::OpenaiChat`] and [`Wire::Gemini`] `{content, reasoning, tool_calls: [{id, name,
+/// The reply that `chunks` spell. For [`Wire::OpenaiChat`], [`Wire::Gemini`] and [`Wire::Converse`] `{content, reasoning, tool_calls: [{id, name,
 /// arguments}], finish_reason, usage}`, for [`Wire::OpenaiResponses`] `{content, reasoning, tool_calls: [{call_id,
 /// name, arguments}], status, usage}`, for [`Wire::Anthropic`] `{content: [blocks], stop_reason, usage}`.
 /// Where it was cut off or reports an error, what came before and `error: {message}`.
@@ -20,7 +20,7 @@ pub fn assemble<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> V
     deltas.retain(|delta| !matches!(delta, Delta::Stop(_)));
     let stop = reading.parser().stop_word().map(str::to_owned);
     let mut assembled = match wire {
-        Wire::OpenaiChat | Wire::Gemini => chat(deltas, stop, reading.parser().declined()),
+        Wire::OpenaiChat | Wire::Gemini | Wire::Converse => chat(deltas, stop, reading.parser().declined()),
         Wire::OpenaiResponses => response(deltas, stop, reading.parser().declined()),
         Wire::Anthropic => message(deltas, stop, &chunks),
     };

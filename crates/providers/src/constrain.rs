@@ -296,6 +296,7 @@ mod tests {
                     crate::Wire::OpenaiResponses => openai_responses::body(&request, &vendor.quirks, true),
                     crate::Wire::Anthropic => anthropic::body(&request, &vendor.quirks, true),
                     crate::Wire::Gemini => gemini::body(&request, &vendor.quirks),
+                    crate::Wire::Converse => crate::converse::body(&request, &vendor.quirks),
                 };
                 assert_eq!(body.pointer(place), expected, "{name} {model} {is_due}");
                 assert_eq!(body.get("tools").is_some(), has_tools, "{name} {model} {is_due}");

@@ -112,7 +112,9 @@ fn full(base_url: &str, wire: Wire) -> String {
     match wire {
         Wire::Anthropic if !base_url.ends_with("/v1") => format!("{base_url}/v1"),
         Wire::Gemini if !has_version(base_url) => format!("{base_url}/v1beta"),
-        Wire::Gemini | Wire::Anthropic | Wire::OpenaiChat | Wire::OpenaiResponses => base_url.to_owned(),
+        Wire::Gemini | Wire::Anthropic | Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Converse => {
+            base_url.to_owned()
+        }
     }
 }
 

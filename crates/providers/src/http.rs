@@ -1,5 +1,5 @@
 //! One POST out, bytes in. No redirect is followed, and nothing is read without a bound.
-use crate::{answer::Answer, endpoint::Endpoint, fault, reset};
+use crate::{answer::Answer, endpoint::Endpoint, fault, reset, sign_in::Outgoing};
 use bytes::Bytes;
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::ProviderError;
@@ -12,14 +12,17 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 
 /// Sends `body` as JSON to `path` and waits for the headers of the answer.
 pub(crate) async fn post(endpoint: &Endpoint, path: &str, body: Vec<u8>) -> Result<Answer, ProviderError> {
-    let request = client(Reach::of(&endpoint.base_url))?.post(endpoint.url(path));
-    let request = request.header("content-type", "application/json").body(body);
-    send(endpoint, request).await
+    let url = endpoint.url(path);
+    let headers = headers(endpoint, &Outgoing { method: "POST", url: &url, body: &body }).await?;
+    let request = client(Reach::of(&endpoint.base_url))?.post(&url);
+    send(endpoint, request.header("content-type", "application/json").body(body), headers).await
 }
 
 /// Asks for `path` and waits for the headers of the answer.
 pub(crate) async fn get(endpoint: &Endpoint, path: &str) -> Result<Answer, ProviderError> {
-    send(endpoint, client(Reach::of(&endpoint.base_url))?.get(endpoint.url(path))).await
+    let url = endpoint.url(path);
+    let headers = headers(endpoint, &Outgoing { method: "GET", url: &url, body: &[] }).await?;
+    send(endpoint, client(Reach::of(&endpoint.base_url))?.get(&url), headers).await
 }
 
 /// The answer if it is a success, else the error that it stands for.
@@ -55,19 +58,30 @@ pub(crate) async fn gather(
     (gathered, None)
 }
 
-async fn send(endpoint: &Endpoint, request: RequestBuilder) -> Result<Answer, ProviderError> {
+type Headers = Vec<(&'static str, String)>;
+
+async fn send(
+    endpoint: &Endpoint,
+    request: RequestBuilder,
+    headers: Headers,
+) -> Result<Answer, ProviderError> {
+    let request = headers.into_iter().fold(request, |request, (name, value)| request.header(name, value));
+    let response = request.send().await.map_err(|error| failed(endpoint, error))?;
+    Ok(answer(endpoint.clone(), response))
+}
+
+/// What lets `request` in, and what the wire wants besides.
+async fn headers(endpoint: &Endpoint, request: &Outgoing<'_>) -> Result<Headers, ProviderError> {
     let key = endpoint.key.as_ref().map(|key| key.expose()).filter(|key| !key.is_empty());
     if key.is_some_and(|key| key.bytes().any(|byte| !byte.is_ascii_graphic())) {
         return Err(unusable_key(endpoint));
     }
-    let headers = match (key, &endpoint.signer, endpoint.sign_in) {
-        (None, Some(signer), _) => [signer.headers(endpoint).await?, endpoint.wire.headers(None)].concat(),
-        (Some(key), _, Some(cloud)) => [vec![cloud.key_header(key)], endpoint.wire.headers(None)].concat(),
+    let besides = || endpoint.wire.headers(None);
+    Ok(match (key, &endpoint.signer, endpoint.sign_in) {
+        (None, Some(signer), _) => [signer.headers(endpoint, request).await?, besides()].concat(),
+        (Some(key), _, Some(cloud)) => [vec![cloud.key_header(key)], besides()].concat(),
         _ => endpoint.wire.headers(key),
-    };
-    let request = headers.into_iter().fold(request, |request, (name, value)| request.header(name, value));
-    let response = request.send().await.map_err(|error| failed(endpoint, error))?;
-    Ok(answer(endpoint.clone(), response))
+    })
 }
 
 fn unusable_key(endpoint: &Endpoint) -> ProviderError {

@@ -7,8 +7,8 @@
 //! [`Retold`] says again what a session recorded;
 //! [`direct::Direct`] makes the one call that its prompt names.
 //!
-//! What a reply passes through, in this order: `http` (bytes), `sse` (events), the wire that `protocol` picks
-//! (`openai_chat`, `openai_responses`, `anthropic` or `gemini`: deltas), `remote` with `patience` (clocks and limits),
+//! What a reply passes through, in this order: `http` (bytes), `sse` or `frames` (events), the wire that `protocol` picks
+//! (`openai_chat`, `openai_responses`, `anthropic`, `gemini` or `converse`: deltas), `remote` with `patience` (clocks and limits),
 //! `retry`. Whatever is no reply is sorted in `fault`.
 //!
 //! Nothing here reads the environment or the configuration: keys and addresses are handed in.
@@ -20,11 +20,13 @@ mod cassette;
 pub mod conformance;
 mod connection;
 mod constrain;
+mod converse;
 pub mod direct;
 mod effort;
 mod endpoint;
 mod exec;
 mod fault;
+mod frames;
 mod gemini;
 mod http;
 mod installed;

@@ -96,9 +96,15 @@ async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
         Wire::OpenaiChat | Wire::OpenaiResponses => "/models",
         Wire::Anthropic => "/models?limit=1000",
         Wire::Gemini => "/models?pageSize=1000",
+        Wire::Converse => "/foundation-models",
     };
     let endpoint = &match endpoint.sign_in {
         Some(SignIn::Google) => of_publisher(endpoint),
+        // Another service of the same region.
+        Some(SignIn::Aws) => {
+            let base_url = endpoint.base_url.replacen("//bedrock-runtime.", "//bedrock.", 1);
+            Endpoint { base_url, ..endpoint.clone() }
+        }
         _ => endpoint.clone(),
     };
     let answer = http::accept(endpoint, http::get(endpoint, path).await?).await?;
@@ -123,17 +129,19 @@ fn of_publisher(endpoint: &Endpoint) -> Endpoint {
 }
 
 /// `{"data":[{"id"}]}`; some servers leave out the outer object. Gemini: `{"models":[{"name"}]}`, and
-/// Vertex AI `publisherModels`, whose names begin with the publisher.
+/// Vertex AI `publisherModels`, whose names begin with the publisher. Bedrock: `{"modelSummaries":[{"modelId"}]}`.
 fn names(body: &str) -> Option<Vec<String>> {
     let body = json::parse(body)?;
     let list = body["data"]
         .as_array()
         .or_else(|| body["models"].as_array())
         .or_else(|| body["publisherModels"].as_array())
+        .or_else(|| body["modelSummaries"].as_array())
         .or_else(|| body.as_array())?;
     // Gemini's OpenAI-compatible endpoint puts its own prefix before each name.
     let name = |model: &Value| {
-        let name = model["id"].as_str().or_else(|| model["name"].as_str())?;
+        let name =
+            model["id"].as_str().or_else(|| model["modelId"].as_str()).or_else(|| model["name"].as_str())?;
         Some(name.rsplit_once("models/").map_or(name, |(_, name)| name).to_owned())
     };
     let mut names: Vec<String> = list.iter().filter_map(name).collect();
@@ -160,11 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_models_come_in_four_shapes() {
+    fn lists_of_models_come_in_five_shapes() {
         let table = [
             (r#"{"object":"list","data":[{"id":"b"},{"id":"models/a"},{}]}"#, Some(vec!["a", "b"])),
             (r#"[{"id":"a"}]"#, Some(vec!["a"])),
             (r#"{"models":[{"name":"models/a"}]}"#, Some(vec!["a"])),
+            (r#"{"modelSummaries":[{"modelId":"a","modelName":"A"}]}"#, Some(vec!["a"])),
             (r#"{"publisherModels":[{"name":"publishers/google/models/a"}]}"#, Some(vec!["a"])),
             ("<html>", None),
             ("{}", None),

@@ -1,5 +1,7 @@
 //! What each wire is sent, and who reads what it answers.
-use crate::{Wire, anthropic, gemini, openai_chat, openai_responses, parser::Parser, quirks::Quirks};
+use crate::{
+    Wire, anthropic, converse, gemini, openai_chat, openai_responses, parser::Parser, quirks::Quirks,
+};
 use haft_core::Request;
 use serde_json::Value;
 
@@ -11,13 +13,14 @@ impl Wire {
             Self::OpenaiResponses => "/responses".into(),
             Self::Anthropic => anthropic::path(model, quirks, stream),
             Self::Gemini => gemini::path(model, stream),
+            Self::Converse => converse::path(model, stream),
         }
     }
 
     /// Names and values of the headers that carry `key`, and of those that the wire wants besides.
     pub(crate) fn headers(self, key: Option<&str>) -> Vec<(&'static str, String)> {
         match self {
-            Self::OpenaiChat | Self::OpenaiResponses => {
+            Self::OpenaiChat | Self::OpenaiResponses | Self::Converse => {
                 key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
             }
             Self::Anthropic => {
@@ -34,6 +37,7 @@ impl Wire {
             Self::OpenaiResponses => openai_responses::body(request, quirks, stream),
             Self::Anthropic => anthropic::body(request, quirks, stream),
             Self::Gemini => gemini::body(request, quirks),
+            Self::Converse => converse::body(request, quirks),
         }
     }
 
@@ -43,6 +47,7 @@ impl Wire {
             Self::OpenaiResponses => Box::new(openai_responses::ResponsesReply::default()),
             Self::Anthropic => Box::new(anthropic::MessageReply::default()),
             Self::Gemini => Box::new(gemini::ContentReply::default()),
+            Self::Converse => Box::new(converse::ConverseReply::default()),
         }
     }
 }

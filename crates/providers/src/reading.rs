@@ -1,6 +1,7 @@
 //! Bytes of a streamed reply turned into deltas, without a clock: what is counted here are bytes and events.
 use crate::{
     endpoint::Endpoint,
+    frames::{FrameError, Frames},
     parser::{self, Fault, Parser},
     sse::{Event, Events, MAX_EVENT},
 };
@@ -12,10 +13,42 @@ const MAX_IDLE_BYTES: usize = 2 * MAX_EVENT;
 /// So much may come in one reply, inflated: 8 MB of text in events of a few letters each are some 600 MB.
 const MAX_BYTES: usize = 1 << 30;
 
+/// How events are marked off from each other, which their first byte tells.
+enum Framing {
+    Unknown,
+    /// Server-sent events.
+    Text(Events),
+    /// Amazon's event streams.
+    Binary(Frames),
+}
+
+impl Framing {
+    fn push(&mut self, chunk: &[u8], out: &mut Vec<Event>) -> Result<(), FrameError> {
+        if let (Self::Unknown, Some(first)) = (&self, chunk.first()) {
+            *self = match Frames::begin_with(*first) {
+                true => Self::Binary(Frames::default()),
+                false => Self::Text(Events::default()),
+            };
+        }
+        match self {
+            Self::Unknown => Ok(()),
+            Self::Text(events) => Ok(events.push(chunk, out)?),
+            Self::Binary(frames) => frames.push(chunk, out),
+        }
+    }
+
+    fn finish(&mut self) -> Option<Event> {
+        match self {
+            Self::Text(events) => events.finish(),
+            Self::Unknown | Self::Binary(_) => None,
+        }
+    }
+}
+
 /// One reply on its way from bytes to deltas.
 pub(crate) struct Reading {
     parser: Box<dyn Parser>,
-    framing: Events,
+    framing: Framing,
     events: Vec<Event>,
     broken: usize,
     has_said: bool,
@@ -28,7 +61,7 @@ impl Reading {
     pub(crate) fn new(parser: Box<dyn Parser>) -> Self {
         Self {
             parser,
-            framing: Events::default(),
+            framing: Framing::Unknown,
             events: Vec::new(),
             broken: 0,
             has_said: false,
@@ -52,7 +85,10 @@ impl Reading {
             self.event(&event, endpoint, out)?;
         }
         self.events = events;
-        framed.map_err(|_| endpoint.broken("the server sent an event of more than 16 MB"))?;
+        framed.map_err(|error| match error {
+            FrameError::TooLong => endpoint.broken("the server sent an event of more than 16 MB"),
+            FrameError::Broken => endpoint.broken("the server sent an event whose checksum is wrong"),
+        })?;
         self.count(chunk.len(), out[before..].iter().any(is_progress));
         self.check_bytes(endpoint)
     }

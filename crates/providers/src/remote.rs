@@ -131,8 +131,14 @@ pub(crate) fn read(
 /// A login page of a network or a proxy comes with a success as its status.
 fn refuse_pages(endpoint: &Endpoint, answer: &Answer) -> Result<(), ProviderError> {
     let media_type = answer.media_type.as_str();
-    let may_be_a_reply = ["", "text/event-stream", "text/plain", "application/octet-stream"]
-        .contains(&media_type)
+    let may_be_a_reply = [
+        "",
+        "text/event-stream",
+        "text/plain",
+        "application/octet-stream",
+        "application/vnd.amazon.eventstream",
+    ]
+    .contains(&media_type)
         || media_type.contains("json");
     match may_be_a_reply {
         true => Ok(()),

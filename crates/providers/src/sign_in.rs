@@ -3,12 +3,14 @@
 //!
 //! Which of them applies is a [`Source`], found without a request. A [`Signer`] asks it for a [`Credential`], keeps that
 //! until shortly before it ends, and makes the headers of each request.
+mod aws;
 mod azure;
 mod command;
 mod exchange;
 mod google;
 mod variables;
 
+pub(crate) use aws::encoded;
 pub(crate) use exchange::skew;
 pub use variables::Variables;
 
@@ -31,6 +33,8 @@ const HIDDEN: &str = "[key]";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignIn {
+    /// Keys of AWS: variables, profiles, and the roles of containers and machines.
+    Aws,
     /// Microsoft Entra ID: an application with a secret or a federated token, else the login of `az`.
     Azure,
     /// Application Default Credentials of Google: a file, or the service account of the machine.
@@ -55,11 +59,17 @@ impl Missing {
 
 impl SignIn {
     /// Variables that hold secrets of a sign-in. Commands do not get them.
-    pub const SECRETS: &[&str] = &["AZURE_CLIENT_SECRET"];
+    pub const SECRETS: &[&str] = &[
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+        "AZURE_CLIENT_SECRET",
+    ];
 
     /// Where requests go: `given`, or the cloud's own address, completed with what `variables` say.
     fn address(self, given: Option<&str>, variables: &Variables, wire: Wire) -> Result<String, Missing> {
         match self {
+            Self::Aws => aws::address(given, variables),
             Self::Azure => azure::address(given),
             Self::Google => google::address(given, variables, wire),
         }
@@ -67,6 +77,7 @@ impl SignIn {
 
     fn source(self, variables: &Variables) -> Result<Source, Missing> {
         match self {
+            Self::Aws => aws::source(variables).map(Source::Aws),
             Self::Azure => azure::source(variables).map(Source::Azure),
             Self::Google => google::source(variables).map(Source::Google),
         }
@@ -75,6 +86,7 @@ impl SignIn {
     /// The header that carries a key.
     pub(crate) fn key_header(self, key: &str) -> (&'static str, String) {
         match self {
+            Self::Aws => ("authorization", format!("Bearer {key}")),
             Self::Azure => ("api-key", key.to_owned()),
             Self::Google => ("x-goog-api-key", key.to_owned()),
         }
@@ -109,6 +121,7 @@ impl Vendor {
 /// Where credentials come from.
 #[derive(Clone)]
 enum Source {
+    Aws(aws::Source),
     Azure(azure::Source),
     Google(google::Source),
 }
@@ -116,6 +129,7 @@ enum Source {
 impl Source {
     async fn fetch(&self) -> Result<Credential, FetchError> {
         match self {
+            Self::Aws(source) => source.fetch().await,
             Self::Azure(source) => source.fetch().await,
             Self::Google(source) => source.fetch().await,
         }
@@ -124,6 +138,7 @@ impl Source {
     /// What must not stand in a message.
     fn secrets(&self) -> Vec<&str> {
         match self {
+            Self::Aws(source) => source.secrets(),
             Self::Azure(source) => source.secrets(),
             Self::Google(source) => source.secrets(),
         }
@@ -132,6 +147,7 @@ impl Source {
     /// How to sign in anew.
     fn renewal(&self) -> String {
         match self {
+            Self::Aws(source) => source.renewal(),
             Self::Azure(source) => source.renewal(),
             Self::Google(source) => source.renewal(),
         }
@@ -141,10 +157,18 @@ impl Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Aws(source) => source.fmt(f),
             Self::Azure(source) => source.fmt(f),
             Self::Google(source) => source.fmt(f),
         }
     }
+}
+
+/// A request that is not sent yet.
+pub(crate) struct Outgoing<'a> {
+    pub method: &'static str,
+    pub url: &'a str,
+    pub body: &'a [u8],
 }
 
 /// What proves in whose name a request is made.
@@ -157,6 +181,8 @@ struct Credential {
 
 #[derive(Clone)]
 enum Proof {
+    /// Signs each request by itself.
+    Keys(aws::Keys),
     Token {
         token: String,
         /// The project that pays, where it is not that of the address.
@@ -179,6 +205,7 @@ impl Credential {
     fn billed_to(mut self, project: Option<String>) -> Self {
         match &mut self.proof {
             Proof::Token { billed_to, .. } => *billed_to = project,
+            Proof::Keys(_) => {}
         }
         self
     }
@@ -187,8 +214,9 @@ impl Credential {
         self.ends.is_none_or(|ends| SystemTime::now() + MARGIN < ends)
     }
 
-    fn headers(&self) -> Vec<(&'static str, String)> {
+    fn headers(&self, request: &Outgoing<'_>, variables: &Variables) -> Vec<(&'static str, String)> {
         match &self.proof {
+            Proof::Keys(keys) => keys.sign(request, variables),
             Proof::Token { token, billed_to } => {
                 let project = billed_to.iter().map(|project| ("x-goog-user-project", project.clone()));
                 [("authorization", format!("Bearer {token}"))].into_iter().chain(project).collect()
@@ -198,6 +226,7 @@ impl Credential {
 
     fn secrets(&self) -> Vec<String> {
         match &self.proof {
+            Proof::Keys(keys) => keys.secrets().into_iter().map(str::to_owned).collect(),
             Proof::Token { token, .. } => vec![token.clone()],
         }
     }
@@ -232,10 +261,11 @@ impl Signer {
     pub(crate) async fn headers(
         &self,
         endpoint: &Endpoint,
+        request: &Outgoing<'_>,
     ) -> Result<Vec<(&'static str, String)>, ProviderError> {
         let mut kept = self.kept.lock().await;
         if let Some(credential) = kept.as_ref().filter(|credential| credential.is_fresh()) {
-            return Ok(credential.headers());
+            return Ok(credential.headers(request, &self.variables));
         }
         let source = self.sign_in.source(&self.variables).map_err(|missing| missing.of(endpoint))?;
         self.secrets.lock().extend(source.secrets().into_iter().map(str::to_owned));
@@ -247,7 +277,7 @@ impl Signer {
             }
         })?;
         self.secrets.lock().extend(fetched.secrets());
-        let headers = fetched.headers();
+        let headers = fetched.headers(request, &self.variables);
         *kept = Some(fetched);
         Ok(headers)
     }
@@ -264,7 +294,7 @@ impl Signer {
         of_some_length.fold(text, |text, secret| text.replace(secret.as_str(), HIDDEN))
     }
 
-    /// What to do if the vendor does not let in whom it was asked for.
+    /// What to do if the vendor refuses the credential.
     pub(crate) fn hint(&self) -> String {
         match self.sign_in.source(&self.variables) {
             Ok(source) => format!(

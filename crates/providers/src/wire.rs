@@ -2,7 +2,8 @@
 use serde::{Deserialize, Serialize};
 
 /// Every wire that can be spoken.
-pub const WIRES: &[Wire] = &[Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini];
+pub const WIRES: &[Wire] =
+    &[Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini, Wire::Converse];
 
 /// A format of requests and replies. The set is closed: a further vendor mostly speaks the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -16,6 +17,8 @@ pub enum Wire {
     Anthropic,
     /// Gemini's own.
     Gemini,
+    /// Converse of Amazon Bedrock.
+    Converse,
 }
 
 impl Wire {
@@ -26,6 +29,7 @@ impl Wire {
             Self::OpenaiResponses => "openai_responses",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
+            Self::Converse => "converse",
         }
     }
 }

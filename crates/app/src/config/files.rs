@@ -117,6 +117,8 @@ pub struct VendorFile {
     pub region: Option<String>,
     /// Project of Google Cloud, for `vertex`; `GOOGLE_CLOUD_PROJECT` overrides it.
     pub project: Option<String>,
+    /// Profile in the shared files of AWS, for `bedrock`; `AWS_PROFILE` overrides it.
+    pub profile: Option<String>,
     /// Timeouts for this provider; override `[timeouts]`.
     pub timeouts: TimeoutsFile,
 }

@@ -61,6 +61,18 @@ fn events(wire: Wire) -> &'static [&'static str] {
             r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":3}}"#,
             r#"{"type":"message_stop"}"#,
         ],
+        Wire::Converse => &[
+            r#"{"type":"messageStart","role":"assistant"}"#,
+            r#"{"type":"contentBlockDelta","contentBlockIndex":0,"delta":{"reasoningContent":{"text":"hm"}}}"#,
+            r#"{"type":"contentBlockDelta","contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"s"}}}"#,
+            r#"{"type":"contentBlockStop","contentBlockIndex":0}"#,
+            r#"{"type":"contentBlockDelta","contentBlockIndex":1,"delta":{"text":"I look é."}}"#,
+            r#"{"type":"contentBlockStart","contentBlockIndex":2,"start":{"toolUse":{"toolUseId":"c1","name":"f"}}}"#,
+            r#"{"type":"contentBlockDelta","contentBlockIndex":2,"delta":{"toolUse":{"input":"{\"a\":1}"}}}"#,
+            r#"{"type":"contentBlockStop","contentBlockIndex":2}"#,
+            r#"{"type":"messageStop","stopReason":"tool_use"}"#,
+            r#"{"type":"metadata","usage":{"inputTokens":5,"outputTokens":3}}"#,
+        ],
         Wire::Gemini => &[
             r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"hm","thought":true}]}}]}"#,
             r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"I look é."}]}}]}"#,

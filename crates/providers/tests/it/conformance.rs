@@ -115,7 +115,7 @@ fn grade(case: &Case, got: &Value) -> Result<(), String> {
         return check(got["error"].is_object(), "an error was expected");
     }
     match case.wire {
-        Wire::OpenaiChat | Wire::Gemini => grade_chat(expected, got)?,
+        Wire::OpenaiChat | Wire::Gemini | Wire::Converse => grade_chat(expected, got)?,
         Wire::OpenaiResponses => grade_response(expected, got)?,
         Wire::Anthropic => grade_message(expected, got)?,
     }

@@ -45,6 +45,20 @@ fn sample(wire: Wire) -> Vec<Value> {
                 json!({"type": "message_stop"}),
             ]
         }
+        Wire::Converse => {
+            let delta =
+                |delta: Value| json!({"type": "contentBlockDelta", "contentBlockIndex": 0, "delta": delta});
+            let call = json!({"toolUse": {"toolUseId": "a", "name": "x"}});
+            vec![
+                delta(json!({"reasoningContent": {"text": "a", "signature": "s", "redactedContent": "r"}})),
+                json!({"type": "contentBlockStop", "contentBlockIndex": 0}),
+                json!({"type": "contentBlockStart", "contentBlockIndex": 1, "start": call}),
+                delta(json!({"text": "a"})),
+                delta(json!({"toolUse": {"input": "{}"}})),
+                json!({"type": "messageStop", "stopReason": "end_turn"}),
+                json!({"type": "metadata", "usage": {"inputTokens": 1, "outputTokens": 1, "cacheReadInputTokens": 1}}),
+            ]
+        }
         Wire::Gemini => {
             let function =
                 json!({"functionCall": {"id": "a", "name": "x", "args": {}}, "thoughtSignature": "s"});

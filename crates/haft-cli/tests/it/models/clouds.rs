@@ -1,5 +1,6 @@
 //! Clouds: each is asked in its own form, and signed in to as its own tools do it. The real binary; servers on loopback.
 mod azure;
+mod bedrock;
 mod vertex;
 
 use crate::kit::{

@@ -1,0 +1,154 @@
+//! Amazon Bedrock's Converse: the request. What comes back is read in [`reply`].
+//!
+//! One wire for all models of Bedrock that call tools; `InvokeModel` would want another one for each of their makers.
+//! Source: docs.aws.amazon.com, API reference "ConverseStream", guide "Prompt caching", 2026-11.
+mod reply;
+
+pub(crate) use reply::ConverseReply;
+
+use crate::{Wire, constrain, openai_chat::sound_arguments, quirks::Quirks, sign_in::encoded};
+use haft_core::{CallId, Image, Message, Part, Request, ToolResult};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Parts of the names of models that keep a conversation in a cache; the others refuse to be asked for it.
+const CACHING: [&str; 5] =
+    ["claude-3-7", "claude-haiku-4", "claude-opus-4", "claude-sonnet-4", "amazon.nova"];
+/// Marks a signature that is not the proof of a thought but the thought itself, encrypted by the vendor.
+const REDACTED: &str = "redacted:";
+/// The longest ID of a call that the wire takes, in letters.
+const MAX_ID: usize = 64;
+
+/// Where requests for `model` go, after the base URL. It may be the ARN of a profile.
+pub(crate) fn path(model: &str, stream: bool) -> String {
+    let method = if stream { "converse-stream" } else { "converse" };
+    format!("/model/{}/{method}", encoded(model, ""))
+}
+
+/// The body of a request.
+pub(crate) fn body(request: &Request, quirks: &Quirks) -> Value {
+    let caches = CACHING.iter().any(|name| request.model.contains(name));
+    let mut body = Map::new();
+    if !request.system.trim().is_empty() {
+        let text = [json!({"text": request.system})].into_iter().chain(cache_point(caches));
+        body.insert("system".into(), text.collect());
+    }
+    body.insert("messages".into(), messages(&request.messages, caches).into());
+    let mut tools: Vec<Value> = constrain::tools(request, quirks)
+        .iter()
+        .map(|tool| tool_spec(&tool.name, &tool.description, &tool.parameters))
+        .collect();
+    if tools.is_empty() {
+        tools = named_in(&request.messages);
+    }
+    if !tools.is_empty() {
+        body.insert("toolConfig".into(), json!({ "tools": tools }));
+    }
+    let mut config = Map::new();
+    if request.max_output > 0 {
+        config.insert("maxTokens".into(), request.max_output.into());
+    }
+    let mut others = Map::new();
+    for (name, value) in request.options.clone() {
+        match name.as_str() {
+            "temperature" => config.insert(name, value),
+            "top_p" => config.insert("topP".into(), value),
+            "stop" => config.insert("stopSequences".into(), value),
+            // What only some makers' models know.
+            _ => others.insert(name, value),
+        };
+    }
+    for (name, fields) in [("inferenceConfig", config), ("additionalModelRequestFields", others)] {
+        if !fields.is_empty() {
+            body.insert(name.into(), fields.into());
+        }
+    }
+    body.into()
+}
+
+fn cache_point(caches: bool) -> Option<Value> {
+    caches.then(|| json!({"cachePoint": {"type": "default"}}))
+}
+
+fn tool_spec(name: &str, description: &str, parameters: &Value) -> Value {
+    json!({"toolSpec": {"name": name, "description": description, "inputSchema": {"json": parameters}}})
+}
+
+/// The wire refuses a conversation with calls unless their tools are there, also where none is offered any more.
+fn named_in(messages: &[Arc<Message>]) -> Vec<Value> {
+    let mut names: Vec<&str> = Vec::new();
+    for message in messages {
+        let Message::Assistant { parts } = &**message else { continue };
+        for call in parts.iter().filter_map(Part::as_call).filter(|call| !call.name.is_empty()) {
+            if !names.contains(&call.name.as_str()) {
+                names.push(&call.name);
+            }
+        }
+    }
+    names.iter().map(|name| tool_spec(name, "Not available.", &json!({"type": "object"}))).collect()
+}
+
+/// Neighbors of one role become one message: all results of a turn must stand in one.
+fn messages(messages: &[Arc<Message>], caches: bool) -> Vec<Value> {
+    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in messages {
+        let (role, blocks) = match &**message {
+            Message::User { parts } => ("user", blocks(parts)),
+            Message::Assistant { parts } => ("assistant", blocks(parts)),
+            Message::Tool { call, name: _, result } => ("user", vec![tool_result(call, result)]),
+        };
+        match turns.last_mut() {
+            Some((last, said)) if *last == role => said.extend(blocks),
+            // The wire refuses a message without content.
+            _ if blocks.is_empty() => {}
+            _ => turns.push((role, blocks)),
+        }
+    }
+    if let Some((_, last)) = turns.last_mut() {
+        last.extend(cache_point(caches));
+    }
+    turns.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
+}
+
+fn blocks(parts: &[Part]) -> Vec<Value> {
+    let block = |part: &Part| match part {
+        // The wire refuses an empty text.
+        Part::Text { text } => (!text.trim().is_empty()).then(|| json!({"text": text})),
+        Part::Thinking { text, signature } => thinking(text, signature.as_deref()?),
+        Part::Image(picture) => Some(image(picture)),
+        Part::ToolCall(call) => Some(json!({"toolUse": {
+            "toolUseId": safe_id(&call.id), "name": call.name, "input": sound_arguments(call),
+        }})),
+    };
+    parts.iter().filter_map(block).collect()
+}
+
+/// Word for word as it came. Thoughts of other wires stay here: their proofs would be refused.
+fn thinking(text: &str, signature: &str) -> Option<Value> {
+    let proof = Wire::Converse.own(signature)?;
+    let content = match proof.strip_prefix(REDACTED) {
+        Some(data) => json!({"redactedContent": data}),
+        None => json!({"reasoningText": {"text": text, "signature": proof}}),
+    };
+    Some(json!({"reasoningContent": content}))
+}
+
+fn image(image: &Image) -> Value {
+    let format = image.mime.rsplit('/').next().unwrap_or_default();
+    json!({"image": {"format": format, "source": {"bytes": image.data}}})
+}
+
+fn tool_result(call: &CallId, result: &ToolResult) -> Value {
+    // The wire refuses a result without content, and an empty text.
+    let text = if result.content.trim().is_empty() { "(no output)" } else { &result.content };
+    let content: Vec<Value> =
+        [json!({"text": text})].into_iter().chain(result.images.iter().map(image)).collect();
+    let status = if result.is_ok() { "success" } else { "error" };
+    json!({"toolResult": {"toolUseId": safe_id(call), "content": content, "status": status}})
+}
+
+/// IDs made by another vendor (`functions.read:0`) may hold characters that this wire refuses.
+fn safe_id(id: &CallId) -> String {
+    let safe = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
+    id.0.chars().map(safe).take(MAX_ID).collect()
+}

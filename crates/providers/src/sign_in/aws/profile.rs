@@ -1,0 +1,114 @@
+//! [`Profile`]: what AWS's shared files say of one profile.
+use super::{Variables, signature::Keys};
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+/// Settings that only `aws` acts on: a single sign-on, a role, a login in the browser.
+const OTHER_MEANS: [&str; 6] = [
+    "sso_session",
+    "sso_start_url",
+    "role_arn",
+    "credential_source",
+    "web_identity_token_file",
+    "login_session",
+];
+
+/// One profile, with the settings of both files.
+pub(super) struct Profile {
+    pub name: String,
+    /// Whether a variable names it.
+    pub is_named: bool,
+    settings: BTreeMap<String, String>,
+    files: [PathBuf; 2],
+}
+
+/// How a profile signs in.
+pub(super) enum Means {
+    Keys(Keys),
+    Command(Vec<String>),
+    Other,
+}
+
+impl Profile {
+    /// The profile that a variable names, else `default`. What the file of credentials says counts before the other one.
+    pub(super) fn read(variables: &Variables) -> Self {
+        let named = variables.get("AWS_PROFILE").or_else(|| variables.get("AWS_DEFAULT_PROFILE"));
+        let name = named.unwrap_or("default").to_owned();
+        let files = [
+            variables.file("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials"),
+            variables.file("AWS_CONFIG_FILE", ".aws/config"),
+        ];
+        let [credentials, config] = files.each_ref().map(|file| fs::read_to_string(file).unwrap_or_default());
+        let mut settings = section(
+            &config,
+            &[&format!("profile {name}"), if named.is_none() || name == "default" { "default" } else { "" }],
+        );
+        settings.extend(section(&credentials, &[&name]));
+        Self { name, is_named: named.is_some(), settings, files }
+    }
+
+    pub(super) fn get(&self, setting: &str) -> Option<&str> {
+        self.settings.get(setting).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// How it signs in, if it does.
+    pub(super) fn means(&self) -> Option<Means> {
+        let owned = |name: &str| self.get(name).map(str::to_owned);
+        if OTHER_MEANS.iter().any(|name| self.get(name).is_some()) {
+            return Some(Means::Other);
+        }
+        if let (Some(id), Some(secret)) = (owned("aws_access_key_id"), owned("aws_secret_access_key")) {
+            return Some(Means::Keys(Keys { id, secret, session: owned("aws_session_token") }));
+        }
+        let line = shlex::split(self.get("credential_process")?)?;
+        (!line.is_empty()).then_some(Means::Command(line))
+    }
+
+    /// That it does not sign in, and where it would.
+    pub(super) fn absent(&self) -> String {
+        let [credentials, config] = &self.files;
+        format!(
+            "neither `{}` nor `{}` says how the profile `{}` signs in",
+            credentials.display(),
+            config.display(),
+            self.name
+        )
+    }
+}
+
+/// The settings of the sections that have one of these names. What is indented belongs to the setting above it, and is
+/// not read.
+fn section(text: &str, names: &[&str]) -> BTreeMap<String, String> {
+    let (mut settings, mut is_inside) = (BTreeMap::new(), false);
+    for line in text.lines().filter(|line| !line.starts_with(['#', ';', ' ', '\t'])) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+            is_inside = names.contains(&name.as_str());
+        } else if let Some((name, value)) = line.split_once('=').filter(|_| is_inside) {
+            // A comment within a line begins behind white space.
+            let value = value.split(" #").next().unwrap_or_default().split(" ;").next().unwrap_or_default();
+            settings.insert(name.trim().to_lowercase(), value.trim().to_owned());
+        }
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_are_read_as_the_tools_of_aws_do() {
+        let text = "# mine\n[default]\nregion = us-east-1 # near\ns3 =\n  region = no\n\n[ profile  dev ]\nRegion=eu-west-1\n\
+                    credential_process = \"/opt/a b\" --x=1\n[sso-session dev]\nregion = no\n";
+        let table: [(&[&str], &[(&str, &str)]); 3] = [
+            (&["default"], &[("region", "us-east-1"), ("s3", "")]),
+            (&["profile dev"], &[("credential_process", "\"/opt/a b\" --x=1"), ("region", "eu-west-1")]),
+            (&["dev"], &[]),
+        ];
+        for (names, expected) in table {
+            let found = section(text, names);
+            let found: Vec<(&str, &str)> = found.iter().map(|(name, value)| (&**name, &**value)).collect();
+            assert_eq!(found, expected, "{names:?}");
+        }
+    }
+}
