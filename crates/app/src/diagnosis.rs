@@ -186,6 +186,16 @@ async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
             report.good(&vendor.title, &format!("answers at {address}"));
         }
     }
+    for tried in model::try_fallbacks(app, config).await {
+        let what = format!("`{}` for `{}`", tried.name, tried.of);
+        match tried.outcome {
+            Ok(()) => report.good("fallback", &format!("{what} could take over")),
+            Err(why) => {
+                let advice: Vec<&str> = why.hint.as_deref().into_iter().collect();
+                report.bad("fallback", &format!("{what} could not take over: {}", why.message), &advice);
+            }
+        }
+    }
     match model::choose(app, config, None, model::ToolCallFormat::default()).await {
         Ok(chosen) => report.good("model", &chosen.model.spec),
         Err(failure) => {

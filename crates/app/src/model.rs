@@ -11,7 +11,7 @@ use haft_providers::{
     Vendor, card, connect, is_listening, served_window, takes_effort, vendor, vendors,
 };
 use haft_text_calls::TextToolCalls;
-use std::{path::Path, sync::Arc};
+use std::{borrow::Cow, path::Path, sync::Arc};
 
 mod choices;
 #[cfg(feature = "local")]
@@ -25,7 +25,7 @@ pub use embedded::no_file;
 #[cfg(feature = "local")]
 use embedded::open as local;
 pub use fallbacks::with_fallbacks;
-pub(crate) use fallbacks::with_own_fallbacks;
+pub(crate) use fallbacks::{try_fallbacks, with_own_fallbacks};
 pub use offer::{Offer, files, offers, servers};
 pub use shared::SharedModels;
 
@@ -87,7 +87,7 @@ fn without_effort(config: &Config, spec: &str) -> Option<String> {
 
 /// Whether the effort of the model `spec` can be set.
 pub fn has_effort(spec: &str) -> bool {
-    let vendor = |(kind, name)| Some((vendor(kind)?, name));
+    let vendor = |(kind, name)| Some((vendor_of(kind)?, name));
     let known = spec.split_once('/').filter(|(_, name)| *name != "…").and_then(vendor);
     known.is_some_and(|(vendor, name)| takes_effort(vendor, name))
 }
@@ -132,7 +132,7 @@ fn of_a_key(app: &App, config: &Config) -> Option<(String, String)> {
 /// A server on this machine is asked how much its model takes in, unless the person's file says so.
 async fn measured(app: &App, config: &Config, model: Model, base_url: Option<&str>) -> Model {
     let kind = model.spec.split_once('/').map_or("", |(kind, _)| kind);
-    let Some(vendor) = vendor(kind).filter(|vendor| vendor.local && model.window.is_none()) else {
+    let Some(vendor) = vendor_of(kind).filter(|vendor| vendor.local && model.window.is_none()) else {
         return model;
     };
     let connection = connection(app, config, vendor, base_url);
@@ -170,6 +170,14 @@ pub fn open(
         ))
         .hint("e.g. `openai/gpt-5`, `ollama/qwen3`, `local/smollm2-135m`; `haft models list` lists models"));
     };
+    let (kind, account) = with_account(kind);
+    if let Some(message) = account.and_then(|account| config.unknown_account(account)) {
+        return Err(Failure::usage(format!("cannot use the model `{spec}`: {message}")));
+    }
+    let config = &match account {
+        Some(_) => Cow::Owned(config.clone().with_account(account)),
+        None => Cow::Borrowed(config),
+    };
     let mut own_window = None;
     let (name, provider) = match kind {
         "exec" => command(app, config, name, speech)?,
@@ -185,9 +193,20 @@ pub fn open(
     Ok(Model { name, window: own_window.or(window), price, ..Model::plain(spec, provider) })
 }
 
-/// What the person's file says of a model, else what the table does.
+/// The provider and the account of `PROVIDER@ACCOUNT`, the first part of a model's name.
+fn with_account(kind: &str) -> (&str, Option<&str>) {
+    kind.split_once('@').map_or((kind, None), |(kind, account)| (kind, Some(account)))
+}
+
+/// The vendor that `PROVIDER` or `PROVIDER@ACCOUNT` names.
+pub(crate) fn vendor_of(kind: &str) -> Option<&'static Vendor> {
+    vendor(with_account(kind).0)
+}
+
+/// What the person's file says of a model, else what the table does. An account changes neither.
 pub fn card_of(config: &Config, spec: &str) -> Card {
     let (kind, name) = spec.split_once('/').unwrap_or((spec, ""));
+    let (kind, account) = with_account(kind);
     let table = match (kind, vendor(kind)) {
         ("local", _) => Card { window: None, price: Some(Price::FREE) },
         (_, Some(vendor)) => {
@@ -196,7 +215,8 @@ pub fn card_of(config: &Config, spec: &str) -> Card {
         }
         (_, None) => Card::default(),
     };
-    let said = config.user.models.get(spec);
+    let of_provider = || account.and_then(|_| config.user.models.get(&format!("{kind}/{name}")));
+    let said = config.user.models.get(spec).or_else(of_provider);
     let (window, price) = (said.and_then(|said| said.window), said.and_then(|said| said.price));
     Card { window: window.or(table.window), price: price.or(table.price) }
 }

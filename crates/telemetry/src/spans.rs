@@ -260,6 +260,8 @@ impl SessionSpans {
     /// Which model is asked, and whose it is.
     fn asked(&self) -> [KeyValue; 2] {
         let (provider, model) = self.model.split_once('/').unwrap_or(("", &self.model));
+        // The name of an account is not sent.
+        let provider = provider.split('@').next().unwrap_or_default();
         [
             KeyValue::new("gen_ai.provider.name", provider_name(provider).to_owned()),
             KeyValue::new("gen_ai.request.model", model.to_owned()),

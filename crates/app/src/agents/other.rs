@@ -7,7 +7,6 @@ use crate::{
 };
 use haft_core::{Mode, Registry};
 use haft_engine::Agent;
-use haft_providers::vendor;
 use haft_tools::SKILL;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -51,7 +50,8 @@ pub(super) fn read(dir: &SourceDir, name: &str, file: PathBuf, warn: Warn<'_>) -
 /// A model that Haft knows the provider of, in a file of the person.
 fn model(fields: &mut Fields, is_own: bool) -> Option<String> {
     let model = fields.text("model").filter(|model| model != "inherit")?;
-    let is_known = model.split_once('/').is_some_and(|(provider, _)| vendor(provider).is_some());
+    let is_known =
+        model.split_once('/').is_some_and(|(provider, _)| crate::model::vendor_of(provider).is_some());
     let why = match (is_known, is_own) {
         (true, true) => return Some(model),
         (true, false) => "only a file of your own selects a model",

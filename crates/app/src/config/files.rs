@@ -64,7 +64,7 @@ pub struct ModelFile {
     pub window: Option<u64>,
     /// Prices in US dollars per million tokens.
     pub price: Option<Price>,
-    /// Models that take over in a turn if this one cannot answer, in this order, as `PROVIDER/MODEL`; `--fallback` replaces them.
+    /// Models that take over in a turn if this one cannot answer, in this order, as `PROVIDER/MODEL`, or `PROVIDER@ACCOUNT/MODEL` with the key of an account; `--fallback` replaces them.
     pub fallback: Vec<String>,
 }
 

@@ -143,19 +143,22 @@ impl Config {
                 .max_by_key(|(_, folder)| folder.components().count())
                 .map(|(name, _)| name.clone()));
         };
+        match self.unknown_account(&name) {
+            None => Ok(Some(name)),
+            Some(message) => Err(ConfigError::Value { what: self.who_says(setting("account")), message }),
+        }
+    }
+
+    /// What is wrong with the name of an account, if it is none: which ones there are, and how to make it.
+    pub(crate) fn unknown_account(&self, name: &str) -> Option<String> {
         let kept = self.kept.vendors().filter_map(|(_, account)| account);
         let known: BTreeSet<&str> = kept.chain(self.user.accounts.keys().map(String::as_str)).collect();
-        if known.contains(name.as_str()) {
-            return Ok(Some(name));
+        if known.contains(name) {
+            return None;
         }
         let others = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let others = if others.is_empty() { others } else { format!("; there are {others}") };
-        Err(ConfigError::Value {
-            what: self.who_says(setting("account")),
-            message: format!(
-                "there is no account `{name}`{others}: `haft login PROVIDER --account {name}` makes it"
-            ),
-        })
+        Some(format!("there is no account `{name}`{others}: `haft login PROVIDER --account {name}` makes it"))
     }
 
     /// The key of `vendor` and where it comes from: its variable, else the configuration, else what `haft login` kept. Where

@@ -1,9 +1,9 @@
 //! [`choices`]: the models that a person may choose in a conversation.
-use super::{can_list, files, has_effort, models_of};
+use super::{can_list, files, has_effort, models_of, vendor_of};
 use crate::{App, config::Config};
 use futures::future::join_all;
 use haft_core::Price;
-use haft_providers::{Card, Effort, Vendor, card, vendor, vendors};
+use haft_providers::{Card, Effort, Vendor, card, vendors};
 use std::collections::HashSet;
 
 /// What people may choose in a conversation: what is in use, what they wrote down, what lies here, and vendors whose key
@@ -56,7 +56,7 @@ fn in_order(mut choices: Vec<(String, String)>) -> Vec<(String, String)> {
 
 /// With the window and the price, where they are known: `400k window, $1.25 in, $10 out per million tokens`.
 fn with_card(spec: &str, what: String) -> String {
-    let known = spec.split_once('/').and_then(|(name, model)| Some(card(vendor(name)?, model)));
+    let known = spec.split_once('/').and_then(|(name, model)| Some(card(vendor_of(name)?, model)));
     let Card { window, price } = known.unwrap_or_default();
     let window = window.map(|window| match window {
         1_000_000.. => format!("{}M window", window / 1_000_000),

@@ -1,7 +1,8 @@
 //! [`with_fallbacks`]: opens the models that take over where a model cannot answer.
-use super::{ToolCallFormat, measured, open};
+use super::{ToolCallFormat, connection, measured, open, with_account};
 use crate::{App, Failure, config::Config};
 use haft_engine::Model;
+use haft_providers::{list_models, vendor};
 
 /// `model`, which a person chose, with those that take over for it: the ones of `--fallback`, else those of its own
 /// table. Servers on this machine are asked how much their model takes in.
@@ -49,6 +50,54 @@ fn opened(
     };
     let fallbacks = names.iter().map(open).collect::<Result<_, _>>()?;
     Ok(Model { fallbacks, ..model })
+}
+
+/// A model that is to take over, and whether it could.
+pub(crate) struct TriedFallback {
+    /// Its name.
+    pub name: String,
+    /// The model that it is for.
+    pub of: String,
+    /// Why it could not.
+    pub outcome: Result<(), Failure>,
+}
+
+/// Tries each fallback of the configuration: whether it can be opened, and whether its provider, asked with the key,
+/// lists it. Clouds, files and commands are only opened. No model is asked for a reply.
+pub(crate) async fn try_fallbacks(app: &App, config: &Config) -> Vec<TriedFallback> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    let settings = config.effective();
+    let chosen = settings.model.zip(settings.fallback);
+    let chosen =
+        chosen.into_iter().flat_map(|(of, names)| names.0.into_iter().map(move |name| (of.clone(), name)));
+    let tables = config.user.models.iter();
+    let tables = tables.flat_map(|(of, table)| table.fallback.iter().map(|name| (of.clone(), name.clone())));
+    for pair in chosen.chain(tables) {
+        if !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    let tried = pairs.into_iter().map(|(of, name)| async move {
+        let outcome = try_one(app, config, &name).await;
+        TriedFallback { name, of, outcome }
+    });
+    futures::future::join_all(tried).await
+}
+
+async fn try_one(app: &App, config: &Config, spec: &str) -> Result<(), Failure> {
+    open(app, config, spec, None, ToolCallFormat::default())?;
+    let Some((kind, name)) = spec.split_once('/') else { return Ok(()) };
+    let (kind, account) = with_account(kind);
+    let Some(vendor) = vendor(kind).filter(|vendor| vendor.sign_in.is_none()) else { return Ok(()) };
+    let config = config.clone().with_account(account);
+    let listed = list_models(vendor, &connection(app, &config, vendor, None)).await?;
+    // A server may list a model with its tag (`:latest`), or the version that its name stands for (`-20250929`).
+    let is_version = |rest: &str| rest.is_empty() || rest.starts_with(':') || rest.starts_with("-20");
+    match listed.iter().any(|model| model.strip_prefix(name).is_some_and(is_version)) {
+        true => Ok(()),
+        false => Err(Failure::usage(format!("{} does not list the model `{name}`", vendor.title))
+            .hint(format!("`haft models list {}` lists its models", vendor.name))),
+    }
 }
 
 /// The models that take over for `spec`, each followed by those of its own table; each is there once.

@@ -4,6 +4,7 @@ use crate::kit::{
     project::Project,
     serving::Serving,
     terminal::{Terminal, poll},
+    vendor::VendorServer,
     wire::{Act, WireServer, answer},
 };
 use serde_json::{Value, json};
@@ -121,6 +122,72 @@ fn another_vendor_goes_on_in_the_middle_of_a_turn_and_no_call_is_made_twice() {
         })
         .collect();
     assert_eq!(models, [("anthropic/m", 16, 144.0), ("openai/m", 16, 96.0)]);
+}
+
+/// Has two accounts: one without credit, and one that answers.
+fn two_accounts() -> VendorServer {
+    VendorServer::start(|asked| match (asked.line.as_str(), asked.key.as_deref()) {
+        ("GET /v1/models", Some(WORK)) => {
+            Reply(200, "application/json", json!({"data": [{"id": "m"}]}).to_string())
+        }
+        (_, Some(WORK)) => openai_text("For work."),
+        ("GET /v1/models", _) => Reply(401, "application/json", json!({"error": "bad key"}).to_string()),
+        _ => {
+            Reply(402, "application/json", json!({"error": {"message": "Insufficient Balance"}}).to_string())
+        }
+    })
+}
+
+const WORK: &str = "sk-work-0123456789";
+
+#[test]
+fn another_account_goes_on_where_the_first_one_has_no_credit() {
+    let (place, server) = (Place::new(), two_accounts());
+    let url = &server.base_url;
+    place.configure(&format!(
+        "[vendors.openai]\nbase_url = \"{url}\"\nkey = \"sk-mine-0123456789\"\n\
+         [accounts.work]\nkeys = {{ openai = \"{WORK}\" }}\n\
+         [models.\"openai/m\"]\nfallback = [\"openai@work/m\"]\nprice = {{ input = 1.0, output = 1.0 }}\n"
+    ));
+    let ran = run(&place, &["--max-cost", "1"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "For work.\n"), "{ran:?}");
+    assert!(ran.err.contains("openai/m has no credit left; openai@work/m goes on"), "{ran:?}");
+    let keys: Vec<_> = server.asked().into_iter().filter_map(|asked| asked.key).collect();
+    assert_eq!(keys, ["sk-mine-0123456789", WORK]);
+    let named = Ran::from(place.haft(&["run", "--model", "openai@work/m", "go"]).output().unwrap());
+    assert_eq!((named.code, named.out.as_str()), (0, "For work.\n"), "{named:?}");
+    let unknown = run(&place, &["--fallback", "openai@wrok/m"]);
+    assert!(
+        unknown.code == 2 && unknown.err.contains("there is no account `wrok`; there are `work`"),
+        "{unknown:?}"
+    );
+    let without = run(&place, &["--fallback", "mistral@work/m"]);
+    assert!(
+        without.code == 2 && without.err.contains("the account `work` has no API key for Mistral"),
+        "{without:?}"
+    );
+}
+
+#[test]
+fn the_doctor_says_of_each_fallback_whether_it_could_take_over() {
+    let (place, server) = (Place::new(), two_accounts());
+    let url = &server.base_url;
+    place.configure(&format!(
+        "[vendors.openai]\nbase_url = \"{url}\"\nkey = \"sk-mine-0123456789\"\n\
+         [accounts.work]\nkeys = {{ openai = \"{WORK}\" }}\n[models.\"anthropic/c\"]\n\
+         fallback = [\"openai@work/m\", \"openai@work/n\", \"openai/m\", \"mistral/m\"]\n"
+    ));
+    let doctor = place.run(&["doctor"]).out;
+    let words: Vec<&str> = doctor.split_whitespace().collect();
+    let doctor = words.join(" ");
+    for expected in [
+        "`openai@work/m` for `anthropic/c` could take over",
+        "`openai@work/n` for `anthropic/c` could not take over: OpenAI does not list the model `n`",
+        "`openai/m` for `anthropic/c` could not take over: OpenAI refused the key",
+        "`mistral/m` for `anthropic/c` could not take over: there is no API key for Mistral",
+    ] {
+        assert!(doctor.contains(expected), "{expected}: {doctor}");
+    }
 }
 
 #[test]
