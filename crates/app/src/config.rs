@@ -18,6 +18,7 @@ mod places;
 mod setting;
 mod settings;
 mod timeouts;
+mod words;
 
 use claude::ClaudeRules;
 pub use environment::Environment;
@@ -31,6 +32,7 @@ pub use places::Places;
 use setting::Dollars;
 pub use setting::{Choice, Setting, Value};
 pub use settings::{ProjectFile, SETTINGS, Settings, UserFile};
+pub use words::Hyperlinks;
 
 use crate::{system::SYSTEMS, untrusted_file};
 use haft_core::{Budget, Limits, Mode, Network, Policy, ProcessLimits, Rule, Ruling, Sandbox};

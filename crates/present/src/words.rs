@@ -57,6 +57,11 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         Self { diffs: Some(Box::new(diffs)), ..self }
     }
 
+    /// What the reply is written to.
+    pub fn reply(&mut self) -> &mut Out {
+        &mut self.reply
+    }
+
     /// Prints one event.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         self.timeline.apply(event).into_iter().try_for_each(|item| self.item(item))

@@ -1,5 +1,5 @@
 //! [`Surroundings`]: what a conversation at a terminal needs from the program around it.
-use crate::{Editor, Pictures, bindings::Keys, notifications::Notifications};
+use crate::{Editor, Links, Pictures, bindings::Keys, notifications::Notifications};
 use futures::future::LocalBoxFuture;
 use haft_present::host::{Conversation, Host, OpenRequest, Problem, SavedPrompt};
 use std::{path::PathBuf, sync::Arc};
@@ -15,6 +15,8 @@ pub struct Surroundings {
     pub prompts: Vec<SavedPrompt>,
     /// How pictures are shown on the screen.
     pub pictures: Pictures,
+    /// What becomes a link on the screen.
+    pub links: Links,
     /// The file that keeps what people type.
     pub history: Option<PathBuf>,
     /// What edits longer texts.

@@ -41,4 +41,4 @@ mod waiting;
 pub use diffs::Diffs;
 pub use editor::Editor;
 pub use haft_present::Exit;
-pub use paint::picture::Pictures;
+pub use paint::{links::Links, picture::Pictures};

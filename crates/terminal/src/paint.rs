@@ -2,6 +2,7 @@
 pub(crate) mod ansi;
 pub(crate) mod diff;
 pub(crate) mod highlight;
+pub(crate) mod links;
 pub(crate) mod look;
 pub(crate) mod picture;
 mod sixel;

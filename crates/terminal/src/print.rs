@@ -1,7 +1,8 @@
 //! [`Printer`]: runs prompts, and prints the reply, one object or all events.
 use crate::{
-    Diffs, Editor, Exit, going_on,
+    Diffs, Editor, Exit, Links, going_on,
     object::object,
+    paint::links::LinkWriter,
     questions::Questions,
     signals::Interrupts,
     spinner::{Spinner, TICK},
@@ -17,7 +18,7 @@ use haft_present::{
     words::{Style, Words},
 };
 use serde_json::json;
-use std::io::{Stderr, Write, stderr, stdout};
+use std::io::{IsTerminal, Stderr, Write, stderr, stdout};
 use tokio::time::Interval;
 
 /// What is printed on standard output.
@@ -49,6 +50,8 @@ pub struct Options {
     pub chat: Chat,
     /// How changes are shown.
     pub diffs: Diffs,
+    /// What becomes a link where a stream is a terminal.
+    pub links: Links,
     /// What edits a file before its change is accepted.
     pub editor: Option<Editor>,
     /// Names of tools that nothing moves for while they run.
@@ -304,7 +307,7 @@ fn or_gone<T>(shown: anyhow::Result<T>, gone: T, interrupts: &Interrupts) -> any
 /// What a person sees of events, and is asked.
 struct Showing<'a> {
     options: &'a Options,
-    words: Words<Box<dyn Write + Send>, Stderr>,
+    words: Words<LinkWriter<Box<dyn Write + Send>>, LinkWriter<Stderr>>,
     spinner: Spinner,
     ticks: Interval,
     questions: Questions,
@@ -319,7 +322,10 @@ impl<'a> Showing<'a> {
             Output::Answer => Box::new(std::io::sink()),
             Output::Text | Output::Json | Output::StreamJson | Output::Activity => Box::new(stdout()),
         };
-        let words = Words::new(reply, stderr(), options.style, options.chat.clone());
+        let links = |is_terminal| if is_terminal { options.links.clone() } else { Links::default() };
+        let reply = LinkWriter::new(reply, links(stdout().is_terminal()));
+        let notes = LinkWriter::new(stderr(), links(stderr().is_terminal()));
+        let words = Words::new(reply, notes, options.style, options.chat.clone());
         let (session, diffs) = (session.clone(), options.diffs);
         let words = match diffs.0 {
             Some(_) => words.with_diffs(move |changes| diffs.cut(&session, changes, None).shown),
@@ -337,6 +343,9 @@ impl<'a> Showing<'a> {
     /// Asks also where nothing can be written.
     fn apply(&mut self, session: &Session, event: &Event) -> anyhow::Result<()> {
         self.spinner.clear();
+        if matches!(event, Event::Recorded(_)) {
+            self.words.reply().release().context("cannot write the output")?;
+        }
         let written =
             match self.options.output {
                 Output::Text | Output::Answer => self.words.event(event),

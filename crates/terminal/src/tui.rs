@@ -184,7 +184,7 @@ impl<Out: Write> Tui<Out> {
             app.send(command);
         }
         let now = Instant::now();
-        let screen = Screen::new(out, size);
+        let screen = Screen::new(out, size).with_links(app.around.links.clone());
         Self { app, screen, is_changed: true, due: now, drawn: now, is_page: false }
     }
 

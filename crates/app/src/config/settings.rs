@@ -11,6 +11,7 @@ use super::{
     lsp::LspFile,
     setting::{Dollars, Kind, ModelList, Setting, Value, in_toml, settings},
     timeouts::TimeoutsFile,
+    words::Hyperlinks,
 };
 use haft_core::{Mode, Network, Sandbox};
 use haft_providers::Effort;
@@ -40,6 +41,8 @@ settings! {
         check: String { value: "COMMAND", is_of_profile: true },
         /// Colors of the screen: `terminal`, `dark`, `light` or `plain`
         theme: String { has_flag: false, otherwise: "terminal" },
+        /// Whether addresses and paths that are shown can be clicked (OSC 8): `auto` in terminals that are known to show links
+        hyperlinks: Hyperlinks { value: "auto|always|never", has_flag: false, otherwise: "auto" },
         /// Keys of the text that you type on the screen: `normal`, or `vim` for those of vi
         editor_mode: String { has_flag: false, otherwise: "normal" },
         /// How the screen notifies you when a question waits, or a turn of ten seconds has ended, and the terminal is not focused: `osc9`, `osc777`, `bell` or `off`

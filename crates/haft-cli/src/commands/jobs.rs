@@ -84,8 +84,8 @@ async fn retry(cli: &CliContext, id: &str, turn: &TurnArgs) -> Result<Exit, Fail
 /// Works until there is a conclusion, shows it, and tidies up.
 async fn finish(cli: &CliContext, turn: &TurnArgs, job: Job) -> Result<Exit, Failure> {
     let mut interrupts = Interrupts::listen()?.or_file(job.stop_file());
-    let theme = turn.work.settings.0.theme.as_deref();
-    let options = run::options(&job.engine, cli, turn, theme)?;
+    let settings = cli.config(&job.engine.setup().workspace, &turn.work.settings.0)?.effective();
+    let options = run::options(&job.engine, cli, turn, &settings)?;
     job.notices.iter().for_each(|notice| cli.warn(notice));
     if !cli.global.quiet {
         writeln!(stderr(), "job {} ({})", job.session.id(), job.order.kind)?;

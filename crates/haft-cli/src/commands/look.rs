@@ -1,7 +1,11 @@
 //! [`look`]: which colors the user chose, and what the terminal can show.
 use crate::CliContext;
-use haft_app::Failure;
-use haft_terminal::tui::{Depth, Look, Theme, is_light};
+use haft_app::{Failure, config::Hyperlinks};
+use haft_terminal::{
+    Links,
+    tui::{Depth, Look, Theme, is_light},
+};
+use std::path::Path;
 
 /// The look of a conversation, with `theme` as the configuration has it.
 pub(super) fn look(cli: &CliContext, theme: Option<&str>) -> Result<Look, Failure> {
@@ -20,4 +24,51 @@ pub(super) fn of_questions(cli: &CliContext) -> Look {
     let is_plain = cli.global.no_color || get("NO_COLOR").is_some();
     let depth = Depth::of(is_plain, get("COLORTERM"), get("TERM"));
     Look { theme: Theme::default(), depth, is_light: is_light(get("COLORFGBG")) }
+}
+
+/// What becomes a link in a conversation in `workspace`, if `when` lets it.
+pub(super) fn links(cli: &CliContext, when: Option<Hyperlinks>, workspace: &Path) -> Links {
+    let is_on = match when.unwrap_or_default() {
+        Hyperlinks::Always => true,
+        Hyperlinks::Never => false,
+        Hyperlinks::Auto => shows_links(cli),
+    };
+    if !is_on {
+        return Links::default();
+    }
+    let get = |name: &str| cli.environment.get(name).unwrap_or_default();
+    // Others refuse a file with `#12` behind it (GLib), or look for one of that name.
+    let has_lines = get("TERM").contains("kitty") || get("TERM_PROGRAM") == "iTerm.app";
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Links::new(workspace, &host, has_lines)
+}
+
+/// Whether the terminal is known to show links. tmux 3.4 and newer shows them where its own terminal does.
+fn shows_links(cli: &CliContext) -> bool {
+    let get = |name: &str| cli.environment.get(name).unwrap_or_default();
+    match get("TERM_PROGRAM") {
+        _ if get("TERM") == "dumb" => false,
+        "tmux" => shows_links_in_tmux(get("TERM_PROGRAM_VERSION")),
+        _ => supports_hyperlinks::supports_hyperlinks(),
+    }
+}
+
+fn shows_links_in_tmux(version: &str) -> bool {
+    let mut numbers =
+        version.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<u32>().ok());
+    (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default()) >= (3, 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tmux_shows_links_since_3_4() {
+        for (version, expected) in
+            [("3.3a", false), ("3.4", true), ("3.5a", true), ("next-3.6", true), ("", false)]
+        {
+            assert_eq!(shows_links_in_tmux(version), expected, "{version}");
+        }
+    }
 }

@@ -1,10 +1,14 @@
 //! [`run`] (`haft run`): runs one turn.
-use super::{input, look::look, welcome};
+use super::{
+    input,
+    look::{links, look},
+    welcome,
+};
 use crate::{
     CliContext,
     args::{Form, PurposeArgs, TurnArgs},
 };
-use haft_app::{Failure, OpenedSession};
+use haft_app::{Failure, OpenedSession, config::Settings};
 use haft_core::{AnswerSchema, Command, Mode, Part, Seq, answer};
 use haft_engine::Engine;
 use haft_present::{cursor::next, goal, host::ExpandedPrompt, words::Style};
@@ -81,12 +85,12 @@ pub(crate) async fn start(
     let Some(plan) = welcome::with_model(cli, turn, cli.plan(&turn.spec())?).await? else {
         return Ok(Exit::Interrupted);
     };
-    let theme = plan.config.effective().theme;
+    let settings = plan.config.effective();
     let OpenedSession { engine, session, notices, warnings } = plan.open().await?;
     let mut interrupts = Interrupts::listen()?;
     notices.iter().for_each(|notice| cli.warn(notice));
     warnings.iter().try_for_each(|warning| writeln!(stderr(), "note: {warning}"))?;
-    let mut options = options(&engine, cli, turn, theme.as_deref())?;
+    let mut options = options(&engine, cli, turn, &settings)?;
     let is_answer = match &command {
         Command::PromptWithSchema { .. } => true,
         Command::Continue => answer::wanted_schema(&session.entries()).is_some(),
@@ -119,12 +123,12 @@ fn expand(cli: &CliContext, turn: &TurnArgs, words: &[String]) -> Result<Expande
     cli.expand(&workspace, &prompt, "haft commands list")
 }
 
-/// How a turn is shown; `theme` as the configuration has it.
+/// How a turn is shown, by the `settings` in force.
 pub(super) fn options(
     engine: &Engine,
     cli: &CliContext,
     turn: &TurnArgs,
-    theme: Option<&str>,
+    settings: &Settings,
 ) -> Result<Options, Failure> {
     let has_screen = stderr().is_terminal();
     let color = has_screen && !cli.global.no_color && cli.environment.get("NO_COLOR").is_none();
@@ -139,7 +143,8 @@ pub(super) fn options(
         style: Style { quiet: cli.global.quiet, color, thinking: cli.global.verbose > 0 },
         can_ask: stdin().is_terminal() && has_screen,
         chat: engine.setup().profile.chat.clone(),
-        diffs: Diffs(has_screen.then(|| look(cli, theme)).transpose()?),
+        diffs: Diffs(has_screen.then(|| look(cli, settings.theme.as_deref())).transpose()?),
+        links: links(cli, settings.hyperlinks, &engine.setup().workspace),
         editor: editor(cli),
         still: still.map(|registered| registered.told().name.clone()).collect(),
         seconds: engine.setup().profile.limits.budget.seconds,

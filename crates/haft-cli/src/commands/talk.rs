@@ -1,5 +1,9 @@
 //! [`screen`] and [`chat`] (`haft` in a terminal, `haft chat`): conversations.
-use super::{login, look::look, run, welcome};
+use super::{
+    login,
+    look::{links, look},
+    run, welcome,
+};
 use crate::{
     CliContext,
     args::{LoginArgs, TurnArgs},
@@ -66,9 +70,9 @@ pub(crate) async fn chat(cli: &CliContext, turn: &TurnArgs) -> Result<Exit, Fail
         return Ok(Exit::Interrupted);
     };
     let mut interrupts = Interrupts::listen()?;
-    let theme = plan.config.effective().theme;
+    let settings = plan.config.effective();
     let (around, opened) = open(cli, turn, plan, cli.global.quiet).await?;
-    let options = run::options(&opened.engine, cli, turn, theme.as_deref())?;
+    let options = run::options(&opened.engine, cli, turn, &settings)?;
     Ok(line_mode::run(around, opened, &options, &mut interrupts).await?)
 }
 
@@ -81,8 +85,9 @@ async fn open(
     is_quiet: bool,
 ) -> Result<(Surroundings, Conversation), Failure> {
     let keys = keys(cli, &plan.config.user.keys)?;
-    let is_vim = is_vim(plan.config.effective().editor_mode.as_deref())?;
-    let notifications = notifications(plan.config.effective().notifications.as_deref())?;
+    let settings = plan.config.effective();
+    let is_vim = is_vim(settings.editor_mode.as_deref())?;
+    let notifications = notifications(settings.notifications.as_deref())?;
     let ceiling = if stdin().is_terminal() { Ceiling::Project } else { Ceiling::Beginning };
     let mut host = AppHost::new(cli, turn.spec(), ceiling).quiet(is_quiet);
     let opened = host.first_conversation(plan).await?;
@@ -91,6 +96,7 @@ async fn open(
     let around = Surroundings {
         prompts: host.prompts(&workspace),
         host: Arc::new(host),
+        links: links(cli, settings.hyperlinks, &workspace),
         workspace,
         pictures: Pictures::of(cli.environment.get("TERM"), cli.environment.get("TERM_PROGRAM")),
         history: Some(cli.places.home.join("history")),

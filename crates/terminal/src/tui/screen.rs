@@ -2,7 +2,8 @@
 //! few live lines stay and are redrawn where they changed.
 //!
 //! The cursor moves only relative to its position, so the terminal need not be asked for that.
-use super::{ansi::paint, wrap::one_row};
+use super::{ansi, wrap::one_row};
+use crate::Links;
 use crossterm::{
     Command,
     cursor::{Hide, MoveRight, MoveTo, MoveUp, Show},
@@ -33,13 +34,29 @@ pub(super) struct Screen<Out> {
     is_stale: bool,
     /// How far up it begins since the terminal has laid it out anew.
     up: Option<usize>,
+    links: Links,
 }
 
 impl<Out: Write> Screen<Out> {
     /// The cursor stands at the beginning of a line of its own.
     pub(super) fn new(out: Out, (columns, rows): (u16, u16)) -> Self {
         let (columns, rows) = (columns.max(1).into(), rows.max(1).into());
-        Self { out, columns, rows, shown: Vec::new(), row: 0, column: 0, is_stale: true, up: None }
+        Self {
+            out,
+            columns,
+            rows,
+            shown: Vec::new(),
+            row: 0,
+            column: 0,
+            is_stale: true,
+            up: None,
+            links: Links::default(),
+        }
+    }
+
+    /// The same with links in what is drawn.
+    pub(super) fn with_links(self, links: Links) -> Self {
+        Self { links, ..self }
     }
 
     pub(super) fn out(&mut self) -> &mut Out {
@@ -63,7 +80,7 @@ impl<Out: Write> Screen<Out> {
         up(&mut text, self.up.take().unwrap_or(self.row));
         match above.is_empty() && !self.is_stale {
             true => self.changed_rows(&mut text, &live),
-            false => all_rows(&mut text, &above, &live, self.columns),
+            false => self.all_rows(&mut text, &above, &live),
         }
         let (row, column) = cursor.unwrap_or((live.len().saturating_sub(1), 0));
         up(&mut text, live.len().saturating_sub(1).saturating_sub(row));
@@ -76,6 +93,29 @@ impl<Out: Write> Screen<Out> {
         self.raw(&text)
     }
 
+    fn all_rows(&self, text: &mut String, above: &[Line<'static>], live: &[Line<'static>]) {
+        text.push('\r');
+        put(text, Clear(ClearType::FromCursorDown));
+        for line in above {
+            self.paint(text, line);
+            text.push_str("\r\n");
+        }
+        for (row, line) in live.iter().enumerate() {
+            if row > 0 {
+                text.push_str("\r\n");
+            }
+            self.paint(text, line);
+        }
+    }
+
+    /// A line with its colors and links.
+    fn paint(&self, text: &mut String, line: &Line<'_>) {
+        let mut painted = String::new();
+        ansi::paint(&mut painted, line, self.columns);
+        // A wide character that no longer fits leaves the last column free.
+        *text += &self.links.linked(&painted, line.width() + 1 >= self.columns);
+    }
+
     fn changed_rows(&self, text: &mut String, live: &[Line<'static>]) {
         for (row, line) in live.iter().enumerate() {
             if row > 0 {
@@ -84,7 +124,7 @@ impl<Out: Write> Screen<Out> {
             if self.shown.get(row) != Some(line) {
                 text.push('\r');
                 put(text, Clear(ClearType::UntilNewLine));
-                paint(text, line, self.columns);
+                self.paint(text, line);
             }
         }
         if self.shown.len() > live.len() {
@@ -150,7 +190,7 @@ impl<Out: Write> Screen<Out> {
         for row in 0..self.rows {
             text.push_str(if row == 0 { "\r" } else { "\r\n" });
             put(&mut text, Clear(ClearType::UntilNewLine));
-            lines.get(row).into_iter().for_each(|line| paint(&mut text, &self.fitting(line), self.columns));
+            lines.get(row).into_iter().for_each(|line| self.paint(&mut text, &self.fitting(line)));
         }
         end(&mut text);
         self.raw(&text)
@@ -173,21 +213,6 @@ fn end(text: &mut String) {
 
 fn put(text: &mut String, command: impl Command) {
     command.write_ansi(text).expect("a `String` takes everything");
-}
-
-fn all_rows(text: &mut String, above: &[Line<'static>], live: &[Line<'static>], columns: usize) {
-    text.push('\r');
-    put(text, Clear(ClearType::FromCursorDown));
-    for line in above {
-        paint(text, line, columns);
-        text.push_str("\r\n");
-    }
-    for (row, line) in live.iter().enumerate() {
-        if row > 0 {
-            text.push_str("\r\n");
-        }
-        paint(text, line, columns);
-    }
 }
 
 fn up(text: &mut String, rows: usize) {

@@ -3,5 +3,6 @@ mod cards;
 mod changes;
 mod choices;
 mod conversation;
+mod links;
 mod notices;
 mod panels;

@@ -12,7 +12,7 @@ use haft_present::host::{
 use haft_providers::{Scripted, Step};
 use haft_stage::LocalStage;
 use haft_terminal::{
-    Editor, Pictures,
+    Editor, Links, Pictures,
     host::Surroundings,
     tui::{Depth, Keys, Look, Notifications, Request, Theme, Tui},
 };
@@ -173,6 +173,7 @@ impl Begin {
             workspace: folder.join("w"),
             prompts: self.prompts,
             pictures: Pictures::None,
+            links: Links::default(),
             history: None,
             keys: self.keys,
             is_vim: self.is_vim,
