@@ -32,7 +32,7 @@ pub use places::Places;
 use setting::Dollars;
 pub use setting::{Choice, Setting, Value};
 pub use settings::{ProjectFile, SETTINGS, Settings, UserFile};
-pub use words::Hyperlinks;
+pub use words::{EditorMode, Hyperlinks, NotificationKind};
 
 use crate::{system::SYSTEMS, untrusted_file};
 use haft_core::{Budget, Limits, Mode, Network, Policy, ProcessLimits, Rule, Ruling, Sandbox};
@@ -335,6 +335,15 @@ fn own_rules(places: &Places) -> Rules {
     let of_agents = SYSTEMS.iter().map(|row| format!("write:**/{}/**", row.project));
     let ask = of_git.into_iter().chain(of_agents).collect();
     Rules { deny, ask, ..Rules::default() }
+}
+
+/// What a file of the user says; the default if there is none.
+///
+/// # Errors
+///
+/// If it cannot be read, or is not what it should be; the error names the line.
+pub fn read_file<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<T, ConfigError> {
+    read(path).map(|(found, _)| found)
 }
 
 /// What the file says, and its text. One that is not there says nothing.

@@ -267,6 +267,12 @@ pub(crate) enum Config {
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
     },
+    /// Check your configuration, that of the project, and your themes
+    Check {
+        /// Directory to work in
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+    },
     /// Print the paths of the configuration files
     Path,
     /// Write a value to your configuration file: `haft config set model anthropic`

@@ -31,7 +31,7 @@ pub fn drawn(markdown: &str, look: Option<Look>) -> String {
             }
         }
         None => {
-            let plain = Look { theme: Theme::Plain, depth: Depth::None, is_light: false };
+            let plain = Look::new(Theme::Plain, Depth::None);
             let lines = filled(markdown, columns, &plain).into_iter();
             text.extend(lines.map(|line| format!("{}\n", line.to_string().trim_end())));
         }
@@ -57,7 +57,7 @@ mod tests {
     fn a_page_is_filled_and_has_no_colors_without_a_terminal() {
         let page = "# Head\n\nOne `two`\nthree.\n";
         assert_eq!(drawn(page, None), "Head\n\nOne `two` three.\n");
-        let look = Look { theme: Theme::Terminal, depth: Depth::Sixteen, is_light: false };
+        let look = Look::new(Theme::Terminal, Depth::Sixteen);
         assert!(drawn(page, Some(look)).contains("\x1b[35mtwo\x1b[0m three."), "{}", drawn(page, Some(look)));
     }
 

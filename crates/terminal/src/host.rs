@@ -1,5 +1,5 @@
 //! [`Surroundings`]: what a conversation at a terminal needs from the program around it.
-use crate::{Editor, Links, Pictures, bindings::Keys, notifications::Notifications};
+use crate::{Editor, Links, Pictures, bindings::Keys, notifications::Notifications, paint::look::Themes};
 use futures::future::LocalBoxFuture;
 use haft_present::host::{Conversation, Host, OpenRequest, Problem, SavedPrompt};
 use std::{path::PathBuf, sync::Arc};
@@ -23,6 +23,8 @@ pub struct Surroundings {
     pub editor: Option<Editor>,
     /// The keys of the screen.
     pub keys: Keys,
+    /// The themes that the user may choose.
+    pub themes: Themes,
     /// How the user is told of something while the terminal is not focused.
     pub notifications: Notifications,
     /// Whether text is typed with the keys of vi.

@@ -15,24 +15,6 @@ pub enum Notifications {
 }
 
 impl Notifications {
-    /// All of them, as the documentation lists them.
-    pub const ALL: [Self; 4] = [Self::Osc9, Self::Osc777, Self::Bell, Self::Off];
-
-    /// As the configuration names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Osc9 => "osc9",
-            Self::Osc777 => "osc777",
-            Self::Bell => "bell",
-            Self::Off => "off",
-        }
-    }
-
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.name() == name)
-    }
-
     /// What is written to say `text`, which holds no control characters and no `;`.
     pub(crate) fn sequence(self, text: &str) -> String {
         match self {
@@ -49,17 +31,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_stands_for_what_is_sent() {
+    fn each_kind_has_its_sequence() {
         let table = [
-            ("osc9", Some("\x1b]9;haft: done\x07\x07")),
-            ("osc777", Some("\x1b]777;notify;haft;done\x07\x07")),
-            ("bell", Some("\x07")),
-            ("off", Some("")),
-            ("loud", None),
+            (Notifications::Osc9, "\x1b]9;haft: done\x07\x07"),
+            (Notifications::Osc777, "\x1b]777;notify;haft;done\x07\x07"),
+            (Notifications::Bell, "\x07"),
+            (Notifications::Off, ""),
         ];
-        for (name, expected) in table {
-            let sent = Notifications::named(name).map(|known| known.sequence("done"));
-            assert_eq!(sent.as_deref(), expected, "{name}");
+        for (kind, expected) in table {
+            assert_eq!(kind.sequence("done"), expected, "{kind:?}");
         }
     }
 }

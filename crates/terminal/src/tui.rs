@@ -38,7 +38,7 @@ use crate::{
 pub use crate::{
     bindings::{Keys, WrongKeys},
     notifications::Notifications,
-    paint::look::{Depth, Look, Theme, is_light},
+    paint::look::{Depth, Look, OwnTheme, Palette, Theme, Themes, is_light},
 };
 use app::App;
 pub use app::Request;
@@ -51,6 +51,7 @@ use futures::{FutureExt, StreamExt, future::LocalBoxFuture};
 use haft_core::{Command, Event};
 use haft_present::host::Conversation;
 use mode::Mode;
+pub use ratatui::style::Color;
 use ratatui::text::Line;
 use screen::Screen;
 use std::{

@@ -11,7 +11,7 @@ use super::{
     lsp::LspFile,
     setting::{Dollars, Kind, ModelList, Setting, Value, in_toml, settings},
     timeouts::TimeoutsFile,
-    words::Hyperlinks,
+    words::{EditorMode, Hyperlinks, NotificationKind},
 };
 use haft_core::{Mode, Network, Sandbox};
 use haft_providers::Effort;
@@ -39,14 +39,14 @@ settings! {
         evidence: bool { is_of_profile: true },
         /// Command that proves the work for `--evidence`, e.g., `make check`; without it, any test run does
         check: String { value: "COMMAND", is_of_profile: true },
-        /// Colors of the screen: `terminal`, `dark`, `light` or `plain`
+        /// Colors of the screen: `terminal`, `dark`, `light`, `plain`, or `NAME` for `themes/NAME.toml` beside your configuration
         theme: String { has_flag: false, otherwise: "terminal" },
         /// Whether addresses and paths that are shown can be clicked (OSC 8): `auto` in terminals that are known to show links
         hyperlinks: Hyperlinks { value: "auto|always|never", has_flag: false, otherwise: "auto" },
         /// Keys of the text that you type on the screen: `normal`, or `vim` for those of vi
-        editor_mode: String { has_flag: false, otherwise: "normal" },
+        editor_mode: EditorMode { has_flag: false, otherwise: "normal" },
         /// How the screen notifies you when a question waits, or a turn of ten seconds has ended, and the terminal is not focused: `osc9`, `osc777`, `bell` or `off`
-        notifications: String { has_flag: false, otherwise: "osc9" },
+        notifications: NotificationKind { has_flag: false, otherwise: "osc9" },
     }
     narrowed {
         /// What to do with an effect (a file read or written, a command, a host) that no rule matches; `ask` denies it if no user can answer

@@ -40,3 +40,43 @@ impl Word for Hyperlinks {
         (Self::Never, ("never", "Never")),
     ];
 }
+
+/// Keys of the text that a user types on the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EditorMode {
+    /// Those of a shell.
+    #[default]
+    Normal,
+    /// Those of vi.
+    Vim,
+}
+
+impl Word for EditorMode {
+    const ALL: &'static [(Self, Choice)] =
+        &[(Self::Normal, ("normal", "Keys of a shell")), (Self::Vim, ("vim", "Keys of vi"))];
+}
+
+/// How the terminal notifies a user who looks elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NotificationKind {
+    /// OSC 9 and a bell.
+    #[default]
+    Osc9,
+    /// OSC 777 and a bell.
+    Osc777,
+    /// A bell.
+    Bell,
+    /// Not at all.
+    Off,
+}
+
+impl Word for NotificationKind {
+    const ALL: &'static [(Self, Choice)] = &[
+        (Self::Osc9, ("osc9", "OSC 9 and a bell")),
+        (Self::Osc777, ("osc777", "OSC 777 and a bell (foot, rxvt)")),
+        (Self::Bell, ("bell", "A bell")),
+        (Self::Off, ("off", "Not at all")),
+    ];
+}

@@ -1,5 +1,5 @@
 //! [`config`] (`haft config`): shows which settings apply, and where they come from.
-use super::skills::source;
+use super::{screen_setup, skills::source, themes};
 use crate::{CliContext, args::Config as Verb};
 use haft_app::{
     Failure,
@@ -19,6 +19,7 @@ pub(crate) fn config(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
     match command {
         Verb::Path => path(cli),
         Verb::Set { key, value } => set(cli, &key, &value),
+        Verb::Check { cwd } => check(cli, &session::workspace(cwd.as_deref())?),
         Verb::Show { cwd } => {
             let workspace = session::workspace(cwd.as_deref())?;
             show(&cli.config(&workspace, &Settings::default())?)?;
@@ -26,6 +27,19 @@ pub(crate) fn config(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
             Ok(Exit::Success)
         }
     }
+}
+
+/// Reads all of it; the first mistake is the error.
+fn check(cli: &CliContext, workspace: &Path) -> Result<Exit, Failure> {
+    let config = cli.config(workspace, &Settings::default())?;
+    config.profile()?;
+    screen_setup::check(cli, &config)?;
+    themes::check(cli)?;
+    for file in [&cli.places.user_file, &project_file(workspace)] {
+        let found = if file.exists() { "ok" } else { "missing" };
+        writeln!(stdout(), "{found:<8} {}", file.display())?;
+    }
+    Ok(Exit::Success)
 }
 
 /// Says what else counts more than the file.

@@ -1,7 +1,9 @@
 //! [`doctor`] (`haft doctor`): shows what this machine supports, what is missing, and what to do about it.
+use super::screen_setup;
 use crate::{CliContext, args::DoctorArgs};
 use haft_app::{
     Failure,
+    config::Settings,
     diagnosis::{Finding, State},
     session,
 };
@@ -31,7 +33,14 @@ pub(crate) async fn doctor(cli: &CliContext, args: &DoctorArgs) -> Result<Exit, 
             State::Missing => missing.push(what),
         }
     };
-    cli.diagnose(&session::workspace(args.cwd.as_deref())?, &mut print).await?;
+    let workspace = session::workspace(args.cwd.as_deref())?;
+    if let Ok(config) = cli.config(&workspace, &Settings::default())
+        && let Err(Failure { message, hint, .. }) = screen_setup::check(cli, &config)
+    {
+        let advice = hint.into_iter().collect();
+        print(Finding { state: State::Missing, what: "screen".to_owned(), finding: message, advice });
+    }
+    cli.diagnose(&workspace, &mut print).await?;
     let mut summary = format!("{good} ok, {optional} optional, {} missing", missing.len());
     if !missing.is_empty() {
         summary += &format!(": {}", missing.join(", "));

@@ -2,7 +2,7 @@
 mod list;
 mod queue;
 
-use super::{run, welcome};
+use super::{run, screen_setup::check, welcome};
 use crate::{
     CliContext,
     args::{JobArgs, Jobs, TurnArgs},
@@ -36,7 +36,9 @@ pub(crate) async fn start(cli: &CliContext, kind: &str, job: &JobArgs) -> Result
         keeps_files: job.debug,
     };
     let turn = TurnArgs { cwd: Some(origin), ..job.turn.clone() };
-    if welcome::with_model(cli, &turn, cli.plan(&turn.spec())?).await?.is_none() {
+    let plan = cli.plan(&turn.spec())?;
+    check(cli, &plan.config)?;
+    if welcome::with_model(cli, &turn, plan).await?.is_none() {
         return Ok(Exit::Interrupted);
     }
     begin(cli, request, &turn).await

@@ -1,21 +1,21 @@
 //! [`look`]: which colors the user chose, and what the terminal can show.
+use super::themes;
 use crate::CliContext;
 use haft_app::{Failure, config::Hyperlinks};
 use haft_terminal::{
     Links,
-    tui::{Depth, Look, Theme, is_light},
+    tui::{Depth, Look, Palette, Theme, is_light},
 };
 use std::path::Path;
 
 /// The look of a conversation, with `theme` as the configuration has it.
 pub(super) fn look(cli: &CliContext, theme: Option<&str>) -> Result<Look, Failure> {
-    let theme = theme.map(|name| {
-        Theme::named(name).ok_or_else(|| {
-            Failure::usage(format!("there is no theme `{name}`"))
-                .hint(format!("`theme` is one of {}", Theme::ALL.map(Theme::name).join(", ")))
-        })
-    });
-    Ok(Look { theme: theme.transpose()?.unwrap_or_default(), ..of_questions(cli) })
+    let Some(name) = theme else { return Ok(of_questions(cli)) };
+    let (theme, palette) = match Theme::named(name) {
+        Some(theme) => (theme, Palette::NONE),
+        None => themes::own(cli, name).map(|own| (own.base, own.palette))?,
+    };
+    Ok(Look { theme, palette, ..of_questions(cli) })
 }
 
 /// The look of questions before one.
@@ -23,7 +23,7 @@ pub(super) fn of_questions(cli: &CliContext) -> Look {
     let get = |name: &str| cli.environment.get(name);
     let is_plain = cli.global.no_color || get("NO_COLOR").is_some();
     let depth = Depth::of(is_plain, get("COLORTERM"), get("TERM"));
-    Look { theme: Theme::default(), depth, is_light: is_light(get("COLORFGBG")) }
+    Look { is_light: is_light(get("COLORFGBG")), ..Look::new(Theme::default(), depth) }
 }
 
 /// What becomes a link in a conversation in `workspace`, if `when` lets it.

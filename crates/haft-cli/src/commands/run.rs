@@ -2,6 +2,7 @@
 use super::{
     input,
     look::{links, look},
+    screen_setup::check,
     welcome,
 };
 use crate::{
@@ -85,6 +86,7 @@ pub(crate) async fn start(
     let Some(plan) = welcome::with_model(cli, turn, cli.plan(&turn.spec())?).await? else {
         return Ok(Exit::Interrupted);
     };
+    check(cli, &plan.config)?;
     let settings = plan.config.effective();
     let OpenedSession { engine, session, notices, warnings } = plan.open().await?;
     let mut interrupts = Interrupts::listen()?;

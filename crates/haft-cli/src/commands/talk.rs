@@ -2,7 +2,9 @@
 use super::{
     login,
     look::{links, look},
-    run, welcome,
+    run,
+    screen_setup::{check, keys, notifications},
+    themes, welcome,
 };
 use crate::{
     CliContext,
@@ -11,7 +13,7 @@ use crate::{
 };
 use haft_app::{
     AppHost, Ceiling, Failure, SessionPlan,
-    config::{KeyNames, KeysFile, project_file},
+    config::{EditorMode, project_file},
 };
 use haft_core::Command;
 use haft_present::host::{Conversation, Host};
@@ -19,10 +21,9 @@ use haft_terminal::{
     Exit, Pictures, chat as line_mode,
     host::{LogIn, Surroundings},
     signals::Interrupts,
-    tui::{self, Keys, Notifications},
+    tui,
 };
 use std::{
-    collections::BTreeMap,
     io::{IsTerminal, stdin},
     sync::Arc,
 };
@@ -69,6 +70,7 @@ pub(crate) async fn chat(cli: &CliContext, turn: &TurnArgs) -> Result<Exit, Fail
     let Some(plan) = welcome::with_model(cli, turn, cli.plan(&turn.spec())?).await? else {
         return Ok(Exit::Interrupted);
     };
+    check(cli, &plan.config)?;
     let mut interrupts = Interrupts::listen()?;
     let settings = plan.config.effective();
     let (around, opened) = open(cli, turn, plan, cli.global.quiet).await?;
@@ -86,8 +88,6 @@ async fn open(
 ) -> Result<(Surroundings, Conversation), Failure> {
     let keys = keys(cli, &plan.config.user.keys)?;
     let settings = plan.config.effective();
-    let is_vim = is_vim(settings.editor_mode.as_deref())?;
-    let notifications = notifications(settings.notifications.as_deref())?;
     let ceiling = if stdin().is_terminal() { Ceiling::Project } else { Ceiling::Beginning };
     let mut host = AppHost::new(cli, turn.spec(), ceiling).quiet(is_quiet);
     let opened = host.first_conversation(plan).await?;
@@ -102,44 +102,13 @@ async fn open(
         history: Some(cli.places.home.join("history")),
         editor: run::editor(cli),
         keys,
-        is_vim,
-        notifications,
+        is_vim: settings.editor_mode == Some(EditorMode::Vim),
+        themes: themes::themes(cli),
+        notifications: notifications(settings.notifications.unwrap_or_default()),
         config_files,
         login: Some(login(cli)),
     };
     Ok((around, opened))
-}
-
-/// The keys of the screen, with those of the user's own configuration.
-fn keys(cli: &CliContext, own: &KeysFile) -> Result<Keys, Failure> {
-    let actions = |actions: &BTreeMap<String, KeyNames>| {
-        actions.iter().map(|(action, keys)| (action.clone(), keys.names())).collect()
-    };
-    let own = own.iter().map(|(place, of_place)| (place.clone(), actions(of_place))).collect();
-    Keys::of(&own).map_err(|wrong| {
-        Failure::usage(format!("`{}`: {}", cli.places.user_file.display(), wrong.message)).hint(wrong.hint)
-    })
-}
-
-/// Whether text is typed with the keys of vi, as the configuration says.
-fn is_vim(mode: Option<&str>) -> Result<bool, Failure> {
-    match mode {
-        None | Some("normal") => Ok(false),
-        Some("vim") => Ok(true),
-        Some(other) => Err(Failure::usage(format!("there is no editor mode `{other}`"))
-            .hint("`editor_mode` is `normal` or `vim`")),
-    }
-}
-
-/// How the user is told of something, as the configuration says.
-fn notifications(name: Option<&str>) -> Result<Notifications, Failure> {
-    let Some(name) = name else { return Ok(Notifications::default()) };
-    Notifications::named(name).ok_or_else(|| {
-        Failure::usage(format!("there is no kind of notifications `{name}`")).hint(format!(
-            "`notifications` is one of {}",
-            Notifications::ALL.map(Notifications::name).join(", ")
-        ))
-    })
 }
 
 /// Asks for a key as `haft login` does.

@@ -301,7 +301,7 @@ mod tests {
         DiffPainter { columns, look: &look, how: Some("more") }.files(std::slice::from_ref(file), room)
     }
 
-    const PLAIN: Look = Look { theme: Theme::Plain, depth: Depth::None, is_light: false };
+    const PLAIN: Look = Look::new(Theme::Plain, Depth::None);
 
     #[test]
     fn what_is_removed_gives_way_last() {
@@ -363,7 +363,7 @@ mod tests {
             (Depth::Many, Theme::Terminal),
             (Depth::True, Theme::Light),
         ] {
-            let look = Look { theme, depth, is_light: false };
+            let look = Look::new(theme, depth);
             for columns in 20..40 {
                 for row in drawn(&file, look, Room::WHOLE, columns).iter().skip(1) {
                     assert!(row.width() <= columns, "{columns}: {row}");

@@ -63,6 +63,89 @@ impl Theme {
     }
 }
 
+/// Colors that replace those of a theme. A terminal with too few colors for one shows that of the theme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Palette {
+    /// What the user says, and what wants attention.
+    pub accent: Option<Color>,
+    /// What is less important.
+    pub dim: Option<Color>,
+    /// What worked.
+    pub good: Option<Color>,
+    /// What did not.
+    pub bad: Option<Color>,
+    /// Questions.
+    pub warn: Option<Color>,
+    /// Code in the middle of prose.
+    pub code: Option<Color>,
+    /// Links.
+    pub link: Option<Color>,
+    /// Behind added lines.
+    pub added: Option<Color>,
+    /// Behind what was added in a line.
+    pub added_words: Option<Color>,
+    /// Behind removed lines.
+    pub removed: Option<Color>,
+    /// Behind what was removed in a line.
+    pub removed_words: Option<Color>,
+}
+
+impl Palette {
+    /// Replaces nothing.
+    pub const NONE: Self = Self {
+        accent: None,
+        dim: None,
+        good: None,
+        bad: None,
+        warn: None,
+        code: None,
+        link: None,
+        added: None,
+        added_words: None,
+        removed: None,
+        removed_words: None,
+    };
+}
+
+/// A theme of the user's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnTheme {
+    /// What people call it.
+    pub name: String,
+    /// The theme that has the other colors.
+    pub base: Theme,
+    /// The colors of its own.
+    pub palette: Palette,
+}
+
+/// The themes that can be chosen beside [`Theme::ALL`].
+#[derive(Clone, Debug, Default)]
+pub struct Themes {
+    /// Those of the user, by name.
+    pub own: Vec<OwnTheme>,
+}
+
+impl Themes {
+    /// The names of all themes.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let own = self.own.iter().map(|theme| theme.name.clone());
+        Theme::ALL.map(|theme| theme.name().to_owned()).into_iter().chain(own).collect()
+    }
+
+    /// The theme of this name: a theme, and the colors that replace its own.
+    pub(crate) fn named(&self, name: &str) -> Option<(Theme, Palette)> {
+        let own = || self.own.iter().find(|theme| theme.name == name);
+        let built_in = Theme::named(name).map(|theme| (theme, Palette::NONE));
+        built_in.or_else(|| own().map(|theme| (theme.base, theme.palette)))
+    }
+
+    /// The name of what `look` has.
+    pub(crate) fn name_of(&self, look: &Look) -> String {
+        let is_shown = |theme: &&OwnTheme| (theme.base, theme.palette) == (look.theme, look.palette);
+        self.own.iter().find(is_shown).map_or(look.theme.name().to_owned(), |theme| theme.name.clone())
+    }
+}
+
 /// What each thing looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
@@ -72,6 +155,8 @@ pub struct Look {
     pub depth: Depth,
     /// Its own background is a light one.
     pub is_light: bool,
+    /// Colors of the user's own theme.
+    pub palette: Palette,
 }
 
 /// Where code stands.
@@ -90,6 +175,12 @@ pub fn is_light(colorfgbg: Option<&str>) -> bool {
 }
 
 impl Look {
+    /// `theme` on a terminal with a dark background.
+    #[must_use]
+    pub const fn new(theme: Theme, depth: Depth) -> Self {
+        Self { theme, depth, is_light: false, palette: Palette::NONE }
+    }
+
     pub(crate) fn is_plain(&self) -> bool {
         self.theme == Theme::Plain || self.depth == Depth::None
     }
@@ -133,11 +224,19 @@ impl Look {
             (true, true) => (0x383a42, 0xdafbe1, 0xaceebb),
             (true, false) => (0x383a42, 0xffe0de, 0xffc0bd),
         };
-        let color = |rgb| self.shown(Color::from_u32(rgb));
-        Some((Style::new().fg(color(text)).bg(color(line)), color(part)))
+        let (own_line, own_part) = match is_added {
+            true => (self.palette.added, self.palette.added_words),
+            false => (self.palette.removed, self.palette.removed_words),
+        };
+        let color = |rgb| Color::from_u32(rgb);
+        let (line, part) = (own_line.unwrap_or(color(line)), own_part.unwrap_or(color(part)));
+        Some((Style::new().fg(self.shown(color(text))).bg(self.shown(line)), self.shown(part)))
     }
 
-    fn colored(&self, terminal: Color, dark: u32, light: u32) -> Style {
+    fn colored(&self, own: Option<Color>, terminal: Color, dark: u32, light: u32) -> Style {
+        if let Some(own) = own.filter(|own| self.has(*own)) {
+            return self.in_palette(self.shown(own));
+        }
         let rgb = match self.theme {
             Theme::Dark => dark,
             Theme::Light => light,
@@ -146,6 +245,14 @@ impl Look {
         match self.depth {
             Depth::None | Depth::Sixteen => self.in_palette(terminal),
             Depth::Many | Depth::True => Style::new().fg(self.shown(Color::from_u32(rgb))),
+        }
+    }
+
+    /// Whether the terminal has this color, or one near it.
+    fn has(&self, color: Color) -> bool {
+        match color {
+            Color::Rgb(..) | Color::Indexed(16..) => self.depth >= Depth::Many,
+            _ => true,
         }
     }
 
@@ -163,35 +270,35 @@ impl Look {
 
     /// What the person says, and what wants attention.
     pub(crate) fn accent(&self) -> Style {
-        self.colored(Color::Cyan, 0x56b6c2, 0x0184bc)
+        self.colored(self.palette.accent, Color::Cyan, 0x56b6c2, 0x0184bc)
     }
 
     /// What is less important.
     pub(crate) fn dim(&self) -> Style {
         match self.is_plain() {
             true => Style::new(),
-            false => self.colored(Color::DarkGray, 0x7f848e, 0x7a7d85),
+            false => self.colored(self.palette.dim, Color::DarkGray, 0x7f848e, 0x7a7d85),
         }
     }
 
     /// It worked.
     pub(crate) fn good(&self) -> Style {
-        self.colored(Color::Green, 0x98c379, 0x2f7d32)
+        self.colored(self.palette.good, Color::Green, 0x98c379, 0x2f7d32)
     }
 
     /// It did not.
     pub(crate) fn bad(&self) -> Style {
-        self.colored(Color::Red, 0xe06c75, 0xc0392b)
+        self.colored(self.palette.bad, Color::Red, 0xe06c75, 0xc0392b)
     }
 
     /// A question waits for an answer.
     pub(crate) fn warn(&self) -> Style {
-        self.colored(Color::Yellow, 0xe5c07b, 0x9a6700)
+        self.colored(self.palette.warn, Color::Yellow, 0xe5c07b, 0x9a6700)
     }
 
     /// Code in the middle of prose.
     pub(crate) fn code(&self) -> Style {
-        self.colored(Color::Magenta, 0xc678dd, 0x8250df)
+        self.colored(self.palette.code, Color::Magenta, 0xc678dd, 0x8250df)
     }
 
     pub(crate) fn bold(&self) -> Style {
@@ -199,7 +306,7 @@ impl Look {
     }
 
     pub(crate) fn link(&self) -> Style {
-        self.colored(Color::Blue, 0x61afef, 0x0969da).add_modifier(Modifier::UNDERLINED)
+        self.colored(self.palette.link, Color::Blue, 0x61afef, 0x0969da).add_modifier(Modifier::UNDERLINED)
     }
 
     /// What is chosen in a list.
@@ -250,8 +357,12 @@ mod tests {
     #[test]
     fn without_colors_nothing_has_any() {
         for look in [
-            Look { theme: Theme::Dark, depth: Depth::None, is_light: false },
-            Look { theme: Theme::Plain, depth: Depth::True, is_light: false },
+            Look::new(Theme::Dark, Depth::None),
+            Look::new(Theme::Plain, Depth::True),
+            Look {
+                palette: Palette { accent: Some(Color::Red), ..Palette::NONE },
+                ..Look::new(Theme::Dark, Depth::None)
+            },
         ] {
             for style in
                 [look.accent(), look.dim(), look.good(), look.bad(), look.warn(), look.code(), look.link()]
@@ -259,6 +370,21 @@ mod tests {
                 assert_eq!(style.fg, None);
             }
             assert_eq!((look.code_theme(), look.grounds(true)), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_color_of_ones_own_is_shown_where_the_terminal_has_it() {
+        let own = Palette { accent: Some(Color::Rgb(1, 2, 3)), bad: Some(Color::LightRed), ..Palette::NONE };
+        let table = [
+            (Depth::True, Some(Color::Rgb(1, 2, 3)), Some(Color::LightRed)),
+            (Depth::Many, Some(Color::Indexed(16)), Some(Color::LightRed)),
+            (Depth::Sixteen, Some(Color::Cyan), Some(Color::LightRed)),
+            (Depth::None, None, None),
+        ];
+        for (depth, accent, bad) in table {
+            let look = Look { palette: own, ..Look::new(Theme::Dark, depth) };
+            assert_eq!((look.accent().fg, look.bad().fg), (accent, bad), "{depth:?}");
         }
     }
 }

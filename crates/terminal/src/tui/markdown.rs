@@ -301,7 +301,7 @@ mod tests {
     };
 
     fn drawn(markdown: &str, columns: usize) -> String {
-        let look = Look { theme: Theme::Plain, depth: Depth::None, is_light: false };
+        let look = Look::new(Theme::Plain, Depth::None);
         let lines = lines(markdown, columns, &look);
         lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect()
     }
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn a_page_has_records_where_its_table_has_no_room() {
         let page = "| key | default | what it does |\n|---|---|---|\n| `a` | | Says `a`\n| `b` | 1 | Does what you would think of `b` |\n";
-        let look = Look { theme: Theme::Plain, depth: Depth::None, is_light: false };
+        let look = Look::new(Theme::Plain, Depth::None);
         let drawn = |columns| -> Vec<String> {
             filled(page, columns, &look).iter().map(|line| line.to_string().trim_end().to_owned()).collect()
         };
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn nothing_is_wider_than_the_screen() {
         let markdown = "# head head head\n\n> - quote `code code`\n\n| aaaaaaaaaaaaaaaa | bbbbbbbbbbb |\n|---|---|\n| c | 漢字漢字漢字漢字 |\n\n```\nxxxxxxxxxxxxxxxxxxxxxxxxx\n```\n";
-        let look = Look { theme: Theme::Terminal, depth: Depth::Sixteen, is_light: false };
+        let look = Look::new(Theme::Terminal, Depth::Sixteen);
         for columns in 8..40 {
             for line in lines(markdown, columns, &look).into_iter().chain(filled(markdown, columns, &look)) {
                 assert!(line.width() <= columns, "{columns}: {line}");

@@ -4,7 +4,6 @@ use super::{
     files,
     input::picture,
     list::{Item, List},
-    look::Theme,
     mode::{Completion, Mode, Pick, What},
     page::Page,
     sessions::{Sessions, recaps},
@@ -117,8 +116,10 @@ impl App {
     }
 
     pub(super) fn pick_theme(&mut self) {
-        let items = Theme::ALL.iter().map(|theme| Item::new(theme.name(), "")).collect();
-        self.offer(What::Theme, "theme", items, Some(self.look.theme.name().to_owned()));
+        let themes = &self.around.themes;
+        let items = themes.names().iter().map(|name| Item::new(name, "")).collect();
+        let current = themes.name_of(&self.look);
+        self.offer(What::Theme, "theme", items, Some(current));
     }
 
     pub(super) fn pick_prompt(&mut self) {
@@ -235,14 +236,14 @@ impl App {
     }
 
     pub(super) fn theme(&mut self, name: &str) {
-        match Theme::named(name) {
-            Some(theme) => {
-                self.look.theme = theme;
+        match self.around.themes.named(name) {
+            Some((theme, palette)) => {
+                (self.look.theme, self.look.palette) = (theme, palette);
                 self.note(&format!("theme: {name}"));
             }
             None => self.fail(
                 format!("unknown theme `{name}`"),
-                Some(format!("choose one of: {}", Theme::ALL.map(Theme::name).join(", "))),
+                Some(format!("choose one of: {}", self.around.themes.names().join(", "))),
             ),
         }
     }

@@ -247,10 +247,10 @@ fn keys_come_from_the_configuration() {
         ("[keys.prompt]\nsubmit = 2\n", "line 2", "a key such as \"Ctrl+S\""),
         (
             "notifications = \"loud\"\n",
-            "there is no kind of notifications `loud`",
-            "one of osc9, osc777, bell, off",
+            "line 1: unknown variant `loud`",
+            "expected one of `osc9`, `osc777`, `bell`, `off`",
         ),
-        ("editor_mode = \"vi\"\n", "there is no editor mode `vi`", "`editor_mode` is `normal` or `vim`"),
+        ("editor_mode = \"vi\"\n", "line 1: unknown variant `vi`", "expected `normal` or `vim`"),
         ("[keys.promt]\nsubmit = []\n", "there is no table `[keys.promt]`", "did you mean `prompt`?"),
     ];
     for (text, what, hint) in wrong {

@@ -6,3 +6,4 @@ mod conversation;
 mod links;
 mod notices;
 mod panels;
+mod themes;

@@ -14,7 +14,7 @@ use haft_stage::LocalStage;
 use haft_terminal::{
     Editor, Links, Pictures,
     host::Surroundings,
-    tui::{Depth, Keys, Look, Notifications, Request, Theme, Tui},
+    tui::{Depth, Keys, Look, Notifications, Request, Theme, Themes, Tui},
 };
 use screen::Screen;
 use serde_json::{Value, json};
@@ -174,6 +174,7 @@ impl Begin {
             prompts: self.prompts,
             pictures: Pictures::None,
             links: Links::default(),
+            themes: Themes::default(),
             history: None,
             keys: self.keys,
             is_vim: self.is_vim,
@@ -182,7 +183,7 @@ impl Begin {
             login: Some(Arc::new(|_| async { Ok(true) }.boxed_local())),
             editor: self.editor.map(|command| Editor { command: command.into(), scratch: folder.clone() }),
         };
-        let look = Look { theme: Theme::Terminal, depth: Depth::Sixteen, is_light: false };
+        let look = Look::new(Theme::Terminal, Depth::Sixteen);
         let tui = Tui::new(surroundings, opened, look, None, self.size, Screen::new(self.size));
         let mut person = Person { tui, folder, _place: place };
         person.see("what to do?").await;

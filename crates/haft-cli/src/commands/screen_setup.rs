@@ -1,0 +1,36 @@
+//! [`check`]: how the screen is set up in the configuration: its colors, keys, last line and notifications.
+use super::look::look;
+use crate::CliContext;
+use haft_app::{
+    Failure,
+    config::{Config, KeyNames, KeysFile, NotificationKind},
+};
+use haft_terminal::tui::{Keys, Notifications};
+use std::collections::BTreeMap;
+
+/// The keys of the screen, with those of the user's own configuration.
+pub(super) fn keys(cli: &CliContext, own: &KeysFile) -> Result<Keys, Failure> {
+    let actions = |actions: &BTreeMap<String, KeyNames>| {
+        actions.iter().map(|(action, keys)| (action.clone(), keys.names())).collect()
+    };
+    let own = own.iter().map(|(place, of_place)| (place.clone(), actions(of_place))).collect();
+    Keys::of(&own).map_err(|wrong| {
+        Failure::usage(format!("`{}`: {}", cli.places.user_file.display(), wrong.message)).hint(wrong.hint)
+    })
+}
+
+/// Whether the screen can be drawn as the configuration says: whatever the command is, a mistake is told when it starts.
+pub(super) fn check(cli: &CliContext, config: &Config) -> Result<(), Failure> {
+    look(cli, config.effective().theme.as_deref())?;
+    keys(cli, &config.user.keys).map(|_| ())
+}
+
+/// How the user is told of something, as the configuration says.
+pub(super) fn notifications(kind: NotificationKind) -> Notifications {
+    match kind {
+        NotificationKind::Osc9 => Notifications::Osc9,
+        NotificationKind::Osc777 => Notifications::Osc777,
+        NotificationKind::Bell => Notifications::Bell,
+        NotificationKind::Off => Notifications::Off,
+    }
+}

@@ -1,0 +1,80 @@
+//! Colors of the user's own, and mistakes in what the screen is set up with.
+
+use crate::kit::{Place, terminal::Terminal};
+use serde_json::json;
+
+fn theme(place: &Place, name: &str, text: &str) {
+    let folder = place.path().join("person/.config/haft/themes");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(format!("{name}.toml")), text).unwrap();
+}
+
+#[test]
+fn a_theme_is_a_file() {
+    let place = Place::new();
+    place.configure("theme = \"mine\"\n");
+    theme(&place, "mine", "base = \"dark\"\naccent = \"#010203\"\ndim = \"208\"\n");
+    place.script("model.jsonl", &[json!({"say": "Heard."})]);
+    let Some(terminal) = Terminal::open(&place, (100, 30)) else { return };
+    terminal.say("export COLORTERM=truecolor");
+    terminal.haft(&place, "--model script/../model.jsonl");
+    terminal.see("what to do?");
+    terminal.say("hello");
+    terminal.see("Heard.");
+    assert!(terminal.colors().contains("38;2;1;2;3m>"), "{}", terminal.colors());
+    terminal.say("/theme");
+    let screen = terminal.see("mine");
+    assert!(screen.contains("dark") && screen.contains("current"), "{screen}");
+    terminal.keys(&["Escape"]);
+    terminal.no_longer_see("type to search");
+    terminal.say("/theme dark");
+    terminal.see("theme: dark");
+    terminal.say("/theme mine");
+    terminal.see("theme: mine");
+    terminal.say("/quit");
+    terminal.see("left 0");
+    terminal.say("export NO_COLOR=1; clear");
+    terminal.haft(&place, "--continue --model script/../model.jsonl");
+    terminal.see("what to do?");
+    assert!(!terminal.colors().contains("38;"), "{}", terminal.colors());
+}
+
+/// Whatever starts a session says so at once, and so does what checks the configuration.
+#[test]
+fn mistakes_in_the_set_up_of_the_screen_are_told_at_the_start() {
+    let place = Place::new();
+    place.script("model.jsonl", &[json!({"say": "Heard."})]);
+    theme(&place, "odd", "base = \"dark\"\naccent = \"bleu\"\n");
+    theme(&place, "older", "[colors]\n");
+    let table = [
+        ("theme = \"odd\"\n", "odd.toml`: line 2: `bleu` is not a color"),
+        ("theme = \"older\"\n", "older.toml`: line 1: unknown field `colors`"),
+        ("theme = \"gone\"\n", "there is no theme `gone`"),
+        ("theme = \"../config\"\n", "there is no theme `../config`"),
+        ("[keys.prompt]\nsumbit = \"F2\"\n", "has no action `sumbit`"),
+        ("editor_mode = \"vi\"\n", "line 1: unknown variant `vi`"),
+        ("notifications = \"loud\"\n", "line 1: unknown variant `loud`"),
+        ("hyperlinks = \"yes\"\n", "line 1: unknown variant `yes`"),
+    ];
+    for (text, expected) in table {
+        place.configure(text);
+        let model = ["--model", "script/../model.jsonl"];
+        for command in [&["run", "go"][..], &["build", "it"], &["config", "check"]] {
+            let model = if command[0] == "config" { &[][..] } else { &model[..] };
+            let ended = place.run(&[command, model].concat());
+            assert_eq!(ended.code, 2, "{text} {command:?}: {ended:?}");
+            assert!(ended.err.replace('\n', " ").contains(expected), "{text} {command:?}: {ended:?}");
+        }
+        let doctor = place.run(&["doctor"]);
+        let told = doctor.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(doctor.code == 1 && told.contains(expected), "{text}: {doctor:?}");
+    }
+    place.configure("theme = \"light\"\n");
+    let all = place.run(&["config", "check"]);
+    assert!(all.code == 2 && all.err.contains("odd.toml"), "a theme that is not in use: {all:?}");
+    for name in ["odd", "older"] {
+        theme(&place, name, "");
+    }
+    let good = place.run(&["config", "check"]);
+    assert!(good.code == 0 && good.out.contains("config.toml"), "{good:?}");
+}
