@@ -1,5 +1,8 @@
 //! [`Surroundings`]: what a conversation at a terminal needs from the program around it.
-use crate::{Editor, Links, Pictures, bindings::Keys, notifications::Notifications, paint::look::Themes};
+use crate::{
+    Editor, Links, Pictures, bindings::Keys, notifications::Notifications, paint::look::Themes,
+    status_line::StatusLine,
+};
 use futures::future::LocalBoxFuture;
 use haft_present::host::{Conversation, Host, OpenRequest, Problem, SavedPrompt};
 use std::{path::PathBuf, sync::Arc};
@@ -21,8 +24,12 @@ pub struct Surroundings {
     pub history: Option<PathBuf>,
     /// What edits longer texts.
     pub editor: Option<Editor>,
+    /// The environment of programs that the screen starts.
+    pub environment: Arc<[(String, String)]>,
     /// The keys of the screen.
     pub keys: Keys,
+    /// What the last line of the screen shows.
+    pub status_line: StatusLine,
     /// The themes that the user may choose.
     pub themes: Themes,
     /// How the user is told of something while the terminal is not focused.

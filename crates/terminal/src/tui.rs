@@ -25,6 +25,7 @@ mod said;
 mod screen;
 mod sessions;
 mod showing;
+mod status_line;
 mod terminal;
 mod vim;
 
@@ -259,6 +260,7 @@ impl<Out: Write> Tui<Out> {
         if let Mode::Read(page, _) = &app.mode {
             return self.screen.fill(&page.rows((app.columns, app.rows), &app.look));
         }
+        app.refresh_status_line();
         let spins = (app.busy_since().map_or(0, |since| since.elapsed().as_millis())
             / SPINNER_INTERVAL.as_millis()) as usize;
         let (live, cursor) = app.picture(spins);

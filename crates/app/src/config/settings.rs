@@ -41,6 +41,10 @@ settings! {
         check: String { value: "COMMAND", is_of_profile: true },
         /// Colors of the screen: `terminal`, `dark`, `light`, `plain`, or `NAME` for `themes/NAME.toml` beside your configuration
         theme: String { has_flag: false, otherwise: "terminal" },
+        /// What the last line of the screen shows, such as `{model} · {folder} · {cost}`; `haft help terminal` lists the names
+        status_line: String { has_flag: false, otherwise: "model, mode, window and cost" },
+        /// Command for `sh` whose first line of output the last line of the screen shows; it reads JSON about the session
+        status_command: String { has_flag: false, otherwise: "none" },
         /// Whether addresses and paths that are shown can be clicked (OSC 8): `auto` in terminals that are known to show links
         hyperlinks: Hyperlinks { value: "auto|always|never", has_flag: false, otherwise: "auto" },
         /// Keys of the text that you type on the screen: `normal`, or `vim` for those of vi

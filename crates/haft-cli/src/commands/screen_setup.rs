@@ -5,7 +5,10 @@ use haft_app::{
     Failure,
     config::{Config, KeyNames, KeysFile, NotificationKind},
 };
-use haft_terminal::tui::{Keys, Notifications};
+use haft_terminal::{
+    StatusLine,
+    tui::{Keys, Notifications},
+};
 use std::collections::BTreeMap;
 
 /// The keys of the screen, with those of the user's own configuration.
@@ -22,7 +25,15 @@ pub(super) fn keys(cli: &CliContext, own: &KeysFile) -> Result<Keys, Failure> {
 /// Whether the screen can be drawn as the configuration says: whatever the command is, a mistake is told when it starts.
 pub(super) fn check(cli: &CliContext, config: &Config) -> Result<(), Failure> {
     look(cli, config.effective().theme.as_deref())?;
+    status_line(config)?;
     keys(cli, &config.user.keys).map(|_| ())
+}
+
+/// What the last line of the screen shows.
+pub(super) fn status_line(config: &Config) -> Result<StatusLine, Failure> {
+    let settings = config.effective();
+    StatusLine::new(settings.status_line.as_deref(), settings.status_command)
+        .map_err(|why| Failure::usage(format!("`status_line`: {why}")))
 }
 
 /// How the user is told of something, as the configuration says.

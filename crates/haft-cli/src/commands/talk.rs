@@ -3,7 +3,7 @@ use super::{
     login,
     look::{links, look},
     run,
-    screen_setup::{check, keys, notifications},
+    screen_setup::{check, keys, notifications, status_line},
     themes, welcome,
 };
 use crate::{
@@ -88,6 +88,8 @@ async fn open(
 ) -> Result<(Surroundings, Conversation), Failure> {
     let keys = keys(cli, &plan.config.user.keys)?;
     let settings = plan.config.effective();
+    let status_line = status_line(&plan.config)?;
+    let environment = cli.environment.access(&plan.config).environment;
     let ceiling = if stdin().is_terminal() { Ceiling::Project } else { Ceiling::Beginning };
     let mut host = AppHost::new(cli, turn.spec(), ceiling).quiet(is_quiet);
     let opened = host.first_conversation(plan).await?;
@@ -104,6 +106,8 @@ async fn open(
         keys,
         is_vim: settings.editor_mode == Some(EditorMode::Vim),
         themes: themes::themes(cli),
+        status_line,
+        environment,
         notifications: notifications(settings.notifications.unwrap_or_default()),
         config_files,
         login: Some(login(cli)),

@@ -141,7 +141,7 @@ fn is_cut(rest: &str, after: &str, is_full: bool) -> bool {
 }
 
 /// The characters of `painted` without its codes.
-fn visible(painted: &str) -> impl Iterator<Item = char> {
+pub(crate) fn visible(painted: &str) -> impl Iterator<Item = char> {
     let mut rest = painted;
     std::iter::from_fn(move || {
         rest = &rest[codes_length(rest)..];

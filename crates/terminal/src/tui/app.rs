@@ -7,7 +7,7 @@ use super::{
     mode::Mode,
     sessions::Sessions,
 };
-use crate::{history, host::Surroundings, offers::Proposed, paint::diff::Room};
+use crate::{history, host::Surroundings, offers::Proposed, paint::diff::Room, status_line::StatusOutput};
 use crossterm::event::KeyCode;
 use futures::{
     StreamExt,
@@ -74,6 +74,8 @@ pub(super) struct App {
     pub(super) effort: Option<String>,
     /// The session that stands on the screen.
     pub(super) shown: Option<String>,
+    /// What the command for the status line was told and said.
+    pub(super) status_output: StatusOutput,
 }
 
 /// What a key asks of the terminal.
@@ -124,6 +126,8 @@ pub(super) enum Done {
     Status(Vec<TriedServer>),
     /// What was said last in sessions, by their IDs.
     Sessions(Vec<(String, Recap)>),
+    /// The first line of the command for the status line, or what it did instead.
+    StatusLine(Result<String, String>),
 }
 
 impl App {
@@ -161,6 +165,7 @@ impl App {
             open_request: OpenRequest::default(),
             effort: None,
             shown: None,
+            status_output: StatusOutput::default(),
         }
     }
 
@@ -337,6 +342,7 @@ impl App {
             Done::Servers(servers) => self.servers(servers),
             Done::Status(servers) => self.status_of(&servers),
             Done::Sessions(recaps) => self.sessions_read(recaps),
+            Done::StatusLine(said) => self.status_said(said),
             Done::Files(files) => {
                 self.files = Some(files);
                 self.complete();

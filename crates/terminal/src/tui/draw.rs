@@ -203,29 +203,16 @@ impl App {
         if let Some(hint) = hint {
             return one_row(Line::styled(format!("  {hint}"), self.look.warn()), self.columns);
         }
-        let setup = self.engine.as_ref().map(|engine| engine.setup());
-        let model = setup.map_or("…".to_owned(), |setup| setup.model.spec.clone());
-        let effort = self.effort.clone();
-        let mode = self.permission_mode().map(|mode| mode.name().to_owned());
-        let agent = Some(self.view.agent.clone()).filter(|agent| !agent.is_empty() && agent != "haft");
-        let goal = self.view.goal.as_ref().map(|open| match open.checks {
-            0 => "goal".to_owned(),
-            1 => "goal: 1 check".to_owned(),
-            checks => format!("goal: {checks} checks"),
-        });
-        let unconfined = self.view.is_unconfined.then(|| "unconfined".to_owned());
-        let vim = self.input.vim_mode().map(str::to_owned);
-        let left: Vec<String> =
-            [vim, Some(model), effort, agent, mode, goal, unconfined].into_iter().flatten().collect();
-        let window = setup.and_then(|setup| setup.model.window);
-        let window = window.filter(|window| *window > 0 && self.view.context > 0);
-        let context =
-            window.map(|window| format!("{}% of {}", self.view.context * 100 / window, tokens(window)));
-        let jobs = self.view.jobs.len();
-        let jobs = (jobs > 0).then(|| format!("{jobs} background task{}", if jobs == 1 { "" } else { "s" }));
-        let cost = self.view.cost_usd.filter(|cost| *cost > 0.0).map(dollars);
-        let right: Vec<String> = [jobs, context, cost].into_iter().flatten().collect();
         let dim = self.look.dim();
+        let fact = |name: &str| self.status_fact(name);
+        let unconfined = self.view.is_unconfined.then(|| "unconfined".to_owned());
+        if let Some(own) = self.own_status_line() {
+            let parts = std::iter::once(own).chain(unconfined).collect::<Vec<_>>();
+            return one_row(Line::styled(format!("  {}", parts.join(" · ")), dim), self.columns);
+        }
+        let left = ["vim", "model", "effort", "agent", "mode", "goal"].into_iter().filter_map(fact);
+        let left: Vec<String> = left.chain(unconfined).collect();
+        let right: Vec<String> = ["tasks", "window", "cost"].into_iter().filter_map(fact).collect();
         let left = vec![Span::styled(format!("  {}", left.join(" · ")), dim)];
         two_ends(left, vec![Span::styled(right.join(" · "), dim)], self.columns)
     }

@@ -6,4 +6,5 @@ mod conversation;
 mod links;
 mod notices;
 mod panels;
+mod status_line;
 mod themes;

@@ -54,6 +54,7 @@ fn mistakes_in_the_set_up_of_the_screen_are_told_at_the_start() {
         ("[keys.prompt]\nsumbit = \"F2\"\n", "has no action `sumbit`"),
         ("editor_mode = \"vi\"\n", "line 1: unknown variant `vi`"),
         ("notifications = \"loud\"\n", "line 1: unknown variant `loud`"),
+        ("status_line = \"{modell}\"\n", "there is no `{modell}`; did you mean `{model}`?"),
         ("hyperlinks = \"yes\"\n", "line 1: unknown variant `yes`"),
     ];
     for (text, expected) in table {

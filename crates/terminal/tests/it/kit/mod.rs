@@ -12,7 +12,7 @@ use haft_present::host::{
 use haft_providers::{Scripted, Step};
 use haft_stage::LocalStage;
 use haft_terminal::{
-    Editor, Links, Pictures,
+    Editor, Links, Pictures, StatusLine,
     host::Surroundings,
     tui::{Depth, Keys, Look, Notifications, Request, Theme, Themes, Tui},
 };
@@ -174,7 +174,9 @@ impl Begin {
             prompts: self.prompts,
             pictures: Pictures::None,
             links: Links::default(),
+            environment: [].into(),
             themes: Themes::default(),
+            status_line: StatusLine::default(),
             history: None,
             keys: self.keys,
             is_vim: self.is_vim,
