@@ -2,7 +2,7 @@
 use crate::{
     App, Failure,
     config::{Config, ConfigError, KeySource, Places, Settings},
-    mcp_servers,
+    lsp, mcp_servers,
     model::{self, Offer},
     session,
 };
@@ -58,6 +58,7 @@ impl App {
                 }
                 models(self, &config, &mut report).await;
                 servers(self, &config, workspace, &mut report).await?;
+                language_servers(self, &config, workspace, &mut report)?;
             }
             Err(error) => {
                 let advice = "`haft config path` prints the files, `haft help configuration` the settings";
@@ -229,6 +230,33 @@ async fn servers(
             Ok(offer) => report.good(&format!("mcp.{name}"), &format!("{} tools", offer.tools.len())),
             Err(why) => report.bad("mcp", &why, &["`haft help mcp` explains how servers are set up"]),
         }
+    }
+    Ok(())
+}
+
+/// Starts none.
+fn language_servers(
+    app: &App,
+    config: &Config,
+    workspace: &Path,
+    report: &mut Report<'_>,
+) -> Result<(), ConfigError> {
+    const WHAT: &str = "language servers";
+    let Some((found, missing)) = lsp::installed(app, config, workspace)? else {
+        report.optional(WHAT, "off, as your configuration or the project's says", &[]);
+        return Ok(());
+    };
+    for name in &missing {
+        let advice = format!("set `command` of `[lsp.{name}]` to a program outside of the workspace");
+        report.bad(WHAT, &format!("the program of `{name}` is not installed"), &[&advice]);
+    }
+    match found.is_empty() {
+        false => report.good(WHAT, &found.join(", ")),
+        true if missing.is_empty() => {
+            let advice = "install one, and a question shows what a change breaks (`haft help lsp`)";
+            report.optional(WHAT, "none is installed", &[advice]);
+        }
+        true => {}
     }
     Ok(())
 }

@@ -40,6 +40,28 @@ pub(crate) fn of(
     }))))
 }
 
+/// The servers that are installed here, and those of the user that are not, by name; `None` if none may start in `workspace`.
+///
+/// # Errors
+///
+/// If a server of the user has no command or no files.
+pub(crate) fn installed(
+    app: &App,
+    config: &Config,
+    workspace: &Path,
+) -> Result<Option<(Vec<String>, Vec<String>)>, ConfigError> {
+    let LspFile::On(named) = &config.user.lsp else { return Ok(None) };
+    if config.project.lsp == Some(false) {
+        return Ok(None);
+    }
+    let environment = app.environment.access(config).environment;
+    let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let is_there = |server: &LanguageServer| server.program(&environment, &workspace).is_some();
+    let (found, rest): (Vec<_>, Vec<_>) = servers(named)?.into_iter().partition(is_there);
+    let own = rest.into_iter().filter(|server| server.is_own);
+    Ok(Some((found.into_iter().map(|server| server.name).collect(), own.map(|server| server.name).collect())))
+}
+
 /// `tools`, and those that ask `servers`. A model is told of them where a server is installed for a file of the workspace, and the
 /// profile names no tools of its own; a profile that has no other tools than those that it names has not these, either.
 pub(crate) fn with_tools(

@@ -2,7 +2,6 @@
 use crate::{
     compare::compare,
     error::LspError,
-    program::find,
     server::Server,
     settings::{LanguageServer, LspSettings},
 };
@@ -74,7 +73,7 @@ impl LanguageServers {
         let fits: Vec<&LanguageServer> =
             self.settings.servers.iter().filter(|server| server.language_of(path).is_some()).collect();
         let LspSettings { environment, workspace, .. } = &self.settings;
-        let program = |server: &&'_ LanguageServer| find(&server.command, environment, workspace);
+        let program = |server: &&'_ LanguageServer| server.program(environment, workspace);
         let mut found = fits.iter().filter_map(|server| Some((*server, program(server)?)));
         found.next().ok_or_else(|| match fits.as_slice() {
             [] => LspError::Unknown(path.display().to_string()),

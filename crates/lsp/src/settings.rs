@@ -1,4 +1,5 @@
 //! [`LanguageServer`]: a row of the table of servers, and [`LspSettings`], what all of them need.
+use crate::program::find;
 use haft_core::Stage;
 use serde_json::{Value, json};
 use std::{
@@ -31,6 +32,14 @@ pub struct LanguageServer {
     pub timeout: Option<Duration>,
     /// Whether the user has named it, so that the user is told if it does not start.
     pub is_own: bool,
+}
+
+impl LanguageServer {
+    /// Where its program lies: in a folder of the `PATH` of `environment`, or where its command says; `None` if it is not
+    /// installed. A program of the workspace does not count.
+    pub fn program(&self, environment: &[(String, String)], workspace: &Path) -> Option<PathBuf> {
+        find(&self.command, environment, workspace)
+    }
 }
 
 /// What the servers of a session need.
