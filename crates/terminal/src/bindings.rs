@@ -49,6 +49,8 @@ pub(crate) enum Action {
     ToggleThinking,
     SearchHistory,
     OpenEditor,
+    /// Attaches the picture in the clipboard.
+    PastePicture,
     Submit,
     NewLine,
     PreviousLine,
@@ -109,6 +111,7 @@ pub(crate) static BINDINGS: &[Binding] = {
         bind(Conversation, &[ctrl('r')], SearchHistory, "search earlier prompts"),
         bind(Prompt, &[key(K::BackTab)], ChangeMode, "change the permission mode"),
         bind(Conversation, &[ctrl('g')], OpenEditor, "edit the prompt in $VISUAL or $EDITOR"),
+        bind(Conversation, &[ctrl('v')], PastePicture, "attach the picture in the clipboard"),
         bind(Conversation, &[ctrl('o')], ShowAll, "show the whole conversation, with full results"),
         bind(Conversation, &[ctrl('t')], ShowTasks, "list background commands and subagents"),
         bind(Conversation, &[alt('t')], ToggleThinking, "show or hide what the model thinks"),

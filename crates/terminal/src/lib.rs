@@ -13,6 +13,7 @@ mod asking;
 pub mod bars;
 mod bindings;
 pub mod chat;
+mod clipboard;
 mod console;
 mod diffs;
 pub mod document;

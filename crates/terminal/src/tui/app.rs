@@ -128,6 +128,8 @@ pub(super) enum Done {
     Sessions(Vec<(String, Recap)>),
     /// The first line of the command for the status line, or what it did instead.
     StatusLine(Result<String, String>),
+    /// The picture in the clipboard.
+    Picture(Result<Image, String>),
 }
 
 impl App {
@@ -343,6 +345,7 @@ impl App {
             Done::Status(servers) => self.status_of(&servers),
             Done::Sessions(recaps) => self.sessions_read(recaps),
             Done::StatusLine(said) => self.status_said(said),
+            Done::Picture(picture) => self.picture_read(picture),
             Done::Files(files) => {
                 self.files = Some(files);
                 self.complete();

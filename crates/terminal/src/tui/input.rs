@@ -5,6 +5,7 @@ use super::{
     wrap::one_row,
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use haft_core::Image;
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
@@ -28,16 +29,23 @@ pub(super) struct Input {
     /// The place in the history that is shown, and what was typed before it was.
     at: Option<(usize, Draft)>,
     pastes: Vec<(String, String)>,
-    pictures: Vec<(String, PathBuf)>,
+    pictures: Vec<(String, Attached)>,
     /// Where the keys of vi are wanted.
     vim: Option<Vim>,
+}
+
+/// A picture that goes along with a prompt.
+pub(super) enum Attached {
+    File(PathBuf),
+    /// From the clipboard.
+    Image(Image),
 }
 
 /// What was being typed, with what its marks stand for.
 pub(super) struct Draft {
     text: String,
     pastes: Vec<(String, String)>,
-    pictures: Vec<(String, PathBuf)>,
+    pictures: Vec<(String, Attached)>,
 }
 
 impl Input {
@@ -114,10 +122,10 @@ impl Input {
     }
 
     /// What it stands for, and the pictures; it is empty then.
-    pub(super) fn take(&mut self) -> (String, Vec<PathBuf>) {
+    pub(super) fn take(&mut self) -> (String, Vec<Attached>) {
         let text = self.text();
         let pictures = self.pictures.drain(..).filter(|(mark, _)| text.contains(mark.as_str()));
-        let pictures = pictures.map(|(_, path)| path).collect();
+        let pictures = pictures.map(|(_, picture)| picture).collect();
         let text = unfolded(&text, &self.pastes);
         if self.history.last() != Some(&text) && !text.trim().is_empty() {
             self.history.push(text.clone());
@@ -141,7 +149,7 @@ impl Input {
     pub(super) fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         if let Some(path) = picture(&text) {
-            return self.attach(path);
+            return self.attach(Attached::File(path));
         }
         if !is_long(&text) {
             self.area.insert_str(text);
@@ -155,10 +163,10 @@ impl Input {
     }
 
     /// A picture that goes along.
-    fn attach(&mut self, path: PathBuf) {
+    pub(super) fn attach(&mut self, picture: Attached) {
         let mark = format!("[picture {}]", self.pictures.len() + 1);
         self.area.insert_str(&mark);
-        self.pictures.push((mark, path));
+        self.pictures.push((mark, picture));
     }
 
     /// Whether the key meant something to the text.
@@ -242,7 +250,7 @@ impl Input {
             self.area.delete_char();
         }
         match picture_of {
-            Some(path) => self.attach(path),
+            Some(path) => self.attach(Attached::File(path)),
             None => {
                 self.area.insert_str(text);
             }

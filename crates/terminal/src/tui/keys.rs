@@ -1,18 +1,18 @@
 //! [`App::key`]: does what a key means in the mode that the screen is in.
 use super::{
-    app::{App, Hint, Request},
-    input::Input,
+    app::{App, Done, Hint, Request},
+    input::{Attached, Input},
     mode::{Completion, Mode, What},
     page::Page,
     parts::Parts,
 };
 use crate::bindings::{Action, Place};
 use crate::{
-    console,
+    clipboard, console,
     question::{EDIT, with_draft},
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use haft_core::Answer;
+use haft_core::{Answer, Image};
 use haft_present::timeline::Asked;
 use std::time::{Duration, Instant};
 
@@ -76,6 +76,7 @@ impl App {
             Action::ToggleThinking => self.toggle_thinking(),
             Action::SearchHistory => self.pick_typed(),
             Action::OpenEditor => self.edit_prompt(),
+            Action::PastePicture => self.paste_picture(),
             Action::Submit => self.submit(),
             Action::NewLine => self.edit(|input| input.new_line()),
             Action::PreviousLine => self.edit(|input| input.up()),
@@ -272,6 +273,30 @@ impl App {
             }
             Mode::Approve(_) | Mode::Parts(_) | Mode::Read(..) => {}
         }
+    }
+
+    /// Reads the clipboard, where text is typed.
+    fn paste_picture(&mut self) {
+        if !matches!(self.mode, Mode::Compose(_)) {
+            return;
+        }
+        self.hint = Some(Hint::Lasting("reading the clipboard …"));
+        let (folder, environment) = (self.around.workspace.clone(), self.around.environment.clone());
+        let read = async move { Done::Picture(clipboard::picture(&folder, environment).await) };
+        self.waiting.push(Box::pin(read));
+    }
+
+    pub(super) fn picture_read(&mut self, picture: Result<Image, String>) {
+        self.hint = match picture {
+            Ok(_) if !matches!(self.mode, Mode::Compose(_)) => {
+                Some("the picture was not attached; try again".into())
+            }
+            Ok(image) => {
+                self.input.attach(Attached::Image(image));
+                None
+            }
+            Err(why) => Some(why.into()),
+        };
     }
 
     /// The part at the cursor, else the diff that is asked about, else everything so far.

@@ -1,5 +1,8 @@
 //! Carries out what is typed.
-use super::app::{App, Request};
+use super::{
+    app::{App, Request},
+    input::Attached,
+};
 use crate::{
     bars::{dollars, tokens},
     console::{self, Sent, SlashAction, typed},
@@ -11,7 +14,6 @@ use haft_present::{
     goal::{self, GoalCommand},
     safe,
 };
-use std::path::PathBuf;
 
 impl App {
     /// Says what was typed, or does what it means.
@@ -49,7 +51,7 @@ impl App {
         self.folded.iter().rev().find_map(rest)
     }
 
-    fn say(&mut self, text: &str, pictures: Vec<PathBuf>) {
+    fn say(&mut self, text: &str, pictures: Vec<Attached>) {
         if text.eq_ignore_ascii_case("exit") {
             self.request = Some(Request::Leave);
             return;
@@ -73,10 +75,14 @@ impl App {
         }
     }
 
-    fn prompt(&mut self, prompt: String, pictures: Vec<PathBuf>) {
+    fn prompt(&mut self, prompt: String, pictures: Vec<Attached>) {
         let mut parts = vec![Part::text(prompt)];
-        for path in pictures {
-            match picture::read(&path) {
+        for picture in pictures {
+            let read = match picture {
+                Attached::File(path) => picture::read(&path),
+                Attached::Image(image) => Ok(image),
+            };
+            match read {
                 Ok(picture) => parts.push(Part::Image(picture)),
                 Err(why) => return self.fail(why, None),
             }

@@ -2,6 +2,7 @@
 mod cards;
 mod changes;
 mod choices;
+mod clipboard;
 mod conversation;
 mod links;
 mod notices;
