@@ -27,6 +27,7 @@ pub const TOPICS: &[Topic] = topics! {
     "secrets" "API keys, and what commands see of them",
     "permissions" "what runs without approval, and rules",
     "plan-and-goal" "a plan before the work, a check that ends it",
+    "memory" "lines of AGENTS.md that sessions show",
     "security" "the sandbox: what a confined command may do",
     "sessions" "journals, resuming, forks, undo",
     "agents" "notes, skills, saved prompts, agents, hooks",
@@ -52,14 +53,13 @@ pub const TOPICS: &[Topic] = topics! {
 };
 
 /// Words that no heading has, with the page or the section that they mean.
-const SYNONYMS: [(&str, &str); 14] = [
+const SYNONYMS: [(&str, &str); 13] = [
     ("sandbox", "security"),
     ("keys", "secrets"),
     ("key", "secrets"),
     ("login", "secrets"),
     ("policy", "permissions"),
     ("rules", "permissions"),
-    ("memory", "notes"),
     ("providers", "models"),
     ("timeouts", "limits"),
     ("acp", "editors"),
@@ -193,7 +193,7 @@ mod tests {
         let one = |topic, heading: &str| vec![(topic, heading.to_owned())];
         let hooks = [("agents", "## Hooks".to_owned()), ("configuration", "### `[[hooks]]`".to_owned())];
         assert_eq!(first(sections("Hooks")), hooks);
-        assert_eq!(first(sections("memory")), one("agents", "## Notes"));
+        assert_eq!(first(sections("notes")), one("agents", "## Notes"));
         assert_eq!(first(sections("bash")), one("tools", "## `bash`"));
         assert_eq!(first(sections("login keeps")), []);
         assert_eq!(first(related_sections("login keeps")), one("secrets", "## Keys that `haft login` keeps"));

@@ -27,6 +27,8 @@ struct State {
     accepted: HashMap<CallId, Accepted>,
     /// The call that a person has typed.
     typed: Option<CallId>,
+    /// The call whose changes a person is asked about in any case.
+    proposed: Option<CallId>,
     is_unattended: bool,
 }
 
@@ -120,6 +122,16 @@ impl Interactions {
         let mut wait = self.0.lock().waits.remove(call).unwrap_or_default();
         wait.end();
         wait.before
+    }
+
+    /// Says of which call a person is asked about its changes, whatever the rules and the mode allow; `None` once it has ended.
+    pub fn set_proposed(&self, call: Option<CallId>) {
+        self.0.lock().proposed = call;
+    }
+
+    /// Whether a person is asked about the changes of `call` in any case.
+    pub(crate) fn is_proposed(&self, call: &CallId) -> bool {
+        self.0.lock().proposed.as_ref() == Some(call)
     }
 
     fn take_accepted(&self, call: &CallId) -> Option<Accepted> {

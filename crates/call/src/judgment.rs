@@ -17,6 +17,9 @@ use haft_core::{
 };
 use std::sync::Arc;
 
+/// Why a person is asked about the changes of a proposed call that the policy allows.
+const PROPOSED: &str = "Haft proposes the change";
+
 /// What the policy says of a call before it runs.
 pub(crate) struct Judgment {
     writes: Verdict,
@@ -224,7 +227,12 @@ impl CallRun<'_> {
             return Ok(None);
         }
         let (permission, workspace) = (&scope.permission, &scope.workspace);
-        match permission.judge_changes(changes, &bulk.paths, how, workspace) {
+        let is_proposed = !changes.is_empty() && scope.interactions.is_proposed(&self.call.id);
+        let verdict = match permission.judge_changes(changes, &bulk.paths, how, workspace) {
+            Verdict::Allow if is_proposed => Verdict::Ask { reason: PROPOSED.to_owned() },
+            verdict => verdict,
+        };
+        match verdict {
             Verdict::Allow => Ok(None),
             Verdict::Deny { reason } => Err(self.refused(reason).into()),
             Verdict::Ask { reason } => {

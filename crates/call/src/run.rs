@@ -92,7 +92,10 @@ impl CallRun<'_> {
         if let Verdict::Deny { reason } = verdict {
             return Err(self.refused(reason).into());
         }
-        scope.reads.check(&checked.effects, scope.rules.unread).await?;
+        // What the model has read is of no account for a call that it has not made.
+        if !scope.interactions.is_proposed(&self.call.id) {
+            scope.reads.check(&checked.effects, scope.rules.unread).await?;
+        }
         let reading = match scope.rules.redundancy {
             Redundancy::SameTurn => Reading::of(&self.call.name, &checked.arguments, &checked.effects),
             Redundancy::Off => None,

@@ -14,6 +14,7 @@ mod conversation;
 mod facts;
 mod host;
 pub mod json;
+pub mod memory;
 pub mod policy;
 #[doc(hidden)]
 pub mod private;

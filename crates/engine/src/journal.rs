@@ -11,6 +11,7 @@ mod gc;
 mod heard;
 mod hidden;
 pub(crate) mod local_time;
+mod memory;
 mod naming;
 pub(crate) mod ownership;
 mod sessions;
@@ -27,6 +28,7 @@ pub use gc::{Garbage, Unnamed};
 use haft_core::{Entry, Event, Fact, Secrets, Seq, SessionId, Update};
 use heard::Heard;
 use hidden::Hidden;
+pub use memory::WorkspaceMemory;
 pub use sessions::new_session_id;
 use std::{
     fs::{self, File, TryLockError},

@@ -35,6 +35,17 @@ pub(crate) struct Task {
     pub(crate) ownership: Ownership,
 }
 
+/// Who makes a call in place of the model.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CallOrigin {
+    /// A program, or a person through one: the policy judges it.
+    Program,
+    /// A person has typed it.
+    Typed,
+    /// Haft proposes it to a person.
+    Proposed,
+}
+
 /// What takes its time, so that commands may come meanwhile.
 enum Work {
     /// The fact that opens it, and the JSON Schema of its last reply.
@@ -157,8 +168,11 @@ impl Task {
                 recover::end_open_calls(&mut self.log, &self.session, NOT_RUN_TEXT)?;
                 self.turn_with(Fact::Prompted { parts, channel: None }, Some(schema)).await
             }
-            Command::Call { name, arguments } => self.call(name, arguments, false).await,
-            Command::TypedCall { name, arguments } => self.call(name, arguments, true).await,
+            Command::Call { name, arguments } => self.call(name, arguments, CallOrigin::Program).await,
+            Command::TypedCall { name, arguments } => self.call(name, arguments, CallOrigin::Typed).await,
+            Command::ProposedCall { name, arguments } => {
+                self.call(name, arguments, CallOrigin::Proposed).await
+            }
             Command::Conclude(conclusion) => {
                 self.log.record(Fact::JobFinished(conclusion))?;
                 self.log.journal.sync().await
@@ -185,11 +199,13 @@ impl Task {
         }
     }
 
-    async fn call(&mut self, name: String, arguments: Value, is_typed: bool) -> Result<(), JournalError> {
+    async fn call(&mut self, name: String, arguments: Value, origin: CallOrigin) -> Result<(), JournalError> {
         let why = "not run: another call was made before it";
         recover::end_open_calls(&mut self.log, &self.session, why)?;
         let made = ToolCall::new(format!("own_{}", self.log.journal.entries().len()), name, arguments);
-        self.session.calls.interactions.set_typed(is_typed.then(|| made.id.clone()));
+        let interactions = &self.session.calls.interactions;
+        interactions.set_typed((origin == CallOrigin::Typed).then(|| made.id.clone()));
+        interactions.set_proposed((origin == CallOrigin::Proposed).then(|| made.id.clone()));
         self.turn(Fact::Called { made }).await
     }
 
@@ -270,7 +286,7 @@ impl Task {
                         }
                         Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), ticket)?,
                         Command::PromptWithSchema { .. } | Command::Continue | Command::Call { .. }
-                        | Command::TypedCall { .. } | Command::Conclude(_) | Command::SetGoal { .. }
+                        | Command::TypedCall { .. } | Command::ProposedCall { .. } | Command::Conclude(_) | Command::SetGoal { .. }
                         | Command::Rewind { .. } | Command::UndoCalls(_) | Command::Redo | Command::Compact => self.later.push_back((command, ticket)),
                     },
                     SessionMessage::Job(fact) => queue.push(fact, CommandTicket::none()),

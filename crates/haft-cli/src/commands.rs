@@ -17,6 +17,7 @@ pub(crate) mod login;
 mod look;
 pub(crate) mod manual;
 pub(crate) mod mcp;
+pub(crate) mod memory;
 pub(crate) mod models;
 pub(crate) mod near;
 pub(crate) mod overview;
@@ -43,9 +44,9 @@ use crate::{
     CliContext,
     args::{
         AcpArgs, Agents, BlameArgs, ChatArgs, Commands, Config, DoctorArgs, Fleet, JobArgs, Jobs, Lazy,
-        LoginArgs, LogoutArgs, McpArgs, Models, ParseArgs, Plugins, Policy, Profiles, ResumeArgs, RunArgs,
-        ServeArgs, SessionArg, Sessions, Skills, TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs,
-        WorkerArgs,
+        LoginArgs, LogoutArgs, McpArgs, MemoryCommand, Models, ParseArgs, Plugins, Policy, Profiles,
+        ResumeArgs, RunArgs, ServeArgs, SessionArg, Sessions, Skills, TelegramArgs, Tools, UndoArgs,
+        UpdateArgs, UsageArgs, WorkerArgs,
     },
 };
 use clap::Subcommand;
@@ -113,6 +114,11 @@ pub(crate) enum Verb {
     ///
     /// Makes the changes again that the last undo reverted.
     Redo(Lazy<SessionArg>),
+    /// List and propose memory
+    ///
+    /// Memory is the lines of `AGENTS.md` that past sessions show, each with its sources.
+    #[command(subcommand)]
+    Memory(Lazy<MemoryCommand>),
     /// Save a provider's API key
     ///
     /// Example: `haft login anthropic`.
@@ -211,6 +217,7 @@ impl Verb {
             Self::Undo(undo) => undo::undo(cli, &undo).await,
             Self::Blame(args) => blame::blame(cli, &args),
             Self::Redo(session) => undo::redo(cli, &session).await,
+            Self::Memory(Lazy(command)) => memory::memory(cli, *command).await,
             Self::Login(login) => login::login(cli, &login).await,
             Self::Logout(logout) => login::logout(cli, &logout).await,
             Self::Tools(Lazy(tools)) => tools::tools(cli, *tools).await,

@@ -15,6 +15,7 @@ use haft_present::host::{Conversation, OpenRequest};
 use haft_present::{
     cursor::next,
     goal::{self, GoalCommand},
+    memory,
     timeline::{self, UNDO_HINT},
 };
 use reader::{Before, Reader};
@@ -172,6 +173,8 @@ impl Talk<'_> {
             SlashAction::Modes => self.mode(None).await,
             SlashAction::Plan(text) => self.plan(text).await,
             SlashAction::Goal(said) => self.goal(&said.unwrap_or_default()).await,
+            SlashAction::Remember(text) => self.remember(&text).await,
+            SlashAction::Memory => self.memory().await,
             SlashAction::Fork => self.fork().await,
             SlashAction::Rename(name) => self.rename(&name),
             SlashAction::UndoCall(text) => self.undo_call(&text).await,
@@ -370,6 +373,28 @@ impl Talk<'_> {
                 self.turn(console::prompt(&text)).await
             }
         }
+    }
+
+    /// Proposes a line for the notes of the workspace.
+    async fn remember(&mut self, text: &str) -> anyhow::Result<()> {
+        let Some((_, session)) = &self.open else { return Ok(()) };
+        match memory::proposal_of(text, session) {
+            Some(command) => self.turn(command).await,
+            None => note(memory::UNUSABLE),
+        }
+    }
+
+    /// Proposes what the journals of the workspace show.
+    async fn memory(&mut self) -> anyhow::Result<()> {
+        let Some((engine, _)) = &self.open else { return Ok(()) };
+        let setup = engine.setup();
+        let known = match setup.home.memory(&setup.workspace) {
+            Ok(known) => known,
+            Err(error) => return note(&format!("error: {}", memory::unreadable(&error))),
+        };
+        let Some(command) = memory::proposal(&known) else { return note(memory::NOTHING) };
+        memory::reasons(&known.change()).iter().try_for_each(|reason| note(reason))?;
+        self.turn(command).await
     }
 
     fn cost(&self) -> anyhow::Result<()> {

@@ -12,6 +12,7 @@ use haft_core::{
 use haft_present::{
     diff::sign,
     host::{OpenRequest, SavedPrompt},
+    memory,
     safe::name,
 };
 use serde_json::json;
@@ -58,6 +59,10 @@ pub(crate) enum SlashAction {
     Plan(Option<String>),
     /// Shows the goal, gives it up, or sets it.
     Goal(Option<String>),
+    /// Proposes this line for the notes of the workspace.
+    Remember(String),
+    /// Proposes what the journals show for the notes of the workspace.
+    Memory,
     Help,
     Rewind,
     /// Takes a call back: see [`undo_call`].
@@ -119,6 +124,7 @@ pub(crate) static COMMANDS: &[SlashCommand] = {
         row("permissions", &[], Choice("MODE", Permissions, Mode), "show the permission mode and rules; change the mode"),
         row("plan", &[], Optional("PROMPT", Plan), "plan, and change nothing until you accept the plan"),
         row("goal", &[], Optional("GOAL", Goal), "work until a check succeeds: `TEXT --proof COMMAND`, `clear`"),
+        row("memory", &[], Nothing(Memory), "propose what past sessions show for AGENTS.md; `#TEXT` proposes a line"),
         row("review", &[], Optional("WHAT", review), "review a change (default: uncommitted changes)"),
         row("init", &[], Fixed(INIT), "write an AGENTS.md for this repository"),
         row("theme", &[], Choice("NAME", Themes, Theme), "change the colors"),
@@ -260,6 +266,9 @@ pub(crate) fn prompt(text: &str) -> Command {
 
 /// Parses `line`; `None` if it is a prompt or the name of a saved prompt.
 pub(crate) fn parse(line: &str) -> Option<SlashAction> {
+    if let Some(text) = memory::typed(line) {
+        return Some(SlashAction::Remember(text.to_owned()));
+    }
     let (name, argument) =
         line.trim().strip_prefix('/').map(|rest| rest.split_once(' ').unwrap_or((rest, "")))?;
     let is_it = |command: &&SlashCommand| command.name == name || command.aliases.contains(&name);
@@ -316,6 +325,8 @@ mod tests {
             ("/rename it", Some(SlashAction::Rename("it".into()))),
             ("/undo", Some(SlashAction::Send(Sent::Undo))),
             ("/undo 3 merge", Some(SlashAction::UndoCall("3 merge".into()))),
+            ("#use pnpm", Some(SlashAction::Remember("use pnpm".into()))),
+            ("#12 is open", None),
             ("/etc/passwd", None),
             ("help", None),
         ];

@@ -25,6 +25,7 @@ mod hooks;
 mod job;
 mod list;
 mod lsp;
+mod memory;
 mod message;
 mod multi_edit;
 mod navigate;
@@ -95,6 +96,8 @@ pub fn builtin(settings: &Settings) -> Registry {
         true => tools.offering_only(&settings.offer),
         false => tools.offering(&settings.offer),
     };
+    // People call it, in any profile.
+    let tools = tools.joined(&Registry::default().with(memory::Memory).offering::<&str>(&[]));
     settings.present.iter().fold(tools, |tools, (name, how)| tools.presenting(name, how.clone()))
 }
 

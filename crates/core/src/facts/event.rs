@@ -533,6 +533,13 @@ pub enum Command {
         /// JSON of an object.
         arguments: Value,
     },
+    /// Make this call, which Haft proposes: the person is asked about its changes, whatever the rules and the mode allow.
+    ProposedCall {
+        /// The tool.
+        name: String,
+        /// JSON of an object.
+        arguments: Value,
+    },
     /// The job that this session is has come to its end.
     Conclude(Conclusion),
     /// Judge effects that no rule settles by this mode from here on, as far as the engine and the agent allow it.

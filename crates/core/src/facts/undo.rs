@@ -25,10 +25,17 @@ pub fn back_to(entries: &[Arc<Entry>], to: Seq) -> Plan {
     Plan { changes: Changed::of(undone).steps().rev().map(Change::inverse).collect(), untracked }
 }
 
-/// The entry before the last prompt: going back there undoes the last turn.
+/// The entry before the last prompt, or before the last call that changed files and was made in place of the model: going back
+/// there undoes the last turn.
 pub fn before_last_turn(entries: &[Arc<Entry>]) -> Option<Seq> {
     let path = active_path(entries);
-    let place = path.iter().rposition(|entry| matches!(entry.fact, Fact::Prompted { .. }))?;
+    let has_changed = |place: usize| !Changed::of(path[place..].iter().map(|entry| &entry.fact)).is_empty();
+    let opens = |place: &usize| match path[*place].fact {
+        Fact::Prompted { .. } => true,
+        Fact::Called { .. } => has_changed(*place),
+        _ => false,
+    };
+    let place = (0..path.len()).rev().find(opens)?;
     place.checked_sub(1).map(|before| path[before].seq)
 }
 

@@ -105,3 +105,15 @@ fn one_call_is_undone_and_the_conversation_stays() {
     let redone = journal([start, vec![(rewound(Direction::Redo, vec![change("1", "2")]), Some(2))]].concat());
     assert_eq!(back_to(&redone, Seq(0)).changes, [change("2", "1")]);
 }
+
+/// A call that a person made is undone alone, if it changed something.
+#[test]
+fn a_call_in_place_of_the_model_is_a_turn_of_its_own() {
+    let called =
+        || (Fact::Called { made: haft_core::ToolCall::new("own", "memory", serde_json::json!({})) }, None);
+    let start = vec![(Fact::Interrupted, None), (prompted(), None), (staged("", "1"), None)];
+    let with = |more: Vec<(Fact, Option<u64>)>| before_last_turn(&journal([start.clone(), more].concat()));
+    assert_eq!(with(vec![called(), (staged("1", "2"), None)]), Some(Seq(2)));
+    assert_eq!(with(vec![called()]), Some(Seq(0)));
+    assert_eq!(with(vec![called(), (staged("1", "2"), None), called()]), Some(Seq(2)));
+}

@@ -147,7 +147,7 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
             peer.may_allow().map_err(refused)?;
             Ok(Command::SetGoal { goal: goal.map(|goal| Goal { is_typed: false, ..goal }) })
         }
-        Command::Call { .. } | Command::TypedCall { .. } => {
+        Command::Call { .. } | Command::TypedCall { .. } | Command::ProposedCall { .. } => {
             Err("a call can be made only by the process that has the session open".into())
         }
         Command::Conclude(_) => {

@@ -12,14 +12,15 @@ pub(crate) struct Mistaken {
 }
 
 /// What programs of this kind have commands for, with the command of ours that comes nearest.
-const NOUNS: [(&str, &str); 15] = [
+const NOUNS: [(&str, &str); 16] = [
     ("template templates alias aliases", "commands list"),
     ("extension extensions addon addons marketplace", "plugins list"),
     ("hook hooks", "config show"),
     ("server servers daemon gateway web ui dashboard", "serve"),
     ("auth account accounts key keys token tokens credential credentials", "login status"),
     ("provider providers vendor vendors", "models list"),
-    ("setting settings preference preferences theme themes env memory memories rule rules", "config show"),
+    ("setting settings preference preferences theme themes env rule rules", "config show"),
+    ("memories remember facts knowledge", "memory list"),
     ("permission permissions sandbox trust mode modes", "policy check"),
     ("history conversation conversations thread threads chats checkpoint checkpoints", "sessions list"),
     ("task tasks queue cron schedule schedules", "jobs list"),

@@ -12,7 +12,7 @@ const GROUPS: [(&str, &[&[&str]]); 4] = [
             &["sessions"],
             &["usage"],
             &["login", "logout"],
-            &["models"],
+            &["models", "memory"],
             &["config", "policy"],
             &["doctor"],
             &["update"],

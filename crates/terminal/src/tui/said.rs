@@ -12,7 +12,7 @@ use haft_core::{Command, Mode, Part};
 use haft_engine::Session;
 use haft_present::{
     goal::{self, GoalCommand},
-    safe,
+    memory, safe,
 };
 
 impl App {
@@ -123,6 +123,8 @@ impl App {
             SlashAction::Mode(name) => self.set_permission_mode(&name),
             SlashAction::Plan(text) => self.plan(text),
             SlashAction::Goal(said) => self.goal(&said.unwrap_or_default()),
+            SlashAction::Remember(text) => self.remember(&text),
+            SlashAction::Memory => self.memory(),
             SlashAction::Help => self.help(),
             SlashAction::Rewind => self.pick_prompt(),
             SlashAction::UndoCall(text) => self.undo_call(&text),
@@ -189,6 +191,38 @@ impl App {
                 self.send(Command::SetGoal { goal: Some(goal) });
                 self.prompt(text, Vec::new());
             }
+        }
+    }
+
+    /// Proposes a line for the notes of the workspace.
+    fn remember(&mut self, text: &str) {
+        if self.must_wait() {
+            return;
+        }
+        let Some(session) = &self.session else { return };
+        match memory::proposal_of(text, session) {
+            Some(command) => self.send(command),
+            None => self.fail(memory::UNUSABLE.to_owned(), None),
+        }
+    }
+
+    /// Proposes what the journals of the workspace show.
+    fn memory(&mut self) {
+        if self.must_wait() {
+            return;
+        }
+        let Some(setup) = self.engine.as_ref().map(|engine| engine.setup()) else { return };
+        let known = match setup.home.memory(&setup.workspace) {
+            Ok(known) => known,
+            Err(error) => return self.fail(memory::unreadable(&error), None),
+        };
+        let reasons = memory::reasons(&known.change());
+        match memory::proposal(&known) {
+            Some(command) => {
+                reasons.iter().for_each(|reason| self.note(reason));
+                self.send(command);
+            }
+            None => self.note(memory::NOTHING),
         }
     }
 

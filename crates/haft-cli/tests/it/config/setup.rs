@@ -24,7 +24,9 @@ fn help_has_a_page_for_each_topic_and_each_command() {
         let page = place.run(&["help", topic]);
         assert!(page.code == 0 && page.err.is_empty() && !page.out.contains('\x1b'), "{topic}: {page:?}");
         assert!(page.out.lines().all(|line| line.chars().count() <= 80), "{}", page.out);
-        assert!(!page.out.contains(".md)") && !page.out.contains("<!--"), "{}", page.out);
+        // The page of memory shows comments.
+        let text = page.out.replace("<!-- haft: ", "");
+        assert!(!text.contains(".md)") && !text.contains("<!--"), "{text}");
     }
     for topic in ["permissions", "sessions", "models", "configuration"] {
         assert!(

@@ -111,7 +111,7 @@ fn words_that_look_like_a_command_are_not_sent() {
         ("hooks list", "hooks list", "`config show`"),
         ("auth login", "auth login", "`login status`"),
         ("server start", "server start", "`serve`"),
-        ("memory show", "memory show", "`config show`"),
+        ("memories", "memories", "`memory list`"),
         ("permissions", "permissions", "`policy check`"),
         ("history", "history", "`sessions list`"),
         ("list skills", "list skills", "`skills`"),

@@ -3,6 +3,7 @@ mod blame;
 mod forks;
 mod gc;
 mod html_export;
+mod memory;
 mod names;
 mod random_blames;
 mod random_replays;
