@@ -37,6 +37,8 @@ cat >"$scratch/tools" <<'SCRIPT'
 {"expect": "saved", "say": "I see."}
 SCRIPT
 
+echo '{"say": "No model is asked."}' >"$scratch/typed"
+
 failed=0
 # name, then the command; its words only where it failed.
 try() {
@@ -47,7 +49,7 @@ try() {
 }
 # The library is looked for beside the script.
 cp scripts/acp_client.mjs "$peers/"
-for way in plain deny allow cancel leave tools; do
+for way in plain deny allow cancel leave tools typed; do
     permission=ask
     case $way in cancel | leave) permission=full ;; esac
     try "editor: $way" node "$peers/acp_client.mjs" "$way" "$haft" acp --quiet --permission "$permission" --model "script/$scratch/$way"

@@ -1,5 +1,5 @@
 // A small editor on the protocol's own library: starts an agent, gives it one job, and looks at all it says.
-//   node acp_client.mjs plain|deny|allow|cancel|leave|tools PROGRAM ARGUMENTS...
+//   node acp_client.mjs plain|deny|allow|cancel|leave|tools|typed PROGRAM ARGUMENTS...
 // Ends with 1 and a line for each thing that is not as it should be.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync, existsSync } from 'node:fs'
@@ -41,6 +41,11 @@ const editor = client({ name: 'haft-scripts' })
 const connection = editor.connect(ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout)))
 const ask = (method, params) => connection.agent.request(method, params)
 const text = (kind) => heard.updates.filter((one) => one.sessionUpdate === kind).map((one) => one.content.text).join('')
+/** Whether it is so, if not at once: updates need not come before answers. */
+const comes = async (is) => {
+  for (let tries = 0; tries < 200 && !is(); tries++) await new Promise((resolve) => setTimeout(resolve, 50))
+  return is()
+}
 const endings = () => {
   const states = new Map()
   for (const one of heard.updates) if (one.toolCallId) states.set(one.toolCallId, one.status ?? states.get(one.toolCallId))
@@ -81,6 +86,16 @@ const ways = {
     cancel = () => agent.kill('SIGTERM')
     expect('a signal cancels the turn', await prompt('Wait') === 'cancelled')
     expect('the call has ended', endings().join() === 'failed')
+  },
+  async typed(prompt) {
+    const has = (name) => heard.updates.some((one) => one.availableCommands?.some((command) => command.name === name))
+    expect('the commands are listed', await comes(() => ['plan', 'goal', 'memory'].every(has)))
+    expect('the goal is shown', await prompt('/goal') === 'end_turn' && text('agent_message_chunk').includes('no goal is set'))
+    expect('a line for the notes is asked about', await prompt('# use pnpm, not npm') === 'end_turn' && heard.questions.length === 1)
+    expect('it is written', readFileSync(at('AGENTS.md'), 'utf8').includes('- use pnpm, not npm <!-- haft: '))
+    expect('there is nothing else to propose', await prompt('/memory') === 'end_turn' && text('agent_message_chunk').includes('nothing to add'))
+    expect('the mode is plan', await prompt('/plan') === 'end_turn' && await comes(() => heard.updates.some((one) => one.currentModeId === 'plan')))
+    expect('no model was asked', !text('agent_message_chunk').includes('No model'))
   },
   async tools(prompt) {
     expect('the turn ends', await prompt('Look') === 'end_turn')

@@ -73,6 +73,12 @@ hears "a turn begins" 7 "I begin and"
 end KILL
 start second ask
 hears "a turn that died is taken up again" 7 "I begin and end."
+person say 7 "/goal"
+hears "the goal is shown" 7 "no goal is set"
+person say 7 "/plan"
+hears "plan mode begins" 7 "nothing is changed until you accept a plan"
+person say 7 "/memory"
+hears "there is nothing to remember" 7 "show nothing to add"
 end INT
 start second ask
 sleep 1.5

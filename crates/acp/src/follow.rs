@@ -90,7 +90,7 @@ impl Follower {
             self.tell(update);
         }
         match &entry.fact {
-            Fact::Prompted { .. } => self.begin(false),
+            Fact::Prompted { .. } | Fact::Called { .. } => self.begin(false),
             Fact::PromptDenied { reason, .. } => {
                 self.begin(true);
                 self.end.failure = Some(format!("the prompt was refused: {reason}"));

@@ -1,15 +1,20 @@
 //! [`OpenSession`]: a session that is open in the editor.
 use super::{
+    client::Editor,
     folder::Folder,
     sdk::{
-        AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, Error, PromptRequest,
-        PromptResponse, Responder, SessionUpdate, StopReason, UnstructuredCommandInput, failed, worded,
-        wrong,
+        AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, ContentBlock, ContentChunk, Error,
+        PromptRequest, PromptResponse, Responder, SessionUpdate, StopReason, TextContent,
+        UnstructuredCommandInput, failed, worded, wrong,
     },
 };
 use haft_core::{Command, Part};
 use haft_engine::{Engine, Session};
-use haft_present::host::{Host, SavedPrompt};
+use haft_present::{
+    host::{Host, SavedPrompt},
+    safe,
+    typed::{self, Meant, Typed},
+};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The command that lists saved prompts.
@@ -50,18 +55,47 @@ impl OpenSession {
         &self,
         request: PromptRequest,
         responder: Responder<PromptResponse>,
+        editor: &Editor,
     ) -> Result<(), Error> {
+        if self.lock().is_some() {
+            let message = "a prompt is being worked on in this session; wait for its end, or cancel it";
+            return responder.respond_with_error(worded(Error::invalid_request(), message));
+        }
+        if let Some(typed) = super::prompt::only_text(&request.prompt).and_then(|text| Typed::read(&text)) {
+            return match typed.meant(&self.session, self.engine.setup()) {
+                Ok(meant) => self.carry_out(meant, responder, editor),
+                Err(why) => responder.respond_with_error(wrong(why)),
+            };
+        }
         match self.parts(request) {
             Err(error) => responder.respond_with_error(error),
-            Ok(parts) => self.begin(parts, responder),
+            Ok(parts) => self.begin(vec![Command::Prompt { parts, channel: None }], responder),
+        }
+    }
+
+    /// Does what a command means, which may be a turn.
+    fn carry_out(
+        &self,
+        Meant { commands, note }: Meant,
+        responder: Responder<PromptResponse>,
+        editor: &Editor,
+    ) -> Result<(), Error> {
+        if let Some(note) = note {
+            let text = ContentBlock::Text(TextContent::new(safe::text(&note)));
+            editor.tell(self.id(), SessionUpdate::AgentMessageChunk(ContentChunk::new(text)));
+        }
+        let opens =
+            |command: &Command| matches!(command, Command::Prompt { .. } | Command::ProposedCall { .. });
+        if commands.iter().any(opens) {
+            return self.begin(commands, responder);
+        }
+        match commands.into_iter().try_for_each(|command| self.session.send(command)) {
+            Ok(()) => responder.respond(PromptResponse::new(StopReason::EndTurn)),
+            Err(closed) => responder.respond_with_error(wrong(closed.to_string())),
         }
     }
 
     fn parts(&self, request: PromptRequest) -> Result<Vec<Part>, Error> {
-        if self.lock().is_some() {
-            let message = "a prompt is being worked on in this session; wait for its end, or cancel it";
-            return Err(worded(Error::invalid_request(), message));
-        }
         super::prompt::parts(request.prompt, &self.folder, &|prompt| {
             let expanded = self.host.expand(&self.folder.real, prompt, LISTED_BY);
             expanded
@@ -70,10 +104,10 @@ impl OpenSession {
         })
     }
 
-    fn begin(&self, parts: Vec<Part>, responder: Responder<PromptResponse>) -> Result<(), Error> {
+    fn begin(&self, commands: Vec<Command>, responder: Responder<PromptResponse>) -> Result<(), Error> {
         // Who follows the session must find it before its first event.
         *self.lock() = Some(Waiting { responder, is_heard: false, is_cancelled: false });
-        if self.session.send(Command::Prompt { parts, channel: None }).is_err() {
+        if commands.into_iter().any(|command| self.session.send(command).is_err()) {
             self.answer(Err(failed("the session is closed; load it again")));
         }
         Ok(())
@@ -116,10 +150,20 @@ impl OpenSession {
         self.session.send(Command::SetMode { mode }).map_err(|closed| wrong(closed.to_string()))
     }
 
-    /// The saved prompts, for a list; `None` if there are none.
-    pub(super) fn available(&self) -> Option<SessionUpdate> {
+    /// The commands and the saved prompts, for a list.
+    pub(super) fn available(&self) -> SessionUpdate {
         let hint = AvailableCommandInput::Unstructured(UnstructuredCommandInput::new("what it is about"));
-        let commands = self.host.prompts(&self.folder.real).into_iter().map(|saved| {
+        let own = typed::COMMANDS.into_iter().map(|(name, argument, what)| {
+            let command = AvailableCommand::new(name, what);
+            match argument {
+                "" => command,
+                _ => command
+                    .input(AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(argument))),
+            }
+        });
+        let is_own = |saved: &SavedPrompt| typed::COMMANDS.iter().any(|(name, ..)| *name == saved.name);
+        let saved = self.host.prompts(&self.folder.real).into_iter().filter(|saved| !is_own(saved));
+        let saved = saved.map(|saved| {
             let SavedPrompt { name, description, file } = saved;
             let description = match description.as_str() {
                 "" => format!("the prompt in `{}`", file.display()),
@@ -127,9 +171,8 @@ impl OpenSession {
             };
             AvailableCommand::new(name, description).input(hint.clone())
         });
-        let commands: Vec<AvailableCommand> = commands.collect();
-        (!commands.is_empty())
-            .then(|| SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands)))
+        let commands: Vec<AvailableCommand> = own.chain(saved).collect();
+        SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Waiting>> {

@@ -51,6 +51,15 @@ pub(super) fn parts(
     if parts.is_empty() { Err(wrong("the prompt is empty; say what to do")) } else { Ok(parts) }
 }
 
+/// The text of a prompt that is nothing else.
+pub(super) fn only_text(blocks: &[ContentBlock]) -> Option<String> {
+    let text = |block: &ContentBlock| match block {
+        ContentBlock::Text(said) => Some(said.text.clone()),
+        _ => None,
+    };
+    blocks.iter().map(text).collect()
+}
+
 fn picture(mime: &str, data: String) -> Result<Part, Error> {
     match PICTURES.contains(&mime) {
         true => Ok(Part::Image(Image { mime: mime.to_owned(), data })),

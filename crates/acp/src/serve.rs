@@ -122,8 +122,8 @@ fn working(
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |asked: PromptRequest, responder, _| match prompt.find(&asked.session_id.0) {
-                Ok(open) => open.prompt(asked, responder),
+            async move |asked: PromptRequest, responder, connection| match prompt.find(&asked.session_id.0) {
+                Ok(open) => open.prompt(asked, responder, &prompt.editor(connection)),
                 Err(error) => responder.respond_with_error(error),
             },
             on_receive_request!(),

@@ -58,7 +58,7 @@ impl Sessions {
         let _it_said_so_before = self.can.set(can);
     }
 
-    fn editor(&self, connection: ConnectionTo<Client>) -> Editor {
+    pub(super) fn editor(&self, connection: ConnectionTo<Client>) -> Editor {
         let files = self.can.get().map(|can| can.fs.clone()).unwrap_or_default();
         Editor { connection, flow: self.flow.clone(), files }
     }
@@ -172,9 +172,7 @@ impl Sessions {
     }
 
     fn follow(&self, editor: Editor, open: Arc<OpenSession>, teller: Teller, from: Seq) {
-        if let Some(commands) = open.available() {
-            editor.tell(open.id(), commands);
-        }
+        editor.tell(open.id(), open.available());
         let connection = editor.connection.clone();
         let following = self.followers.track_future(Follower::new(open, editor, teller).run(from));
         let _it_has_left = connection.spawn(async move {

@@ -30,6 +30,7 @@ pub mod preview;
 pub mod proposal;
 pub mod safe;
 pub mod timeline;
+pub mod typed;
 pub mod unattended;
 pub mod words;
 

@@ -61,6 +61,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests) -> Router {
         .routes(routes!(sessions::fork))
         .routes(routes!(sessions::export))
         .routes(routes!(commands::prompt))
+        .routes(routes!(commands::typed))
         .routes(routes!(commands::approve))
         .routes(routes!(commands::answer))
         .routes(routes!(commands::reply_to))

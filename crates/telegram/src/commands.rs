@@ -8,13 +8,19 @@ use super::{
 };
 use haft_core::{Command, Fact, JobStatus, Usage, undo};
 use haft_engine::Summary;
-use haft_present::safe;
+use haft_present::{
+    safe,
+    typed::{Meant, Typed},
+};
 
 /// The commands, as Telegram shows them while a person types.
-pub(super) const COMMANDS: [(&str, &str); 13] = [
+pub(super) const COMMANDS: [(&str, &str); 16] = [
     ("help", "show the commands"),
     ("new", "begin a new conversation"),
     ("stop", "stop what is going on"),
+    ("plan", "plan, and change nothing until you accept the plan: /plan PROMPT"),
+    ("goal", "work until a check succeeds: /goal TEXT --proof COMMAND; /goal clear gives it up"),
+    ("memory", "propose what past sessions show for AGENTS.md"),
     ("undo", "put files back to what they were before the last turn"),
     ("redo", "redo the last undo"),
     ("file", "send a file of the workspace: /file PATH"),
@@ -54,6 +60,7 @@ impl Chat {
             "start" | "help" => self.help(),
             "new" => self.begin_anew(),
             "stop" => self.stop(),
+            "plan" | "goal" | "memory" => self.typed(name, rest).await,
             "undo" => self.undo().await,
             "redo" => self.redo().await,
             "file" => self.send_file(rest),
@@ -84,6 +91,39 @@ impl Chat {
         let model = self.state().wish;
         let with = model.map(|model| format!(" with {model}")).unwrap_or_default();
         self.outbox.say(format!("A new conversation{with}: what is to be done?"));
+    }
+
+    /// A command that all front-ends have.
+    async fn typed(&mut self, name: &str, rest: &str) {
+        let Some(typed) = Typed::named(name, rest) else {
+            return self.outbox.say(format!("/{name} takes no text."));
+        };
+        let steers = matches!(typed, Typed::Plan(_));
+        if self.outbox.is_running() && !steers {
+            return self.outbox.say("Something is going on: /stop it first, or wait.");
+        }
+        let session = match self.session().await {
+            Ok(session) => session,
+            Err(why) => return self.outbox.say(why),
+        };
+        match typed.meant(&session, self.bot.engine.setup()) {
+            Ok(Meant { commands, note }) => {
+                note.into_iter().for_each(|note| self.outbox.say(format!("{note}.")));
+                let sent = commands.into_iter().all(|command| self.send(self.said_here(command)));
+                if !sent {
+                    self.outbox.say("The conversation is closed: please say it again.");
+                }
+            }
+            Err(why) => self.outbox.say(format!("{why}.")),
+        }
+    }
+
+    /// A prompt says where it was said.
+    fn said_here(&self, command: Command) -> Command {
+        match command {
+            Command::Prompt { parts, .. } => Command::Prompt { parts, channel: Some(self.channel(&[])) },
+            command => command,
+        }
     }
 
     fn stop(&mut self) {

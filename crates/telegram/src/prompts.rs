@@ -146,7 +146,7 @@ impl Chat {
         false
     }
 
-    fn channel(&self, messages: &[i64]) -> Channel {
+    pub(super) fn channel(&self, messages: &[i64]) -> Channel {
         let messages = messages.iter().map(i64::to_string).collect();
         Channel { kind: "telegram".into(), chat: self.id.to_string(), messages }
     }

@@ -21,7 +21,10 @@ use axum::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_core::{AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Image, Part, changed};
 use haft_engine::Session;
-use haft_present::file_diff::FileDiff;
+use haft_present::{
+    file_diff::FileDiff,
+    typed::{COMMANDS, Meant, Typed},
+};
 use serde::{Deserialize, Serialize};
 use std::slice;
 use utoipa::ToSchema;
@@ -99,6 +102,59 @@ pub(crate) async fn prompt(
         });
     }
     give(&session, Command::Prompt { parts, channel: key.as_ref().map(channel) }, said.wait).await
+}
+
+/// What a person typed
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TypedRequest {
+    /// `/plan PROMPT`, `/goal TEXT --proof COMMAND`, `/memory`, or `#TEXT`
+    text: String,
+}
+
+/// What a typed command came to
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TypedAnswer {
+    /// Session ID
+    session: String,
+    /// First entry of the result: follow `events?from=`
+    from: u64,
+    /// For the person; `null` if there is nothing to say
+    note: Option<String>,
+}
+
+/// Carry out a command that a person typed in place of a prompt
+///
+/// The same words as in the terminal: `/plan`, `/goal`, `/memory`, and `#TEXT`, which proposes a line for `AGENTS.md`.
+#[utoipa::path(post, path = "/v1/sessions/{id}/typed", tag = "sessions", request_body = TypedRequest,
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = ACCEPTED, body = TypedAnswer), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn typed(
+    State(context): State<Context>,
+    Id(id): Id,
+    Body(TypedRequest { text }): Body<TypedRequest>,
+) -> Answer<Response> {
+    let known = context.hub.find(&id)?;
+    let Some(typed) = Typed::read(&text) else {
+        let names = COMMANDS.map(|(name, ..)| format!("`/{name}`")).join(", ");
+        return Err(ApiError::wrong("the text is no command").suggest(format!("send {names} or `#TEXT`")));
+    };
+    let session = match typed {
+        Typed::Plan(_) => opened(&context, &id).await?,
+        Typed::Goal(_) | Typed::Memory | Typed::Remember(_) => resting(&context, &id).await?,
+    };
+    let engine = context.hub.engines().get(&known.place).await?;
+    let from = haft_present::cursor::next(&session).0;
+    let Meant { commands, note } = typed.meant(&session, engine.setup()).map_err(ApiError::wrong)?;
+    for command in commands {
+        let mut turn = session.start(command);
+        turn.recorded().await;
+        if let Some(why) = turn.refusal() {
+            return Err(ApiError::conflict(why));
+        }
+    }
+    let answer = TypedAnswer { session: session.id().0.clone(), from, note };
+    Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
 }
 
 /// Where a prompt of a request with a key was said: a request that finds it in a journal does not say it again.

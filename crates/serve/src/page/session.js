@@ -14,6 +14,9 @@ const ASKED_DELAY = 50
 /** Milliseconds that a change must be in sight before its lines are fetched. */
 const SIGHT_DELAY = 100
 
+/** Whether a text is no prompt: a command, or one line behind a `#` that is no number. */
+export const isCommand = (text) => /^\/(plan|goal|memory)(\s|$)/.test(text) || /^#\s*[^\s\d#][^\n]*$/.test(text)
+
 export class SessionView extends Transcript {
   /** `gone` is called when the session was deleted; `open` opens another one; `failed` is told errors. */
   constructor(id, main, { gone, open, failed }, isJob = false) {
@@ -23,7 +26,7 @@ export class SessionView extends Transcript {
     this.live = new LiveReply()
     this.composer = new Composer({
       isJob, failed,
-      send: (text, images) => call('POST', `/v1/sessions/${id}/prompt`, this.prompt(text, images)),
+      send: (text, images) => (!isJob && !images.length && isCommand(text) ? this.command(text) : call('POST', `/v1/sessions/${id}/prompt`, this.prompt(text, images))),
       stop: () => this.act('interrupt', {}),
       goOn: () => this.act('continue', {}),
     })
@@ -162,6 +165,16 @@ export class SessionView extends Transcript {
   /** A prompt, as the server takes it. */
   prompt(text, images) {
     return { parts: [...(text ? [{ type: 'text', text }] : []), ...images] }
+  }
+
+  /** A command in the words of the terminal. */
+  async command(text) {
+    const { note } = await call('POST', `/v1/sessions/${this.id}/typed`, { text })
+    if (note) {
+      this.told.append(el('p', { class: 'note' }, note))
+      say(note)
+    }
+    await this.refresh()
   }
 
   async act(what, body) {

@@ -4,3 +4,4 @@ mod approvals;
 mod idempotency;
 mod lists;
 mod sessions;
+mod typed;

@@ -1,0 +1,136 @@
+//! [`Typed`]: what a person types in place of a prompt, in the same words in all front-ends: `/plan`, `/goal`, `/memory`, and
+//! `#TEXT`.
+use crate::{
+    goal::{self, GoalCommand},
+    memory,
+};
+use haft_core::{Command, Mode, OpenGoal, Part};
+use haft_engine::{Session, Setup};
+
+/// The commands, with what stands behind each and what it does.
+pub const COMMANDS: [(&str, &str, &str); 3] = [
+    ("plan", "PROMPT", "plan, and change nothing until you accept the plan"),
+    ("goal", "TEXT --proof COMMAND", "work until a check succeeds; `clear` gives the goal up"),
+    ("memory", "", "propose what past sessions show for AGENTS.md; `#TEXT` proposes a line"),
+];
+
+/// A command of [`COMMANDS`], or a line for the notes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Typed {
+    /// Change nothing until a plan is accepted, and send this prompt, if there is one.
+    Plan(Option<String>),
+    /// Show, set or give up the goal.
+    Goal(GoalCommand),
+    /// Propose what the journals of the workspace show.
+    Memory,
+    /// Propose this line for the notes of the workspace.
+    Remember(String),
+}
+
+/// What is to be done for it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Meant {
+    /// Commands for the session, in order.
+    pub commands: Vec<Command>,
+    /// For the person.
+    pub note: Option<String>,
+}
+
+impl Typed {
+    /// Reads a prompt; `None` if it is nothing but a prompt.
+    pub fn read(prompt: &str) -> Option<Self> {
+        if let Some(text) = memory::typed(prompt) {
+            return Some(Self::Remember(text.to_owned()));
+        }
+        let said = prompt.trim().strip_prefix('/')?;
+        let (name, rest) = said.split_once(char::is_whitespace).unwrap_or((said, ""));
+        Self::named(name, rest.trim())
+    }
+
+    /// The command of this name.
+    pub fn named(name: &str, rest: &str) -> Option<Self> {
+        match name {
+            "plan" => Some(Self::Plan(Some(rest.to_owned()).filter(|text| !text.is_empty()))),
+            "goal" => Some(Self::Goal(GoalCommand::parse(rest))),
+            "memory" if rest.is_empty() => Some(Self::Memory),
+            _ => None,
+        }
+    }
+
+    /// Says what is to be done for it in `session`. An error says why nothing is.
+    pub fn meant(self, session: &Session, setup: &Setup) -> Result<Meant, String> {
+        match self {
+            Self::Plan(text) => plan(text, session),
+            Self::Goal(command) => Ok(goal(command, session, setup)),
+            Self::Memory => memory(setup),
+            Self::Remember(text) => {
+                let command = memory::proposal_of(&text, session).ok_or(memory::UNUSABLE)?;
+                Ok(Meant { commands: vec![command], note: None })
+            }
+        }
+    }
+}
+
+fn prompt(text: String) -> Command {
+    Command::Prompt { parts: vec![Part::text(text)], channel: None }
+}
+
+fn plan(text: Option<String>, session: &Session) -> Result<Meant, String> {
+    if session.ceiling() < Mode::Plan {
+        let ceiling = session.ceiling().name();
+        return Err(format!("mode `plan` is not allowed here; the most permissive is `{ceiling}`"));
+    }
+    let mode = (session.mode() != Mode::Plan).then_some(Command::SetMode { mode: Mode::Plan });
+    let note = text.is_none().then(|| "nothing is changed until you accept a plan".to_owned());
+    Ok(Meant { commands: mode.into_iter().chain(text.map(prompt)).collect(), note })
+}
+
+fn goal(command: GoalCommand, session: &Session, setup: &Setup) -> Meant {
+    match command {
+        GoalCommand::Show => {
+            let note = goal::line(OpenGoal::of(&session.entries()).as_ref());
+            Meant { commands: Vec::new(), note: Some(note) }
+        }
+        GoalCommand::Clear => {
+            let note = Some("no goal is set any more".to_owned());
+            Meant { commands: vec![Command::SetGoal { goal: None }], note }
+        }
+        GoalCommand::Set { text, check } => {
+            let goal = goal::with_check(text.clone(), check, setup.profile.limits.check.as_deref());
+            Meant { commands: vec![Command::SetGoal { goal: Some(goal) }, prompt(text)], note: None }
+        }
+    }
+}
+
+fn memory(setup: &Setup) -> Result<Meant, String> {
+    let known = setup.home.memory(&setup.workspace).map_err(|error| memory::unreadable(&error))?;
+    let Some(command) = memory::proposal(&known) else {
+        return Ok(Meant { commands: Vec::new(), note: Some(memory::NOTHING.to_owned()) });
+    };
+    let reasons = memory::reasons(&known.change()).join("\n");
+    Ok(Meant { commands: vec![command], note: Some(reasons).filter(|reasons| !reasons.is_empty()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_read_and_anything_else_is_a_prompt() {
+        let set = GoalCommand::Set { text: "mend it".into(), check: Some("make test".into()) };
+        let table = [
+            ("/plan", Some(Typed::Plan(None))),
+            (" /plan add\na retry ", Some(Typed::Plan(Some("add\na retry".into())))),
+            ("/goal \"mend it\" --proof make test", Some(Typed::Goal(set))),
+            ("/goal", Some(Typed::Goal(GoalCommand::Show))),
+            ("/memory", Some(Typed::Memory)),
+            ("/memory of what", None),
+            ("# use pnpm", Some(Typed::Remember("use pnpm".into()))),
+            ("/planets", None),
+            ("plan it", None),
+        ];
+        for (prompt, expected) in table {
+            assert_eq!(Typed::read(prompt), expected, "{prompt:?}");
+        }
+    }
+}
