@@ -1,5 +1,9 @@
 //! Answers that are no reply, sorted by who can act on them.
-use crate::{endpoint::Endpoint, json, reset, sign_in::skew};
+use crate::{
+    endpoint::Endpoint,
+    json,
+    reset::{self, skew},
+};
 use haft_core::{ProviderError, TimedOut, clip};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};

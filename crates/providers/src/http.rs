@@ -78,7 +78,7 @@ async fn headers(endpoint: &Endpoint, request: &Outgoing<'_>) -> Result<Headers,
     }
     let besides = || endpoint.wire.headers(None);
     Ok(match (key, &endpoint.signer, endpoint.sign_in) {
-        (None, Some(signer), _) => [signer.headers(endpoint, request).await?, besides()].concat(),
+        (None, Some(signer), _) => [signer.headers(&endpoint.title, request).await?, besides()].concat(),
         (Some(key), _, Some(cloud)) => [vec![cloud.key_header(key)], besides()].concat(),
         _ => endpoint.wire.headers(key),
     })

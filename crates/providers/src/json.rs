@@ -19,6 +19,11 @@ pub(crate) fn take_text(value: &mut Value) -> String {
     }
 }
 
+/// What stands in a field, without copying; nothing if `value` is no object, or has no such field.
+pub(crate) fn take(value: &mut Value, field: &str) -> Value {
+    value.get_mut(field).map(Value::take).unwrap_or_default()
+}
+
 /// A count: some servers write it as a float or as a string.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     match value {

@@ -1,4 +1,5 @@
-//! [`in_headers`] and [`in_body`]: read when a limit is reset, where a vendor names that without `Retry-After`.
+//! [`in_headers`] and [`in_body`]: read when a limit is reset, where a vendor names that without `Retry-After`; [`skew`]: how
+//! far the clock here is from a server's.
 //!
 //! Sources: docs.anthropic.com "Rate limits", platform.openai.com "Rate limits", and answers of ChatGPT plans to Codex,
 //! 2026-11.
@@ -21,6 +22,21 @@ const LIMITS: &[[&str; 2]] = &[
 /// The limit of a subscription: its reset stands in an answer once it is reached.
 const PLAN_STATUS: &str = "anthropic-ratelimit-unified-status";
 const PLAN_RESET: &str = "anthropic-ratelimit-unified-reset";
+
+/// Signatures and tokens are refused when clocks differ by five minutes; some servers take less.
+const MAX_SKEW: Duration = Duration::from_secs(60);
+
+/// How far the clock of this machine is from that of a server, if that is too far for signatures.
+pub(crate) fn skew(server: SystemTime, here: SystemTime) -> Option<String> {
+    let (behind, word) = match server.duration_since(here) {
+        Ok(behind) => (behind, "behind"),
+        Err(ahead) => (ahead.duration(), "ahead of"),
+    };
+    let minutes = behind.as_secs().div_ceil(60);
+    (behind > MAX_SKEW).then(|| {
+        format!("the clock of this machine is {minutes} minutes {word} the server's clock, set it right")
+    })
+}
 
 /// How long it takes until all limits that are reached are reset; `None` if no header says so.
 pub(crate) fn in_headers(header: impl Fn(&str) -> Option<String>, now: SystemTime) -> Option<Duration> {
@@ -118,6 +134,19 @@ mod tests {
         ];
         for (error, expected) in rows {
             assert_eq!(in_body(&error, now()), expected.map(Duration::from_secs), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_wrong_is_named_with_its_distance() {
+        let here = SystemTime::UNIX_EPOCH + Duration::from_secs(100_000);
+        let table =
+            [(0, ""), (60, ""), (-60, ""), (600, "10 minutes behind"), (-3_601, "61 minutes ahead of")];
+        for (seconds, expected) in table {
+            let distance = Duration::from_secs(i64::unsigned_abs(seconds));
+            let server = if seconds < 0 { here - distance } else { here + distance };
+            let told = skew(server, here).unwrap_or_default();
+            assert!(told.contains(expected) && told.is_empty() == expected.is_empty(), "{seconds}: {told}");
         }
     }
 }

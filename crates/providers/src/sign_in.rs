@@ -11,10 +11,9 @@ mod google;
 mod variables;
 
 pub(crate) use aws::encoded;
-pub(crate) use exchange::skew;
 pub use variables::Variables;
 
-use crate::{Vendor, Wire, endpoint::Endpoint};
+use crate::Wire;
 use exchange::FetchError;
 use haft_core::ProviderError;
 use parking_lot::Mutex;
@@ -67,12 +66,22 @@ impl SignIn {
     ];
 
     /// Where requests go: `given`, or the cloud's own address, completed with what `variables` say.
-    fn address(self, given: Option<&str>, variables: &Variables, wire: Wire) -> Result<String, Missing> {
+    pub(crate) fn address(
+        self,
+        given: Option<&str>,
+        variables: &Variables,
+        wire: Wire,
+    ) -> Result<String, Missing> {
         match self {
             Self::Aws => aws::address(given, variables),
             Self::Azure => azure::address(given),
             Self::Google => google::address(given, variables, wire),
         }
+    }
+
+    /// In whose name the cloud is asked, in a few words.
+    pub(crate) fn named(self, variables: &Variables) -> Result<String, Missing> {
+        self.source(variables).map(|source| source.to_string())
     }
 
     fn source(self, variables: &Variables) -> Result<Source, Missing> {
@@ -90,31 +99,6 @@ impl SignIn {
             Self::Azure => ("api-key", key.to_owned()),
             Self::Google => ("x-goog-api-key", key.to_owned()),
         }
-    }
-}
-
-impl Vendor {
-    /// Where requests go: `given`, or the vendor's own address. That of a cloud has a region, a project or a resource in
-    /// it, which `variables` name.
-    ///
-    /// # Errors
-    ///
-    /// If `variables` do not name it.
-    pub fn address(&self, given: Option<&str>, variables: &Variables) -> Result<String, Missing> {
-        match self.sign_in {
-            Some(sign_in) => sign_in.address(given, variables, self.wire),
-            None => Ok(given.unwrap_or(&self.base_url).to_owned()),
-        }
-    }
-
-    /// In whose name a cloud is asked, in a few words: `the login of az`. Nothing for a vendor that takes only keys.
-    /// Makes no request.
-    ///
-    /// # Errors
-    ///
-    /// If nothing says in whose name, or what says so is not complete.
-    pub fn signed_in(&self, variables: &Variables) -> Option<Result<String, Missing>> {
-        Some(self.sign_in?.source(variables).map(|source| source.to_string()))
     }
 }
 
@@ -257,20 +241,20 @@ impl Signer {
         Self { sign_in, variables, kept: tokio::sync::Mutex::default(), secrets: Mutex::default() }
     }
 
-    /// The headers that prove in whose name a request is made.
+    /// The headers that prove in whose name a request to `provider`, as people call it, is made.
     pub(crate) async fn headers(
         &self,
-        endpoint: &Endpoint,
+        provider: &str,
         request: &Outgoing<'_>,
     ) -> Result<Vec<(&'static str, String)>, ProviderError> {
         let mut kept = self.kept.lock().await;
         if let Some(credential) = kept.as_ref().filter(|credential| credential.is_fresh()) {
             return Ok(credential.headers(request, &self.variables));
         }
-        let source = self.sign_in.source(&self.variables).map_err(|missing| missing.of(endpoint))?;
+        let source = self.sign_in.source(&self.variables).map_err(|missing| missing.of(provider))?;
         self.secrets.lock().extend(source.secrets().into_iter().map(str::to_owned));
         let fetched = source.fetch().await.map_err(|why| {
-            let (provider, message) = (endpoint.title.clone(), self.hide_in(format!("{source}: {why}")));
+            let (provider, message) = (provider.to_owned(), self.hide_in(format!("{source}: {why}")));
             match why {
                 FetchError::Refused(_) => ProviderError::SignIn { provider, message, hint: source.renewal() },
                 FetchError::Unreachable(_) => ProviderError::Connection { provider, message, source: None },
@@ -307,7 +291,7 @@ impl Signer {
 }
 
 impl Missing {
-    fn of(self, endpoint: &Endpoint) -> ProviderError {
-        ProviderError::SignIn { provider: endpoint.title.clone(), message: self.message, hint: self.hint }
+    fn of(self, provider: &str) -> ProviderError {
+        ProviderError::SignIn { provider: provider.to_owned(), message: self.message, hint: self.hint }
     }
 }

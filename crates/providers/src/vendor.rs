@@ -1,5 +1,9 @@
 //! Whom we can ask: the table `vendors.toml`, read once when first needed.
-use crate::{SignIn, Timeouts, Wire, quirks::Quirks};
+use crate::{
+    Timeouts, Wire,
+    quirks::Quirks,
+    sign_in::{Missing, SignIn, Variables},
+};
 use serde::Deserialize;
 use std::{sync::LazyLock, time::Duration};
 
@@ -79,6 +83,29 @@ impl Wire {
 }
 
 impl Vendor {
+    /// Where requests go: `given`, or the vendor's own address. That of a cloud has a region, a project or a resource in
+    /// it, which `variables` name.
+    ///
+    /// # Errors
+    ///
+    /// If `variables` do not name it.
+    pub fn address(&self, given: Option<&str>, variables: &Variables) -> Result<String, Missing> {
+        match self.sign_in {
+            Some(sign_in) => sign_in.address(given, variables, self.wire),
+            None => Ok(given.unwrap_or(&self.base_url).to_owned()),
+        }
+    }
+
+    /// In whose name a cloud is asked, in a few words: `the login of az`. Nothing for a vendor that takes only keys.
+    /// Makes no request.
+    ///
+    /// # Errors
+    ///
+    /// If nothing says in whose name, or what says so is not complete.
+    pub fn signed_in(&self, variables: &Variables) -> Option<Result<String, Missing>> {
+        Some(self.sign_in?.named(variables))
+    }
+
     /// The default timeouts with the vendor's quirks, as they apply at `base_url`: what stands behind another address
     /// of a service need not be as slow. Each user of a cloud has an address of their own.
     pub fn timeouts_at(&self, base_url: &str) -> Timeouts {

@@ -12,7 +12,7 @@
 use super::REDACTED;
 use crate::{
     Wire,
-    json::{count, take_text, text},
+    json::{count, take, take_text, text},
     parser::{Fault, Parser, kind, object, say},
     sse::Event,
 };
@@ -35,8 +35,8 @@ impl Parser for ConverseReply {
         let kind = kind(&data, event);
         let index = count(&data["contentBlockIndex"]).unwrap_or(0).min(u64::from(u32::MAX)) as usize;
         match kind.as_str() {
-            "contentBlockStart" => start(index, &mut data["start"]["toolUse"], out),
-            "contentBlockDelta" => self.more(index, data["delta"].take(), out),
+            "contentBlockStart" => start(index, take(&mut take(&mut data, "start"), "toolUse"), out),
+            "contentBlockDelta" => self.more(index, take(&mut data, "delta"), out),
             "contentBlockStop" => self.end(index, out),
             "messageStop" => self.stop_at(&data["stopReason"]),
             "metadata" => {
@@ -52,14 +52,15 @@ impl Parser for ConverseReply {
     fn whole(&mut self, mut body: Value, out: &mut Vec<Delta>) -> Result<(), Fault> {
         let blocks = body.pointer_mut("/output/message/content").and_then(Value::as_array_mut);
         for (index, mut block) in blocks.map(std::mem::take).unwrap_or_default().into_iter().enumerate() {
-            start(index, &mut block["toolUse"], out);
-            let input = block["toolUse"]["input"].take();
+            let mut call = take(&mut block, "toolUse");
+            let input = take(&mut call, "input");
+            start(index, call, out);
             if input.is_object() {
                 out.push(Delta::CallArguments { index, json: input.to_string() });
             }
-            let mut reasoning = block["reasoningContent"].take();
-            say(Delta::Text, take_text(&mut block["text"]), out);
-            self.think(index, reasoning["reasoningText"].take(), out);
+            let mut reasoning = take(&mut block, "reasoningContent");
+            say(Delta::Text, take_text(&mut take(&mut block, "text")), out);
+            self.think(index, take(&mut reasoning, "reasoningText"), out);
             self.think(index, reasoning, out);
             self.end(index, out);
         }
@@ -88,9 +89,10 @@ impl Parser for ConverseReply {
     }
 }
 
-fn start(index: usize, call: &mut Value, out: &mut Vec<Delta>) {
+fn start(index: usize, mut call: Value, out: &mut Vec<Delta>) {
     if call.is_object() {
-        let (id, name) = (take_text(&mut call["toolUseId"]), take_text(&mut call["name"]));
+        let (id, name) =
+            (take_text(&mut take(&mut call, "toolUseId")), take_text(&mut take(&mut call, "name")));
         out.push(Delta::CallStart { index, id: CallId(id), name });
     }
 }
@@ -102,11 +104,11 @@ impl ConverseReply {
         if !json.is_empty() {
             out.push(Delta::CallArguments { index, json });
         }
-        self.think(index, delta["reasoningContent"].take(), out);
+        self.think(index, take(&mut delta, "reasoningContent"), out);
     }
 
     fn think(&mut self, index: usize, mut thought: Value, out: &mut Vec<Delta>) {
-        say(Delta::Thinking, take_text(&mut thought["text"]), out);
+        say(Delta::Thinking, take_text(&mut take(&mut thought, "text")), out);
         for (field, mark) in [("signature", ""), ("redactedContent", REDACTED)] {
             let proof = text(&thought[field]);
             if !proof.is_empty() {

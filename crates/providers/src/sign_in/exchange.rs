@@ -1,6 +1,5 @@
-//! [`exchange`]: one short question to a server that gives out tokens, and [`skew`], which tells whether the clock of
-//! this machine is to blame for its answer.
-use crate::{http, json};
+//! [`exchange`]: one short question to a server that gives out tokens.
+use crate::{http, json, reset::skew};
 use haft_core::clip;
 use haft_http::{Reach, io_kind, says};
 use reqwest::{RequestBuilder, Response};
@@ -17,8 +16,6 @@ const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_TOKEN_BYTES: usize = 1 << 20;
 /// So much of a server's words is passed on, in bytes.
 const KEPT_WORDS: usize = 500;
-/// Signatures and tokens are refused when clocks differ by five minutes; some servers take less.
-const MAX_SKEW: Duration = Duration::from_secs(60);
 
 /// Why there is no credential.
 #[derive(Debug, thiserror::Error)]
@@ -115,18 +112,6 @@ impl Answered {
     }
 }
 
-/// How far the clock of this machine is from that of a server, if that is too far for signatures.
-pub(crate) fn skew(server: SystemTime, here: SystemTime) -> Option<String> {
-    let (behind, word) = match server.duration_since(here) {
-        Ok(behind) => (behind, "behind"),
-        Err(ahead) => (ahead.duration(), "ahead of"),
-    };
-    let minutes = behind.as_secs().div_ceil(60);
-    (behind > MAX_SKEW).then(|| {
-        format!("the clock of this machine is {minutes} minutes {word} the server's clock, set it right")
-    })
-}
-
 fn failed(address: &str, error: reqwest::Error) -> FetchError {
     let error = error.without_url();
     let what = match io_kind(&error) {
@@ -137,22 +122,4 @@ fn failed(address: &str, error: reqwest::Error) -> FetchError {
         _ => "the answer was cut off",
     };
     FetchError::Unreachable(format!("cannot ask `{address}`: {what}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_clock_that_is_wrong_is_named_with_its_distance() {
-        let here = SystemTime::UNIX_EPOCH + Duration::from_secs(100_000);
-        let table =
-            [(0, ""), (60, ""), (-60, ""), (600, "10 minutes behind"), (-3_601, "61 minutes ahead of")];
-        for (seconds, expected) in table {
-            let distance = Duration::from_secs(i64::unsigned_abs(seconds));
-            let server = if seconds < 0 { here - distance } else { here + distance };
-            let told = skew(server, here).unwrap_or_default();
-            assert!(told.contains(expected) && told.is_empty() == expected.is_empty(), "{seconds}: {told}");
-        }
-    }
 }
