@@ -167,9 +167,11 @@ pub(crate) enum Verb {
     Fleet(Lazy<Fleet>),
     /// Run a Telegram bot
     Telegram(Lazy<TelegramArgs>),
-    /// Check the installation and report what is missing
+    /// Check the installation
+    ///
+    /// Reports what is missing, and how to fix it.
     Doctor(Lazy<DoctorArgs>),
-    /// Install the newest version, or undo that
+    /// Install the newest version
     ///
     /// Asks the index of releases in the setting `update.index`, and installs only what is signed with `update.key`.
     Update(Lazy<UpdateArgs>),

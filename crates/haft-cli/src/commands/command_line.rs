@@ -33,8 +33,12 @@ pub(crate) fn command() -> clap::Command {
 /// Commands that begin a job.
 const JOBS: [&str; 4] = ["build", "debug", "review", "triage"];
 
-/// What may follow `update` by mistake for an option, or because other programs take it.
-const OF_UPDATES: [&str; 7] = ["check", "back", "now", "self", "haft", "latest", "help"];
+/// Commands whose names often begin a sentence. What follows one of them in a command: its own commands, and what is typed by
+/// mistake for an option, or because other programs take it.
+const IN_SENTENCES: [(&str, &[&str]); 2] = [
+    ("update", &["check", "back", "now", "self", "haft", "latest", "help"]),
+    ("memory", &["list", "propose", "forget", "help", "ls", "show", "add", "clear"]),
+];
 
 /// What was typed. Prints help or an error where there is nothing else to do; then the program exits with this code.
 pub(crate) fn read() -> Result<Cli, ExitCode> {
@@ -85,15 +89,12 @@ fn words() -> Vec<OsString> {
     words
 }
 
-/// Whether the words begin with the name of a command and are a prompt: `update the readme`, `update dependencies`.
+/// Whether the words begin with the name of a command and are a prompt: `update the readme`, `memory leak in main.rs`.
 fn is_sentence(words: &[OsString]) -> bool {
-    match words {
-        [verb, next, ..] if verb == "update" => {
-            let is_option = next.as_encoded_bytes().starts_with(b"-");
-            !is_option && !OF_UPDATES.iter().any(|word| next == word)
-        }
-        _ => false,
-    }
+    let [verb, next, ..] = words else { return false };
+    let known = IN_SENTENCES.iter().find(|(name, _)| verb == name);
+    let is_option = next.as_encoded_bytes().starts_with(b"-");
+    known.is_some_and(|(_, own)| !is_option && !own.iter().any(|word| next == word))
 }
 
 #[cfg(test)]

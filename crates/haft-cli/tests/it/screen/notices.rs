@@ -22,7 +22,7 @@ fn bash(command: &str) -> Value {
 fn a_command_that_is_not_known_is_told_where_all_are_listed() {
     let place = Place::new();
     let Some(terminal) = opened(&place, &[json!({"say": "unheard"})], "") else { return };
-    for line in ["/memory", "/skills", "/hooks", "/modle", "/nosuch at all"] {
+    for line in ["/rules", "/skills", "/hooks", "/modle", "/nosuch at all"] {
         let name = line.split(' ').next().unwrap();
         terminal.say(line);
         terminal.see(&format!("there is no command `{name}`"));
