@@ -24,13 +24,17 @@ pub(crate) fn take(value: &mut Value, field: &str) -> Value {
     value.get_mut(field).map(Value::take).unwrap_or_default()
 }
 
+/// No server counts further: sums of counts stay below the end of `u64`.
+const MAX_COUNT: u64 = 1 << 48;
+
 /// A count: some servers write it as a float or as a string.
 pub(crate) fn count(value: &Value) -> Option<u64> {
-    match value {
+    let count: Option<u64> = match value {
         Value::Number(number) => number.as_u64().or_else(|| number.as_f64().map(|float| float as u64)),
         Value::String(text) => text.trim().parse().ok(),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    }
+    };
+    count.map(|count| count.min(MAX_COUNT))
 }
 
 /// `text` with each half of a surrogate pair that lacks the other half replaced by U+FFFD; `None` if there is none.
