@@ -242,7 +242,7 @@ fn language_servers(
     report: &mut Report<'_>,
 ) -> Result<(), ConfigError> {
     const WHAT: &str = "language servers";
-    let Some((found, missing)) = lsp::installed(app, config, workspace)? else {
+    let Some(lsp::ServerNames { installed: found, missing }) = lsp::installed(app, config, workspace)? else {
         report.optional(WHAT, "off, as your configuration or the project's says", &[]);
         return Ok(());
     };

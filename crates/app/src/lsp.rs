@@ -40,7 +40,16 @@ pub(crate) fn of(
     }))))
 }
 
-/// The servers that are installed here, and those of the user that are not, by name; `None` if none may start in `workspace`.
+/// The names of language servers.
+#[derive(Debug, Default)]
+pub(crate) struct ServerNames {
+    /// They are installed.
+    pub(crate) installed: Vec<String>,
+    /// The user configured them, and their program is missing.
+    pub(crate) missing: Vec<String>,
+}
+
+/// Finds out which servers are installed here; `None` if none may start in `workspace`.
 ///
 /// # Errors
 ///
@@ -49,7 +58,7 @@ pub(crate) fn installed(
     app: &App,
     config: &Config,
     workspace: &Path,
-) -> Result<Option<(Vec<String>, Vec<String>)>, ConfigError> {
+) -> Result<Option<ServerNames>, ConfigError> {
     let LspFile::On(named) = &config.user.lsp else { return Ok(None) };
     if config.project.lsp == Some(false) {
         return Ok(None);
@@ -58,8 +67,9 @@ pub(crate) fn installed(
     let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
     let is_there = |server: &LanguageServer| server.program(&environment, &workspace).is_some();
     let (found, rest): (Vec<_>, Vec<_>) = servers(named)?.into_iter().partition(is_there);
-    let own = rest.into_iter().filter(|server| server.is_own);
-    Ok(Some((found.into_iter().map(|server| server.name).collect(), own.map(|server| server.name).collect())))
+    let missing = rest.into_iter().filter(|server| server.is_own).map(|server| server.name).collect();
+    let installed = found.into_iter().map(|server| server.name).collect();
+    Ok(Some(ServerNames { installed, missing }))
 }
 
 /// `tools`, and those that ask `servers`. A model is told of them where a server is installed for a file of the workspace, and the

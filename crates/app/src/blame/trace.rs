@@ -150,7 +150,8 @@ impl Walk<'_> {
             let ops = capture_diff_slices(Algorithm::Myers, &old_lines, &lines);
             let same: usize = ops
                 .iter()
-                .filter_map(|op| matches!(op, DiffOp::Equal { .. }).then(|| op.old_range().len()))
+                .filter(|op| matches!(op, DiffOp::Equal { .. }))
+                .map(|op| op.old_range().len())
                 .sum();
             if same > best.0 && same * RENAMED >= old_lines.len().max(lines.len()) {
                 best = (same, gone.path.clone(), Some(old));

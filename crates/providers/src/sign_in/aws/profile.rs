@@ -100,7 +100,8 @@ mod tests {
     fn sections_are_read_as_the_tools_of_aws_do() {
         let text = "# mine\n[default]\nregion = us-east-1 # near\ns3 =\n  region = no\n\n[ profile  dev ]\nRegion=eu-west-1\n\
                     credential_process = \"/opt/a b\" --x=1\n[sso-session dev]\nregion = no\n";
-        let table: [(&[&str], &[(&str, &str)]); 3] = [
+        type Row<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)]);
+        let table: [Row<'_>; 3] = [
             (&["default"], &[("region", "us-east-1"), ("s3", "")]),
             (&["profile dev"], &[("credential_process", "\"/opt/a b\" --x=1"), ("region", "eu-west-1")]),
             (&["dev"], &[]),
