@@ -1,4 +1,5 @@
 //! Every line that a call of a random session wrote is that call's, also after one of the calls was undone.
+#![expect(clippy::print_stderr, reason = "figures are for the person who runs the tests")]
 use super::random_undos::{NAMES, Turn, run};
 use crate::kit::Place;
 use fastrand::Rng;
@@ -86,5 +87,5 @@ fn every_line_that_a_call_wrote_is_its_own() {
     });
     let lines = lines.into_inner();
     assert!(lines > 20, "{lines} lines");
-    println!("{lines} lines that calls wrote: all are named");
+    eprintln!("{lines} lines that calls wrote: all are named");
 }

@@ -149,7 +149,8 @@ fn what_is_missing_is_told_before_anything_is_asked() {
     let nothing = place.path().display().to_string();
     let no_az = ("PATH", nothing.as_str());
     let secret = ("AZURE_CLIENT_SECRET", SECRET);
-    let rows: [(&str, &[(&str, &str)], &str); 4] = [
+    type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+    let rows: [Row<'_>; 4] = [
         ("azure/gpt", &[no_az], "set AZURE_OPENAI_ENDPOINT to it"),
         (
             "azure/gpt",

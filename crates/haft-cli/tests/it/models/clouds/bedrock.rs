@@ -235,7 +235,8 @@ fn what_is_missing_or_refused_is_told() {
     let path = ("PATH", nothing.as_str());
     let far = ("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://keys.example/x");
     let keys = [("AWS_ACCESS_KEY_ID", "AKIA1"), ("AWS_SECRET_ACCESS_KEY", SECRET)];
-    let rows: [(Vec<(&str, &str)>, i32, &[&str]); 6] = [
+    type Row<'a> = (Vec<(&'a str, &'a str)>, i32, &'a [&'a str]);
+    let rows: [Row<'_>; 6] = [
         (vec![path], 2, &["the region for Amazon Bedrock is not known", "set AWS_REGION"]),
         (at(&cloud, &[path]), 2, &["there is no sign-in to Amazon Bedrock", "`haft login bedrock`"]),
         (
