@@ -24,7 +24,7 @@ pub(crate) fn take(value: &mut Value, field: &str) -> Value {
     value.get_mut(field).map(Value::take).unwrap_or_default()
 }
 
-/// No server counts further: sums of counts stay below the end of `u64`.
+/// A larger count is an error of the server. Sums of counts stay below the end of `u64`.
 const MAX_COUNT: u64 = 1 << 48;
 
 /// A count: some servers write it as a float or as a string.
@@ -34,7 +34,7 @@ pub(crate) fn count(value: &Value) -> Option<u64> {
         Value::String(text) => text.trim().parse().ok(),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
-    count.map(|count| count.min(MAX_COUNT))
+    count.filter(|count| *count <= MAX_COUNT)
 }
 
 /// `text` with each half of a surrogate pair that lacks the other half replaced by U+FFFD; `None` if there is none.
