@@ -72,7 +72,7 @@ pub struct BlamedCall {
     pub prompt: String,
     /// What a person answered when asked about it.
     pub approval: Approval,
-    /// The runs of tests that followed it in its session, until the conversation went back or ended.
+    /// The runs of tests that followed it in its session.
     pub tests: Vec<TestsAfter>,
 }
 

@@ -337,7 +337,7 @@ fn own_rules(places: &Places) -> Rules {
     Rules { deny, ask, ..Rules::default() }
 }
 
-/// What a file of the user says; the default if there is none.
+/// Reads a file of the user. A file that does not exist sets nothing.
 ///
 /// # Errors
 ///

@@ -141,7 +141,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// What stands in place of a source is none.
+/// A word that is not written as a source.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is no source: expected `SESSION#ENTRY`")]
 pub struct NoSource(String);

@@ -5,7 +5,7 @@ mod reply;
 
 pub(crate) use reply::MessageReply;
 
-use crate::{CacheTtl, WIRES, constrain, openai_chat::sound_arguments, quirks::Quirks};
+use crate::{CacheTtl, WIRES, constrain, openai_chat::sound_arguments, quirks::Quirks, turns::turns};
 use haft_core::{CallId, Image, Message, Part, Request, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
@@ -79,20 +79,7 @@ fn cache_control(ttl: CacheTtl) -> Value {
 
 /// Neighbors of one role become one message; so all results of a turn stand in one (O-47).
 fn messages(messages: &[std::sync::Arc<Message>]) -> Vec<Value> {
-    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in messages {
-        let (role, blocks) = match &**message {
-            Message::User { parts } => ("user", blocks(parts)),
-            Message::Assistant { parts } => ("assistant", blocks(parts)),
-            Message::Tool { call, name: _, result } => ("user", vec![tool_result(call, result)]),
-        };
-        match turns.last_mut() {
-            Some((last, said)) if *last == role => said.extend(blocks),
-            // The wire refuses a message without content.
-            _ if blocks.is_empty() => {}
-            _ => turns.push((role, blocks)),
-        }
-    }
+    let turns = turns(messages, blocks, tool_result);
     turns.into_iter().map(|(role, blocks)| json!({"role": role, "content": plain(blocks)})).collect()
 }
 

@@ -6,7 +6,7 @@ mod reply;
 
 pub(crate) use reply::ConverseReply;
 
-use crate::{Wire, constrain, openai_chat::sound_arguments, quirks::Quirks, sign_in::encoded};
+use crate::{Wire, constrain, openai_chat::sound_arguments, quirks::Quirks, sign_in::encoded, turns::turns};
 use haft_core::{CallId, Image, Message, Part, Request, ToolResult};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -90,20 +90,7 @@ fn named_in(messages: &[Arc<Message>]) -> Vec<Value> {
 
 /// Neighbors of one role become one message: all results of a turn must stand in one.
 fn messages(messages: &[Arc<Message>], caches: bool) -> Vec<Value> {
-    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in messages {
-        let (role, blocks) = match &**message {
-            Message::User { parts } => ("user", blocks(parts)),
-            Message::Assistant { parts } => ("assistant", blocks(parts)),
-            Message::Tool { call, name: _, result } => ("user", vec![tool_result(call, result)]),
-        };
-        match turns.last_mut() {
-            Some((last, said)) if *last == role => said.extend(blocks),
-            // The wire refuses a message without content.
-            _ if blocks.is_empty() => {}
-            _ => turns.push((role, blocks)),
-        }
-    }
+    let mut turns = turns(messages, blocks, tool_result);
     if let Some((_, last)) = turns.last_mut() {
         last.extend(cache_point(caches));
     }

@@ -52,6 +52,7 @@ mod scripted;
 mod sign_in;
 mod sse;
 mod timeouts;
+mod turns;
 mod vendor;
 mod wire;
 

@@ -18,7 +18,7 @@ pub(super) enum Line {
     Before,
 }
 
-/// A part of a deleted file that a new one must have to be the same file under another name: one of so many lines.
+/// A new file is a deleted one under another name if they share at least one line in this many.
 const RENAMED: usize = 2;
 
 /// The fewest characters of a line by which a change of a job is recognized after its branch was merged.

@@ -149,7 +149,7 @@ impl Config {
         }
     }
 
-    /// What is wrong with the name of an account, if it is none: which ones there are, and how to make it.
+    /// Why `name` names no account: the accounts that exist, and how to make this one.
     pub(crate) fn unknown_account(&self, name: &str) -> Option<String> {
         let kept = self.kept.vendors().filter_map(|(_, account)| account);
         let known: BTreeSet<&str> = kept.chain(self.user.accounts.keys().map(String::as_str)).collect();

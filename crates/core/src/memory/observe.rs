@@ -33,7 +33,7 @@ pub(super) struct Run {
     pub(super) source: Source,
 }
 
-/// Programs that build or test, and the first arguments that make them do so; any if there is none.
+/// Programs that build or test, and the first arguments that make them do so; an empty list stands for all.
 const RUNNERS: [(&str, &[&str]); 35] = [
     ("bazel", &["build", "test"]),
     ("bun", &["test", "run"]),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Such a tool may refresh a login over the network first.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
-/// A credential is short; what is longer is none.
+/// Maximum bytes of a credential; a longer output is refused.
 const MAX_OUTPUT_BYTES: usize = 256 << 10;
 
 /// What the program prints, started outside of the workspace with the user's own environment.

@@ -108,9 +108,7 @@ impl App {
             Action::ChooseForNewSessions => self.choose(true),
             Action::LessEffort => self.step_effort(false),
             Action::MoreEffort => self.step_effort(true),
-            Action::EraseSearch => self.search(|typed| {
-                let _it_was_empty = typed.pop();
-            }),
+            Action::EraseSearch => self.erase_search(),
             Action::Close => drop(self.mode.close()),
             Action::HalfPageUp
             | Action::HalfPageDown
@@ -123,6 +121,12 @@ impl App {
                 }
             }
         }
+    }
+
+    fn erase_search(&mut self) {
+        self.search(|typed| {
+            let _it_was_empty = typed.pop();
+        });
     }
 
     /// A key that no binding names.
