@@ -4,12 +4,17 @@
 //! A module uses another one where a path in it leads there: written out, imported, or handed on by a `pub use` on the way.
 //! A module and those that lie in it may use each other: they are one thing, told in parts.
 //!
+//! And what `CONTRIBUTING.md` shows as changes can be applied to the sources as they are; that they compile and work, a slower
+//! test says.
+//!
 //! A binary of its own: `make check` runs it, and compiles no other test of the binary for it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    io::Write,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 use syn::{
     Attribute, Item, ItemMod, ItemUse, UseTree, Visibility,
@@ -49,6 +54,23 @@ fn no_folder_of_the_engine_uses_one_that_stands_above_it() {
     }
     assert!(floors.len() > 5, "the table was not found: {floors:?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_the_guide_to_contributing_shows_can_be_applied() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
+    let changes: Vec<&str> =
+        page.split("```diff\n").skip(1).map(|rest| rest.split_once("```").unwrap().0).collect();
+    assert!(!changes.is_empty(), "{page}");
+    for change in changes {
+        let mut apply = Command::new("git");
+        apply.args(["apply", "--check", "-"]).current_dir(&root).stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut apply = apply.spawn().unwrap();
+        apply.stdin.take().unwrap().write_all(change.as_bytes()).unwrap();
+        let applied = apply.wait_with_output().unwrap();
+        assert!(applied.status.success(), "{change}\n{}", String::from_utf8_lossy(&applied.stderr));
+    }
 }
 
 #[test]
