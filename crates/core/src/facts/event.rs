@@ -80,6 +80,7 @@ pub enum Fact {
     Retried { reason: String, usage: Usage },
     /// A model could not answer, and another one is asked in its place until the turn ends. Models are written as
     /// `PROVIDER/MODEL`.
+    #[serde(rename = "model_changed", alias = "model_switched")]
     ModelSwitched {
         from: String,
         to: String,
@@ -94,6 +95,7 @@ pub enum Fact {
         price: Option<Price>,
     },
     /// No model could answer. The turn sleeps until `model` can answer again, and then asks it.
+    #[serde(rename = "waiting", alias = "model_awaited")]
     ModelAwaited {
         model: String,
         reason: ModelFault,

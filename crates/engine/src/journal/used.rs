@@ -45,8 +45,10 @@ struct Counted {
 /// The facts that have a usage of their own; the one at the end of a turn is the sum of those.
 const USAGE_TYPES: [&[u8]; 3] = [br#""type":"replied""#, br#""type":"retried""#, br#""type":"compacted""#];
 
-/// The facts that say which model is asked from there on.
-const MODEL_TYPES: [&[u8]; 4] = [
+/// The facts that say which model is asked from there on; the first two under their earlier names, too.
+const MODEL_TYPES: [&[u8]; 6] = [
+    br#""type":"model_changed""#,
+    br#""type":"waiting""#,
     br#""type":"model_switched""#,
     br#""type":"model_awaited""#,
     br#""type":"turn_ended""#,

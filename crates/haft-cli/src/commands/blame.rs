@@ -105,7 +105,13 @@ fn tell(out: &mut impl Write, call: &BlamedCall) -> Result<(), Failure> {
 
 fn as_json(blame: &Blame, line: &BlamedLine) -> Value {
     let origin = match line.origin {
-        Origin::Call(call) => json!(blame.calls[call]),
+        Origin::Call(call) => {
+            let call = &blame.calls[call];
+            let approved_by = if call.approval == Approval::NotAsked { "policy" } else { "person" };
+            let mut call = json!(call);
+            call["approved_by"] = json!(approved_by);
+            call
+        }
         Origin::Undo => json!({"origin": "undo"}),
         Origin::Outside => json!({"origin": "outside"}),
         Origin::Before => json!({"origin": "before"}),

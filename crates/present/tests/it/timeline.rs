@@ -101,17 +101,20 @@ fn what_is_said_anew_is_given_where_it_differs() {
 
 #[test]
 fn a_model_that_takes_over_or_is_waited_for_is_a_line() {
-    let switched = json!({"type": "model_switched", "from": "openai/gpt-5", "to": "anthropic/claude", "reason": "overloaded", "message": "full"});
-    let awaited = json!({"type": "model_awaited", "model": "openai/gpt-5", "reason": "quota_exhausted", "until": 1_700_000_000_000u64, "seconds": 60});
-    let mut view = Timeline::default();
-    let told =
-        seen(&mut view, &[recorded(1, &prompted("go")), recorded(2, &switched), recorded(3, &awaited)]);
-    assert_eq!(told[..2], ["> go", "· openai/gpt-5 is overloaded; anthropic/claude goes on"]);
-    assert!(told[2].starts_with("· openai/gpt-5 has no quota left; waiting until Nov 1"), "{told:?}");
-    let words = view.activity().words();
-    assert!(words.starts_with("waiting until Nov 1"), "{words}");
-    seen(&mut view, &[recorded(4, &replied("Back.", &[]))]);
-    assert_eq!(view.activity().words(), "waiting for the model");
+    // The second pair is what the types were called at first.
+    for (changed, waiting) in [("model_changed", "waiting"), ("model_switched", "model_awaited")] {
+        let switched = json!({"type": changed, "from": "openai/gpt-5", "to": "anthropic/claude", "reason": "overloaded", "message": "full"});
+        let awaited = json!({"type": waiting, "model": "openai/gpt-5", "reason": "quota_exhausted", "until": 1_700_000_000_000u64, "seconds": 60});
+        let mut view = Timeline::default();
+        let told =
+            seen(&mut view, &[recorded(1, &prompted("go")), recorded(2, &switched), recorded(3, &awaited)]);
+        assert_eq!(told[..2], ["> go", "· openai/gpt-5 is overloaded; anthropic/claude goes on"]);
+        assert!(told[2].starts_with("· openai/gpt-5 has no quota left; waiting until Nov 1"), "{told:?}");
+        let words = view.activity().words();
+        assert!(words.starts_with("waiting until Nov 1"), "{words}");
+        seen(&mut view, &[recorded(4, &replied("Back.", &[]))]);
+        assert_eq!(view.activity().words(), "waiting for the model");
+    }
 }
 
 // C-51, E06, D15

@@ -103,7 +103,7 @@ fn another_vendor_goes_on_in_the_middle_of_a_turn_and_no_call_is_made_twice() {
     assert_eq!(asked["model"], "m");
     let kinds = [1, 2].map(|place| asked["messages"][place]["content"][0]["type"].clone());
     assert_eq!(kinds, ["tool_use", "tool_result"], "{asked}");
-    let switches = of_type(&journal(&place), "model_switched");
+    let switches = of_type(&journal(&place), "model_changed");
     let [switch] = &switches[..] else { panic!("{switches:?}") };
     assert_eq!(
         (&switch["from"], &switch["to"], &switch["reason"], &switch["price"]["input"]),
@@ -262,7 +262,7 @@ fn waiting(place: &Place, options: &[&str]) -> Child {
     let is_waiting = || {
         let sessions = place.path().join("home/sessions");
         fs::read_dir(sessions).is_ok_and(|sessions| sessions.count() > 0)
-            && fs::read_to_string(place.journal()).is_ok_and(|text| text.contains("\"model_awaited\""))
+            && fs::read_to_string(place.journal()).is_ok_and(|text| text.contains("\"waiting\""))
     };
     poll(is_waiting, || "the turn does not wait".to_owned());
     child
@@ -281,14 +281,14 @@ fn a_turn_that_waits_is_killed_and_waits_for_what_is_left_when_it_is_resumed() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(server.requests().len(), 1);
-    let awaited = of_type(&journal(&place), "model_awaited").remove(0);
+    let awaited = of_type(&journal(&place), "waiting").remove(0);
     assert_eq!((&awaited["model"], &awaited["reason"]), (&json!("openai/m"), &json!("quota_exhausted")));
     let until = awaited["until"].as_u64().unwrap();
     let id = journal(&place)[0]["session"].as_str().unwrap().to_owned();
     let ran = place.run(&["sessions", "resume", &id]);
     assert!(now() >= until, "it has waited for what was left");
     assert_eq!((ran.code, ran.out.as_str()), (0, "Back again.\n"), "{ran:?}");
-    assert_eq!((server.requests().len(), of_type(&journal(&place), "model_awaited").len()), (2, 1));
+    assert_eq!((server.requests().len(), of_type(&journal(&place), "waiting").len()), (2, 1));
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn a_job_waits_without_being_asked_to() {
     configure(&project.place, &[&server]);
     let ran = project.build("openai/m");
     assert!(ran.err.contains("openai/m has no quota left; waiting until "), "{ran:?}");
-    assert_eq!((ran.code, of_type(&journal(&project.place), "model_awaited").len()), (5, 1), "{ran:?}");
+    assert_eq!((ran.code, of_type(&journal(&project.place), "waiting").len()), (5, 1), "{ran:?}");
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn the_page_says_which_model_goes_on() {
     let id = server.session("{}");
     let mut events = server.follow(&id, "");
     assert!(server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go"}"#).status < 300);
-    assert!(events.until("turn_ended").iter().any(|event| event["type"] == "model_switched"));
+    assert!(events.until("turn_ended").iter().any(|event| event["type"] == "model_changed"));
     let timeline = server.ask(&format!("GET /v1/sessions/{id}/timeline"), "").json().to_string();
     assert!(timeline.contains("openai/m is overloaded; anthropic/m goes on"), "{timeline}");
 }

@@ -113,6 +113,7 @@ fn a_line_is_shown_with_prompt_model_call_approval_and_tests() {
     assert!(!ran.out.contains('\u{1b}'), "{ran:?}");
     let line = &blamed(&place, "a.txt:1")[0];
     assert_eq!((line["call"].as_u64(), line["approval"].as_str()), (Some(1), Some("not_asked")), "{line}");
+    assert_eq!(line["approved_by"], "policy", "{line}");
     for (target, why) in [("a.txt:3", "has no line 3: it has 2"), ("b.txt", "cannot blame `b.txt`")] {
         let ran = place.run(&["blame", target]);
         assert_eq!(ran.code, 2, "{ran:?}");
