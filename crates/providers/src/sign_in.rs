@@ -32,9 +32,9 @@ const HIDDEN: &str = "[key]";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignIn {
-    /// Keys of AWS: variables, profiles, and the roles of containers and machines.
+    /// Keys of AWS: variables, profiles, web identities, and the roles of containers and machines.
     Aws,
-    /// Microsoft Entra ID: an application with a secret or a federated token, else the login of `az`.
+    /// Microsoft Entra ID: an application with a secret or a federated token, a managed identity, or the login of `az`.
     Azure,
     /// Application Default Credentials of Google: a file, or the service account of the machine.
     Google,
@@ -63,6 +63,7 @@ impl SignIn {
         "AWS_SESSION_TOKEN",
         "AWS_CONTAINER_AUTHORIZATION_TOKEN",
         "AZURE_CLIENT_SECRET",
+        "IDENTITY_HEADER",
     ];
 
     /// Where requests go: `given`, or the cloud's own address, completed with what `variables` say.

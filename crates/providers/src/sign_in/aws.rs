@@ -2,10 +2,11 @@
 //!
 //! Sources: docs.aws.amazon.com "Configuration and credential file settings", "Standardized credential providers",
 //! "Process credential provider", "Container credential provider", "IMDS credential provider" and `aws configure
-//! export-credentials`, 2026-11. What needs further services of AWS (a single sign-on, a role of another account) is left
+//! export-credentials`, 2026-11. What needs more of AWS (a single sign-on, a role that another one takes) is left
 //! to `aws`, as its own SDKs let it keep those logins.
 mod profile;
 mod signature;
+mod web_identity;
 
 pub(crate) use signature::encoded;
 
@@ -23,6 +24,7 @@ use serde_json::Value;
 pub(super) use signature::Keys;
 use signature::Signed;
 use std::{fmt, fs, path::PathBuf, time::SystemTime};
+use web_identity::WebIdentity;
 
 /// What a request to Bedrock is signed for.
 const SERVICE: &str = "bedrock";
@@ -61,6 +63,8 @@ pub(super) enum Source {
     Profile { name: String, keys: Keys },
     /// A profile with a command that prints keys, or one that only `aws` can sign in to.
     Command { name: String, line: Vec<String>, variables: Variables },
+    /// A role that a token in a file stands for. `name` is the profile that says so; `None` if variables do.
+    WebIdentity { name: Option<String>, identity: WebIdentity },
     /// The role of a container.
     Container { address: String, token: Option<String>, token_file: Option<PathBuf> },
     /// The role of a machine.
@@ -74,6 +78,13 @@ pub(super) fn source(variables: &Variables) -> Result<Source, Missing> {
         return Ok(Source::Environment(Keys { id, secret, session: get("AWS_SESSION_TOKEN") }));
     }
     let profile = Profile::read(variables);
+    if let (Some(role), Some(file), false) =
+        (get("AWS_ROLE_ARN"), get("AWS_WEB_IDENTITY_TOKEN_FILE"), profile.is_named)
+    {
+        let session = get("AWS_ROLE_SESSION_NAME");
+        let identity = WebIdentity { role, file: file.into(), session, address: token_service(variables)? };
+        return Ok(Source::WebIdentity { name: None, identity });
+    }
     if let Some(source) = of_profile(&profile, variables)? {
         return Ok(source);
     }
@@ -107,6 +118,10 @@ fn of_profile(profile: &Profile, variables: &Variables) -> Result<Option<Source>
     let line = match profile.means() {
         None => return Ok(None),
         Some(Means::Keys(keys)) => return Ok(Some(Source::Profile { name, keys })),
+        Some(Means::WebIdentity { role, file, session }) => {
+            let identity = WebIdentity { role, file, session, address: token_service(variables)? };
+            return Ok(Some(Source::WebIdentity { name: Some(name), identity }));
+        }
         Some(Means::Command(line)) => line,
         Some(Means::Other) if variables.has_program("aws") => {
             let line = ["aws", "configure", "export-credentials", "--format", "process", "--profile", &name];
@@ -122,6 +137,12 @@ fn of_profile(profile: &Profile, variables: &Variables) -> Result<Option<Source>
         }
     };
     Ok(Some(Source::Command { name, line, variables: variables.clone() }))
+}
+
+/// Where the Security Token Service is: that of the region, unless a variable names another one.
+fn token_service(variables: &Variables) -> Result<String, Missing> {
+    let given = variables.get("AWS_ENDPOINT_URL_STS").map(|given| given.trim_end_matches('/').to_owned());
+    given.map_or_else(|| Ok(format!("https://sts.{}.amazonaws.com", region(variables)?)), Ok)
 }
 
 /// The address may be anything only if it is encrypted: what answers there gives out keys.
@@ -166,6 +187,7 @@ impl Source {
                 let printed = command::ask(line, variables).await?;
                 keys_in(&printed).ok_or_else(|| FetchError::refused(format!("`{}` printed no keys", line[0])))
             }
+            Self::WebIdentity { identity, .. } => identity.fetch().await,
             Self::Container { address, token, token_file } => of_role(address, token, token_file).await,
             Self::Machine { address } => of_instance(address).await,
         }
@@ -175,7 +197,7 @@ impl Source {
         match self {
             Self::Environment(keys) | Self::Profile { keys, .. } => keys.secrets(),
             Self::Container { token, .. } => token.iter().map(String::as_str).collect(),
-            Self::Command { .. } | Self::Machine { .. } => Vec::new(),
+            Self::Command { .. } | Self::WebIdentity { .. } | Self::Machine { .. } => Vec::new(),
         }
     }
 
@@ -189,6 +211,11 @@ impl Source {
                 format!("run `aws sso login --profile {name}`")
             }
             Self::Command { line, .. } => format!("see that `{}` works from a shell", line[0]),
+            Self::WebIdentity { identity: WebIdentity { role, file, .. }, .. } => format!(
+                "check that the trust policy of `{role}` accepts the token in `{}`, and that the role has the permission \
+                 `bedrock:InvokeModelWithResponseStream`",
+                file.display()
+            ),
             Self::Container { .. } | Self::Machine { .. } => {
                 "give the role the permission `bedrock:InvokeModelWithResponseStream`".into()
             }
@@ -202,6 +229,10 @@ impl fmt::Display for Source {
             Self::Environment(_) => f.write_str("AWS_ACCESS_KEY_ID"),
             Self::Profile { name, .. } => write!(f, "the AWS profile `{name}`"),
             Self::Command { name, line, .. } => write!(f, "the AWS profile `{name}` (by `{}`)", line[0]),
+            Self::WebIdentity { name: Some(name), .. } => write!(f, "the AWS profile `{name}`"),
+            Self::WebIdentity { name: None, identity } => {
+                write!(f, "the role `{}` (AWS_ROLE_ARN)", identity.role)
+            }
             Self::Container { .. } => f.write_str("the role of this container"),
             Self::Machine { .. } => f.write_str("the role of this machine"),
         }

@@ -3,15 +3,18 @@
 //! Sources: learn.microsoft.com "Azure OpenAI in Azure AI Foundry Models v1 API", "How to configure Azure OpenAI with
 //! Microsoft Entra ID authentication", "OAuth 2.0 client credentials flow", "EnvironmentCredential" and `az account
 //! get-access-token`, 2026-11.
+mod managed;
+
 use super::{
     Credential, Missing, Variables, command,
-    exchange::{FetchError, post_form},
+    exchange::{FetchError, post_form, read_token},
     is_token,
 };
 use crate::json;
+use managed::ManagedIdentity;
 use serde_json::Value;
 use std::{
-    fmt, fs,
+    fmt,
     path::PathBuf,
     time::{Duration, SystemTime},
 };
@@ -41,6 +44,8 @@ pub(super) fn address(given: Option<&str>) -> Result<String, Missing> {
 pub(super) enum Source {
     /// An application, with a secret of its own or a token of another identity provider.
     Application { address: String, client: String, proof: Proof },
+    /// The identity that Azure gives to this machine, container or function.
+    Managed(ManagedIdentity),
     /// The login of Azure's own command-line tool.
     Az { tenant: Option<String>, variables: Variables },
 }
@@ -52,7 +57,8 @@ pub(super) enum Proof {
     FederatedToken(PathBuf),
 }
 
-/// The first source that `variables` name: an application, else `az`.
+/// The first source that applies, in the order of Azure's own libraries: an application, a managed identity, the login of
+/// `az`.
 pub(super) fn source(variables: &Variables) -> Result<Source, Missing> {
     let tenant = variables.get("AZURE_TENANT_ID");
     let client = variables.get("AZURE_CLIENT_ID");
@@ -73,11 +79,22 @@ pub(super) fn source(variables: &Variables) -> Result<Source, Missing> {
                 "set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET",
             ))
         }
-        _ if variables.has_program("az") => {
-            Ok(Source::Az { tenant: tenant.map(str::to_owned), variables: variables.clone() })
+        _ => without_application(variables),
+    }
+}
+
+fn without_application(variables: &Variables) -> Result<Source, Missing> {
+    let is_az = || variables.get("AZURE_TOKEN_CREDENTIALS") == Some("AzureCliCredential");
+    let managed = if is_az() { None } else { ManagedIdentity::of(variables)? };
+    match managed {
+        Some(identity) => Ok(Source::Managed(identity)),
+        None if variables.has_program("az") => {
+            let tenant = variables.get("AZURE_TENANT_ID").map(str::to_owned);
+            Ok(Source::Az { tenant, variables: variables.clone() })
         }
-        _ => Err(Missing::new(
-            "there is no sign-in to Azure OpenAI: AZURE_OPENAI_API_KEY and AZURE_CLIENT_SECRET are not set, and `az` is not on the PATH",
+        None => Err(Missing::new(
+            "there is no sign-in to Azure OpenAI: AZURE_OPENAI_API_KEY and AZURE_CLIENT_SECRET are not set, this is no machine with a \
+             managed identity, and `az` is not on the PATH",
             "set AZURE_OPENAI_API_KEY, or save a key with `haft login azure`; or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET; or install `az` and run `az login`",
         )),
     }
@@ -96,6 +113,7 @@ impl Source {
                 Credential::of_oauth(&answer)
                     .ok_or_else(|| FetchError::refused(format!("`{address}` sent no token")))
             }
+            Self::Managed(identity) => identity.fetch().await,
             Self::Az { tenant, variables } => {
                 let line = ["az", "account", "get-access-token", "--resource", RESOURCE, "--output", "json"];
                 let tenant = tenant.iter().flat_map(|tenant| ["--tenant", tenant]);
@@ -110,6 +128,7 @@ impl Source {
     pub(super) fn secrets(&self) -> Vec<&str> {
         match self {
             Self::Application { proof: Proof::Secret(secret), .. } => vec![secret],
+            Self::Managed(identity) => identity.secret().into_iter().collect(),
             Self::Application { .. } | Self::Az { .. } => Vec::new(),
         }
     }
@@ -126,6 +145,11 @@ impl Source {
                  role `Cognitive Services OpenAI User`"
                     .into()
             }
+            Self::Managed(_) => {
+                "give the machine or the app an identity with the role `Cognitive Services OpenAI User`, and AZURE_CLIENT_ID \
+                 for one of several; AZURE_TOKEN_CREDENTIALS=AzureCliCredential takes the login of `az` instead"
+                    .into()
+            }
             Self::Az { .. } => "run `az login`".into(),
         }
     }
@@ -136,11 +160,9 @@ impl Proof {
         match self {
             Self::Secret(secret) => Ok(vec![("client_secret", secret.clone())]),
             Self::FederatedToken(path) => {
-                let token = fs::read_to_string(path).map_err(|error| {
-                    FetchError::refused(format!("cannot read `{}`: {error}", path.display()))
-                })?;
+                let token = read_token(path)?;
                 let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer".to_owned();
-                Ok(vec![("client_assertion_type", kind), ("client_assertion", token.trim().to_owned())])
+                Ok(vec![("client_assertion_type", kind), ("client_assertion", token)])
             }
         }
     }
@@ -158,6 +180,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Application { client, .. } => write!(f, "the application `{client}` (AZURE_CLIENT_ID)"),
+            Self::Managed(identity) => f.write_str(&identity.named()),
             Self::Az { .. } => f.write_str("the login of `az`"),
         }
     }

@@ -5,7 +5,9 @@ use haft_http::{Reach, io_kind, says};
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
 use std::{
+    fs,
     io::ErrorKind,
+    path::Path,
     time::{Duration, SystemTime},
 };
 use tokio::time::timeout;
@@ -32,6 +34,18 @@ impl FetchError {
     pub(super) fn refused(message: impl Into<String>) -> Self {
         Self::Refused(message.into())
     }
+
+    /// The same without `secret`, which a server may have echoed.
+    pub(super) fn without(self, secret: &str) -> Self {
+        let hidden = |text: String| match secret.is_empty() {
+            true => text,
+            false => text.replace(secret, super::HIDDEN),
+        };
+        match self {
+            Self::Unreachable(text) => Self::Unreachable(hidden(text)),
+            Self::Refused(text) => Self::Refused(hidden(text)),
+        }
+    }
 }
 
 /// What a server said.
@@ -40,6 +54,20 @@ pub(super) struct Answered {
     status: u16,
     date: Option<SystemTime>,
     pub(super) text: String,
+}
+
+/// Reads the token in a file that its platform writes anew before the token ends.
+pub(super) fn read_token(path: &Path) -> Result<String, FetchError> {
+    let token = fs::read_to_string(path);
+    let token =
+        token.map_err(|error| FetchError::refused(format!("cannot read `{}`: {error}", path.display())))?;
+    Ok(token.trim().to_owned())
+}
+
+/// What stands in the first element `name` of `text`, which is XML without attributes in it.
+pub(super) fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let rest = text.split_once(&format!("<{name}>"))?.1;
+    rest.split_once(&format!("</{name}>")).map(|(inside, _)| inside)
 }
 
 /// Posts `form` to `address`.
@@ -89,7 +117,8 @@ impl Answered {
         }
         let body = json::parse(&self.text).unwrap_or_default();
         let words = [&body["error_description"], &body["error"], &body["message"], &body["Message"]];
-        let words = words.into_iter().map(json::text).find(|words| !words.is_empty()).unwrap_or_default();
+        let words = words.into_iter().map(json::text).find(|words| !words.is_empty());
+        let words = words.or_else(|| element(&self.text, "Message")).unwrap_or_default();
         let words = words.lines().next().unwrap_or_default();
         let skew = self.date.and_then(|date| skew(date, SystemTime::now()));
         let parts = [clip::head(words, KEPT_WORDS).to_string(), skew.unwrap_or_default()];

@@ -2,12 +2,15 @@
 //!
 //! Sources: cloud.google.com "How Application Default Credentials works", "Using OAuth 2.0 for Server to Server
 //! Applications", "About VM metadata", "Vertex AI: Inference" and the variables of the Gen AI SDK, 2026-11.
+mod external;
+
 use super::{
     Credential, Missing, Variables,
     exchange::{FetchError, exchange, post_form},
 };
 use crate::{Wire, http, json};
 use base64::{Engine, prelude::BASE64_STANDARD, prelude::BASE64_URL_SAFE_NO_PAD};
+use external::ExternalAccount;
 use haft_http::Reach;
 use ring::{
     rand::SystemRandom,
@@ -98,6 +101,8 @@ pub(super) enum Source {
         tokens: String,
         billed_to: Option<String>,
     },
+    /// An account of another identity provider.
+    External(Box<ExternalAccount>),
     /// The service account of this machine.
     Machine { host: String },
 }
@@ -105,7 +110,7 @@ pub(super) enum Source {
 /// The first source that applies: a file that a variable names, that of `gcloud`, the machine on Google Cloud.
 pub(super) fn source(variables: &Variables) -> Result<Source, Missing> {
     if let Some(file) = credentials(variables)? {
-        return of_file(file);
+        return of_file(file, variables);
     }
     let is_there = variables.get("GCE_METADATA_HOST").is_some()
         || variables.get("K_SERVICE").is_some()
@@ -122,7 +127,7 @@ pub(super) fn source(variables: &Variables) -> Result<Source, Missing> {
     }
 }
 
-fn of_file(File { path, content }: File) -> Result<Source, Missing> {
+fn of_file(File { path, content }: File, variables: &Variables) -> Result<Source, Missing> {
     let text = |name: &str| json::text(&content[name]).to_owned();
     let tokens = match text("token_uri") {
         given if given.is_empty() => TOKENS.to_owned(),
@@ -140,6 +145,15 @@ fn of_file(File { path, content }: File) -> Result<Source, Missing> {
             let (path, refresh) = (path.clone(), text("refresh_token"));
             let needed = &["client_id", "client_secret", "refresh_token"];
             (Source::User { path, client, client_secret, refresh, tokens, billed_to }, needed)
+        }
+        "external_account" => {
+            let read = ExternalAccount::read(&path, &content, variables);
+            return read.map(|account| Source::External(account.into())).map_err(|why| {
+                Missing::new(
+                    format!("cannot sign in to Vertex AI with `{}`: {why}", path.display()),
+                    format!("create the file again with `gcloud iam workload-identity-pools create-cred-config`, or {}", renewal()),
+                )
+            });
         }
         other => {
             return Err(Missing::new(
@@ -174,6 +188,7 @@ impl Source {
                 ];
                 (post_form(tokens, &form).await?.json()?, billed_to.clone())
             }
+            Self::External(account) => return account.fetch().await,
             Self::Machine { host } => (of_machine(host).await?, None),
         };
         let credential = Credential::of_oauth(&answer);
@@ -185,7 +200,7 @@ impl Source {
         match self {
             Self::Service { key, .. } => vec![key],
             Self::User { client_secret, refresh, .. } => vec![client_secret, refresh],
-            Self::Machine { .. } => Vec::new(),
+            Self::External(_) | Self::Machine { .. } => Vec::new(),
         }
     }
 
@@ -196,6 +211,10 @@ impl Source {
                 path.display()
             ),
             Self::User { .. } => renewal(),
+            Self::External(account) => format!(
+                "check that the pool in `{}` accepts the token, and that the account has the role `Vertex AI User`",
+                account.path.display()
+            ),
             Self::Machine { .. } => {
                 "give the machine a service account with the scope `cloud-platform` and the role `Vertex AI User`".into()
             }
@@ -211,6 +230,7 @@ impl fmt::Display for Source {
                 write!(f, "the service account `{email}` (`{}`)", shown(path))
             }
             Self::User { path, .. } => write!(f, "the login of `gcloud` (`{}`)", shown(path)),
+            Self::External(account) => f.write_str(&account.named()),
             Self::Machine { host } => write!(f, "the service account of this machine (`{host}`)"),
         }
     }

@@ -3,14 +3,8 @@ use super::{Variables, signature::Keys};
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 /// Settings that only `aws` acts on: a single sign-on, a role, a login in the browser.
-const OTHER_MEANS: [&str; 6] = [
-    "sso_session",
-    "sso_start_url",
-    "role_arn",
-    "credential_source",
-    "web_identity_token_file",
-    "login_session",
-];
+const OTHER_MEANS: [&str; 5] =
+    ["sso_session", "sso_start_url", "role_arn", "credential_source", "login_session"];
 
 /// One profile, with the settings of both files.
 pub(super) struct Profile {
@@ -25,6 +19,12 @@ pub(super) struct Profile {
 pub(super) enum Means {
     Keys(Keys),
     Command(Vec<String>),
+    /// A role that the token in a file stands for.
+    WebIdentity {
+        role: String,
+        file: PathBuf,
+        session: Option<String>,
+    },
     Other,
 }
 
@@ -53,6 +53,10 @@ impl Profile {
     /// How it signs in, if it does.
     pub(super) fn means(&self) -> Option<Means> {
         let owned = |name: &str| self.get(name).map(str::to_owned);
+        if let (Some(role), Some(file)) = (owned("role_arn"), owned("web_identity_token_file")) {
+            let session = owned("role_session_name");
+            return Some(Means::WebIdentity { role, file: file.into(), session });
+        }
         if OTHER_MEANS.iter().any(|name| self.get(name).is_some()) {
             return Some(Means::Other);
         }

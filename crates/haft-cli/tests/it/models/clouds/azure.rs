@@ -1,4 +1,4 @@
-//! Azure OpenAI: keys, applications of Entra ID, and the login of `az`.
+//! Azure OpenAI: keys, applications of Entra ID, managed identities, and the login of `az`.
 use super::{SECRET, TOKENS, bearers, program, run, said};
 use crate::kit::{
     Place,
@@ -140,6 +140,89 @@ fn the_login_of_az_serves_as_well() {
     let ran = run(&place, "azure/gpt", &[("AZURE_OPENAI_ENDPOINT", &cloud.url), ("PATH", &path)]);
     assert!(ran.code == 1 && ran.err.contains("`az` ended with exit code 1: ERROR: Please run"), "{ran:?}");
     assert!(ran.err.contains("\"hint\":\"run `az login`\""), "{ran:?}");
+}
+
+/// Gives out tokens as App Service and as a machine do, each as it is documented; the header is wrong where a test wants it.
+fn identities() -> Cloud {
+    Cloud::start(move |heard, before| {
+        let token = json!({"access_token": TOKENS[before.min(1)], "expires_on": "4102444800", "token_type": "Bearer"});
+        let is_app = heard
+            .is_at("/msi/token?api-version=2019-08-01&resource=https%3A%2F%2Fcognitiveservices.azure.com");
+        let is_machine =
+            heard.is_at("/metadata/identity/oauth2/token?api-version=2018-02-01&resource=https%3A%2F%2Fcogn");
+        match (is_app, is_machine) {
+            (true, _) if heard.header("x-identity-header") == SECRET => Said::json(200, &token),
+            (_, true) if heard.line.contains("client_id=unknown") => {
+                let error = json!({"error": "invalid_request", "error_description": "Identity not found"});
+                Said::json(400, &error)
+            }
+            (_, true) if heard.header("metadata") == "true" => Said::json(200, &token),
+            _ if !heard.is_at(CHAT) => Said::json(400, &json!({"error": "bad_request"})),
+            _ if heard.text().contains("\"role\":\"tool\"") => openai_text("Done in Azure.").into(),
+            _ => openai_call("bash", &json!({"command": "env | cut -d= -f1 | sort"})).into(),
+        }
+    })
+}
+
+#[test]
+fn a_managed_identity_of_an_app_or_a_machine_is_used() {
+    let cloud = identities();
+    let app = format!("{}/msi/token", cloud.url);
+    let endpoint = ("AZURE_OPENAI_ENDPOINT", cloud.url.as_str());
+    let machine = ("AZURE_POD_IDENTITY_AUTHORITY_HOST", cloud.url.as_str());
+    let in_app = [endpoint, ("IDENTITY_ENDPOINT", &app), ("IDENTITY_HEADER", SECRET)];
+    let table: [(&str, &[(&str, &str)], &str); 3] = [
+        ("an app", &in_app, "/msi/token"),
+        ("a machine", &[endpoint, machine], "/metadata"),
+        ("one of several", &[endpoint, machine, ("AZURE_CLIENT_ID", "mine")], "/metadata"),
+    ];
+    for (what, variables, at) in table {
+        let (place, before) = (Place::new(), (cloud.heard_at(at).len(), cloud.heard_at(CHAT).len()));
+        let ran = run(&place, "azure/gpt", variables);
+        assert_eq!((ran.code, said(&ran).as_str()), (0, "Done in Azure."), "{what}: {ran:?}");
+        let asked = &cloud.heard_at(at)[before.0..];
+        assert_eq!(asked.len(), 1, "{what}");
+        assert_eq!(asked[0].line.contains("client_id=mine"), what == "one of several", "{asked:?}");
+        let bearers = &bearers(&cloud, CHAT)[before.1..];
+        assert!(
+            bearers.len() == 2 && bearers[0] == bearers[1] && TOKENS.contains(&&*bearers[0]),
+            "{bearers:?}"
+        );
+        let printed = cloud.heard_at(CHAT)[before.1 + 1].text().to_owned();
+        assert!(!printed.contains("IDENTITY_HEADER"), "{printed}");
+    }
+}
+
+#[test]
+fn why_a_managed_identity_cannot_be_used_is_told() {
+    let (place, cloud) = (Place::new(), identities());
+    let nothing = place.path().display().to_string();
+    let endpoint = ("AZURE_OPENAI_ENDPOINT", cloud.url.as_str());
+    let machine = ("AZURE_POD_IDENTITY_AUTHORITY_HOST", cloud.url.as_str());
+    let far = ("IDENTITY_ENDPOINT", "http://tokens.example/msi");
+    type Row<'a> = (&'a [(&'a str, &'a str)], i32, &'a [&'a str]);
+    let table: [Row<'_>; 3] = [
+        (
+            &[endpoint, machine, ("AZURE_CLIENT_ID", "unknown")],
+            1,
+            &[
+                "the managed identity `unknown` of this machine",
+                "HTTP 400: Identity not found",
+                "AZURE_TOKEN_CREDENTIALS",
+            ],
+        ),
+        (&[endpoint, far, ("IDENTITY_HEADER", SECRET)], 2, &["neither encrypted nor on this machine"]),
+        (
+            &[endpoint, machine, ("AZURE_TOKEN_CREDENTIALS", "AzureCliCredential"), ("PATH", &nothing)],
+            2,
+            &["`az` is not on the PATH"],
+        ),
+    ];
+    for (variables, code, expected) in table {
+        let ran = run(&place, "azure/gpt", variables);
+        let is_told = expected.iter().all(|words| ran.err.contains(words));
+        assert!(ran.code == code && is_told, "{expected:?}: {ran:?}");
+    }
 }
 
 #[test]

@@ -227,6 +227,79 @@ fn roles_of_containers_and_machines_are_fetched_anew_when_they_have_ended() {
     assert_eq!((role.len(), role[0].header("x-aws-ec2-metadata-token")), (2, "session-of-the-machine"));
 }
 
+/// As the Security Token Service answers, in XML.
+fn assumed(session: &str) -> Said {
+    let xml = format!(
+        "<AssumeRoleWithWebIdentityResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\">\n  \
+         <AssumeRoleWithWebIdentityResult>\n    <AssumedRoleUser><Arn>arn:aws:sts::1:assumed-role/r/s</Arn></AssumedRoleUser>\n    \
+         <Credentials>\n      <SessionToken>{session}</SessionToken>\n      <SecretAccessKey>{}</SecretAccessKey>\n      \
+         <Expiration>2099-01-01T00:00:00Z</Expiration>\n      <AccessKeyId>ASIA1</AccessKeyId>\n    </Credentials>\n  \
+         </AssumeRoleWithWebIdentityResult>\n</AssumeRoleWithWebIdentityResponse>",
+        TOKENS[1]
+    );
+    Said(200, vec![("content-type", "text/xml".into())], xml.into_bytes())
+}
+
+#[test]
+fn a_web_identity_stands_for_a_role() {
+    let cloud = bedrock(TOKENS[1], TOKENS[0]);
+    let service = Cloud::start(|heard, _| match heard.text().contains("WebIdentityToken=token-of-the-pod") {
+        true => assumed(TOKENS[0]),
+        false => {
+            let message = format!("Couldn't verify {}", heard.text());
+            let xml = format!(
+                "<ErrorResponse><Error><Code>InvalidIdentityToken</Code><Message>{message}</Message></Error></ErrorResponse>"
+            );
+            Said(400, vec![("content-type", "text/xml".into())], xml.into_bytes())
+        }
+    });
+    let place = Place::new();
+    let token = place.path().join("token");
+    fs::write(&token, "token-of-the-pod\n").unwrap();
+    let token = token.display().to_string();
+    let role = "arn:aws:iam::1:role/agent";
+    files(
+        &place,
+        "",
+        &format!(
+            "[profile pod]\nrole_arn = {role}\nweb_identity_token_file = {token}\nrole_session_name = mine\n"
+        ),
+    );
+    let variables = [("AWS_ROLE_ARN", role), ("AWS_WEB_IDENTITY_TOKEN_FILE", &*token)];
+    let by_profile = [("AWS_PROFILE", "pod")];
+    let sts = ("AWS_ENDPOINT_URL_STS", service.url.as_str());
+    for (given, session) in [(&variables[..], "haft"), (&by_profile[..], "mine")] {
+        works(&place, &at(&cloud, &[given, &[sts]].concat()));
+        let asked = service.heard_at("/").pop().unwrap();
+        let mut form: Vec<&str> = asked.text().split('&').collect();
+        form.sort_unstable();
+        let named = format!("RoleSessionName={session}");
+        let expected = [
+            "Action=AssumeRoleWithWebIdentity",
+            "RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fagent",
+            &named,
+            "Version=2011-06-15",
+            "WebIdentityToken=token-of-the-pod",
+        ];
+        assert_eq!(form, expected);
+    }
+    // A token that is refused is in no error.
+    let place = Place::new();
+    fs::write(&token, SECRET).unwrap();
+    let ran = run(&place, MODEL, &at(&cloud, &[&variables[..], &[sts]].concat()));
+    for expected in [
+        &format!("the role `{role}` (AWS_ROLE_ARN)"),
+        "HTTP 400: Couldn't verify",
+        "[key]",
+        "check that the trust policy of",
+    ] {
+        assert!(ran.code == 1 && ran.err.contains(expected), "{expected}: {ran:?}");
+    }
+    // Nothing is asked without a region.
+    let ran = run(&place, MODEL, &[&variables[..], &[("PATH", "/nowhere")]].concat());
+    assert!(ran.code == 2 && ran.err.contains("the region for Amazon Bedrock is not known"), "{ran:?}");
+}
+
 #[test]
 fn what_is_missing_or_refused_is_told() {
     let (place, cloud) = (Place::new(), bedrock("another secret", ""));

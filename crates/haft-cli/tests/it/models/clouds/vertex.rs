@@ -1,5 +1,6 @@
-//! Vertex AI: service accounts, the login of `gcloud`, and the machine's own account, on the wires of Gemini and Anthropic.
-use super::{SECRET, TOKENS, bearers, run, said};
+//! Vertex AI: service accounts, external accounts, the login of `gcloud`, and the machine's own account, on the wires of Gemini
+//! and Anthropic.
+use super::{SECRET, TOKENS, bearers, program, run, said};
 use crate::kit::{
     Place, anthropic,
     cloud::{Cloud, Said},
@@ -8,12 +9,31 @@ use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use std::{fs, process::Command};
 
+/// The token of another identity provider.
+const SUBJECT: &str = "subject-token-0123456789";
 const MODELS: &str = "/v1/projects/my-project/locations/";
 
 /// Gives out one token after the other, and takes those that `is_taken` names.
 fn vertex(is_taken: fn(&str) -> bool) -> Cloud {
     Cloud::start(move |heard, before| {
-        if heard.is_at("/token") || heard.is_at("/computeMetadata/v1/instance/service-accounts/default/token")
+        if heard.is_at("/v1/token") && !heard.text().contains(&format!("subject_token={SUBJECT}")) {
+            let error = json!({"error": "invalid_grant", "error_description": format!("not taken: {}", heard.text())});
+            return Said::json(400, &error);
+        }
+        if heard.is_at(
+            "/v1/projects/-/serviceAccounts/agent@my-project.iam.gserviceaccount.com:generateAccessToken",
+        ) {
+            let expected = format!("Bearer {}", TOKENS[0]);
+            assert_eq!(heard.header("authorization"), expected);
+            return Said::json(200, &json!({"accessToken": TOKENS[1], "expireTime": "2099-01-01T00:00:00Z"}));
+        }
+        if heard.is_at("/subject") {
+            let answer = json!({"value": if heard.header("x-key") == "k" { SUBJECT } else { "" }});
+            return Said::json(200, &answer);
+        }
+        if heard.is_at("/v1/token")
+            || heard.is_at("/token")
+            || heard.is_at("/computeMetadata/v1/instance/service-accounts/default/token")
         {
             let token = TOKENS[before.min(TOKENS.len() - 1)];
             return Said::json(
@@ -167,12 +187,119 @@ fn a_machine_on_google_cloud_has_an_account_of_its_own() {
 }
 
 #[test]
+fn an_external_account_exchanges_its_token_for_one_of_google() {
+    let impersonated =
+        "/v1/projects/-/serviceAccounts/agent@my-project.iam.gserviceaccount.com:generateAccessToken";
+    let table = [
+        ("a file", json!({"file": "FILE"}), false),
+        (
+            "JSON in a file",
+            json!({"file": "FILE", "format": {"type": "json", "subject_token_field_name": "value"}}),
+            true,
+        ),
+        (
+            "a server",
+            json!({"url": "URL/subject", "headers": {"x-key": "k"}, "format": {"type": "json", "subject_token_field_name": "value"}}),
+            false,
+        ),
+        ("a program", json!({"executable": {"command": "token-of 'my account'"}}), true),
+    ];
+    for (what, source, is_impersonated) in table {
+        let place = Place::new();
+        let cloud = vertex(|token| TOKENS.contains(&token));
+        let token = place.path().join("token");
+        let held = if what == "JSON in a file" {
+            json!({"value": SUBJECT}).to_string()
+        } else {
+            format!("{SUBJECT}\n")
+        };
+        fs::write(&token, held).unwrap();
+        let source =
+            source.to_string().replace("FILE", &token.display().to_string()).replace("URL", &cloud.url);
+        let mut account = json!({
+            "type": "external_account", "token_url": format!("{}/v1/token", cloud.url),
+            "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q",
+            "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+            "credential_source": serde_json::from_str::<Value>(&source).unwrap(),
+        });
+        if is_impersonated {
+            account["service_account_impersonation_url"] = json!(format!("{}{impersonated}", cloud.url));
+        }
+        let file = place.path().join("account.json");
+        fs::write(&file, account.to_string()).unwrap();
+        let said_by_program =
+            json!({"version": 1, "success": true, "token_type": "jwt", "id_token": SUBJECT});
+        let script = format!(
+            "[ \"$1\" = 'my account' ] && [ -n \"$GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE\" ] && echo '{said_by_program}'"
+        );
+        let (file, path) = (file.display().to_string(), program(&place, "token-of", &script));
+        let mut all = variables(&cloud, &file).to_vec();
+        all.extend([("GOOGLE_CLOUD_PROJECT", "my-project"), ("PATH", &path)]);
+        all.push(("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1"));
+        let ran = run(&place, "vertex/gemini-2.5-pro", &all);
+        assert_eq!((ran.code, said(&ran).as_str()), (0, "Done in Vertex."), "{what}: {ran:?}");
+        let own = TOKENS[usize::from(is_impersonated)];
+        assert_eq!(bearers(&cloud, MODELS), [own, own], "{what}");
+        let [exchange] = &cloud.heard_at("/v1/token")[..] else { panic!("{what}: one token is fetched") };
+        for part in [
+            "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange",
+            "requested_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token",
+            "subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Ajwt",
+            "scope=https%3A%2F%2Fwww.googleapis.com%2Fauth%2Fcloud-platform",
+            "audience=%2F%2Fiam.googleapis.com%2Fprojects%2F1%2F",
+        ] {
+            assert!(exchange.text().contains(part), "{what}: {part}: {}", exchange.text());
+        }
+    }
+}
+
+#[test]
+fn a_token_that_google_does_not_take_is_in_no_error() {
+    let (place, cloud) = (Place::new(), vertex(|_| true));
+    let token = place.path().join("token");
+    fs::write(&token, SECRET).unwrap();
+    let account = json!({
+        "type": "external_account", "token_url": format!("{}/v1/token", cloud.url), "audience": "a",
+        "subject_token_type": "urn:ietf:params:oauth:token-type:jwt", "credential_source": {"file": token},
+    });
+    let file = place.path().join("account.json");
+    fs::write(&file, account.to_string()).unwrap();
+    let file = file.display().to_string();
+    let mut all = variables(&cloud, &file).to_vec();
+    all.push(("GOOGLE_CLOUD_PROJECT", "my-project"));
+    let ran = run(&place, "vertex/gemini-2.5-pro", &all);
+    assert!(
+        ran.code == 1 && ran.err.contains("HTTP 400: not taken: ") && ran.err.contains("[key]"),
+        "{ran:?}"
+    );
+    assert!(
+        ran.err.contains("the external account in `") && ran.err.contains("check that the pool in"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn what_is_wrong_with_a_file_is_told_before_anything_is_asked() {
     let (place, cloud) = (Place::new(), vertex(|_| true));
-    let rows = [
+    let external = |source: &str| {
+        format!(
+            r#"{{"type":"external_account","audience":"a","subject_token_type":"t","token_url":"u","credential_source":{source}}}"#
+        )
+    };
+    let rows: [(Option<&str>, &str); 8] = [
         (None, "No such file"),
         (Some("{"), "it is not JSON"),
-        (Some(r#"{"type":"external_account"}"#), "its type is `external_account`"),
+        (Some(r#"{"type":"gdch_service_account"}"#), "its type is `gdch_service_account`"),
+        (Some(r#"{"type":"external_account","audience":"a"}"#), "it has no `subject_token_type`"),
+        (
+            Some(&external(r#"{"environment_id":"aws1"}"#)),
+            "its `environment_id` is `aws1`, which Haft cannot use",
+        ),
+        (
+            Some(&external(r#"{"executable":{"command":"token-of x"}}"#)),
+            "it starts `token-of`, which GOOGLE_EXTERNAL",
+        ),
+        (Some(&external("{}")), "its `credential_source` names no file, no address and no program"),
         (Some(r#"{"type":"service_account","client_email":"a@b"}"#), "it has no `private_key`"),
     ];
     for (content, expected) in rows {

@@ -1,0 +1,55 @@
+//! [`WebIdentity`]: a role that a token of another identity provider stands for, such as that of a service account of
+//! Kubernetes on EKS (IRSA).
+//!
+//! Sources: docs.aws.amazon.com "AssumeRoleWithWebIdentity", "Assume role credential provider" and "Service-specific
+//! endpoints", 2026-11.
+use super::{super::Credential, Keys, Proof};
+use crate::sign_in::exchange::{FetchError, element, post_form, read_token};
+use jiff::Timestamp;
+use std::{path::PathBuf, time::SystemTime};
+
+/// The name of a session of which no variable or profile says it.
+const SESSION: &str = "haft";
+
+/// A role, and the file with the token for it, which is written anew before the token ends.
+#[derive(Clone)]
+pub(in crate::sign_in) struct WebIdentity {
+    pub role: String,
+    pub file: PathBuf,
+    pub session: Option<String>,
+    /// Of the Security Token Service.
+    pub address: String,
+}
+
+impl WebIdentity {
+    pub(super) async fn fetch(&self) -> Result<Credential, FetchError> {
+        let token = read_token(&self.file)?;
+        let form = [
+            ("Action", "AssumeRoleWithWebIdentity"),
+            ("Version", "2011-06-15"),
+            ("RoleArn", &self.role),
+            ("RoleSessionName", self.session.as_deref().unwrap_or(SESSION)),
+            ("WebIdentityToken", &token),
+        ];
+        let answered = post_form(&self.address, &form).await.and_then(|answered| answered.accepted());
+        let answered = answered.map_err(|why| why.without(&token))?;
+        keys_in(&answered.text).ok_or_else(|| FetchError::refused(format!("`{}` sent no keys", self.address)))
+    }
+}
+
+/// `<Credentials>` with `<AccessKeyId>`, `<SecretAccessKey>`, `<SessionToken>` and `<Expiration>`, the time by RFC 3339.
+fn keys_in(answer: &str) -> Option<Credential> {
+    let credentials = element(answer, "Credentials")?;
+    let text = |name: &str| {
+        Some(element(credentials, name)?.trim())
+            .filter(|text| crate::sign_in::is_token(text))
+            .map(str::to_owned)
+    };
+    let keys = Keys {
+        id: text("AccessKeyId")?,
+        secret: text("SecretAccessKey")?,
+        session: Some(text("SessionToken")?),
+    };
+    let ends = text("Expiration")?.parse::<Timestamp>().ok().map(SystemTime::from);
+    Some(Credential { proof: Proof::Keys(keys), ends })
+}
