@@ -76,6 +76,9 @@ pub enum NotUndone {
     /// Later calls depend on it, or a person's changes are in the way.
     #[error("{}", InTheWay(.0))]
     InTheWay(Box<UndoPlan>),
+    /// Cancelled before anything was changed.
+    #[error("the undo was interrupted, and no file was changed")]
+    Interrupted,
     /// A file cannot be read, or a content cannot be kept.
     #[error("cannot undo: {0}")]
     Io(#[from] io::Error),
@@ -112,7 +115,11 @@ pub async fn plan_undo(
     let files = Files::before(rehearsal, steps)?;
     let mut walk = Walk { rehearsal, past: &past, files, left_out, depends: Vec::new(), cancel };
     for step in steps {
-        walk.follow(step).await?;
+        let followed = walk.follow(step).await;
+        if cancel.is_cancelled() {
+            return Err(NotUndone::Interrupted);
+        }
+        followed?;
     }
     Ok(walk.plan(undo)?)
 }
@@ -272,9 +279,6 @@ impl Walk<'_> {
             Ok(made) => made,
             Err(error) => return Ok(Some(format!("it cannot be made again: {error}"))),
         };
-        if self.cancel.is_cancelled() {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted by the user"));
-        }
         self.compare(call, step, &shown, made)
     }
 

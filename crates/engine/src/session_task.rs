@@ -11,7 +11,7 @@ use crate::{
     turn::{compact_now, open_turn, recover},
 };
 use futures::FutureExt;
-use haft_call::{Moved, Rehearsal, UndoPlan, last_words, plan_undo};
+use haft_call::{Moved, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo};
 use haft_core::{
     BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall, Transcript,
     UndoCalls, Update, undo,
@@ -70,6 +70,15 @@ impl Drop for Task {
 
 /// The result of open calls of a turn that a crash ended, if a new prompt comes.
 const NOT_RUN_TEXT: &str = "not run: the session was interrupted before it";
+
+/// What followers see of calls that are not taken back.
+fn undo_refused(why: &NotUndone) -> Update {
+    let (depends, can_merge) = match why {
+        NotUndone::InTheWay(plan) => (plan.depends.iter().map(|depends| depends.call).collect(), true),
+        _ => (Vec::new(), false),
+    };
+    Update::UndoRefused { why: why.to_string(), depends, can_merge }
+}
 
 /// Upper limit of queued prompts; beyond it a prompt with a ticket is refused.
 const MAX_WAITING_PROMPTS: usize = 256;
@@ -310,14 +319,10 @@ impl Task {
 
     /// Takes single calls back. The conversation goes on where it is.
     async fn undo_calls(&mut self, undo: UndoCalls, ticket: CommandTicket) -> Result<(), JournalError> {
-        let entries = self.log.journal.entries();
-        let tools = &self.session.shared.setup.tools;
-        let planned =
-            plan_undo(&Rehearsal::of(&self.session.calls, tools), &entries, &undo, &self.stop).await;
-        let plan = match planned.and_then(|plan| plan.refusal(&undo)) {
+        let plan = match self.planned(&undo).await.and_then(|plan| plan.refusal(&undo)) {
             Ok(plan) => plan,
             Err(why) => {
-                self.log.journal.live(Update::UndoRefused { why: why.to_string() });
+                self.log.journal.live(undo_refused(&why));
                 ticket.refuse(why.to_string());
                 return Ok(());
             }
@@ -331,6 +336,30 @@ impl Task {
         self.log.journal.sync().await?;
         ticket.done(&self.log.journal);
         Ok(())
+    }
+
+    /// Finds out what an undo would do, and listens meanwhile: an interrupt leaves everything as it is.
+    async fn planned(&mut self, undo: &UndoCalls) -> Result<UndoPlan, NotUndone> {
+        let cancel = self.stop.child_token();
+        let (entries, session) = (self.log.journal.entries(), &self.session);
+        self.log.journal.live(Update::Undoing);
+        let rehearsal = Rehearsal::of(&session.calls, &session.shared.setup.tools);
+        let planning = plan_undo(&rehearsal, &entries, undo, &cancel);
+        tokio::pin!(planning);
+        loop {
+            tokio::select! {
+                planned = &mut planning => return planned,
+                Some(message) = self.mailbox.recv() => match message {
+                    SessionMessage::Command(Command::Interrupt, ticket) => {
+                        cancel.cancel();
+                        ticket.done(&self.log.journal);
+                    }
+                    SessionMessage::Command(command, ticket) => self.later.push_back((command, ticket)),
+                    SessionMessage::Job(fact) => session.queue.push(fact, CommandTicket::none()),
+                    SessionMessage::Forget { read } => session.forget(read),
+                }
+            }
+        }
     }
 
     /// A file that cannot be written is reported as a conflict; the others are moved all the same.

@@ -99,6 +99,8 @@ pub struct Timeline {
     calling: Option<String>,
     /// Since then the beginning of the conversation is being summarized.
     pub summarizing_since: Option<Instant>,
+    /// Since then calls are made again for an undo.
+    pub undoing_since: Option<Instant>,
     /// Hint appended to "… 12 more lines", for example " (Ctrl+O)".
     pub how: &'static str,
     opened_at: u64,
@@ -131,6 +133,7 @@ impl Timeline {
         match (&self.retry, &self.calling) {
             _ if !self.asked.is_empty() => Activity::Asking,
             _ if self.summarizing_since.is_some() => Activity::Summarizing,
+            _ if self.undoing_since.is_some() => Activity::Undoing,
             _ if running.is_some() => {
                 Activity::Running(running.map(|call| call.name.clone()).unwrap_or_default())
             }
@@ -244,7 +247,14 @@ impl Timeline {
                 self.summarizing_since = Some(Instant::now());
                 Vec::new()
             }
-            Update::UndoRefused { why } => vec![Item::failure(why, Some(UNDO_HINT))],
+            Update::Undoing => {
+                self.undoing_since = Some(Instant::now());
+                Vec::new()
+            }
+            Update::UndoRefused { why, can_merge, .. } => {
+                self.undoing_since = None;
+                vec![Item::failure(why, can_merge.then_some(UNDO_HINT))]
+            }
             Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => Vec::new(),
         }
     }
@@ -426,7 +436,8 @@ impl Timeline {
         self.cut_off = std::mem::take(&mut self.calls);
         self.asked.clear();
         self.asked_at = None;
-        (self.working, self.since, self.retry, self.summarizing_since) = (false, None, None, None);
+        (self.working, self.since, self.retry) = (false, None, None);
+        (self.summarizing_since, self.undoing_since) = (None, None);
     }
 
     fn begin(&mut self, at: u64) {

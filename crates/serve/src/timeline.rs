@@ -7,7 +7,7 @@ use crate::{
     },
     hub::SessionState,
 };
-use haft_core::{Answer, CallId, Change, Direction, Entry, Event, Fact, Image, Part, text_of};
+use haft_core::{Answer, CallId, Change, Direction, Entry, Event, Fact, Image, Part, Update, text_of};
 use haft_present::{
     safe,
     timeline::{Aside, Call, CallState, Item, Replies, Timeline},
@@ -169,6 +169,10 @@ impl Default for TimelineFold {
 impl TimelineFold {
     /// The update of an event, if people see anything of it.
     pub(crate) fn apply(&mut self, event: &Event) -> Option<TimelineUpdate> {
+        // The request that asked for the undo is answered with that.
+        if matches!(event, Event::Live(Update::UndoRefused { .. })) {
+            return None;
+        }
         let before = self.state();
         let items = self.timeline.apply(event);
         let (seq, fact) = match event {

@@ -22,8 +22,17 @@ pub enum Update {
     ToolOutput { call: CallId, chunk: String },
     /// The beginning of the conversation is being summarized.
     Summarizing,
-    /// Calls are not taken back: later ones depend on them, or changes of others are in the way. `why` is a sentence.
-    UndoRefused { why: String },
+    /// An undo of single calls makes later calls again, to see which depend on them. An interrupt leaves all as it was.
+    Undoing,
+    /// Calls are not taken back. `why` is a sentence, `depends` are the numbers of the later calls that depend on them, and
+    /// `can_merge` says whether an undo that merges texts would take them back.
+    UndoRefused {
+        why: String,
+        #[serde(default)]
+        depends: Vec<usize>,
+        #[serde(default)]
+        can_merge: bool,
+    },
     /// The model is asked again: what was seen of this reply is void.
     Retrying { reason: String, after_ms: u64 },
 }

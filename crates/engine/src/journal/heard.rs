@@ -11,7 +11,13 @@ impl Heard {
         match (self.0.last_mut(), update) {
             (_, Update::Retrying { .. }) => self.0.clear(),
             // The whole of it is recorded with the end of its call.
-            (_, Update::ToolOutput { .. } | Update::Summarizing | Update::UndoRefused { .. }) => {}
+            (
+                _,
+                Update::ToolOutput { .. }
+                | Update::Summarizing
+                | Update::Undoing
+                | Update::UndoRefused { .. },
+            ) => {}
             (Some(Update::Text { text: last }), Update::Text { text })
             | (Some(Update::Thinking { text: last }), Update::Thinking { text }) => last.push_str(text),
             (

@@ -52,7 +52,10 @@ impl Hidden {
             }
             Update::ToolOutput { call, chunk } => Update::ToolOutput { call, chunk: hide(chunk) },
             Update::Summarizing => Update::Summarizing,
-            Update::UndoRefused { why } => Update::UndoRefused { why: hide(why) },
+            Update::Undoing => Update::Undoing,
+            Update::UndoRefused { why, depends, can_merge } => {
+                Update::UndoRefused { why: hide(why), depends, can_merge }
+            }
             Update::Retrying { reason, after_ms } => Update::Retrying { reason: hide(reason), after_ms },
         }
     }

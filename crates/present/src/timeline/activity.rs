@@ -11,6 +11,8 @@ pub enum Activity {
     Retrying(String),
     /// Room is made in the window.
     Summarizing,
+    /// Calls are made again, to see what depends on one that is to be undone.
+    Undoing,
     /// The reply comes.
     Responding,
     /// The model writes a call of this tool.
@@ -31,6 +33,7 @@ impl Activity {
             Self::Running(name) => format!("running {name}"),
             Self::Retrying(why) => format!("asking again: {why}"),
             Self::Summarizing => "summarizing".into(),
+            Self::Undoing => "making later calls again".into(),
             Self::Responding => "responding".into(),
             Self::Calling(name) => format!("writing a call of {name}"),
             Self::Thinking => "thinking".into(),

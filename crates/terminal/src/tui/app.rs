@@ -14,7 +14,7 @@ use futures::{
     future::BoxFuture,
     stream::{BoxStream, FuturesUnordered},
 };
-use haft_core::{Answer, CallId, Change, Command, Event, Fact, Image, Seq};
+use haft_core::{Answer, CallId, Change, Command, Event, Fact, Image, Seq, Update};
 use haft_engine::{Engine, Session};
 use haft_present::host::{Conversation, OpenRequest, TriedServer};
 use haft_present::{
@@ -181,8 +181,11 @@ impl App {
                 self.raw += &self.around.notifications.sequence("a question waits for you");
             }
         }
-        if matches!(event, Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. })) {
-            self.ask_to_go_on();
+        match event {
+            Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. }) => self.ask_to_go_on(),
+            Event::Recorded(entry) if matches!(entry.fact, Fact::Rewound { .. }) => self.hint = None,
+            Event::Live(Update::UndoRefused { .. }) => self.hint = None,
+            _ => {}
         }
     }
 
@@ -270,7 +273,8 @@ impl App {
 
     /// Since when something goes on.
     pub(super) fn busy_since(&self) -> Option<Instant> {
-        self.view.since.filter(|_| self.view.working).or(self.view.summarizing_since)
+        let view = &self.view;
+        view.since.filter(|_| view.working).or(view.summarizing_since).or(view.undoing_since)
     }
 
     pub(super) fn note(&mut self, text: &str) {

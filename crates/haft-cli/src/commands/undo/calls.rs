@@ -95,7 +95,7 @@ fn tell_calls(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
 fn refused(why: NotUndone, is_json: bool) -> Result<Exit, Failure> {
     let NotUndone::InTheWay(plan) = why else {
         let failure = match &why {
-            NotUndone::Io(_) => Failure::failed(why.to_string()),
+            NotUndone::Io(_) | NotUndone::Interrupted => Failure::failed(why.to_string()),
             _ => {
                 Failure::usage(why.to_string()).hint("`haft undo --list` lists the calls that changed files")
             }

@@ -1,5 +1,5 @@
 //! One call is undone in the middle of a session, and what came after it stays.
-use crate::kit::{Place, Ran};
+use crate::kit::{Place, Ran, serving::Serving, terminal::Terminal};
 use serde_json::{Value, json};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -276,4 +276,61 @@ fn wrong_use_is_refused() {
     let listed = place.run(&["undo", "--list", "--json"]).events();
     let expected = json!({"call": 2, "name": "edit", "title": "edit a", "files": [{"path": "a", "kind": "modified"}], "undone": false});
     assert_eq!(listed, [expected]);
+}
+
+/// A place in which call 1 changes `a`, and call 2 is a command that takes a minute if it is made again.
+fn slow_to_undo() -> (Place, String) {
+    let place = Place::new();
+    place.write("a", LINES);
+    let slow = "cat a >>b; if test -e slow; then sleep 60; fi";
+    let calls = [edit("a", "one", "1"), bash(slow)].map(|call| json!({"calls": [call]}));
+    let model = place.script("m", &[&calls[..], &[json!({"say": "Done."})]].concat());
+    (place, model)
+}
+
+#[test]
+fn an_interrupt_while_calls_are_made_again_leaves_everything_as_it_was() {
+    let (place, model) = slow_to_undo();
+    let server = Serving::start(&place, &["--model", &model, "--permission", "accept-edits"]);
+    let id = server.session(r#"{"permission": "accept-edits"}"#);
+    server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go","wait":true}"#);
+    place.write("slow", "");
+    let files = || (place.read("a"), place.read("b"));
+    let before = files();
+    let mut events = server.follow(&id, "");
+    // Live updates are seen from here on.
+    events.until("turn_ended");
+    let undoing = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| server.ask(&format!("POST /v1/sessions/{id}/undo"), r#"{"call":1}"#));
+        events.until("undoing");
+        server.ask(&format!("POST /v1/sessions/{id}/interrupt"), "{}");
+        asked.join().unwrap()
+    });
+    assert_eq!((undoing.status, undoing.error().as_str()), (409, "conflict"), "{undoing:?}");
+    assert!(undoing.body.contains("the undo was interrupted, and no file was changed"), "{undoing:?}");
+    assert_eq!(files(), before);
+    // The session goes on, and so does the undo.
+    std::fs::remove_file(place.work().join("slow")).unwrap();
+    let undone =
+        server.ask(&format!("POST /v1/sessions/{id}/undo"), r#"{"call":1,"with_dependents":true}"#).json();
+    assert_eq!(undone["undone"], json!([1, 2]), "{undone}");
+    assert_eq!(files(), (Some(LINES.into()), None));
+}
+
+#[test]
+fn escape_ends_an_undo_on_the_screen() {
+    let (place, model) = slow_to_undo();
+    let Some(terminal) = Terminal::open(&place, (100, 30)) else { return };
+    terminal.haft(&place, &format!("--permission accept-edits --model {model}"));
+    terminal.see("what to do?");
+    terminal.say("go");
+    terminal.see("Done.");
+    place.write("slow", "");
+    let before = place.read("a");
+    terminal.say("/undo 1");
+    terminal.see("making later calls again");
+    terminal.keys(&["Escape"]);
+    terminal.see("the undo was interrupted, and no file was changed");
+    terminal.no_longer_see("Esc to interrupt");
+    assert_eq!(place.read("a"), before);
 }
