@@ -37,6 +37,20 @@ cat >"$scratch/tools" <<'SCRIPT'
 {"expect": "saved", "say": "I see."}
 SCRIPT
 
+cat >"$scratch/part" <<'SCRIPT'
+{"calls": [{"name": "apply_patch", "arguments": {"patch": "*** Begin Patch\n*** Add File: c.txt\n+c\n*** Add File: d.txt\n+d\n*** End Patch"}}]}
+{"expect": "accepted only a part", "say": "Half of it."}
+SCRIPT
+cat >"$scratch/because" <<'SCRIPT'
+{"calls": [{"name": "write", "arguments": {"path": "c.txt", "content": "c"}}]}
+{"expect": "name it d.txt", "say": "As you like."}
+SCRIPT
+cat >"$scratch/undo" <<'SCRIPT'
+{"calls": [{"name": "write", "arguments": {"path": "c.txt", "content": "c"}}]}
+{"calls": [{"name": "write", "arguments": {"path": "d.txt", "content": "d"}}]}
+{"say": "Both are there."}
+SCRIPT
+
 echo '{"say": "No model is asked."}' >"$scratch/typed"
 
 failed=0
@@ -49,9 +63,9 @@ try() {
 }
 # The library is looked for beside the script.
 cp scripts/acp_client.mjs "$peers/"
-for way in plain deny allow cancel leave tools typed; do
+for way in plain deny allow cancel leave tools typed part because undo; do
     permission=ask
-    case $way in cancel | leave) permission=full ;; esac
+    case $way in cancel | leave) permission=full ;; undo) permission=accept-edits ;; esac
     try "editor: $way" node "$peers/acp_client.mjs" "$way" "$haft" acp --quiet --permission "$permission" --model "script/$scratch/$way"
 done
 if [ -f "$probe" ]; then

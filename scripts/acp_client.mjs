@@ -1,5 +1,5 @@
 // A small editor on the protocol's own library: starts an agent, gives it one job, and looks at all it says.
-//   node acp_client.mjs plain|deny|allow|cancel|leave|tools|typed PROGRAM ARGUMENTS...
+//   node acp_client.mjs plain|deny|allow|cancel|leave|tools|typed|part|because|undo PROGRAM ARGUMENTS...
 // Ends with 1 and a line for each thing that is not as it should be.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync, existsSync } from 'node:fs'
@@ -29,7 +29,9 @@ const editor = client({ name: 'haft-scripts' })
   .onRequest(methods.client.session.requestPermission, ({ params }) => {
     heard.questions.push(params)
     const kind = way === 'deny' ? 'reject_once' : 'allow_once'
-    return { outcome: { outcome: 'selected', optionId: params.options.find((one) => one.kind === kind).optionId } }
+    const named = { part: 'Allow only d.txt', because: 'Reject and say why in the next prompt' }[way]
+    const option = params.options.find((one) => (named ? one.name === named : one.kind === kind))
+    return { outcome: { outcome: 'selected', optionId: option.optionId } }
   })
   .onRequest(methods.client.fs.readTextFile, ({ params }) =>
     ({ content: buffers.get(params.path) ?? readFileSync(params.path, 'utf8') }))
@@ -86,6 +88,27 @@ const ways = {
     cancel = () => agent.kill('SIGTERM')
     expect('a signal cancels the turn', await prompt('Wait') === 'cancelled')
     expect('the call has ended', endings().join() === 'failed')
+  },
+  async part(prompt) {
+    expect('the turn ends', await prompt('Write both') === 'end_turn')
+    const offered = heard.questions[0].options.map((one) => one.name).join()
+    expect(`each file is an option: ${offered}`, offered === 'Allow,Always allow in this session,Allow only c.txt,Allow only d.txt,Reject,Reject and say why in the next prompt')
+    expect('the one file is written, and the other is not', existsSync(at('d.txt')) && !existsSync(at('c.txt')))
+    expect('the model reads what was left out', text('agent_message_chunk').endsWith('Half of it.'))
+  },
+  async because(prompt) {
+    expect('the person can write', await prompt('Write') === 'end_turn')
+    expect('it is said what to do', text('agent_message_chunk').includes('your next prompt says what to do instead'))
+    expect('the turn goes on with the reason', await prompt('name it d.txt') === 'end_turn')
+    expect('the model read both', text('agent_message_chunk').endsWith('As you like.') && endings().join() === 'failed')
+    expect('nothing was written', !existsSync(at('c.txt')))
+  },
+  async undo(prompt) {
+    expect('the turn ends', await prompt('Write') === 'end_turn')
+    expect('the calls are listed', await prompt('/undo list') === 'end_turn' && text('agent_message_chunk').includes('2  write d.txt  + d.txt'))
+    expect('one is undone', await prompt('/undo 1') === 'end_turn' && await comes(() => text('agent_message_chunk').includes('call 1 is undone; the conversation stays as it is')))
+    expect('the other stays', existsSync(at('d.txt')) && !existsSync(at('c.txt')))
+    expect('it is made again', await prompt('/redo') === 'end_turn' && await comes(() => existsSync(at('c.txt'))))
   },
   async typed(prompt) {
     const has = (name) => heard.updates.some((one) => one.availableCommands?.some((command) => command.name === name))

@@ -113,6 +113,16 @@ SCRIPT
     cp scripts/serve_page.mjs "$peers/"
     try "the page in a browser" timeout 300 node "$peers/serve_page.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
+    cat >"$scratch/parts" <<'SCRIPT'
+{"say": "I write.", "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "one\ntwo\n"}}]}
+{"expect": "The person edited", "calls": [{"name": "edit", "arguments": {"path": "a.txt", "old_text": "one", "new_text": "1"}}]}
+{"calls": [{"name": "edit", "arguments": {"path": "a.txt", "old_text": "1", "new_text": "I"}}]}
+{"say": "Done."}
+SCRIPT
+    start "script/$scratch/parts"
+    cp scripts/serve_parts.mjs "$peers/"
+    try "parts of a proposal and single calls on the page" timeout 300 node "$peers/serve_parts.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
+    stop
     cat >"$scratch/tabs" <<'SCRIPT'
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}

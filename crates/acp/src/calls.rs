@@ -133,7 +133,7 @@ pub(super) fn text(words: &str) -> ToolCallContent {
 }
 
 /// As it stands, where Markdown is shown.
-fn fenced(words: &str) -> String {
+pub(super) fn fenced(words: &str) -> String {
     fenced_as_is(&safe::text(words))
 }
 

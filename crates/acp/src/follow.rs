@@ -4,6 +4,7 @@ use super::{
     calls::{diffs, fenced_as_is, text},
     client::{Editor, Picked},
     open::OpenSession,
+    partial::{PartialAnswers, REFUSE_AND_SAY},
     sdk::{
         Error, PermissionOption, PermissionOptionKind, RequestPermissionRequest, SessionUpdate, StopReason,
         ToolCallUpdate, ToolCallUpdateFields, failed,
@@ -15,13 +16,14 @@ use futures::{
     future::{AbortHandle, Abortable, BoxFuture},
     stream::FuturesUnordered,
 };
-use haft_core::{Answer, CallId, Command, Entry, Event, Fact, Outcome, Question, Resource, Seq};
-use haft_present::{diff, proposal::Proposal, safe};
+use haft_core::{Answer, CallId, Command, Entry, Event, Fact, Outcome, Question, Resource, Seq, Update};
+use haft_present::{diff, proposal::Proposal, safe, undo::Refusal};
 use std::{collections::HashMap, sync::Arc};
 
 /// What a person is asked about a call.
 enum Asked {
-    Approval,
+    /// With the parts that can be accepted alone.
+    Approval(PartialAnswers),
     Question(Question),
 }
 
@@ -60,10 +62,7 @@ impl Follower {
             tokio::select! {
                 event = events.next() => match event {
                     Some(Event::Recorded(entry)) => self.recorded(&entry).await,
-                    Some(Event::Live(update)) => {
-                        let told = self.teller.live(&update);
-                        told.into_iter().for_each(|update| self.tell(update));
-                    }
+                    Some(Event::Live(update)) => self.shown(&update),
                     None => break,
                 },
                 Some(picked) = self.asked.next(), if !self.asked.is_empty() => self.picked(picked),
@@ -82,6 +81,14 @@ impl Follower {
 
     fn tell(&self, update: SessionUpdate) {
         self.editor.tell(self.open.id(), update);
+    }
+
+    fn shown(&mut self, update: &Update) {
+        self.teller.live(update).into_iter().for_each(|update| self.tell(update));
+        if let Some(refusal) = Refusal::of(update) {
+            self.tell(self.teller.said(&refusal.to_string()));
+            self.open.undo_ended();
+        }
     }
 
     async fn recorded(&mut self, entry: &Entry) {
@@ -107,12 +114,14 @@ impl Follower {
             | Fact::QuestionAnswered { call, .. }
             | Fact::ToolEnded { call, .. } => {
                 self.withdraw(call);
+                self.open.is_answered(call);
             }
             Fact::TurnEnded { outcome, .. } => {
                 self.withdraw.drain().for_each(|(_, question)| question.abort());
                 let end = std::mem::take(&mut self.end);
                 self.open.turn_ended(stopped(*outcome, end));
             }
+            Fact::Rewound { .. } => self.open.undo_ended(),
             _ => {}
         }
     }
@@ -137,18 +146,22 @@ impl Follower {
         let (head, below) = (proposal.head(), proposal.below_diff());
         let about = format!("{head}{called}{below}{}\n{}", proposal.always_line(), proposal.reason);
         content.push(text(&fenced_as_is(&about)));
-        let options = vec![
+        let parts = PartialAnswers::of(&self.open.session, changes);
+        let mut options = vec![
             PermissionOption::new("once", "Allow", PermissionOptionKind::AllowOnce),
             PermissionOption::new(
                 "always",
                 "Always allow in this session",
                 PermissionOptionKind::AllowAlways,
             ),
-            PermissionOption::new("no", "Reject", PermissionOptionKind::RejectOnce),
         ];
+        options.extend(parts.options());
+        options.push(PermissionOption::new("no", "Reject", PermissionOptionKind::RejectOnce));
+        let because = "Reject and say why in the next prompt";
+        options.push(PermissionOption::new(REFUSE_AND_SAY, because, PermissionOptionKind::RejectOnce));
         let title = changes.is_empty().then(|| proposal.title());
         let fields = ToolCallUpdateFields::new().title(title).content(content);
-        self.ask(call, Asked::Approval, fields, options);
+        self.ask(call, Asked::Approval(parts), fields, options);
     }
 
     /// A question without choices cannot be asked over ACP, and stays unanswered.
@@ -188,12 +201,32 @@ impl Follower {
         }
     }
 
+    /// The answer to a call; `None` if it comes with the next prompt.
+    fn approval(&self, parts: &PartialAnswers, call: CallId, picked: &Picked) -> Option<Command> {
+        let part = match picked {
+            Picked::Option(id) => parts.picked(id),
+            Picked::Cancelled | Picked::NoAnswer => None,
+        };
+        if let Some(accepted) = part {
+            return Some(Command::AnswerInPart { call, accepted });
+        }
+        if matches!(picked, Picked::Option(id) if id == REFUSE_AND_SAY) {
+            self.tell(self.teller.said("not allowed; your next prompt says what to do instead"));
+            self.open.refuse_with_next_prompt(call);
+            return None;
+        }
+        Some(Command::Answer { call, answer: answer(picked) })
+    }
+
     fn picked(&mut self, picked: Option<(CallId, Asked, Picked)>) {
         let Some((call, asked, picked)) = picked else { return };
         self.withdraw.remove(&call);
         let command = match (asked, picked) {
             (_, Picked::Cancelled) => return self.open.cancel(),
-            (Asked::Approval, picked) => Command::Answer { call, answer: answer(&picked) },
+            (Asked::Approval(parts), picked) => match self.approval(&parts, call, &picked) {
+                Some(command) => command,
+                None => return,
+            },
             (Asked::Question(question), picked) => {
                 Command::Reply { call, answer: choice(&question, &picked) }
             }

@@ -18,6 +18,7 @@ mod follow;
 mod kinds;
 mod modes;
 mod open;
+mod partial;
 mod prompt;
 mod sdk;
 mod serve;

@@ -8,7 +8,7 @@ use super::{
         UnstructuredCommandInput, failed, worded, wrong,
     },
 };
-use haft_core::{Command, Part};
+use haft_core::{Answer, CallId, Command, Part};
 use haft_engine::{Engine, Session};
 use haft_present::{
     host::{Host, SavedPrompt},
@@ -29,6 +29,8 @@ pub(super) struct OpenSession {
     pub(super) folder: Folder,
     host: Arc<dyn Host>,
     prompt: Mutex<Option<Waiting>>,
+    /// A call that is refused with the next prompt, which says why.
+    refused: Mutex<Option<CallId>>,
 }
 
 /// A prompt that was not answered yet.
@@ -38,11 +40,13 @@ struct Waiting {
     is_heard: bool,
     /// The editor wants it to stop.
     is_cancelled: bool,
+    /// It moves files, and opens no turn.
+    is_undo: bool,
 }
 
 impl OpenSession {
     pub(super) fn new(session: Session, engine: Engine, folder: Folder, host: Arc<dyn Host>) -> Self {
-        Self { session, engine, folder, host, prompt: Mutex::default() }
+        Self { session, engine, folder, host, prompt: Mutex::default(), refused: Mutex::default() }
     }
 
     /// Its name, as the protocol writes it.
@@ -62,6 +66,9 @@ impl OpenSession {
             return responder.respond_with_error(worded(Error::invalid_request(), message));
         }
         if let Some(typed) = super::prompt::only_text(&request.prompt).and_then(|text| Typed::read(&text)) {
+            if let Some(refusal) = self.refusal() {
+                let _it_is_closed = self.session.send(refusal);
+            }
             return match typed.meant(&self.session, self.engine.setup()) {
                 Ok(meant) => self.carry_out(meant, responder, editor),
                 Err(why) => responder.respond_with_error(wrong(why)),
@@ -69,7 +76,11 @@ impl OpenSession {
         }
         match self.parts(request) {
             Err(error) => responder.respond_with_error(error),
-            Ok(parts) => self.begin(vec![Command::Prompt { parts, channel: None }], responder),
+            Ok(parts) => {
+                // The prompt waits in the turn, so that the model reads both at once.
+                let prompt = Command::Prompt { parts, channel: None };
+                self.begin([prompt].into_iter().chain(self.refusal()).collect(), responder)
+            }
         }
     }
 
@@ -84,8 +95,9 @@ impl OpenSession {
             let text = ContentBlock::Text(TextContent::new(safe::text(&note)));
             editor.tell(self.id(), SessionUpdate::AgentMessageChunk(ContentChunk::new(text)));
         }
-        let opens =
-            |command: &Command| matches!(command, Command::Prompt { .. } | Command::ProposedCall { .. });
+        let opens = |command: &Command| {
+            matches!(command, Command::Prompt { .. } | Command::ProposedCall { .. }) || moves_files(command)
+        };
         if commands.iter().any(opens) {
             return self.begin(commands, responder);
         }
@@ -106,11 +118,32 @@ impl OpenSession {
 
     fn begin(&self, commands: Vec<Command>, responder: Responder<PromptResponse>) -> Result<(), Error> {
         // Who follows the session must find it before its first event.
-        *self.lock() = Some(Waiting { responder, is_heard: false, is_cancelled: false });
+        let is_undo = commands.iter().any(moves_files);
+        *self.lock() = Some(Waiting { responder, is_heard: false, is_cancelled: false, is_undo });
         if commands.into_iter().any(|command| self.session.send(command).is_err()) {
             self.answer(Err(failed("the session is closed; load it again")));
         }
         Ok(())
+    }
+
+    /// The next prompt refuses `call`, and says why; the one that is worked on is answered, so that the person can.
+    pub(super) fn refuse_with_next_prompt(&self, call: CallId) {
+        *self.refused() = Some(call);
+        self.answer(Ok(StopReason::EndTurn));
+    }
+
+    /// `call` was answered elsewhere.
+    pub(super) fn is_answered(&self, call: &CallId) {
+        self.refused().take_if(|refused| refused == call);
+    }
+
+    fn refusal(&self) -> Option<Command> {
+        let call = self.refused().take()?;
+        Some(Command::Answer { call, answer: Answer::No })
+    }
+
+    fn refused(&self) -> MutexGuard<'_, Option<CallId>> {
+        self.refused.lock().expect("no code panics while it holds a refusal")
     }
 
     /// Stops what runs.
@@ -136,6 +169,13 @@ impl OpenSession {
         if self.lock().as_ref().is_some_and(|waiting| waiting.is_heard) {
             self.answer(stopped);
         }
+    }
+
+    /// Files were moved, or an undo was refused: answers the prompt that asked for it.
+    pub(super) fn undo_ended(&self) {
+        let waiting = self.lock().as_ref().filter(|waiting| waiting.is_undo).map(|undo| undo.is_cancelled);
+        let Some(is_cancelled) = waiting else { return };
+        self.answer(Ok(if is_cancelled { StopReason::Cancelled } else { StopReason::EndTurn }));
     }
 
     /// Answers whatever waits.
@@ -178,4 +218,8 @@ impl OpenSession {
     fn lock(&self) -> MutexGuard<'_, Option<Waiting>> {
         self.prompt.lock().expect("no code panics while it holds a prompt")
     }
+}
+
+fn moves_files(command: &Command) -> bool {
+    matches!(command, Command::Rewind { .. } | Command::UndoCalls(_) | Command::Redo)
 }

@@ -1,6 +1,6 @@
 //! [`Teller`]: translates a session's events into the protocol.
 use super::{
-    calls::{self, Call},
+    calls::{self, Call, fenced},
     folder::Folder,
     kinds,
     sdk::{ContentBlock, ContentChunk, CurrentModeUpdate, ImageContent, SessionUpdate, TextContent},
@@ -10,6 +10,7 @@ use haft_engine::{Engine, Session};
 use haft_present::{
     safe,
     timeline::{Aside, Item, Replies, Timeline},
+    undo,
 };
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
@@ -46,6 +47,8 @@ impl Teller {
                 Fact::Prompted { parts, .. } if told.binary_search(&entry.seq).is_ok() => {
                     updates.extend(said(parts))
                 }
+                // What it took back is not told.
+                Fact::Rewound { calls, .. } if calls.is_empty() => {}
                 // The mode that holds is told with the answer.
                 Fact::ModeSet { .. } => {}
                 _ if told.binary_search(&entry.seq).is_ok() => updates.extend(self.fact(&entry.fact)),
@@ -93,7 +96,13 @@ impl Teller {
             }
             _ => {}
         }
+        updates.extend(undo::told(fact).map(|words| self.said(&words)));
         updates
+    }
+
+    /// Words of ours, between replies.
+    pub(super) fn said(&self, words: &str) -> SessionUpdate {
+        SessionUpdate::AgentMessageChunk(self.chunk(format!("\n\n{}", fenced(words))))
     }
 
     fn item(&mut self, item: Item) -> Vec<SessionUpdate> {

@@ -3,10 +3,10 @@
 //! Begin with [`timeline`], which folds events into items that are finished and what still goes on. [`words`] prints the
 //! same events as plain text, [`lines`] as JSON. The other modules make the pieces: [`pieces`] cuts a reply where its
 //! Markdown blocks end, [`diff`] shows changes as text, [`file_diff`] has them line by line for a front-end that draws
-//! them itself, [`proposal`] says what a call that asks would do, [`notes`] what is shown beside replies and calls,
+//! them itself, [`proposal`] says what a call that asks would do, [`parts`] which parts of it can be accepted alone, [`notes`] what is shown beside replies and calls,
 //! [`outcome`] what came of a call in a few words, [`Exit`] how a program that ran a turn ends, and [`safe`] makes text harmless for a terminal. [`unattended`]
 //! answers if there is no person to ask, [`cursor`] says from where to follow a session, [`context`] what fills the
-//! window, [`goal`] what a person types of a goal, [`memory`] what they type of notes, and [`mod@age`] how long ago something was.
+//! window, [`goal`] what a person types of a goal, [`memory`] what they type of notes, [`undo`] what they type behind `/undo`, and [`mod@age`] how long ago something was.
 //!
 //! It uses `haft-core` for facts and events and `haft-engine` for sessions, and does no IO of its own.
 //!
@@ -25,6 +25,7 @@ pub mod lines;
 pub mod memory;
 pub mod notes;
 pub mod outcome;
+pub mod parts;
 pub mod pieces;
 pub mod preview;
 pub mod proposal;
@@ -32,6 +33,7 @@ pub mod safe;
 pub mod timeline;
 pub mod typed;
 pub mod unattended;
+pub mod undo;
 pub mod words;
 
 pub use exit::Exit;

@@ -3,8 +3,8 @@ pub mod sentence;
 
 use crate::safe;
 use haft_core::{
-    BulkFolder, CallId, Change, ChangeKind, DiagnosticsChange, Effect, Execution, Fact, SessionOpened,
-    ToolCall,
+    BulkFolder, CallId, Change, ChangeKind, DiagnosticsChange, Effect, Execution, Fact, FileKind, FileState,
+    SessionOpened, ToolCall,
 };
 use haft_engine::{Recorded, tool_call_for};
 use sentence::Sentence;
@@ -68,6 +68,17 @@ const MAX_VALUE_BYTES: usize = 8_000;
 const MAX_DIAGNOSTICS: usize = 6;
 /// A longer one is not looked for in a diff.
 const MAX_SEARCHED_BYTES: usize = 64 << 10;
+
+/// Returns the text that `change` would leave in a file, for a person to edit. `None` if the change deletes the file, or what
+/// is there before or after is not text.
+pub fn proposed_text(session: &dyn Recorded, change: &Change) -> Option<String> {
+    let text = |state: &FileState| {
+        let content = (state.kind() == FileKind::File).then(|| session.content(&state.hash).ok())??;
+        String::from_utf8(content).ok()
+    };
+    change.before.as_ref().map_or(Some(String::new()), text)?;
+    text(change.after.as_ref()?)
+}
 
 impl Proposal {
     /// Of a fact that asks for an approval; nothing of another one.

@@ -1,17 +1,20 @@
-//! [`Typed`]: what a person types in place of a prompt, in the same words in all front-ends: `/plan`, `/goal`, `/memory`, and
-//! `#TEXT`.
+//! [`Typed`]: what a person types in place of a prompt, in the same words in all front-ends: `/plan`, `/goal`, `/memory`,
+//! `/undo`, `/redo` and `#TEXT`.
 use crate::{
     goal::{self, GoalCommand},
     memory,
+    undo::{UndoWish, undoable},
 };
-use haft_core::{Command, Mode, OpenGoal, Part};
+use haft_core::{Command, Mode, OpenGoal, Part, undo};
 use haft_engine::{Session, Setup};
 
 /// The commands, with what stands behind each and what it does.
-pub const COMMANDS: [(&str, &str, &str); 3] = [
+pub const COMMANDS: [(&str, &str, &str); 5] = [
     ("plan", "PROMPT", "plan, and change nothing until you accept the plan"),
     ("goal", "TEXT --proof COMMAND", "work until a check succeeds; `clear` gives the goal up"),
     ("memory", "", "propose what past sessions show for AGENTS.md; `#TEXT` proposes a line"),
+    ("undo", "CALL", "undo the last turn, or one call; `list` shows the calls"),
+    ("redo", "", "redo the last undo"),
 ];
 
 /// A command of [`COMMANDS`], or a line for the notes.
@@ -25,6 +28,10 @@ pub enum Typed {
     Memory,
     /// Propose this line for the notes of the workspace.
     Remember(String),
+    /// Undo what this text names, see [`UndoWish::read`].
+    Undo(String),
+    /// Redo the last undo.
+    Redo,
 }
 
 /// What is to be done for it.
@@ -53,6 +60,8 @@ impl Typed {
             "plan" => Some(Self::Plan(Some(rest.to_owned()).filter(|text| !text.is_empty()))),
             "goal" => Some(Self::Goal(GoalCommand::parse(rest))),
             "memory" if rest.is_empty() => Some(Self::Memory),
+            "undo" => Some(Self::Undo(rest.to_owned())),
+            "redo" if rest.is_empty() => Some(Self::Redo),
             _ => None,
         }
     }
@@ -66,6 +75,11 @@ impl Typed {
             Self::Remember(text) => {
                 let command = memory::proposal_of(&text, session).ok_or(memory::UNUSABLE)?;
                 Ok(Meant { commands: vec![command], note: None })
+            }
+            Self::Undo(text) => undo(&text, session),
+            Self::Redo => {
+                undo::last_undo(&session.entries()).ok_or("there is nothing to redo")?;
+                Ok(Meant { commands: vec![Command::Redo], note: None })
             }
         }
     }
@@ -102,6 +116,23 @@ fn goal(command: GoalCommand, session: &Session, setup: &Setup) -> Meant {
     }
 }
 
+fn undo(text: &str, session: &Session) -> Result<Meant, String> {
+    let entries = session.entries();
+    let command = match UndoWish::read(text)? {
+        UndoWish::LastTurn => {
+            let to = undo::before_last_turn(&entries).ok_or("there is nothing to undo")?;
+            Command::Rewind { to }
+        }
+        UndoWish::Calls(undo) => Command::UndoCalls(undo),
+        UndoWish::List => {
+            let calls: Vec<String> = undoable(&entries).iter().map(ToString::to_string).collect();
+            let note = if calls.is_empty() { "no call changed files".to_owned() } else { calls.join("\n") };
+            return Ok(Meant { commands: Vec::new(), note: Some(note) });
+        }
+    };
+    Ok(Meant { commands: vec![command], note: None })
+}
+
 fn memory(setup: &Setup) -> Result<Meant, String> {
     let known = setup.home.memory(&setup.workspace).map_err(|error| memory::unreadable(&error))?;
     let Some(command) = memory::proposal(&known) else {
@@ -125,6 +156,10 @@ mod tests {
             ("/goal", Some(Typed::Goal(GoalCommand::Show))),
             ("/memory", Some(Typed::Memory)),
             ("/memory of what", None),
+            ("/undo", Some(Typed::Undo(String::new()))),
+            ("/undo 3 merge", Some(Typed::Undo("3 merge".into()))),
+            ("/redo", Some(Typed::Redo)),
+            ("/redo 3", None),
             ("# use pnpm", Some(Typed::Remember("use pnpm".into()))),
             ("/planets", None),
             ("plan it", None),

@@ -61,6 +61,11 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
+    /// An undo of single calls is refused, but one that also takes others back or merges texts would do.
+    pub(crate) fn in_the_way(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "in_the_way", message)
+    }
+
     /// A server behind this one does not answer at the moment.
     pub(crate) fn away(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message).suggest("send the request again")

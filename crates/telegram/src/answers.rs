@@ -29,6 +29,7 @@ impl Chat {
                 }
                 None => self.over(press),
             },
+            Button::Undo(list, place) => self.undo_chosen(press, list, place),
             Button::Session(id) => {
                 self.bot.notice(&press.id, "");
                 self.join(&id).await;
@@ -36,7 +37,7 @@ impl Chat {
         }
     }
 
-    fn over(&self, press: Press) {
+    pub(super) fn over(&self, press: Press) {
         self.bot.notice(&press.id, "This question is out of date.");
         self.outbox.push(Job::Unbutton { message: press.message });
     }

@@ -1,10 +1,10 @@
-//! [`Ask`], [`Approval`] and [`keyboard`]: questions with buttons: what a call wants to do, and what a tool wants to
-//! know.
+//! [`Ask`], [`Approval`], [`UndoChoices`] and [`keyboard`]: questions with buttons: what a call wants to do, what a tool wants to
+//! know, and what is to be undone.
 use super::{
     rich::{Rich, Style},
     types::{InlineKeyboardButton, InlineKeyboardMarkup},
 };
-use haft_core::{Answer, CallId, Fact, Question};
+use haft_core::{Answer, CallId, Command, Fact, Question, SessionId};
 use haft_engine::Session;
 use haft_present::{diff, proposal::Proposal, safe};
 
@@ -38,8 +38,21 @@ pub(super) enum Button {
     Answer(u64, Answer),
     /// A choice of the question of this number, counted from 0.
     Choice(u64, usize),
+    /// What stands at this place of the list of this number, counted from 0, is to be undone.
+    Undo(u64, usize),
     /// A session to go on with.
     Session(String),
+}
+
+/// What the buttons of the last list of `/undo` stand for. They count until something else is recorded: later the same
+/// number may be that of another call.
+pub(super) struct UndoChoices {
+    /// What the buttons name it; never used for another list.
+    pub(super) id: u64,
+    pub(super) session: SessionId,
+    /// The number of entries of the session when it was listed.
+    pub(super) entries: usize,
+    pub(super) commands: Vec<Command>,
 }
 
 impl Button {
@@ -50,6 +63,7 @@ impl Button {
             Self::Answer(ask, Answer::Always) => format!("a:{ask}:always"),
             Self::Answer(ask, Answer::No | Answer::Unanswered) => format!("a:{ask}:no"),
             Self::Choice(ask, place) => format!("q:{ask}:{place}"),
+            Self::Undo(list, place) => format!("u:{list}:{place}"),
             Self::Session(id) => format!("s:{}", id.chars().take(62).collect::<String>()),
         }
     }
@@ -66,6 +80,7 @@ impl Button {
             ("a", "always") => Some(Self::Answer(ask, Answer::Always)),
             ("a", "no") => Some(Self::Answer(ask, Answer::No)),
             ("q", place) => Some(Self::Choice(ask, place.parse().ok()?)),
+            ("u", place) => Some(Self::Undo(ask, place.parse().ok()?)),
             _ => None,
         }
     }
@@ -214,6 +229,7 @@ mod tests {
             Button::Answer(u64::MAX, Answer::Always),
             Button::Answer(0, Answer::No),
             Button::Choice(u64::MAX, 1_000),
+            Button::Undo(u64::MAX, 8),
             Button::Session("20260101-000000-0123456789abcdef".into()),
         ];
         for button in table {

@@ -1,17 +1,17 @@
 //! [`Chat`]: one chat: sends its messages to its session, and shows in it what the session does.
 use super::{
     Bot,
-    asking::{self, Ask},
+    asking::{self, Ask, UndoChoices},
     files::Prepared,
-    moved,
     outbox::{Job, Outbox},
     store::ChatState,
     turn_renderer::TurnRenderer,
     updates::{Message, Press},
 };
 use futures::{Stream, StreamExt, future::BoxFuture};
-use haft_core::{Command, Entry, Event, Fact, LastTurn, SessionId, waiting_prompts};
+use haft_core::{Command, Entry, Event, Fact, LastTurn, SessionId, UndoCalls, Update, waiting_prompts};
 use haft_engine::Session;
+use haft_present::undo::{self, Refusal};
 use serde_json::json;
 use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
@@ -42,6 +42,10 @@ pub(super) struct Chat {
     pub(super) outbox: Arc<Outbox>,
     pub(super) open: Option<Open>,
     pub(super) asks: Vec<Ask>,
+    /// What the last list of `/undo` offers.
+    pub(super) choices: Option<UndoChoices>,
+    /// The calls that are being undone: it may take a while.
+    pub(super) undoing: Option<UndoCalls>,
     /// Prompts whose files are not there yet, and the one that is worked on.
     pub(super) waiting: VecDeque<Vec<Message>>,
     /// Messages of the prompts that the session has been sent and not recorded.
@@ -72,9 +76,21 @@ pub(super) struct Open {
 impl Chat {
     pub(super) fn new(id: i64, bot: Arc<Bot>) -> Self {
         let outbox = Arc::new(Outbox::new(TurnRenderer::new(bot.engine.setup().profile.chat.clone())));
-        let (open, asks, waiting, sent, preparing, album, edited_at) = Default::default();
-        let is_closing = false;
-        Self { id, bot, outbox, open, asks, waiting, sent, preparing, album, edited_at, is_closing }
+        Self {
+            id,
+            bot,
+            outbox,
+            open: None,
+            asks: Vec::new(),
+            choices: None,
+            undoing: None,
+            waiting: VecDeque::new(),
+            sent: VecDeque::new(),
+            preparing: None,
+            album: None,
+            edited_at: None,
+            is_closing: false,
+        }
     }
 
     /// Runs until no more messages come and all are sent.
@@ -172,7 +188,7 @@ impl Chat {
     async fn event(&mut self, event: Option<Event>) {
         let fresh = self.open.as_ref().map_or(0, |open| open.fresh);
         match event {
-            Some(Event::Live(update)) => self.outbox.tell(|renderer| renderer.update(&update)),
+            Some(Event::Live(update)) => self.shown(&update),
             Some(Event::Recorded(entry)) if entry.seq.0 < fresh => {
                 self.recorded(&entry);
                 if entry.seq.0 + 1 == fresh {
@@ -184,9 +200,19 @@ impl Chat {
         }
     }
 
+    fn shown(&mut self, update: &Update) {
+        let refusal = Refusal::of(update);
+        let undo = self.undoing.take_if(|_| refusal.is_some());
+        match undo.zip(refusal) {
+            Some((undo, refusal)) => self.undo_refused(undo, refusal),
+            None => self.outbox.tell(|renderer| renderer.update(update)),
+        }
+    }
+
     async fn closed(&mut self) {
         self.outbox.set_running(false);
         self.end_asks(None, "No longer asked.");
+        self.undoing = None;
         let sent: Vec<i64> = self.sent.drain(..).flatten().collect();
         let Some(open) = self.open.take() else { return };
         if let Some(failure) = open.session.journal().failure() {
@@ -273,9 +299,10 @@ impl Chat {
                 self.end_asks(None, "No longer asked.");
                 self.outbox.set_running(false);
             }
-            Fact::Rewound { changes, conflicts, untracked, .. } => {
-                self.outbox.say(moved::moved(changes, conflicts, untracked.len()));
+            fact @ Fact::Rewound { .. } => {
+                self.outbox.say(undo::told(fact).unwrap_or_default());
                 close();
+                self.undoing = None;
             }
             other => self.outbox.tell(|renderer| renderer.fact(other)),
         }

@@ -21,7 +21,7 @@ pub(super) const COMMANDS: [(&str, &str); 16] = [
     ("plan", "plan, and change nothing until you accept the plan: /plan PROMPT"),
     ("goal", "work until a check succeeds: /goal TEXT --proof COMMAND; /goal clear gives it up"),
     ("memory", "propose what past sessions show for AGENTS.md"),
-    ("undo", "put files back to what they were before the last turn"),
+    ("undo", "choose the last turn or a call to undo; /undo NUMBER undoes that call"),
     ("redo", "redo the last undo"),
     ("file", "send a file of the workspace: /file PATH"),
     ("jobs", "jobs, and how they stand"),
@@ -33,8 +33,8 @@ pub(super) const COMMANDS: [(&str, &str); 16] = [
     ("start", "a greeting"),
 ];
 
-/// Maximum jobs or sessions that are listed.
-const MAX_LISTED: usize = 8;
+/// Maximum jobs, sessions or calls that are listed.
+pub(super) const MAX_LISTED: usize = 8;
 
 /// The name and the rest of `/NAME@BOT REST`; `None` if it is not a command, or one for another bot.
 pub(super) fn parsed<'a>(text: &'a str, bot: &str) -> Option<(&'a str, &'a str)> {
@@ -61,7 +61,7 @@ impl Chat {
             "new" => self.begin_anew(),
             "stop" => self.stop(),
             "plan" | "goal" | "memory" => self.typed(name, rest).await,
-            "undo" => self.undo().await,
+            "undo" => self.undo(rest).await,
             "redo" => self.redo().await,
             "file" => self.send_file(rest),
             "jobs" => self.jobs().await,
@@ -127,17 +127,10 @@ impl Chat {
     }
 
     fn stop(&mut self) {
-        let is_sent = self.outbox.is_running() && self.send(Command::Interrupt);
+        let is_busy = self.outbox.is_running() || self.undoing.is_some();
+        let is_sent = is_busy && self.send(Command::Interrupt);
         if !is_sent {
             self.outbox.say("Nothing is going on.");
-        }
-    }
-
-    async fn undo(&mut self) {
-        let Some(session) = self.quiet_session().await else { return };
-        match undo::before_last_turn(&session.entries()) {
-            Some(to) => drop(self.send(Command::Rewind { to })),
-            None => self.outbox.say("There is nothing to undo."),
         }
     }
 

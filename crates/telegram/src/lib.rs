@@ -18,7 +18,6 @@ mod commands;
 mod files;
 mod markdown;
 mod message_writer;
-mod moved;
 mod outbox;
 mod prompts;
 mod reception;
@@ -27,6 +26,7 @@ mod sessions;
 mod store;
 mod turn_renderer;
 mod types;
+mod undo;
 mod updates;
 
 pub use api::Token;

@@ -19,7 +19,7 @@ struct Found {
 impl Chat {
     /// The session, if there is one and nothing is going on in it; else it is said what is in the way.
     pub(super) async fn quiet_session(&mut self) -> Option<Session> {
-        if self.outbox.is_running() {
+        if self.outbox.is_running() || self.undoing.is_some() {
             self.outbox.say("Something is going on: /stop it first, or wait.");
             return None;
         }

@@ -4,7 +4,7 @@ mod reader;
 
 use crate::{
     Exit,
-    console::{self, Sent, SlashAction, Undone},
+    console::{self, Sent, SlashAction},
     host::{Surroundings, config_lines},
     print::{Options, Output, Printer},
     signals::Interrupts,
@@ -15,8 +15,8 @@ use haft_present::host::{Conversation, OpenRequest};
 use haft_present::{
     cursor::next,
     goal::{self, GoalCommand},
-    memory,
-    timeline::{self, UNDO_HINT},
+    memory, timeline,
+    undo::{UndoWish, undo_calls, undoable},
 };
 use reader::{Before, Reader};
 use std::{
@@ -315,23 +315,29 @@ impl Talk<'_> {
     /// Takes the calls back that `text` names, or lists them.
     async fn undo_call(&mut self, text: &str) -> anyhow::Result<()> {
         let Some((_, session)) = &self.open else { return Ok(()) };
-        let undo = match console::undo_call(text) {
-            Ok(Undone::Calls(undo)) => undo,
-            Ok(Undone::List) => {
-                let calls = console::calls_to_undo(&session.entries());
+        let undo = match UndoWish::read(text) {
+            Ok(UndoWish::LastTurn) => return self.send(Sent::Undo).await,
+            Ok(UndoWish::Calls(undo)) => undo,
+            Ok(UndoWish::List) => {
+                let calls = undoable(&session.entries());
                 let nothing = calls.is_empty().then(|| note("no call changed files"));
-                let lines =
-                    calls.iter().map(|(number, title, files)| note(&format!("{number}  {title}  {files}")));
+                let lines = calls.iter().map(|call| note(&call.to_string()));
                 return nothing.into_iter().chain(lines).collect();
             }
             Err(why) => return note(&format!("error: {why}")),
         };
-        match session.start(Command::UndoCalls(undo.clone())).report().await.error {
-            Some(why) => note(&format!("error: {why}; {UNDO_HINT}")),
-            None => {
-                let entries = session.entries().into_iter().rev();
-                let files = entries.filter_map(|entry| timeline::moved_by(&entry.fact)).next();
-                files.into_iter().flatten().try_for_each(|file| note(&file))
+        let undoing = undo_calls(session, undo);
+        tokio::pin!(undoing);
+        let undone = loop {
+            tokio::select! {
+                undone = &mut undoing => break undone,
+                () = self.interrupts.next() => drop(session.send(Command::Interrupt)),
+            }
+        };
+        match undone {
+            Err(refusal) => note(&format!("error: {refusal}")),
+            Ok(entry) => {
+                timeline::moved_by(&entry.fact).into_iter().flatten().try_for_each(|file| note(&file))
             }
         }
     }

@@ -2,18 +2,10 @@
 //!
 //! [`COMMANDS`] is the one list of them: the help, the completion and the parser read it.
 use Argument::{Choice, Fixed, None as Nothing, Optional, Required};
-use haft_core::{
-    Command, Entry, Part, UndoCalls, arguments_in_brief,
-    changed::squash,
-    past_calls::{PastCall, PastCalls},
-    schema::nearest,
-    undo,
-};
+use haft_core::{Command, Entry, Part, schema::nearest, undo};
 use haft_present::{
-    diff::sign,
     host::{OpenRequest, SavedPrompt},
     memory,
-    safe::name,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -65,7 +57,7 @@ pub(crate) enum SlashAction {
     Memory,
     Help,
     Rewind,
-    /// Takes a call back: see [`undo_call`].
+    /// Takes a call back: see [`haft_present::undo::UndoWish`].
     UndoCall(String),
     Cost,
     Tasks,
@@ -216,47 +208,6 @@ impl Sent {
             Self::Continue => Ok(haft_core::go_on(entries)),
         }
     }
-}
-
-/// What follows `/undo`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Undone {
-    /// The calls are listed, to choose one.
-    List,
-    Calls(UndoCalls),
-}
-
-/// Parses what follows `/undo`: `list`, or the number of a call, then nothing, `with-dependents` or `merge`.
-pub(crate) fn undo_call(text: &str) -> Result<Undone, String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let number = words.first().and_then(|word| word.parse::<usize>().ok()).filter(|number| *number > 0);
-    let calls = number.into_iter().collect();
-    match (number, &words[..]) {
-        (None, ["list"]) => Ok(Undone::List),
-        (Some(_), [_]) => Ok(Undone::Calls(UndoCalls { calls, ..UndoCalls::default() })),
-        (Some(_), [_, "with-dependents"]) => {
-            Ok(Undone::Calls(UndoCalls { calls, with_dependents: true, merge: false }))
-        }
-        (Some(_), [_, "merge"]) => {
-            Ok(Undone::Calls(UndoCalls { calls, with_dependents: false, merge: true }))
-        }
-        _ => Err(format!(
-            "`{text}` is no call; type `/undo list`, or `/undo 3`, `/undo 3 with-dependents` or `/undo 3 merge` with the \
-             number of a call"
-        )),
-    }
-}
-
-/// The calls that changed files and were not undone: the number of each, what it was, and its files.
-pub(crate) fn calls_to_undo(entries: &[Arc<Entry>]) -> Vec<(usize, String, String)> {
-    let past = PastCalls::of(entries);
-    let row = |call: &PastCall| {
-        let files = squash(&call.changes);
-        let files = files.iter().map(|change| format!("{} {}", sign(change.kind()), change.path.display()));
-        let title = format!("{} {}", call.name, arguments_in_brief(&call.arguments));
-        (call.number, name(&title).into_owned(), name(&files.collect::<Vec<_>>().join("  ")).into_owned())
-    };
-    past.changing().map(row).collect()
 }
 
 /// Says `text` to the model.

@@ -1,61 +1,19 @@
-//! [`Offer`]: a part of what a call would do to files that a person can accept by itself; [`Proposed`]: a file that a person
-//! can edit before it is written.
+//! [`read`]: asks line by line which parts of what a call would do are accepted; [`Proposed`]: a file that a person can edit
+//! before it is written.
 use crate::diffs::Diffs;
 use haft_core::{Accepted, AcceptedFile, Change, Fact, FileKind, FileState};
 use haft_engine::Session;
-use haft_present::{
-    diff::sign,
-    file_diff::{DiffLine, FileDiff},
-    safe,
-};
+pub(crate) use haft_present::parts::{Offer, accepted};
+use haft_present::{file_diff::DiffLine, proposal::proposed_text, safe};
 use std::{
     io::{BufRead, Write},
     path::PathBuf,
-    slice,
 };
 
-/// A hunk of a text file, or another file as a whole.
-pub(crate) struct Offer {
-    pub(crate) path: PathBuf,
-    /// Counted from 0; `None` for the whole file.
-    pub(crate) hunk: Option<usize>,
-    /// The file and the number of the hunk. Nothing in it is hidden.
-    pub(crate) name: String,
-    /// What it changes.
-    pub(crate) diff: Option<FileDiff>,
-}
-
-impl Offer {
-    /// The parts of `changes`.
-    pub(crate) fn all(session: &Session, changes: &[Change]) -> Vec<Self> {
-        changes.iter().flat_map(|change| Self::of(session, change)).collect()
-    }
-
-    fn of(session: &Session, change: &Change) -> Vec<Self> {
-        let file = FileDiff::all(session, slice::from_ref(change)).pop();
-        // A file of Git's own data is not shown by its lines, and not by its name either: here each is named.
-        let name = format!("{} {}", sign(change.kind()), safe::visible_line(&change.path.to_string_lossy()));
-        let about = file.iter().flat_map(|file| [&file.properties, &file.note]).flatten();
-        let about: String = about.map(|about| format!(" ({about})")).collect();
-        let offer = |hunk: Option<usize>, diff: Option<FileDiff>| {
-            let number = hunk.map(|hunk| format!(", hunk {}", hunk + 1)).unwrap_or_default();
-            Self { path: change.path.clone(), hunk, name: format!("{name}{number}{about}"), diff }
-        };
-        match file {
-            Some(file) if file.hunks.len() > 1 => {
-                let one = |hunk: &Vec<DiffLine>| FileDiff { hunks: vec![hunk.clone()], ..file.clone() };
-                let hunks = file.hunks.iter().enumerate();
-                hunks.map(|(place, hunk)| offer(Some(place), Some(one(hunk)))).collect()
-            }
-            file => vec![offer(None, file)],
-        }
-    }
-
-    /// Its name and its lines, in rows, with a line break at the end.
-    fn text(&self, diffs: Diffs) -> String {
-        let lines: String = self.diff.iter().flat_map(|file| &file.hunks).map(|hunk| lines(hunk)).collect();
-        diffs.in_rows(&format!("{}\n{lines}", self.name))
-    }
+/// The name of a part and its lines, in rows, with a line break at the end.
+fn text(offer: &Offer, diffs: Diffs) -> String {
+    let lines: String = offer.diff.iter().flat_map(|file| &file.hunks).map(|hunk| lines(hunk)).collect();
+    diffs.in_rows(&format!("{}\n{lines}", offer.name))
 }
 
 /// The one file that a change writes, and the text that it gives it.
@@ -70,12 +28,7 @@ impl Proposed {
     pub(crate) fn of(session: &Session, fact: &Fact) -> Option<Self> {
         let Fact::ApprovalAsked { changes, bulk, .. } = fact else { return None };
         let change = proposed_file(changes).filter(|_| bulk.is_empty())?;
-        let text = |state: &Option<FileState>| match state {
-            None => Some(String::new()),
-            Some(state) => String::from_utf8(session.content(&state.hash).ok()?).ok(),
-        };
-        text(&change.before)?;
-        Some(Self { path: change.path.clone(), text: text(&change.after)? })
+        Some(Self { path: change.path.clone(), text: proposed_text(session, change)? })
     }
 
     /// A yes to `text` in its place; `None` if that is what was proposed.
@@ -113,7 +66,7 @@ pub(crate) fn read(
     output: &mut dyn Write,
 ) -> Option<Accepted> {
     let numbered =
-        offers.iter().enumerate().map(|(place, offer)| format!("{}. {}", place + 1, offer.text(diffs)));
+        offers.iter().enumerate().map(|(place, offer)| format!("{}. {}", place + 1, text(offer, diffs)));
     let mut said: String = numbered.collect();
     loop {
         said += "accept which? numbers such as 1 3, or Enter to go back: ";
@@ -143,21 +96,6 @@ fn chosen<'a>(offers: &[Offer], numbers: &'a str) -> Result<Accepted, &'a str> {
         parts.push(place.and_then(|place| offers.get(place)).ok_or(word)?);
     }
     if parts.is_empty() { Err(numbers) } else { Ok(accepted(parts)) }
-}
-
-/// A yes to these parts, and a no to all others.
-pub(crate) fn accepted<'a>(parts: impl IntoIterator<Item = &'a Offer>) -> Accepted {
-    let mut accepted = Accepted::default();
-    for Offer { path, hunk, .. } in parts {
-        match accepted.files.iter_mut().find(|file| file.path == *path) {
-            Some(file) => file.hunks.iter_mut().for_each(|hunks| hunks.extend(*hunk)),
-            None => {
-                let hunks = hunk.map(|hunk| vec![hunk]);
-                accepted.files.push(AcceptedFile { path: path.clone(), hunks, text: None });
-            }
-        }
-    }
-    accepted
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 
 mod files;
 mod kit;
+mod parts;
 mod schema;
 mod sessions;
+mod undo;
 
 use agent_client_protocol::{
     ErrorCode,
@@ -81,7 +83,7 @@ async fn a_call_that_asks_shows_its_diff_and_does_what_the_person_says() {
         assert_eq!((asked.len(), place.read("a.txt").as_deref()), (questions, file), "{status}");
         let kinds: Vec<&Value> =
             asked[0]["options"].as_array().unwrap().iter().map(|one| &one["kind"]).collect();
-        assert_eq!(kinds, ["allow_once", "allow_always", "reject_once"]);
+        assert_eq!(kinds, ["allow_once", "allow_always", "reject_once", "reject_once"]);
         let diff = json!({"type": "diff", "path": place.work().join("a.txt"), "newText": "one\n"});
         assert_eq!(asked[0]["toolCall"]["content"][0], diff);
         let call = ide.call("write");
@@ -211,7 +213,7 @@ async fn a_prompt_holds_text_pictures_and_files() {
     assert_eq!(said(1)[0], Part::text("Please mend the test."));
     let commands = ide.told("available_commands_update");
     let names = commands[0]["availableCommands"].as_array().unwrap().iter().map(|command| &command["name"]);
-    assert_eq!(names.collect::<Vec<_>>(), ["plan", "goal", "memory", "fix"]);
+    assert_eq!(names.collect::<Vec<_>>(), ["plan", "goal", "memory", "undo", "redo", "fix"]);
 }
 
 #[tokio::test]

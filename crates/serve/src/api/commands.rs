@@ -23,6 +23,7 @@ use haft_core::{AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Im
 use haft_engine::Session;
 use haft_present::{
     file_diff::FileDiff,
+    proposal::proposed_text,
     typed::{COMMANDS, Meant, Typed},
 };
 use serde::{Deserialize, Serialize};
@@ -108,7 +109,7 @@ pub(crate) async fn prompt(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TypedRequest {
-    /// `/plan PROMPT`, `/goal TEXT --proof COMMAND`, `/memory`, or `#TEXT`
+    /// `/plan PROMPT`, `/goal TEXT --proof COMMAND`, `/memory`, `/undo CALL`, `/redo`, or `#TEXT`
     text: String,
 }
 
@@ -125,7 +126,8 @@ pub(crate) struct TypedAnswer {
 
 /// Carry out a command that a person typed in place of a prompt
 ///
-/// The same words as in the terminal: `/plan`, `/goal`, `/memory`, and `#TEXT`, which proposes a line for `AGENTS.md`.
+/// The same words as in the terminal: `/plan`, `/goal`, `/memory`, `/undo`, `/redo`, and `#TEXT`, which proposes a line for
+/// `AGENTS.md`.
 #[utoipa::path(post, path = "/v1/sessions/{id}/typed", tag = "sessions", request_body = TypedRequest,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = ACCEPTED, body = TypedAnswer), (status = "4XX", body = ErrorBody)))]
@@ -141,7 +143,9 @@ pub(crate) async fn typed(
     };
     let session = match typed {
         Typed::Plan(_) => opened(&context, &id).await?,
-        Typed::Goal(_) | Typed::Memory | Typed::Remember(_) => resting(&context, &id).await?,
+        Typed::Goal(_) | Typed::Memory | Typed::Remember(_) | Typed::Undo(_) | Typed::Redo => {
+            resting(&context, &id).await?
+        }
     };
     let engine = context.hub.engines().get(&known.place).await?;
     let from = haft_present::cursor::next(&session).0;
@@ -231,12 +235,14 @@ pub(crate) struct AcceptedPart {
     path: String,
     /// Accepted hunks of the file, counted from 0 as in `files`; the whole change if left out
     hunks: Option<Vec<usize>>,
+    /// Text to write in place of the proposed one, without `hunks`; the model is told the difference
+    text: Option<String>,
 }
 
 impl AcceptedPart {
     /// The part of the file of this very name, which is not looked for.
     pub(crate) fn named(self) -> AcceptedFile {
-        AcceptedFile { path: self.path.into(), hunks: self.hunks, text: None }
+        AcceptedFile { path: self.path.into(), hunks: self.hunks, text: self.text }
     }
 }
 
@@ -342,20 +348,24 @@ fn accepted_of(
     let asked = pending(&session.entries()).into_iter().find(|(asked, _)| asked == call);
     let changes =
         asked.map(|(_, entry)| changed::squash(changed::changes_in(&entry.fact))).unwrap_or_default();
-    let files = parts.into_iter().map(|AcceptedPart { path, hunks }| {
+    let files = parts.into_iter().map(|AcceptedPart { path, hunks, text }| {
         // By the name that the client was shown.
         let mut named = changes.iter().filter(|change| FileDiff::name_of(change) == path);
         let (Some(change), None) = (named.next(), named.next()) else {
             let message = format!("the call changes no file `{}`", path.escape_debug());
             return Err(ApiError::wrong(message).suggest("`files` of the approval names them"));
         };
+        if text.is_some() && (hunks.is_some() || proposed_text(session, change).is_none()) {
+            let message = format!("the text of `{}` cannot be replaced", path.escape_debug());
+            return Err(ApiError::wrong(message).suggest("`text` goes without `hunks`, for files of `texts`"));
+        }
         let count: usize =
             FileDiff::all(session, slice::from_ref(change)).iter().map(|file| file.hunks.len()).sum();
         if let Some(hunk) = hunks.iter().flatten().find(|hunk| **hunk >= count) {
             let message = format!("the change of `{}` has no hunk {hunk}", path.escape_debug());
             return Err(ApiError::wrong(message).suggest(format!("it has {count}, counted from 0")));
         }
-        Ok(AcceptedFile { path: change.path.clone(), hunks, text: None })
+        Ok(AcceptedFile { path: change.path.clone(), hunks, text })
     });
     Ok(haft_core::Accepted { files: files.collect::<Answer<_>>()? })
 }

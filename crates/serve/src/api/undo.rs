@@ -14,6 +14,7 @@ use haft_core::{
     past_calls::PastCalls, undo as plan,
 };
 use haft_engine::Session;
+use haft_present::undo::{Refusal, undo_calls};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -58,6 +59,8 @@ pub(crate) struct ChangingCall {
     call: usize,
     /// ID, as in the timeline. IDs come again in later replies
     id: String,
+    /// Entry of the reply that made it
+    reply: u64,
     /// Tool
     name: String,
     /// Arguments in a few words
@@ -78,6 +81,7 @@ pub(crate) async fn calls(State(context): State<Context>, Id(id): Id) -> Answer<
     let calls = calls.map(|call| ChangingCall {
         call: call.number,
         id: call.id.0.clone(),
+        reply: call.reply.0,
         name: call.name.clone(),
         summary: arguments_in_brief(&call.arguments),
         changes: changed::squash(&call.changes).iter().map(FileChange::from).collect(),
@@ -127,18 +131,14 @@ pub(crate) async fn undo(
 }
 
 async fn undo_call(session: &Session, undo: UndoCalls) -> Answer<RestoredFiles> {
-    let mut turn = session.start(Command::UndoCalls(undo));
-    while let Some(event) = turn.next().await {
-        if let Event::Recorded(entry) = event
-            && let Some(restored) = RestoredFiles::of(&entry.fact, Direction::Undo)
-        {
-            return Ok(restored);
-        }
+    match undo_calls(session, undo).await {
+        Ok(entry) => RestoredFiles::of(&entry.fact, Direction::Undo)
+            .ok_or_else(|| ApiError::failed("the files were moved forward, and not back")),
+        Err(Refusal { why, can_merge: false, .. }) => Err(ApiError::conflict(why)),
+        Err(Refusal { why, can_merge: true, .. }) => Err(ApiError::in_the_way(why).suggest(
+            "`with_dependents` also undoes the later calls; `merge` merges the text, with conflict markers",
+        )),
     }
-    let why = turn.report().await.error.unwrap_or_else(|| "nothing was undone".into());
-    Err(ApiError::conflict(why).suggest(
-        "`with_dependents` also undoes the later calls; `merge` merges the text, with conflict markers",
-    ))
 }
 
 /// Redo what the last undo took back

@@ -15,11 +15,14 @@ use haft_core::{Asking, CallId, Change, Entry, Fact, Seq, changed};
 use haft_engine::Recorded;
 use haft_present::{
     file_diff::{DiffLine, FileDiff},
-    proposal::Proposal,
+    proposal::{Proposal, proposed_text},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
+
+/// A longer file is not edited in a browser.
+const MAX_EDITED_BYTES: usize = 256 << 10;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -159,10 +162,21 @@ pub(crate) struct PendingApproval {
     whole: String,
     /// Changes of files
     files: Vec<FileLines>,
+    /// Files whose proposed text can be edited before it is accepted: `text` of an accepted part
+    texts: Vec<ProposedFile>,
     /// Changes below folders that Git ignores, which undo cannot restore: one line per folder
     bulk: Vec<String>,
     /// Errors and warnings that the changes add and remove, as a language server finds them: a sum, then one line each
     diagnostics: Vec<String>,
+}
+
+/// The text that a call would give a file
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ProposedFile {
+    /// File, as `files` names it
+    path: String,
+    /// Whole text
+    text: String,
 }
 
 /// Changed lines of one file
@@ -232,7 +246,8 @@ fn told(session: &dyn Recorded, call: CallId, entry: &Entry) -> PendingRequest {
         _ => None,
     };
     let approval = Proposal::of(session, &entry.fact).map(|proposal| {
-        let files = files(session, changed::changes_in(&entry.fact));
+        let changes = changed::changes_in(&entry.fact);
+        let (files, texts) = (files(session, changes), texts(session, changes));
         PendingApproval {
             sentence: proposal.sentence.question.clone(),
             always: proposal.always.clone(),
@@ -242,9 +257,19 @@ fn told(session: &dyn Recorded, call: CallId, entry: &Entry) -> PendingRequest {
             diagnostics: proposal.diagnostics().to_vec(),
             tool: proposal.tool,
             files,
+            texts,
         }
     });
     PendingRequest { call: call.0, seq: entry.seq.0, approval, question }
+}
+
+/// The texts of files that a person can edit, but for long ones.
+fn texts(session: &dyn Recorded, changes: &[Change]) -> Vec<ProposedFile> {
+    let text = |change: &Change| {
+        let text = proposed_text(session, change).filter(|text| text.len() <= MAX_EDITED_BYTES)?;
+        Some(ProposedFile { path: FileDiff::name_of(change), text })
+    };
+    changed::squash(changes).iter().filter_map(text).collect()
 }
 
 /// What changes do to files, line by line.

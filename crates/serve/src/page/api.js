@@ -26,6 +26,7 @@ export class Refused extends Error {
   constructor(status, error) {
     super(error?.message ?? `the server answered ${status}`)
     this.status = status
+    this.kind = error?.type
     this.suggestion = error?.suggestion
   }
 }

@@ -39,18 +39,21 @@ function approval({ call: id, approval }, answer) {
   const no = () => answer(`approvals/${encodeURIComponent(id)}`, { answer: 'no', because: reason.value.trim() || null })
   const yes = (what, accepted) => answer(`approvals/${encodeURIComponent(id)}`, { answer: what, ...(accepted && { accepted }) })
   const parts = new Parts(approval.files)
-  const once = el('button', { type: 'button', class: 'main', onclick: () => yes('once', parts.accepted()) }, 'Allow once')
+  const drafts = new Drafts(approval.texts, approval.files.map(({ path }) => path))
+  const once = el('button', { type: 'button', class: 'main', onclick: () => yes('once', drafts.over(parts.accepted())) }, 'Allow once')
   const always = el('button', { type: 'button', 'aria-describedby': `always-${id}`, onclick: () => yes('always') }, 'Always in this session')
   const ticked = () => {
-    const [count, all] = [parts.ticked(), parts.boxes.length]
-    fill(once, count < all ? `Allow ${count} of ${all} parts` : 'Allow once')
-    once.disabled = count === 0
-    always.disabled = count < all
+    const [count, all, edited] = [parts.ticked(), parts.boxes.length, drafts.edited().length]
+    const some = count < all ? `Allow ${count} of ${all} parts` : 'Allow once'
+    fill(once, edited ? 'Apply edited' : some)
+    once.disabled = count === 0 && all > 0 && !edited
+    always.disabled = count < all || edited > 0
   }
   return el('section', { class: 'asking', tabindex: -1, 'data-call': id, 'aria-label': 'Approval' },
     el('h2', {}, approval.sentence),
     approval.why && el('p', { class: 'quiet' }, approval.why),
     files(approval.files, parts.areSeveral && ((file, hunk) => parts.box(file, hunk, ticked))),
+    drafts.fields(id, ticked),
     approval.diagnostics.length > 0 && el('div', { class: 'bulk' }, el('p', {}, approval.diagnostics[0]), el('ul', {}, approval.diagnostics.slice(1).map((line) => el('li', {}, el('code', {}, line))))),
     approval.bulk.length > 0 && el('div', { class: 'bulk' }, el('p', {}, 'Ignored by Git, and not taken back by an undo:'), el('ul', {}, approval.bulk.map((line) => el('li', {}, el('code', {}, line))))),
     approval.files.length ? el('details', {}, el('summary', {}, 'All that the call says'), el('pre', { tabindex: 0 }, approval.whole)) : el('pre', { tabindex: 0 }, approval.whole),
@@ -93,6 +96,36 @@ class Parts {
       files.set(path, file)
     }
     return [...files.values()]
+  }
+}
+
+/** Proposed texts that a person can change before they are written. */
+class Drafts {
+  constructor(texts, paths) {
+    this.paths = paths
+    // A field for text has one kind of line end.
+    this.all = texts.map(({ path, text }) => ({ path, text: text.replaceAll('\r\n', '\n'), end: text.includes('\r\n') ? '\r\n' : '\n' }))
+  }
+
+  fields(id, changed) {
+    return this.all.map((draft, place) => {
+      const name = `draft-${id}-${place}`
+      draft.field = el('textarea', { id: name, rows: Math.min(20, Math.max(4, draft.text.split('\n').length)), spellcheck: 'false', oninput: changed }, draft.text)
+      return el('details', {}, el('summary', {}, 'Edit ', el('code', {}, draft.path), ' first'), el('label', { for: name, class: 'quiet' }, `Text of ${draft.path}`), draft.field)
+    })
+  }
+
+  edited() {
+    return this.all.filter(({ text, field }) => field.value !== text)
+  }
+
+  /** What is `accepted`, all if it names nothing, with the texts of the files that were edited. */
+  over(accepted) {
+    const edited = this.edited().map(({ path, field, end }) => ({ path, text: field.value.replaceAll('\n', end) }))
+    if (!edited.length) return accepted
+    const isEdited = ({ path }) => edited.some((draft) => draft.path === path)
+    const others = accepted ?? this.paths.map((path) => ({ path }))
+    return [...others.filter((file) => !isEdited(file)), ...edited]
   }
 }
 

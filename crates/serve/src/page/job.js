@@ -20,6 +20,9 @@ export class JobView extends SessionView {
     return [this.cancelling, this.retrying]
   }
 
+  /** Workers undo no single calls. */
+  undoOf() {}
+
   async refresh() {
     const { description, kind, owner, worker, branch, attempts, status } = await call('GET', `/v1/jobs/${this.id}`)
     this.detail = {}

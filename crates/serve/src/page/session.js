@@ -3,7 +3,7 @@ import { call, text } from './api.js'
 import { showAsked } from './approvals.js'
 import { Composer } from './composer.js'
 import { files } from './diff.js'
-import { ask, el, fill, money, named, say, tokens } from './dom.js'
+import { ask, el, fill, money, named, plural, say, tokens } from './dom.js'
 import { dropLive } from './fold.js'
 import { follow } from './listen.js'
 import { LiveReply } from './live.js'
@@ -15,7 +15,7 @@ const ASKED_DELAY = 50
 const SIGHT_DELAY = 100
 
 /** Whether a text is no prompt: a command, or one line behind a `#` that is no number. */
-export const isCommand = (text) => /^\/(plan|goal|memory)(\s|$)/.test(text) || /^#\s*[^\s\d#][^\n]*$/.test(text)
+export const isCommand = (text) => /^\/(plan|goal|memory|undo|redo)(\s|$)/.test(text) || /^#\s*[^\s\d#][^\n]*$/.test(text)
 
 export class SessionView extends Transcript {
   /** `gone` is called when the session was deleted; `open` opens another one; `failed` is told errors. */
@@ -210,6 +210,51 @@ export class SessionView extends Transcript {
     await this.refresh()
   }
 
+  /** What undoes one call, one for each; nothing if its calls are not undone here. */
+  undoOf(made) {
+    made.parts.undo ??= this.undoPlace(made)
+    return made.parts.undo
+  }
+
+  /** A quiet button that undoes one call. */
+  undoPlace(made) {
+    const place = el('div', { class: 'undo-call' })
+    // Dimmed with the call.
+    place.dataset.seq = made.seq
+    this.offerUndo(made, place)
+    return place
+  }
+
+  offerUndo(made, place, ...before) {
+    fill(place, before, this.item('Undo this call', () => this.undoThis(made, place, {}), 'quiet'))
+  }
+
+  /** Later calls may be made again meanwhile, which an interrupt ends. */
+  async undoThis(made, place, how) {
+    fill(place, el('span', { class: 'quiet', role: 'status' }, 'Undoing …'), this.item('Stop', () => this.act('interrupt', {}), 'quiet'))
+    try {
+      const calls = await call('GET', `/v1/sessions/${this.id}/calls`)
+      const { call: number } = calls.find(({ id, reply }) => id === made.item.call && reply === made.seq) ?? {}
+      if (number === undefined) throw new Error('this call was undone with its turn')
+      const { undone, changes } = await call('POST', `/v1/sessions/${this.id}/undo`, { call: number, ...how })
+      const words = `Undone: ${undone.length === 1 ? 'call' : 'calls'} ${undone.join(', ')}; ${plural(changes.length, 'file')} restored`
+      this.offerUndo(made, place, el('span', { class: 'quiet' }, words))
+      say(words)
+    } catch (error) {
+      if (error.kind === 'in_the_way') this.offerMore(made, place, error.message)
+      else this.offerUndo(made, place, el('span', { class: 'quiet', role: 'alert' }, error.message))
+    }
+  }
+
+  /** What is in the way of an undo, and what can be done. */
+  offerMore(made, place, why) {
+    fill(place, el('p', { class: 'quiet', role: 'alert' }, `${why}.`),
+      why.includes('depends on it') && this.item('Undo these, too', () => this.undoThis(made, place, { with_dependents: true })),
+      this.item('Merge the text', () => this.undoThis(made, place, { merge: true })),
+      this.item('Leave it', async () => this.offerUndo(made, place)))
+    say(why)
+  }
+
   async rename() {
     const given = await ask('Rename the session', [{ name: 'name', label: 'Name', value: this.detail.name ?? '' }], 'Rename')
     if (!given) return
@@ -248,8 +293,10 @@ export class SessionView extends Transcript {
   }
 
   /** Names what changed; the lines come once it is in sight. */
-  changed(seq, place, changes) {
+  changed(seq, place, changes, made) {
     super.changed(seq, place, changes)
+    const undo = this.undoOf(made)
+    if (undo) place.after(undo)
     this.sight ??= new IntersectionObserver((all) => {
       for (const { isIntersecting, target } of all) {
         // What only passes by is not fetched.

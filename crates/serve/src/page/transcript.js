@@ -129,7 +129,7 @@ const DRAWN = {
     place.dataset.seq = call.seq
     call.parts.last.after(place)
     call.parts.last = place
-    this.changed(seq, place, changes)
+    this.changed(seq, place, changes, call)
   },
   asked({ text }, block) {
     this.asks(text, block)

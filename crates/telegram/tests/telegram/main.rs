@@ -550,11 +550,56 @@ async fn undo_and_redo_tell_which_files() {
     fake.says(OWNER, "write");
     fake.reads_part(OWNER, "Done.").await;
     fake.says(OWNER, "/undo");
+    let listed = fake.reads_part(OWNER, "What is to be undone?").await;
+    assert!(listed.contains("1  write b.txt  + b.txt"), "{listed}");
+    fake.presses(OWNER, "The last turn");
     fake.reads_part(OWNER, "- b.txt").await;
     assert_eq!(place.text("b.txt"), None);
     fake.says(OWNER, "/redo");
-    fake.reads_part(OWNER, "+ b.txt").await;
+    fake.until("the redo", |books| books.texts(OWNER).iter().any(|text| text == "+ b.txt").then_some(()))
+        .await;
     assert_eq!(place.text("b.txt").as_deref(), Some("new\n"));
+    fake.says(OWNER, "/redo");
+    fake.reads_part(OWNER, "There is nothing to redo.").await;
+    bot.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_is_undone_by_its_number_and_those_that_depend_on_it_have_buttons() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let edit = json!({"path": "b.txt", "old_text": "new", "new_text": "newer"});
+    let edit = json!({"calls": [{"name": "edit", "arguments": edit}]});
+    let bot = place.start(&fake, &[write("b.txt"), edit, write("c.txt"), json!({"say": "Done."})]);
+    fake.says(OWNER, "write");
+    fake.reads_part(OWNER, "Done.").await;
+    fake.says(OWNER, "/undo");
+    fake.reads_part(OWNER, "What is to be undone?").await;
+    fake.presses(OWNER, "1  write b.txt");
+    let why = fake.reads_part(OWNER, "call 2 (`edit b.txt`) depends on it").await;
+    assert!(why.contains("call 1 cannot be undone alone"), "{why}");
+    let files = || (place.text("b.txt"), place.text("c.txt"));
+    assert_eq!(files(), (Some("newer\n".into()), Some("new\n".into())));
+    fake.presses(OWNER, "Also undo call 2");
+    fake.reads_part(OWNER, "calls 1, 2 are undone; the conversation stays as it is").await;
+    assert_eq!(files(), (None, Some("new\n".into())));
+    // A list counts until something else happens.
+    fake.says(OWNER, "/undo");
+    fake.reads_part(OWNER, "3  write c.txt  + c.txt").await;
+    fake.says(OWNER, "/undo 3");
+    fake.reads_part(OWNER, "call 3 is undone").await;
+    fake.presses(OWNER, "The last turn");
+    let is_over = |books: &fake::Books| {
+        let told = books.calls_of("answerCallbackQuery");
+        told.iter().any(|call| call.parameters["text"] == "This question is out of date.").then_some(())
+    };
+    fake.until("the note", is_over).await;
+    for (text, expected) in
+        [("/undo 9", "there is no call 9 in this session."), ("/undo it", "`it` is no call; type")]
+    {
+        fake.says(OWNER, text);
+        fake.reads_part(OWNER, expected).await;
+    }
+    assert_eq!(files(), (None, None));
     bot.stop().await.unwrap();
 }
 

@@ -9,13 +9,14 @@ use super::{
     sessions::{Sessions, recaps},
 };
 use crate::{
-    console::{self, Undone},
+    console::{self, Sent},
     going_on,
 };
 use haft_core::{Command, Event, Mode as PermissionMode, Seq};
 use haft_engine::{Agent, Session};
 use haft_present::host::OpenRequest;
 use haft_present::timeline::{self, Recap, Timeline};
+use haft_present::undo::{UndoWish, UndoableCall, undoable};
 use serde_json::json;
 
 impl App {
@@ -141,11 +142,12 @@ impl App {
         if self.must_wait() {
             return;
         }
-        match console::undo_call(text) {
-            Ok(Undone::Calls(undo)) => self.send(Command::UndoCalls(undo)),
-            Ok(Undone::List) => {
-                let calls = console::calls_to_undo(&self.entries().unwrap_or_default()).into_iter().rev();
-                let items = calls.map(|(number, title, files)| Item {
+        match UndoWish::read(text) {
+            Ok(UndoWish::LastTurn) => self.send_after_turn(Sent::Undo),
+            Ok(UndoWish::Calls(undo)) => self.send(Command::UndoCalls(undo)),
+            Ok(UndoWish::List) => {
+                let calls = undoable(&self.entries().unwrap_or_default()).into_iter().rev();
+                let items = calls.map(|UndoableCall { number, title, files }| Item {
                     value: number.to_string(),
                     label: format!("{number}  {title}"),
                     detail: files,

@@ -99,7 +99,7 @@ impl App {
         is_busy
     }
 
-    fn send_after_turn(&mut self, sent: Sent) {
+    pub(super) fn send_after_turn(&mut self, sent: Sent) {
         if self.must_wait() {
             return;
         }

@@ -7,7 +7,7 @@ use haft_app::{
 };
 use haft_core::{Direction, UndoCalls, arguments_in_brief, changed, past_calls::PastCall};
 use haft_engine::{NotUndone, UndoPlan};
-use haft_present::{diff, safe};
+use haft_present::{diff, safe, undo::sentence};
 use haft_terminal::Exit;
 use serde_json::{Value, json};
 use std::{
@@ -78,15 +78,8 @@ fn dry(reopened: &Reopened, plan: UndoPlan, is_json: bool) -> Result<Exit, Failu
 
 fn tell_calls(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
     let exit = tell(restored, is_dry)?;
-    let numbers: Vec<String> = restored.calls.iter().map(ToString::to_string).collect();
-    let is = if is_dry { "would be" } else { "is" };
-    match &numbers[..] {
-        [] => {}
-        [number] => writeln!(stdout(), "call {number} {is} undone; the conversation stays as it is")?,
-        numbers => {
-            let are = if is_dry { "would be" } else { "are" };
-            writeln!(stdout(), "calls {} {are} undone; the conversation stays as it is", numbers.join(", "))?;
-        }
+    if let Some(sentence) = sentence(&restored.calls, is_dry) {
+        writeln!(stdout(), "{sentence}")?;
     }
     Ok(exit)
 }

@@ -334,3 +334,107 @@ fn escape_ends_an_undo_on_the_screen() {
     terminal.no_longer_see("Esc to interrupt");
     assert_eq!(place.read("a"), before);
 }
+
+/// Makes these calls, where `"helper"` delegates to one who changes the first line of `a`.
+fn made_with_helper(steps: &[Value]) -> Place {
+    let place = Place::new();
+    place.write("a", LINES);
+    let folder = place.path().join("person/.config/haft/agents");
+    std::fs::create_dir_all(&folder).unwrap();
+    let change = json!({"calls": [edit("a", "one", "1")]});
+    let model = place.script("helper.jsonl", &[change, json!({"say": "Changed."})]);
+    let helper = format!("---\nname: helper\ndescription: h\nmodel: {model}\n---\nHelp.\n");
+    std::fs::write(folder.join("helper.md"), helper).unwrap();
+    let delegate = json!({"name": "delegate", "arguments": {"task": "change it", "agent": "helper"}});
+    let calls = steps.iter().map(|call| if call == "helper" { &delegate } else { call });
+    let steps: Vec<Value> =
+        calls.map(|call| json!({"calls": [call]})).chain([json!({"say": "Done."})]).collect();
+    let model = place.script("m", &steps);
+    let ran = place.run(&["run", "--permission", "accept-edits", "--model", &model, "go"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    place
+}
+
+#[test]
+fn what_a_subagent_changed_is_undone_with_the_call_that_delegated() {
+    let place = made_with_helper(&[json!("helper"), edit("a", "nine", "9")]);
+    assert_eq!(place.read("a").unwrap(), LINES.replace("one", "1").replace("nine", "9"));
+    let listed = place.run(&["undo", "--list"]);
+    assert!(listed.out.contains("call 1: delegate"), "{listed:?}");
+    let undone = undo(&place, &["1"]);
+    assert_eq!((undone.code, place.read("a").unwrap()), (0, LINES.replace("nine", "9")), "{undone:?}");
+    // An earlier call is not undone alone: nothing makes a subagent do again what it did.
+    let place = made_with_helper(&[edit("a", "ten", "10"), json!("helper")]);
+    let refused = undo(&place, &["1"]);
+    assert!(refused.err.contains("its subagent cannot be made to do it again"), "{refused:?}");
+    assert_eq!(undo(&place, &["1", "--with-dependents"]).code, 0);
+    assert_eq!(place.read("a").unwrap(), LINES);
+}
+
+#[test]
+fn an_undone_call_undoes_what_was_accepted_of_it_and_nothing_else() {
+    let whole = LINES.replace("one", "1").replace("ten", "10");
+    let mine = LINES.replace("one", "mine");
+    let table = [
+        ("a hunk", json!([{"path": "a", "hunks": [0]}]), LINES.replace("one", "1")),
+        ("the person's text", json!([{"path": "a", "text": &mine}]), mine.clone()),
+    ];
+    for (what, accepted, after) in table {
+        let place = Place::new();
+        place.write("a", LINES);
+        let script = [
+            json!({"calls": [read("a")]}),
+            json!({"calls": [write("a", &whole), write("b", "beside\n")]}),
+            json!({"say": "Done."}),
+        ];
+        let model = place.script("m", &script);
+        let server = Serving::start(&place, &["--model", &model, "--permission", "ask"]);
+        let id = server.session("{}");
+        let mut events = server.follow(&id, "");
+        server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go"}"#);
+        for answer in [json!({"answer": "once", "accepted": accepted}), json!({"answer": "once"})] {
+            let call = events.until("approval_asked").pop().unwrap()["call"].as_str().unwrap().to_owned();
+            let answered =
+                server.ask(&format!("POST /v1/sessions/{id}/approvals/{call}"), &answer.to_string());
+            assert!(answered.status < 300, "{what}: {answered:?}");
+        }
+        events.until("turn_ended");
+        assert_eq!(place.read("a").unwrap(), after, "{what}");
+        // What the person changes afterwards, in a place that was proposed and not accepted, stays.
+        place.write("a", after.replace("ten", "zehn"));
+        let undone = server.ask(&format!("POST /v1/sessions/{id}/undo"), r#"{"call":2}"#).json();
+        assert_eq!(undone["undone"], json!([2]), "{what}: {undone}");
+        assert_eq!(place.read("a").unwrap(), LINES.replace("ten", "zehn"), "{what}");
+        assert_eq!(place.read("b").as_deref(), Some("beside\n"), "{what}");
+    }
+}
+
+#[test]
+fn the_words_of_the_terminal_undo_calls_over_the_api() {
+    let place = Place::new();
+    let calls = [write("a", "1\n"), edit("a", "1", "2"), write("b", "1\n")];
+    let steps: Vec<Value> =
+        calls.iter().map(|call| json!({"calls": [call]})).chain([json!({"say": "Done."})]).collect();
+    let model = place.script("m", &steps);
+    let server = Serving::start(&place, &["--model", &model, "--permission", "accept-edits"]);
+    let id = server.session(r#"{"permission": "accept-edits"}"#);
+    server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go","wait":true}"#);
+    let typed =
+        |text: &str| server.ask(&format!("POST /v1/sessions/{id}/typed"), &json!({"text": text}).to_string());
+    let listed = typed("/undo list").json();
+    assert_eq!(listed["note"], "1  write a  + a\n2  edit a  ~ a\n3  write b  + b");
+    let refused = server.ask(&format!("POST /v1/sessions/{id}/undo"), r#"{"call":1}"#);
+    assert_eq!((refused.status, refused.error().as_str()), (409, "in_the_way"), "{refused:?}");
+    assert!(refused.body.contains("call 2 (`edit a`) depends on it"), "{refused:?}");
+    for (text, status, files) in [
+        ("/undo 3", 202, (Some("2\n"), None)),
+        ("/undo 1", 409, (Some("2\n"), None)),
+        ("/undo 1 with-dependents", 202, (None, None)),
+        ("/redo", 202, (Some("2\n"), None)),
+        ("/undo it", 400, (Some("2\n"), None)),
+    ] {
+        let answered = typed(text);
+        assert_eq!(answered.status, status, "{text}: {answered:?}");
+        assert_eq!((place.read("a").as_deref(), place.read("b").as_deref()), files, "{text}");
+    }
+}

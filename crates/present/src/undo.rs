@@ -1,0 +1,193 @@
+//! [`UndoWish`]: what a person types behind `/undo`, in the same words in all front-ends, and what comes of it.
+use crate::{
+    cursor,
+    diff::sign,
+    safe,
+    timeline::{UNDO_HINT, moved_by},
+};
+use futures::StreamExt;
+use haft_core::{
+    Command, Entry, Event, Fact, UndoCalls, Update, arguments_in_brief,
+    changed::squash,
+    past_calls::{PastCall, PastCalls},
+};
+use haft_engine::Session;
+use std::{fmt, sync::Arc};
+
+/// What is to be undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UndoWish {
+    /// The last turn.
+    LastTurn,
+    /// Nothing yet: the calls are listed, to choose one.
+    List,
+    /// These calls.
+    Calls(UndoCalls),
+}
+
+impl UndoWish {
+    /// Reads what follows `/undo`: nothing, `list`, or the number of a call and `with-dependents` or `merge`. An error says
+    /// what can be typed.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let number = words.first().and_then(|word| word.parse::<usize>().ok()).filter(|number| *number > 0);
+        let calls = number.into_iter().collect();
+        let (with_dependents, merge) = match (number, &words[..]) {
+            (None, []) => return Ok(Self::LastTurn),
+            (None, ["list"]) => return Ok(Self::List),
+            (Some(_), [_]) => (false, false),
+            (Some(_), [_, "with-dependents"]) => (true, false),
+            (Some(_), [_, "merge"]) => (false, true),
+            _ => {
+                return Err(format!(
+                    "`{text}` is no call; type `/undo list`, or `/undo 3`, `/undo 3 with-dependents` or `/undo 3 merge` \
+                     with the number of a call"
+                ));
+            }
+        };
+        Ok(Self::Calls(UndoCalls { calls, with_dependents, merge }))
+    }
+}
+
+/// A call that changed files and was not undone, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndoableCall {
+    /// Its number in the session, counted from 1.
+    pub number: usize,
+    /// The tool and its arguments in brief, as `edit a.txt`.
+    pub title: String,
+    /// What it did to each file, as `~ a.txt  + b.txt`.
+    pub files: String,
+}
+
+/// Returns the calls of a session of these entries that can be undone, in the order in which they were made.
+pub fn undoable(entries: &[Arc<Entry>]) -> Vec<UndoableCall> {
+    let call = |call: &PastCall| {
+        let files = squash(&call.changes);
+        let files = files.iter().map(|change| format!("{} {}", sign(change.kind()), change.path.display()));
+        let title = format!("{} {}", call.name, arguments_in_brief(&call.arguments));
+        UndoableCall {
+            number: call.number,
+            title: safe::name(title.trim_end()).into_owned(),
+            files: safe::name(&files.collect::<Vec<_>>().join("  ")).into_owned(),
+        }
+    };
+    PastCalls::of(entries).changing().map(call).collect()
+}
+
+impl fmt::Display for UndoableCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}  {}  {}", self.number, self.title, self.files)
+    }
+}
+
+/// Says that single calls are undone, or `would be`; `None` if the undo was of no single call.
+pub fn sentence(calls: &[usize], is_dry: bool) -> Option<String> {
+    let numbers: Vec<String> = calls.iter().map(ToString::to_string).collect();
+    let (what, is) = match &numbers[..] {
+        [] => return None,
+        [number] => (format!("call {number}"), "is"),
+        numbers => (format!("calls {}", numbers.join(", ")), "are"),
+    };
+    let is = if is_dry { "would be" } else { is };
+    Some(format!("{what} {is} undone; the conversation stays as it is"))
+}
+
+/// What going back or forward did, for a front-end that shows text: the files, one line each, then the calls. `None` of
+/// another fact.
+pub fn told(fact: &Fact) -> Option<String> {
+    let Fact::Rewound { calls, .. } = fact else { return None };
+    let lines = moved_by(fact)?.into_iter().chain(sentence(calls, false));
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// Why calls were not undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// A sentence without its dot.
+    pub why: String,
+    /// The numbers of the later calls that depend on those that were to be undone.
+    pub depends: Vec<usize>,
+    /// Whether an undo that merges texts would take them back.
+    pub can_merge: bool,
+}
+
+impl Refusal {
+    /// What `update` says; `None` if it is about something else.
+    pub fn of(update: &Update) -> Option<Self> {
+        let Update::UndoRefused { why, depends, can_merge } = update else { return None };
+        Some(Self { why: why.clone(), depends: depends.clone(), can_merge: *can_merge })
+    }
+}
+
+/// With what can be typed next.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)?;
+        if self.can_merge { write!(f, "; {UNDO_HINT}") } else { Ok(()) }
+    }
+}
+
+/// Takes calls back and waits until that is done; gives the entry that says what became of files. Meanwhile
+/// [`Command::Interrupt`] leaves everything as it was.
+///
+/// # Errors
+/// Fails if later calls depend on them, changes of others are in the way, or the session closes.
+pub async fn undo_calls(session: &Session, undo: UndoCalls) -> Result<Arc<Entry>, Refusal> {
+    let wanted = undo.calls.clone();
+    let is_it = |fact: &Fact| match fact {
+        Fact::Rewound { calls, .. } => wanted.iter().all(|call| calls.contains(call)),
+        _ => false,
+    };
+    let closed = || Refusal { why: "the session closed".to_owned(), depends: Vec::new(), can_merge: false };
+    let mut events = Box::pin(session.events(cursor::next(session)));
+    session.send(Command::UndoCalls(undo)).map_err(|_| closed())?;
+    while let Some(event) = events.next().await {
+        match event {
+            Event::Live(update) => Refusal::of(&update).map_or(Ok(()), Err)?,
+            Event::Recorded(entry) if is_it(&entry.fact) => return Ok(entry),
+            Event::Recorded(_) => {}
+        }
+    }
+    Err(closed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_undo_is_read() {
+        let calls = |with_dependents, merge| {
+            Ok(UndoWish::Calls(UndoCalls { calls: vec![3], with_dependents, merge }))
+        };
+        let table = [
+            ("", Ok(UndoWish::LastTurn)),
+            (" list ", Ok(UndoWish::List)),
+            ("3", calls(false, false)),
+            ("3  with-dependents", calls(true, false)),
+            ("3 merge", calls(false, true)),
+            ("0", Err(())),
+            ("3 merge with-dependents", Err(())),
+            ("the last one", Err(())),
+        ];
+        for (text, expected) in table {
+            let read = UndoWish::read(text);
+            assert_eq!(read.clone().map_err(drop), expected, "{text:?}");
+            assert!(read.err().is_none_or(|why| why.contains("type `/undo list`")), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn undone_calls_are_told_in_a_sentence() {
+        assert_eq!(sentence(&[], false), None);
+        let table = [
+            (&[2][..], false, "call 2 is undone; the conversation stays as it is"),
+            (&[2, 4], false, "calls 2, 4 are undone; the conversation stays as it is"),
+            (&[2, 4], true, "calls 2, 4 would be undone; the conversation stays as it is"),
+        ];
+        for (calls, is_dry, expected) in table {
+            assert_eq!(sentence(calls, is_dry).as_deref(), Some(expected));
+        }
+    }
+}
