@@ -32,3 +32,4 @@ scripts/telegram.sh
 scripts/page.sh
 scripts/serve.sh
 scripts/fleet_page.sh
+scripts/otel.sh
