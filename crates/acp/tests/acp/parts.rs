@@ -26,6 +26,7 @@ async fn asked_about(place: &Place, call: Value, person: Person) -> (Vec<String>
     (names.collect(), result.unwrap(), stop.unwrap())
 }
 
+// H-26
 #[tokio::test]
 async fn a_part_of_a_proposal_is_accepted_and_the_model_reads_what_was_not() {
     let lines = |first: &str, last: &str| {
@@ -78,6 +79,7 @@ fn place_with(text: &str) -> Place {
     place
 }
 
+// H-28
 #[tokio::test]
 async fn a_reason_is_said_with_the_next_prompt() {
     let place = Place::new();

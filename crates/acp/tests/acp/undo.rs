@@ -9,6 +9,7 @@ fn write(path: &str) -> Value {
     call("write", json!({"path": path, "content": "new\n"}))
 }
 
+// H-25
 #[tokio::test]
 async fn calls_are_listed_undone_by_their_numbers_and_made_again() {
     let place = Place::with(Mode::AcceptEdits);

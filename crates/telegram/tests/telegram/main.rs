@@ -564,6 +564,7 @@ async fn undo_and_redo_tell_which_files() {
     bot.stop().await.unwrap();
 }
 
+// H-25
 #[tokio::test]
 async fn a_call_is_undone_by_its_number_and_those_that_depend_on_it_have_buttons() {
     let (fake, place) = (Fake::start().await, Place::new());

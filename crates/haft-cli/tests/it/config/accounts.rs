@@ -41,6 +41,7 @@ fn log_in(place: &Place, server: &VendorServer) {
     }
 }
 
+// H-10
 #[test]
 fn an_account_is_chosen_by_name_or_by_folder_and_only_its_keys_are_used() {
     let (place, server) = (Place::new(), openai());
@@ -65,6 +66,7 @@ fn an_account_is_chosen_by_name_or_by_folder_and_only_its_keys_are_used() {
     assert_eq!(billed(&place, &server, &["--account", "outer"]), "in private");
 }
 
+// H-10
 #[test]
 fn an_account_without_a_key_borrows_none() {
     let (place, server) = (Place::new(), openai());

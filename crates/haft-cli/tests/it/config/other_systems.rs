@@ -38,6 +38,7 @@ const FOLDERS: [(&str, Names, Names, Names); 5] = [
     (".opencode", &["skills", "skill"], &["commands", "command"], &["agents", "agent"]),
 ];
 
+// H-38
 #[test]
 fn skills_commands_and_agents_of_every_system_are_found_for_the_project_and_the_person() {
     let place = Place::new();
@@ -81,6 +82,7 @@ fn skills_commands_and_agents_of_every_system_are_found_for_the_project_and_the_
     }
 }
 
+// H-38
 #[test]
 fn the_first_of_a_name_is_used_and_the_others_are_named() {
     let place = Place::new();
@@ -150,7 +152,7 @@ fn commands_are_filled_in_as_the_system_does_that_they_were_written_for() {
     }
 }
 
-// D14
+// D14, H-39
 #[test]
 fn what_a_repository_brings_for_another_system_starts_nothing_and_chooses_no_model() {
     let place = Place::new();
@@ -317,6 +319,7 @@ fn settings_and_servers_of_other_systems_are_named_with_what_takes_their_place()
     assert_eq!(&shown[at..], expected);
 }
 
+// H-39
 #[test]
 fn what_permissions_of_claude_code_deny_holds_and_what_they_allow_is_shown() {
     let place = Place::new();

@@ -56,6 +56,7 @@ fn left(place: &Place) -> usize {
     fs::read_dir(place.path().join("home-plugins")).map_or(0, Iterator::count)
 }
 
+// H-29
 #[test]
 fn a_plugin_of_a_folder_is_shown_installed_used_and_removed() {
     let place = Place::new();
@@ -119,6 +120,7 @@ fn a_plugin_of_a_folder_is_shown_installed_used_and_removed() {
     );
 }
 
+// H-31
 #[test]
 fn a_server_of_a_plugin_starts_with_a_yes_of_its_own() {
     let place = Place::new();
@@ -141,6 +143,7 @@ fn a_server_of_a_plugin_starts_with_a_yes_of_its_own() {
     assert_eq!(installed(&place)[0]["starts_servers"], false);
 }
 
+// H-29
 #[test]
 fn a_marketplace_behind_git_is_pinned_and_updated_with_a_diff() {
     let place = Place::new();
@@ -197,6 +200,7 @@ fn a_marketplace_behind_git_is_pinned_and_updated_with_a_diff() {
     assert!(twice.code == 2 && twice.err.contains("already installed"), "{twice:?}");
 }
 
+// H-30
 #[test]
 fn a_hostile_plugin_is_refused_and_leaves_nothing() {
     type Make = fn(&Path);
@@ -258,6 +262,7 @@ fn a_hostile_plugin_is_refused_and_leaves_nothing() {
     }
 }
 
+// H-30
 #[test]
 fn git_runs_no_hook_and_follows_no_submodule() {
     let place = Place::new();
@@ -299,6 +304,7 @@ fn git_runs_no_hook_and_follows_no_submodule() {
     assert_eq!(left(&place), 1);
 }
 
+// H-31
 #[test]
 fn a_script_of_a_skill_runs_as_confined_as_every_command() {
     let place = Place::in_sight();
@@ -327,6 +333,7 @@ case "$told" in
 esac
 "#;
 
+// H-31
 #[test]
 fn hooks_of_a_plugin_guard_and_change_nothing() {
     let place = Place::in_sight();

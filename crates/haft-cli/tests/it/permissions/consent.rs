@@ -342,6 +342,7 @@ fn a_question_on_a_plain_terminal_hides_nothing() {
 }
 
 /// The names of files are as hostile as their contents.
+// H-26
 #[test]
 fn a_part_is_accepted_and_the_rest_does_not_happen() {
     let lines = |first: &str, last: &str| {
@@ -398,6 +399,7 @@ fn a_part_is_accepted_and_the_rest_does_not_happen() {
 }
 
 /// What a person saves in the editor is written, line by line and on the screen, and the model reads their edit.
+// H-27
 #[test]
 fn a_proposed_file_is_edited_before_it_is_written() {
     for (command, asks) in [("run go", "e edits it first"), ("", "e edits the file first")] {

@@ -29,6 +29,7 @@ fn of_type<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
     events.iter().filter(|event| event["type"] == kind).collect()
 }
 
+// H-07
 #[test]
 fn a_goal_is_reached_by_a_check_that_failed_and_succeeds_after_the_last_change() {
     let claims = say("It says two.");
@@ -80,6 +81,7 @@ fn what_is_missing_is_told_to_the_model_and_the_end_to_the_person() {
 /// What it is, the script, the options, the exit code, and what is said.
 type Failing<'a> = (&'a str, Vec<Value>, &'a [&'a str], i32, &'a str);
 
+// H-08
 #[test]
 fn a_goal_that_is_not_reached_says_why() {
     let claims = vec![say("It says two."); 6];
@@ -149,6 +151,7 @@ fn a_goal_holds_until_it_is_reached_or_given_up() {
     }
 }
 
+// H-09
 #[test]
 fn a_session_that_was_killed_goes_on_with_its_goal() {
     let place = Place::new();
@@ -182,6 +185,7 @@ fn a_session_that_was_killed_goes_on_with_its_goal() {
     assert_eq!(told.matches("[Goal] Not reached").count(), 1, "{told}");
 }
 
+// H-09
 #[test]
 fn a_goal_is_replayed_and_undone_with_its_turn() {
     let place = Place::new();

@@ -17,6 +17,7 @@ fn expecting(mut line: Value, text: &str) -> Value {
 
 const PLAN: &str = "1. Write two into a.txt.";
 
+// H-05
 #[test]
 fn a_plan_is_printed_and_nothing_is_changed() {
     let place = Place::new();
@@ -57,6 +58,7 @@ fn without_a_person_a_plan_ends_its_turn() {
     assert!(ran.out.contains(PLAN) && ran.out.contains("Done."), "{ran:?}");
 }
 
+// H-05
 #[test]
 fn a_plan_is_sent_back_edited_and_accepted_in_a_chat() {
     let place = Place::new();
@@ -88,6 +90,7 @@ fn a_plan_is_sent_back_edited_and_accepted_in_a_chat() {
     assert_eq!(place.read("a.txt").as_deref(), Some("two\n"));
 }
 
+// H-05
 #[test]
 fn a_plan_is_edited_and_accepted_on_the_screen() {
     let place = Place::new();
@@ -115,6 +118,7 @@ fn a_plan_is_edited_and_accepted_on_the_screen() {
 }
 
 /// The question is not in the hands of the process that asked it.
+// H-06
 #[test]
 fn a_session_that_was_killed_while_it_asked_asks_again_and_is_replayed() {
     let place = Place::new();

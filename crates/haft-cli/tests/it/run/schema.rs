@@ -24,6 +24,7 @@ fn run(place: &Place, lines: &[Value], options: &[&str]) -> Ran {
 const RIGHT: &str = "{\n  \"files\": [\"a.txt\"],\n  \"count\": 1\n}";
 const PRINTED: &str = "{\"files\":[\"a.txt\"],\"count\":1}\n";
 
+// H-34
 #[test]
 fn the_answer_alone_is_printed_and_a_wrong_one_is_asked_for_again() {
     let look = || call("bash", json!({"command": "ls"}));
@@ -46,6 +47,7 @@ fn the_answer_alone_is_printed_and_a_wrong_one_is_asked_for_again() {
     }
 }
 
+// H-34
 #[test]
 fn an_answer_that_never_matches_is_an_error_of_its_own() {
     let lines = vec![say("{\"files\": [1], \"count\": 1}"); 4];
@@ -74,6 +76,7 @@ fn scripts_find_the_answer_in_every_output() {
     assert_eq!(rejected["problems"], json!(["the answer is not JSON: expected value at line 1 column 1"]));
 }
 
+// H-35
 #[test]
 fn a_schema_that_cannot_be_used_is_found_before_anything_is_asked() {
     let place = Place::new();

@@ -26,6 +26,7 @@ fn tree(spans: &[Span]) -> Vec<(String, String)> {
     tree
 }
 
+// H-36
 #[test]
 fn a_turn_its_requests_and_its_calls_are_spans_of_one_trace() {
     let (place, collector) = (Place::new(), Collector::answering(StatusCode::OK));
@@ -55,6 +56,7 @@ fn a_turn_its_requests_and_its_calls_are_spans_of_one_trace() {
     assert!(!sent.contains("SECRET"), "the text of a prompt, a reply or a result was sent: {sent}");
 }
 
+// H-36
 #[test]
 fn spans_say_what_the_conventions_want() {
     let (place, collector) = (Place::new(), Collector::answering(StatusCode::OK));
@@ -107,6 +109,7 @@ fn a_subagent_s_turn_stands_below_the_call_that_began_it() {
     assert!(spans.iter().all(|span| span.trace_id == spans[0].trace_id));
 }
 
+// H-37
 #[test]
 fn tokens_and_durations_are_measured() {
     let (place, collector) = (Place::new(), Collector::answering(StatusCode::OK));

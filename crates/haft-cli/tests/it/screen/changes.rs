@@ -133,6 +133,7 @@ fn an_approval_is_answered_with_arrows_numbers_or_letters() {
 }
 
 /// The words behind a no are read by the model with the refusal, and the refused diff stays.
+// H-28
 #[test]
 fn a_no_says_what_to_do_instead() {
     let place = Place::new();

@@ -31,6 +31,7 @@ fn written(settings: &str, way: &str) -> (String, Place) {
     (std::fs::read_to_string(raw).unwrap_or_default(), place)
 }
 
+// H-42
 #[test]
 fn what_is_shown_is_a_link_to_itself() {
     for way in ["", "chat"] {
@@ -50,6 +51,7 @@ fn what_is_shown_is_a_link_to_itself() {
     }
 }
 
+// H-42
 #[test]
 fn where_links_are_not_known_to_be_shown_none_are_written() {
     for (settings, way) in [("", ""), ("", "chat"), ("hyperlinks = \"never\"\n", "")] {

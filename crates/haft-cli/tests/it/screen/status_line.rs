@@ -12,6 +12,7 @@ fn opened(place: &Place, settings: &str) -> Option<Terminal> {
     Some(terminal)
 }
 
+// H-44
 #[test]
 fn a_template_names_what_the_line_shows() {
     let place = Place::new();
@@ -28,6 +29,7 @@ fn a_template_names_what_the_line_shows() {
     terminal.see("<accept-edits> · in work");
 }
 
+// H-44
 #[test]
 fn a_command_writes_the_line() {
     let place = Place::new();
@@ -47,6 +49,7 @@ fn a_command_writes_the_line() {
     assert!(told["model"]["display_name"].as_str().unwrap().ends_with("model.jsonl"), "{told}");
 }
 
+// H-44
 #[test]
 fn a_command_that_fails_leaves_the_line_as_it_was() {
     let place = Place::new();

@@ -9,6 +9,7 @@ fn theme(place: &Place, name: &str, text: &str) {
     std::fs::write(folder.join(format!("{name}.toml")), text).unwrap();
 }
 
+// H-43
 #[test]
 fn a_theme_is_a_file() {
     let place = Place::new();
@@ -40,6 +41,7 @@ fn a_theme_is_a_file() {
 }
 
 /// Whatever starts a session says so at once, and so does what checks the configuration.
+// H-43
 #[test]
 fn mistakes_in_the_set_up_of_the_screen_are_told_at_the_start() {
     let place = Place::new();

@@ -6,6 +6,7 @@ fn typed(server: &Serving, id: &str, text: &str) -> Value {
     server.ask(&format!("POST /v1/sessions/{id}/typed"), &json!({"text": text}).to_string()).json()
 }
 
+// H-15
 #[test]
 fn a_line_for_the_notes_is_asked_about_in_any_mode_and_undone_alone() {
     let place = Place::new();

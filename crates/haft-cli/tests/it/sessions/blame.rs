@@ -40,6 +40,7 @@ fn prompts(place: &Place, file: &str) -> Vec<String> {
     blamed(place, file).iter().map(of).collect()
 }
 
+// H-18
 #[test]
 fn each_line_is_that_of_the_call_that_wrote_it() {
     let place = Place::new();
@@ -73,6 +74,7 @@ fn each_line_is_that_of_the_call_that_wrote_it() {
     assert_eq!(prompts(&place, "b.txt"), expected);
 }
 
+// H-18
 #[test]
 fn what_an_undo_brings_back_keeps_the_call_that_wrote_it() {
     let place = Place::new();
@@ -93,6 +95,7 @@ fn what_an_undo_brings_back_keeps_the_call_that_wrote_it() {
     assert_eq!(prompts(&place, "a.txt"), all);
 }
 
+// H-19
 #[test]
 fn a_line_is_shown_with_prompt_model_call_approval_and_tests() {
     let place = Place::new();

@@ -29,6 +29,7 @@ fn two_sessions() -> (Place, String, String) {
     (place, first, second)
 }
 
+// H-15
 #[test]
 fn a_command_that_works_is_proposed_applied_and_undone() {
     let (place, first, second) = two_sessions();
@@ -52,6 +53,7 @@ fn a_command_that_works_is_proposed_applied_and_undone() {
     assert!(memory(&place, &["propose"]).out.contains("+- `make test` passes"));
 }
 
+// H-16
 #[test]
 fn a_line_is_withdrawn_when_its_evidence_is_undone() {
     let (place, _, second) = two_sessions();
@@ -70,6 +72,7 @@ fn a_line_is_withdrawn_when_its_evidence_is_undone() {
     assert!(memory(&place, &["propose"]).out.contains("+- `make test` passes"));
 }
 
+// H-16
 #[test]
 fn a_line_is_withdrawn_when_later_sessions_contradict_it() {
     let (place, ..) = two_sessions();
@@ -86,6 +89,7 @@ fn a_line_is_withdrawn_when_later_sessions_contradict_it() {
     );
 }
 
+// H-16
 #[test]
 fn what_was_forgotten_is_not_proposed_again() {
     let (place, ..) = two_sessions();
@@ -97,6 +101,7 @@ fn what_was_forgotten_is_not_proposed_again() {
     assert!(memory(&place, &["propose"]).out.contains(NOTHING));
 }
 
+// H-17
 #[test]
 fn what_could_instruct_a_model_or_hold_a_secret_is_not_proposed() {
     let place = Place::new();

@@ -62,6 +62,7 @@ fn depends(place: &Place, options: &[&str]) -> (i32, Vec<u64>, Vec<String>) {
     (ran.code, depends.collect(), left.collect())
 }
 
+// H-20
 #[test]
 fn a_call_in_the_middle_is_undone_and_the_later_ones_stay() {
     let place = made(&[
@@ -116,6 +117,7 @@ fn an_undo_of_the_turn_a_replay_and_the_model_know_of_it() {
     assert_eq!(place.read("a").unwrap(), LINES);
 }
 
+// H-21
 #[test]
 fn later_calls_that_depend_on_it_are_named() {
     let table: [(&str, &[Value], &[u64]); 12] = [
@@ -175,6 +177,7 @@ fn what_cannot_be_made_again_counts_as_dependent() {
     assert!(refused.code == 2 && refused.err.contains("what call 2 changed was not recorded"), "{refused:?}");
 }
 
+// H-21
 #[test]
 fn dependents_are_undone_with_it_or_merged_where_the_person_says_so() {
     let calls = [edit("a", "one", "1"), edit("a", "1", "I"), edit("a", "nine", "9"), bash("cp a c")];
@@ -194,6 +197,7 @@ fn dependents_are_undone_with_it_or_merged_where_the_person_says_so() {
     assert_eq!(place.read("a").unwrap(), LINES.replace("one\n", marked).replace("nine", "9"));
 }
 
+// H-22
 #[test]
 fn what_a_person_changed_beside_it_stays() {
     let undo_turn: &[&str] = &["undo"];
@@ -288,6 +292,7 @@ fn slow_to_undo() -> (Place, String) {
     (place, model)
 }
 
+// H-23
 #[test]
 fn an_interrupt_while_calls_are_made_again_leaves_everything_as_it_was() {
     let (place, model) = slow_to_undo();
@@ -317,6 +322,7 @@ fn an_interrupt_while_calls_are_made_again_leaves_everything_as_it_was() {
     assert_eq!(files(), (Some(LINES.into()), None));
 }
 
+// H-23
 #[test]
 fn escape_ends_an_undo_on_the_screen() {
     let (place, model) = slow_to_undo();
@@ -355,6 +361,7 @@ fn made_with_helper(steps: &[Value]) -> Place {
     place
 }
 
+// H-24
 #[test]
 fn what_a_subagent_changed_is_undone_with_the_call_that_delegated() {
     let place = made_with_helper(&[json!("helper"), edit("a", "nine", "9")]);
@@ -371,6 +378,7 @@ fn what_a_subagent_changed_is_undone_with_the_call_that_delegated() {
     assert_eq!(place.read("a").unwrap(), LINES);
 }
 
+// H-24, H-27
 #[test]
 fn an_undone_call_undoes_what_was_accepted_of_it_and_nothing_else() {
     let whole = LINES.replace("one", "1").replace("ten", "10");
@@ -409,6 +417,7 @@ fn an_undone_call_undoes_what_was_accepted_of_it_and_nothing_else() {
     }
 }
 
+// H-25
 #[test]
 fn the_words_of_the_terminal_undo_calls_over_the_api() {
     let place = Place::new();

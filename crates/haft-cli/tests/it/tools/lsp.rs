@@ -39,6 +39,7 @@ fn read(ran: &Ran) -> Vec<String> {
 }
 
 // 30.2
+// H-01
 #[test]
 fn a_question_says_what_a_proposal_adds_and_removes_before_it_is_written() {
     let table = [
@@ -62,6 +63,7 @@ fn a_question_says_what_a_proposal_adds_and_removes_before_it_is_written() {
 }
 
 // 30.2
+// H-02
 #[test]
 fn the_model_reads_the_difference_at_the_end_of_a_reply() {
     let Some(place) = served() else { return };
@@ -87,6 +89,7 @@ fn the_model_reads_the_difference_at_the_end_of_a_reply() {
 }
 
 // 30.2
+// H-03
 #[test]
 fn a_symbol_is_renamed_in_all_files_by_one_change_with_one_undo() {
     for (file, other) in [("shapes.py", "use.py"), ("shapes.ts", "use.ts")] {
@@ -113,6 +116,7 @@ fn a_symbol_is_renamed_in_all_files_by_one_change_with_one_undo() {
 }
 
 // 30.2
+// H-03
 #[test]
 fn tools_ask_the_servers() {
     let Some(place) = served() else { return };
@@ -157,6 +161,7 @@ fn in_bare_path(place: &Place, arguments: &[&str]) -> Ran {
 }
 
 // 30.2
+// H-03
 #[test]
 fn without_a_server_the_grammar_answers() {
     let place = unserved("");
@@ -203,6 +208,7 @@ const GREETING: &str =
     "printf 'Content-Length: 53\\r\\n\\r\\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"capabilities\":{}}}'";
 
 // 30.2
+// H-04
 #[test]
 fn a_server_that_is_broken_is_one_note_and_the_grammar_answers() {
     let rubbish = "yes rubbish | head -n 100000; cat >/dev/null";
@@ -247,6 +253,7 @@ fn a_server_that_is_broken_is_one_note_and_the_grammar_answers() {
 }
 
 // 30.2
+// H-04
 #[test]
 fn a_server_is_confined_and_never_a_program_of_the_workspace() {
     let place = unserved("");

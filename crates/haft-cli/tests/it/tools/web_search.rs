@@ -85,6 +85,7 @@ fn search(place: &Place, query: &str) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"))
 }
 
+// H-32
 #[test]
 fn each_engine_is_asked_in_its_own_way() {
     let hit = |text: &str| {
@@ -143,6 +144,7 @@ fn each_engine_is_asked_in_its_own_way() {
     }
 }
 
+// H-32
 #[test]
 fn what_an_engine_does_wrong_is_an_error_that_says_so() {
     let slow = Duration::from_secs(20);
@@ -192,6 +194,7 @@ fn a_choice_that_is_not_whole_is_told_with_what_is_missing() {
     assert!(!ran.out.contains("cannot be reached"), "a project chooses no engine: {ran:?}");
 }
 
+// H-33
 #[test]
 fn the_query_is_seen_before_it_leaves_and_a_rule_may_allow_the_engine() {
     let (place, engine) = (Place::new(), Engine::saying(&json!({"results": []})));
@@ -216,6 +219,7 @@ fn without_an_engine_no_model_is_told_of_the_tool() {
     assert!(place.run(&["tools", "schema"]).out.contains("web_search"));
 }
 
+// H-33
 #[test]
 fn a_replay_asks_no_engine() {
     let place = Place::new();

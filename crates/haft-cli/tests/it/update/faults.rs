@@ -193,11 +193,13 @@ fn each_changes_nothing(faults: Vec<Fault>) {
     }
 }
 
+// H-41
 #[test]
 fn an_index_that_is_not_as_it_should_be_changes_nothing() {
     each_changes_nothing(faults_of_the_index());
 }
 
+// H-41
 #[test]
 fn a_package_that_is_not_as_it_should_be_changes_nothing() {
     each_changes_nothing(faults_of_the_package());
@@ -300,6 +302,7 @@ fn large_package() -> Vec<u8> {
     package(NEW, &format!("{}: {filler}\n", program(NEW)))
 }
 
+// H-41
 #[test]
 fn a_disk_that_is_full_keeps_the_program() {
     let (place, releases) = (Place::new(), Releases::start());

@@ -17,6 +17,7 @@ fn run(command: &mut Command) -> Ran {
     Ran::from(command.output().unwrap())
 }
 
+// H-40
 #[test]
 fn a_newer_version_replaces_the_program_and_keeps_the_old_one() {
     let (place, releases) = (Place::new(), Releases::start());
@@ -52,6 +53,7 @@ fn so_it_is_for_somebody_who_is_not_root() {
     other_user::run_as_nobody(module_path!(), "the_program_before_the_last_update_can_be_taken_back");
 }
 
+// H-40
 #[test]
 fn the_program_before_the_last_update_can_be_taken_back() {
     let place = Place::new();
@@ -119,6 +121,7 @@ fn an_index_with_the_same_or_an_older_version_changes_nothing() {
     assert_eq!(installed.beside(), ["haft"]);
 }
 
+// H-41
 #[test]
 fn what_a_package_manager_owns_is_left_alone() {
     let (place, releases) = (Place::new(), Releases::start());
@@ -177,6 +180,7 @@ fn two_updates_do_not_run_at_once() {
     assert_eq!(run(&mut installed.haft(&place, &["update"])).code, 0);
 }
 
+// H-41
 #[test]
 fn an_interrupted_update_leaves_nothing() {
     let (place, releases) = (Place::new(), Releases::start());

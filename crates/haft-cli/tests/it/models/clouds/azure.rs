@@ -46,6 +46,7 @@ fn borrowed<'a>(variables: &'a [(&'static str, String)]) -> Vec<(&'static str, &
     variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
+// H-11
 #[test]
 fn a_key_goes_into_a_header_of_its_own() {
     let (place, cloud) = (Place::new(), azure(|_| false));
@@ -59,6 +60,7 @@ fn a_key_goes_into_a_header_of_its_own() {
     assert_eq!((asked[0].header("api-key"), asked[0].header("authorization")), (key, ""));
 }
 
+// H-14
 #[test]
 fn an_application_fetches_one_token_for_all_rounds_and_commands_do_not_get_its_secret() {
     let (place, cloud) = (Place::new(), azure(|_| true));
@@ -84,6 +86,7 @@ fn an_application_fetches_one_token_for_all_rounds_and_commands_do_not_get_its_s
     assert!(printed.contains("AZURE_TENANT_ID") && !printed.contains("AZURE_CLIENT_SECRET"), "{printed}");
 }
 
+// H-14
 #[test]
 fn a_token_that_is_refused_is_fetched_anew_and_the_round_goes_on() {
     let (place, cloud) = (Place::new(), azure(|token| token == TOKENS[1]));
@@ -123,6 +126,7 @@ fn a_refused_application_is_told_with_the_clock_that_is_wrong() {
     );
 }
 
+// H-11
 #[test]
 fn the_login_of_az_serves_as_well() {
     let (place, cloud) = (Place::new(), azure(|token| token == TOKENS[0]));
@@ -164,6 +168,7 @@ fn identities() -> Cloud {
     })
 }
 
+// H-11
 #[test]
 fn a_managed_identity_of_an_app_or_a_machine_is_used() {
     let cloud = identities();

@@ -178,6 +178,7 @@ fn a_tool_round_over_converse_with_signed_requests() {
     assert!(result["content"][0]["text"].as_str().unwrap().contains("7421"));
 }
 
+// H-13
 #[test]
 fn keys_come_from_where_the_tools_of_aws_find_them() {
     let profile = format!(
@@ -207,6 +208,7 @@ fn keys_come_from_where_the_tools_of_aws_find_them() {
     works(&key, &at(&cloud, &[("AWS_BEARER_TOKEN_BEDROCK", KEY)]));
 }
 
+// H-13
 #[test]
 fn roles_of_containers_and_machines_are_fetched_anew_when_they_have_ended() {
     let cloud = bedrock(TOKENS[1], TOKENS[0]);
@@ -240,6 +242,7 @@ fn assumed(session: &str) -> Said {
     Said(200, vec![("content-type", "text/xml".into())], xml.into_bytes())
 }
 
+// H-13
 #[test]
 fn a_web_identity_stands_for_a_role() {
     let cloud = bedrock(TOKENS[1], TOKENS[0]);

@@ -117,6 +117,7 @@ fn decoded(part: &str) -> Vec<u8> {
     BASE64_URL_SAFE_NO_PAD.decode(part).unwrap()
 }
 
+// H-12
 #[test]
 fn a_service_account_proves_itself_with_its_key_and_gets_one_token_for_all_rounds() {
     let (place, cloud) = (Place::new(), vertex(|token| token == TOKENS[0]));
@@ -173,6 +174,7 @@ fn the_login_of_gcloud_is_found_in_the_home_and_fetched_anew_when_it_is_refused(
     );
 }
 
+// H-12
 #[test]
 fn a_machine_on_google_cloud_has_an_account_of_its_own() {
     let (place, cloud) = (Place::new(), vertex(|token| token == TOKENS[0]));
@@ -186,6 +188,7 @@ fn a_machine_on_google_cloud_has_an_account_of_its_own() {
     assert!(ran.code == 2 && ran.err.contains("set GOOGLE_CLOUD_PROJECT"), "{ran:?}");
 }
 
+// H-12
 #[test]
 fn an_external_account_exchanges_its_token_for_one_of_google() {
     let impersonated =
@@ -253,6 +256,7 @@ fn an_external_account_exchanges_its_token_for_one_of_google() {
     }
 }
 
+// H-14
 #[test]
 fn a_token_that_google_does_not_take_is_in_no_error() {
     let (place, cloud) = (Place::new(), vertex(|_| true));
