@@ -20,6 +20,7 @@ pub mod model;
 mod notes;
 mod other_settings;
 mod parse;
+pub mod pdf;
 mod plugin;
 pub mod plugins;
 mod policy;

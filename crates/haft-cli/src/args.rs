@@ -112,8 +112,8 @@ pub(crate) struct TurnArgs {
     /// Continue the newest session in this directory
     #[arg(long = "continue", short = 'c')]
     pub(crate) newest: bool,
-    /// Attach an image (repeatable)
-    #[arg(long, value_name = "FILE")]
+    /// Attach an image, or the text of a PDF (repeatable)
+    #[arg(long, short = 'i', visible_alias = "attach", value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -81,7 +81,8 @@ fn print(failure: &Failure) {
 }
 
 fn main() -> ExitCode {
-    if haft_process::supervise(std::env::args_os().nth(1)) {
+    let first_argument = std::env::args_os().nth(1);
+    if haft_app::pdf::serve_pdf(first_argument.clone()) || haft_process::supervise(first_argument) {
         return ExitCode::SUCCESS;
     }
     let environment = Environment::of_process();

@@ -42,5 +42,5 @@ pub use process_memory::{give_memory_back, keep_memory_private};
 pub use process_tags::VARIABLE;
 pub use program::{Piped, Process, Program};
 pub use shell::Shell;
-pub use supervisor::{dismiss_supervisor, supervise, supervise_by};
+pub use supervisor::{dismiss_supervisor, reader_program, supervise, supervise_by};
 pub use unread::is_read;

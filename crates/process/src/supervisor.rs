@@ -12,7 +12,7 @@ use std::{
     os::unix::process::{CommandExt, parent_id},
     path::{Path, PathBuf},
     process::{ChildStdin, Command, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -28,6 +28,9 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(60);
 
 static SUPERVISOR: Mutex<Supervisor> = Mutex::new(Supervisor::None);
 
+/// See [`reader_program`].
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
 enum Supervisor {
     /// No program is named, or it was dismissed.
     None,
@@ -41,10 +44,16 @@ enum Supervisor {
 /// first process that this one starts. If no program is named, there is only the parent-death signal. `belongs_to`: the
 /// variable `HAFT_CALL` of this process, if set.
 pub fn supervise_by(program: PathBuf, belongs_to: Option<String>) {
+    let _named_before = PROGRAM.set(program.clone());
     let mut supervisor = lock();
     if matches!(*supervisor, Supervisor::None) {
         *supervisor = Supervisor::Named { program, belongs_to };
     }
+}
+
+/// The program that [`supervise_by`] named. Its `main` also reads untrusted files for others, in processes of their own.
+pub fn reader_program() -> Option<PathBuf> {
+    PROGRAM.get().cloned()
 }
 
 /// Runs the supervisor, if the first argument of this process says that it is one: waits for the end of the process

@@ -30,6 +30,7 @@ mod message;
 mod multi_edit;
 mod navigate;
 mod pattern;
+mod pdf;
 mod read;
 mod report;
 mod review;
@@ -49,6 +50,7 @@ pub use hooks::{
     BadHook, HookEvent, HookSettings, OnFailure, OwnHooks, PluginHook, PluginHooks, can_confine,
 };
 pub use lsp::language_tools;
+pub use pdf::{MAX_PDF_BYTES, PdfError, PdfText, pdf_text, serve_pdf};
 pub use settings::{
     BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, PublishSettings,
     ReadSettings, Settings, WebSearchSettings,

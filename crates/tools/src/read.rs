@@ -1,4 +1,4 @@
-//! [`ReadFile`] (`read`): reads text files by lines, or images.
+//! [`ReadFile`] (`read`): reads text files by lines, PDFs by pages, or images.
 use crate::{
     ReadSettings,
     aliases::FILE,
@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 mod image;
 mod notebook;
 mod passage;
+mod pdf;
 mod text;
 
 pub(crate) struct ReadFile(pub(crate) ReadSettings);
 
-/// Read a text file, or look at an image (jpg, png, gif, webp).
+/// Read a text file or a PDF, or look at an image (jpg, png, gif, webp).
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
     /// The file, relative to the workspace or absolute.
@@ -26,9 +27,9 @@ pub(crate) struct Args {
         "type": ["string", "array"], "items": {"type": "string"}, "minItems": 1, "maxItems": 100
     }))]
     path: Paths,
-    /// First line to read, counted from 1.
+    /// First line (of a PDF: first page) to read, counted from 1.
     offset: Option<u64>,
-    /// How many lines, at most 2000.
+    /// How many lines, at most 2000; of a PDF, how many pages.
     limit: Option<u64>,
 }
 
@@ -96,10 +97,11 @@ impl Part {
     }
 }
 
-/// A text by lines, a notebook by cells, or an image.
+/// A text by lines, a PDF by pages, a notebook by cells, or an image.
 pub(crate) fn read_one(place: &Place, part: Part, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
     match place.name.extension().and_then(|extension| extension.to_str()) {
         _ if image::is_image(&place.name) => image::read_image(place),
+        _ if pdf::is_pdf(&place.name) => pdf::read_pdf(place, part, settings),
         Some("ipynb") => text::read_notebook(place, part, settings),
         _ => text::read_text(place, part, settings),
     }

@@ -9,7 +9,7 @@ use crate::{
     CliContext,
     args::{Form, PurposeArgs, TurnArgs},
 };
-use haft_app::{Failure, OpenedSession, config::Settings};
+use haft_app::{Failure, OpenedSession, config::Settings, pdf};
 use haft_core::{AnswerSchema, Command, Mode, Part, Seq, answer};
 use haft_engine::Engine;
 use haft_present::{cursor::next, goal, host::ExpandedPrompt, words::Style};
@@ -19,7 +19,10 @@ use haft_terminal::{
     signals::Interrupts,
 };
 use serde_json::Value;
-use std::io::{IsTerminal, Write, stderr, stdin};
+use std::{
+    io::{IsTerminal, Write, stderr, stdin},
+    path::Path,
+};
 
 /// One turn, for the purpose that was typed. A goal alone is its own prompt.
 pub(crate) async fn run(
@@ -44,13 +47,21 @@ pub(crate) async fn run(
         parts.extend(input::piped(cli)?.map(|piped| Part::text(input::marked(&piped))));
     }
     for file in &turn.image {
-        parts.push(Part::Image(picture::read(file).map_err(Failure::usage)?));
+        parts.push(attached(file).await?);
     }
     let command = match schema {
         Some(schema) => Command::PromptWithSchema { parts, schema },
         None => Command::Prompt { parts, channel: None },
     };
     start(cli, &turn, command, Some(purpose)).await
+}
+
+/// A picture as it is, or the text of a PDF.
+async fn attached(file: &Path) -> Result<Part, Failure> {
+    match pdf::is_pdf(file) {
+        true => Ok(Part::text(pdf::text_of(file).await?)),
+        false => Ok(Part::Image(picture::read(file).map_err(Failure::usage)?)),
+    }
 }
 
 /// The JSON Schema in a file, or the one that `given` is.

@@ -3,6 +3,7 @@ use super::{
     Part,
     notebook::as_text,
     passage::{End, NoPassage, Passage, passage},
+    pdf::read_pdf,
 };
 use crate::{ReadSettings, files::Place};
 use haft_core::{ToolError, ToolErrorKind, ToolOutput, clip};
@@ -15,8 +16,10 @@ pub(super) fn read_text(place: &Place, part: Part, settings: &ReadSettings) -> R
     let size = file.metadata().map_err(|error| place.cannot("read", error))?.len();
     let mut file = BufReader::with_capacity(64 * 1024, file);
     let beginning = file.fill_buf().map_err(|error| place.cannot("read", error))?;
-    if let Some(kind) = Binary::of(beginning) {
-        return Err(kind.refuse(place));
+    match Binary::of(beginning) {
+        Some(Binary::Pdf) => return read_pdf(place, part, settings),
+        Some(Binary::Other) => return Err(binary(place)),
+        None => {}
     }
     let passage = passage(file, part.from(), part.limit, settings).map_err(|none| no_passage(place, none))?;
     Ok(output(place, part, passage, size, settings))
@@ -75,18 +78,12 @@ impl Binary {
         }
         beginning[..beginning.len().min(CHECKED_BYTES)].contains(&0).then_some(Self::Other)
     }
+}
 
-    fn refuse(self, place: &Place) -> ToolError {
-        let (what, hint) = match self {
-            Self::Pdf => ("is a PDF", "get its text with a command: `pdftotext -layout FILE -`"),
-            Self::Other => (
-                "looks binary",
-                "look at it with a command, e.g. `file`, `strings` or `xxd`; if it is UTF-16, convert it with `iconv`",
-            ),
-        };
-        let why = format!("cannot read `{}`: it {what}", place.name.display());
-        ToolError::new(ToolErrorKind::User, why).hint(hint)
-    }
+fn binary(place: &Place) -> ToolError {
+    let why = format!("cannot read `{}`: it looks binary", place.name.display());
+    let hint = "look at it with a command, e.g. `file`, `strings` or `xxd`; if it is UTF-16, convert it with `iconv`";
+    ToolError::new(ToolErrorKind::User, why).hint(hint)
 }
 
 fn no_passage(place: &Place, none: NoPassage) -> ToolError {
