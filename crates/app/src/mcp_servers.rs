@@ -3,6 +3,7 @@
 //! A server is a program that Haft starts, or an address that receives what an agent does: only the user's own file can
 //! name them.
 pub mod entries;
+pub mod project;
 
 use crate::{
     App, Warn,

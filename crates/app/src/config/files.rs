@@ -182,7 +182,7 @@ impl std::fmt::Debug for McpOAuthFile {
 }
 
 impl McpFile {
-    /// A server as Claude Code writes it, of a plugin whose files lie in `files`.
+    /// A server as Claude Code writes it, of a plugin or a project whose files lie in `files`.
     pub(crate) fn of_plugin(written: &serde_json::Value, files: &str) -> Self {
         let filled = |text: &str| text.replace("${CLAUDE_PLUGIN_ROOT}", files);
         let text = |name: &str| written[name].as_str().map(filled);

@@ -63,8 +63,7 @@ pub fn missing(config: &Config, name: &str) -> Failure {
 ///
 /// If there is a server of this name, `file` is invalid, or the user's file cannot be written.
 pub fn add(app: &App, name: &str, file: &McpFile) -> Result<(), Failure> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    if name.is_empty() || !name.chars().all(fits) {
+    if !is_name(name) {
         return Err(Failure::usage(format!("`{name}` cannot be the name of an MCP server"))
             .hint("use letters, digits, `-` and `_`: the names of its tools begin with it"));
     }
@@ -78,6 +77,11 @@ pub fn add(app: &App, name: &str, file: &McpFile) -> Result<(), Failure> {
             _ => failure,
         }
     })
+}
+
+/// Whether a server can be called `name`.
+pub(super) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
 }
 
 /// Removes `[mcp.NAME]` from the user's file.

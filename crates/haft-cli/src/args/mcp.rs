@@ -29,6 +29,20 @@ pub(crate) enum Mcp {
         #[arg(long)]
         json: bool,
     },
+    /// Show the servers that this project's `.mcp.json` names, or add some to your configuration
+    ///
+    /// Reads `.mcp.json`, `.cursor/mcp.json` and `.vscode/mcp.json`. Without NAME it shows what each server would run, and adds and starts nothing.
+    Import {
+        /// Names of the servers to add
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// Print one JSON object per line
+        #[arg(long, conflicts_with = "names")]
+        json: bool,
+        /// Directory to work in
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+    },
     /// Start a server and show what it offers
     Test {
         /// Name of the server

@@ -23,6 +23,7 @@ pub(crate) async fn mcp(cli: &CliContext, args: McpArgs) -> Result<Exit, Failure
         Some(Mcp::Serve(args)) => serve(cli, &args).await,
         Some(Mcp::Add(args)) => servers::add(cli, args),
         Some(Mcp::List { json }) => servers::list(cli, json),
+        Some(Mcp::Import { names, json, cwd }) => servers::import(cli, &names, json, cwd.as_deref()),
         Some(Mcp::Test { name, json, cwd }) => servers::test(cli, &name, json, cwd.as_deref()).await,
         Some(Mcp::Remove { name }) => servers::remove(cli, &name).await,
         Some(Mcp::Login(args)) => login::login(cli, &args).await,

@@ -14,6 +14,7 @@ use crate::{
 use haft_app::{
     AppHost, Ceiling, Failure, SessionPlan,
     config::{EditorMode, project_file},
+    mcp_servers::project,
 };
 use haft_core::Command;
 use haft_present::host::{Conversation, Host};
@@ -92,8 +93,12 @@ async fn open(
     let environment = cli.environment.access(&plan.config).environment;
     let ceiling = if stdin().is_terminal() { Ceiling::Project } else { Ceiling::Beginning };
     let mut host = AppHost::new(cli, turn.spec(), ceiling).quiet(is_quiet);
-    let opened = host.first_conversation(plan).await?;
+    let config = plan.config.clone();
+    let mut opened = host.first_conversation(plan).await?;
     let workspace = opened.engine.setup().workspace.clone();
+    if stdin().is_terminal() && !is_quiet {
+        opened.notices.extend(project::offer(cli, &config, &workspace));
+    }
     let config_files = vec![cli.places.user_file.clone(), project_file(&workspace)];
     let around = Surroundings {
         prompts: host.prompts(&workspace),

@@ -1,10 +1,10 @@
-//! [`add`], [`list`], [`test`] and [`remove`] (`haft mcp add` …): the MCP servers of the user's configuration.
+//! [`add`], [`import`], [`list`], [`test`] and [`remove`] (`haft mcp add` …): the MCP servers of the user's configuration.
 use super::{config, login};
 use crate::{CliContext, args::McpAddArgs, commands::interruptible::interruptible};
 use haft_app::{
     Failure,
     config::{McpFile, McpOAuthFile},
-    mcp_servers::entries,
+    mcp_servers::{entries, project},
     session,
 };
 use haft_mcp::client::{McpServer, Probe, ProbeError, Transport, is_logged_in, probe};
@@ -70,6 +70,39 @@ pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
     Ok(list.print(
         "There are no MCP servers: `haft mcp add NAME COMMAND` or `haft mcp add NAME URL` adds one.",
     )?)
+}
+
+/// `haft mcp import`
+pub(super) fn import(
+    cli: &CliContext,
+    names: &[String],
+    json: bool,
+    cwd: Option<&Path>,
+) -> Result<Exit, Failure> {
+    let workspace = session::workspace(cwd)?;
+    let config = config(cli, Some(&workspace))?;
+    for name in names {
+        let source = project::take(cli, &config, &workspace, name)?;
+        let (source, user) = (source.display(), cli.places.user_file.display());
+        writeln!(stderr(), "Added `{name}` of `{source}` to `{user}`.")?;
+        writeln!(stderr(), "hint: `haft mcp test {name}` starts it and shows what it offers")?;
+    }
+    if !names.is_empty() {
+        return Ok(Exit::Success);
+    }
+    let mut list = List::new(["SERVER", "COMMAND OR ADDRESS", "WITH", "FILE"], json);
+    for project::ProjectServer { name, source, file, .. } in project::untaken(cli, &config, &workspace) {
+        let target = file.url.clone().unwrap_or_else(|| command_line(&file));
+        let with = file.environment.iter().chain(&file.headers);
+        let with = with.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
+        list.row([&name, &target, &with, source], || {
+            json!({
+                "name": name, "target": target, "environment": file.environment, "headers": file.headers,
+                "file": source,
+            })
+        });
+    }
+    Ok(list.print("This project names no MCP servers that your configuration does not have.")?)
 }
 
 fn command_line(file: &McpFile) -> String {

@@ -7,3 +7,4 @@ mod mentions;
 mod oauth;
 mod parallel_calls;
 mod peer;
+mod project_offers;

@@ -1,0 +1,142 @@
+//! [`untaken`], [`offer`] and [`take`]: MCP servers that a project's files name. None starts before the user has taken it.
+use super::{entries, is_allowed};
+use crate::{
+    App, Failure,
+    config::{Config, McpFile},
+    untrusted_file,
+};
+use haft_core::Hash;
+use serde_json::Value;
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// Where systems have the servers of a project, and under which key.
+const FILES: [(&str, &str); 3] =
+    [(".mcp.json", "mcpServers"), (".cursor/mcp.json", "mcpServers"), (".vscode/mcp.json", "servers")];
+
+/// The offers that were shown, a hash a line, in the folder of sessions.
+const SHOWN: &str = "mcp-offers";
+
+/// A server that a file of the project names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProjectServer {
+    /// As the file calls it.
+    pub name: String,
+    /// The file, relative to the workspace.
+    pub source: &'static str,
+    /// What taking it would write into the user's configuration.
+    pub file: McpFile,
+    written: Value,
+}
+
+/// The servers that files of `workspace` name and `config` does not have; the first file that names one counts. What cannot
+/// be a server, or is left out by the project's own configuration, is not among them.
+#[must_use]
+pub fn untaken(app: &App, config: &Config, workspace: &Path) -> Vec<ProjectServer> {
+    let mut all: Vec<ProjectServer> = Vec::new();
+    for (source, key) in FILES {
+        for (name, written) in servers_in(app, workspace, source, key) {
+            let file = McpFile::of_plugin(&written, &workspace.display().to_string());
+            let is_server = file.command.is_some() != file.url.is_some();
+            let is_known = config.user.mcp.contains_key(&name) || all.iter().any(|known| known.name == name);
+            if is_server && !is_known && entries::is_name(&name) && is_allowed(config, &name) {
+                all.push(ProjectServer { name, source, file, written });
+            }
+        }
+    }
+    all
+}
+
+fn servers_in(app: &App, workspace: &Path, source: &str, key: &str) -> Vec<(String, Value)> {
+    let file = workspace.join(source);
+    let Some(text) = untrusted_file::text(&file, Some(workspace), &|note| app.warn(note)) else {
+        return Vec::new();
+    };
+    match serde_json::from_str::<Value>(&text) {
+        Ok(mut found) => match found[key].take() {
+            Value::Object(servers) => servers.into_iter().collect(),
+            _ => Vec::new(),
+        },
+        Err(error) => {
+            app.warn(format!("`{}` was ignored: {error}", file.display()));
+            Vec::new()
+        }
+    }
+}
+
+/// One line that offers those servers, when they are seen for the first time in this folder, or say something else than the
+/// last time.
+#[must_use]
+pub fn offer(app: &App, config: &Config, workspace: &Path) -> Option<String> {
+    let servers = untaken(app, config, workspace);
+    let mark = mark(workspace, &servers)?;
+    match remember(&app.places.home.join(SHOWN), &mark) {
+        Ok(is_new) => is_new.then(|| line(&servers)),
+        Err(error) => {
+            app.warn(format!("cannot note in `{}` what was offered: {error}", app.places.home.display()));
+            Some(line(&servers))
+        }
+    }
+}
+
+fn line(servers: &[ProjectServer]) -> String {
+    let names = servers.iter().map(|server| format!("`{}`", server.name)).collect::<Vec<_>>().join(", ");
+    let s = if servers.len() == 1 { "" } else { "s" };
+    let mut sources: Vec<&str> = servers.iter().map(|server| server.source).collect();
+    sources.dedup();
+    let sources = sources.iter().map(|source| format!("`{source}`")).collect::<Vec<_>>().join(" and ");
+    format!(
+        "{sources} of this project: MCP server{s} {names}, not started; `haft mcp import` shows what would run, \
+         `haft mcp import NAME` adds one"
+    )
+}
+
+/// Stands for a folder and all that is offered there. `None` if nothing is.
+fn mark(workspace: &Path, servers: &[ProjectServer]) -> Option<String> {
+    if servers.is_empty() {
+        return None;
+    }
+    let said = servers.iter().map(|server| format!("{}\0{}\0", server.name, server.written));
+    let all: String = [format!("{}\0", workspace.display())].into_iter().chain(said).collect();
+    Hash::of(all.as_bytes()).ok().map(|hash| hash.to_string())
+}
+
+/// Adds `mark` to a file of marks; returns whether it was not there.
+fn remember(file: &Path, mark: &str) -> io::Result<bool> {
+    let known = match fs::read_to_string(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        known => known?,
+    };
+    if known.lines().any(|line| line == mark) {
+        return Ok(false);
+    }
+    writeln!(OpenOptions::new().append(true).create(true).open(file)?, "{mark}")?;
+    Ok(true)
+}
+
+/// Adds the server `name` of a file of `workspace` to the user's configuration; returns the file that names it.
+///
+/// # Errors
+///
+/// If no file names it, the user has a server of this name, or the user's file cannot be written.
+pub fn take(app: &App, config: &Config, workspace: &Path, name: &str) -> Result<PathBuf, Failure> {
+    if config.user.mcp.contains_key(name) {
+        return Err(Failure::usage(format!("your configuration has an MCP server `{name}` already"))
+            .hint(format!("`haft mcp remove {name}` removes it")));
+    }
+    let all = untaken(app, config, workspace);
+    let Some(server) = all.iter().find(|server| server.name == name) else {
+        let names: Vec<&str> = all.iter().map(|server| server.name.as_str()).collect();
+        let failure =
+            Failure::usage(format!("no file of `{}` names an MCP server `{name}`", workspace.display()));
+        return Err(match names.is_empty() {
+            true => failure.hint("`haft mcp add NAME COMMAND` or `haft mcp add NAME URL` adds one"),
+            false => failure.hint(format!("they name {}", names.join(", "))),
+        });
+    };
+    entries::add(app, name, &server.file)?;
+    Ok(workspace.join(server.source))
+}

@@ -1,0 +1,86 @@
+//! Servers that a project's files name: they are offered once, start never by themselves, and are taken by name.
+use crate::kit::{Place, terminal::Terminal};
+use serde_json::{Value, json};
+
+/// Names a program that leaves a file where it starts.
+fn offering(place: &Place, names: &[&str]) {
+    let server = |name: &&str| (name.to_string(), json!({"command": "sh", "args": ["-c", "touch started"]}));
+    let servers: serde_json::Map<String, Value> = names.iter().map(server).collect();
+    place.write(".mcp.json", json!({"mcpServers": servers}).to_string());
+}
+
+/// Opens a session on the screen or line by line, says something, and returns what stood there.
+fn session(place: &Place, options: &str) -> Option<String> {
+    let terminal = Terminal::open(place, (160, 40))?;
+    terminal.haft(place, &format!("{options} --model script/../model.jsonl"));
+    terminal.see(if options.is_empty() { "what to do?" } else { "Type `/help`" });
+    terminal.say("hi");
+    let seen = terminal.see("Hello from the model");
+    terminal.say(if options.is_empty() { "/quit" } else { "exit" });
+    terminal.see("left 0");
+    Some(seen)
+}
+
+#[test]
+fn servers_of_a_project_are_offered_once_and_never_start() {
+    for options in ["", "chat"] {
+        let place = Place::new();
+        place.script("model.jsonl", &[json!({"say": "Hello from the model"})]);
+        let offer = |names: &str| {
+            format!("`.mcp.json` of this project: MCP server{names}, not started; `haft mcp import`")
+        };
+        let (one, two) = (offer(" `docs`"), offer("s `docs`, `more`"));
+        let seen = |expected: &str, shown: &str| shown.replace("\n", " ").contains(expected);
+        offering(&place, &["docs"]);
+        let Some(first) = session(&place, options) else { return };
+        assert!(seen(&one, &first), "{options}: {first}");
+        let again = session(&place, options).unwrap();
+        assert!(!again.contains(".mcp.json"), "{options}: {again}");
+        offering(&place, &["docs", "more"]);
+        let changed = session(&place, options).unwrap();
+        assert!(seen(&two, &changed), "{options}: {changed}");
+        for name in ["docs", "more"] {
+            assert_eq!(place.run(&["mcp", "import", name]).code, 0);
+        }
+        std::fs::remove_file(place.path().join("home/mcp-offers")).unwrap();
+        assert!(place.read("started").is_none(), "a server was started without consent");
+    }
+}
+
+#[test]
+fn a_server_of_a_project_is_shown_and_taken() {
+    let place = Place::new();
+    let server = json!({"command": "npx", "args": ["-y", "docs"], "env": {"KEY": "${DOCS_KEY}"}});
+    place.write(
+        ".mcp.json",
+        json!({"mcpServers": {"docs": server, "bad name": server, "empty": {}}}).to_string(),
+    );
+    place.write(
+        ".cursor/mcp.json",
+        json!({"mcpServers": {"docs": {"url": "http://127.0.0.1:9/x"}}}).to_string(),
+    );
+    place.write(
+        ".vscode/mcp.json",
+        json!({"servers": {"web": {"url": "http://127.0.0.1:9/mcp"}}}).to_string(),
+    );
+    let shown = place.run(&["mcp", "import", "--json"]).events();
+    let expected = [
+        json!({"name": "docs", "target": "npx -y docs", "environment": {"KEY": "${DOCS_KEY}"}, "headers": {}, "file": ".mcp.json"}),
+        json!({"name": "web", "target": "http://127.0.0.1:9/mcp", "environment": {}, "headers": {}, "file": ".vscode/mcp.json"}),
+    ];
+    assert_eq!(shown, expected);
+    let missing = place.run(&["mcp", "import", "nothing"]);
+    assert!(
+        missing.code == 2 && missing.err.contains("names an MCP server `nothing`\nhint: they name docs, web"),
+        "{missing:?}"
+    );
+    let taken = place.run(&["mcp", "import", "docs"]);
+    assert!(taken.code == 0 && taken.err.starts_with("Added `docs` of `"), "{taken:?}");
+    let written = std::fs::read_to_string(place.path().join("person/.config/haft/config.toml")).unwrap();
+    let expected = "[mcp.docs]\ncommand = \"npx\"\narguments = [\"-y\", \"docs\"]\nenvironment = { KEY = \"${DOCS_KEY}\" }\n";
+    assert!(written.contains(expected), "{written}");
+    let again = place.run(&["mcp", "import", "docs"]);
+    assert!(again.code == 2 && again.err.contains("has an MCP server `docs` already"), "{again:?}");
+    let left = place.run(&["mcp", "import", "--json"]).events();
+    assert_eq!(left.iter().map(|server| &server["name"]).collect::<Vec<_>>(), ["web"]);
+}
