@@ -8,7 +8,9 @@ use crate::{
     notes, skills,
 };
 use haft_core::{BaseCommit, Command, Entry, Mode, Registry, Sandbox, SessionOpened, Skill};
-use haft_engine::{Agent, Engine, Home, Knowledge, Model, Models, Profile, Session, Setup, Stages};
+use haft_engine::{
+    Agent, Engine, Home, Knowledge, Model, Models, Profile, Session, Setup, Stages, checked_root,
+};
 use haft_evidence::ClaimChecker;
 use haft_lsp::LanguageServers;
 use haft_mcp::client::McpServer;
@@ -42,6 +44,8 @@ pub struct SessionSpec {
     pub start: Option<Box<BaseCommit>>,
     /// MCP servers in addition to the user's own.
     pub servers: Vec<McpServer>,
+    /// Folders to add to the workspace.
+    pub roots: Vec<PathBuf>,
 }
 
 /// A session that exists.
@@ -235,12 +239,14 @@ impl SessionPlan {
         let spec = self.spec.clone();
         let Assembled { engine, mut notices } = self.engine_with(adjust).await?;
         let agent = spec.agent.as_deref().unwrap_or(AGENT);
+        let roots = roots(&engine, &spec.roots)?;
         let session = match &spec.session {
             Some(Existing::Named(id)) => engine.open(id, agent).await?,
             Some(Existing::Newest) | None => engine.create(agent)?,
         };
         let mut warnings: Vec<String> =
             set_permission(&session, spec.settings.permission)?.into_iter().collect();
+        roots.into_iter().try_for_each(|root| session.send(Command::AddRoot { root }))?;
         let (path, damage) = (session.journal().path().display().to_string(), session.journal().damage());
         warnings.extend(damage.iter().map(|line| format!("{path}: {line}")));
         // The process that has the session open decides who is asked.
@@ -335,6 +341,17 @@ impl SessionPlan {
 
 /// What a person is told whose session another process has open.
 pub const JOINED: &str = "joined the session, which another process has open";
+
+/// The real paths of folders that are added to the workspace. Those that are typed are relative to the current directory.
+fn roots(engine: &Engine, folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let checked = folders.iter().map(|folder| {
+        let given = std::path::absolute(folder)?;
+        let given = if folder.starts_with("~") { folder } else { &given };
+        checked_root(engine.setup(), given)
+            .map_err(|why| Failure::usage(format!("cannot add `{}`: {why}", folder.display())))
+    });
+    checked.collect()
+}
 
 /// Sets the mode that a person asks for in a session that is continued; says where it cannot.
 fn set_permission(session: &Session, wanted: Option<Mode>) -> Result<Option<String>, Failure> {

@@ -7,7 +7,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `checked`, `resolved` | finds the tool, checks the arguments, resolves the paths of its effects |
-//! | `judgment`, `permission` | asks the policy before the call runs, and about what it changed |
+//! | `judgment`, `permission`, `roots` | asks the policy before the call runs, and about what it changed |
 //! | `approvals` | asks a person, remembers what was allowed for the session |
 //! | `batch`, `order` | decides which calls of a reply run side by side |
 //! | `round`, `run` | runs one call from the hooks to its recorded end |
@@ -41,6 +41,7 @@ mod reads;
 mod recorder;
 mod repeats;
 mod resolved;
+mod roots;
 mod round;
 mod rules;
 mod run;

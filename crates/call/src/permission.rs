@@ -1,4 +1,6 @@
-//! [`Permission`]: what runs unasked in a session: the rules, and a mode that a person may change up to a ceiling.
+//! [`Permission`]: what runs unasked in a session: the rules, a mode that a person may change up to a ceiling, and folders
+//! that a person adds to the workspace.
+use crate::roots::Root;
 use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Readable, Tracking, Verdict};
 use parking_lot::RwLock;
 use std::{
@@ -15,6 +17,8 @@ pub struct Permission {
     policy: Arc<RwLock<Policy>>,
     /// What the engine and the agent allow.
     ceiling: Mode,
+    /// The folders that were added to the workspace.
+    roots: Arc<RwLock<Vec<Root>>>,
     /// The permission of the parent session, which is an upper limit at any moment.
     above: Option<Arc<Permission>>,
 }
@@ -28,7 +32,12 @@ impl Permission {
             _ => None,
         });
         let mode = chosen.unwrap_or(begin.mode).min(ceiling);
-        Self { ceiling, policy: Arc::new(RwLock::new(Policy { mode, ..begin })), above: None }
+        let roots = entries.iter().filter_map(|entry| match &entry.fact {
+            Fact::RootAdded { root } => Some(Root::new(root.clone())),
+            _ => None,
+        });
+        let roots = Arc::new(RwLock::new(roots.collect()));
+        Self { ceiling, policy: Arc::new(RwLock::new(Policy { mode, ..begin })), roots, above: None }
     }
 
     /// The same, limited by what `above` allows at any moment.
@@ -52,6 +61,22 @@ impl Permission {
         let mode = mode.min(self.ceiling());
         self.policy.write().mode = mode;
         mode
+    }
+
+    /// Judges what lies below `root`, an absolute path without links, as the workspace from here on. Returns whether it was
+    /// not so before.
+    pub fn add_root(&self, root: &Path) -> bool {
+        let is_new = !self.roots().iter().any(|known| root.starts_with(&known.folder));
+        if is_new {
+            self.roots.write().push(Root::new(root.to_owned()));
+        }
+        is_new
+    }
+
+    /// Those of this session, and of the sessions above.
+    fn roots(&self) -> Vec<Root> {
+        let above = self.above.as_ref().map(|above| above.roots()).unwrap_or_default();
+        self.roots.read().iter().cloned().chain(above).collect()
     }
 
     /// See [`Policy::judge`].
@@ -87,7 +112,9 @@ impl Permission {
 
     fn policy(&self) -> Policy {
         let mode = self.mode();
-        Policy { mode, ..self.policy.read().clone() }
+        let mut policy = Policy { mode, ..self.policy.read().clone() };
+        policy.rules.extend(self.roots().iter().flat_map(|root| root.rules(mode).cloned()));
+        policy
     }
 }
 

@@ -46,5 +46,6 @@ pub use session::{
 };
 pub use setup::{
     Agent, AgentInProfile, BadAgent, BadHeader, Chat, Delegation, Edits, Home, Knowledge, Model, Models,
-    Note, Observer, Profile, ProfileRules, Reasons, Replica, Replicas, Setup, Stages, with_header,
+    Note, Observer, Profile, ProfileRules, Reasons, Replica, Replicas, Setup, Stages, checked_root,
+    with_header,
 };

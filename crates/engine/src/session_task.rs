@@ -7,6 +7,7 @@ use crate::{
         mailbox::SessionMessage,
         queue::{PromptQueue, Queued},
     },
+    setup::checked_root,
     socket::SessionSocket,
     turn::{compact_now, open_turn, recover},
 };
@@ -17,7 +18,7 @@ use haft_core::{
     UndoCalls, Update, undo,
 };
 use serde_json::Value;
-use std::{collections::VecDeque, panic::AssertUnwindSafe};
+use std::{collections::VecDeque, panic::AssertUnwindSafe, path::Path};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -159,6 +160,7 @@ impl Task {
                 return Ok(());
             }
             Command::UndoCalls(undo) => return self.undo_calls(undo, ticket).await,
+            Command::AddRoot { root } => return self.add_root(&root, ticket),
             command => command,
         };
         ticket.begin(&self.log.journal);
@@ -188,8 +190,8 @@ impl Task {
             }
             Command::Continue => self.turn(Fact::Continued).await,
             Command::Rewind { to } => self.rewind(to).await,
-            // It may be refused, and so has its ticket with it: see `follow_up`.
-            Command::UndoCalls(_) => Ok(()),
+            // They may be refused, and so have their tickets with them: see `follow_up`.
+            Command::UndoCalls(_) | Command::AddRoot { .. } => Ok(()),
             Command::Redo => self.redo().await,
             Command::SetMode { mode } => {
                 let mode = self.session.calls.permission.set(mode);
@@ -296,6 +298,7 @@ impl Task {
                         Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), ticket)?,
                         Command::PromptWithSchema { .. } | Command::Continue | Command::Call { .. }
                         | Command::TypedCall { .. } | Command::ProposedCall { .. } | Command::Conclude(_) | Command::SetGoal { .. }
+                        | Command::AddRoot { .. }
                         | Command::Rewind { .. } | Command::UndoCalls(_) | Command::Redo | Command::Compact => self.later.push_back((command, ticket)),
                     },
                     SessionMessage::Job(fact) => queue.push(fact, CommandTicket::none()),
@@ -303,6 +306,20 @@ impl Task {
                 }
             }
         }
+    }
+
+    fn add_root(&mut self, root: &Path, ticket: CommandTicket) -> Result<(), JournalError> {
+        match checked_root(&self.session.shared.setup, root) {
+            Ok(root) => {
+                ticket.begin(&self.log.journal);
+                if self.session.calls.permission.add_root(&root) {
+                    self.log.record(Fact::RootAdded { root })?;
+                }
+                ticket.done(&self.log.journal);
+            }
+            Err(why) => ticket.refuse(format!("cannot add `{}`: {why}", root.display())),
+        }
+        Ok(())
     }
 
     async fn rewind(&mut self, to: Seq) -> Result<(), JournalError> {

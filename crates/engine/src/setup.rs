@@ -3,11 +3,13 @@ mod agent;
 mod header;
 pub(crate) mod knowledge;
 mod profile;
+mod roots;
 
 pub use agent::{Agent, BadAgent};
 pub use header::{BadHeader, with_header};
 pub use knowledge::{Knowledge, Note};
 pub use profile::{AgentInProfile, Chat, Edits, Profile, ProfileRules, Reasons};
+pub use roots::checked_root;
 
 use futures::future::BoxFuture;
 use haft_call::Unread;

@@ -106,6 +106,9 @@ pub(crate) struct TurnArgs {
     /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Also read and change files of this directory; commands only read it (repeatable)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
     /// Continue this session
     #[arg(long, value_name = "ID", conflicts_with = "newest")]
     pub(crate) session: Option<String>,
@@ -132,6 +135,7 @@ impl TurnArgs {
         let newest = self.newest.then_some(Existing::Newest);
         SessionSpec {
             workspace: self.cwd.clone(),
+            roots: self.add_dir.clone(),
             session: self.session.clone().map(Existing::Named).or(newest),
             ..self.work.spec()
         }

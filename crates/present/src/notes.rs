@@ -22,6 +22,9 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Replied { stop: StopReason::Endless, .. } => {
             "the reply was ended: it took too long (`[timeouts] reply` in the configuration), or grew too large".into()
         }
+        Fact::RootAdded { root } => {
+            format!("`{}` is added: its files are read and changed like those of the workspace", root.display())
+        }
         Fact::ModeSet { mode } => format!("what is allowed: {}", mode.name()),
         Fact::TaskStarted { task: job, title, .. } => format!("background task {} started: {title}", job.0),
         Fact::TaskEnded { task: job, result } => {

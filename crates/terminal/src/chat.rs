@@ -10,7 +10,7 @@ use crate::{
     signals::Interrupts,
 };
 use haft_core::{Command, Entry, Fact, Mode, OpenGoal, Seq};
-use haft_engine::{Engine, Session};
+use haft_engine::{Engine, Session, checked_root};
 use haft_present::host::{Conversation, OpenRequest};
 use haft_present::{
     cursor::next,
@@ -21,6 +21,7 @@ use haft_present::{
 use reader::{Before, Reader};
 use std::{
     io::{Write, stderr, stdout},
+    path::Path,
     sync::Arc,
 };
 
@@ -171,6 +172,7 @@ impl Talk<'_> {
             SlashAction::Cost => self.cost(),
             SlashAction::Mode(name) => self.mode(Some(&name)).await,
             SlashAction::Modes => self.mode(None).await,
+            SlashAction::AddDir(folder) => self.add_folder(&folder).await,
             SlashAction::Plan(text) => self.plan(text).await,
             SlashAction::Goal(said) => self.goal(&said.unwrap_or_default()).await,
             SlashAction::Remember(text) => self.remember(&text).await,
@@ -351,6 +353,14 @@ impl Talk<'_> {
                 let known = known.map(Mode::name).collect::<Vec<_>>().join(", ");
                 note(&format!("mode `{}`; available: {known} (/mode NAME)", session.mode().name()))
             }
+        }
+    }
+
+    async fn add_folder(&mut self, folder: &str) -> anyhow::Result<()> {
+        let Some((engine, _)) = &self.open else { return Ok(()) };
+        match checked_root(engine.setup(), Path::new(folder)) {
+            Ok(root) => self.follow(Some(Command::AddRoot { root })).await.map(drop),
+            Err(why) => note(&format!("error: cannot add `{folder}`: {why}")),
         }
     }
 

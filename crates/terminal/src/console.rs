@@ -47,6 +47,8 @@ pub(crate) enum SlashAction {
     Modes,
     Theme(String),
     Mode(String),
+    /// Adds a folder to the workspace.
+    AddDir(String),
     /// Goes into plan mode, and sends this prompt to the model.
     Plan(Option<String>),
     /// Shows the goal, gives it up, or sets it.
@@ -114,6 +116,7 @@ pub(crate) static COMMANDS: &[SlashCommand] = {
         row("agent", &["agents"], Choice("NAME", Agents, |name| Switch(Target::Agent(name))), "switch to another agent"),
         row("mode", &[], Choice("NAME", Modes, Mode), "change the permission mode"),
         row("permissions", &[], Choice("MODE", Permissions, Mode), "show the permission mode and rules; change the mode"),
+        row("add-dir", &[], Required("DIR", AddDir), "work in another folder, too; commands only read it"),
         row("plan", &[], Optional("PROMPT", Plan), "plan, and change nothing until you accept the plan"),
         row("goal", &[], Optional("GOAL", Goal), "work until a check succeeds: `TEXT --proof COMMAND`, `clear`"),
         row("memory", &[], Nothing(Memory), "propose what past sessions show for AGENTS.md; `#TEXT` proposes a line"),

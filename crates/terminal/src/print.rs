@@ -158,6 +158,7 @@ impl Printer<'_> {
                 | Command::UndoCalls(_)
                 | Command::Redo
                 | Command::SetMode { .. }
+                | Command::AddRoot { .. }
                 | Command::SetGoal { .. }
         );
         let mut turn = self.session.start_from(command, *self.next);

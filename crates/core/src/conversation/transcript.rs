@@ -5,7 +5,7 @@ use crate::{
     TaskId, ToolCall, ToolResult, Usage, active_path,
 };
 use serde_json::Value;
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 /// The conversation so far. Always well formed: each call has its result, in call order.
 #[derive(Clone, Debug, Default)]
@@ -109,6 +109,7 @@ impl Transcript {
             | Fact::GoalReached { .. } => self.pursued(fact),
             Fact::Planning { .. } | Fact::PlanAnswered { .. } => self.planned(fact),
             Fact::Nudged { text } => self.nudged(text),
+            Fact::RootAdded { root } => self.root_added(root),
             Fact::BudgetReached { .. } => self.phase = Phase::Over(Outcome::Budget),
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
             Fact::ModelFailed { .. } => self.phase = Phase::Over(Outcome::Failed),
@@ -142,6 +143,14 @@ impl Transcript {
     fn reminded(&mut self, text: &str) {
         self.user(vec![Part::text(text)]);
         self.turn.is_reminded = true;
+    }
+
+    /// Between two turns. A turn that was cut off goes on with what it knows.
+    fn root_added(&mut self, root: &Path) {
+        if self.phase == Phase::Idle {
+            let text = format!("{ROOT_ADDED_TEXT} `{}`.", root.display());
+            self.history.push(Message::User { parts: vec![Part::text(text)] });
+        }
     }
 
     /// It counts as idle still: the person has said nothing new.
@@ -444,6 +453,10 @@ impl Transcript {
         }
     }
 }
+
+/// What the model reads of a folder that the user added; its path follows.
+const ROOT_ADDED_TEXT: &str = "The user added a folder to the workspace. Read, search and change its files as those of the \
+                               workspace, by their absolute paths; commands can read it, and not change it:";
 
 /// What the model reads of an undo that left the conversation as it was; the files follow.
 const UNDONE_TEXT: &str = "The user undid some of your calls and kept the others. Files that changed with that, which you \

@@ -205,6 +205,9 @@ pub enum Fact {
     /// A person chose what happens with effects that no rule settles: from here on, and when the session is opened
     /// again.
     ModeSet { mode: Mode },
+    /// A person added a folder to the workspace: its files are judged as those of the workspace are, from here on, and when
+    /// the session is opened again. Absolute, without links.
+    RootAdded { root: PathBuf },
     /// Results gave way for want of room: the model reads these texts in their place. The whole ones stand in
     /// their `tool_ended`.
     Evicted { results: Vec<Evicted> },
@@ -548,6 +551,11 @@ pub enum Command {
     SetMode {
         /// The mode.
         mode: Mode,
+    },
+    /// Judge files below this folder as those of the workspace from here on. During a turn it waits for the end.
+    AddRoot {
+        /// Absolute, or relative to the workspace.
+        root: PathBuf,
     },
     /// Work towards this goal from here on; `None` for no goal any more. During a turn it waits for the end.
     SetGoal {

@@ -127,6 +127,7 @@ impl Fold {
             | Fact::ToolEnded { .. }
             | Fact::TaskStarted { .. }
             | Fact::ModeSet { .. }
+            | Fact::RootAdded { .. }
             | Fact::Evicted { .. }
             | Fact::Compacted { .. }
             | Fact::Reminded { .. }

@@ -140,6 +140,10 @@ fn pass_on(
 fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Command, String> {
     match command {
         Command::SetMode { mode } => Ok(Command::SetMode { mode: mode.min(permission.mode()) }),
+        // A command of the model adds no folder to its own session.
+        Command::AddRoot { .. } => {
+            Err("a folder can be added only by the process that has the session open".into())
+        }
         // A command of the model gives itself no other goal. The check is judged as calls of the model are.
         Command::SetGoal { goal } => {
             let refused =

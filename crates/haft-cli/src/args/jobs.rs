@@ -8,6 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(mut_arg("agent", |arg| arg.hide(true)), mut_arg("session", |arg| arg.hide(true)))]
 #[command(mut_arg("newest", |arg| arg.hide(true)), mut_arg("image", |arg| arg.hide(true)))]
+#[command(mut_arg("add_dir", |arg| arg.hide(true)))]
 pub(crate) struct JobArgs {
     /// Task to do
     #[arg(value_name = "TEXT")]

@@ -50,6 +50,7 @@ fn refuse_options(turn: &TurnArgs) -> Result<(), Failure> {
         ("--session", turn.session.is_some()),
         ("--continue", turn.newest),
         ("--image", !turn.image.is_empty()),
+        ("--add-dir", !turn.add_dir.is_empty()),
         ("--agent", turn.work.agent.is_some()),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {

@@ -9,11 +9,12 @@ use crate::{
     history, picture,
 };
 use haft_core::{Command, Mode, Part};
-use haft_engine::Session;
+use haft_engine::{Session, checked_root};
 use haft_present::{
     goal::{self, GoalCommand},
     memory, safe,
 };
+use std::path::Path;
 
 impl App {
     /// Says what was typed, or does what it means.
@@ -135,6 +136,7 @@ impl App {
             SlashAction::Rename(name) => self.rename(&name),
             SlashAction::Export(name) => self.export(name.as_deref()),
             SlashAction::Context => self.show_context(),
+            SlashAction::AddDir(folder) => self.add_folder(&folder),
             SlashAction::Permissions => self.show_permissions(),
             SlashAction::Mcp => self.show_servers(),
             SlashAction::Status => self.show_status(),
@@ -159,6 +161,17 @@ impl App {
                 format!("unknown mode `{name}`"),
                 Some(format!("choose one of: {}", Mode::ALL.map(Mode::name).join(", "))),
             ),
+        }
+    }
+
+    /// Between two turns, so that no call of the turn that runs is judged in another way.
+    fn add_folder(&mut self, folder: &str) {
+        let Some(engine) = &self.engine else { return };
+        let checked = checked_root(engine.setup(), Path::new(folder));
+        match checked {
+            _ if self.must_wait() => {}
+            Ok(root) => self.send(Command::AddRoot { root }),
+            Err(why) => self.fail(format!("cannot add `{folder}`: {why}"), None),
         }
     }
 
