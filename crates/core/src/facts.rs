@@ -3,6 +3,7 @@ pub mod accepted;
 mod active_path;
 pub(crate) mod activity;
 mod asking;
+pub mod chain;
 pub mod change;
 pub mod changed;
 pub mod event;

@@ -45,7 +45,7 @@ pub use facts::{
     Accepted, AcceptedFile, Asking, Evidence, Forked, Goal, JobSummary, LastTurn, ModelFault, NoEvidence,
     OpenGoal, Running, Seq, SessionId, SessionOpened, accepted, active_path,
     activity::{Activities, Activity, ActivityType},
-    change, changed, event, fork, go_on, job, line, past_calls, progress, undo,
+    chain, change, changed, event, fork, go_on, job, line, past_calls, progress, undo,
     update::Update,
     waiting_prompts,
 };

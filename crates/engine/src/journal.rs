@@ -2,7 +2,8 @@
 //!
 //! JSON Lines, one [`Entry`] each, first a `session_opened` with the format's version. One writer, held by a file lock;
 //! watchers follow the same entries. A torn last line is cut off the file, a bad line elsewhere is left out and
-//! reported, so that a damaged journal never takes a session away in silence.
+//! reported, so that a damaged journal never takes a session away in silence. The lines are a hash chain
+//! ([`haft_core::chain`]): each holds a value that follows from all lines up to it, whether they can be read or not.
 mod account;
 mod contents;
 mod error;
@@ -25,7 +26,10 @@ use contents::{Contents, read};
 pub use error::JournalError;
 use futures::Stream;
 pub use gc::{Garbage, Unnamed};
-use haft_core::{Entry, Event, Fact, Secrets, Seq, SessionId, Update};
+use haft_core::{
+    Entry, Event, Fact, Secrets, Seq, SessionId, Update,
+    chain::{ChainValue, chained},
+};
 use heard::Heard;
 use hidden::Hidden;
 pub use memory::WorkspaceMemory;
@@ -84,6 +88,8 @@ struct State {
     entries: Vec<Arc<Entry>>,
     /// The place of the next entry: behind those, too, that cannot be read.
     next: Seq,
+    /// The value of the chain behind the last line.
+    chain: ChainValue,
     /// `None` if another process writes it.
     file: Option<Held>,
     /// What was shown of the reply that is being written.
@@ -144,11 +150,12 @@ impl Journal {
             opened => opened.map_err(io("open"))?,
         };
         lock(&file, folder, &path)?;
-        let Contents { entries, next, length, damage } = read(&mut file, &path)?;
+        let Contents { entries, next, length, damage, chain } = read(&mut file, &path)?;
         file.set_len(length).map_err(io("write"))?;
         let state = State {
             entries,
             next,
+            chain,
             file: Some(Held { file: Arc::new(file), length }),
             heard: Heard::default(),
         };
@@ -157,7 +164,8 @@ impl Journal {
 
     /// What another process writes into `folder/journal.jsonl`, as it tells it: empty yet, and no file is touched.
     pub(crate) fn mirror(folder: &Path) -> Self {
-        let state = State { entries: Vec::new(), next: Seq(0), file: None, heard: Heard::default() };
+        let (entries, chain, heard) = (Vec::new(), ChainValue::default(), Heard::default());
+        let state = State { entries, next: Seq(0), chain, file: None, heard };
         Self::of(folder.join(FILE_NAME), state, Vec::new())
     }
 
@@ -228,8 +236,11 @@ impl Journal {
         let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
         let entry = Entry { seq: state.next, parent, at, fact };
         let (entry, line) = self.0.secrets.line_of(entry).map_err(|error| self.io("write", error.into()))?;
+        let (line, chain) = chained(&line, state.chain);
+        let line = line + "\n";
         let written = state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(line.as_bytes()));
         written.map_err(|error| self.io("write", error))?;
+        state.chain = chain;
         if let Some(replica) = self.0.replica.get() {
             replica.append(entry.seq, &line);
         }

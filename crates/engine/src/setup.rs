@@ -1,11 +1,13 @@
 //! [`Setup`]: what an engine is made of, as values that the program chooses.
 mod agent;
+mod commit;
 mod header;
 pub(crate) mod knowledge;
 mod profile;
 mod roots;
 
 pub use agent::{Agent, BadAgent};
+pub(crate) use commit::commit_of;
 pub use header::{BadHeader, with_header};
 pub use knowledge::{Knowledge, Note};
 pub use profile::{AgentInProfile, Chat, Edits, Profile, ProfileRules, Reasons};

@@ -4,7 +4,7 @@ use crate::{
     error::FleetError,
     places::Moved,
 };
-use haft_core::SessionId;
+use haft_core::{SessionId, chain::rechained};
 use haft_engine::Home;
 use std::{
     collections::BTreeMap,
@@ -68,7 +68,8 @@ pub async fn restore(
     }
     for (session, text) in &journals {
         let folder = home.folder(&SessionId(session.clone()));
-        write_journal(&folder, text).map_err(|error| local(&folder, &error))?;
+        // Paths read otherwise here than where the lines were written, so that their chain begins anew.
+        write_journal(&folder, &rechained(text)).map_err(|error| local(&folder, &error))?;
     }
     let blobs = home.folder(id).join("blobs");
     let mut after = String::new();

@@ -31,4 +31,7 @@ pub struct Forked {
     pub session: SessionId,
     /// The last entry that both have.
     pub seq: Seq,
+    /// The chain value of that entry, see [`crate::chain`]; `None` if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<String>,
 }

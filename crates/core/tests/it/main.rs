@@ -5,6 +5,7 @@ mod address;
 mod background;
 mod budget;
 mod call_form;
+mod chain;
 mod changed;
 mod clip;
 mod grammar;

@@ -16,7 +16,7 @@ use crate::{
         tree::{Caller, Ceiling, Tree},
     },
     session_task::Task,
-    setup::{self, Agent, Model, Setup},
+    setup::{self, Agent, Model, Setup, commit_of},
     socket::SessionSocket,
     tree::ChildRun,
 };
@@ -290,5 +290,6 @@ fn opened(setup: &Setup, model: &Model, id: &SessionId, agent: &Agent, above: &A
         delegated_by: above.caller.as_ref().map(|caller| caller.session.clone()),
         order: above.order.clone(),
         forked_from: None,
+        commit: commit_of(&setup.workspace),
     })
 }

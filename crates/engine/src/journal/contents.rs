@@ -1,6 +1,11 @@
 //! [`Contents`]: what the file of a journal holds.
 use super::JournalError;
-use haft_core::{Entry, Seq, SessionOpened, event::JOURNAL_VERSION, line};
+use haft_core::{
+    Entry, Seq, SessionOpened,
+    chain::{self, ChainValue},
+    event::JOURNAL_VERSION,
+    line,
+};
 use memchr::memchr;
 use std::{
     fs::File,
@@ -16,6 +21,8 @@ pub(super) struct Contents {
     pub(super) next: Seq,
     pub(super) length: u64,
     pub(super) damage: Vec<String>,
+    /// The value of the chain behind the last whole entry.
+    pub(super) chain: ChainValue,
 }
 
 pub(super) fn read(file: &mut File, path: &Path) -> Result<Contents, JournalError> {
@@ -36,7 +43,13 @@ pub(super) fn read(file: &mut File, path: &Path) -> Result<Contents, JournalErro
 }
 
 fn parse(bytes: &[u8]) -> Contents {
-    let mut contents = Contents { entries: Vec::new(), next: Seq(0), length: 0, damage: Vec::new() };
+    let mut contents = Contents {
+        entries: Vec::new(),
+        next: Seq(0),
+        length: 0,
+        damage: Vec::new(),
+        chain: ChainValue::default(),
+    };
     for (number, (line, entry)) in lines(bytes).into_iter().enumerate() {
         let whole = line.ends_with(b"\n");
         let entry = entry.filter(|_| whole);
@@ -65,6 +78,8 @@ fn parse(bytes: &[u8]) -> Contents {
         }
         contents.length += line.len() as u64;
     }
+    let whole = usize::try_from(contents.length).ok().and_then(|length| bytes.get(..length));
+    contents.chain = chain::end(whole.unwrap_or(bytes));
     contents
 }
 

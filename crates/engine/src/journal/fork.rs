@@ -4,7 +4,9 @@ use super::{
     sessions::{is_content, new_session_id},
 };
 use crate::setup::Home;
-use haft_core::{Entry, Fact, Forked, Hash, Seq, SessionId, SessionOpened, changed, event, fork, line};
+use haft_core::{
+    Entry, Fact, Forked, Hash, Seq, SessionId, SessionOpened, chain, changed, event, fork, line,
+};
 use haft_process::own_folder;
 use std::{
     collections::BTreeSet,
@@ -37,7 +39,9 @@ impl Home {
             .map_err(|why| JournalError::NoFork { session: session.clone(), why })?;
         let journal = self.create_as(&forked)?;
         let folder = self.folder(&forked);
-        let from = Forked { seq: taken.last().map_or(Seq(0), |last| last.seq), session };
+        let seq = taken.last().map_or(Seq(0), |last| last.seq);
+        let chain = fs::read(self.journal(&session)).ok().and_then(|bytes| chain::at(&bytes, seq));
+        let from = Forked { seq, session, chain: chain.map(|value| value.to_string()) };
         let filled = take_contents(taken, &self.contents(&from.session), &folder.join("blobs"))
             .map_err(|source| journal.io("write", source))
             .and_then(|()| journal.begin_with(&begun(taken, &forked, &from)));
@@ -89,13 +93,15 @@ fn take_contents(taken: &[Arc<Entry>], from: &Path, to: &Path) -> io::Result<()>
 }
 
 impl Journal {
-    /// Writes these entries into a journal that has none, synced.
+    /// Writes these entries into a journal that has none, synced. Their chain begins here.
     fn begin_with(&self, entries: &[Arc<Entry>]) -> Result<(), JournalError> {
         let lines: String = entries.iter().map(|entry| line::of_entry(entry) + "\n").collect();
+        let lines = chain::rechained(&lines);
         let mut state = self.lock();
         let written =
             state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(lines.as_bytes()));
         written.map_err(|error| self.io("write", error))?;
+        state.chain = chain::end(lines.as_bytes());
         entries.iter().for_each(|entry| self.show(&mut state, entry.clone()));
         drop(state);
         self.held_file()?.sync_data().map_err(|error| self.io("sync", error))

@@ -16,8 +16,8 @@ impl Hidden {
         let _set_before = self.0.set((secrets.clone(), written.collect()));
     }
 
-    /// The line of `entry` in the journal, and `entry` as it stands there: without secrets. What a person said stays as
-    /// they said it.
+    /// The line of `entry` in the journal, without its line end and its chain value, and `entry` as it stands there:
+    /// without secrets. What a person said stays as they said it.
     pub(crate) fn line_of(&self, entry: Entry) -> serde_json::Result<(Arc<Entry>, String)> {
         let line = serde_json::to_string(&entry)?;
         let is_said = matches!(entry.fact, Fact::Prompted { .. } | Fact::PromptDenied { .. });
@@ -29,7 +29,7 @@ impl Hidden {
             }
             _ => (entry, line),
         };
-        Ok((Arc::new(entry), line + "\n"))
+        Ok((Arc::new(entry), line))
     }
 
     /// `update` without secrets.

@@ -1,11 +1,11 @@
 //! What survives a death, and what an undo puts back.
-use crate::kit::{Place, calls, content, next, prompt, says, tell};
+use crate::kit::{Place, calls, content, next, prompt, says, tell, wait_until_free};
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{
     Change, Command, Delta, Direction, Entry, Event, Fact, Message, Provider, ProviderError, Request, Seq,
     Stage, Tracking, Transcript, text_of,
 };
-use haft_engine::{EngineError, Home, Journal, JournalError};
+use haft_engine::{EngineError, Home, JournalError};
 use haft_stage::LocalStage;
 use serde_json::json;
 use std::{io::Write, sync::Arc};
@@ -71,17 +71,6 @@ async fn a_turn_that_died_anywhere_is_taken_up_and_each_file_effect_happens_once
             engine.shut_down().await;
         }
     }
-}
-
-async fn wait_until_free(place: &Place, id: &str) {
-    let folder = Home(place.home()).folder(&haft_core::SessionId(id.into()));
-    for _ in 0..1000 {
-        if Journal::open(&folder).is_ok() {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
-    panic!("the journal is still locked");
 }
 
 /// Each call has exactly one result (faults, invariant 2).

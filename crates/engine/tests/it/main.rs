@@ -1,6 +1,7 @@
 //! The integration tests of `haft-engine`: the turn loop, sessions and journals.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod budget;
+mod chain;
 mod context;
 mod durability;
 mod evidence;

@@ -1,9 +1,10 @@
 //! A real engine with real tools, a scripted model and a workspace of its own.
 use futures::StreamExt;
 use haft_core::{
-    Access, Answer, Command, Entry, Event, Fact, Mode, Part, Policy, Provider, Registry, Seq, Stage,
+    Access, Answer, Command, Entry, Event, Fact, Mode, Part, Policy, Provider, Registry, Seq, SessionId,
+    Stage,
 };
-use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
+use haft_engine::{Agent, Engine, Home, Journal, Model, Profile, Session, Setup};
 use haft_providers::{Scripted, Step};
 use haft_stage::LocalStage;
 use std::{
@@ -171,4 +172,16 @@ pub(crate) fn content(session: &Session, call: &str) -> String {
 /// A line of a script: a reply that runs `command`.
 pub(crate) fn bash(command: &str) -> String {
     calls(&[("bash", serde_json::json!({"command": command}))])
+}
+
+/// Waits until no process has the session `id` open.
+pub(crate) async fn wait_until_free(place: &Place, id: &str) {
+    let folder = Home(place.home()).folder(&SessionId(id.into()));
+    for _ in 0..1000 {
+        if Journal::open(&folder).is_ok() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    panic!("the journal is still locked");
 }

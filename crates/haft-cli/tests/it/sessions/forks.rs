@@ -51,10 +51,12 @@ fn a_fork_begins_with_the_same_entries_and_both_go_on_alone() {
     let new = forked.out.trim();
     let own = entries(&place, new);
     assert_eq!(own[1..], before[1..]);
-    let last = before.last().unwrap()["seq"].clone();
+    let journal = place.path().join("home/sessions").join(&id).join("journal.jsonl");
+    let journal = std::fs::read_to_string(journal).unwrap();
+    let last: serde_json::Value = serde_json::from_str(journal.lines().last().unwrap()).unwrap();
     assert_eq!(
         (&own[0]["session"], &own[0]["forked_from"]),
-        (&json!(new), &json!({"session": id, "seq": last}))
+        (&json!(new), &json!({"session": id, "seq": last["seq"], "chain": last["chain"]}))
     );
     // It is the newest one of this folder.
     let model = format!("script/{}", place.path().join("m").display());
