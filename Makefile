@@ -37,6 +37,7 @@ soak:
 	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_replays
 	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_undos
 	HAFT_SOAK=500 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_blames -- --nocapture
+	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it a_changed_byte_anywhere -- --nocapture
 	HAFT_SOAK=600 $(CARGO) test -p haft-cli --no-default-features --test it robustness::kills
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it queued_jobs
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it in_a_storm -- --nocapture

@@ -10,6 +10,7 @@ use driver::Driver;
 pub use driver::{Show, Shown};
 use haft_core::{Entry, Mode, NoHooks, SessionId, SessionOpened};
 use haft_engine::{Engine, Home, Model, Session, Setup};
+use haft_evidence::test_runs;
 use haft_providers::{Retold, direct};
 use haft_tools::{WEB_SEARCH, recorded_web_search};
 use moved::Moved;
@@ -31,6 +32,22 @@ pub struct ReplayOptions {
     pub other: Option<OtherModel>,
     /// The mode; `Full` also runs commands that a person would be asked for.
     pub permission: Option<Mode>,
+    /// Where the files come from that the session did not change.
+    pub start: Start,
+    /// Whether a run of tests that ends as it did gives the same, whatever it prints: it names seconds.
+    pub tests_by_outcome: bool,
+}
+
+/// Where a replay takes the files from that the session did not change.
+#[derive(Clone, Debug, Default)]
+pub enum Start {
+    /// The session's workspace, as it is.
+    #[default]
+    Workspace,
+    /// A folder in place of the workspace, as it is.
+    Folder(PathBuf),
+    /// A commit of the repository that this folder, in place of the workspace, is in.
+    Commit(PathBuf, String),
 }
 
 /// A model that takes over from the recorded replies.
@@ -69,7 +86,7 @@ impl App {
         };
         let mut recording = Recording::of(&entries);
         check(&id, &recording, options)?;
-        let scratch = Scratch::of(workspace, &entries, &home.contents(&id))?;
+        let scratch = Scratch::of(workspace, &options.start, &entries, &home.contents(&id))?;
         let moved = Moved::new(workspace, &scratch.work);
         for (parts, _) in &mut recording.replies {
             *parts = moved.all_there(parts).map_err(anyhow::Error::from)?;
@@ -82,7 +99,9 @@ impl App {
         let agent = agent.map_or(AGENT.to_owned(), |known| known.name.clone());
         let session = engine.create(&agent)?;
         let handed_over = options.other.as_ref().map(|other| other.from - 1);
-        let driver = Some(Driver::new(id, recording, moved, handed_over, mode == Mode::Full));
+        let driver = Driver::new(id, recording, moved, handed_over, mode == Mode::Full);
+        let tests = options.tests_by_outcome.then(|| test_runs(&entries)).unwrap_or_default();
+        let driver = Some(driver.with_tests(tests.into_iter().map(|run| run.seq).collect()));
         Ok(Replay { engine, session, driver, _scratch: scratch })
     }
 }
@@ -131,13 +150,19 @@ struct Scratch {
 }
 
 impl Scratch {
-    fn of(workspace: &Path, entries: &[Arc<Entry>], contents: &Path) -> Result<Self, Failure> {
+    fn of(workspace: &Path, start: &Start, entries: &[Arc<Entry>], contents: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::failed(format!("cannot create a directory for the replay: {error}"));
         let folder = tempfile::Builder::new().prefix("haft-replay-").tempdir().map_err(failed)?;
         let path = folder.path().canonicalize().map_err(failed)?;
-        let (work, home) = (path.join("work"), path.join("home"));
+        let (mut work, home) = (path.join("work"), path.join("home"));
         std::fs::create_dir(&work).map_err(failed)?;
-        copy::copy(workspace, &work, entries, contents)?;
+        match start {
+            Start::Workspace => copy::copy(workspace, &work, entries, contents)?,
+            Start::Folder(folder) => copy::copy(folder, &work, entries, contents)?,
+            Start::Commit(folder, commit) => {
+                work = copy::check_out(folder, commit, &work, entries, contents)?;
+            }
+        }
         Ok(Self { work, home, _folder: folder })
     }
 }

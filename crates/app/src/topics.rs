@@ -30,6 +30,8 @@ pub const TOPICS: &[Topic] = topics! {
     "memory" "lines of AGENTS.md that sessions show",
     "security" "the sandbox: what a confined command may do",
     "sessions" "journals, resuming, forks, undo",
+    "proof" "sessions that others can verify",
+    "bundle-format" "the format of chains and bundles",
     "agents" "notes, skills, saved prompts, agents, hooks",
     "ecosystem" "files of other systems, and plugins",
     "configuration" "settings: files, variables, options",

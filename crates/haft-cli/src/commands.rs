@@ -38,15 +38,16 @@ pub(crate) mod tools;
 pub(crate) mod undo;
 pub(crate) mod update;
 pub(crate) mod usage;
+pub(crate) mod verify;
 mod welcome;
 
 use crate::{
     CliContext,
     args::{
-        AcpArgs, Agents, BlameArgs, ChatArgs, Commands, Config, DoctorArgs, Fleet, JobArgs, Jobs, Lazy,
-        LoginArgs, LogoutArgs, McpArgs, MemoryCommand, Models, ParseArgs, Plugins, Policy, Profiles,
+        AcpArgs, Agents, BlameArgs, BundleArgs, ChatArgs, Commands, Config, DoctorArgs, Fleet, JobArgs, Jobs,
+        Lazy, LoginArgs, LogoutArgs, McpArgs, MemoryCommand, Models, ParseArgs, Plugins, Policy, Profiles,
         ResumeArgs, RunArgs, ServeArgs, SessionArg, Sessions, Skills, TelegramArgs, Tools, UndoArgs,
-        UpdateArgs, UsageArgs, WorkerArgs,
+        UpdateArgs, UsageArgs, VerifyArgs, WorkerArgs,
     },
 };
 use clap::Subcommand;
@@ -100,13 +101,23 @@ pub(crate) enum Verb {
     /// List, show, resume, fork, replay and export sessions
     #[command(subcommand)]
     Sessions(Lazy<Sessions>),
-    /// Show token usage and cost by day, model and project
+    /// Verify a session or a bundle
+    ///
+    /// Checks that its journal is what was recorded, and makes its calls again in a copy. Exits with 5 if something differs.
+    Verify(Lazy<VerifyArgs>),
+    /// Put a session into one file
+    ///
+    /// The file holds all that `haft verify` needs, and a page to read. Secrets are cut out.
+    Bundle(Lazy<BundleArgs>),
+    /// Show tokens and cost
+    ///
+    /// By day, model and project.
     Usage(Lazy<UsageArgs>),
     /// Undo the last turn and its changes
     ///
     /// Restores the files that the turn changed, and skips those that were modified since.
     Undo(Lazy<UndoArgs>),
-    /// Show which call wrote each line of a file
+    /// Show which call wrote each line
     ///
     /// With a line: the prompt, the model, the call, the approval and the tests. Example: `haft blame src/main.rs:12`.
     Blame(Lazy<BlameArgs>),
@@ -215,6 +226,8 @@ impl Verb {
             Self::Skills(list) => skills::skills(cli, &list),
             Self::Commands(list) => prompts::prompts(cli, &list),
             Self::Sessions(Lazy(sessions)) => sessions::sessions(cli, *sessions).await,
+            Self::Verify(Lazy(args)) => verify::verify(cli, *args).await,
+            Self::Bundle(args) => verify::bundle(cli, &args),
             Self::Usage(usage) => usage::usage(cli, &usage),
             Self::Undo(undo) => undo::undo(cli, &undo).await,
             Self::Blame(args) => blame::blame(cli, &args),

@@ -1,12 +1,15 @@
 //! [`WorkTree`]: a copy of a repository on a branch of its own, for one job.
 mod clone;
 
-use crate::Failure;
+use crate::{
+    Failure,
+    git::{git, said},
+};
 use haft_core::{BaseCommit, JobSpec};
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
 /// Where a job works.
@@ -123,19 +126,6 @@ fn no_commit(origin: &Path) -> Failure {
         .hint("a job works on a branch of its own: `git add --all && git commit -m Begin`")
 }
 
-/// No hook of the repository and nothing else of its own runs, and nothing of ours that looks like a key is told.
-fn git(folder: &Path) -> Command {
-    let mut command = Command::new("git");
-    command.current_dir(folder).stdin(Stdio::null()).env_clear();
-    for name in ["PATH", "HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR"] {
-        command.envs(std::env::var_os(name).map(|value| (name, value)));
-    }
-    command.envs([("LC_ALL", "C"), ("GIT_NO_LAZY_FETCH", "1"), ("GIT_ALLOW_PROTOCOL", "none")]);
-    let off = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "submodule.recurse=false", "gc.auto=0"];
-    command.args(off.iter().flat_map(|setting| ["-c", setting]));
-    command
-}
-
 /// Git would wait for a pipe in the place of one of its files, for ever, or read a device.
 fn refuse_odd_files(origin: &Path) -> Result<(), Failure> {
     let Some(root) = origin.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
@@ -171,11 +161,6 @@ fn refuse_programs(origin: &Path) -> Result<(), Failure> {
         ))
         .hint("if it is yours, move it to your own configuration: `git config --global`")),
     }
-}
-
-fn said(folder: &Path, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Option<String> {
-    let output = git(folder).args(words).stderr(Stdio::null()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
 /// Sorts by time, and two in one second differ.

@@ -1,6 +1,9 @@
 //! [`copy`]: copies a workspace as it was when a session began, as far as the journal shows: the current files, with
 //! those that the session changed as they were before.
-use crate::Failure;
+use crate::{
+    Failure,
+    git::{git, local, said},
+};
 use haft_core::{Change, Entry, Fact, FileKind, FileState, Stage, active_path, changed};
 use haft_stage::LocalStage;
 use ignore::WalkBuilder;
@@ -9,6 +12,7 @@ use std::{
     fs, io,
     os::unix::fs::symlink,
     path::{Component, Path, PathBuf},
+    process::Command,
     sync::Arc,
 };
 
@@ -22,7 +26,7 @@ pub(super) fn copy(
     to: &Path,
     entries: &[Arc<Entry>],
     contents: &Path,
-) -> Result<usize, Failure> {
+) -> Result<(), Failure> {
     let failed = |error: io::Error| {
         Failure::failed(format!("cannot copy `{}` for the replay: {error}", workspace.display()))
     };
@@ -35,10 +39,48 @@ pub(super) fn copy(
         ))
         .hint("list what is not needed in `.gitignore`: ignored files are not copied"));
     }
+    restore(to, entries, contents)
+}
+
+/// Checks `commit` of the repository of `folder` out below `to`, puts back what the entries say, and returns where the
+/// files of `folder` are.
+pub(super) fn check_out(
+    folder: &Path,
+    commit: &str,
+    to: &Path,
+    entries: &[Arc<Entry>],
+    contents: &Path,
+) -> Result<PathBuf, Failure> {
+    let failed = |why: &str| {
+        Failure::failed(format!(
+            "cannot check out the commit `{commit}` of `{}` for the replay: {why}",
+            folder.display()
+        ))
+    };
+    let tried = |command: &mut Command| {
+        let ended = command.output().map_err(|error| failed(&error.to_string()))?;
+        match ended.status.success() {
+            true => Ok(()),
+            false => Err(failed(String::from_utf8_lossy(&ended.stderr).trim())),
+        }
+    };
+    let top =
+        said(folder, ["rev-parse", "--show-toplevel"]).ok_or_else(|| failed("it is in no repository"))?;
+    let below = said(folder, ["rev-parse", "--show-prefix"]).unwrap_or_default();
+    // Objects are read where they are, and nothing of the repository's own settings is taken.
+    let words = ["clone", "--quiet", "--shared", "--no-checkout", "--template=", "--"];
+    tried(local(folder).args(words).arg(&top).arg(to))?;
+    tried(git(to).args(["checkout", "--quiet", "--detach", commit, "--"]))?;
+    let work = to.join(below);
+    fs::create_dir_all(&work).map_err(|error| failed(&error.to_string()))?;
+    restore(&work, entries, contents)?;
+    Ok(work)
+}
+
+fn restore(to: &Path, entries: &[Arc<Entry>], contents: &Path) -> Result<(), Failure> {
     let kept = LocalStage::new(contents.to_owned());
     put_all_back(&kept, to, &beginnings(entries))
-        .map_err(|error| Failure::failed(format!("cannot restore its files for the replay: {error}")))?;
-    Ok(copied)
+        .map_err(|error| Failure::failed(format!("cannot restore its files for the replay: {error}")))
 }
 
 /// How many files were copied, one more than the most where it is too much.

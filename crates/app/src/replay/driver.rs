@@ -6,9 +6,9 @@ use super::{
 };
 use crate::Failure;
 use futures::StreamExt;
-use haft_core::{Answer, CallId, Command, Effect, Event, Fact, Part, SessionId, text_of};
+use haft_core::{Answer, CallId, Command, Effect, Event, Fact, Part, Seq, SessionId, ToolResult, text_of};
 use haft_engine::{Session, Turn};
-use std::io;
+use std::{collections::BTreeSet, io};
 
 /// What is said where a recorded turn went on and this one did not.
 const GO_ON: &str = "Continue.";
@@ -36,6 +36,8 @@ pub(super) struct Driver {
     /// Whether what lies outside of the copy may be touched.
     allows_all: bool,
     next_input: usize,
+    /// Where results of test runs stand that count by their outcome.
+    tests: BTreeSet<Seq>,
     report: ReplayReport,
 }
 
@@ -55,8 +57,14 @@ impl Driver {
             heard: Recording::default(),
             moved,
             next_input: 0,
+            tests: BTreeSet::new(),
             report: ReplayReport::of(session),
         }
+    }
+
+    /// With the places of results of which the outcome counts, and not the text.
+    pub(super) fn with_tests(self, tests: BTreeSet<Seq>) -> Self {
+        Self { tests, ..self }
     }
 
     /// Until all is said, or something is not as it was.
@@ -192,14 +200,18 @@ impl Driver {
         let reply = self.heard.replies.len().saturating_sub(1);
         let (Some((seq, was)), Some(now)) = (&recorded.ended, self.heard.call(reply, id)) else { return };
         let Some((_, is)) = &now.ended else { return };
+        let is_test = self.tests.contains(seq);
+        // The same text, so that only how it ended is compared, and the files.
+        let like_before = ToolResult { content: self.moved.there(&was.content), ..is.clone() };
         let difference = Difference::between(
             *seq,
             &recorded.name,
             (was, &recorded.changed),
-            (is, &now.changed),
+            (if is_test { &like_before } else { is }, &now.changed),
             &self.moved,
         );
         self.report.calls += 1;
+        self.report.tests += usize::from(is_test);
         self.report.difference = difference;
     }
 

@@ -15,6 +15,9 @@ pub struct ReplayReport {
     pub rounds: usize,
     /// Calls that were compared.
     pub calls: usize,
+    /// Those of them that ran tests and were compared by their outcome.
+    #[serde(skip)]
+    pub tests: usize,
     /// The first call that gave something else.
     pub difference: Option<Difference>,
     /// How the last turn of another model ended.
@@ -28,7 +31,16 @@ pub struct ReplayReport {
 
 impl ReplayReport {
     pub(super) const fn of(session: SessionId) -> Self {
-        Self { session, rounds: 0, calls: 0, difference: None, outcome: None, error: None, refused: None }
+        Self {
+            session,
+            rounds: 0,
+            calls: 0,
+            tests: 0,
+            difference: None,
+            outcome: None,
+            error: None,
+            refused: None,
+        }
     }
 
     /// Whether nothing more has to be looked at.

@@ -10,8 +10,8 @@ const GROUPS: [(&str, &[&[&str]]); 4] = [
         "See and set up:",
         &[
             &["sessions"],
-            &["blame"],
-            &["usage"],
+            &["verify", "bundle"],
+            &["blame", "usage"],
             &["login", "logout"],
             &["models", "memory"],
             &["config", "policy"],

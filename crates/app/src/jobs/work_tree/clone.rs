@@ -1,7 +1,9 @@
 //! [`make`]: clones a repository for a job: its commits are in its workspace, so that a view holds them, and other jobs
 //! and the user never write the same files of git. Existing objects are linked, not copied.
-use super::{git, said};
-use crate::Failure;
+use crate::{
+    Failure,
+    git::{git, local, said},
+};
 use std::{
     ffi::OsStr,
     fs,
@@ -106,13 +108,6 @@ fn take_settings(origin: &Path, own: &Path) -> Result<(), Failure> {
 fn origin_of(origin: &Path) -> Result<PathBuf, Failure> {
     let common = said(origin, ["rev-parse", "--git-common-dir"]).unwrap_or_default();
     Ok(origin.join(common).canonicalize()?)
-}
-
-/// It may read repositories of this machine, and nothing else.
-fn local(folder: &Path) -> Command {
-    let mut command = git(folder);
-    command.env("GIT_ALLOW_PROTOCOL", "file");
-    command
 }
 
 fn tried(command: &mut Command) -> Result<(), Failure> {

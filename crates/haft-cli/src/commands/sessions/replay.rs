@@ -18,7 +18,8 @@ use std::io::{Write, stderr, stdout};
 pub(super) async fn replay(cli: &CliContext, args: ReplayArgs) -> Result<Exit, Failure> {
     let ReplayArgs { id, model, base_url, from, permission, json } = args;
     let other = model.map(|spec| OtherModel { spec, base_url, from: from as usize });
-    let mut replay = cli.replay(&id, &ReplayOptions { other, permission }).await?;
+    let mut replay =
+        cli.replay(&id, &ReplayOptions { other, permission, ..ReplayOptions::default() }).await?;
     let mut interrupts = Interrupts::listen()?;
     let mut words = Words::new(stdout(), stderr(), Style::default(), Chat::default());
     let mut show = |shown: Shown<'_>| match shown {

@@ -1,5 +1,6 @@
 //! Sessions on disk: names, forks, exports, replays, garbage.
 mod blame;
+mod bundle;
 mod forks;
 mod gc;
 mod html_export;
@@ -14,3 +15,4 @@ mod resuming;
 mod two_processes;
 mod undo_calls;
 mod usage;
+mod verify;

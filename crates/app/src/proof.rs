@@ -1,0 +1,250 @@
+//! [`App::verify`]: checks that a session is what was recorded, and that its calls give the changes that it names.
+//! [`App::bundle`] puts what that needs into one file.
+mod archive;
+mod bundle;
+mod flaw;
+mod record;
+
+use crate::{
+    App, Failure,
+    git::said,
+    replay::{Refusal, ReplayOptions, ReplayReport, Start},
+};
+use archive::MAX_BYTES;
+pub use bundle::Bundle;
+pub use flaw::Flaw;
+use haft_core::{Mode, SessionId, SessionOpened, chain::Cuts};
+use haft_engine::Home;
+use haft_present::Exit;
+use haft_process::read_regular;
+use record::Record;
+use serde::Serialize;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+use tempfile::TempDir;
+
+/// How to verify.
+#[derive(Clone, Debug, Default)]
+pub struct VerifyOptions {
+    /// Makes no call again.
+    pub chain_only: bool,
+    /// The mode; `Full` also makes calls again that a person would be asked for.
+    pub permission: Option<Mode>,
+    /// The folder in place of the session's workspace, such as a clone of the repository. By default the workspace, and
+    /// the current directory for a file.
+    pub folder: Option<PathBuf>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Verification {
+    /// Whether all that was checked holds.
+    pub verified: bool,
+    /// Entries of the journal; 0 if it does not hold.
+    pub entries: usize,
+    /// The first thing that is not as it was recorded.
+    pub difference: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+    /// The last value of its chain.
+    pub head: Option<String>,
+    /// Entries before the chain began. The chain shows only that they were not changed since.
+    pub unchained: usize,
+    /// Entries with secrets cut out.
+    pub cut: usize,
+    /// Calls that were made again.
+    pub calls: usize,
+    /// Those of them that ran tests, which were compared by their outcome.
+    pub tests: usize,
+}
+
+impl Verification {
+    fn of(record: &Record) -> Self {
+        Self {
+            verified: true,
+            entries: record.chain.lines,
+            session: SessionOpened::of(&record.entries).map(|opened| opened.session.0.clone()),
+            head: Some(record.chain.head.to_string()),
+            unchained: record.chain.unchained,
+            cut: record.chain.cut,
+            ..Self::default()
+        }
+    }
+
+    fn not(flaw: &Flaw) -> Self {
+        Self { difference: Some(flaw.to_string()), ..Self::default() }
+    }
+
+    fn but(self, flaw: &Flaw) -> Self {
+        Self { verified: false, difference: Some(flaw.to_string()), ..self }
+    }
+}
+
+/// A session that is to be verified: in the person's own home, or unpacked.
+struct Subject {
+    record: Record,
+    home: Home,
+    session: String,
+    /// Where the session's own workspace does not count.
+    is_file: bool,
+    _unpacked: Option<TempDir>,
+}
+
+impl App {
+    /// Verifies a session by its name, or a bundle or a journal by its path: the chain first, then each call again.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such session or file, if calls cannot be made again here, and if one needs an approval.
+    pub async fn verify(&self, target: &str, options: &VerifyOptions) -> Result<Verification, Failure> {
+        let path = Path::new(target);
+        let subject = if path.is_file() { of_file(path)? } else { self.of_session(target)? };
+        let subject = match subject {
+            Ok(subject) => subject,
+            Err(flaw) => return Ok(Verification::not(&flaw)),
+        };
+        let verified = Verification::of(&subject.record);
+        if options.chain_only || !subject.record.has_calls() {
+            return Ok(verified);
+        }
+        let report = self.made_again(&subject, options).await?;
+        let verified = Verification { calls: report.calls, tests: report.tests, ..verified };
+        Ok(match report.difference {
+            Some(difference) => verified.but(&Flaw::Replay(difference.to_string())),
+            None => verified,
+        })
+    }
+
+    fn of_session(&self, id: &str) -> Result<Result<Subject, Flaw>, Failure> {
+        let home = self.home();
+        let id = home.find(id)?;
+        let journal = bytes(&home.folder(&id).join("journal.jsonl"))?;
+        let record = Record::read(&journal, Some(&id.0), Cuts::Refused);
+        Ok(record.map(|record| Subject { record, home, session: id.0, is_file: false, _unpacked: None }))
+    }
+
+    /// In the files of the commit that the session began at, if that is known. A session also holds if its calls give
+    /// the same in its workspace as it is: files that were not committed count there.
+    async fn made_again(&self, subject: &Subject, options: &VerifyOptions) -> Result<ReplayReport, Failure> {
+        let opened = SessionOpened::of(&subject.record.entries);
+        let folder = match (&options.folder, opened) {
+            (Some(folder), _) => folder.clone(),
+            (None, Some(opened)) if !subject.is_file => opened.workspace.clone(),
+            (None, _) => std::env::current_dir()?,
+        };
+        let as_it_is = Start::Folder(folder.clone());
+        let Some(commit) = opened.and_then(|opened| opened.commit.clone()) else {
+            return self.replay_from(subject, as_it_is, options).await;
+        };
+        let is_known = said(&folder, ["cat-file", "-e", &format!("{commit}^{{commit}}")]).is_some();
+        if !is_known && subject.is_file {
+            return Err(Failure::usage(format!(
+                "cannot make the calls again: `{}` does not have the commit `{commit}`, at which the session began",
+                folder.display()
+            ))
+            .hint("name a clone of the repository with `--cwd`, or check the chain alone with `--chain-only`"));
+        }
+        if !is_known {
+            return self.replay_from(subject, as_it_is, options).await;
+        }
+        let report = self.replay_from(subject, Start::Commit(folder, commit), options).await?;
+        if report.difference.is_none() || subject.is_file {
+            return Ok(report);
+        }
+        let again = self.replay_from(subject, as_it_is, options).await?;
+        Ok(if again.difference.is_none() { again } else { report })
+    }
+
+    async fn replay_from(
+        &self,
+        subject: &Subject,
+        start: Start,
+        options: &VerifyOptions,
+    ) -> Result<ReplayReport, Failure> {
+        let options =
+            ReplayOptions { other: None, permission: options.permission, start, tests_by_outcome: true };
+        let app = self.clone().with_home(&subject.home);
+        let mut replay = app.replay(&subject.session, &options).await.map_err(|failure| {
+            let hint = failure.hint.clone().unwrap_or("`--chain-only` checks the chain alone".to_owned());
+            failure.hint(hint)
+        })?;
+        let report = replay.run(&mut |_| Ok(())).await;
+        replay.close().await;
+        match report? {
+            ReplayReport { refused: Some(refusal), .. } => Err(refused(refusal)),
+            report => Ok(report),
+        }
+    }
+}
+
+fn refused(Refusal { seq, name, reason }: Refusal) -> Failure {
+    let place = seq.map_or(String::new(), |seq| format!("entry {seq}: "));
+    Failure {
+        exit: Exit::Refused,
+        ..Failure::usage(format!("{place}`{name}` was not run again: {reason}")).hint(
+            "`--permission full` runs it in a copy of the workspace; what lies outside the copy is not isolated; \
+             `--chain-only` runs nothing",
+        )
+    }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |error| Failure::failed(format!("cannot read `{}`: {error}", path.display()));
+    read_regular(path, MAX_BYTES).map_err(failed)
+}
+
+/// A bundle, or a journal with its contents in the folder `blobs` beside it.
+fn of_file(path: &Path) -> Result<Result<Subject, Flaw>, Failure> {
+    let file = bytes(path)?;
+    if file.starts_with(b"{") {
+        return match Record::read(&file, None, Cuts::Refused) {
+            Err(flaw) => Ok(Err(flaw)),
+            Ok(record) => {
+                let blobs = path.canonicalize()?.with_file_name("blobs");
+                unpacked(record, &file, |place| match blobs.is_dir() {
+                    true => std::os::unix::fs::symlink(&blobs, place),
+                    false => Ok(()),
+                })
+            }
+        };
+    }
+    match bundle::unpack(&file) {
+        Err(flaw) => Ok(Err(flaw)),
+        Ok(found) => unpacked(found.record, &found.journal, |place| {
+            fs::create_dir(place)?;
+            found.contents.iter().try_for_each(|(hash, content)| fs::write(place.join(hash), content))
+        }),
+    }
+}
+
+/// The session in a home of its own, which is gone with it.
+fn unpacked(
+    record: Record,
+    journal: &[u8],
+    fill: impl FnOnce(&Path) -> std::io::Result<()>,
+) -> Result<Result<Subject, Flaw>, Failure> {
+    let opened = SessionOpened::of(&record.entries);
+    let session = opened.map(|opened| opened.session.0.clone()).unwrap_or_default();
+    let above = opened.and_then(|opened| opened.delegated_by.as_ref()).map(|above| &above.0);
+    if let Some(odd) = [Some(&session), above].into_iter().flatten().find(|id| !is_id(id)) {
+        return Ok(Err(Flaw::NoSession(odd.clone())));
+    }
+    let failed =
+        |error: std::io::Error| Failure::failed(format!("cannot unpack the session `{session}`: {error}"));
+    let folder = tempfile::Builder::new().prefix("haft-verify-").tempdir().map_err(failed)?;
+    let home = Home(folder.path().to_owned());
+    let id = SessionId(session.clone());
+    let place = home.folder(&id);
+    fs::create_dir_all(&place).map_err(failed)?;
+    fs::write(place.join("journal.jsonl"), journal).map_err(failed)?;
+    let contents = home.contents(&id);
+    contents.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fill(&contents)).map_err(failed)?;
+    Ok(Ok(Subject { record, home, session, is_file: true, _unpacked: Some(folder) }))
+}
+
+/// Whether it can be the name of a folder, and of no other place.
+fn is_id(id: &str) -> bool {
+    (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}

@@ -1,0 +1,278 @@
+//! [`Manifest`]: what a bundle says of itself; [`App::bundle`] makes one, and [`unpack`] takes it apart.
+use super::{
+    Flaw,
+    archive::{self, MAX_BYTES, MAX_MEMBERS, Member},
+    record::{Record, named_contents},
+};
+use crate::{App, Failure, config::Settings};
+use haft_core::{
+    Entry, Secrets, SessionOpened,
+    chain::{self, Cuts},
+};
+use haft_process::read_regular;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write,
+    path::Path,
+    sync::Arc,
+};
+use tempfile::NamedTempFile;
+
+const FORMAT: &str = "haft-bundle";
+const VERSION: u64 = 1;
+
+/// `bundle.json`, the first member.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    format: String,
+    version: u64,
+    /// The session's ID.
+    session: String,
+    /// How many entries its journal has.
+    entries: usize,
+    /// The last value of its chain.
+    head: String,
+    /// The commit at which it began.
+    commit: Option<String>,
+    /// Contents that are not in the bundle: they hold secrets, or are not kept any more.
+    left_out: BTreeSet<String>,
+    /// SHA-256 of each other member, by name.
+    members: BTreeMap<String, String>,
+}
+
+const MANIFEST: &str = "bundle.json";
+const JOURNAL: &str = "journal.jsonl";
+const PAGE: &str = "index.html";
+const CONTENTS: &str = "contents/";
+
+/// A bundle, made.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    /// The whole file.
+    pub bytes: Vec<u8>,
+    /// Its SHA-256, in hexadecimal.
+    pub sha256: String,
+    /// The trailer of a commit that names the session and the head of its chain.
+    pub trailer: String,
+}
+
+impl Bundle {
+    /// Writes it to `file`, for its owner alone: a session is private until its owner hands it on.
+    ///
+    /// # Errors
+    ///
+    /// If that fails; an older file stays as it is then.
+    pub fn write(&self, file: &Path) -> Result<(), Failure> {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let written = NamedTempFile::new_in(folder).and_then(|mut whole| {
+            whole.write_all(&self.bytes)?;
+            whole.persist(file).map_err(|error| error.error)
+        });
+        let failed =
+            |error| Failure::failed(format!("cannot write the bundle `{}`: {error}", file.display()));
+        written.map(|_| ()).map_err(failed)
+    }
+}
+
+impl App {
+    /// Puts all that a stranger needs to verify the session `id` into one file. `page` is the session as HTML. Secrets
+    /// of the configuration are cut out.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such session, its journal is damaged, or it is too large.
+    pub fn bundle(&self, id: &str, page: &str) -> Result<Bundle, Failure> {
+        let home = self.home();
+        let id = home.find(id)?;
+        let cannot =
+            |why: &dyn std::fmt::Display| Failure::failed(format!("cannot bundle the session `{id}`: {why}"));
+        let file = home.folder(&id).join(JOURNAL);
+        let journal = read_regular(&file, MAX_BYTES).map_err(|error| cannot(&error))?;
+        let record = Record::read(&journal, Some(&id.0), Cuts::Refused).map_err(|flaw| cannot(&flaw))?;
+        let opened = SessionOpened::of(&record.entries);
+        let workspace = opened.map_or(Path::new("/"), |opened| &opened.workspace);
+        let secrets = self.environment.access(&self.config(workspace, &Settings::default())?).secrets;
+        let secrets = Hiding::new(&secrets);
+        let text = String::from_utf8_lossy(&journal);
+        let lines: String = text.lines().map(|line| secrets.line(line) + "\n").collect();
+        let mut members = vec![
+            (PAGE.to_owned(), secrets.text(page).into_bytes()),
+            (JOURNAL.to_owned(), lines.into_bytes()),
+        ];
+        let left_out = secrets.contents(&record.entries, &home.contents(&id), &mut members);
+        let manifest = Manifest {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            session: id.0.clone(),
+            entries: record.chain.lines,
+            head: record.chain.head.to_string(),
+            commit: opened.and_then(|opened| opened.commit.clone()),
+            left_out,
+            members: members.iter().map(|(name, content)| (name.clone(), sha256(content))).collect(),
+        };
+        let trailer = trailer(&id.0, &manifest.head);
+        members.insert(0, (MANIFEST.to_owned(), manifest.text().into_bytes()));
+        let size: usize = members.iter().map(|(_, content)| content.len()).sum();
+        if members.len() > MAX_MEMBERS || size as u64 > MAX_BYTES / 2 {
+            return Err(cannot(&format!(
+                "it has {} contents of {} MB; a bundle holds at most {MAX_MEMBERS} and {} MB",
+                members.len(),
+                size >> 20,
+                MAX_BYTES >> 21
+            )));
+        }
+        let bytes = archive::write(&members);
+        let sha256 = sha256(&bytes);
+        Ok(Bundle { bytes, sha256, trailer })
+    }
+}
+
+/// `Haft-Session: ID sha256:HEAD`, a line at the end of a commit's message.
+fn trailer(session: &str, head: &str) -> String {
+    format!("Haft-Session: {session} sha256:{head}")
+}
+
+impl Manifest {
+    fn text(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, Flaw> {
+        let unread = |error: serde_json::Error| Flaw::NoManifest(error.to_string());
+        let any: Value = serde_json::from_slice(bytes).map_err(unread)?;
+        let (format, version) = (any["format"].as_str().unwrap_or_default(), any["version"].as_u64());
+        if format != FORMAT || version != Some(VERSION) {
+            let (format, version) = (format.to_owned(), version.unwrap_or_default());
+            return Err(Flaw::Version { format, version });
+        }
+        let manifest: Self = serde_json::from_value(any).map_err(unread)?;
+        if manifest.text().as_bytes() == bytes { Ok(manifest) } else { Err(Flaw::Manifest) }
+    }
+
+    /// Whether the members are those that it names.
+    fn check_members(&self, members: &[Member]) -> Result<(), Flaw> {
+        for (name, content) in members {
+            let content_hash = name.strip_prefix(CONTENTS);
+            if content_hash.is_none() && ![PAGE, JOURNAL].contains(&name.as_str()) {
+                return Err(Flaw::Unknown(name.clone()));
+            }
+            let hash = sha256(content);
+            if let Some(content_hash) = content_hash.filter(|name| **name != hash) {
+                return Err(Flaw::Content(content_hash.to_owned()));
+            }
+            match self.members.get(name) {
+                None => return Err(Flaw::Unlisted(name.clone())),
+                Some(expected) if *expected != hash => return Err(Flaw::Member(name.clone())),
+                Some(_) => {}
+            }
+        }
+        let is_missing = |name: &&String| !members.iter().any(|(member, _)| member == *name);
+        let missing = self.members.keys().find(is_missing).cloned();
+        missing
+            .or_else(|| [PAGE, JOURNAL].map(str::to_owned).into_iter().find(|name| is_missing(&name)))
+            .map_or(Ok(()), |name| Err(Flaw::Missing(name)))
+    }
+
+    /// Whether the journal is the one that it tells of, and each content is named by it.
+    fn check_record(&self, record: &Record, members: &[Member]) -> Result<(), Flaw> {
+        let (found, expected) = (record.chain.lines, self.entries);
+        if found != expected {
+            return Err(Flaw::Entries { found, expected });
+        }
+        let (found, expected) = (record.chain.head.to_string(), self.head.clone());
+        if found != expected {
+            return Err(Flaw::Head { found, expected });
+        }
+        let found = SessionOpened::of(&record.entries).and_then(|opened| opened.commit.clone());
+        if found != self.commit {
+            return Err(Flaw::Commit { found, expected: self.commit.clone() });
+        }
+        let held: BTreeSet<&str> =
+            members.iter().filter_map(|(name, _)| name.strip_prefix(CONTENTS)).collect();
+        let named = named_contents(&record.entries);
+        let is_there = |hash: &str| held.contains(hash) || self.left_out.contains(hash);
+        if let Some((hash, seq)) = named.iter().find(|(hash, _)| !is_there(hash)) {
+            return Err(Flaw::NoContent { hash: hash.clone(), seq: seq.0 });
+        }
+        let mut told = held.into_iter().chain(self.left_out.iter().map(String::as_str));
+        told.find(|hash| !named.contains_key(*hash)).map_or(Ok(()), |hash| Err(Flaw::Stray(hash.to_owned())))
+    }
+}
+
+/// What a bundle holds, checked as far as that needs no call.
+pub(super) struct Unpacked {
+    pub(super) record: Record,
+    pub(super) journal: Vec<u8>,
+    /// Contents by their SHA-256.
+    pub(super) contents: Vec<Member>,
+}
+
+/// Takes a bundle apart.
+pub(super) fn unpack(bundle: &[u8]) -> Result<Unpacked, Flaw> {
+    let mut members = archive::read(bundle)?;
+    if members[0].0 != MANIFEST {
+        return Err(Flaw::NoManifest("it is not the first member".to_owned()));
+    }
+    let manifest = Manifest::read(&members.remove(0).1)?;
+    manifest.check_members(&members)?;
+    let journal = members.iter().find(|(name, _)| name == JOURNAL).map(|(_, content)| content.clone());
+    let journal = journal.ok_or_else(|| Flaw::Missing(JOURNAL.to_owned()))?;
+    let record = Record::read(&journal, Some(&manifest.session), Cuts::Allowed)?;
+    manifest.check_record(&record, &members)?;
+    let content = |(name, content): Member| Some((name.strip_prefix(CONTENTS)?.to_owned(), content));
+    let contents = members.into_iter().filter_map(content).collect();
+    Ok(Unpacked { record, journal, contents })
+}
+
+/// SHA-256 in hexadecimal.
+fn sha256(content: &[u8]) -> String {
+    hex::encode(Sha256::digest(content))
+}
+
+/// Secrets, as they stand in text and in a string of JSON.
+struct Hiding {
+    written: Vec<String>,
+}
+
+impl Hiding {
+    fn new(secrets: &Secrets) -> Self {
+        let quoted = |secret: &String| Value::from(secret.as_str()).to_string();
+        let both = |secret: &String| [secret.clone(), quoted(secret).trim_matches('"').to_owned()];
+        Self { written: secrets.values().iter().flat_map(both).collect() }
+    }
+
+    fn text(&self, text: &str) -> String {
+        self.written.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "[key]"))
+    }
+
+    /// A line of the journal; if secrets were in it, with its hash.
+    fn line(&self, line: &str) -> String {
+        if !self.written.iter().any(|secret| line.contains(secret)) {
+            return line.to_owned();
+        }
+        // The line's own value is put behind it again.
+        let bare =
+            line.rfind(",\"chain\":\"").map_or_else(|| line.to_owned(), |at| line[..at].to_owned() + "}");
+        chain::cut(&self.text(&bare), line)
+    }
+
+    /// Adds the contents that the entries name to `members`, and returns those that are left out.
+    fn contents(&self, entries: &[Arc<Entry>], folder: &Path, members: &mut Vec<Member>) -> BTreeSet<String> {
+        let mut left_out = BTreeSet::new();
+        for hash in named_contents(entries).into_keys() {
+            let content = read_regular(&folder.join(&hash), MAX_BYTES / 2).ok();
+            let has_secret = |content: &Vec<u8>| {
+                self.written.iter().any(|secret| memchr::memmem::find(content, secret.as_bytes()).is_some())
+            };
+            match content.filter(|content| !has_secret(content) && sha256(content) == hash) {
+                Some(content) => members.push((format!("{CONTENTS}{hash}"), content)),
+                None => _ = left_out.insert(hash),
+            }
+        }
+        left_out
+    }
+}

@@ -1,0 +1,136 @@
+//! [`Flaw`]: the first thing about a session or a bundle that is not as it was recorded.
+use haft_core::chain::ChainFault;
+
+/// The first thing that is not as it was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Flaw {
+    /// The file is neither a bundle nor a journal.
+    #[error("it is no bundle: it does not begin like one")]
+    NoBundle,
+    /// A member, or the list of members, ends too early.
+    #[error("the bundle is cut off")]
+    CutOff,
+    /// More members than a bundle may have.
+    #[error("the bundle has more than {} members", super::archive::MAX_MEMBERS)]
+    TooMany,
+    /// A member has a name of an earlier one.
+    #[error("the bundle holds `{0}` twice")]
+    Twice(String),
+    /// A member's name is a path that is not below the bundle.
+    #[error("the bundle holds `{}`, which is not a name of a member", .0.escape_debug())]
+    Outside(String),
+    /// A member is not stored as it is.
+    #[error("the member `{0}` is compressed, which no member of a bundle is")]
+    Compressed(String),
+    /// The archive's own checksum of a member.
+    #[error("the member `{0}` was changed: it has another checksum than its header says")]
+    Checksum(String),
+    /// The archive is not in the form of a bundle.
+    #[error("byte {0} of the bundle is not what its members make of it")]
+    Form(usize),
+    /// There is no `bundle.json`, or it cannot be read.
+    #[error("`bundle.json` cannot be read: {0}")]
+    NoManifest(String),
+    /// `bundle.json` is not written as Haft writes it.
+    #[error("`bundle.json` is not in the form in which Haft writes it")]
+    Manifest,
+    /// A format that this Haft does not know.
+    #[error("the bundle has the format `{}` {version}, and this Haft reads `haft-bundle` 1", .format.escape_debug())]
+    Version {
+        /// The name of the format.
+        format: String,
+        /// Its version.
+        version: u64,
+    },
+    /// `bundle.json` names a member that is not there.
+    #[error("the member `{0}` is missing")]
+    Missing(String),
+    /// A member that `bundle.json` does not name.
+    #[error("`bundle.json` does not name the member `{0}`")]
+    Unlisted(String),
+    /// A member that no bundle has.
+    #[error("the member `{0}` is not one of a bundle of version 1")]
+    Unknown(String),
+    /// The content of a member is not what `bundle.json` says.
+    #[error("the member `{0}` was changed: it has another SHA-256 than `bundle.json` says")]
+    Member(String),
+    /// A content is not the one of its hash.
+    #[error("the content `{0}` was changed: its SHA-256 is not its name")]
+    Content(String),
+    /// A content that a change names is not there.
+    #[error("the content `{hash}`, which entry {seq} names, is missing")]
+    NoContent {
+        /// Its SHA-256.
+        hash: String,
+        /// The entry.
+        seq: u64,
+    },
+    /// A content that no change names.
+    #[error("no entry names the content `{0}`")]
+    Stray(String),
+    /// The name of the session is none.
+    #[error("`{}` is not the ID of a session", .0.escape_debug())]
+    NoSession(String),
+    /// The journal is the one of another session.
+    #[error("the journal is that of the session `{found}`, not of `{expected}`")]
+    OtherSession {
+        /// In the journal.
+        found: String,
+        /// In `bundle.json`, or by the folder.
+        expected: String,
+    },
+    /// The chain does not hold.
+    #[error("{0}")]
+    Chain(ChainFault),
+    /// A line is no entry.
+    #[error("line {0} cannot be read as an entry")]
+    Unreadable(usize),
+    /// The first entry is not the beginning of a session.
+    #[error("line 1 does not begin a session")]
+    NoBeginning,
+    /// The beginning of a session stands further down.
+    #[error("line {0} begins a second session")]
+    SecondBeginning(usize),
+    /// An entry has a place that is not behind the one before it.
+    #[error("line {line}: entry {seq} stands behind a later one, or twice")]
+    Order {
+        /// Counted from 1.
+        line: usize,
+        /// The place of the entry.
+        seq: u64,
+    },
+    /// A line is said to be cut and shows nothing of it.
+    #[error("line {0} is said to have secrets cut out, and has no `[key]`")]
+    NothingCut(usize),
+    /// Another last value of the chain.
+    #[error("the chain ends with `{found}`, not with `{expected}`")]
+    Head {
+        /// Of the journal.
+        found: String,
+        /// As `bundle.json` says.
+        expected: String,
+    },
+    /// Another number of entries.
+    #[error("the journal has {found} entries, not {expected}")]
+    Entries {
+        /// In the journal.
+        found: usize,
+        /// As `bundle.json` says.
+        expected: usize,
+    },
+    /// Another commit.
+    #[error("the session began at {}, not at {}", commit(.found.as_deref()), commit(.expected.as_deref()))]
+    Commit {
+        /// In the journal.
+        found: Option<String>,
+        /// As `bundle.json` says.
+        expected: Option<String>,
+    },
+    /// A call, made again, gives something else.
+    #[error("{0}")]
+    Replay(String),
+}
+
+fn commit(commit: Option<&str>) -> String {
+    commit.map_or_else(|| "no commit".to_owned(), |commit| format!("the commit `{}`", commit.escape_debug()))
+}

@@ -1,0 +1,155 @@
+//! `haft verify`: a session that is not what was recorded is found, by its chain or by its calls.
+use crate::kit::{
+    Place, Ran, bash, call,
+    project::{begin_repository, git},
+};
+use fastrand::Rng;
+use serde_json::{Value, json};
+use std::fs;
+
+/// A session with a read, an edit and a command, and its ID.
+pub(super) fn recorded(place: &Place) -> String {
+    place.write("notes.txt", "one\n");
+    begin_repository(&place.work());
+    let steps = [
+        call("read", json!({"path": "notes.txt"})),
+        call("edit", json!({"path": "notes.txt", "old_text": "one", "new_text": "two"})),
+        bash("cat notes.txt >copy.txt"),
+        json!({"say": "Done."}),
+    ];
+    let model = place.script("m", &steps);
+    let ran = place.run(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.events()[0]["session"].as_str().unwrap().to_owned()
+}
+
+pub(super) fn verify(place: &Place, arguments: &[&str]) -> Ran {
+    place.run(&[&["verify"], arguments].concat())
+}
+
+/// Of a verification that fails: what it says is different.
+pub(super) fn difference(place: &Place, arguments: &[&str]) -> String {
+    let ran = verify(place, &[arguments, &["--json"]].concat());
+    assert_eq!(ran.code, 5, "{ran:?}");
+    let object = &ran.events()[0];
+    assert_eq!(object["verified"], false, "{ran:?}");
+    object["difference"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_session_is_verified_whatever_came_of_its_files_since() {
+    let place = Place::new();
+    let id = recorded(&place);
+    let ran = verify(&place, &[&id]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("3 calls made again, with the same results"), "{ran:?}");
+    // What is committed later does not count: the session began at a commit.
+    place.write("notes.txt", "changed since\n");
+    git(&place.work(), &["commit", "--quiet", "--all", "-m", "Later"]);
+    let object = &verify(&place, &[&id, "--json"]).events()[0];
+    let lines = fs::read_to_string(place.journal()).unwrap().lines().count();
+    let found = (&object["verified"], &object["entries"], &object["difference"], &object["calls"]);
+    assert_eq!(found, (&json!(true), &json!(lines), &Value::Null, &json!(3)));
+    // The journal by its path, in the repository.
+    let path = place.journal();
+    let ran = verify(&place, &[&path.display().to_string()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = verify(&place, &["nothing-of-this-name"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+}
+
+#[test]
+fn a_session_outside_of_a_repository_begins_in_the_files_that_are_there() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    let edit = json!({"path": "a.txt", "old_text": "one", "new_text": "two"});
+    let model = place
+        .script("m", &[call("read", json!({"path": "a.txt"})), call("edit", edit), json!({"say": "Done."})]);
+    let ran = place.run(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+    let id = ran.events()[0]["session"].as_str().unwrap().to_owned();
+    let ran = verify(&place, &[&id]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn a_changed_byte_anywhere_in_a_journal_is_found() {
+    let place = Place::new();
+    let id = recorded(&place);
+    let whole = fs::read(place.journal()).unwrap();
+    let mut random = Rng::with_seed(7);
+    let rounds = std::env::var("HAFT_SOAK").map_or(24, |rounds| rounds.parse().unwrap());
+    let places: Vec<usize> = match rounds >= whole.len() {
+        true => (0..whole.len()).collect(),
+        false => (0..rounds).map(|_| random.usize(..whole.len())).collect(),
+    };
+    for at in &places {
+        let mut changed = whole.clone();
+        changed[*at] ^= 1 << random.u32(..8);
+        fs::write(place.journal(), &changed).unwrap();
+        let ran = verify(&place, &[&id, "--chain-only"]);
+        assert_eq!(ran.code, 5, "byte {at}: {ran:?}");
+    }
+    println!("{} of {} changed bytes were found", places.len(), whole.len());
+    fs::write(place.journal(), &whole).unwrap();
+    assert_eq!(verify(&place, &[&id, "--chain-only"]).code, 0);
+}
+
+#[test]
+fn the_first_difference_of_a_journal_is_named() {
+    let place = Place::new();
+    let id = recorded(&place);
+    let whole = fs::read_to_string(place.journal()).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let bare: String =
+        lines.iter().map(|line| line[..line.rfind(",\"chain\"").unwrap()].to_owned() + "}\n").collect();
+    let moved = [&[lines[0], lines[2], lines[1]], &lines[3..]].concat().concat();
+    let table = [
+        ("torn", whole[..whole.len() - 5].to_owned(), "bytes are half an entry"),
+        (
+            "a changed word",
+            whole.replacen("\"go\"", "\"no\"", 1),
+            "line 2: it, or a line before it, was changed",
+        ),
+        ("another order", moved, "line 2: it, or a line before it"),
+        ("a line less", [&lines[..3], &lines[4..]].concat().concat(), "line 4: it, or a line before it"),
+        ("a line more", whole.clone() + &bare[..bare.find('\n').unwrap() + 1], "it has no chain value"),
+        ("without a chain", bare, "no entry has a chain value"),
+    ];
+    for (what, journal, expected) in table {
+        fs::write(place.journal(), journal).unwrap();
+        let found = difference(&place, &[&id]);
+        assert!(found.contains(expected), "{what}: {found}");
+    }
+}
+
+#[test]
+fn calls_that_give_other_changes_are_found_behind_a_chain_that_holds() {
+    let place = Place::new();
+    let id = recorded(&place);
+    let whole = fs::read_to_string(place.journal()).unwrap();
+    let forged = whole.replace("\"new_text\":\"two\"", "\"new_text\":\"six\"");
+    assert_ne!(forged, whole);
+    fs::write(place.journal(), haft_core::chain::rechained(&forged)).unwrap();
+    assert_eq!(verify(&place, &[&id, "--chain-only"]).code, 0);
+    let found = difference(&place, &[&id]);
+    assert!(
+        found.contains("`edit` left other files") || found.contains("`edit` gave something else"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_journal_that_began_without_a_chain_says_so() {
+    let place = Place::new();
+    let id = recorded(&place);
+    let whole = fs::read_to_string(place.journal()).unwrap();
+    let bare: String =
+        whole.lines().map(|line| line[..line.rfind(",\"chain\"").unwrap()].to_owned() + "}\n").collect();
+    fs::write(place.journal(), &bare).unwrap();
+    let model = place.script("more", &vec![json!({"say": "Done."}); 5]);
+    let ran = place.run(&["run", "--session", &id, "--model", &model, "more"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = verify(&place, &[&id]);
+    let older = format!("{} entries are older than the chain", bare.lines().count());
+    assert!(ran.code == 0 && ran.out.contains(&older), "{ran:?}");
+}
