@@ -176,7 +176,8 @@ fn a_managed_identity_of_an_app_or_a_machine_is_used() {
     let endpoint = ("AZURE_OPENAI_ENDPOINT", cloud.url.as_str());
     let machine = ("AZURE_POD_IDENTITY_AUTHORITY_HOST", cloud.url.as_str());
     let in_app = [endpoint, ("IDENTITY_ENDPOINT", &app), ("IDENTITY_HEADER", SECRET)];
-    let table: [(&str, &[(&str, &str)], &str); 3] = [
+    type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+    let table: [Row<'_>; 3] = [
         ("an app", &in_app, "/msi/token"),
         ("a machine", &[endpoint, machine], "/metadata"),
         ("one of several", &[endpoint, machine, ("AZURE_CLIENT_ID", "mine")], "/metadata"),
