@@ -42,6 +42,7 @@ if [ "${1:-build}" = test ]; then
     need setfattr attr
     need ps procps
     need strace strace
+    need ssh-keygen openssh-client
     need chromium chromium
     ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$missing postgresql"
     need setpriv util-linux

@@ -2,8 +2,10 @@
 //! [`App::bundle`] puts what that needs into one file.
 mod archive;
 mod bundle;
+mod commits;
 mod flaw;
 mod record;
+mod signature;
 
 use crate::{
     App, Failure,
@@ -12,6 +14,7 @@ use crate::{
 };
 use archive::MAX_BYTES;
 pub use bundle::Bundle;
+use commits::{Commits, Left};
 pub use flaw::Flaw;
 use haft_core::{Mode, SessionId, SessionOpened, chain::Cuts};
 use haft_engine::Home;
@@ -35,6 +38,8 @@ pub struct VerifyOptions {
     /// The folder in place of the session's workspace, such as a clone of the repository. By default the workspace, and
     /// the current directory for a file.
     pub folder: Option<PathBuf>,
+    /// A file that names SSH keys, as `ssh-keygen` describes under *ALLOWED SIGNERS*. A bundle must be signed by one of them.
+    pub signers: Option<PathBuf>,
 }
 
 /// What came of it.
@@ -58,6 +63,10 @@ pub struct Verification {
     pub calls: usize,
     /// Those of them that ran tests, which were compared by their outcome.
     pub tests: usize,
+    /// Commits whose files are as their sessions left them.
+    pub commits: usize,
+    /// Who signed the bundle: a name of [`VerifyOptions::signers`] and the key, or the key alone.
+    pub signed_by: Option<String>,
 }
 
 impl Verification {
@@ -77,6 +86,19 @@ impl Verification {
         Self { difference: Some(flaw.to_string()), ..Self::default() }
     }
 
+    /// With what was found of a further session.
+    fn and(self, other: Self) -> Self {
+        Self {
+            entries: self.entries + other.entries,
+            unchained: self.unchained + other.unchained,
+            cut: self.cut + other.cut,
+            calls: self.calls + other.calls,
+            tests: self.tests + other.tests,
+            commits: self.commits,
+            ..other
+        }
+    }
+
     fn but(self, flaw: &Flaw) -> Self {
         Self { verified: false, difference: Some(flaw.to_string()), ..self }
     }
@@ -85,27 +107,56 @@ impl Verification {
 /// A session that is to be verified: in the person's own home, or unpacked.
 struct Subject {
     record: Record,
+    journal: Vec<u8>,
     home: Home,
     session: String,
     /// Where the session's own workspace does not count.
     is_file: bool,
+    signed_by: Option<String>,
     _unpacked: Option<TempDir>,
 }
 
 impl App {
-    /// Verifies a session by its name, or a bundle or a journal by its path: the chain first, then each call again.
+    /// Verifies a session by its name, a bundle or a journal by its path, or the sessions that the commits of a Git range
+    /// name: the chain first, then each call again.
     ///
     /// # Errors
     ///
-    /// If there is no such session or file, if calls cannot be made again here, and if one needs an approval.
+    /// If there is no such session, file or range, if calls cannot be made again here, and if one needs an approval.
     pub async fn verify(&self, target: &str, options: &VerifyOptions) -> Result<Verification, Failure> {
         let path = Path::new(target);
-        let subject = if path.is_file() { of_file(path)? } else { self.of_session(target)? };
+        if path.is_file() {
+            return self.verified(of_file(path, options.signers.as_deref())?, options).await;
+        }
+        if options.signers.is_some() {
+            let failure = Failure::usage(format!("cannot check who signed `{target}`: it is not a file"));
+            return Err(failure.hint("`haft bundle SESSION --out FILE --sign KEY` makes a signed bundle"));
+        }
+        match self.of_session(target) {
+            Ok(subject) => self.verified(subject, options).await,
+            Err(_) => {
+                let folder = options.folder.clone().map_or_else(std::env::current_dir, Ok)?;
+                let commits = Commits::find(&folder, target).ok_or_else(|| {
+                    let what = "it is no session, no file, and no commit or range of this repository";
+                    Failure::usage(format!("cannot verify `{target}`: {what}"))
+                        .hint("`haft sessions list` lists sessions")
+                })?;
+                self.verify_commits(&commits, options).await
+            }
+        }
+    }
+
+    async fn verified(
+        &self,
+        subject: Result<Subject, Flaw>,
+        options: &VerifyOptions,
+    ) -> Result<Verification, Failure> {
         let subject = match subject {
             Ok(subject) => subject,
             Err(flaw) => return Ok(Verification::not(&flaw)),
         };
-        let verified = Verification::of(&subject.record);
+        let verified =
+            Verification { signed_by: subject.signed_by.clone(), ..Verification::of(&subject.record) };
         if options.chain_only || !subject.record.has_calls() {
             return Ok(verified);
         }
@@ -117,12 +168,60 @@ impl App {
         })
     }
 
+    /// Each session that the commits name, and then the files of each commit.
+    async fn verify_commits(
+        &self,
+        commits: &Commits,
+        options: &VerifyOptions,
+    ) -> Result<Verification, Failure> {
+        let mut whole = Verification { verified: true, ..Verification::default() };
+        let mut seen: Vec<String> = Vec::new();
+        for commit in &commits.all {
+            if let Some(flaw) = commit.unnamed() {
+                return Ok(whole.but(&flaw));
+            }
+            let mut left: Vec<Left> = Vec::new();
+            for named in &commit.named {
+                let subject =
+                    self.of_session(&named.session).map_err(|_| commit.cannot_find(&named.session))?;
+                if let Ok(subject) = &subject {
+                    match commits.left(&subject.record, &subject.journal, named.head) {
+                        Some(files) => left.push(files),
+                        None => return Ok(whole.but(&commit.without_head(named))),
+                    }
+                }
+                if seen.contains(&named.session) {
+                    continue;
+                }
+                seen.push(named.session.clone());
+                let verified = self.verified(subject, options).await?;
+                if !verified.verified {
+                    return Ok(Verification { commits: whole.commits, ..verified });
+                }
+                whole = whole.and(verified);
+            }
+            if let Some(flaw) = commits.difference(commit, &left.iter().collect::<Vec<_>>())? {
+                return Ok(whole.but(&flaw));
+            }
+            whole.commits += 1;
+        }
+        Ok(whole)
+    }
+
     fn of_session(&self, id: &str) -> Result<Result<Subject, Flaw>, Failure> {
         let home = self.home();
         let id = home.find(id)?;
         let journal = bytes(&home.folder(&id).join("journal.jsonl"))?;
         let record = Record::read(&journal, Some(&id.0), Cuts::Refused);
-        Ok(record.map(|record| Subject { record, home, session: id.0, is_file: false, _unpacked: None }))
+        Ok(record.map(|record| Subject {
+            record,
+            journal,
+            home,
+            session: id.0,
+            is_file: false,
+            signed_by: None,
+            _unpacked: None,
+        }))
     }
 
     /// In the files of the commit that the session began at, if that is known. A session also holds if its calls give
@@ -196,23 +295,36 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// A bundle, or a journal with its contents in the folder `blobs` beside it.
-fn of_file(path: &Path) -> Result<Result<Subject, Flaw>, Failure> {
+fn of_file(path: &Path, signers: Option<&Path>) -> Result<Result<Subject, Flaw>, Failure> {
     let file = bytes(path)?;
     if file.starts_with(b"{") {
-        return match Record::read(&file, None, Cuts::Refused) {
+        let record = match Record::read(&file, None, Cuts::Refused) {
+            Ok(_) if signers.is_some() => Err(Flaw::Unsigned),
+            record => record,
+        };
+        return match record {
             Err(flaw) => Ok(Err(flaw)),
             Ok(record) => {
                 let blobs = path.canonicalize()?.with_file_name("blobs");
-                unpacked(record, &file, |place| match blobs.is_dir() {
+                unpacked(record, &file, None, |place| match blobs.is_dir() {
                     true => std::os::unix::fs::symlink(&blobs, place),
                     false => Ok(()),
                 })
             }
         };
     }
-    match bundle::unpack(&file) {
+    let found = match bundle::unpack(&file) {
+        Err(flaw) => return Ok(Err(flaw)),
+        Ok(found) => found,
+    };
+    let signed_by = match (&found.signed, signers) {
+        (None, Some(_)) => Err(Flaw::Unsigned),
+        (None, None) => Ok(None),
+        (Some((manifest, signature)), _) => signature::signer(manifest, signature, signers)?.map(Some),
+    };
+    match signed_by {
         Err(flaw) => Ok(Err(flaw)),
-        Ok(found) => unpacked(found.record, &found.journal, |place| {
+        Ok(signed_by) => unpacked(found.record, &found.journal, signed_by, |place| {
             fs::create_dir(place)?;
             found.contents.iter().try_for_each(|(hash, content)| fs::write(place.join(hash), content))
         }),
@@ -223,6 +335,7 @@ fn of_file(path: &Path) -> Result<Result<Subject, Flaw>, Failure> {
 fn unpacked(
     record: Record,
     journal: &[u8],
+    signed_by: Option<String>,
     fill: impl FnOnce(&Path) -> std::io::Result<()>,
 ) -> Result<Result<Subject, Flaw>, Failure> {
     let opened = SessionOpened::of(&record.entries);
@@ -241,7 +354,15 @@ fn unpacked(
     fs::write(place.join("journal.jsonl"), journal).map_err(failed)?;
     let contents = home.contents(&id);
     contents.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fill(&contents)).map_err(failed)?;
-    Ok(Ok(Subject { record, home, session, is_file: true, _unpacked: Some(folder) }))
+    Ok(Ok(Subject {
+        record,
+        journal: Vec::new(),
+        home,
+        session,
+        is_file: true,
+        signed_by,
+        _unpacked: Some(folder),
+    }))
 }
 
 /// Whether it can be the name of a folder, and of no other place.

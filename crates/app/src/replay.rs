@@ -100,7 +100,7 @@ impl App {
         let session = engine.create(&agent)?;
         let handed_over = options.other.as_ref().map(|other| other.from - 1);
         let driver = Driver::new(id, recording, moved, handed_over, mode == Mode::Full);
-        let tests = options.tests_by_outcome.then(|| test_runs(&entries)).unwrap_or_default();
+        let tests = if options.tests_by_outcome { test_runs(&entries) } else { Vec::new() };
         let driver = Some(driver.with_tests(tests.into_iter().map(|run| run.seq).collect()));
         Ok(Replay { engine, session, driver, _scratch: scratch })
     }

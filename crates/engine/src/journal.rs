@@ -234,10 +234,12 @@ impl Journal {
     pub(crate) fn append(&self, fact: Fact, parent: Option<Seq>) -> Result<Arc<Entry>, JournalError> {
         let mut state = self.lock();
         let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
-        let entry = Entry { seq: state.next, parent, at, fact };
-        let (entry, line) = self.0.secrets.line_of(entry).map_err(|error| self.io("write", error.into()))?;
+        let entry = Entry { seq: state.next, parent, at, fact, chain: None };
+        let (mut entry, line) =
+            self.0.secrets.line_of(entry).map_err(|error| self.io("write", error.into()))?;
         let (line, chain) = chained(&line, state.chain);
-        let line = line + "\n";
+        entry.chain = Some(chain.to_string());
+        let (entry, line) = (Arc::new(entry), line + "\n");
         let written = state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(line.as_bytes()));
         written.map_err(|error| self.io("write", error))?;
         state.chain = chain;

@@ -15,7 +15,7 @@ fn write(home: &Home, id: &str, text: &str) {
 }
 
 fn line(seq: u64, at: u64, fact: Fact) -> String {
-    serde_json::to_string(&Entry { seq: Seq(seq), parent: None, at, fact }).unwrap() + "\n"
+    serde_json::to_string(&Entry { seq: Seq(seq), parent: None, at, fact, chain: None }).unwrap() + "\n"
 }
 
 fn opened(id: &str, at: u64, workspace: &str) -> String {

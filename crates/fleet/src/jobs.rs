@@ -81,7 +81,7 @@ fn first_line(new: &NewJob) -> String {
         forked_from: None,
         commit: None,
     });
-    line::of_entry(&Entry { seq: Seq(0), parent: None, at, fact })
+    line::of_entry(&Entry { seq: Seq(0), parent: None, at, fact, chain: None })
 }
 
 /// Ends a job of `owner` (`None`: of any owner) that no worker has, and notifies the worker of a running one. Returns

@@ -176,7 +176,8 @@ impl WebSearch {
         if text.is_empty() {
             text = "no results".into();
         }
-        let shown = format!("{} results of {engine} for {query:?}", hits.len());
+        let results = if hits.len() == 1 { "result" } else { "results" };
+        let shown = format!("{} {results} of {engine} for {query:?}", hits.len());
         ToolOutput::text(text).show(shown).details(json!({"engine": engine, "query": query, "results": hits}))
     }
 }

@@ -2,7 +2,9 @@
 use super::{
     Flaw,
     archive::{self, MAX_BYTES, MAX_MEMBERS, Member},
+    commits::TRAILER,
     record::{Record, named_contents},
+    signature::sign,
 };
 use crate::{App, Failure, config::Settings};
 use haft_core::{
@@ -45,6 +47,8 @@ struct Manifest {
 }
 
 const MANIFEST: &str = "bundle.json";
+/// The signature of `bundle.json`, and so of the chain's head and of all other members; the second member if it is there.
+const SIGNATURE: &str = "bundle.json.sig";
 const JOURNAL: &str = "journal.jsonl";
 const PAGE: &str = "index.html";
 const CONTENTS: &str = "contents/";
@@ -80,12 +84,12 @@ impl Bundle {
 
 impl App {
     /// Puts all that a stranger needs to verify the session `id` into one file. `page` is the session as HTML. Secrets
-    /// of the configuration are cut out.
+    /// of the configuration are cut out. The SSH key in the file `key` signs it.
     ///
     /// # Errors
     ///
-    /// If there is no such session, its journal is damaged, or it is too large.
-    pub fn bundle(&self, id: &str, page: &str) -> Result<Bundle, Failure> {
+    /// If there is no such session, its journal is damaged, it is too large, or the key does not sign.
+    pub fn bundle(&self, id: &str, page: &str, key: Option<&Path>) -> Result<Bundle, Failure> {
         let home = self.home();
         let id = home.find(id)?;
         let cannot =
@@ -115,7 +119,10 @@ impl App {
             members: members.iter().map(|(name, content)| (name.clone(), sha256(content))).collect(),
         };
         let trailer = trailer(&id.0, &manifest.head);
-        members.insert(0, (MANIFEST.to_owned(), manifest.text().into_bytes()));
+        let manifest = manifest.text().into_bytes();
+        let signature = key.map(|key| sign(&manifest, key)).transpose()?;
+        let signature = signature.map(|signature| (SIGNATURE.to_owned(), signature));
+        members.splice(..0, [(MANIFEST.to_owned(), manifest)].into_iter().chain(signature));
         let size: usize = members.iter().map(|(_, content)| content.len()).sum();
         if members.len() > MAX_MEMBERS || size as u64 > MAX_BYTES / 2 {
             return Err(cannot(&format!(
@@ -133,7 +140,7 @@ impl App {
 
 /// `Haft-Session: ID sha256:HEAD`, a line at the end of a commit's message.
 fn trailer(session: &str, head: &str) -> String {
-    format!("Haft-Session: {session} sha256:{head}")
+    format!("{TRAILER}: {session} sha256:{head}")
 }
 
 impl Manifest {
@@ -209,6 +216,8 @@ pub(super) struct Unpacked {
     pub(super) journal: Vec<u8>,
     /// Contents by their SHA-256.
     pub(super) contents: Vec<Member>,
+    /// `bundle.json`, and its signature.
+    pub(super) signed: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 /// Takes a bundle apart.
@@ -217,7 +226,10 @@ pub(super) fn unpack(bundle: &[u8]) -> Result<Unpacked, Flaw> {
     if members[0].0 != MANIFEST {
         return Err(Flaw::NoManifest("it is not the first member".to_owned()));
     }
-    let manifest = Manifest::read(&members.remove(0).1)?;
+    let text = members.remove(0).1;
+    let manifest = Manifest::read(&text)?;
+    let is_signed = members.first().is_some_and(|(name, _)| name == SIGNATURE);
+    let signed = is_signed.then(|| (text, members.remove(0).1));
     manifest.check_members(&members)?;
     let journal = members.iter().find(|(name, _)| name == JOURNAL).map(|(_, content)| content.clone());
     let journal = journal.ok_or_else(|| Flaw::Missing(JOURNAL.to_owned()))?;
@@ -225,7 +237,7 @@ pub(super) fn unpack(bundle: &[u8]) -> Result<Unpacked, Flaw> {
     manifest.check_record(&record, &members)?;
     let content = |(name, content): Member| Some((name.strip_prefix(CONTENTS)?.to_owned(), content));
     let contents = members.into_iter().filter_map(content).collect();
-    Ok(Unpacked { record, journal, contents })
+    Ok(Unpacked { record, journal, contents, signed })
 }
 
 /// SHA-256 in hexadecimal.

@@ -126,6 +126,51 @@ pub enum Flaw {
         /// As `bundle.json` says.
         expected: Option<String>,
     },
+    /// A bundle that should be signed is not.
+    #[error("the bundle is not signed")]
+    Unsigned,
+    /// The signature is not one of this bundle.
+    #[error("the signature is not one of this bundle: {0}")]
+    Signature(String),
+    /// The key of the signature is not one of those that count.
+    #[error("the bundle is signed with {key}, which `{signers}` does not name")]
+    Signer {
+        /// Its kind and fingerprint.
+        key: String,
+        /// The file with the keys that count.
+        signers: String,
+    },
+    /// A commit changes files, and names no session.
+    #[error(
+        "the commit `{0}` names no session: neither its message nor its note has a line `Haft-Session: …`"
+    )]
+    NoTrailer(String),
+    /// A commit names a value of the chain that no entry has.
+    #[error("the commit `{commit}` names the value `{head}`, which no entry of the session `{session}` has")]
+    NoHead {
+        /// The commit.
+        commit: String,
+        /// The session that it names.
+        session: String,
+        /// The value.
+        head: String,
+    },
+    /// A commit changes a file that its sessions did not change.
+    #[error("the commit `{commit}` changes `{}`, which no call of its session changed", .path.escape_debug())]
+    OtherFile {
+        /// The commit.
+        commit: String,
+        /// The file.
+        path: String,
+    },
+    /// A commit holds a file that its sessions left otherwise.
+    #[error("in the commit `{commit}`, `{}` is not as any call of its session left it", .path.escape_debug())]
+    OtherContent {
+        /// The commit.
+        commit: String,
+        /// The file.
+        path: String,
+    },
     /// A call, made again, gives something else.
     #[error("{0}")]
     Replay(String),

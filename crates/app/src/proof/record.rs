@@ -47,12 +47,15 @@ impl Record {
     }
 }
 
+/// Leaves out what calls only proposed: that was in no file.
+pub(super) fn done(entries: &[Arc<Entry>]) -> impl Iterator<Item = &Arc<Entry>> {
+    entries.iter().filter(|entry| !matches!(entry.fact, Fact::ApprovalAsked { .. }))
+}
+
 /// The contents that were in files of the workspace before or after a change, each with the first entry that names it.
 pub(super) fn named_contents(entries: &[Arc<Entry>]) -> BTreeMap<String, Seq> {
     let mut named = BTreeMap::new();
-    // What a call only proposed was in no file.
-    let done = entries.iter().filter(|entry| !matches!(entry.fact, Fact::ApprovalAsked { .. }));
-    for entry in done {
+    for entry in done(entries) {
         let changes = changes_in(&entry.fact).iter();
         for state in changes.flat_map(|change| [&change.before, &change.after]).flatten() {
             named.entry(state.hash.0.clone()).or_insert(entry.seq);

@@ -69,7 +69,9 @@ async fn a_resumed_session_has_the_grants_of_the_live_one() {
         let entries: Vec<Arc<Entry>> = facts
             .into_iter()
             .enumerate()
-            .map(|(place, fact)| Arc::new(Entry { seq: Seq(place as u64), parent: None, at: 0, fact }))
+            .map(|(place, fact)| {
+                Arc::new(Entry { seq: Seq(place as u64), parent: None, at: 0, fact, chain: None })
+            })
             .collect();
         let resumed = Interactions::replay(&entries);
         for (who, interactions) in [("live", live), ("resumed", resumed)] {

@@ -30,7 +30,7 @@ impl Channel {
     }
 }
 
-/// One line of a journal: `{"seq":N,"at":MS,"type":TYPE,…}`.
+/// One line of a journal: `{"seq":N,"at":MS,"type":TYPE,…,"chain":VALUE}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its position.
@@ -43,6 +43,9 @@ pub struct Entry {
     /// What happened.
     #[serde(flatten)]
     pub fact: Fact,
+    /// Its value of the hash chain, see [`crate::chain`], in hexadecimal; always the last field of its line. Journals of before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<String>,
 }
 
 /// Something that happened. Facts are never changed or removed.

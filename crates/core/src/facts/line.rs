@@ -37,8 +37,8 @@ pub fn read(line: &[u8]) -> Result<Event, serde_json::Error> {
 
 /// An entry of a journal. Place and fact are read one after the other: together, each fact would be copied twice.
 pub fn entry(line: &[u8]) -> Result<Entry, serde_json::Error> {
-    let Place { seq, parent, at } = serde_json::from_slice(line)?;
-    Ok(Entry { seq, parent, at, fact: serde_json::from_slice(line)? })
+    let Place { seq, parent, at, chain } = serde_json::from_slice(line)?;
+    Ok(Entry { seq, parent, at, fact: serde_json::from_slice(line)?, chain })
 }
 
 /// The place of an entry, also where nothing else of the line can be read: one that a newer Haft wrote still has its
@@ -54,6 +54,8 @@ struct Place {
     #[serde(default)]
     parent: Option<Seq>,
     at: u64,
+    #[serde(default)]
+    chain: Option<String>,
 }
 
 /// The one field that every event has.

@@ -8,7 +8,13 @@ use std::sync::Arc;
 #[test]
 fn the_active_path_skips_abandoned_branches_and_gaps() {
     let entry = |seq: u64, parent: Option<u64>| {
-        Arc::new(Entry { seq: Seq(seq), parent: parent.map(Seq), at: 0, fact: Fact::Interrupted })
+        Arc::new(Entry {
+            seq: Seq(seq),
+            parent: parent.map(Seq),
+            at: 0,
+            fact: Fact::Interrupted,
+            chain: None,
+        })
     };
     let table = [
         (vec![], vec![]),

@@ -27,8 +27,9 @@ fn standing(facts: Vec<Fact>, is_alive: bool) -> (JobStatus, u32, String) {
         order: Some(order),
     });
     let facts = std::iter::once(opened).chain(facts).zip(0..);
-    let entries: Vec<_> =
-        facts.map(|(fact, seq)| Arc::new(Entry { seq: Seq(seq), parent: None, at: 0, fact })).collect();
+    let entries: Vec<_> = facts
+        .map(|(fact, seq)| Arc::new(Entry { seq: Seq(seq), parent: None, at: 0, fact, chain: None }))
+        .collect();
     let JobSummary { status, rounds, progress, .. } = JobSummary::of(&entries, is_alive).unwrap();
     (status, rounds, progress)
 }

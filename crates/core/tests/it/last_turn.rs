@@ -18,7 +18,8 @@ fn compacted() -> Fact {
 }
 
 fn last(facts: Vec<Fact>) -> LastTurn {
-    let entry = |(seq, fact)| Arc::new(Entry { seq: Seq(seq as u64), parent: None, at: 0, fact });
+    let entry =
+        |(seq, fact)| Arc::new(Entry { seq: Seq(seq as u64), parent: None, at: 0, fact, chain: None });
     LastTurn::of(&facts.into_iter().enumerate().map(entry).collect::<Vec<_>>())
 }
 

@@ -9,7 +9,13 @@ use std::sync::Arc;
 fn what_is_written_is_read_again() {
     let prompted = Fact::Prompted { parts: vec![Part::text("a\nb")], channel: None };
     let events = [
-        Event::Recorded(Arc::new(Entry { seq: Seq(3), parent: Some(Seq(1)), at: 7, fact: prompted })),
+        Event::Recorded(Arc::new(Entry {
+            seq: Seq(3),
+            parent: Some(Seq(1)),
+            at: 7,
+            fact: prompted,
+            chain: None,
+        })),
         Event::Live(Update::Text { text: "hi".into() }),
         Event::Live(Update::ToolOutput { call: CallId("c".into()), chunk: "1\n2".into() }),
     ];

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 fn left(facts: Vec<Fact>) -> Option<String> {
-    let entry = |(seq, fact)| Arc::new(Entry { seq: Seq(seq), parent: None, at: 0, fact });
+    let entry = |(seq, fact)| Arc::new(Entry { seq: Seq(seq), parent: None, at: 0, fact, chain: None });
     let entries: Vec<Arc<Entry>> = (0u64..).zip(facts).map(entry).collect();
     RemainingWork::of(&entries.iter().collect::<Vec<_>>()).sentence()
 }

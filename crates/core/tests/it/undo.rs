@@ -31,7 +31,7 @@ fn journal(facts: Vec<(Fact, Option<u64>)>) -> Vec<Arc<Entry>> {
     let entries = facts.into_iter().enumerate();
     entries
         .map(|(seq, (fact, parent))| {
-            Arc::new(Entry { seq: Seq(seq as u64), parent: parent.map(Seq), at: 0, fact })
+            Arc::new(Entry { seq: Seq(seq as u64), parent: parent.map(Seq), at: 0, fact, chain: None })
         })
         .collect()
 }

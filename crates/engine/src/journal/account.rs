@@ -143,7 +143,7 @@ mod tests {
             Fact::ToolEnded { call: CallId("a".into()), name: "read".into(), result, duration_ms: 0 },
             replied(vec![Part::text("done")], usage(660, 20)),
         ];
-        let entry = |(seq, fact)| Arc::new(Entry { seq: Seq(seq), parent: None, at: 0, fact });
+        let entry = |(seq, fact)| Arc::new(Entry { seq: Seq(seq), parent: None, at: 0, fact, chain: None });
         let entries: Vec<_> = (0u64..).zip(facts).map(entry).collect();
         let price = Price { input: 1.0, output: 10.0, cache_read: None, cache_write: None };
         let account = account(&entries, 60, 40, Some(price));

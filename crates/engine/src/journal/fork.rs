@@ -102,7 +102,10 @@ impl Journal {
             state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(lines.as_bytes()));
         written.map_err(|error| self.io("write", error))?;
         state.chain = chain::end(lines.as_bytes());
-        entries.iter().for_each(|entry| self.show(&mut state, entry.clone()));
+        for (entry, line) in entries.iter().zip(lines.lines()) {
+            let chain = chain::ChainedLine::of(line.as_bytes()).value.map(|value| value.to_string());
+            self.show(&mut state, Arc::new(Entry { chain, ..entry.as_ref().clone() }));
+        }
         drop(state);
         self.held_file()?.sync_data().map_err(|error| self.io("sync", error))
     }

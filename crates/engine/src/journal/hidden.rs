@@ -1,7 +1,7 @@
 //! [`Hidden`]: keeps secrets out of what is recorded and shown.
 use haft_core::{Entry, Fact, Secrets, Update};
 use serde_json::Value;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// The secrets, once they are known, and how they stand in a line of JSON.
 #[derive(Default)]
@@ -18,18 +18,17 @@ impl Hidden {
 
     /// The line of `entry` in the journal, without its line end and its chain value, and `entry` as it stands there:
     /// without secrets. What a person said stays as they said it.
-    pub(crate) fn line_of(&self, entry: Entry) -> serde_json::Result<(Arc<Entry>, String)> {
+    pub(crate) fn line_of(&self, entry: Entry) -> serde_json::Result<(Entry, String)> {
         let line = serde_json::to_string(&entry)?;
         let is_said = matches!(entry.fact, Fact::Prompted { .. } | Fact::PromptDenied { .. });
-        let (entry, line) = match self.0.get() {
+        match self.0.get() {
             Some((secrets, written)) if !is_said && written.iter().any(|secret| line.contains(secret)) => {
                 let entry: Entry = serde_json::from_value(without(secrets, serde_json::to_value(entry)?))?;
                 let line = serde_json::to_string(&entry)?;
-                (entry, line)
+                Ok((entry, line))
             }
-            _ => (entry, line),
-        };
-        Ok((Arc::new(entry), line))
+            _ => Ok((entry, line)),
+        }
     }
 
     /// `update` without secrets.

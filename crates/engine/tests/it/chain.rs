@@ -73,22 +73,23 @@ async fn a_session_records_the_commit_it_begins_at() {
     let place = Place::new();
     let commit = "0123456789abcdef0123456789abcdef01234567";
     let (packed, loose) = (format!("# pack-refs\n{commit} refs/heads/main\n"), format!("{commit}\n"));
-    let table: &[(&[(&str, &str)], Option<&str>)] = &[
-        (&[("HEAD", "ref: refs/heads/main\n")], None),
-        (&[("HEAD", "ref: refs/heads/main\n"), ("packed-refs", &packed)], Some(commit)),
-        (&[("HEAD", "ref: refs/heads/main\n"), ("refs/heads/main", &loose)], Some(commit)),
-        (&[("HEAD", &loose)], Some(commit)),
-        (&[("HEAD", "ref: ../secret\n")], None),
-        (&[("HEAD", "0123\n")], None),
+    let main = ("HEAD", "ref: refs/heads/main\n");
+    let table = [
+        (vec![main], None),
+        (vec![main, ("packed-refs", &packed)], Some(commit)),
+        (vec![main, ("refs/heads/main", &loose)], Some(commit)),
+        (vec![("HEAD", &loose)], Some(commit)),
+        (vec![("HEAD", "ref: ../secret\n")], None),
+        (vec![("HEAD", "0123\n")], None),
     ];
     place.write("secret", commit);
     fs::create_dir_all(place.work().join(".git/refs/heads")).unwrap();
     for (files, expected) in table {
-        for (name, text) in *files {
+        for (name, text) in &files {
             place.write(&format!(".git/{name}"), text);
         }
         let session = place.session("");
         let opened = session.entries()[0].opened().unwrap().commit.clone();
-        assert_eq!(opened.as_deref(), *expected, "{files:?}");
+        assert_eq!(opened.as_deref(), expected, "{files:?}");
     }
 }

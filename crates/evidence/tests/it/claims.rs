@@ -163,8 +163,8 @@ fn unproven(reply: &str, facts: Vec<Vec<Fact>>) -> Vec<String> {
     let said =
         Fact::Replied { parts: vec![Part::text(reply)], usage: Usage::default(), stop: StopReason::EndTurn };
     let facts = facts.into_iter().flatten().chain([said]).enumerate();
-    let entries =
-        facts.map(|(seq, fact)| Arc::new(Entry { seq: Seq(seq as u64), parent: None, at: 0, fact }));
+    let entries = facts
+        .map(|(seq, fact)| Arc::new(Entry { seq: Seq(seq as u64), parent: None, at: 0, fact, chain: None }));
     ClaimChecker.unproven(&entries.collect::<Vec<_>>(), None)
 }
 

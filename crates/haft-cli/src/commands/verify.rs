@@ -17,9 +17,9 @@ use std::io::{Write, stdout};
 
 /// `haft verify`
 pub(crate) async fn verify(cli: &CliContext, args: VerifyArgs) -> Result<Exit, Failure> {
-    let VerifyArgs { target, chain_only, cwd, permission, json } = args;
+    let VerifyArgs { target, chain_only, cwd, signers, permission, json } = args;
     let folder = cwd.as_deref().map(|folder| haft_app::session::workspace(Some(folder))).transpose()?;
-    let options = VerifyOptions { chain_only, permission, folder };
+    let options = VerifyOptions { chain_only, permission, folder, signers };
     let verification = interruptible(cli.verify(&target, &options)).await??;
     if json {
         let line = serde_json::to_string(&verification).map_err(anyhow::Error::from)?;
@@ -31,15 +31,26 @@ pub(crate) async fn verify(cli: &CliContext, args: VerifyArgs) -> Result<Exit, F
 }
 
 fn tell(target: &str, verification: &Verification) -> Result<(), Failure> {
-    let Verification { entries, difference, head, unchained, cut, calls, tests, .. } = verification;
+    let Verification { entries, difference, head, unchained, cut, calls, tests, commits, signed_by, .. } =
+        verification;
     let mut out = stdout().lock();
     if let Some(difference) = difference {
         writeln!(out, "not verified: {}", safe::text(difference))?;
         return Ok(());
     }
-    let head = head.as_deref().unwrap_or_default();
     writeln!(out, "verified: `{}`", safe::name(target))?;
-    writeln!(out, "  {} in a chain that ends with {head}", counted(*entries, "entry", "entries"))?;
+    if let Some(signed_by) = signed_by {
+        writeln!(out, "  signed by {}", safe::name(signed_by))?;
+    }
+    if *commits > 0 {
+        let commits = counted(*commits, "commit holds", "commits hold");
+        writeln!(out, "  {commits} what the sessions left that they name")?;
+    }
+    let entries = counted(*entries, "entry", "entries");
+    match head {
+        Some(head) if *commits == 0 => writeln!(out, "  {entries} in a chain that ends with {head}")?,
+        _ => writeln!(out, "  {entries} in the chains of their journals")?,
+    }
     if *unchained > 0 {
         let older = counted(*unchained, "entry is", "entries are");
         writeln!(
@@ -68,7 +79,7 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 
 /// `haft bundle`
 pub(crate) fn bundle(cli: &CliContext, args: &BundleArgs) -> Result<Exit, Failure> {
-    let bundle = cli.bundle(&args.id, &export_html(cli, &args.id)?)?;
+    let bundle = cli.bundle(&args.id, &export_html(cli, &args.id)?, args.sign.as_deref())?;
     let mut out = stdout().lock();
     if let Some(file) = &args.out {
         bundle.write(file)?;

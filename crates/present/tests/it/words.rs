@@ -6,7 +6,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 fn recorded(fact: Fact) -> Event {
-    Event::Recorded(Arc::new(Entry { seq: Seq(0), parent: None, at: 0, fact }))
+    Event::Recorded(Arc::new(Entry { seq: Seq(0), parent: None, at: 0, fact, chain: None }))
 }
 fn live(text: &str) -> Event {
     Event::Live(Update::Text { text: text.into() })

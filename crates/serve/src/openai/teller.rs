@@ -88,7 +88,7 @@ mod tests {
             usage: Usage::default(),
             stop: StopReason::EndTurn,
         };
-        Event::Recorded(Arc::new(Entry { seq: Seq(1), parent: None, at: 0, fact }))
+        Event::Recorded(Arc::new(Entry { seq: Seq(1), parent: None, at: 0, fact, chain: None }))
     }
 
     #[test]

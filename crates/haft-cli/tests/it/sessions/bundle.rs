@@ -1,4 +1,5 @@
 //! `haft bundle`: a session as one file that verifies elsewhere, and forged ones that do not.
+#![expect(clippy::print_stderr, reason = "figures are for the person who runs the tests")]
 use super::verify::{difference, recorded, verify};
 use crate::kit::{Place, project::git};
 use fastrand::Rng;
@@ -85,7 +86,7 @@ fn a_changed_byte_anywhere_in_a_bundle_is_found() {
         let ran = verify(&place, &[&file.display().to_string(), "--chain-only"]);
         assert_eq!(ran.code, 5, "byte {at}: {ran:?}");
     }
-    println!("{rounds} changed bytes of {} were found", whole.len());
+    eprintln!("{rounds} changed bytes of {} were found", whole.len());
 }
 
 /// Name and content of a member.
@@ -375,4 +376,94 @@ fn content(text: &str) -> String {
 
 fn bare(journal: &str) -> String {
     journal.lines().map(|line| line[..line.rfind(",\"chain\"").unwrap()].to_owned() + "}\n").collect()
+}
+
+/// A new SSH key, and the file of signers that names it; both by their paths.
+fn key(place: &Place, name: &str) -> (String, String) {
+    let key = place.path().join(name);
+    let mut make = Command::new("ssh-keygen");
+    make.args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f"]).arg(&key);
+    assert!(make.status().unwrap().success());
+    let public = fs::read_to_string(key.with_extension("pub")).unwrap();
+    let signers = place.path().join(format!("{name}.signers"));
+    fs::write(&signers, format!("{name}@example.org {public}")).unwrap();
+    (key.display().to_string(), signers.display().to_string())
+}
+
+#[test]
+fn a_signed_bundle_is_verified_by_who_knows_the_key() {
+    let place = Place::new();
+    let id = recorded(&place);
+    let file = place.path().join("signed.zip").display().to_string();
+    let ((ann, known), (_, others)) = (key(&place, "ann"), key(&place, "bob"));
+    let ran = place.run(&["bundle", &id, "--out", &file, "--sign", &ann]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = verify(&place, &[&file, "--signers", &known]);
+    assert!(
+        ran.code == 0 && ran.out.contains("signed by ann@example.org, with ED25519 key SHA256:"),
+        "{ran:?}"
+    );
+    let ran = verify(&place, &[&file, "--chain-only", "--json"]);
+    let signed_by = &ran.events()[0]["signed_by"];
+    assert!(signed_by.as_str().unwrap().starts_with("ED25519 key SHA256:"), "{ran:?}");
+    let found = difference(&place, &[&file, "--signers", &others, "--chain-only"]);
+    assert!(found.contains("which `") && found.contains("does not name"), "{found}");
+    let plain = bundle(&place, &id).display().to_string();
+    assert_eq!(
+        difference(&place, &[&plain, "--signers", &known, "--chain-only"]),
+        "the bundle is not signed"
+    );
+    let ran = verify(&place, &[&id, "--signers", &known]);
+    assert!(ran.code == 2 && ran.err.contains("--sign KEY"), "{ran:?}");
+    let ran = place.run(&["bundle", &id, "--out", &file, "--sign", "no-such-key"]);
+    assert!(ran.code == 1 && ran.err.contains("cannot sign with `no-such-key`"), "{ran:?}");
+}
+
+#[test]
+fn a_signature_covers_all_of_a_bundle_and_nothing_else() {
+    let (place, other) = (Place::new(), Place::new());
+    let (id, strange) = (recorded(&place), recorded(&other));
+    let (ann, known) = key(&place, "ann");
+    let signed = |place: &Place, id: &str| {
+        let file = place.path().join("signed.zip");
+        let ran = place.run(&["bundle", id, "--out", &file.display().to_string(), "--sign", &ann]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        Forgery { members: members(&fs::read(file).unwrap()) }
+    };
+    let (honest, mut stranger) = (signed(&place, &id), signed(&other, &strange));
+    let tail = |journal: &str| {
+        let shorter = journal.lines().count() - 1;
+        rechained(&journal.lines().take(shorter).map(|line| format!("{line}\n")).collect::<String>())
+    };
+    let resigned = |forgery: Forgery| {
+        let signature = forgery.clone().text("bundle.json.sig");
+        let mut forgery = forgery.without("bundle.json.sig").recomputed();
+        forgery.members.insert(1, ("bundle.json.sig".to_owned(), signature.into_bytes()));
+        forgery
+    };
+    let of_stranger = stranger.content("bundle.json.sig").clone();
+    let mut swapped = honest.clone();
+    *swapped.content("bundle.json.sig") = of_stranger;
+    let mut empty = honest.clone();
+    empty.content("bundle.json.sig").clear();
+    let not_of_it = "the signature is not one of this bundle";
+    let table = [
+        (
+            "an unsigned tail",
+            resigned(honest.clone().journal(|all| {
+                rechained(&format!("{all}{{\"seq\":999,\"at\":1,\"type\":\"continued\"}}\n"))
+            })),
+            not_of_it,
+        ),
+        ("a recomputed chain under a signature", resigned(honest.clone().journal(tail)), not_of_it),
+        ("the signature of another session", swapped, not_of_it),
+        ("an empty signature", empty, not_of_it),
+        ("the signature cut off", honest.clone().without("bundle.json.sig"), "the bundle is not signed"),
+    ];
+    for (forged, forgery, expected) in table {
+        let file = place.path().join("forged.zip");
+        fs::write(&file, forgery.bytes()).unwrap();
+        let found = difference(&place, &[&file.display().to_string(), "--signers", &known, "--chain-only"]);
+        assert!(found.contains(expected), "{forged}: {found}");
+    }
 }

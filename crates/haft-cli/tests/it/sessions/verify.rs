@@ -1,4 +1,5 @@
 //! `haft verify`: a session that is not what was recorded is found, by its chain or by its calls.
+#![expect(clippy::print_stderr, reason = "figures are for the person who runs the tests")]
 use crate::kit::{
     Place, Ran, bash, call,
     project::{begin_repository, git},
@@ -89,7 +90,7 @@ fn a_changed_byte_anywhere_in_a_journal_is_found() {
         let ran = verify(&place, &[&id, "--chain-only"]);
         assert_eq!(ran.code, 5, "byte {at}: {ran:?}");
     }
-    println!("{} of {} changed bytes were found", places.len(), whole.len());
+    eprintln!("{} of {} changed bytes were found", places.len(), whole.len());
     fs::write(place.journal(), &whole).unwrap();
     assert_eq!(verify(&place, &[&id, "--chain-only"]).code, 0);
 }
@@ -152,4 +153,66 @@ fn a_journal_that_began_without_a_chain_says_so() {
     let ran = verify(&place, &[&id]);
     let older = format!("{} entries are older than the chain", bare.lines().count());
     assert!(ran.code == 0 && ran.out.contains(&older), "{ran:?}");
+}
+
+/// Commits all, with the trailer of `session` in the message; the commit.
+fn commit_for(place: &Place, session: &str, title: &str) -> String {
+    let file = place.path().join("session.zip").display().to_string();
+    let ran = place.run(&["bundle", session, "--out", &file, "--trailer", "--json"]);
+    let trailer = ran.out.lines().find(|line| line.starts_with("Haft-Session: ")).unwrap();
+    git(&place.work(), &["add", "--all"]);
+    git(&place.work(), &["commit", "--quiet", "--message", title, "--message", trailer]);
+    git(&place.work(), &["rev-parse", "HEAD"]).trim().to_owned()
+}
+
+#[test]
+fn the_commits_of_a_range_hold_what_their_sessions_left() {
+    let place = Place::new();
+    let id = recorded(&place);
+    git(&place.work(), &["branch", "begin"]);
+    let commit = commit_for(&place, &id, "Two");
+    for target in ["begin..HEAD", "HEAD", &commit] {
+        let ran = verify(&place, &[target]);
+        assert_eq!(ran.code, 0, "{target}: {ran:?}");
+        assert!(ran.out.contains("1 commit holds what the sessions left that they name"), "{ran:?}");
+        assert!(ran.out.contains("3 calls made again, with the same results"), "{ran:?}");
+    }
+    // A note in place of the trailer.
+    git(&place.work(), &["commit", "--quiet", "--amend", "--message", "Two"]);
+    let unnamed = difference(&place, &["begin..HEAD"]);
+    assert!(unnamed.contains("names no session"), "{unnamed}");
+    let trailer = place.run(&["bundle", &id, "--trailer"]).out;
+    git(&place.work(), &["notes", "--ref=haft", "add", "--message", &trailer]);
+    let object = &verify(&place, &["begin..HEAD", "--json", "--chain-only"]).events()[0];
+    assert_eq!((&object["verified"], &object["commits"]), (&json!(true), &json!(1)));
+}
+
+#[test]
+fn a_commit_that_its_session_did_not_make_is_found() {
+    let table = [
+        ("notes.txt", "two, and more\n", "`notes.txt` is not as any call of its session left it"),
+        ("stray.txt", "mine\n", "changes `stray.txt`, which no call of its session changed"),
+    ];
+    for (file, text, expected) in table {
+        let place = Place::new();
+        let id = recorded(&place);
+        place.write(file, text);
+        commit_for(&place, &id, "More");
+        let found = difference(&place, &["HEAD"]);
+        assert!(found.contains(expected), "{found}");
+    }
+    let place = Place::new();
+    let id = recorded(&place);
+    commit_for(&place, &id, "Two");
+    let message = git(&place.work(), &["log", "-1", "--format=%B"]);
+    let head = message.trim().rsplit_once(':').unwrap().1.to_owned();
+    let other = message.replace(&head, &"0".repeat(64));
+    git(&place.work(), &["commit", "--quiet", "--amend", "--message", &other]);
+    let found = difference(&place, &["HEAD"]);
+    assert!(found.contains("which no entry of the session"), "{found}");
+    let other = message.replace(&id, "20200101-000000-aaaaaaaaaaaaaaaa");
+    git(&place.work(), &["commit", "--quiet", "--amend", "--message", &other]);
+    let ran = verify(&place, &["HEAD"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("is not on this machine"), "{ran:?}");
 }

@@ -1,0 +1,150 @@
+//! [`Commits`]: the commits of a range, each with the sessions that it names and the files that it changes.
+use super::{Flaw, Record, record::done};
+use crate::{
+    Failure,
+    git::{git, said},
+};
+use haft_core::{
+    SessionOpened,
+    chain::{ChainValue, ChainedLine},
+    changed::changes_in,
+};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::{HashMap, HashSet},
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+/// The trailer of a message, and the beginning of a note, that names a session.
+pub(super) const TRAILER: &str = "Haft-Session";
+
+/// The commits of a range, the oldest first.
+pub(super) struct Commits {
+    /// The root of the repository.
+    root: PathBuf,
+    pub(super) all: Vec<Commit>,
+}
+
+pub(super) struct Commit {
+    hash: String,
+    /// The sessions that it names.
+    pub(super) named: Vec<Named>,
+    /// Relative to the root: what it changes; of a merge, what differs from all of its parents.
+    files: Vec<PathBuf>,
+}
+
+/// What a trailer names.
+#[derive(Clone)]
+pub(super) struct Named {
+    pub(super) session: String,
+    pub(super) head: ChainValue,
+}
+
+/// What a session left in each file, by the path below the root: SHA-256, or `None` of a file that it removed.
+pub(super) type Left = HashMap<PathBuf, HashSet<Option<String>>>;
+
+impl Commits {
+    /// Finds the commits that `range` names in the repository around `folder`: `A..B`, or a single commit. Returns `None` if
+    /// Git knows nothing of that name.
+    pub(super) fn find(folder: &Path, range: &str) -> Option<Self> {
+        let root = PathBuf::from(said(folder, ["rev-parse", "--show-toplevel"])?);
+        let hashes = match range.contains("..") {
+            true => said(&root, ["rev-list", "--reverse", "--topo-order", "--end-of-options", range])?,
+            false => {
+                let commit = format!("{range}^{{commit}}");
+                said(&root, ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?
+            }
+        };
+        let all = hashes.lines().map(|hash| Commit::read(&root, hash)).collect::<Option<_>>()?;
+        Some(Self { root, all })
+    }
+
+    /// What the session of `record` left in files, up to the entry whose value is `head`; `None` if no entry has that value.
+    pub(super) fn left(&self, record: &Record, journal: &[u8], head: ChainValue) -> Option<Left> {
+        let mut lines = journal.split_inclusive(|byte| *byte == b'\n');
+        let end = lines.position(|line| ChainedLine::of(line).value == Some(head))? + 1;
+        let workspace = SessionOpened::of(&record.entries).map(|opened| opened.workspace.clone());
+        let workspace = workspace.unwrap_or_default();
+        // The work tree of a job is a repository of its own, with the same paths.
+        let prefix = workspace.strip_prefix(&self.root).unwrap_or(Path::new(""));
+        let mut left = Left::new();
+        for change in done(&record.entries[..end]).flat_map(|entry| changes_in(&entry.fact)) {
+            let below = change.path.strip_prefix(&self.root).or(change.path.strip_prefix(&workspace));
+            let path = prefix.join(below.unwrap_or(&change.path));
+            left.entry(path).or_default().insert(change.after.as_ref().map(|after| after.hash.0.clone()));
+        }
+        Some(left)
+    }
+
+    /// The first file of `commit` that none of its sessions left as it is there.
+    pub(super) fn difference(&self, commit: &Commit, left: &[&Left]) -> Result<Option<Flaw>, Failure> {
+        for path in &commit.files {
+            let (hash, path_shown) = (commit.hash.clone(), path.display().to_string());
+            let known: Vec<_> = left.iter().filter_map(|left| left.get(path)).collect();
+            if known.is_empty() {
+                return Ok(Some(Flaw::OtherFile { commit: hash, path: path_shown }));
+            }
+            let content = self.content(&commit.hash, path)?;
+            if !known.iter().any(|states| states.contains(&content)) {
+                return Ok(Some(Flaw::OtherContent { commit: hash, path: path_shown }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The SHA-256 of a file in a commit; `None` if it is not in it.
+    fn content(&self, commit: &str, path: &Path) -> Result<Option<String>, Failure> {
+        let name = [commit.as_bytes(), b":", path.as_os_str().as_bytes()].concat();
+        let mut command = git(&self.root);
+        let output = command.args(["cat-file", "blob"]).arg(OsStr::from_bytes(&name)).stderr(Stdio::null());
+        let output = output.output()?;
+        Ok(output.status.success().then(|| hex::encode(Sha256::digest(&output.stdout))))
+    }
+}
+
+impl Commit {
+    fn read(root: &Path, hash: &str) -> Option<Self> {
+        let trailers =
+            said(root, ["log", "-1", &format!("--format=%(trailers:key={TRAILER},valueonly)"), hash])?;
+        let note = said(root, ["notes", "--ref=haft", "show", hash]).unwrap_or_default();
+        let of_note = note.lines().filter_map(|line| line.strip_prefix(TRAILER)?.strip_prefix(':'));
+        let named = trailers.lines().chain(of_note).filter_map(Named::read).collect();
+        let words =
+            ["diff-tree", "-r", "-c", "-z", "--root", "--no-commit-id", "--no-renames", "--name-only", hash];
+        let listed = git(root).args(words).stderr(Stdio::null()).output().ok()?;
+        let names = listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let files = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
+        listed.status.success().then(|| Self { hash: hash.to_owned(), named, files })
+    }
+
+    /// That it changes files, and names no session.
+    pub(super) fn unnamed(&self) -> Option<Flaw> {
+        let is_unnamed = self.named.is_empty() && !self.files.is_empty();
+        is_unnamed.then(|| Flaw::NoTrailer(self.hash.clone()))
+    }
+
+    /// That the journal of a session which it names has no entry of that value.
+    pub(super) fn without_head(&self, Named { session, head }: &Named) -> Flaw {
+        Flaw::NoHead { commit: self.hash.clone(), session: session.clone(), head: head.to_string() }
+    }
+
+    /// That a session which it names is not here.
+    pub(super) fn cannot_find(&self, session: &str) -> Failure {
+        let hash = &self.hash;
+        Failure::usage(format!(
+            "cannot verify the commit `{hash}`: its session `{session}` is not on this machine"
+        ))
+        .hint("ask for its bundle, and verify that: `haft verify FILE`")
+    }
+}
+
+impl Named {
+    /// Reads `ID sha256:HEAD`.
+    fn read(value: &str) -> Option<Self> {
+        let (session, head) = value.trim().split_once(" sha256:")?;
+        Some(Self { session: session.to_owned(), head: ChainValue::read(head)? })
+    }
+}
