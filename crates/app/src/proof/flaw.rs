@@ -68,7 +68,7 @@ pub enum Flaw {
     /// A content that no change names.
     #[error("no entry names the content `{0}`")]
     Stray(String),
-    /// The name of the session is none.
+    /// What should name the session cannot be an ID.
     #[error("`{}` is not the ID of a session", .0.escape_debug())]
     NoSession(String),
     /// The journal is the one of another session.

@@ -306,7 +306,7 @@ async fn a_visitor_widens_nothing_makes_no_call_and_concludes_nothing() {
         (json!({"type": "set_mode", "mode": "read-only"}), r#""mode_set","mode":"read-only""#),
         (
             json!({"type": "set_goal", "goal": {"text": "all", "check": "ls", "tool": "ls", "arguments": {}, "is_typed": true}}),
-            r#""goal_set","goal":{"text":"all","check":"ls","tool":"ls","arguments":{}}}"#,
+            r#""goal_set","goal":{"text":"all","check":"ls","tool":"ls","arguments":{}},"chain":"#,
         ),
         (json!({"type": "call", "name": "ls", "arguments": {}}), "a call can be made only by"),
         (
