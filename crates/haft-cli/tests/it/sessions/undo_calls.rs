@@ -341,7 +341,7 @@ fn escape_ends_an_undo_on_the_screen() {
     assert_eq!(place.read("a"), before);
 }
 
-/// Makes these calls, where `"helper"` delegates to one who changes the first line of `a`.
+/// Makes these calls, where `"helper"` delegates to a subagent that changes the first line of `a`.
 fn made_with_helper(steps: &[Value]) -> Place {
     let place = Place::new();
     place.write("a", LINES);

@@ -216,3 +216,20 @@ fn a_commit_that_its_session_did_not_make_is_found() {
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.err.contains("is not on this machine"), "{ran:?}");
 }
+
+#[test]
+fn what_a_merge_adds_by_itself_is_found() {
+    let place = Place::new();
+    let id = recorded(&place);
+    git(&place.work(), &["branch", "begin"]);
+    commit_for(&place, &id, "Two");
+    git(&place.work(), &["checkout", "--quiet", "-b", "side", "begin"]);
+    git(&place.work(), &["commit", "--quiet", "--allow-empty", "--message", "Nothing"]);
+    git(&place.work(), &["merge", "--quiet", "--no-ff", "--no-edit", "-"]);
+    assert_eq!(verify(&place, &["begin..HEAD", "--chain-only"]).code, 0);
+    place.write("stray.txt", "mine\n");
+    git(&place.work(), &["add", "stray.txt"]);
+    git(&place.work(), &["commit", "--quiet", "--amend", "--no-edit"]);
+    let found = difference(&place, &["begin..HEAD", "--chain-only"]);
+    assert!(found.contains("names no session"), "{found}");
+}
