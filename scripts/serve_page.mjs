@@ -159,8 +159,19 @@ await tab.waitForFunction(() => [...document.querySelectorAll('nav .title')].som
 await press('nav button', 'New')
 await tab.waitForFunction(() => document.querySelector('h1').innerText === 'New session', { timeout: 10000 }).catch(() => wrong.push('there is no new session'))
 await tab.waitForSelector('#prompt')
+// How the session stood when it was asked for is told late, when the question is there already.
+await tab.evaluate(() => {
+  const real = window.fetch
+  window.fetch = async (address, options) => {
+    const answer = await real(address, options)
+    if (/\/v1\/sessions\/[^/?]+$/.test(String(address))) await new Promise((resolve) => setTimeout(resolve, 1500))
+    return answer
+  }
+})
 await say('# use pnpm, not npm')
 await tab.waitForSelector('.asking .diff')
+await new Promise((resolve) => setTimeout(resolve, 2000))
+expect('the question stays', (await tab.$$('.asking .diff')).length === 1)
 expect(`the line is shown: ${await text('.asking .diff')}`, /use pnpm, not npm <!-- haft: /.test(await text('.asking .diff')))
 expect('nothing is noted before', !existsSync(join(workspace, 'AGENTS.md')))
 await press('.asking button', 'Allow once')

@@ -52,19 +52,26 @@ export class Composer {
     }
   }
 
+  /** What is typed while a prompt is on its way stays; a prompt that could not be sent comes back. */
   async send() {
     const text = this.input.value.trim()
-    if (!text && !this.images.length) return
+    const { images } = this
+    if (!text && !images.length) return
+    this.put('', [])
     this.sending.disabled = true
     try {
-      await this.sendParts(text, this.images)
-      this.input.value = ''
-      this.images = []
-      this.attached.textContent = ''
+      await this.sendParts(text, images)
     } catch (error) {
+      this.put([text, this.input.value].filter(Boolean).join('\n'), [...images, ...this.images])
       this.failed(error)
     }
     this.sending.disabled = false
     this.input.focus()
+  }
+
+  put(text, images) {
+    this.input.value = text
+    this.images = images
+    this.attached.textContent = images.length ? `${images.length} attached` : ''
   }
 }

@@ -21,7 +21,7 @@ export class SessionView extends Transcript {
   /** `gone` is called when the session was deleted; `open` opens another one; `failed` is told errors. */
   constructor(id, main, { gone, open, failed }, isJob = false) {
     super()
-    Object.assign(this, { id, main, gone, open, failed })
+    Object.assign(this, { id, main, gone, open, failed, updates: 0 })
     this.stop = new AbortController()
     this.live = new LiveReply()
     this.composer = new Composer({
@@ -74,6 +74,7 @@ export class SessionView extends Transcript {
 
   applied(update) {
     const before = this.session.state
+    this.updates++
     super.applied(update)
     this.live.draw(this.session.live)
     const { state } = this.session
@@ -95,12 +96,16 @@ export class SessionView extends Transcript {
   }
 
   async refresh() {
+    const { updates } = this
     this.detail = await call('GET', `/v1/sessions/${this.id}`)
     const { title, workspace, model, agent, permission, state, is_unfinished: unfinished } = this.detail
     this.titled(title)
     fill(this.facts, el('code', {}, named(model)), ` · ${named(agent)} in `, el('code', {}, named(workspace)), permission && ` · ${permission}`)
-    this.composer.offerContinue(unfinished)
-    this.stands(state)
+    // An update that came meanwhile is newer.
+    if (updates === this.updates) {
+      this.composer.offerContinue(unfinished)
+      this.stands(state)
+    }
     this.measure()
   }
 
