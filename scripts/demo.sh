@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 model=local/smollm2-135m
 scratch=$(mktemp -d)
 export HAFT_HOME=$scratch/home HAFT_MODELS=${HAFT_MODELS:-$PWD/models}
-haft=${HAFT:-$PWD/target/release/haft}
+haft=${HAFT:-$PWD/target/debug/haft}
 
 fail() { echo "error: $1; what there is lies in $scratch" >&2; exit 1; }
 
@@ -42,7 +42,8 @@ run() {
 
 prepare() {
     if [ -z "${HAFT:-}" ]; then
-        cargo build --release --quiet -p haft-cli
+        # Built once, to be looked at: what only helps the next build is left out.
+        CARGO_INCREMENTAL=0 cargo build --quiet -p haft-cli
     fi
     "$haft" models pull smollm2-135m >/dev/null
     mkdir "$scratch/repository"

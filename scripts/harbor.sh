@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
 haft=${HAFT:-$PWD/target/release/haft}
 folder=$PWD/target/harbor
-[ -x "$haft" ] || { echo "error: there is no binary \`$haft\`: run \`make demo\` first" >&2; exit 1; }
+[ -x "$haft" ] || { echo "error: there is no binary \`$haft\`: run \`cargo build --release -p haft-cli\` first" >&2; exit 1; }
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' || { echo "error: Harbor needs Python 3.12: set PYTHON" >&2; exit 1; }
 
 if [ ! -x "$folder/python/bin/harbor" ]; then
