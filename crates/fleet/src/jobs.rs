@@ -181,6 +181,13 @@ pub struct JobLine {
     pub made: f64,
 }
 
+impl JobLine {
+    /// Whether no worker works on it any more, unless it is tried again.
+    pub fn is_over(&self) -> bool {
+        !matches!(self.status.as_str(), "pending" | "running" | "waiting")
+    }
+}
+
 const LINE: &str = "SELECT j.id, j.owner, j.kind, j.title, j.stands, j.attempts, j.reason, w.name, j.head, j.conclusion, \
                     extract(epoch FROM j.made)::float8 FROM standing j LEFT JOIN workers w ON w.instance = j.worker";
 
@@ -195,6 +202,26 @@ pub async fn job(
     let parameters: Parameters<'_> = &[(&id, Type::TEXT), (&owner, Type::TEXT)];
     let rows = database.query_within(SHORT, "look at a job", &statement, parameters).await?;
     Ok(rows.first().map(job_line))
+}
+
+/// The job that is named by its ID or by a prefix of it that no other job has.
+///
+/// # Errors
+/// [`FleetError::Usage`] if no job or several jobs have this prefix; if PostgreSQL cannot be reached.
+pub async fn find(database: &Database, prefix: &str) -> Result<JobLine, FleetError> {
+    let statement = format!("{LINE} WHERE starts_with(j.id, $1) ORDER BY j.id <> $1, j.made DESC LIMIT 2");
+    let rows = database.query_within(SHORT, "look for a job", &statement, &[(&prefix, Type::TEXT)]).await?;
+    let mut found: Vec<JobLine> = rows.iter().map(job_line).collect();
+    let shown = prefix.escape_debug();
+    match found.len() {
+        0 => Err(FleetError::Usage(format!(
+            "the fleet has no job `{shown}`; `haft fleet list` lists its jobs"
+        ))),
+        2 if found[0].id != prefix => {
+            Err(FleetError::Usage(format!("several jobs begin with `{shown}`: write more of the ID")))
+        }
+        _ => Ok(found.swap_remove(0)),
+    }
 }
 
 /// Which jobs of a list.

@@ -16,7 +16,7 @@
 //! | `slot` | room for one job at work, which one that waits for a person leaves |
 //! | `app_work` | an attempt at a job with the sessions of `haft-app` |
 //! | `worker` | claims, works, renews, settles |
-//! | `status` | what there is |
+//! | `status`, `pauses` | what there is; whose jobs no worker begins |
 //!
 //! How it works inside: `README.md` of this crate.
 mod app_work;
@@ -27,6 +27,7 @@ mod git;
 mod jobs;
 mod lease;
 mod owners;
+mod pauses;
 mod places;
 mod queue;
 mod replay_changes;
@@ -43,9 +44,10 @@ pub use database::{Database, News};
 pub use entries::{contents, entries_since, restore};
 pub use error::FleetError;
 pub use git::{Attempt, Repository};
-pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, job, jobs, retry, send};
+pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, find, job, jobs, retry, send};
 pub use lease::{Lease, Leases};
 pub use owners::{Owner, add_owner, owner_of};
+pub use pauses::{Paused, pause, unpause};
 pub use places::{Moved, work_place};
 pub use queue::{Claimed, Heard, Settled, claim, put_back, renew, settle, sweep};
 pub use replay_changes::replay_changes;

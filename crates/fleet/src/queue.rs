@@ -33,7 +33,7 @@ pub struct Claimed {
     pub is_cancelled: bool,
 }
 
-/// Takes the next job: of the owner who has the fewest that run; of these the one with the highest priority; of these
+/// Takes the next job of an owner that is not paused: of the one who has the fewest that run; of these the one with the highest priority; of these
 /// the oldest. None where none waits.
 pub async fn claim(
     database: &Database,
@@ -47,6 +47,7 @@ pub async fn claim(
          FROM owners o CROSS JOIN LATERAL (SELECT priority, made FROM jobs j WHERE j.owner = o.name \
            AND j.status = 'pending' AND j.run_after <= clock_timestamp() \
            ORDER BY priority DESC, made, id LIMIT 1) best \
+         WHERE NOT EXISTS (SELECT FROM pauses p WHERE p.owner IN ('*', o.name)) \
          ORDER BY running, best.priority DESC, best.made), \
        next AS (SELECT j.id FROM fair CROSS JOIN LATERAL (SELECT id FROM jobs j WHERE j.owner = fair.name \
            AND j.status = 'pending' AND j.run_after <= clock_timestamp() \

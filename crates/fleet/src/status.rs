@@ -3,6 +3,7 @@ use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
     jobs::{JobLine, JobsWanted, jobs},
+    pauses::{Paused, pauses},
 };
 use tokio_postgres::types::Type;
 
@@ -20,6 +21,8 @@ pub struct Status {
     pub workers: Vec<WorkerLine>,
     /// Jobs that were tried too often.
     pub dead: Vec<JobLine>,
+    /// Whose jobs no worker begins.
+    pub paused: Vec<Paused>,
     /// How long the oldest job waits that could begin, in seconds.
     pub oldest_waits: Option<f64>,
 }
@@ -75,6 +78,7 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
             })
             .collect(),
         dead: jobs(database, None, &dead).await?,
+        paused: pauses(database).await?,
         oldest_waits: oldest.first().and_then(|row| row.get(0)),
     })
 }

@@ -46,6 +46,82 @@ pub(crate) enum Fleet {
         #[arg(long)]
         json: bool,
     },
+    /// Show workers and jobs, again every two seconds until Ctrl+C
+    Top {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+    },
+    /// List jobs, newest first
+    List {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Only jobs in this state; can be repeated
+        #[arg(long, value_name = "STATE", value_parser = ["pending", "running", "waiting", "completed", "failed", "cancelled", "dead"])]
+        status: Vec<String>,
+        /// Only the jobs of this owner
+        #[arg(long, value_name = "NAME")]
+        owner: Option<String>,
+        /// Maximum number of jobs to list
+        #[arg(long, value_name = "N", default_value = "50", value_parser = clap::value_parser!(i64).range(1..))]
+        limit: i64,
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a job: its task, state, worker and result
+    Show {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// ID of the job, or a unique prefix of it
+        id: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a job's journal as JSON, one entry per line
+    Logs {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// ID of the job, or a unique prefix of it
+        id: String,
+        /// Continue with new entries until the job ends
+        #[arg(short, long)]
+        follow: bool,
+        /// No effect: the output is always JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Stop a job
+    Cancel {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// ID of the job, or a unique prefix of it
+        id: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Begin no more jobs, of one owner or of the whole fleet; running jobs continue
+    Pause {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Owner [default: all owners]
+        owner: Option<String>,
+    },
+    /// Begin jobs again after `haft fleet pause`
+    Resume {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Owner [default: the whole fleet]
+        owner: Option<String>,
+    },
     /// Drain workers: finish current jobs, then exit
     Drain {
         /// The fleet.
@@ -90,7 +166,7 @@ pub(crate) enum Fleet {
         /// The fleet.
         #[command(flatten)]
         fleet: FleetUrl,
-        /// ID of the job
+        /// ID of the job, or a unique prefix of it
         id: String,
     },
     /// Create an owner and print its API token, or replace the token of an existing owner

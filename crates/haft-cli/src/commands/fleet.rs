@@ -1,5 +1,7 @@
 //! [`fleet`] (`haft fleet …`): reads from a fleet's database, and sends commands to its jobs.
+mod jobs;
 mod serve;
+mod status;
 mod worker;
 
 pub(crate) use serve::serve;
@@ -8,9 +10,8 @@ pub(crate) use worker::worker;
 use crate::{CliContext, args::Fleet, args::FleetUrl};
 use haft_app::{Failure, token};
 use haft_engine::new_session_id;
-use haft_fleet::{self, ADMIN, Database, NewJob, Owner, new_job};
+use haft_fleet::{self, ADMIN, Database, JobsWanted, NewJob, Owner, Paused, new_job};
 use haft_terminal::Exit;
-use haft_terminal::table::Table;
 use serde_json::json;
 use std::io::{Write, stdout};
 
@@ -24,7 +25,34 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
                 false => writeln!(stdout(), "the tables have version {}", made.to)?,
             }
         }
-        Fleet::Status { fleet, json } => status(&open(cli, &fleet).await?, json).await?,
+        Fleet::Status { fleet, json } => status::status(&open(cli, &fleet).await?, json).await?,
+        Fleet::Top { fleet } => status::top(&open(cli, &fleet).await?).await?,
+        Fleet::List { fleet, status, owner, limit, json } => {
+            let owner = owner.map(Owner);
+            let wanted = JobsWanted { statuses: status, after: None, most: limit };
+            return jobs::list(&open(cli, &fleet).await?, owner.as_ref(), &wanted, json).await;
+        }
+        Fleet::Show { fleet, id, json } => jobs::show(&open(cli, &fleet).await?, &id, json).await?,
+        Fleet::Logs { fleet, id, follow, json: _ } => {
+            jobs::logs(&open(cli, &fleet).await?, &id, follow).await?;
+        }
+        Fleet::Cancel { fleet, id, json } => jobs::cancel(&open(cli, &fleet).await?, &id, json).await?,
+        Fleet::Pause { fleet, owner } => {
+            let paused = paused(owner);
+            if !haft_fleet::pause(&open(cli, &fleet).await?, &paused).await? {
+                return Err(Failure::usage(format!("the fleet has no owner {}", whose(&paused)))
+                    .hint("`haft fleet owner NAME` creates one"));
+            }
+            writeln!(stdout(), "paused {}; running jobs continue", whose(&paused))?;
+        }
+        Fleet::Resume { fleet, owner } => {
+            let paused = paused(owner);
+            if !haft_fleet::unpause(&open(cli, &fleet).await?, &paused).await? {
+                return Err(Failure::usage(format!("{} is not paused", whose(&paused)))
+                    .hint("`haft fleet status` shows what is paused"));
+            }
+            writeln!(stdout(), "resumed {}", whose(&paused))?;
+        }
         Fleet::Drain { fleet, worker } => {
             let told = haft_fleet::drain(&open(cli, &fleet).await?, worker.as_deref()).await?;
             if told == 0 {
@@ -34,15 +62,7 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             }
             writeln!(stdout(), "draining {told} workers")?;
         }
-        Fleet::Retry { fleet, id } => {
-            if !haft_fleet::retry(&open(cli, &fleet).await?, &id, None).await? {
-                return Err(Failure::usage(format!(
-                    "there is no job `{id}` that failed, was canceled or ran out of attempts"
-                ))
-                .hint("`haft fleet status` lists jobs that ran out of attempts"));
-            }
-            writeln!(stdout(), "requeued {id}")?;
-        }
+        Fleet::Retry { fleet, id } => jobs::retry(&open(cli, &fleet).await?, &id).await?,
         Fleet::Owner { fleet, name } => {
             let (database, token) = (open(cli, &fleet).await?, token::random()?);
             haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
@@ -83,52 +103,14 @@ async fn open(cli: &CliContext, url: &FleetUrl) -> Result<Database, Failure> {
     Ok(Database::open(&address(cli, url)?).await?)
 }
 
-async fn status(database: &Database, json: bool) -> Result<(), Failure> {
-    let haft_fleet::Status { counts, workers, dead, oldest_waits } = haft_fleet::status(database).await?;
-    if json {
-        let jobs: Vec<_> = counts
-            .iter()
-            .map(|(owner, status, count)| json!({"owner": owner, "status": status, "count": count}))
-            .collect();
-        let workers: Vec<_> = workers
-            .iter()
-            .map(|worker| {
-                json!({"instance": worker.instance, "name": worker.name, "version": worker.version,
-                       "seen_seconds_ago": worker.seen, "draining": worker.is_draining, "running": worker.running})
-            })
-            .collect();
-        let dead: Vec<_> = dead
-            .iter()
-            .map(|job| json!({"job": job.id, "owner": job.owner, "title": job.title, "attempts": job.attempts, "reason": job.reason}))
-            .collect();
-        let whole =
-            json!({"jobs": jobs, "workers": workers, "dead": dead, "oldest_waits_seconds": oldest_waits});
-        writeln!(stdout(), "{whole}")?;
-        return Ok(());
+/// `None`: the whole fleet.
+fn paused(owner: Option<String>) -> Paused {
+    owner.map_or(Paused::All, |name| Paused::Owner(Owner(name)))
+}
+
+fn whose(paused: &Paused) -> String {
+    match paused {
+        Paused::All => "the fleet".to_owned(),
+        Paused::Owner(Owner(name)) => format!("`{}`", name.escape_debug()),
     }
-    let mut table = Table::new(["WORKER", "INSTANCE", "JOBS", "SEEN", "STATE"]);
-    for worker in workers {
-        let state = if worker.is_draining { "draining" } else { "" };
-        let seen = format!("{:.0} s ago", worker.seen);
-        table.row([worker.name, worker.instance, worker.running.to_string(), seen, state.to_owned()]);
-    }
-    table.print("no workers")?;
-    writeln!(stdout())?;
-    let mut table = Table::new(["OWNER", "STATUS", "JOBS"]);
-    for (owner, status, count) in counts {
-        table.row([owner, status, count.to_string()]);
-    }
-    table.print("no jobs")?;
-    if let Some(seconds) = oldest_waits {
-        writeln!(stdout(), "\noldest runnable job has waited {seconds:.0} s")?;
-    }
-    if !dead.is_empty() {
-        writeln!(stdout(), "\nOut of attempts; `haft fleet retry ID` requeues a job:")?;
-        let mut table = Table::new(["JOB", "OWNER", "TITLE", "REASON"]);
-        for job in dead {
-            table.row([job.id, job.owner, job.title, job.reason.unwrap_or_default()]);
-        }
-        table.print("")?;
-    }
-    Ok(())
 }

@@ -382,7 +382,7 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
     for words in [&worker[..], &["fleet", "migrate"], &["serve", "--listen", "127.0.0.1:0"]] {
         let (code, told) = ask(Some(&address), words);
         assert!(
-            code == 2 && told.contains("version 9, and this haft supports at most version 3"),
+            code == 2 && told.contains("version 9, and this haft supports at most version 4"),
             "{words:?}: {told}"
         );
     }
@@ -390,7 +390,10 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
     for (words, expected) in [
         (&["fleet", "add", "builder", "x", "--owner", "missing"][..], "there is no such owner"),
         (&["fleet", "add", "missing", "x"], "there is no agent `missing`"),
-        (&["fleet", "retry", "x"], "there is no job `x`"),
+        (&["fleet", "retry", "x"], "the fleet has no job `x`"),
+        (&["fleet", "show", "x"], "the fleet has no job `x`"),
+        (&["fleet", "pause", "missing"], "the fleet has no owner `missing`"),
+        (&["fleet", "resume"], "the fleet is not paused"),
         (&["fleet", "owner", "a b"], "`a b` cannot be an owner"),
     ] {
         let (code, told) = ask(Some(&address), words);

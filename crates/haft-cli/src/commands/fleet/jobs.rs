@@ -1,0 +1,141 @@
+//! [`list`], [`show`], [`logs`], [`cancel`] and [`retry`]: the jobs of a fleet.
+use haft_app::Failure;
+use haft_fleet::{self, Database, JobLine, JobsWanted, Owner};
+use haft_present::safe;
+use haft_terminal::{
+    Exit,
+    signals::Interrupts,
+    table::{List, Table},
+};
+use serde_json::{Value, json};
+use std::{
+    io::{Write, stdout},
+    time::Duration,
+};
+
+/// Entries that are read at a time.
+const ENTRIES_PER_READ: i64 = 500;
+/// [`logs`] looks again after this time, whatever it has heard.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+const HEADINGS: [&str; 7] = ["JOB", "KIND", "STATUS", "OWNER", "WORKER", "TASK", "REASON"];
+
+pub(super) async fn list(
+    database: &Database,
+    owner: Option<&Owner>,
+    wanted: &JobsWanted<'_>,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let mut list = List::new(HEADINGS, json);
+    for job in haft_fleet::jobs(database, owner, wanted).await? {
+        list.row(row(&job).each_ref().map(String::as_str), || object(&job));
+    }
+    Ok(list.print("no such jobs: `haft fleet add` queues one")?)
+}
+
+/// The same columns, without a JSON form.
+pub(super) fn table(jobs: &[JobLine]) -> Table<7> {
+    let mut table = Table::of_ids(HEADINGS);
+    jobs.iter().for_each(|job| table.row(row(job)));
+    table
+}
+
+fn row(job: &JobLine) -> [String; 7] {
+    let JobLine { id, kind, status, owner, worker, title, reason, .. } = job;
+    let (worker, reason) = (worker.as_deref().unwrap_or_default(), reason.as_deref().unwrap_or_default());
+    [id, kind, status, owner, worker, title, reason].map(|cell| safe::name(cell).into_owned())
+}
+
+fn object(job: &JobLine) -> Value {
+    let JobLine { id, owner, kind, title, status, attempts, reason, worker, head, conclusion, made } = job;
+    let output: Option<Value> = conclusion.as_deref().and_then(|whole| serde_json::from_str(whole).ok());
+    json!({
+        "job": id, "kind": kind, "status": status, "description": title, "owner": owner, "attempts": attempts,
+        "worker": worker, "reason": reason, "branch": branch(job), "commit": head, "output": output, "made": made,
+    })
+}
+
+fn branch(job: &JobLine) -> Option<String> {
+    job.head.as_ref().map(|_| format!("haft/{}", job.id))
+}
+
+pub(super) async fn show(database: &Database, id: &str, json: bool) -> Result<(), Failure> {
+    let job = haft_fleet::find(database, id).await?;
+    if json {
+        writeln!(stdout(), "{}", safe::json(&object(&job).to_string()))?;
+        return Ok(());
+    }
+    let branch = branch(&job);
+    let JobLine { id, owner, kind, title, status, attempts, reason, worker, head, .. } = job;
+    let rows = [
+        ("job", Some(id)),
+        ("kind", Some(kind)),
+        ("status", Some(status)),
+        ("description", Some(title)),
+        ("owner", Some(owner)),
+        ("attempts", Some(attempts.to_string())),
+        ("worker", worker),
+        ("reason", reason),
+        ("branch", branch),
+        ("commit", head),
+    ];
+    for (name, value) in rows {
+        if let Some(value) = value {
+            writeln!(stdout(), "{name:<12} {}", safe::text(&value))?;
+        }
+    }
+    Ok(())
+}
+
+/// The entries of the job's own session; with `follow`, those that come until the job ends or Ctrl+C.
+pub(super) async fn logs(database: &Database, id: &str, follow: bool) -> Result<(), Failure> {
+    let id = haft_fleet::find(database, id).await?.id;
+    let (mut interrupts, mut news, mut next) = (Interrupts::listen()?, database.news(), 0);
+    loop {
+        // A job that has ended before its entries are read has no more of them.
+        let is_over = haft_fleet::find(database, &id).await?.is_over();
+        let lines = haft_fleet::entries_since(database, &id, next, ENTRIES_PER_READ).await?;
+        let is_more = lines.len() as i64 == ENTRIES_PER_READ;
+        for (seq, line) in lines {
+            next = seq + 1;
+            writeln!(stdout(), "{}", safe::json(&line))?;
+        }
+        if is_more {
+            continue;
+        }
+        if is_over || !follow {
+            return Ok(());
+        }
+        tokio::select! {
+            () = interrupts.next() => return Ok(()),
+            _is_news = news.of(&id, HEARTBEAT) => {}
+        }
+    }
+}
+
+pub(super) async fn cancel(database: &Database, id: &str, json: bool) -> Result<(), Failure> {
+    let job = haft_fleet::find(database, id).await?;
+    if job.is_over() {
+        return Err(Failure::usage(format!("the job `{}` has ended: it is {}", job.id, job.status)));
+    }
+    haft_fleet::cancel(database, &job.id, None).await?;
+    // A job that no worker has is ended here; its worker ends any other.
+    let done = if job.status == "pending" { "canceled" } else { "stopping" };
+    match json {
+        true => writeln!(stdout(), "{}", json!({"job": job.id, "done": done}))?,
+        false => writeln!(stdout(), "{done} {}", job.id)?,
+    }
+    Ok(())
+}
+
+pub(super) async fn retry(database: &Database, id: &str) -> Result<(), Failure> {
+    let job = haft_fleet::find(database, id).await?;
+    if !haft_fleet::retry(database, &job.id, None).await? {
+        return Err(Failure::usage(format!(
+            "the job `{}` cannot be tried again: it is {}, and only a job that failed, was canceled or ran out of attempts can",
+            job.id, job.status
+        ))
+        .hint("`haft fleet list` lists jobs"));
+    }
+    writeln!(stdout(), "requeued {}", job.id)?;
+    Ok(())
+}

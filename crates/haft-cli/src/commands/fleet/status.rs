@@ -1,0 +1,107 @@
+//! [`status`] and [`top`]: workers, and how many jobs are in which state.
+use super::{jobs, whose};
+use haft_app::Failure;
+use haft_fleet::{Database, JobsWanted, Paused, Status, WorkerLine};
+use haft_terminal::{signals::Interrupts, table::Table};
+use serde_json::{Value, json};
+use std::{
+    io::{IsTerminal, Write, stdout},
+    time::Duration,
+};
+
+/// Between two pictures of [`top`].
+const INTERVAL: Duration = Duration::from_secs(2);
+/// Jobs that [`top`] shows.
+const MAX_SHOWN_JOBS: i64 = 20;
+
+/// Prints it once.
+pub(super) async fn status(database: &Database, json: bool) -> Result<(), Failure> {
+    let status = haft_fleet::status(database).await?;
+    match json {
+        true => writeln!(stdout(), "{}", object(&status))?,
+        false => print(&status)?,
+    }
+    Ok(())
+}
+
+/// Prints it again and again until Ctrl+C, with the jobs at work; once, where standard output is no terminal.
+pub(super) async fn top(database: &Database) -> Result<(), Failure> {
+    let mut interrupts = Interrupts::listen()?;
+    let wanted = JobsWanted {
+        statuses: ["running", "waiting", "pending"].map(str::to_owned).to_vec(),
+        after: None,
+        most: MAX_SHOWN_JOBS,
+    };
+    loop {
+        let (status, at_work) =
+            (haft_fleet::status(database).await?, haft_fleet::jobs(database, None, &wanted).await?);
+        if stdout().is_terminal() {
+            // The cursor goes to the top left, and what stood there is cleared.
+            write!(stdout(), "\x1b[H\x1b[2J")?;
+        }
+        print(&status)?;
+        writeln!(stdout())?;
+        jobs::table(&at_work).print("no jobs at work")?;
+        if !stdout().is_terminal() {
+            return Ok(());
+        }
+        tokio::select! {
+            () = interrupts.next() => return Ok(()),
+            () = tokio::time::sleep(INTERVAL) => {}
+        }
+    }
+}
+
+fn object(status: &Status) -> Value {
+    let Status { counts, workers, dead, paused, oldest_waits } = status;
+    let jobs =
+        counts.iter().map(|(owner, status, count)| json!({"owner": owner, "status": status, "count": count}));
+    let workers = workers.iter().map(|worker| {
+        let WorkerLine { instance, name, version, seen, is_draining, running } = worker;
+        json!({"instance": instance, "name": name, "version": version, "seen_seconds_ago": seen,
+               "draining": is_draining, "running": running})
+    });
+    let dead = dead.iter().map(|job| {
+        json!({"job": job.id, "owner": job.owner, "title": job.title, "attempts": job.attempts, "reason": job.reason})
+    });
+    let owners = paused.iter().filter_map(|paused| match paused {
+        Paused::All => None,
+        Paused::Owner(owner) => Some(&owner.0),
+    });
+    json!({"jobs": jobs.collect::<Vec<_>>(), "workers": workers.collect::<Vec<_>>(), "dead": dead.collect::<Vec<_>>(),
+           "paused": {"fleet": paused.contains(&Paused::All), "owners": owners.collect::<Vec<_>>()},
+           "oldest_waits_seconds": oldest_waits})
+}
+
+fn print(status: &Status) -> Result<(), Failure> {
+    let Status { counts, workers, dead, paused, oldest_waits } = status;
+    let mut table = Table::new(["WORKER", "INSTANCE", "JOBS", "SEEN", "STATE"]);
+    for worker in workers {
+        let state = if worker.is_draining { "draining" } else { "" };
+        let seen = format!("{:.0} s ago", worker.seen);
+        let (name, instance) = (worker.name.clone(), worker.instance.clone());
+        table.row([name, instance, worker.running.to_string(), seen, state.to_owned()]);
+    }
+    table.print("no workers")?;
+    writeln!(stdout())?;
+    let mut table = Table::new(["OWNER", "STATUS", "JOBS"]);
+    for (owner, status, count) in counts {
+        table.row([owner.clone(), status.clone(), count.to_string()]);
+    }
+    table.print("no jobs")?;
+    for paused in paused {
+        writeln!(stdout(), "\npaused: {}; `haft fleet resume` ends a pause", whose(paused))?;
+    }
+    if let Some(seconds) = oldest_waits {
+        writeln!(stdout(), "\noldest runnable job has waited {seconds:.0} s")?;
+    }
+    if !dead.is_empty() {
+        writeln!(stdout(), "\nOut of attempts; `haft fleet retry ID` requeues a job:")?;
+        let mut table = Table::new(["JOB", "OWNER", "TITLE", "REASON"]);
+        for job in dead.clone() {
+            table.row([job.id, job.owner, job.title, job.reason.unwrap_or_default()]);
+        }
+        table.print("")?;
+    }
+    Ok(())
+}

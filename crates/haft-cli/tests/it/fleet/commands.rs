@@ -1,0 +1,98 @@
+//! `haft fleet …` lists, shows, follows, stops and pauses jobs.
+use crate::kit::fleet::{Fleet, count, end, publish, say};
+use serde_json::{Value, json};
+use std::{process::Stdio, time::Duration};
+
+fn jobs(fleet: &Fleet, more: &[&str]) -> Vec<Value> {
+    let ran = fleet.run(&[&["fleet", "list", "--json"], more].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.events()
+}
+
+fn ids(jobs: &[Value]) -> Vec<&str> {
+    jobs.iter().map(|job| job["job"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn jobs_are_listed_shown_and_stopped() {
+    let Some(fleet) = Fleet::new() else { return };
+    assert_eq!(fleet.run(&["fleet", "list"]).out, "no such jobs: `haft fleet add` queues one\n");
+    let (first, second) = (fleet.add(), fleet.add());
+    assert_eq!(ids(&jobs(&fleet, &[])), [&second, &first], "the newest is first");
+    assert_eq!(ids(&jobs(&fleet, &["--limit", "1"])), [&second]);
+    assert_eq!(jobs(&fleet, &["--owner", "other"]), [] as [Value; 0]);
+    let shown = fleet.run(&["fleet", "show", &first[..first.len() - 1], "--json"]);
+    let shown: Value = serde_json::from_str(&shown.out).unwrap();
+    assert_eq!(
+        (&shown["job"], &shown["status"], &shown["kind"], &shown["description"], &shown["owner"]),
+        (&json!(first), &json!("pending"), &json!("builder"), &json!("Count once"), &json!("admin"))
+    );
+    // A prefix of both.
+    let several = fleet.run(&["fleet", "cancel", &first[..4]]);
+    assert!(several.code == 2 && several.err.contains("several jobs begin with"), "{several:?}");
+    let cancelled = fleet.run(&["fleet", "cancel", &first, "--json"]);
+    assert_eq!(cancelled.out.trim(), json!({"job": first, "done": "canceled"}).to_string());
+    assert_eq!(ids(&jobs(&fleet, &["--status", "cancelled"])), [&first]);
+    let again = fleet.run(&["fleet", "cancel", &first]);
+    assert!(again.code == 2 && again.err.contains("has ended: it is cancelled"), "{again:?}");
+    assert_eq!(fleet.run(&["fleet", "retry", &first]).out, format!("requeued {first}\n"));
+    assert_eq!(jobs(&fleet, &["--status", "pending"]).len(), 2);
+    let top = fleet.run(&["fleet", "top"]);
+    assert!(top.out.contains("no workers") && top.out.contains("Count once"), "{top:?}");
+}
+
+#[test]
+fn a_journal_is_followed_until_the_job_ends() {
+    let Some(fleet) = Fleet::new() else { return };
+    let id = fleet.add();
+    let before = fleet.run(&["fleet", "logs", &id]);
+    assert_eq!(before.recorded(), ["session_opened"]);
+    let follower = fleet.haft(&["fleet", "logs", "--follow", &id]).stdout(Stdio::piped()).spawn().unwrap();
+    let script = fleet.place.script("all.jsonl", &[count(), publish(), say()]);
+    let mut worker = fleet.worker(&script, &[]);
+    let followed = follower.wait_with_output().unwrap();
+    fleet.wait_until_completed(&id);
+    end(&mut worker);
+    let after = fleet.run(&["fleet", "logs", &id]);
+    assert_eq!(String::from_utf8(followed.stdout).unwrap(), after.out, "every entry, once");
+    assert!(after.recorded().contains(&"concluded".to_owned()), "{:?}", after.recorded());
+    let job = &jobs(&fleet, &["--status", "completed"])[0];
+    assert_eq!((&job["branch"], &job["attempts"]), (&json!(format!("haft/{id}")), &json!(1)));
+}
+
+#[test]
+fn no_job_of_a_paused_owner_or_fleet_begins() {
+    let Some(fleet) = Fleet::new() else { return };
+    for owner in ["ann", "bob"] {
+        assert_eq!(fleet.run(&["fleet", "owner", owner]).code, 0);
+    }
+    let add = |owner: &str| {
+        let ran = fleet.run(&["fleet", "add", "builder", "Say it", "--owner", owner]);
+        ran.out.trim().to_owned()
+    };
+    assert_eq!(fleet.run(&["fleet", "pause", "ann"]).out, "paused `ann`; running jobs continue\n");
+    let (of_ann, of_bob) = (add("ann"), add("bob"));
+    let done = json!({"say": "It is said."});
+    let script = fleet.place.script("say.jsonl", &[done.clone(), done.clone(), done.clone(), done]);
+    let mut worker = fleet.worker(&script, &[]);
+    let over = |id: &str| (!["pending", "running"].contains(&fleet.job(id, "status").as_str())).then_some(());
+    fleet.wait_for("the other owner's job is over", || over(&of_bob));
+    let status: Value = serde_json::from_str(&fleet.run(&["fleet", "status", "--json"]).out).unwrap();
+    assert_eq!(status["paused"], json!({"fleet": false, "owners": ["ann"]}));
+    // All of them, twice: that is no error.
+    for _ in 0..2 {
+        assert_eq!(fleet.run(&["fleet", "pause"]).code, 0);
+    }
+    let later = add("bob");
+    std::thread::sleep(Duration::from_secs(2));
+    for id in [&of_ann, &later] {
+        assert_eq!(fleet.job(id, "status, attempts"), "pending|0");
+    }
+    assert!(fleet.run(&["fleet", "status"]).out.contains("paused: the fleet; `haft fleet resume`"));
+    assert_eq!(fleet.run(&["fleet", "resume"]).out, "resumed the fleet\n");
+    fleet.wait_for("a later job is over", || over(&later));
+    assert_eq!(fleet.job(&of_ann, "attempts"), "0");
+    assert_eq!(fleet.run(&["fleet", "resume", "ann"]).out, "resumed `ann`\n");
+    fleet.wait_for("the paused job is over", || over(&of_ann));
+    end(&mut worker);
+}
