@@ -20,7 +20,7 @@ use haft_core::{Mode, SessionId, SessionOpened, chain::Cuts};
 use haft_engine::Home;
 use haft_present::Exit;
 use haft_process::read_regular;
-use record::Record;
+use record::{Record, Subagent};
 use serde::Serialize;
 use std::{
     fs,
@@ -47,7 +47,7 @@ pub struct VerifyOptions {
 pub struct Verification {
     /// Whether all that was checked holds.
     pub verified: bool,
-    /// Entries of the journal; 0 if it does not hold.
+    /// Entries of the journal and of those of its subagents; 0 if one does not hold.
     pub entries: usize,
     /// The first thing that is not as it was recorded.
     pub difference: Option<String>,
@@ -70,8 +70,8 @@ pub struct Verification {
 }
 
 impl Verification {
-    fn of(record: &Record) -> Self {
-        Self {
+    fn of(record: &Record, subagents: &[Subagent]) -> Self {
+        let whole = Self {
             verified: true,
             entries: record.chain.lines,
             session: SessionOpened::of(&record.entries).map(|opened| opened.session.0.clone()),
@@ -79,7 +79,13 @@ impl Verification {
             unchained: record.chain.unchained,
             cut: record.chain.cut,
             ..Self::default()
-        }
+        };
+        subagents.iter().map(|below| &below.record.chain).fold(whole, |whole, chain| Self {
+            entries: whole.entries + chain.lines,
+            unchained: whole.unchained + chain.unchained,
+            cut: whole.cut + chain.cut,
+            ..whole
+        })
     }
 
     fn not(flaw: &Flaw) -> Self {
@@ -108,6 +114,7 @@ impl Verification {
 struct Subject {
     record: Record,
     journal: Vec<u8>,
+    subagents: Vec<Subagent>,
     home: Home,
     session: String,
     /// Where the session's own workspace does not count.
@@ -155,8 +162,10 @@ impl App {
             Ok(subject) => subject,
             Err(flaw) => return Ok(Verification::not(&flaw)),
         };
-        let verified =
-            Verification { signed_by: subject.signed_by.clone(), ..Verification::of(&subject.record) };
+        let verified = Verification {
+            signed_by: subject.signed_by.clone(),
+            ..Verification::of(&subject.record, &subject.subagents)
+        };
         if options.chain_only || !subject.record.has_calls() {
             return Ok(verified);
         }
@@ -212,10 +221,15 @@ impl App {
         let home = self.home();
         let id = home.find(id)?;
         let journal = bytes(&home.folder(&id).join("journal.jsonl"))?;
-        let record = Record::read(&journal, Some(&id.0), Cuts::Refused);
-        Ok(record.map(|record| Subject {
+        let record = match Record::read(&journal, Some(&id.0), Cuts::Refused) {
+            Ok(record) => record,
+            Err(flaw) => return Ok(Err(flaw)),
+        };
+        let subagents = Subagent::all(&home, &record.entries)?;
+        Ok(subagents.map(|subagents| Subject {
             record,
             journal,
+            subagents,
             home,
             session: id.0,
             is_file: false,
@@ -306,7 +320,7 @@ fn of_file(path: &Path, signers: Option<&Path>) -> Result<Result<Subject, Flaw>,
             Err(flaw) => Ok(Err(flaw)),
             Ok(record) => {
                 let blobs = path.canonicalize()?.with_file_name("blobs");
-                unpacked(record, &file, None, |place| match blobs.is_dir() {
+                unpacked((record, &file), Vec::new(), None, |place| match blobs.is_dir() {
                     true => std::os::unix::fs::symlink(&blobs, place),
                     false => Ok(()),
                 })
@@ -324,7 +338,7 @@ fn of_file(path: &Path, signers: Option<&Path>) -> Result<Result<Subject, Flaw>,
     };
     match signed_by {
         Err(flaw) => Ok(Err(flaw)),
-        Ok(signed_by) => unpacked(found.record, &found.journal, signed_by, |place| {
+        Ok(signed_by) => unpacked((found.record, &found.journal), found.subagents, signed_by, |place| {
             fs::create_dir(place)?;
             found.contents.iter().try_for_each(|(hash, content)| fs::write(place.join(hash), content))
         }),
@@ -333,15 +347,16 @@ fn of_file(path: &Path, signers: Option<&Path>) -> Result<Result<Subject, Flaw>,
 
 /// The session in a home of its own, which is gone with it.
 fn unpacked(
-    record: Record,
-    journal: &[u8],
+    (record, journal): (Record, &[u8]),
+    subagents: Vec<Subagent>,
     signed_by: Option<String>,
     fill: impl FnOnce(&Path) -> std::io::Result<()>,
 ) -> Result<Result<Subject, Flaw>, Failure> {
     let opened = SessionOpened::of(&record.entries);
     let session = opened.map(|opened| opened.session.0.clone()).unwrap_or_default();
     let above = opened.and_then(|opened| opened.delegated_by.as_ref()).map(|above| &above.0);
-    if let Some(odd) = [Some(&session), above].into_iter().flatten().find(|id| !is_id(id)) {
+    let below = subagents.iter().map(|below| Some(&below.session));
+    if let Some(odd) = [Some(&session), above].into_iter().chain(below).flatten().find(|id| !is_id(id)) {
         return Ok(Err(Flaw::NoSession(odd.clone())));
     }
     let failed =
@@ -349,14 +364,19 @@ fn unpacked(
     let folder = tempfile::Builder::new().prefix("haft-verify-").tempdir().map_err(failed)?;
     let home = Home(folder.path().to_owned());
     let id = SessionId(session.clone());
-    let place = home.folder(&id);
-    fs::create_dir_all(&place).map_err(failed)?;
-    fs::write(place.join("journal.jsonl"), journal).map_err(failed)?;
+    let journals = subagents.iter().map(|below| (SessionId(below.session.clone()), &below.journal[..]));
+    for (id, journal) in [(id.clone(), journal)].into_iter().chain(journals) {
+        let place = home.folder(&id);
+        let written =
+            fs::create_dir_all(&place).and_then(|()| fs::write(place.join("journal.jsonl"), journal));
+        written.map_err(failed)?;
+    }
     let contents = home.contents(&id);
     contents.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fill(&contents)).map_err(failed)?;
     Ok(Ok(Subject {
         record,
         journal: Vec::new(),
+        subagents,
         home,
         session,
         is_file: true,

@@ -4,26 +4,27 @@ mod driver;
 mod moved;
 mod recording;
 mod report;
+mod subagents;
 
 use crate::{App, Failure, SessionSpec, agents::AGENT, config::Settings};
 use driver::Driver;
 pub use driver::{Show, Shown};
 use haft_core::{Entry, Mode, NoHooks, SessionId, SessionOpened};
-use haft_engine::{Engine, Home, Model, Session, Setup};
+use haft_engine::{Agent, Engine, Home, Model, Session, Setup};
 use haft_evidence::test_runs;
 use haft_providers::{Retold, direct};
 use haft_tools::{WEB_SEARCH, recorded_web_search};
 use moved::Moved;
 use recording::Recording;
 pub use report::{Difference, Differs, Refusal, ReplayReport};
+use serde_json::Value;
 use std::{
+    collections::BTreeSet,
     mem,
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// A tool whose work stands in a session of its own.
-const DELEGATE: &str = "delegate";
+use subagents::Subagents;
 
 /// How to replay a session.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +87,12 @@ impl App {
         };
         let mut recording = Recording::of(&entries);
         check(&id, &recording, options)?;
-        let scratch = Scratch::of(workspace, &options.start, &entries, &home.contents(&id))?;
+        if options.tests_by_outcome {
+            recording.tests = test_runs(&entries).into_iter().map(|run| run.seq).collect();
+        }
+        let subagents = Subagents::of(&home, &recording, options.tests_by_outcome)?;
+        recording.reads.extend(subagents.reads().cloned());
+        let scratch = Scratch::of(workspace, &options.start, (&recording, &entries), &home.contents(&id))?;
         let moved = Moved::new(workspace, &scratch.work);
         for (parts, _) in &mut recording.replies {
             *parts = moved.all_there(parts).map_err(anyhow::Error::from)?;
@@ -94,14 +100,30 @@ impl App {
         for input in &mut recording.inputs {
             input.command = moved.all_there(&input.command).map_err(anyhow::Error::from)?;
         }
-        let (engine, mode) = engine(self, options, profile, &scratch, &recording).await?;
+        let handed_over = options.other.as_ref().map(|other| other.from - 1);
+        let retold = subagents
+            .said(handed_over.unwrap_or(usize::MAX), &moved)
+            .map_err(anyhow::Error::from)?
+            .into_iter()
+            .fold(Retold::new(recording.opening(), recording.replies.clone()), |retold, (task, replies)| {
+                retold.with_subagent(task, replies)
+            });
+        let searches = [&recording].into_iter().chain(subagents.all());
+        let searches = searches.flat_map(|recording| recording.details_of(WEB_SEARCH)).collect();
+        let (engine, mode) = engine(
+            self,
+            options,
+            profile,
+            &scratch,
+            Said { replies: retold, searches, agents: &subagents.agents },
+        )
+        .await?;
         let agent = engine.setup().agents.iter().find(|known| known.name == *agent);
         let agent = agent.map_or(AGENT.to_owned(), |known| known.name.clone());
         let session = engine.create(&agent)?;
-        let handed_over = options.other.as_ref().map(|other| other.from - 1);
-        let driver = Driver::new(id, recording, moved, handed_over, mode == Mode::Full);
-        let tests = if options.tests_by_outcome { test_runs(&entries) } else { Vec::new() };
-        let driver = Some(driver.with_tests(tests.into_iter().map(|run| run.seq).collect()));
+        let own_home = engine.setup().home.clone();
+        let driver = Driver::new(id, recording, moved, handed_over, mode == Mode::Full, own_home);
+        let driver = Some(driver.with_subagents(subagents));
         Ok(Replay { engine, session, driver, _scratch: scratch })
     }
 }
@@ -129,10 +151,6 @@ fn check(id: &SessionId, recording: &Recording, options: &ReplayOptions) -> Resu
     if recording.inputs.is_empty() {
         return cannot("it has no prompt".into());
     }
-    let delegated = recording.calls.iter().find(|call| call.name == DELEGATE && call.started);
-    if let Some((seq, _)) = delegated.and_then(|call| call.ended.as_ref()) {
-        return cannot(format!("entry {seq} was made by a subagent in a session of its own"));
-    }
     let rounds = recording.replies.len();
     match &options.other {
         Some(OtherModel { from, .. }) if *from > rounds + 1 => {
@@ -150,21 +168,34 @@ struct Scratch {
 }
 
 impl Scratch {
-    fn of(workspace: &Path, start: &Start, entries: &[Arc<Entry>], contents: &Path) -> Result<Self, Failure> {
+    fn of(
+        workspace: &Path,
+        start: &Start,
+        (recording, entries): (&Recording, &[Arc<Entry>]),
+        contents: &Path,
+    ) -> Result<Self, Failure> {
         let failed = |error| Failure::failed(format!("cannot create a directory for the replay: {error}"));
         let folder = tempfile::Builder::new().prefix("haft-replay-").tempdir().map_err(failed)?;
         let path = folder.path().canonicalize().map_err(failed)?;
         let (mut work, home) = (path.join("work"), path.join("home"));
         std::fs::create_dir(&work).map_err(failed)?;
         match start {
-            Start::Workspace => copy::copy(workspace, &work, entries, contents)?,
-            Start::Folder(folder) => copy::copy(folder, &work, entries, contents)?,
+            Start::Workspace => copy::copy(workspace, &work, &recording.reads, entries, contents)?,
+            Start::Folder(folder) => copy::copy(folder, &work, &recording.reads, entries, contents)?,
             Start::Commit(folder, commit) => {
                 work = copy::check_out(folder, commit, &work, entries, contents)?;
             }
         }
         Ok(Self { work, home, _folder: folder })
     }
+}
+
+/// What is said again in place of models and the web.
+struct Said<'a> {
+    replies: Retold,
+    searches: Vec<Value>,
+    /// The agents of the subagents.
+    agents: &'a BTreeSet<String>,
 }
 
 /// With the mode that the person chose: the engine asks for everything, since what was denied is to be denied again.
@@ -174,7 +205,7 @@ async fn engine(
     options: &ReplayOptions,
     profile: &str,
     scratch: &Scratch,
-    recording: &Recording,
+    said: Said<'_>,
 ) -> Result<(Engine, Mode), Failure> {
     let settings = Settings {
         model: options.other.as_ref().map(|other| other.spec.clone()),
@@ -186,13 +217,15 @@ async fn engine(
     let spec = SessionSpec { settings, base_url, ..SessionSpec::default() };
     let plan = app.clone().on_warning(Arc::new(|_| {})).plan_in(spec, scratch.work.clone())?;
     let mode = plan.config.mode();
-    let said = Retold::new(recording.replies.clone());
-    let searches: Vec<_> = recording.details_of(WEB_SEARCH).collect();
+    let Said { replies: said, searches, agents } = said;
     let adjust = |setup: &mut Setup| {
         // The web may say something else by now, and a replay needs no network.
         if !searches.is_empty() {
             setup.tools = mem::take(&mut setup.tools).with(recorded_web_search(searches));
         }
+        // What was recorded is said again, whatever model an agent names.
+        setup.agents.iter_mut().for_each(|agent| agent.model = None);
+        add_missing(&mut setup.agents, agents);
         setup.home = Home(scratch.home.clone());
         setup.hooks = Arc::new(NoHooks);
         setup.diagnostics = None;
@@ -211,4 +244,12 @@ async fn engine(
     adjust(&mut setup);
     setup.profile.limits.budget = Default::default();
     Ok((Engine::new(setup), mode))
+}
+
+/// An agent that is not known here takes the tools of the usual one: what it said is recorded.
+fn add_missing(agents: &mut Vec<Agent>, names: &BTreeSet<String>) {
+    let Some(usual) = agents.iter().find(|agent| agent.name == AGENT).cloned() else { return };
+    let missing = names.iter().filter(|name| !agents.iter().any(|agent| agent.name == **name));
+    let missing: Vec<Agent> = missing.map(|name| Agent { name: name.clone(), ..usual.clone() }).collect();
+    agents.extend(missing);
 }

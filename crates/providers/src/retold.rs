@@ -1,41 +1,106 @@
 //! A model that says again what a session recorded, and from some reply on lets another one speak.
 use crate::scripted::replies_in;
 use futures::{StreamExt, stream, stream::BoxStream};
-use haft_core::{Delta, Part, Provider, ProviderError, Request, StopReason};
+use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason, text_of};
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
-/// Says recorded replies again. Which one is next follows from the request alone, as for [`crate::Scripted`].
+/// Says recorded replies again, of a session and of its subagents. Whose reply is next, and which, follows from the
+/// request: the conversation that said the last reply goes on; a new one belongs to the first recording that begins with
+/// its task and was not begun yet.
 pub struct Retold {
-    replies: Vec<(Vec<Part>, StopReason)>,
+    /// The session's own, then those of its subagents, in the order in which they began.
+    conversations: Vec<Conversation>,
     then: Option<(usize, Arc<dyn Provider>)>,
 }
 
+/// What one session said.
+struct Conversation {
+    /// What a person, or the agent above, said first.
+    opening: String,
+    replies: Vec<(Vec<Part>, StopReason)>,
+    has_begun: AtomicBool,
+}
+
 impl Retold {
-    /// Says `replies`, each with why it ended.
-    pub fn new(replies: Vec<(Vec<Part>, StopReason)>) -> Self {
-        Self { replies, then: None }
+    /// Says `replies`, each with why it ended, in the conversation that begins with `opening`.
+    pub fn new(opening: String, replies: Vec<(Vec<Part>, StopReason)>) -> Self {
+        Self { conversations: Vec::new(), then: None }.with_subagent(opening, replies)
     }
 
-    /// Asks `other` for the reply behind `count` of the recorded ones, and for all that follow.
+    /// Says these in the conversation of a subagent whose task is `opening`, too.
+    pub fn with_subagent(mut self, opening: String, replies: Vec<(Vec<Part>, StopReason)>) -> Self {
+        self.conversations.push(Conversation { opening, replies, has_begun: AtomicBool::new(false) });
+        self
+    }
+
+    /// Asks `other` for the reply behind `count` of the session's own, for all that follow, and for those of subagents that
+    /// were not recorded.
     pub fn handing_over(self, count: usize, other: Arc<dyn Provider>) -> Self {
         Self { then: Some((count, other)), ..self }
     }
+
+    /// The place of the conversation that `request`, which tells of `said` replies, belongs to.
+    fn conversation(&self, request: &Request, said: usize) -> Option<usize> {
+        if self.conversations.len() == 1 {
+            return Some(0);
+        }
+        let places = 0..self.conversations.len();
+        let last = request.messages.iter().rev().find_map(|message| match &**message {
+            Message::Assistant { parts } => Some(parts),
+            _ => None,
+        });
+        if let (Some(last), Some(before)) = (last, said.checked_sub(1)) {
+            return places.into_iter().find(|place| {
+                let replies = &self.conversations[*place].replies;
+                replies.get(before).is_some_and(|(parts, _)| are_alike(parts, last))
+            });
+        }
+        let task = asked(request);
+        let mut known = places.filter(|place| task.contains(&self.conversations[*place].opening));
+        known.find(|place| !self.conversations[*place].has_begun.swap(true, Ordering::Relaxed))
+    }
+}
+
+/// Everything that was said before the first reply.
+fn asked(request: &Request) -> String {
+    let texts = request.messages.iter().map_while(|message| match &**message {
+        Message::User { parts } => Some(text_of(parts)),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether two replies say the same and make the same calls. Signatures of thoughts do not count.
+fn are_alike(one: &[Part], other: &[Part]) -> bool {
+    let calls = |parts: &[Part]| -> Vec<(CallId, String, Value)> {
+        let calls = parts.iter().filter_map(Part::as_call);
+        calls.map(|call| (call.id.clone(), call.name.clone(), call.arguments.clone())).collect()
+    };
+    calls(one) == calls(other) && text_of(one) == text_of(other)
 }
 
 impl Provider for Retold {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
         let said = replies_in(&request);
+        let place = self.conversation(&request, said);
         if let Some((count, other)) = &self.then
-            && said >= *count
+            && place.is_none_or(|place| place == 0 && said >= *count)
         {
             return other.stream(request);
         }
-        let deltas = match self.replies.get(said) {
+        let replies = place.map_or(&[][..], |place| &self.conversations[place].replies);
+        let deltas = match replies.get(said) {
             Some((parts, stop)) => deltas(parts, *stop).into_iter().map(Ok).collect(),
             None => vec![Err(ProviderError::Rejected {
                 provider: "the recording".into(),
-                message: format!("all of its {} replies were used", self.replies.len()),
+                message: match place {
+                    None => "no session began with this task".to_owned(),
+                    Some(_) => format!("all of its {} replies were used", replies.len()),
+                },
                 hint: None,
             })],
         };

@@ -3,12 +3,12 @@ use super::{
     Flaw,
     archive::{self, MAX_BYTES, MAX_MEMBERS, Member},
     commits::TRAILER,
-    record::{Record, named_contents},
+    record::{Record, Subagent, named_contents},
     signature::sign,
 };
 use crate::{App, Failure, config::Settings};
 use haft_core::{
-    Entry, Secrets, SessionOpened,
+    Entry, Secrets, Seq, SessionOpened,
     chain::{self, Cuts},
 };
 use haft_process::read_regular;
@@ -40,10 +40,23 @@ struct Manifest {
     head: String,
     /// The commit at which it began.
     commit: Option<String>,
+    /// The sessions of its subagents, and of those below them, by ID.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    subagents: BTreeMap<String, End>,
     /// Contents that are not in the bundle: they hold secrets, or are not kept any more.
     left_out: BTreeSet<String>,
     /// SHA-256 of each other member, by name.
     members: BTreeMap<String, String>,
+}
+
+/// How a journal ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct End {
+    /// How many entries it has.
+    entries: usize,
+    /// The last value of its chain.
+    head: String,
 }
 
 const MANIFEST: &str = "bundle.json";
@@ -52,6 +65,8 @@ const SIGNATURE: &str = "bundle.json.sig";
 const JOURNAL: &str = "journal.jsonl";
 const PAGE: &str = "index.html";
 const CONTENTS: &str = "contents/";
+/// The journal of a subagent is `subagents/ID.jsonl`.
+const SUBAGENTS: &str = "subagents/";
 
 /// A bundle, made.
 #[derive(Clone, Debug)]
@@ -97,17 +112,20 @@ impl App {
         let file = home.folder(&id).join(JOURNAL);
         let journal = read_regular(&file, MAX_BYTES).map_err(|error| cannot(&error))?;
         let record = Record::read(&journal, Some(&id.0), Cuts::Refused).map_err(|flaw| cannot(&flaw))?;
+        let subagents = Subagent::all(&home, &record.entries)?.map_err(|flaw| cannot(&flaw))?;
         let opened = SessionOpened::of(&record.entries);
         let workspace = opened.map_or(Path::new("/"), |opened| &opened.workspace);
         let secrets = self.environment.access(&self.config(workspace, &Settings::default())?).secrets;
         let secrets = Hiding::new(&secrets);
-        let text = String::from_utf8_lossy(&journal);
-        let lines: String = text.lines().map(|line| secrets.line(line) + "\n").collect();
         let mut members = vec![
             (PAGE.to_owned(), secrets.text(page).into_bytes()),
-            (JOURNAL.to_owned(), lines.into_bytes()),
+            (JOURNAL.to_owned(), secrets.journal(&journal)),
         ];
-        let left_out = secrets.contents(&record.entries, &home.contents(&id), &mut members);
+        let below = |subagent: &Subagent| (member_of(&subagent.session), secrets.journal(&subagent.journal));
+        members.extend(subagents.iter().map(below));
+        let named = named_contents(journals(&record, &subagents));
+        let left_out = secrets.contents(named, &home.contents(&id), &mut members);
+        let end = |record: &Record| End { entries: record.chain.lines, head: record.chain.head.to_string() };
         let manifest = Manifest {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -115,6 +133,7 @@ impl App {
             entries: record.chain.lines,
             head: record.chain.head.to_string(),
             commit: opened.and_then(|opened| opened.commit.clone()),
+            subagents: subagents.iter().map(|below| (below.session.clone(), end(&below.record))).collect(),
             left_out,
             members: members.iter().map(|(name, content)| (name.clone(), sha256(content))).collect(),
         };
@@ -136,6 +155,16 @@ impl App {
         let sha256 = sha256(&bytes);
         Ok(Bundle { bytes, sha256, trailer })
     }
+}
+
+/// The entries of all journals in a bundle.
+fn journals<'a>(record: &'a Record, subagents: &'a [Subagent]) -> impl Iterator<Item = &'a [Arc<Entry>]> {
+    [record].into_iter().chain(subagents.iter().map(|below| &below.record)).map(|record| &record.entries[..])
+}
+
+/// The member that holds the journal of a subagent.
+fn member_of(session: &str) -> String {
+    format!("{SUBAGENTS}{session}.jsonl")
 }
 
 /// `Haft-Session: ID sha256:HEAD`, a line at the end of a commit's message.
@@ -164,7 +193,8 @@ impl Manifest {
     fn check_members(&self, members: &[Member]) -> Result<(), Flaw> {
         for (name, content) in members {
             let content_hash = name.strip_prefix(CONTENTS);
-            if content_hash.is_none() && ![PAGE, JOURNAL].contains(&name.as_str()) {
+            let is_subagent = self.subagents.keys().any(|session| member_of(session) == *name);
+            if content_hash.is_none() && !is_subagent && ![PAGE, JOURNAL].contains(&name.as_str()) {
                 return Err(Flaw::Unknown(name.clone()));
             }
             let hash = sha256(content);
@@ -180,12 +210,40 @@ impl Manifest {
         let is_missing = |name: &&String| !members.iter().any(|(member, _)| member == *name);
         let missing = self.members.keys().find(is_missing).cloned();
         missing
-            .or_else(|| [PAGE, JOURNAL].map(str::to_owned).into_iter().find(|name| is_missing(&name)))
+            .or_else(|| {
+                let needed = [PAGE, JOURNAL].map(str::to_owned).into_iter();
+                needed.chain(self.subagents.keys().map(|id| member_of(id))).find(|name| is_missing(&name))
+            })
             .map_or(Ok(()), |name| Err(Flaw::Missing(name)))
     }
 
-    /// Whether the journal is the one that it tells of, and each content is named by it.
-    fn check_record(&self, record: &Record, members: &[Member]) -> Result<(), Flaw> {
+    /// Whether each journal of a subagent is the one that it tells of, and works for another one in the bundle.
+    fn subagents(&self, members: &[Member]) -> Result<Vec<Subagent>, Flaw> {
+        let read = |(id, end): (&String, &End)| {
+            let journal = members.iter().find(|(name, _)| *name == member_of(id));
+            let journal = journal.map(|(_, content)| content.clone()).unwrap_or_default();
+            let below = Subagent::read(id.clone(), journal, Cuts::Allowed)?;
+            let wrong = |flaw| Err(Flaw::Subagent { session: id.clone(), flaw: Box::new(flaw) });
+            let (found, expected) = (below.record.chain.lines, end.entries);
+            if found != expected {
+                return wrong(Flaw::Entries { found, expected });
+            }
+            let (found, expected) = (below.record.chain.head.to_string(), end.head.clone());
+            if found != expected {
+                return wrong(Flaw::Head { found, expected });
+            }
+            let opened = SessionOpened::of(&below.record.entries);
+            let above = opened.and_then(|opened| opened.delegated_by.as_ref()).map(|above| &above.0);
+            match above.is_some_and(|above| *above == self.session || self.subagents.contains_key(above)) {
+                true => Ok(below),
+                false => Err(Flaw::NoSubagent(id.clone())),
+            }
+        };
+        self.subagents.iter().map(read).collect()
+    }
+
+    /// Whether the journal is the one that it tells of, and each content is named by it or by that of a subagent.
+    fn check_record(&self, record: &Record, subagents: &[Subagent], members: &[Member]) -> Result<(), Flaw> {
         let (found, expected) = (record.chain.lines, self.entries);
         if found != expected {
             return Err(Flaw::Entries { found, expected });
@@ -200,7 +258,7 @@ impl Manifest {
         }
         let held: BTreeSet<&str> =
             members.iter().filter_map(|(name, _)| name.strip_prefix(CONTENTS)).collect();
-        let named = named_contents(&record.entries);
+        let named = named_contents(journals(record, subagents));
         let is_there = |hash: &str| held.contains(hash) || self.left_out.contains(hash);
         if let Some((hash, seq)) = named.iter().find(|(hash, _)| !is_there(hash)) {
             return Err(Flaw::NoContent { hash: hash.clone(), seq: seq.0 });
@@ -214,6 +272,7 @@ impl Manifest {
 pub(super) struct Unpacked {
     pub(super) record: Record,
     pub(super) journal: Vec<u8>,
+    pub(super) subagents: Vec<Subagent>,
     /// Contents by their SHA-256.
     pub(super) contents: Vec<Member>,
     /// `bundle.json`, and its signature.
@@ -234,10 +293,11 @@ pub(super) fn unpack(bundle: &[u8]) -> Result<Unpacked, Flaw> {
     let journal = members.iter().find(|(name, _)| name == JOURNAL).map(|(_, content)| content.clone());
     let journal = journal.ok_or_else(|| Flaw::Missing(JOURNAL.to_owned()))?;
     let record = Record::read(&journal, Some(&manifest.session), Cuts::Allowed)?;
-    manifest.check_record(&record, &members)?;
+    let subagents = manifest.subagents(&members)?;
+    manifest.check_record(&record, &subagents, &members)?;
     let content = |(name, content): Member| Some((name.strip_prefix(CONTENTS)?.to_owned(), content));
     let contents = members.into_iter().filter_map(content).collect();
-    Ok(Unpacked { record, journal, contents, signed })
+    Ok(Unpacked { record, journal, subagents, contents, signed })
 }
 
 /// SHA-256 in hexadecimal.
@@ -261,7 +321,12 @@ impl Hiding {
         self.written.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "[key]"))
     }
 
-    /// A line of the journal; if secrets were in it, with its hash.
+    fn journal(&self, journal: &[u8]) -> Vec<u8> {
+        let text = String::from_utf8_lossy(journal);
+        text.lines().map(|line| self.line(line) + "\n").collect::<String>().into_bytes()
+    }
+
+    /// A line of a journal; if secrets were in it, with its hash.
     fn line(&self, line: &str) -> String {
         if !self.written.iter().any(|secret| line.contains(secret)) {
             return line.to_owned();
@@ -272,10 +337,15 @@ impl Hiding {
         chain::cut(&self.text(&bare), line)
     }
 
-    /// Adds the contents that the entries name to `members`, and returns those that are left out.
-    fn contents(&self, entries: &[Arc<Entry>], folder: &Path, members: &mut Vec<Member>) -> BTreeSet<String> {
+    /// Adds the contents that are `named` to `members`, and returns those that are left out.
+    fn contents(
+        &self,
+        named: BTreeMap<String, Seq>,
+        folder: &Path,
+        members: &mut Vec<Member>,
+    ) -> BTreeSet<String> {
         let mut left_out = BTreeSet::new();
-        for hash in named_contents(entries).into_keys() {
+        for hash in named.into_keys() {
             let content = read_regular(&folder.join(&hash), MAX_BYTES / 2).ok();
             let has_secret = |content: &Vec<u8>| {
                 self.written.iter().any(|secret| memchr::memmem::find(content, secret.as_bytes()).is_some())

@@ -79,6 +79,17 @@ pub enum Flaw {
         /// In `bundle.json`, or by the folder.
         expected: String,
     },
+    /// The journal of a subagent does not hold.
+    #[error("in the session `{session}` of a subagent: {flaw}")]
+    Subagent {
+        /// Its session.
+        session: String,
+        /// What is wrong.
+        flaw: Box<Flaw>,
+    },
+    /// A session in the bundle works for no other one in it.
+    #[error("the session `{0}` is that of no subagent of the bundle's session")]
+    NoSubagent(String),
     /// The chain does not hold.
     #[error("{0}")]
     Chain(ChainFault),

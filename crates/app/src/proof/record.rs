@@ -1,12 +1,68 @@
 //! [`Record`]: a journal whose chain holds and whose entries are those of one session, in order.
-use super::Flaw;
+use super::{Flaw, bytes, is_id};
+use crate::Failure;
 use haft_core::{
-    Entry, Fact, Seq, SessionOpened,
+    Entry, Fact, Report, Seq, SessionId, SessionOpened, SubagentRun,
     chain::{self, Chain, ChainedLine, Cuts},
     changed::changes_in,
     line,
 };
+use haft_engine::Home;
 use std::{collections::BTreeMap, sync::Arc};
+
+/// The journal of a subagent, or of one below it.
+pub(super) struct Subagent {
+    pub(super) session: String,
+    pub(super) record: Record,
+    pub(super) journal: Vec<u8>,
+}
+
+impl Subagent {
+    /// Reads `journal`, which must be the one of `session`.
+    pub(super) fn read(session: String, journal: Vec<u8>, cuts: Cuts) -> Result<Self, Flaw> {
+        match Record::read(&journal, Some(&session), cuts) {
+            Ok(record) => Ok(Self { session, record, journal }),
+            Err(flaw) => Err(Flaw::Subagent { session, flaw: Box::new(flaw) }),
+        }
+    }
+
+    /// All that worked for the session with these entries, and those below them, as far as `home` has their journals.
+    ///
+    /// # Errors
+    ///
+    /// If a journal cannot be read.
+    pub(super) fn all(home: &Home, entries: &[Arc<Entry>]) -> Result<Result<Vec<Self>, Flaw>, Failure> {
+        let (mut all, mut wanted) = (Vec::<Self>::new(), subagents(entries));
+        while let Some(id) = wanted.pop() {
+            let file = home.folder(&id).join("journal.jsonl");
+            if all.iter().any(|known| known.session == id.0) || !is_id(&id.0) || !file.is_file() {
+                continue;
+            }
+            match Self::read(id.0, bytes(&file)?, Cuts::Refused) {
+                Err(flaw) => return Ok(Err(flaw)),
+                Ok(subagent) => {
+                    wanted.extend(subagents(&subagent.record.entries));
+                    all.push(subagent);
+                }
+            }
+        }
+        all.sort_by(|one, other| one.session.cmp(&other.session));
+        Ok(Ok(all))
+    }
+}
+
+/// The sessions of the subagents that the results of calls name.
+pub(super) fn subagents(entries: &[Arc<Entry>]) -> Vec<SessionId> {
+    let results = entries.iter().filter_map(|entry| match &entry.fact {
+        Fact::ToolEnded { result, .. } => result.report(),
+        _ => None,
+    });
+    let session = |report| match report {
+        Report::Subagent(SubagentRun { session }) => Some(session),
+        _ => None,
+    };
+    results.filter_map(session).collect()
+}
 
 /// A journal that holds.
 pub(super) struct Record {
@@ -53,9 +109,9 @@ pub(super) fn done(entries: &[Arc<Entry>]) -> impl Iterator<Item = &Arc<Entry>> 
 }
 
 /// The contents that were in files of the workspace before or after a change, each with the first entry that names it.
-pub(super) fn named_contents(entries: &[Arc<Entry>]) -> BTreeMap<String, Seq> {
+pub(super) fn named_contents<'a>(journals: impl Iterator<Item = &'a [Arc<Entry>]>) -> BTreeMap<String, Seq> {
     let mut named = BTreeMap::new();
-    for entry in done(entries) {
+    for entry in journals.flat_map(done) {
         let changes = changes_in(&entry.fact).iter();
         for state in changes.flat_map(|change| [&change.before, &change.after]).flatten() {
             named.entry(state.hash.0.clone()).or_insert(entry.seq);

@@ -20,17 +20,19 @@ use std::{
 const MAX_FILES: usize = 100_000;
 const MAX_BYTES: u64 = 2 << 30;
 
-/// Copies `workspace` to `to` and puts back what the entries say; `contents`: where the session keeps them.
+/// Copies `workspace` to `to` and puts back what the entries say; `contents`: where the session keeps them. Of the files
+/// that Git ignores, `reads` alone are copied.
 pub(super) fn copy(
     workspace: &Path,
     to: &Path,
+    reads: &[PathBuf],
     entries: &[Arc<Entry>],
     contents: &Path,
 ) -> Result<(), Failure> {
     let failed = |error: io::Error| {
         Failure::failed(format!("cannot copy `{}` for the replay: {error}", workspace.display()))
     };
-    let copied = copy_files(workspace, to, entries).map_err(failed)?;
+    let copied = copy_files(workspace, to, reads).map_err(failed)?;
     if copied > MAX_FILES {
         return Err(Failure::failed(format!(
             "cannot copy `{}` for the replay: it has more than {MAX_FILES} files or {} GB",
@@ -84,7 +86,7 @@ fn restore(to: &Path, entries: &[Arc<Entry>], contents: &Path) -> Result<(), Fai
 }
 
 /// How many files were copied, one more than the most where it is too much.
-fn copy_files(workspace: &Path, to: &Path, entries: &[Arc<Entry>]) -> io::Result<usize> {
+fn copy_files(workspace: &Path, to: &Path, reads: &[PathBuf]) -> io::Result<usize> {
     let (mut files, mut bytes) = (0, 0);
     // A repository that lies elsewhere would be written to by the replay.
     let is_wanted = |entry: &ignore::DirEntry| entry.file_name() != ".git" || entry.path().is_dir();
@@ -97,8 +99,8 @@ fn copy_files(workspace: &Path, to: &Path, entries: &[Arc<Entry>]) -> io::Result
             return Ok(MAX_FILES + 1);
         }
     }
-    for name in read(entries) {
-        let (from, place) = (workspace.join(&name), to.join(&name));
+    for name in reads.iter().filter(|path| is_inside(path)) {
+        let (from, place) = (workspace.join(name), to.join(name));
         if from.is_file() && !place.exists() {
             place.parent().map_or(Ok(()), fs::create_dir_all)?;
             copy_one(&from, &place)?;
@@ -117,15 +119,6 @@ fn copy_one(from: &Path, to: &Path) -> io::Result<u64> {
         return fs::copy(from, to);
     }
     Ok(0)
-}
-
-/// Files that the session read: of those that are ignored they alone are copied.
-fn read(entries: &[Arc<Entry>]) -> Vec<PathBuf> {
-    let reads = entries.iter().filter_map(|entry| match &entry.fact {
-        Fact::ToolStarted { reads, .. } => Some(reads),
-        _ => None,
-    });
-    reads.flatten().map(|read| read.path.clone()).filter(|path| is_inside(path)).collect()
 }
 
 /// What each file that the session changed was before the first change.

@@ -3,12 +3,15 @@ use super::{
     moved::Moved,
     recording::{Input, RecordedCall, Recording},
     report::{Difference, Refusal, ReplayReport},
+    subagents::Subagents,
 };
 use crate::Failure;
 use futures::StreamExt;
-use haft_core::{Answer, CallId, Command, Effect, Event, Fact, Part, Seq, SessionId, ToolResult, text_of};
-use haft_engine::{Session, Turn};
-use std::{collections::BTreeSet, io};
+use haft_core::{
+    Answer, CallId, Command, Effect, Event, Fact, Part, SessionId, ToolCall, ToolResult, text_of,
+};
+use haft_engine::{Home, Session, Turn};
+use std::io;
 
 /// What is said where a recorded turn went on and this one did not.
 const GO_ON: &str = "Continue.";
@@ -36,8 +39,11 @@ pub(super) struct Driver {
     /// Whether what lies outside of the copy may be touched.
     allows_all: bool,
     next_input: usize,
-    /// Where results of test runs stand that count by their outcome.
-    tests: BTreeSet<Seq>,
+    subagents: Subagents,
+    /// Compared calls of the session itself.
+    own_calls: usize,
+    /// Where the replay keeps its own sessions.
+    home: Home,
     report: ReplayReport,
 }
 
@@ -48,6 +54,7 @@ impl Driver {
         moved: Moved,
         handed_over: Option<usize>,
         allows_all: bool,
+        home: Home,
     ) -> Self {
         Self {
             handed_over: handed_over.unwrap_or(recording.replies.len()),
@@ -57,14 +64,16 @@ impl Driver {
             heard: Recording::default(),
             moved,
             next_input: 0,
-            tests: BTreeSet::new(),
+            subagents: Subagents::default(),
+            own_calls: 0,
+            home,
             report: ReplayReport::of(session),
         }
     }
 
-    /// With the places of results of which the outcome counts, and not the text.
-    pub(super) fn with_tests(self, tests: BTreeSet<Seq>) -> Self {
-        Self { tests, ..self }
+    /// With what its subagents did.
+    pub(super) fn with_subagents(self, subagents: Subagents) -> Self {
+        Self { subagents, ..self }
     }
 
     /// Until all is said, or something is not as it was.
@@ -121,17 +130,20 @@ impl Driver {
             self.heard.apply(entry.seq, &entry.fact);
             match &entry.fact {
                 Fact::Replied { .. } => self.steer(turn.session())?,
-                Fact::ApprovalAsked { call, reason, effects, .. } => {
-                    let answer = self.approval(call, reason, effects);
-                    let accepted = self.recorded(call).and_then(|recorded| recorded.accepted.clone());
-                    let call = call.clone();
+                Fact::ApprovalAsked { call, reason, effects, runs, .. } => {
+                    let asking = self.asking(call, runs.as_deref()).cloned();
+                    let answer = self.approval(call, asking.as_ref(), reason, effects);
+                    let (accepted, call) = (asking.and_then(|asking| asking.accepted), call.clone());
                     turn.send(match accepted.filter(|_| answer == Answer::Once) {
                         Some(accepted) => Command::AnswerInPart { call, accepted },
                         None => Command::Answer { call, answer },
                     })?;
                 }
                 Fact::QuestionAsked { call, .. } => {
-                    let answer = self.recorded(call).and_then(|call| call.answer.clone());
+                    let reply = self.heard.replies.len().saturating_sub(1);
+                    let told = self.heard.call(reply, call).map_or(0, |call| call.answers.len());
+                    let answer =
+                        self.recorded(call).and_then(|call| call.answers.get(told).cloned().flatten());
                     turn.send(Command::Reply { call: call.clone(), answer })?;
                 }
                 Fact::ToolEnded { call, .. } => self.compare(call),
@@ -168,20 +180,47 @@ impl Driver {
         self.recording.call(reply, call).filter(|_| reply < self.handed_over)
     }
 
+    /// The recorded call that repeats itself where `call` asks: `call`, or the one that its subagent makes.
+    fn asking(&self, call: &CallId, made: Option<&ToolCall>) -> Option<&RecordedCall> {
+        let recorded = self.recorded(call)?;
+        match (recorded.subagent(), made) {
+            (Some(session), Some(made)) => self.of_subagent(&session, made),
+            _ => Some(recorded),
+        }
+    }
+
+    /// The call that a subagent, or one below it, made so.
+    fn of_subagent(&self, session: &SessionId, made: &ToolCall) -> Option<&RecordedCall> {
+        let arguments = self.moved.back_all(&made.arguments);
+        let calls = &self.subagents.get(session)?.calls;
+        let is_meant = |call: &&RecordedCall| {
+            call.id == made.id && call.name == made.name && call.arguments == arguments
+        };
+        let below = || calls.iter().filter_map(RecordedCall::subagent);
+        calls.iter().find(is_meant).or_else(|| below().find_map(|below| self.of_subagent(&below, made)))
+    }
+
     /// What was denied is denied again. Files in the copy may be changed; what else ran then and would be asked for is for
     /// the person to allow.
-    fn approval(&mut self, call: &CallId, reason: &str, effects: &[Effect]) -> Answer {
+    fn approval(
+        &mut self,
+        call: &CallId,
+        asking: Option<&RecordedCall>,
+        reason: &str,
+        effects: &[Effect],
+    ) -> Answer {
         let allowed = self.allows_all || effects.iter().all(|effect| self.is_of_copy(effect));
-        let Some(recorded) = self.recorded(call) else {
+        let Some(asking) = asking else {
             return if allowed { Answer::Once } else { Answer::Unanswered };
         };
-        match recorded.approval {
+        match asking.approval {
             Some(answer @ (Answer::No | Answer::Unanswered)) => answer,
             _ if allowed => Answer::Once,
-            _ if !recorded.started => Answer::Unanswered,
+            _ if !asking.started => Answer::Unanswered,
             _ => {
-                let seq = recorded.ended.as_ref().map(|(seq, _)| *seq);
-                let (name, reason) = (recorded.name.clone(), self.moved.back(reason));
+                let ended = self.recorded(call).and_then(|recorded| recorded.ended.as_ref());
+                let seq = ended.map(|(seq, _)| *seq);
+                let (name, reason) = (asking.name.clone(), self.moved.back(reason));
                 self.report.refused = Some(Refusal { seq, name, reason });
                 Answer::Unanswered
             }
@@ -196,23 +235,49 @@ impl Driver {
     }
 
     fn compare(&mut self, id: &CallId) {
-        let Some(recorded) = self.recorded(id).filter(|call| !call.is_cut) else { return };
         let reply = self.heard.replies.len().saturating_sub(1);
-        let (Some((seq, was)), Some(now)) = (&recorded.ended, self.heard.call(reply, id)) else { return };
-        let Some((_, is)) = &now.ended else { return };
-        let is_test = self.tests.contains(seq);
-        // The same text, so that only how it ended is compared, and the files.
-        let like_before = ToolResult { content: self.moved.there(&was.content), ..is.clone() };
-        let difference = Difference::between(
-            *seq,
-            &recorded.name,
-            (was, &recorded.changed),
-            (if is_test { &like_before } else { is }, &now.changed),
-            &self.moved,
-        );
+        let (Some(recorded), Some(now)) = (self.recorded(id), self.heard.call(reply, id)) else { return };
+        let (recorded, now) = (recorded.clone(), now.clone());
+        if recorded.is_cut || recorded.ended.is_none() || now.ended.is_none() {
+            return;
+        }
+        // What differs first, differs in the session of the subagent.
+        let below = self.compare_subagent(&recorded, &now);
+        let is_test = recorded.ended.as_ref().is_some_and(|(seq, _)| self.recording.tests.contains(seq));
+        self.report.difference = below.or_else(|| self.between(&recorded, &now, is_test));
+        self.own_calls += 1;
         self.report.calls += 1;
         self.report.tests += usize::from(is_test);
-        self.report.difference = difference;
+    }
+
+    fn between(&self, recorded: &RecordedCall, now: &RecordedCall, is_test: bool) -> Option<Difference> {
+        let ((seq, was), (_, is)) = (recorded.ended.as_ref()?, now.ended.as_ref()?);
+        // The same text, so that only how it ended is compared, and the files.
+        let like_before = ToolResult { content: self.moved.there(&was.content), ..is.clone() };
+        let is = if is_test { &like_before } else { is };
+        let (had_changed, has_changed) = (&recorded.changed[..], &now.changed[..]);
+        Difference::between(*seq, &recorded.name, (was, had_changed), (is, has_changed), &self.moved)
+    }
+
+    /// The calls that a subagent made for `recorded`, beside those that one made for `now`.
+    fn compare_subagent(&mut self, recorded: &RecordedCall, now: &RecordedCall) -> Option<Difference> {
+        let (was, is) = (recorded.subagent()?, now.subagent()?);
+        let recording = self.subagents.get(&was)?.clone();
+        let heard = Recording::of(&self.home.peek(&is.0).unwrap_or_default());
+        for call in recording.calls.iter().filter(|call| !call.is_cut) {
+            let Some((seq, _)) = &call.ended else { continue };
+            let Some(now) = heard.call(call.reply, &call.id).filter(|now| now.ended.is_some()) else {
+                return Some(Difference::not_made(*seq, &call.name).of_subagent(&was));
+            };
+            let is_test = recording.tests.contains(seq);
+            let below = self.compare_subagent(call, now);
+            if let Some(difference) = below.or_else(|| self.between(call, now, is_test)) {
+                return Some(difference.of_subagent(&was));
+            }
+            self.report.calls += 1;
+            self.report.tests += usize::from(is_test);
+        }
+        None
     }
 
     /// The first recorded call that the replay never came to.
@@ -220,7 +285,7 @@ impl Driver {
         let expected =
             self.recording.calls.iter().filter(|call| !call.is_cut && call.reply < self.handed_over);
         let mut expected = expected.filter_map(|call| Some((call.ended.as_ref()?.0, &call.name)));
-        let (seq, name) = expected.nth(self.report.calls)?;
+        let (seq, name) = expected.nth(self.own_calls)?;
         Some(Difference::not_made(seq, name))
     }
 }

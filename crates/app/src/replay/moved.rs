@@ -36,6 +36,11 @@ impl Moved {
         serde_json::from_value(self.value(serde_json::to_value(value)?))
     }
 
+    /// `value` with every text in it as [`Self::back`] reads.
+    pub(super) fn back_all(&self, value: &Value) -> Value {
+        Self { from: self.to.clone(), to: self.from.clone() }.value(value.clone())
+    }
+
     fn value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => self.there(&text).into(),

@@ -1,11 +1,11 @@
 //! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
 //! of each call.
 use haft_core::{
-    Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, Mode, Part, Seq, StopReason, ToolResult,
-    UndoCalls, active_path,
+    Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, Mode, Part, Report, Seq, SessionId,
+    StopReason, SubagentRun, ToolResult, UndoCalls, active_path, text_of,
 };
 use serde_json::Value;
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 /// The conversation of a session, abandoned branches left out.
 #[derive(Debug, Default)]
@@ -16,6 +16,10 @@ pub(super) struct Recording {
     pub(super) replies: Vec<(Vec<Part>, StopReason)>,
     /// In the order in which they were made.
     pub(super) calls: Vec<RecordedCall>,
+    /// Files that its calls read, relative to the workspace or absolute.
+    pub(super) reads: Vec<PathBuf>,
+    /// Where results of test runs stand that count by their outcome.
+    pub(super) tests: BTreeSet<Seq>,
     is_in_turn: bool,
     is_planning: bool,
 }
@@ -37,20 +41,31 @@ pub(super) struct RecordedCall {
     pub(super) reply: usize,
     pub(super) id: CallId,
     pub(super) name: String,
+    pub(super) arguments: Value,
     /// Where its result stands, and the result. None where it was cut off.
     pub(super) ended: Option<(Seq, ToolResult)>,
     /// Files with the hash of what they became.
     pub(super) changed: Vec<(PathBuf, Option<String>)>,
     /// Whether the tool ran.
     pub(super) started: bool,
-    /// What the person said, where it was asked for.
+    /// What the person said, where it was asked for. Of a call that delegates, the last answer to its subagent.
     pub(super) approval: Option<Answer>,
     /// The parts that the person accepted; `None` for all.
     pub(super) accepted: Option<Accepted>,
-    /// What the person said to its question.
-    pub(super) answer: Option<String>,
+    /// What the person said to its questions, in order. A call that delegates may have several.
+    pub(super) answers: Vec<Option<String>>,
     /// Whether it was stopped or its process died, so that its result says nothing about what it gives.
     pub(super) is_cut: bool,
+}
+
+impl RecordedCall {
+    /// The session of the subagent that worked for it.
+    pub(super) fn subagent(&self) -> Option<SessionId> {
+        match self.ended.as_ref()?.1.report() {
+            Some(Report::Subagent(SubagentRun { session })) => Some(session),
+            _ => None,
+        }
+    }
 }
 
 impl Recording {
@@ -114,20 +129,34 @@ impl Recording {
                 self.input(Command::UndoCalls(UndoCalls { calls: calls.clone(), ..UndoCalls::default() }));
                 self.is_in_turn = false;
             }
-            Fact::ToolStarted { call, .. } => self.with(call, |call| call.started = true),
-            Fact::Staged { call, changes, .. } => {
+            Fact::ToolStarted { call, reads, .. } => {
+                self.reads.extend(reads.iter().map(|read| read.path.clone()));
+                self.with(call, |call| call.started = true);
+            }
+            Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. } => {
                 self.with(call, |call| call.changed.extend(changes.iter().map(outcome)));
             }
             Fact::AcceptedPart { call, accepted } => {
                 self.with(call, |call| call.accepted = Some(accepted.clone()));
             }
             Fact::ApprovalAnswered { call, answer } => self.with(call, |call| call.approval = Some(*answer)),
-            Fact::QuestionAnswered { call, answer } => self.with(call, |call| call.answer.clone_from(answer)),
+            Fact::QuestionAnswered { call, answer } => {
+                self.with(call, |call| call.answers.push(answer.clone()));
+            }
             Fact::ToolEnded { call, result, .. } => {
                 self.with(call, |call| call.ended = Some((seq, result.clone())));
             }
             _ => {}
         }
+    }
+
+    /// What was said first, as text.
+    pub(super) fn opening(&self) -> String {
+        let first = self.inputs.iter().find_map(|input| match &input.command {
+            Command::Prompt { parts, .. } | Command::PromptWithSchema { parts, .. } => Some(text_of(parts)),
+            _ => None,
+        });
+        first.unwrap_or_default()
     }
 
     /// The call of this name in the reply at this place.
@@ -150,12 +179,13 @@ impl Recording {
             reply,
             id: call.id.clone(),
             name: call.name.clone(),
+            arguments: call.arguments.clone(),
             ended: None,
             changed: Vec::new(),
             started: false,
             approval: None,
             accepted: None,
-            answer: None,
+            answers: Vec::new(),
             is_cut: false,
         });
         self.calls.extend(calls);

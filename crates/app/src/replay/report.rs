@@ -63,6 +63,9 @@ pub struct Refusal {
 /// Where the replay is not what was recorded.
 #[derive(Debug, Serialize)]
 pub struct Difference {
+    /// The subagent's session that it is in; `None` for the session itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<SessionId>,
     /// Where the recorded result stands.
     pub seq: Seq,
     /// The tool.
@@ -100,8 +103,9 @@ impl Difference {
         moved: &Moved,
     ) -> Option<Self> {
         let (recorded, replayed) = (was.content.clone(), moved.back(&is.content));
-        let found =
-            |what, recorded, replayed| Some(Self { seq, name: name.to_owned(), what, recorded, replayed });
+        let found = |what, recorded, replayed| {
+            Some(Self { subagent: None, seq, name: name.to_owned(), what, recorded, replayed })
+        };
         let is_same = without_diagnostics(&recorded) == without_diagnostics(&replayed);
         if !is_same || was.went_well() != is.went_well() {
             return found(Differs::Result, recorded, replayed);
@@ -114,13 +118,21 @@ impl Difference {
 
     pub(super) fn not_made(seq: Seq, name: &str) -> Self {
         let (recorded, replayed) = Default::default();
-        Self { seq, name: name.to_owned(), what: Differs::NotMade, recorded, replayed }
+        Self { subagent: None, seq, name: name.to_owned(), what: Differs::NotMade, recorded, replayed }
+    }
+
+    /// The same, in the session of a subagent.
+    pub(super) fn of_subagent(self, session: &SessionId) -> Self {
+        Self { subagent: Some(self.subagent.unwrap_or_else(|| session.clone())), ..self }
     }
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seq, name, what, recorded, replayed } = self;
+        let Self { subagent, seq, name, what, recorded, replayed } = self;
+        if let Some(session) = subagent {
+            write!(f, "session `{session}` of a subagent, ")?;
+        }
         match what {
             Differs::NotMade => write!(f, "entry {seq}: the replay ended before the call of `{name}`"),
             Differs::Files => {

@@ -1,6 +1,9 @@
 //! `haft bundle`: a session as one file that verifies elsewhere, and forged ones that do not.
 #![expect(clippy::print_stderr, reason = "figures are for the person who runs the tests")]
-use super::verify::{difference, recorded, verify};
+use super::{
+    replays::with_subagents,
+    verify::{difference, recorded, verify},
+};
 use crate::kit::{Place, project::git};
 use fastrand::Rng;
 use flate2::Crc;
@@ -158,7 +161,9 @@ impl Forgery {
         change(&mut manifest);
         // In the order of the format, whatever a map of JSON sorts by.
         let mut text = "{\n".to_owned();
-        for name in ["format", "version", "session", "entries", "head", "commit", "left_out", "members"] {
+        let names =
+            ["format", "version", "session", "entries", "head", "commit", "subagents", "left_out", "members"];
+        for name in names.into_iter().filter(|name| manifest.get(name).is_some()) {
             let value = serde_json::to_string_pretty(&manifest[name]).unwrap().replace('\n', "\n  ");
             text += &format!("  \"{name}\": {value},\n");
         }
@@ -196,6 +201,76 @@ impl Forgery {
     fn bytes(&self) -> Vec<u8> {
         zip(&self.members)
     }
+}
+
+#[test]
+fn a_bundle_brings_the_sessions_of_subagents() {
+    let place = Place::new();
+    let id = with_subagents(&place);
+    let file = bundle(&place, &id);
+    let honest = Forgery { members: members(&fs::read(&file).unwrap()) };
+    let other = Place::new();
+    let (work, path) = (other.work().display().to_string(), file.display().to_string());
+    git(&other.path(), &["clone", "--quiet", &place.work().display().to_string(), &work]);
+    let ran = verify(&other, &[&path]);
+    assert!(ran.code == 0 && ran.out.contains("6 calls made again"), "{ran:?}");
+    let changed = |(name, content): &&Member| {
+        name.starts_with("subagents/") && String::from_utf8_lossy(content).contains("\"new_text\":\"1\"")
+    };
+    let name = honest.members.iter().find(changed).unwrap().0.clone();
+    let below = name["subagents/".len()..].trim_end_matches(".jsonl").to_owned();
+    let forge = || honest.clone();
+    let changed = |from: &str, to: &str| {
+        let mut forged = forge();
+        let text = forged.text(&name);
+        assert!(text.contains(from), "{text}");
+        *forged.content(&name) = rechained(&text.replacen(from, to, 1)).into_bytes();
+        let last = forged.text(&name);
+        let head = last[last.len() - 67..last.len() - 3].to_owned();
+        forged.recomputed().manifest(|of| of["subagents"][&below]["head"] = json!(head))
+    };
+    let flipped = {
+        let mut forged = forge();
+        forged.content(&name)[100] ^= 1;
+        forged.recomputed()
+    };
+    let stranger = other_id(&below);
+    let table = [
+        ("a changed byte", flipped, "of a subagent: line"),
+        ("a journal left out", forge().without("subagents/"), "the member `subagents/"),
+        (
+            "another parent",
+            changed(&format!("\"delegated_by\":\"{id}\""), "\"delegated_by\":\"x\""),
+            "of no subagent",
+        ),
+        ("another session", changed(&below, &stranger), "the journal is that of the session"),
+        (
+            "another count",
+            forge().manifest(|of| of["subagents"][&below]["entries"] = json!(1)),
+            "of a subagent: the journal has",
+        ),
+        (
+            "one that nothing names",
+            forge().with("subagents/x.jsonl", b"x").recomputed(),
+            "is not one of a bundle",
+        ),
+        // Nothing but making the calls again shows these.
+        (
+            "another call",
+            changed("\"new_text\":\"1\"", "\"new_text\":\"7\""),
+            &format!("session `{below}` of a subagent, entry"),
+        ),
+    ];
+    for (what, forged, expected) in table {
+        fs::write(&file, forged.bytes()).unwrap();
+        let found = difference(&other, &[&path]);
+        assert!(found.contains(expected), "{what}: {found}");
+    }
+}
+
+fn other_id(id: &str) -> String {
+    let last = if id.ends_with('a') { 'b' } else { 'a' };
+    format!("{}{last}", &id[..id.len() - 1])
 }
 
 fn swapped(journal: &str, one: usize, other: usize) -> String {

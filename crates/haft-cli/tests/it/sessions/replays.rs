@@ -1,5 +1,5 @@
 //! `haft sessions replay`: the recorded replies again, with real tools in a copy of the workspace.
-use crate::kit::{Place, Ran, call};
+use crate::kit::{Place, Ran, call, project::begin_repository};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -28,6 +28,63 @@ fn at_work(place: &Place) -> String {
         json!({"say": "Done."}),
     ];
     session(place, &steps)
+}
+
+/// Three subagents with the same task and models of their own. Each changes a line of `a.txt`.
+pub(super) fn with_subagents(place: &Place) -> String {
+    place.write("a.txt", "one\ntwo\nthree\n");
+    begin_repository(&place.work());
+    let folder = place.path().join("person/.config/haft/agents");
+    fs::create_dir_all(&folder).unwrap();
+    let change =
+        |from: &str, to: &str| call("edit", json!({"path": "a.txt", "old_text": from, "new_text": to}));
+    let delegate = |to: &str| call("delegate", json!({"task": "change it", "agent": to}));
+    for (name, steps) in [
+        ("first", vec![change("one", "1"), json!({"say": "I did."})]),
+        ("second", vec![change("two", "2"), json!({"say": "I did, too."})]),
+        ("third", vec![change("three", "3"), json!({"say": "Me as well."})]),
+    ] {
+        let model = place.script(&format!("{name}.jsonl"), &steps);
+        let agent = format!("---\nname: {name}\ndescription: d\nmodel: {model}\n---\nHelp.\n");
+        fs::write(folder.join(format!("{name}.md")), agent).unwrap();
+    }
+    let model = place.script(
+        "m",
+        &[delegate("first"), delegate("second"), delegate("third"), json!({"say": "All is done."})],
+    );
+    let ran = place.run(&["run", "--json", "--permission", "accept-edits", "--model", &model, "change it"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(place.read("a.txt").as_deref(), Some("1\n2\n3\n"));
+    ran.events()[0]["session"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_subagents_did_is_done_again_and_compared_call_by_call() {
+    let place = Place::new();
+    let id = with_subagents(&place);
+    let replayed = replay(&place, &[&id]);
+    assert!(
+        replayed.code == 0 && replayed.out.contains("no difference: 6 calls in 4 rounds"),
+        "{replayed:?}"
+    );
+    // The journal of the second one says something else.
+    let entries = place.run(&["sessions", "export", &id, "--format", "json"]).events();
+    let named = entries.iter().filter(|entry| entry["type"] == "tool_ended");
+    let sessions: Vec<&str> = named.map(|entry| entry["details"]["session"].as_str().unwrap()).collect();
+    let journal = place.path().join("home/sessions").join(sessions[1]).join("journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, text.replacen("\"new_text\":\"2\"", "\"new_text\":\"II\"", 1)).unwrap();
+    let replayed = replay(&place, &[&id, "--json"]);
+    assert_eq!(replayed.code, 1, "{replayed:?}");
+    let difference = &replayed.events()[0]["difference"];
+    assert_eq!(
+        (&difference["subagent"], &difference["name"]),
+        (&json!(sessions[1]), &json!("edit")),
+        "{difference}"
+    );
+    fs::remove_file(&journal).unwrap();
+    let refused = replay(&place, &[&id]);
+    assert!(refused.code == 2 && refused.err.contains("a subagent worked for it"), "{refused:?}");
 }
 
 /// Where the result of the call with this number stands.

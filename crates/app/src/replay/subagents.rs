@@ -1,0 +1,91 @@
+//! [`Subagents`]: what the subagents of a session did, as a replay needs it.
+use super::{moved::Moved, recording::Recording};
+use crate::Failure;
+use haft_core::{Seq, SessionId, SessionOpened};
+use haft_engine::Home;
+use haft_evidence::test_runs;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
+
+/// The recordings of all sessions below one, by session.
+#[derive(Debug, Default)]
+pub(super) struct Subagents {
+    recordings: BTreeMap<SessionId, Arc<Recording>>,
+    /// The names of their agents.
+    pub(super) agents: BTreeSet<String>,
+    /// In the order in which the calls that delegated stand in the journals, with the reply of the topmost one.
+    order: Vec<(usize, SessionId)>,
+}
+
+impl Subagents {
+    /// Those that calls of `recording` name, and those below them, from `home`.
+    ///
+    /// # Errors
+    ///
+    /// If one of these sessions is not there.
+    pub(super) fn of(home: &Home, recording: &Recording, tests_by_outcome: bool) -> Result<Self, Failure> {
+        let mut all = Self::default();
+        for (reply, seq, session) in named(recording) {
+            all.add(home, (reply, seq, session), tests_by_outcome)?;
+        }
+        Ok(all)
+    }
+
+    fn add(&mut self, home: &Home, named_by: Named, tests_by_outcome: bool) -> Result<(), Failure> {
+        let (reply, seq, session) = named_by;
+        if self.recordings.contains_key(&session) {
+            return Ok(());
+        }
+        let entries = home.peek(&session.0).map_err(|_| {
+            Failure::usage(format!(
+                "cannot replay entry {seq}: a subagent worked for it, and its session `{session}` is not there"
+            ))
+        })?;
+        self.agents.extend(SessionOpened::of(&entries).map(|opened| opened.agent.clone()));
+        let mut recording = Recording::of(&entries);
+        if tests_by_outcome {
+            recording.tests = test_runs(&entries).into_iter().map(|run| run.seq).collect();
+        }
+        let below: Vec<Named> = named(&recording).collect();
+        self.recordings.insert(session.clone(), Arc::new(recording));
+        self.order.push((reply, session));
+        below
+            .into_iter()
+            .try_for_each(|(_, seq, session)| self.add(home, (reply, seq, session), tests_by_outcome))
+    }
+
+    pub(super) fn get(&self, session: &SessionId) -> Option<&Arc<Recording>> {
+        self.recordings.get(session)
+    }
+
+    /// What the subagents of the first `replies` replies were told to do and said, with paths of the copy.
+    pub(super) fn said(&self, replies: usize, moved: &Moved) -> serde_json::Result<Vec<Said>> {
+        let wanted = self.order.iter().filter(|(reply, _)| *reply < replies);
+        let recordings = wanted.filter_map(|(_, session)| self.recordings.get(session));
+        recordings
+            .map(|recording| Ok((moved.there(&recording.opening()), moved.all_there(&recording.replies)?)))
+            .collect()
+    }
+
+    /// The recordings, in no order.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Recording> {
+        self.recordings.values().map(|recording| &**recording)
+    }
+
+    /// Files that their calls read.
+    pub(super) fn reads(&self) -> impl Iterator<Item = &PathBuf> {
+        self.all().flat_map(|recording| &recording.reads)
+    }
+}
+
+/// The reply of a call, where its result stands, and the session of its subagent.
+type Named = (usize, Seq, SessionId);
+/// A task, and the replies that followed, each with why it ended.
+type Said = (String, Vec<(Vec<haft_core::Part>, haft_core::StopReason)>);
+
+fn named(recording: &Recording) -> impl Iterator<Item = Named> {
+    recording.calls.iter().filter_map(|call| Some((call.reply, call.ended.as_ref()?.0, call.subagent()?)))
+}
