@@ -34,7 +34,7 @@ check:
 soak:
 	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test it commands::
 	HAFT_SOAK=2000 $(CARGO) test -p haft-cli --no-default-features --test it tools::parallel_calls
-	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_replays
+	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_replays -- --nocapture
 	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_undos
 	HAFT_SOAK=500 $(CARGO) test -p haft-cli --no-default-features --test it sessions::random_blames -- --nocapture
 	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it a_changed_byte_anywhere -- --nocapture

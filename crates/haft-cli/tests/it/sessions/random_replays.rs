@@ -1,4 +1,5 @@
-//! Random sessions are replayed without a difference, and one that was put in is found where it is.
+//! Random sessions are verified and replayed without a difference, and one that was put in is found where it is.
+#![expect(clippy::print_stderr, reason = "figures are for the person who runs the tests")]
 use crate::kit::Place;
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -7,6 +8,7 @@ use std::{
     process::Command,
     sync::atomic::{AtomicU64, Ordering},
     thread,
+    time::Instant,
 };
 
 const NAMES: [&str; 5] = ["a.txt", "b.txt", "d/c.txt", "d/e f.txt", "new/g.txt"];
@@ -58,6 +60,8 @@ fn turn(random: &mut Rng) -> Vec<Value> {
 struct Recorded {
     place: Place,
     id: String,
+    /// How long its turns took, in milliseconds.
+    took: u64,
 }
 
 impl Recorded {
@@ -76,12 +80,21 @@ impl Recorded {
         steps.insert(random.usize(..steps.iter().position(|step| !step["say"].is_null()).unwrap()), look);
         let model = place.script("m", &steps);
         let options = ["--permission", "accept-edits", "--json", "--model", &model];
+        let begun = Instant::now();
         let ran = place.run(&[&["run"], &options[..], &["go"]].concat());
         let id = ran.events()[0]["session"].as_str().unwrap_or_else(|| panic!("{ran:?}")).to_owned();
         if steps.iter().filter(|step| !step["say"].is_null()).count() > 1 {
             place.run(&[&["run", "--session", &id], &options[..], &["more"]].concat());
         }
-        Self { place, id }
+        Self { place, id, took: begun.elapsed().as_millis() as u64 }
+    }
+
+    /// Verifies it; returns how long that took, in milliseconds.
+    fn verified(&self, seed: u64) -> u64 {
+        let begun = Instant::now();
+        let ran = self.place.run(&["verify", &self.id]);
+        assert_eq!(ran.code, 0, "seed {seed}: {ran:?}");
+        begun.elapsed().as_millis() as u64
     }
 
     fn replayed(&self) -> Value {
@@ -121,9 +134,18 @@ impl Recorded {
     }
 }
 
-fn check(seed: u64) {
+/// How long the turns of all sessions took, and verifying them, in milliseconds.
+#[derive(Default)]
+struct Times {
+    recorded: AtomicU64,
+    verified: AtomicU64,
+}
+
+fn check(seed: u64, times: &Times) {
     let mut random = Rng::with_seed(seed);
     let recorded = Recorded::new(&mut random);
+    times.recorded.fetch_add(recorded.took, Ordering::Relaxed);
+    times.verified.fetch_add(recorded.verified(seed), Ordering::Relaxed);
     let replayed = recorded.replayed();
     let expected = (Some(recorded.ends().len() as u64), &Value::Null);
     assert_eq!((replayed["calls"].as_u64(), &replayed["difference"]), expected, "seed {seed}: {replayed:#}");
@@ -137,14 +159,15 @@ fn check(seed: u64) {
 
 #[test]
 fn random_sessions_replay_without_a_difference_and_one_that_was_put_in_is_found_at_its_step() {
-    let next = AtomicU64::new(0);
+    let (next, times) = (AtomicU64::new(0), Times::default());
+    let tries = haft_testing::tries(20);
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= haft_testing::tries(20) {
+            if seed >= tries {
                 break;
             }
-            check(seed);
+            check(seed, &times);
         }
     };
     // They mostly wait, for processes and the disk.
@@ -153,4 +176,6 @@ fn random_sessions_replay_without_a_difference_and_one_that_was_put_in_is_found_
             scope.spawn(work);
         }
     });
+    let [recorded, verified] = [times.recorded, times.verified].map(|time| time.into_inner() as f64 / 1e3);
+    eprintln!("{tries} sessions took {recorded:.1} s, and to verify them {verified:.1} s");
 }
