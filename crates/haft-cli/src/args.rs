@@ -296,6 +296,9 @@ pub(crate) enum Config {
 /// `haft doctor`
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,

@@ -113,6 +113,9 @@ pub(crate) enum Fleet {
         fleet: FleetUrl,
         /// Owner [default: all owners]
         owner: Option<String>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
     },
     /// Begin jobs again after `haft fleet pause`
     Resume {
@@ -121,6 +124,9 @@ pub(crate) enum Fleet {
         fleet: FleetUrl,
         /// Owner [default: the whole fleet]
         owner: Option<String>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
     },
     /// Drain workers: finish current jobs, then exit
     Drain {
@@ -129,6 +135,9 @@ pub(crate) enum Fleet {
         fleet: FleetUrl,
         /// Worker name or instance ID [default: all workers]
         worker: Option<String>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
     },
     /// Create the database tables of a fleet, or update them to this version
     Migrate {
@@ -168,6 +177,9 @@ pub(crate) enum Fleet {
         fleet: FleetUrl,
         /// ID of the job, or a unique prefix of it
         id: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
     },
     /// Create an owner and print its API token, or replace the token of an existing owner
     Owner {

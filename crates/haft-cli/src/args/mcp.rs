@@ -62,11 +62,17 @@ pub(crate) enum Mcp {
     Logout {
         /// Name of the server
         name: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
     },
     /// Remove a server from your configuration, and forget its login
     Remove {
         /// Name of the server
         name: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
     },
     /// Serve agents and tools to other programs (default)
     Serve(Box<McpServeArgs>),
@@ -93,6 +99,9 @@ pub(crate) struct McpAddArgs {
     /// Do not require approval for tools that the server declares read-only
     #[arg(long)]
     pub(crate) trust_hints: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Name of the server: letters, digits, `-` and `_`
     pub(crate) name: String,
     /// Program, or address that begins with `http://` or `https://`
@@ -117,6 +126,9 @@ pub(crate) struct McpLoginArgs {
     /// Show the address to open, and start no browser
     #[arg(long, conflicts_with = "device")]
     pub(crate) no_browser: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

@@ -34,6 +34,9 @@ pub(crate) enum Plugins {
     Remove {
         /// Name of the plugin
         name: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -46,4 +49,7 @@ pub(crate) struct Answers {
     /// Let Haft start the plugin's MCP servers, which are not confined
     #[arg(long)]
     pub(crate) servers: bool,
+    /// Print one JSON object for each plugin that was installed; what it brings goes to standard error
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -21,7 +21,10 @@ pub(crate) enum Sessions {
         json: bool,
     },
     /// Show the conversation of a session
-    Show(SessionId),
+    Show {
+        /// Session ID, a unique prefix of it, or its name [default: the newest session in this directory]
+        id: Option<String>,
+    },
     /// Permanently delete a session and its data; files in the workspace are not changed
     Rm(SessionId),
     /// Resume an unfinished turn, or continue the conversation

@@ -9,12 +9,13 @@ use haft_app::{
 };
 use haft_present::safe;
 use haft_terminal::{Exit, document};
+use serde_json::json;
 use std::io::{Write, stdout};
 
 /// In front of what is said below a finding.
 const INDENT: &str = "           ";
 
-/// Prints a line for each finding, advice below it, and a summary.
+/// Prints a line for each finding, advice below it, and a summary; with `--json`, an object for each finding.
 pub(crate) async fn doctor(cli: &CliContext, args: &DoctorArgs) -> Result<Exit, Failure> {
     let (mut good, mut optional, mut missing) = (0, 0, Vec::new());
     let mut print = |Finding { state, what, finding, advice }| {
@@ -23,10 +24,13 @@ pub(crate) async fn doctor(cli: &CliContext, args: &DoctorArgs) -> Result<Exit, 
             State::Optional => "-",
             State::Missing => "missing",
         };
-        let line = format!("{what}: {finding}");
-        let mut text = document::item(&format!("{word:<8} "), &safe::name(&line));
-        text.extend(advice.iter().map(|line| document::item(INDENT, &safe::name(line))));
-        write!(stdout(), "{text}").ok();
+        if args.json {
+            let state = if state == State::Optional { "optional" } else { word };
+            let object = json!({"state": state, "what": what, "finding": finding, "advice": advice});
+            writeln!(stdout(), "{}", safe::json(&object.to_string())).ok();
+        } else {
+            print_finding(word, &what, &finding, &advice);
+        }
         match state {
             State::Ok => good += 1,
             State::Optional => optional += 1,
@@ -45,6 +49,15 @@ pub(crate) async fn doctor(cli: &CliContext, args: &DoctorArgs) -> Result<Exit, 
     if !missing.is_empty() {
         summary += &format!(": {}", missing.join(", "));
     }
-    write!(stdout(), "{}", document::item("", &safe::name(&summary)))?;
+    if !args.json {
+        write!(stdout(), "{}", document::item("", &safe::name(&summary)))?;
+    }
     Ok(if missing.is_empty() { Exit::Success } else { Exit::Failed })
+}
+
+fn print_finding(word: &str, what: &str, finding: &str, advice: &[String]) {
+    let line = format!("{what}: {finding}");
+    let mut text = document::item(&format!("{word:<8} "), &safe::name(&line));
+    text.extend(advice.iter().map(|line| document::item(INDENT, &safe::name(line))));
+    write!(stdout(), "{text}").ok();
 }

@@ -12,7 +12,7 @@ use haft_app::{Failure, token};
 use haft_engine::new_session_id;
 use haft_fleet::{self, ADMIN, Database, JobsWanted, NewJob, Owner, Paused, new_job};
 use haft_terminal::Exit;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{Write, stdout};
 
 /// Carries out one of them.
@@ -37,32 +37,32 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             jobs::logs(&open(cli, &fleet).await?, &id, follow).await?;
         }
         Fleet::Cancel { fleet, id, json } => jobs::cancel(&open(cli, &fleet).await?, &id, json).await?,
-        Fleet::Pause { fleet, owner } => {
-            let paused = paused(owner);
+        Fleet::Pause { fleet, owner, json } => {
+            let (object, paused) = (json!({"owner": owner, "paused": true}), paused(owner));
             if !haft_fleet::pause(&open(cli, &fleet).await?, &paused).await? {
                 return Err(Failure::usage(format!("the fleet has no owner {}", whose(&paused)))
                     .hint("`haft fleet owner NAME` creates one"));
             }
-            writeln!(stdout(), "paused {}; running jobs continue", whose(&paused))?;
+            say(json, &object, &format!("paused {}; running jobs continue", whose(&paused)))?;
         }
-        Fleet::Resume { fleet, owner } => {
-            let paused = paused(owner);
+        Fleet::Resume { fleet, owner, json } => {
+            let (object, paused) = (json!({"owner": owner, "paused": false}), paused(owner));
             if !haft_fleet::unpause(&open(cli, &fleet).await?, &paused).await? {
                 return Err(Failure::usage(format!("{} is not paused", whose(&paused)))
                     .hint("`haft fleet status` shows what is paused"));
             }
-            writeln!(stdout(), "resumed {}", whose(&paused))?;
+            say(json, &object, &format!("resumed {}", whose(&paused)))?;
         }
-        Fleet::Drain { fleet, worker } => {
+        Fleet::Drain { fleet, worker, json } => {
             let told = haft_fleet::drain(&open(cli, &fleet).await?, worker.as_deref()).await?;
             if told == 0 {
                 let called = worker.map(|name| format!(" named `{name}`")).unwrap_or_default();
                 return Err(Failure::usage(format!("no worker{called} has reported in the last minute"))
                     .hint("`haft fleet status` lists them"));
             }
-            writeln!(stdout(), "draining {told} workers")?;
+            say(json, &json!({"draining": told}), &format!("draining {told} workers"))?;
         }
-        Fleet::Retry { fleet, id } => jobs::retry(&open(cli, &fleet).await?, &id).await?,
+        Fleet::Retry { fleet, id, json } => jobs::retry(&open(cli, &fleet).await?, &id, json).await?,
         Fleet::Owner { fleet, name } => {
             let (database, token) = (open(cli, &fleet).await?, token::random()?);
             haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
@@ -80,10 +80,7 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
                 haft_fleet::add_owner(&database, &job.owner, None).await?;
             }
             haft_fleet::add(&database, &job).await?;
-            match json {
-                true => writeln!(stdout(), "{}", json!({"job": job.id.0}))?,
-                false => writeln!(stdout(), "{}", job.id)?,
-            }
+            say(json, &json!({"job": job.id.0}), &job.id.0)?;
         }
     }
     Ok(Exit::Success)
@@ -101,6 +98,15 @@ pub(crate) fn address(cli: &CliContext, url: &FleetUrl) -> Result<String, Failur
 
 async fn open(cli: &CliContext, url: &FleetUrl) -> Result<Database, Failure> {
     Ok(Database::open(&address(cli, url)?).await?)
+}
+
+/// What was done, for programs or for people.
+fn say(json: bool, object: &Value, text: &str) -> Result<(), Failure> {
+    match json {
+        true => writeln!(stdout(), "{object}")?,
+        false => writeln!(stdout(), "{text}")?,
+    }
+    Ok(())
 }
 
 /// `None`: the whole fleet.

@@ -25,9 +25,9 @@ pub(crate) async fn mcp(cli: &CliContext, args: McpArgs) -> Result<Exit, Failure
         Some(Mcp::List { json }) => servers::list(cli, json),
         Some(Mcp::Import { names, json, cwd }) => servers::import(cli, &names, json, cwd.as_deref()),
         Some(Mcp::Test { name, json, cwd }) => servers::test(cli, &name, json, cwd.as_deref()).await,
-        Some(Mcp::Remove { name }) => servers::remove(cli, &name).await,
+        Some(Mcp::Remove { name, json }) => servers::remove(cli, &name, json).await,
         Some(Mcp::Login(args)) => login::login(cli, &args).await,
-        Some(Mcp::Logout { name }) => login::logout(cli, &name).await,
+        Some(Mcp::Logout { name, json }) => login::logout(cli, &name, json).await,
     }
 }
 

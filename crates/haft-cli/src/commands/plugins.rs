@@ -10,7 +10,7 @@ use haft_app::{
 };
 use haft_present::safe;
 use haft_terminal::{Exit, table::List, tui::menu};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{Write, stderr, stdout};
 
 /// `haft plugins …`
@@ -31,8 +31,11 @@ pub(crate) async fn plugins(cli: &CliContext, command: Plugins) -> Result<Exit, 
             }
             Ok(Exit::Success)
         }
-        Plugins::Remove { name } => {
+        Plugins::Remove { name, json } => {
             cli.remove_plugin(&name)?;
+            if json {
+                writeln!(stdout(), "{}", json!({"name": name, "removed": true}))?;
+            }
             writeln!(stderr(), "Removed the plugin `{}`.", safe::name(&name))?;
             Ok(Exit::Success)
         }
@@ -45,19 +48,21 @@ fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
         let brings = cli.brings(&plugin);
         let commit = plugin.commit.as_deref().unwrap_or_default();
         let short = commit.get(..12).unwrap_or(commit);
-        list.row([&plugin.name, &plugin.source, short, &in_short(&brings)], || {
-            json!({
-                "name": plugin.name, "commit": plugin.commit, "source": plugin.source,
-                "description": plugin.description, "starts_servers": plugin.starts_servers,
-                "brings": {
-                    "skills": brings.skills, "commands": brings.commands, "agents": brings.agents,
-                    "hooks": brings.hooks.iter().map(|(event, _)| event).collect::<Vec<_>>(),
-                    "servers": brings.servers.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-                },
-            })
-        });
+        list.row([&plugin.name, &plugin.source, short, &in_short(&brings)], || object(&plugin, &brings));
     }
     Ok(list.print("There are no plugins yet: `haft plugins add SOURCE` installs one.")?)
+}
+
+fn object(plugin: &Plugin, brings: &Brings) -> Value {
+    json!({
+        "name": plugin.name, "commit": plugin.commit, "source": plugin.source,
+        "description": plugin.description, "starts_servers": plugin.starts_servers,
+        "brings": {
+            "skills": brings.skills, "commands": brings.commands, "agents": brings.agents,
+            "hooks": brings.hooks.iter().map(|(event, _)| event).collect::<Vec<_>>(),
+            "servers": brings.servers.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        },
+    })
 }
 
 /// `2 skills, 1 command`
@@ -86,13 +91,20 @@ async fn update(cli: &CliContext, plugin: &Plugin, answers: Answers) -> Result<(
 
 /// Shows what would be installed, asks, and installs it.
 async fn install(cli: &CliContext, candidate: Candidate, answers: Answers) -> Result<Exit, Failure> {
-    show(&candidate)?;
+    let shown = shown(&candidate)?;
+    match answers.json {
+        true => write!(stderr(), "{shown}")?,
+        false => write!(stdout(), "{shown}")?,
+    }
     let Some(starts_servers) = answer(cli, &candidate, answers).await? else {
         writeln!(stderr(), "Nothing was installed.")?;
         return Ok(Exit::Refused);
     };
     let (is_new, has_servers) = (candidate.before.is_none(), !candidate.brings.servers.is_empty());
     let plugin = candidate.install(starts_servers)?;
+    if answers.json {
+        writeln!(stdout(), "{}", object(&plugin, &cli.brings(&plugin)))?;
+    }
     let done = if is_new { "Installed" } else { "Updated" };
     writeln!(stderr(), "{done} the plugin `{0}`; `haft plugins remove {0}` removes it.", plugin.name)?;
     if has_servers && !plugin.starts_servers {
@@ -101,9 +113,10 @@ async fn install(cli: &CliContext, candidate: Candidate, answers: Answers) -> Re
     Ok(Exit::Success)
 }
 
-fn show(candidate: &Candidate) -> Result<(), Failure> {
+/// What it brings, and what it may do.
+fn shown(candidate: &Candidate) -> Result<String, Failure> {
     let Candidate { plugin, brings, notes, .. } = candidate;
-    let mut out = stdout();
+    let mut out = Vec::new();
     let commit = plugin.commit.as_ref().map(|commit| format!(" at {commit}")).unwrap_or_default();
     writeln!(out, "{} from {}{commit}", plugin.name, safe::name(&plugin.source))?;
     if !plugin.description.is_empty() {
@@ -125,7 +138,7 @@ fn show(candidate: &Candidate) -> Result<(), Failure> {
         writeln!(out, "  note: {}", safe::name(note))?;
     }
     write!(out, "{}", safe::text(&candidate.difference()?))?;
-    Ok(())
+    Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
 /// Whether the plugin is installed, and whether its MCP servers may start; `None` if it is not installed.

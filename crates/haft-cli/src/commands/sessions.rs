@@ -36,8 +36,9 @@ pub(crate) async fn sessions(cli: &CliContext, command: Sessions) -> Result<Exit
         Sessions::List { json } => list(cli, &home, json),
         Sessions::Search { text, json } => search::search(&home, &text, json),
         Sessions::Rm(session) => remove(&home, &session.id),
-        Sessions::Show(session) => {
-            let entries = entries(&home, &session.id)?;
+        Sessions::Show { id } => {
+            let newest = || session::workspace(None).and_then(|workspace| cli.newest(&workspace));
+            let entries = entries(&home, &id.map_or_else(newest, Ok)?)?;
             show(&entries)?;
             account::print(cli, &entries)
         }

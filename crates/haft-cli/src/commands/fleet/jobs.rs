@@ -120,14 +120,10 @@ pub(super) async fn cancel(database: &Database, id: &str, json: bool) -> Result<
     haft_fleet::cancel(database, &job.id, None).await?;
     // A job that no worker has is ended here; its worker ends any other.
     let done = if job.status == "pending" { "canceled" } else { "stopping" };
-    match json {
-        true => writeln!(stdout(), "{}", json!({"job": job.id, "done": done}))?,
-        false => writeln!(stdout(), "{done} {}", job.id)?,
-    }
-    Ok(())
+    super::say(json, &json!({"job": job.id, "done": done}), &format!("{done} {}", job.id))
 }
 
-pub(super) async fn retry(database: &Database, id: &str) -> Result<(), Failure> {
+pub(super) async fn retry(database: &Database, id: &str, json: bool) -> Result<(), Failure> {
     let job = haft_fleet::find(database, id).await?;
     if !haft_fleet::retry(database, &job.id, None).await? {
         return Err(Failure::usage(format!(
@@ -136,6 +132,5 @@ pub(super) async fn retry(database: &Database, id: &str) -> Result<(), Failure> 
         ))
         .hint("`haft fleet list` lists jobs"));
     }
-    writeln!(stdout(), "requeued {}", job.id)?;
-    Ok(())
+    super::say(json, &json!({"job": job.id, "done": "requeued"}), &format!("requeued {}", job.id))
 }

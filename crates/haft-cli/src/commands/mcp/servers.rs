@@ -10,7 +10,7 @@ use haft_app::{
 use haft_mcp::client::{McpServer, Probe, ProbeError, Transport, is_logged_in, probe};
 use haft_present::safe;
 use haft_terminal::{Exit, table::List};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     io::{Write, stderr, stdout},
     path::Path,
@@ -19,8 +19,18 @@ use std::{
 
 /// `haft mcp add`
 pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
-    let McpAddArgs { env, header, client_id, callback_port, tools, trust_hints, name, target, arguments } =
-        args;
+    let McpAddArgs {
+        env,
+        header,
+        client_id,
+        callback_port,
+        tools,
+        trust_hints,
+        json,
+        name,
+        target,
+        arguments,
+    } = args;
     let is_url = ["http://", "https://"].iter().any(|scheme| target.starts_with(scheme));
     let wrong = match is_url {
         true if !arguments.is_empty() => Some("a server at an address takes no arguments"),
@@ -46,6 +56,9 @@ pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
         ..McpFile::default()
     };
     entries::add(cli, &name, &file)?;
+    if json {
+        writeln!(stdout(), "{}", object(&name, &file, "ready"))?;
+    }
     writeln!(stderr(), "Added `{name}` to `{}`.", cli.places.user_file.display())?;
     writeln!(stderr(), "hint: `haft mcp test {name}` starts it and shows what it offers")?;
     Ok(Exit::Success)
@@ -56,20 +69,30 @@ pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
     let config = config(cli, None)?;
     let mut list = List::new(["SERVER", "COMMAND OR ADDRESS", "STATE"], json);
     for entries::ConfiguredServer { name, file, problem } in entries::all(cli, &config) {
-        let (transport, target) = match &file.url {
-            Some(url) => ("http", url.clone()),
-            None => ("stdio", command_line(file)),
-        };
+        let target = file.url.clone().unwrap_or_else(|| command_line(file));
         let is_logged_in = entries::named(cli, &config, name).is_ok_and(|server| is_logged_in(&server));
         let state = if is_logged_in { "logged in" } else { "ready" };
         let state = problem.unwrap_or_else(|| state.to_owned());
-        list.row([name, &target, &state], || {
-            json!({"name": name, "transport": transport, "target": target, "tools": file.tools, "state": state})
-        });
+        list.row([name, &target, &state], || object(name, file, &state));
     }
     Ok(list.print(
         "There are no MCP servers: `haft mcp add NAME COMMAND` or `haft mcp add NAME URL` adds one.",
     )?)
+}
+
+/// A configured server as programs read it.
+fn object(name: &str, file: &McpFile, state: &str) -> Value {
+    let transport = if file.url.is_some() { "http" } else { "stdio" };
+    let target = file.url.clone().unwrap_or_else(|| command_line(file));
+    json!({"name": name, "transport": transport, "target": target, "tools": file.tools, "state": state})
+}
+
+/// What became of a server, as programs read it.
+pub(super) fn say_state(json: bool, name: &str, state: &str) -> Result<(), Failure> {
+    if json {
+        writeln!(stdout(), "{}", json!({"name": name, "state": state}))?;
+    }
+    Ok(())
 }
 
 /// `haft mcp import`
@@ -130,7 +153,11 @@ pub(super) async fn test(
             stdout(),
             "{}",
             json!({
-                "name": name, "server": found.name, "version": found.version, "protocol": found.protocol,
+                "name": name, "transport": match server.transport {
+                    Transport::Program { .. } => "stdio",
+                    Transport::Url { .. } => "http",
+                },
+                "state": "ready", "server": found.name, "version": found.version, "protocol": found.protocol,
                 "tools": found.tools, "prompts": found.prompts, "resources": found.resources,
                 "milliseconds": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             })
@@ -174,7 +201,7 @@ fn unusable(server: &McpServer, error: &ProbeError) -> Failure {
 }
 
 /// `haft mcp remove`
-pub(super) async fn remove(cli: &CliContext, name: &str) -> Result<Exit, Failure> {
+pub(super) async fn remove(cli: &CliContext, name: &str, json: bool) -> Result<Exit, Failure> {
     let config = config(cli, None)?;
     if let Ok(server) = entries::named(cli, &config, name)
         && is_logged_in(&server)
@@ -182,6 +209,7 @@ pub(super) async fn remove(cli: &CliContext, name: &str) -> Result<Exit, Failure
         login::forget(&server).await?;
     }
     entries::remove(cli, &config, name)?;
+    say_state(json, name, "removed")?;
     writeln!(stderr(), "Removed `{name}` from `{}`.", cli.places.user_file.display())?;
     Ok(Exit::Success)
 }

@@ -377,3 +377,16 @@ fn hooks_of_a_plugin_guard_and_change_nothing() {
     );
     assert!(place.read("written").is_none());
 }
+
+#[test]
+fn a_program_reads_what_was_installed_and_removed() {
+    let place = Place::new();
+    let folder = write_plugin(&place, "demo", "demo");
+    let added = place.run(&["plugins", "add", &folder, "--yes", "--json"]);
+    assert_eq!(added.events(), installed(&place), "{added:?}");
+    assert!(added.err.contains("skills: demo:mend"), "what it brings is shown as well: {added:?}");
+    let updated = place.run(&["plugins", "update", "--yes", "--json"]);
+    assert_eq!((updated.code, updated.out.as_str()), (0, ""), "{updated:?}");
+    let removed = place.run(&["plugins", "remove", "demo", "--json"]);
+    assert_eq!(removed.events(), [json!({"name": "demo", "removed": true})]);
+}

@@ -107,6 +107,10 @@ fn the_doctor_fits_80_columns_and_says_what_to_do() {
     assert!(nothing.contains("missing  git: not on the PATH\n           install Git: "), "{nothing}");
     let summary = nothing.lines().next_back().unwrap();
     assert!(summary.ends_with(" optional, 3 missing: model, shell, git"), "{nothing}");
+    let objects = place.run(&["doctor", "--json"]).events();
+    let of = |what: &str| objects.iter().find(|object| object["what"] == what).unwrap();
+    assert_eq!(of("model")["state"], "missing");
+    assert!(of("model")["advice"].as_array().is_some_and(|advice| !advice.is_empty()), "{objects:?}");
     let model = place.script("m", &[json!({"say": "done"})]);
     place.configure(&format!("model = {model:?}\n"));
     let ran = doctor(&path);

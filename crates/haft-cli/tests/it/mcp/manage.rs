@@ -24,7 +24,9 @@ fn a_server_is_added_tried_and_removed_and_the_rest_of_the_file_stays() {
         (&["--", "python3", &program, "stdio"], "stdio"),
         (&[peer.address.as_str()], "http"),
     ] {
-        let added = place.run(&[&["mcp", "add", "peer"], words].concat());
+        let added = place.run(&[&["mcp", "add", "--json", "peer"], words].concat());
+        let object = &added.events()[0];
+        assert_eq!((&object["name"], &object["transport"]), (&json!("peer"), &json!(transport)), "{added:?}");
         assert!(added.code == 0 && added.err.starts_with("Added `peer` to `"), "{added:?}");
         assert!(written(&place).starts_with(WRITTEN.trim_end_matches("\n# Notes.\n")), "{}", written(&place));
         let listed = place.run(&["mcp", "list", "--json"]).events();
@@ -33,7 +35,7 @@ fn a_server_is_added_tried_and_removed_and_the_rest_of_the_file_stays() {
         let mut found: Value = serde_json::from_str(&tested.out).unwrap_or_else(|_| panic!("{tested:?}"));
         assert!(found["milliseconds"].take().is_u64() && found["protocol"].take().is_string(), "{tested:?}");
         let expected = json!({
-            "name": "peer", "server": "peer", "version": "1.2.3", "protocol": null, "tools": ["echo", "add"],
+            "name": "peer", "transport": transport, "state": "ready", "server": "peer", "version": "1.2.3", "protocol": null, "tools": ["echo", "add"],
             "prompts": ["greet"], "resources": ["note://one", "note://by/{name}"], "milliseconds": null,
         });
         assert_eq!(found, expected);
@@ -45,7 +47,8 @@ fn a_server_is_added_tried_and_removed_and_the_rest_of_the_file_stays() {
         let called =
             place.run(&["tools", "call", "mcp__peer__add", "{\"a\":2,\"b\":40}", "--permission", "full"]);
         assert!(called.out.contains("42"), "{called:?}");
-        let removed = place.run(&["mcp", "remove", "peer"]);
+        let removed = place.run(&["mcp", "remove", "peer", "--json"]);
+        assert_eq!(removed.events(), [json!({"name": "peer", "state": "removed"})]);
         assert_eq!((removed.code, written(&place).as_str()), (0, WRITTEN), "{removed:?}");
     }
     assert!(

@@ -47,6 +47,7 @@ fn session(place: &Place, prompt: &str) -> String {
 fn a_session_goes_by_the_name_that_it_was_given() {
     let place = Place::new();
     let (id, other) = (session(&place, "one"), session(&place, "two"));
+    assert_eq!(place.run(&["sessions", "show"]).out, place.run(&["sessions", "show", &other]).out);
     let renamed = place.run(&["sessions", "rename", &id, " the parser, part 2 "]);
     assert_eq!((renamed.code, renamed.out), (0, format!("{id} is named `the parser, part 2`\n")));
     // Lists show it, and every command takes it.
