@@ -9,7 +9,9 @@ use haft_core::{
     Command, Conclusion, Entry, Event, Fact, JobSpec, JobStatus, JobSummary, Mode, Outcome, SessionId,
     SessionOpened,
 };
-use haft_engine::{Agent, Engine, Home, JournalError, Session, Setup, Turns, record, run_job};
+use haft_engine::{
+    Agent, Engine, Home, JournalError, Session, Setup, Turn, TurnReport, Turns, record, run_job,
+};
 use haft_present::unattended;
 pub use queue::{Queue, Task};
 use schedule::{Recurrence, Schedule};
@@ -292,17 +294,21 @@ impl Turns for Unattended<'_> {
     type Error = Infallible;
 
     async fn turn(&mut self, command: Command) -> Result<Outcome, Infallible> {
-        let mut turn = self.0.start(command);
-        while let Some(event) = turn.next().await {
-            let Event::Recorded(entry) = event else { continue };
-            match &entry.fact {
-                Fact::ApprovalAsked { call, .. } => unattended::refuse(self.0, call),
-                Fact::QuestionAsked { call, .. } => unattended::reply(self.0, call),
-                _ => {}
-            }
-        }
-        Ok(turn.report().await.outcome.unwrap_or(Outcome::Failed))
+        Ok(unattended_turn(self.0.start(command)).await.outcome.unwrap_or(Outcome::Failed))
     }
+}
+
+/// Follows `turn` to its end. No person is asked: what needs an approval is denied.
+pub(crate) async fn unattended_turn(mut turn: Turn) -> TurnReport {
+    while let Some(event) = turn.next().await {
+        let Event::Recorded(entry) = event else { continue };
+        match &entry.fact {
+            Fact::ApprovalAsked { call, .. } => unattended::refuse(turn.session(), call),
+            Fact::QuestionAsked { call, .. } => unattended::reply(turn.session(), call),
+            _ => {}
+        }
+    }
+    turn.report().await
 }
 
 /// How the last turn among `entries` ended.

@@ -1,7 +1,7 @@
 //! [`Replay`]: makes the recorded calls of a session again, with real tools in a copy of its workspace.
-mod copy;
+pub(crate) mod copy;
 mod driver;
-mod moved;
+pub(crate) mod moved;
 mod recording;
 mod report;
 mod subagents;

@@ -79,10 +79,11 @@ pub(super) fn check_out(
     Ok(work)
 }
 
-fn restore(to: &Path, entries: &[Arc<Entry>], contents: &Path) -> Result<(), Failure> {
+/// Puts the files that the entries of a session changed back as they were before; `contents`: where the session keeps them.
+pub(crate) fn restore(to: &Path, entries: &[Arc<Entry>], contents: &Path) -> Result<(), Failure> {
     let kept = LocalStage::new(contents.to_owned());
     put_all_back(&kept, to, &beginnings(entries))
-        .map_err(|error| Failure::failed(format!("cannot restore its files for the replay: {error}")))
+        .map_err(|error| Failure::failed(format!("cannot restore the files of the session: {error}")))
 }
 
 /// How many files were copied, one more than the most where it is too much.
@@ -109,7 +110,8 @@ fn copy_files(workspace: &Path, to: &Path, reads: &[PathBuf]) -> io::Result<usiz
     Ok(files)
 }
 
-fn copy_one(from: &Path, to: &Path) -> io::Result<u64> {
+/// Copies one file or link, or makes the folder. Returns the bytes of a file.
+pub(crate) fn copy_one(from: &Path, to: &Path) -> io::Result<u64> {
     let kind = fs::symlink_metadata(from)?;
     if kind.is_dir() {
         fs::create_dir_all(to)?;

@@ -5,13 +5,13 @@ use serde_json::Value;
 use std::path::{Component, Path};
 
 /// A folder and its copy.
-pub(super) struct Moved {
+pub(crate) struct Moved {
     from: String,
     to: String,
 }
 
 impl Moved {
-    pub(super) fn new(from: &Path, to: &Path) -> Self {
+    pub(crate) fn new(from: &Path, to: &Path) -> Self {
         Self { from: from.to_string_lossy().into_owned(), to: to.to_string_lossy().into_owned() }
     }
 
@@ -32,7 +32,7 @@ impl Moved {
     }
 
     /// `value` with every text in it as [`Self::there`] reads.
-    pub(super) fn all_there<T: Serialize + DeserializeOwned>(&self, value: &T) -> serde_json::Result<T> {
+    pub(crate) fn all_there<T: Serialize + DeserializeOwned>(&self, value: &T) -> serde_json::Result<T> {
         serde_json::from_value(self.value(serde_json::to_value(value)?))
     }
 
