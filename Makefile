@@ -30,7 +30,8 @@ check:
 
 # What takes too long for every day: random scripts in views against the same ones without, random calls side by side
 # against the same ones one after the other, random sessions replayed, single calls of random sessions undone, the lines of random sessions attributed,
-# sessions killed at random instants and at every step of settling, 10,000 jobs, and as many on workers that are killed and paused.
+# sessions killed at random instants and at every step of settling, 10,000 jobs, and as many on workers that are killed and paused,
+# and evaluations of models whose quality is known.
 soak:
 	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test it commands::
 	HAFT_SOAK=2000 $(CARGO) test -p haft-cli --no-default-features --test it tools::parallel_calls
@@ -41,6 +42,7 @@ soak:
 	HAFT_SOAK=600 $(CARGO) test -p haft-cli --no-default-features --test it robustness::kills
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it queued_jobs
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it in_a_storm -- --nocapture
+	HAFT_SOAK=200 $(CARGO) test -p haft-cli --no-default-features --test it simulated_models -- --nocapture
 
 # Ways out of the sandboxes of agents; none leads out. A part of `make test`.
 escape:

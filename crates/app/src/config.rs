@@ -29,7 +29,7 @@ pub use keys::{KeptKeys, KeySource, holder};
 pub use lsp::{LspFile, LspServerFile};
 use origin::Origin;
 pub use places::Places;
-use setting::Dollars;
+pub(crate) use setting::Dollars;
 pub use setting::{Choice, Setting, Value};
 pub use settings::{ProjectFile, SETTINGS, Settings, UserFile};
 pub use words::{EditorMode, Hyperlinks, NotificationKind};

@@ -6,6 +6,7 @@ pub mod agents;
 pub mod blame;
 pub mod config;
 pub mod diagnosis;
+pub mod eval;
 pub mod evaluation;
 pub mod export;
 mod failure;

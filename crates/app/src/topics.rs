@@ -23,6 +23,7 @@ macro_rules! topics {
 pub const TOPICS: &[Topic] = topics! {
     "terminal" "the screen: keys, slash commands, approvals",
     "models" "providers, local servers, models inside Haft",
+    "eval" "your own benchmark: models on your tasks",
     "updating" "newer releases, and the one before",
     "secrets" "API keys, and what commands see of them",
     "permissions" "what runs without approval, and rules",
@@ -55,7 +56,7 @@ pub const TOPICS: &[Topic] = topics! {
 };
 
 /// Words that no heading has, with the page or the section that they mean.
-const SYNONYMS: [(&str, &str); 13] = [
+const SYNONYMS: [(&str, &str); 14] = [
     ("sandbox", "security"),
     ("keys", "secrets"),
     ("key", "secrets"),
@@ -69,6 +70,7 @@ const SYNONYMS: [(&str, &str); 13] = [
     ("library", "embedding"),
     ("plan", "plan-and-goal"),
     ("goal", "plan-and-goal"),
+    ("benchmark", "eval"),
 ];
 
 /// Sections of one page that answer the same words.

@@ -1,6 +1,7 @@
 //! The options of the commands.
 mod acp;
 mod blame;
+mod eval;
 mod fleet;
 mod jobs;
 mod known;
@@ -22,6 +23,7 @@ mod work;
 
 pub(crate) use acp::AcpArgs;
 pub(crate) use blame::BlameArgs;
+pub(crate) use eval::{Eval, EvalArgs, EvalForm};
 pub(crate) use fleet::{Fleet, FleetUrl, WorkerArgs};
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles, Skills};

@@ -8,6 +8,7 @@ pub(crate) mod check;
 pub(crate) mod command_line;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod eval;
 pub(crate) mod fleet;
 pub(crate) mod help;
 pub(crate) mod input;
@@ -44,10 +45,10 @@ mod welcome;
 use crate::{
     CliContext,
     args::{
-        AcpArgs, Agents, BlameArgs, BundleArgs, ChatArgs, Commands, Config, DoctorArgs, Fleet, JobArgs, Jobs,
-        Lazy, LoginArgs, LogoutArgs, McpArgs, MemoryCommand, Models, ParseArgs, Plugins, Policy, Profiles,
-        ResumeArgs, RunArgs, ServeArgs, SessionArg, Sessions, Skills, TelegramArgs, Tools, UndoArgs,
-        UpdateArgs, UsageArgs, VerifyArgs, WorkerArgs,
+        AcpArgs, Agents, BlameArgs, BundleArgs, ChatArgs, Commands, Config, DoctorArgs, EvalArgs, Fleet,
+        JobArgs, Jobs, Lazy, LoginArgs, LogoutArgs, McpArgs, MemoryCommand, Models, ParseArgs, Plugins,
+        Policy, Profiles, ResumeArgs, RunArgs, ServeArgs, SessionArg, Sessions, Skills, TelegramArgs, Tools,
+        UndoArgs, UpdateArgs, UsageArgs, VerifyArgs, WorkerArgs,
     },
 };
 use clap::Subcommand;
@@ -142,6 +143,10 @@ pub(crate) enum Verb {
     /// List, download and test models
     #[command(subcommand)]
     Models(Lazy<Models>),
+    /// Compare models
+    ///
+    /// Each model works on each task in a session of its own, in a copy of the files, and a check says whether the task is solved. Example: `haft eval --tasks evals --models openai/gpt-5,ollama/qwen3 --max-cost 5`.
+    Eval(Lazy<EvalArgs>),
     /// List and show profiles
     ///
     /// A profile is a set of prompts, limits and output formats.
@@ -237,6 +242,7 @@ impl Verb {
             Self::Logout(logout) => login::logout(cli, &logout).await,
             Self::Tools(Lazy(tools)) => tools::tools(cli, *tools).await,
             Self::Models(Lazy(models)) => models::models(cli, *models).await,
+            Self::Eval(Lazy(args)) => eval::eval(cli, *args).await,
             Self::Profiles(Lazy(profiles)) => profiles::profiles(*profiles),
             Self::Parse(parse) => parse::parse(cli, &parse),
             Self::Config(Lazy(config)) => config::config(cli, *config),

@@ -12,7 +12,7 @@ pub(crate) struct Mistaken {
 }
 
 /// What programs of this kind have commands for, with the command of ours that comes nearest.
-const NOUNS: [(&str, &str); 16] = [
+const NOUNS: [(&str, &str); 17] = [
     ("template templates alias aliases", "commands list"),
     ("extension extensions addon addons marketplace", "plugins list"),
     ("hook hooks", "config show"),
@@ -25,6 +25,7 @@ const NOUNS: [(&str, &str); 16] = [
     ("history conversation conversations thread threads chats checkpoint checkpoints", "sessions list"),
     ("task tasks queue cron schedule schedules", "jobs list"),
     ("subagent subagents persona personas", "agents list"),
+    ("benchmark benchmarks evals evaluation evaluations", "eval list"),
     ("cost costs stats budget billing", "usage"),
     ("log logs trace traces", "sessions show"),
     ("self cache workspace workspaces project projects", "doctor"),

@@ -24,7 +24,13 @@ const GROUPS: [(&str, &[&[&str]]); 4] = [
     ),
     (
         "Serve and script:",
-        &[&["serve", "telegram"], &["worker", "fleet"], &["acp", "mcp"], &["parse"], &["completions", "man"]],
+        &[
+            &["serve", "telegram"],
+            &["worker", "fleet"],
+            &["acp", "mcp"],
+            &["eval", "parse"],
+            &["completions", "man"],
+        ],
     ),
 ];
 

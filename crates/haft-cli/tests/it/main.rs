@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod config;
 mod docs;
+mod eval;
 mod fleet;
 mod front_ends;
 mod getting_started;

@@ -1,0 +1,172 @@
+//! [`EvalReport`]: how many tasks each model solved, how much that says, and what it cost.
+use super::{
+    interval::{Interval, median},
+    record::{PastEval, RunKey, RunRecord, RunVerdict},
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// An evaluation, summed up.
+#[derive(Clone, Debug)]
+pub struct EvalReport {
+    /// The name of the evaluation.
+    pub id: String,
+    /// When it began, in milliseconds since 1970-01-01 UTC.
+    pub at: i64,
+    /// The names of its tasks.
+    pub tasks: Vec<String>,
+    /// A row for each model, the one that solved most first.
+    pub rows: Vec<EvalRow>,
+    /// The last try of each run, in the order of the plan.
+    pub runs: Vec<RunRecord>,
+    /// Runs that were not made, or say nothing about their model.
+    pub not_run: Vec<NotRun>,
+    /// Whether the budget ended it.
+    pub is_over_budget: bool,
+}
+
+/// What one model did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EvalRow {
+    /// As `PROVIDER/MODEL`.
+    pub model: String,
+    /// Runs whose check succeeded.
+    pub solved: usize,
+    /// Runs that count.
+    pub of: usize,
+    /// The 95 % interval of the share that it solves, from 0 to 1.
+    #[serde(flatten)]
+    pub interval: Interval,
+    /// US dollars of all runs; `None` if a price is unknown.
+    pub cost_usd: Option<f64>,
+    /// Median time of a run, from the prompt to the end of the turn; `None` without runs.
+    pub seconds: Option<f64>,
+    /// Median of the model's replies in a run.
+    pub rounds: Option<f64>,
+    /// Tokens of all runs.
+    pub tokens: u64,
+    /// Runs that do not count.
+    pub not_run: usize,
+    /// Models of which the results do not tell it apart.
+    pub not_distinguishable_from: Vec<String>,
+}
+
+/// A run that says nothing about its model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NotRun {
+    /// Which one it is.
+    #[serde(flatten)]
+    pub key: RunKey,
+    /// Why, as people read it.
+    pub why: String,
+}
+
+impl EvalReport {
+    /// Of an evaluation as it stands.
+    pub(super) fn of(past: &PastEval) -> Self {
+        let mut last: BTreeMap<&RunKey, &RunRecord> = BTreeMap::new();
+        past.runs.iter().for_each(|run| _ = last.insert(&run.key, run));
+        let plan = past.plan.runs();
+        let runs: Vec<RunRecord> =
+            plan.iter().filter_map(|key| last.get(key)).map(|run| (*run).clone()).collect();
+        // Only a budget ends an evaluation that has not begun all of its runs.
+        let is_over_budget = past.is_closed
+            && (runs.len() < plan.len() || runs.iter().any(|run| run.verdict == RunVerdict::OverBudget));
+        let unbegun = match is_over_budget {
+            true => "the budget of the evaluation is used up",
+            false => "the evaluation was cut off before",
+        };
+        let not_run = plan.iter().filter_map(|key| match last.get(key) {
+            Some(run) if run.verdict.counts() => None,
+            Some(run) => Some(NotRun { key: key.clone(), why: run.why.clone().unwrap_or_default() }),
+            None => Some(NotRun { key: key.clone(), why: unbegun.to_owned() }),
+        });
+        let not_run: Vec<NotRun> = not_run.collect();
+        let rows = past.plan.models.iter().map(|model| EvalRow::of(model, past, &not_run));
+        Self {
+            id: past.id.clone(),
+            at: past.at,
+            tasks: past.plan.tasks.iter().map(|task| task.name.clone()).collect(),
+            rows: ranked(rows.collect()),
+            runs,
+            not_run,
+            is_over_budget,
+        }
+    }
+
+    /// For each model: which others it cannot be told apart from, in a sentence without its end. A pair is named once.
+    #[must_use]
+    pub fn undecided(&self) -> Vec<String> {
+        let sentence = |(place, row): (usize, &EvalRow)| {
+            let later = self.rows[place + 1..].iter().map(|other| &other.model);
+            let alike: Vec<String> = later
+                .filter(|model| row.not_distinguishable_from.contains(model))
+                .map(|model| format!("`{model}`"))
+                .collect();
+            let these = if alike.len() == 1 { "both" } else { "their" };
+            (!alike.is_empty()).then(|| {
+                format!(
+                    "`{}` is not distinguishable from {}: {these} 95 % intervals overlap",
+                    row.model,
+                    alike.join(", ")
+                )
+            })
+        };
+        self.rows.iter().enumerate().filter_map(sentence).collect()
+    }
+
+    /// One JSON object for each model.
+    #[must_use]
+    pub fn json(&self) -> Vec<Value> {
+        let object = |row: &EvalRow| {
+            let mut object = json!(row);
+            object["evaluation"] = json!(self.id);
+            object
+        };
+        self.rows.iter().map(object).collect()
+    }
+}
+
+/// The one that solved the larger share first; of those alike the cheaper one.
+fn ranked(mut rows: Vec<EvalRow>) -> Vec<EvalRow> {
+    let share = |row: &EvalRow| row.solved as f64 / row.of.max(1) as f64;
+    let cost = |row: &EvalRow| row.cost_usd.unwrap_or(f64::INFINITY);
+    rows.sort_by(|one, other| share(other).total_cmp(&share(one)).then(cost(one).total_cmp(&cost(other))));
+    let all = rows.clone();
+    for row in &mut rows {
+        let alike =
+            all.iter().filter(|other| other.model != row.model && other.interval.overlaps(&row.interval));
+        row.not_distinguishable_from = alike.map(|other| other.model.clone()).collect();
+    }
+    rows
+}
+
+impl EvalRow {
+    fn of(model: &str, past: &PastEval, not_run: &[NotRun]) -> Self {
+        let counted: Vec<&RunRecord> = past.counted().filter(|run| run.key.model == model).collect();
+        let solved = counted.iter().filter(|run| run.verdict == RunVerdict::Solved).count();
+        let all = || past.runs.iter().filter(|run| run.key.model == model);
+        let cost = all().map(|run| run.cost_usd).sum::<Option<f64>>();
+        Self {
+            model: model.to_owned(),
+            solved,
+            of: counted.len(),
+            interval: Interval::of(solved, counted.len()),
+            // A sum of floats has digits that mean nothing.
+            cost_usd: cost.map(|usd| (usd * 1e6).round() / 1e6),
+            seconds: median(counted.iter().map(|run| run.seconds).collect()),
+            rounds: median(counted.iter().map(|run| f64::from(run.rounds)).collect()),
+            tokens: all().map(|run| run.tokens).sum(),
+            not_run: not_run.iter().filter(|run| run.key.model == model).count(),
+            not_distinguishable_from: Vec::new(),
+        }
+    }
+
+    /// Its interval: `5–36 %`
+    #[must_use]
+    pub fn percent(&self) -> String {
+        let Interval { low, high } = self.interval;
+        format!("{:.0}–{:.0} %", low * 100.0, high * 100.0)
+    }
+}
