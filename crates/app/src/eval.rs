@@ -5,6 +5,7 @@
 mod attempt;
 mod folder;
 mod interval;
+mod page;
 mod record;
 mod recorded;
 mod report;
@@ -17,6 +18,7 @@ use futures::{StreamExt, stream};
 use haft_core::SessionId;
 use haft_engine::account;
 pub use interval::Interval;
+pub use page::html;
 use parking_lot::Mutex;
 use record::Book;
 pub use record::{Conditions, EvalPlan, PastEval, RunKey, RunRecord, RunVerdict, TaskMark};
@@ -158,6 +160,20 @@ impl App {
     #[must_use]
     pub fn past_evals(&self) -> Vec<PastEval> {
         record::list(&self.home())
+    }
+
+    /// Says of each model whose interval lies below that of the last evaluation of the same tasks, in a sentence.
+    ///
+    /// # Errors
+    ///
+    /// If the evaluation of `report` cannot be read.
+    pub fn regressions(&self, report: &EvalReport) -> Result<Vec<String>, Failure> {
+        let own = record::find(&self.home(), Some(&report.id))?;
+        let tasks = |past: &PastEval| past.plan.tasks.iter().cloned().collect::<BTreeSet<_>>();
+        let wanted = tasks(&own);
+        let earlier = self.past_evals().into_iter().filter(|past| past.id < own.id && tasks(past) == wanted);
+        let earlier: Vec<EvalReport> = earlier.map(|past| EvalReport::of(&past)).collect();
+        Ok(report.rows.iter().filter_map(|row| row.regression(&earlier)).collect())
     }
 
     /// A new evaluation, or an earlier one of the same plan that was cut off.

@@ -163,10 +163,33 @@ impl EvalRow {
         }
     }
 
+    /// `3 of 20 (5–36 %)`
+    #[must_use]
+    pub fn share(&self) -> String {
+        format!("{} of {} ({})", self.solved, self.of, self.percent())
+    }
+
     /// Its interval: `5–36 %`
     #[must_use]
     pub fn percent(&self) -> String {
         let Interval { low, high } = self.interval;
         format!("{:.0}–{:.0} %", low * 100.0, high * 100.0)
+    }
+
+    /// That the model is worse than in the newest of the `earlier` evaluations that has it, in a sentence without its end.
+    pub(super) fn regression(&self, earlier: &[EvalReport]) -> Option<String> {
+        let rows = earlier.iter().filter_map(|report| {
+            let row = report.rows.iter().find(|row| row.model == self.model && row.of > 0)?;
+            Some((&report.id, row))
+        });
+        let (id, before) = rows.into_iter().next()?;
+        self.interval.is_below(&before.interval).then(|| {
+            format!(
+                "`{}` is worse than before: it solved {}, and {} in the evaluation `{id}`",
+                self.model,
+                self.share(),
+                before.share()
+            )
+        })
     }
 }

@@ -39,6 +39,9 @@ pub(crate) struct EvalArgs {
     /// What holds for each run.
     #[command(flatten)]
     conditions: ConditionArgs,
+    /// Exit with 1 if a model is worse than in the last evaluation of the same tasks
+    #[arg(long)]
+    pub(crate) watch: bool,
     /// How the report is printed.
     #[command(flatten)]
     pub(crate) form: EvalForm,
@@ -73,6 +76,9 @@ pub(crate) struct EvalForm {
     /// Print one JSON object per model
     #[arg(long)]
     pub(crate) json: bool,
+    /// Also write the report as a page of its own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// `haft eval …`

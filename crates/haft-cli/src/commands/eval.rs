@@ -6,7 +6,7 @@ use crate::{
 };
 use haft_app::{
     Failure,
-    eval::{EvalEvent, EvalReport, EvalRow, PastEval, RunKey, RunRecord, RunVerdict},
+    eval::{self, EvalEvent, EvalReport, EvalRow, PastEval, RunKey, RunRecord, RunVerdict},
 };
 use haft_present::safe;
 use haft_terminal::{
@@ -16,7 +16,10 @@ use haft_terminal::{
 };
 use jiff::Timestamp;
 use serde_json::json;
-use std::io::{self, Write, stderr, stdout};
+use std::{
+    fs,
+    io::{self, Write, stderr, stdout},
+};
 
 /// `haft eval`
 pub(crate) async fn eval(cli: &CliContext, args: EvalArgs) -> Result<Exit, Failure> {
@@ -45,10 +48,15 @@ async fn run(cli: &CliContext, args: &EvalArgs) -> Result<Exit, Failure> {
         let line = format!("not run: {} with {}: {}", run.key.task, run.key.model, run.why);
         writeln!(stderr, "{}", safe::name(&line))?;
     }
-    Ok(match (report.is_over_budget, report.not_run.is_empty()) {
-        (true, _) => Exit::Limit,
-        (false, false) => Exit::Failed,
-        (false, true) => Exit::Success,
+    let regressions = if args.watch { cli.regressions(&report)? } else { Vec::new() };
+    for regression in &regressions {
+        writeln!(stderr, "{}", safe::name(regression))?;
+    }
+    Ok(match (regressions.is_empty(), report.is_over_budget, report.not_run.is_empty()) {
+        (false, ..) => Exit::Failed,
+        (true, true, _) => Exit::Limit,
+        (true, false, false) => Exit::Failed,
+        (true, false, true) => Exit::Success,
     })
 }
 
@@ -96,6 +104,10 @@ fn verdict(verdict: RunVerdict) -> &'static str {
 }
 
 fn print(report: &EvalReport, form: &EvalForm) -> Result<(), Failure> {
+    if let Some(file) = &form.html {
+        fs::write(file, eval::html(report))
+            .map_err(|error| Failure::failed(format!("cannot write `{}`: {error}", file.display())))?;
+    }
     if form.json {
         for object in report.json() {
             writeln!(stdout(), "{}", safe::json(&object.to_string()))?;

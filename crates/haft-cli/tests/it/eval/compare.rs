@@ -3,6 +3,42 @@
 use super::{add_hurdle, checks, model_of, tasks};
 use crate::kit::Place;
 use fastrand::Rng;
+use serde_json::json;
+use std::fs;
+
+// H-47
+#[test]
+fn a_model_that_became_worse_is_told_apart_from_chance() {
+    let place = Place::new();
+    if !checks(&place, "a comparison") {
+        return;
+    }
+    add_hurdle(&place, "a", 40);
+    add_hurdle(&place, "<b>&", 40);
+    let (folder, page) = (tasks(&place), place.path().join("page.html"));
+    let page_name = page.display().to_string();
+    let (one, other) = (model_of(&place, "one", 90, 0), model_of(&place, "other", 90, 0));
+    let models = format!("{one},{other}");
+    let arguments = [
+        "eval", "--tasks", &folder, "--models", &models, "--repeat", "5", "--watch", "--jobs", "2", "--html",
+        &page_name,
+    ];
+    let ran = place.run(&arguments);
+    assert!(ran.code == 0 && ran.out.contains("both 95 % intervals overlap"), "{ran:?}");
+    // It is the same model by its name.
+    assert_eq!(model_of(&place, "one", 10, 0), one);
+    let ran = place.run(&arguments);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let expected =
+        format!("`{one}` is worse than before: it solved 0 of 10 (0–28 %), and 10 of 10 (72–100 %)");
+    assert!(ran.err.contains(&expected) && !ran.err.contains(&format!("`{other}` is worse")), "{ran:?}");
+    assert!(!ran.out.contains("distinguishable"), "{ran:?}");
+    let html = fs::read_to_string(page).unwrap();
+    assert!(html.contains("&lt;b&gt;&amp;") && html.contains("0 of 10") && !html.contains("<b>"), "{html}");
+    assert!(html.contains("default-src 'none'") && !html.contains("<script"), "{html}");
+    let shown = place.run(&["eval", "show", "--html", &page_name, "--json"]);
+    assert_eq!((shown.code, &shown.events()[1]["model"]), (0, &json!(one)), "{shown:?}");
+}
 
 /// Evaluations of models whose true share of solved tasks is known: each task is solved from a skill on that is drawn at
 /// random.
