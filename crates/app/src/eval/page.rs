@@ -30,7 +30,7 @@ pub fn html(report: &EvalReport) -> String {
          base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n<title>Evaluation {id} – Haft</title>\n\
-         <style>{STYLE}</style>\n</head>\n<body>\n<h1>Evaluation {id}</h1>\n<p>{begun}, {} tasks, {} models.</p>\n",
+         <style>{STYLE}</style>\n</head>\n<body>\n<h1>Evaluation {id}</h1>\n<p>{begun}. Tasks: {}. Models: {}.</p>\n",
         tasks.len(),
         rows.len(),
         id = escaped(id),

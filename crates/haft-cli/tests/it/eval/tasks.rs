@@ -85,12 +85,15 @@ fn a_model_cannot_reach_out_of_its_copy_nor_change_the_check() {
     assert!(!outside.exists(), "{ran:?}");
 }
 
+/// What is wrong, how it is made, and what is said of it.
+type Mistake = (&'static str, fn(&Place), &'static str);
+
 #[test]
 fn what_is_wrong_is_said_before_anything_is_run() {
     let place = Place::new();
     begin_repository_in(&place);
     let good = model_of(&place, "good", 95, 0);
-    let table: &[(&str, fn(&Place), &str)] = &[
+    let table: &[Mistake] = &[
         ("an empty folder", |_| {}, "there is no task in `"),
         (
             "no prompt",
