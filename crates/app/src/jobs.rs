@@ -360,8 +360,11 @@ fn worked_in(entries: &[Arc<Entry>]) -> PathBuf {
     SessionOpened::of(entries).map(|opened| opened.workspace.clone()).unwrap_or_default()
 }
 
-/// Records the mode that a person asks for: it holds when the job is resumed without one.
+/// Records the mode and the outbox that a person asks for: they hold when the job is resumed without them.
 fn keep_mode(session: &Session, spec: &SessionSpec) -> Result<(), Failure> {
+    if spec.outbox {
+        session.send(Command::OpenOutbox)?;
+    }
     let wanted = spec.settings.permission.map(|wanted| wanted.min(session.ceiling()));
     match wanted.filter(|wanted| chosen_mode(&session.entries()) != Some(*wanted)) {
         Some(mode) => Ok(session.send(Command::SetMode { mode })?),

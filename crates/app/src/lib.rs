@@ -21,6 +21,7 @@ pub mod mcp_servers;
 pub mod model;
 mod notes;
 mod other_settings;
+pub mod outbox;
 mod parse;
 pub mod pdf;
 mod plugin;

@@ -46,6 +46,9 @@ pub struct SessionSpec {
     pub servers: Vec<McpServer>,
     /// Folders to add to the workspace.
     pub roots: Vec<PathBuf>,
+    /// Whether to ask no person, and to queue calls whose effects cannot be taken back. A session that did so before goes on
+    /// with it.
+    pub outbox: bool,
 }
 
 /// A session that exists.
@@ -247,6 +250,9 @@ impl SessionPlan {
         let mut warnings: Vec<String> =
             set_permission(&session, spec.settings.permission)?.into_iter().collect();
         roots.into_iter().try_for_each(|root| session.send(Command::AddRoot { root }))?;
+        if spec.outbox {
+            session.send(Command::OpenOutbox)?;
+        }
         let (path, damage) = (session.journal().path().display().to_string(), session.journal().damage());
         warnings.extend(damage.iter().map(|line| format!("{path}: {line}")));
         // The process that has the session open decides who is asked.

@@ -28,6 +28,7 @@ pub const TOPICS: &[Topic] = topics! {
     "secrets" "API keys, and what commands see of them",
     "permissions" "what runs without approval, and rules",
     "plan-and-goal" "a plan before the work, a check that ends it",
+    "outbox" "a night without questions: what waits for you",
     "memory" "lines of AGENTS.md that sessions show",
     "security" "the sandbox: what a confined command may do",
     "sessions" "journals, resuming, forks, undo",

@@ -29,7 +29,11 @@ struct State {
     typed: Option<CallId>,
     /// The call whose changes a person is asked about in any case.
     proposed: Option<CallId>,
+    /// The call that sends an item of the outbox, and the ID of the item.
+    sent: Option<(CallId, String)>,
     is_unattended: bool,
+    /// Whether questions are answered at once: no person is there.
+    asks_nothing: bool,
 }
 
 /// How long a call has waited for a person.
@@ -132,6 +136,26 @@ impl Interactions {
     /// Whether a person is asked about the changes of `call` in any case.
     pub(crate) fn is_proposed(&self, call: &CallId) -> bool {
         self.0.lock().proposed.as_ref() == Some(call)
+    }
+
+    /// Says which call sends which item of the outbox; `None` once it has ended.
+    pub fn set_sent(&self, sent: Option<(CallId, String)>) {
+        self.0.lock().sent = sent;
+    }
+
+    /// The item of the outbox that `call` sends.
+    pub(crate) fn item_of(&self, call: &CallId) -> Option<String> {
+        let state = self.0.lock();
+        state.sent.as_ref().filter(|(sent, _)| sent == call).map(|(_, item)| item.clone())
+    }
+
+    /// From here on, calls are told at once that no person can answer their questions.
+    pub fn ask_nothing(&self) {
+        self.0.lock().asks_nothing = true;
+    }
+
+    fn asks_nothing(&self) -> bool {
+        self.0.lock().asks_nothing
     }
 
     fn take_accepted(&self, call: &CallId) -> Option<Accepted> {
@@ -289,6 +313,9 @@ impl Asker {
         question: Question,
         elsewhere: impl Future<Output = ()>,
     ) -> Option<String> {
+        if self.interactions.asks_nothing() {
+            return None;
+        }
         let reply = self.interactions.wait_for_reply(&self.call);
         let asked = Fact::QuestionAsked { call: self.call.clone(), question };
         self.record(asked).await.ok()?;

@@ -12,8 +12,8 @@ use crate::{
     scope::CallScope,
 };
 use haft_core::{
-    Accepted, Access, Answer, Bulk, Change, Confinement, Effect, Execution, Host, Network, Reach, Readable,
-    ToolCall, ToolError, Tracking, Verdict,
+    Accepted, Access, Answer, Bulk, CallId, Change, Confinement, Effect, Execution, Host, Network, Reach,
+    Readable, ToolCall, ToolError, Tracking, Verdict,
 };
 use std::sync::Arc;
 
@@ -78,13 +78,22 @@ impl Judgment {
         self.reach != Reach::Nothing || self.writes_elsewhere
     }
 
-    /// What the processes of the call may reach under `confinement`.
-    pub(crate) fn access(&self, scope: &CallScope, confinement: Option<Arc<Confinement>>) -> Access {
+    /// What the processes of `call` may reach under `confinement`.
+    pub(crate) fn access(
+        &self,
+        scope: &CallScope,
+        call: &CallId,
+        confinement: Option<Arc<Confinement>>,
+    ) -> Access {
         let confinement = confinement.map(|confinement| match self.reach {
             Reach::Nothing => confinement,
             _ => Arc::new(Confinement { reach: self.reach.clone(), ..Arc::unwrap_or_clone(confinement) }),
         });
-        Access { confinement, ..scope.access.clone() }
+        let access = Access { confinement, ..scope.access.clone() };
+        match scope.interactions.item_of(call) {
+            Some(item) => access.with_idempotency_key(&item),
+            None => access,
+        }
     }
 
     /// Those of `effects` that the verdict is about. An answer holds for these and no others.

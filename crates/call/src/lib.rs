@@ -9,6 +9,7 @@
 //! | `checked`, `resolved` | finds the tool, checks the arguments, resolves the paths of its effects |
 //! | `judgment`, `permission`, `roots` | asks the policy before the call runs, and about what it changed |
 //! | `approvals` | asks a person, remembers what was allowed for the session |
+//! | `outbox` | queues what cannot be taken back, in a session that asks no person |
 //! | `batch`, `order` | decides which calls of a reply run side by side |
 //! | `round`, `run` | runs one call from the hooks to its recorded end |
 //! | `settle`, `ancestors` | records changes, in parent sessions too, and writes them to the workspace |
@@ -34,6 +35,7 @@ mod judgment;
 mod links;
 mod merge;
 mod order;
+mod outbox;
 mod part;
 mod permission;
 mod programs;

@@ -1,14 +1,17 @@
 //! [`Permission`]: what runs unasked in a session: the rules, a mode that a person may change up to a ceiling, and folders
 //! that a person adds to the workspace.
 use crate::roots::Root;
-use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Readable, Tracking, Verdict};
+use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Readable, Tracking, Verdict, outbox};
 use parking_lot::RwLock;
 use std::{
     cell::RefCell,
     collections::HashMap,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 /// The policy of one session. All clones are one.
@@ -19,6 +22,8 @@ pub struct Permission {
     ceiling: Mode,
     /// The folders that were added to the workspace.
     roots: Arc<RwLock<Vec<Root>>>,
+    /// Whether no person is asked, and what cannot be taken back is queued.
+    has_outbox: Arc<AtomicBool>,
     /// The permission of the parent session, which is an upper limit at any moment.
     above: Option<Arc<Permission>>,
 }
@@ -37,7 +42,9 @@ impl Permission {
             _ => None,
         });
         let roots = Arc::new(RwLock::new(roots.collect()));
-        Self { ceiling, policy: Arc::new(RwLock::new(Policy { mode, ..begin })), roots, above: None }
+        let has_outbox = Arc::new(AtomicBool::new(outbox::has_outbox(entries)));
+        let policy = Arc::new(RwLock::new(Policy { mode, ..begin }));
+        Self { ceiling, policy, roots, has_outbox, above: None }
     }
 
     /// The same, limited by what `above` allows at any moment.
@@ -73,19 +80,43 @@ impl Permission {
         is_new
     }
 
+    /// From here on no person is asked, and what cannot be taken back is queued.
+    pub fn open_outbox(&self) {
+        self.has_outbox.store(true, Relaxed);
+    }
+
+    /// Whether the session, or one above, queues what cannot be taken back.
+    pub fn has_outbox(&self) -> bool {
+        self.has_outbox.load(Relaxed) || self.above.as_ref().is_some_and(|above| above.has_outbox())
+    }
+
     /// Those of this session, and of the sessions above.
     fn roots(&self) -> Vec<Root> {
         let above = self.above.as_ref().map(|above| above.roots()).unwrap_or_default();
         self.roots.read().iter().cloned().chain(above).collect()
     }
 
-    /// See [`Policy::judge`].
+    /// See [`Policy::judge`]. In a session with an outbox, `Ask` stands for a call that is queued.
     pub fn judge(&self, effects: &[Effect], workspace: &Path) -> Verdict {
-        self.policy().judge(effects, workspace, &is_repository)
+        match self.has_outbox() {
+            true => self.policy().judge_with_outbox(effects, workspace, &is_repository),
+            false => self.policy().judge(effects, workspace, &is_repository),
+        }
     }
 
-    /// See [`Policy::judge_changes`].
+    /// See [`Policy::judge_changes`]. In a session with an outbox, nothing is asked.
     pub fn judge_changes(
+        &self,
+        changes: &[Change],
+        bulk: &[PathBuf],
+        how: Tracking,
+        workspace: &Path,
+    ) -> Verdict {
+        let verdict = self.judge_all_changes(changes, bulk, how, workspace);
+        if self.has_outbox() { verdict.without_question() } else { verdict }
+    }
+
+    fn judge_all_changes(
         &self,
         changes: &[Change],
         bulk: &[PathBuf],
@@ -112,6 +143,8 @@ impl Permission {
 
     fn policy(&self) -> Policy {
         let mode = self.mode();
+        // What only touches the workspace can be taken back.
+        let mode = if self.has_outbox() && mode == Mode::Ask { Mode::AcceptEdits } else { mode };
         let mut policy = Policy { mode, ..self.policy.read().clone() };
         policy.rules.extend(self.roots().iter().flat_map(|root| root.rules(mode).cloned()));
         policy

@@ -103,8 +103,12 @@ impl CallRun<'_> {
         if let Some(output) = reading.as_ref().and_then(|reading| scope.repeats.answer(reading)) {
             return Ok(Done::without_changes(self.render_result(Ok(output))));
         }
-        if let Verdict::Ask { reason } = verdict {
-            self.ask_to_run(&checked, &judgment, reason).await?;
+        match verdict {
+            Verdict::Ask { reason } if scope.permission.has_outbox() => {
+                return self.queue(&checked, reason).await;
+            }
+            Verdict::Ask { reason } => self.ask_to_run(&checked, &judgment, reason).await?,
+            Verdict::Allow | Verdict::Deny { .. } => {}
         }
         if judgment.is_unconfined {
             self.tell_unconfined().await?;
@@ -133,7 +137,7 @@ impl CallRun<'_> {
         reads = reads.hashed().await;
         self.record_start(&checked.arguments, judgment, reads.recorded(&scope.workspace)).await?;
         let output = loop {
-            let access = judgment.access(scope, view.confinement());
+            let access = judgment.access(scope, &self.call.id, view.confinement());
             // A call that is made again prints all of it again.
             self.output.take();
             let context = self.context(&view, access, readable.clone());
@@ -236,7 +240,9 @@ impl CallRun<'_> {
         judgment: &Judgment,
         reads: Vec<FileRead>,
     ) -> Result<(), Stopped> {
-        let (how, outside) = (judgment.how, judgment.reaches_out());
+        // A call that a person lets out of the outbox must not run a second time by itself, whatever its tool says of it.
+        let is_sent = self.round.scope.interactions.item_of(&self.call.id).is_some();
+        let (how, outside) = (judgment.how, judgment.reaches_out() || is_sent);
         let (call, name) = (self.call.id.clone(), self.call.name.clone());
         let started = Fact::ToolStarted { call, name, arguments: arguments.clone(), how, outside, reads };
         if how != Tracking::Untracked && !outside {

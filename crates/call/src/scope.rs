@@ -13,7 +13,10 @@ use haft_core::{
 };
 use std::{
     path::PathBuf,
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize},
+    },
 };
 
 /// What the calls of a session share, or those of a program without a session.
@@ -48,6 +51,8 @@ pub struct CallScope {
     pub reads: ReadTracker,
     /// Calls of this turn that need not be made again.
     pub repeats: Repeats,
+    /// How many calls the session has queued.
+    pub queued: AtomicUsize,
     /// Whether [`haft_core::Fact::Unconfined`] was recorded.
     pub told_unconfined: AtomicBool,
     /// The calls that delegated to this session; `None` if a person opened it.
@@ -97,6 +102,7 @@ impl CallScope {
             interactions: Interactions::unattended(),
             reads: ReadTracker::default(),
             repeats: Repeats::default(),
+            queued: AtomicUsize::new(0),
             told_unconfined: AtomicBool::new(false),
             ancestors: None,
             delegates: Arc::new(NoSubagents),

@@ -1,6 +1,7 @@
 //! [`Policy`]: rules over effects, and a [`Mode`] for what no rule settles.
 mod commands;
 mod git;
+mod outbox;
 mod readable;
 mod rule;
 

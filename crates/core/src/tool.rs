@@ -63,6 +63,12 @@ pub trait Tool: Send + Sync + 'static {
     /// Empty: nothing that anyone must be asked about, and not to be repeated after a crash either.
     fn effects(&self, args: &Self::Args, workspace: &Path) -> Vec<Effect>;
 
+    /// Returns the arguments with all that the call needs to reach what lies outside of its view. `args` has passed the check
+    /// against the schema.
+    fn outside(&self, args: Value) -> Value {
+        args
+    }
+
     /// Runs the call. Files are reached through [`ToolContext::path`] only.
     fn run(
         &self,
@@ -243,6 +249,10 @@ pub trait AnyTool: Send + Sync {
     fn is_read_only(&self) -> bool {
         false
     }
+    /// As [`Tool::outside`].
+    fn outside(&self, args: Value) -> Value {
+        args
+    }
     /// As [`Tool::effects`]. `args` has passed the check against the schema.
     fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError>;
     /// As [`Tool::run`].
@@ -279,6 +289,9 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
     fn ends_itself(&self) -> bool {
         T::ENDS_ITSELF
+    }
+    fn outside(&self, args: Value) -> Value {
+        self.tool.outside(args)
     }
     fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError> {
         Ok(self.tool.effects(&decode(args.clone())?, workspace))

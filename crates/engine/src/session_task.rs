@@ -15,7 +15,7 @@ use futures::FutureExt;
 use haft_call::{Moved, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo};
 use haft_core::{
     BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall, Transcript,
-    UndoCalls, Update, undo,
+    UndoCalls, Update, outbox, undo,
 };
 use serde_json::Value;
 use std::{collections::VecDeque, panic::AssertUnwindSafe, path::Path};
@@ -161,6 +161,8 @@ impl Task {
             }
             Command::UndoCalls(undo) => return self.undo_calls(undo, ticket).await,
             Command::AddRoot { root } => return self.add_root(&root, ticket),
+            Command::SendItem { item, again } => return self.send_item(&item, again, ticket).await,
+            Command::DropItem { item } => return self.drop_item(item, ticket).await,
             command => command,
         };
         ticket.begin(&self.log.journal);
@@ -191,7 +193,11 @@ impl Task {
             Command::Continue => self.turn(Fact::Continued).await,
             Command::Rewind { to } => self.rewind(to).await,
             // They may be refused, and so have their tickets with them: see `follow_up`.
-            Command::UndoCalls(_) | Command::AddRoot { .. } => Ok(()),
+            Command::UndoCalls(_)
+            | Command::AddRoot { .. }
+            | Command::SendItem { .. }
+            | Command::DropItem { .. } => Ok(()),
+            Command::OpenOutbox => self.open_outbox(),
             Command::Redo => self.redo().await,
             Command::SetMode { mode } => {
                 let mode = self.session.calls.permission.set(mode);
@@ -298,7 +304,7 @@ impl Task {
                         Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), ticket)?,
                         Command::PromptWithSchema { .. } | Command::Continue | Command::Call { .. }
                         | Command::TypedCall { .. } | Command::ProposedCall { .. } | Command::Conclude(_) | Command::SetGoal { .. }
-                        | Command::AddRoot { .. }
+                        | Command::AddRoot { .. } | Command::OpenOutbox | Command::SendItem { .. } | Command::DropItem { .. }
                         | Command::Rewind { .. } | Command::UndoCalls(_) | Command::Redo | Command::Compact => self.later.push_back((command, ticket)),
                     },
                     SessionMessage::Job(fact) => queue.push(fact, CommandTicket::none()),
@@ -318,6 +324,61 @@ impl Task {
                 ticket.done(&self.log.journal);
             }
             Err(why) => ticket.refuse(format!("cannot add `{}`: {why}", root.display())),
+        }
+        Ok(())
+    }
+
+    fn open_outbox(&mut self) -> Result<(), JournalError> {
+        let calls = &self.session.calls;
+        calls.interactions.ask_nothing();
+        match calls.permission.has_outbox() {
+            true => Ok(()),
+            false => {
+                calls.permission.open_outbox();
+                self.log.record(Fact::OutboxOpened)
+            }
+        }
+    }
+
+    /// Makes the call of an item, which a person allows. Of two processes that ask for it, this task serves one after the
+    /// other.
+    async fn send_item(&mut self, id: &str, again: bool, ticket: CommandTicket) -> Result<(), JournalError> {
+        let item = match outbox::to_send(&self.log.journal.entries(), id, again) {
+            Ok(item) => item,
+            Err(why) => {
+                ticket.refuse(why);
+                return Ok(());
+            }
+        };
+        recover::end_open_calls(
+            &mut self.log,
+            &self.session,
+            "not run: an item of the outbox was sent first",
+        )?;
+        ticket.begin(&self.log.journal);
+        let call = CallId(format!("own_{}", self.log.journal.entries().len()));
+        self.log.record(Fact::ItemSending { item: item.id.clone(), call: call.clone() })?;
+        let interactions = &self.session.calls.interactions;
+        interactions.set_typed(Some(call.clone()));
+        interactions.set_sent(Some((call.clone(), item.id)));
+        let made = ToolCall { id: call, ..item.sends };
+        self.turn(Fact::Called { made }).await?;
+        self.session.calls.interactions.set_sent(None);
+        self.session.calls.interactions.set_typed(None);
+        self.log.journal.sync().await?;
+        ticket.done(&self.log.journal);
+        Ok(())
+    }
+
+    async fn drop_item(&mut self, item: String, ticket: CommandTicket) -> Result<(), JournalError> {
+        match outbox::to_drop(&self.log.journal.entries(), &item) {
+            Err(why) => ticket.refuse(why),
+            Ok(()) => {
+                ticket.begin(&self.log.journal);
+                self.log.record(Fact::ItemDropped { item })?;
+                self.log.journal.sync().await?;
+                ticket.done(&self.log.journal);
+            }
         }
         Ok(())
     }

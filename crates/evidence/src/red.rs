@@ -63,7 +63,7 @@ pub(super) fn failed_in(call: &Call, result: &ToolResult) -> Option<Vec<String>>
             let is_run = call.runs_tests() && call.commands().any(runs);
             is_run.then(|| if passed { Vec::new() } else { vec![format!("`{}`", call.words)] })
         }
-        Report::Plan(_) | Report::Subagent(_) | Report::Delivery(_) => None,
+        Report::Plan(_) | Report::Subagent(_) | Report::Delivery(_) | Report::Queued(_) => None,
     }
 }
 

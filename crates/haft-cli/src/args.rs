@@ -10,6 +10,7 @@ mod login;
 mod mcp;
 mod memory;
 mod models;
+mod outbox;
 mod plugins;
 mod policy;
 mod proof;
@@ -32,6 +33,7 @@ pub(crate) use login::{Login, LoginArgs, LogoutArgs};
 pub(crate) use mcp::{Mcp, McpAddArgs, McpArgs, McpLoginArgs, McpServeArgs};
 pub(crate) use memory::MemoryCommand;
 pub(crate) use models::{CheckArgs, Models};
+pub(crate) use outbox::OutboxCommand;
 pub(crate) use plugins::{Answers, Plugins};
 pub(crate) use policy::{Policy, PolicyCheck};
 pub(crate) use proof::{BundleArgs, VerifyArgs};
@@ -113,6 +115,9 @@ pub(crate) struct TurnArgs {
     /// Also read and change files of this directory; commands only read it (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(crate) add_dir: Vec<PathBuf>,
+    /// Ask no questions, and queue what cannot be taken back; `haft outbox list` shows it
+    #[arg(long)]
+    pub(crate) outbox: bool,
     /// Continue this session
     #[arg(long, value_name = "ID", conflicts_with = "newest")]
     pub(crate) session: Option<String>,
@@ -140,6 +145,7 @@ impl TurnArgs {
         SessionSpec {
             workspace: self.cwd.clone(),
             roots: self.add_dir.clone(),
+            outbox: self.outbox,
             session: self.session.clone().map(Existing::Named).or(newest),
             ..self.work.spec()
         }

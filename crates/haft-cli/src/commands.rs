@@ -21,6 +21,7 @@ pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod models;
 pub(crate) mod near;
+pub(crate) mod outbox;
 pub(crate) mod overview;
 pub(crate) mod parse;
 pub(crate) mod plugins;
@@ -46,9 +47,9 @@ use crate::{
     CliContext,
     args::{
         AcpArgs, Agents, BlameArgs, BundleArgs, ChatArgs, Commands, Config, DoctorArgs, EvalArgs, Fleet,
-        JobArgs, Jobs, Lazy, LoginArgs, LogoutArgs, McpArgs, MemoryCommand, Models, ParseArgs, Plugins,
-        Policy, Profiles, ResumeArgs, RunArgs, ServeArgs, SessionArg, Sessions, Skills, TelegramArgs, Tools,
-        UndoArgs, UpdateArgs, UsageArgs, VerifyArgs, WorkerArgs,
+        JobArgs, Jobs, Lazy, LoginArgs, LogoutArgs, McpArgs, MemoryCommand, Models, OutboxCommand, ParseArgs,
+        Plugins, Policy, Profiles, ResumeArgs, RunArgs, ServeArgs, SessionArg, Sessions, Skills,
+        TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs, VerifyArgs, WorkerArgs,
     },
 };
 use clap::Subcommand;
@@ -126,6 +127,11 @@ pub(crate) enum Verb {
     ///
     /// Makes the changes again that the last undo reverted.
     Redo(Lazy<SessionArg>),
+    /// Send or drop queued calls
+    ///
+    /// A session with `--outbox` queues calls that cannot be taken back: pushes, requests, messages.
+    #[command(subcommand)]
+    Outbox(Lazy<OutboxCommand>),
     /// List and propose memory
     ///
     /// Memory is the lines of `AGENTS.md` that past sessions show, each with its sources.
@@ -237,6 +243,7 @@ impl Verb {
             Self::Undo(undo) => undo::undo(cli, &undo).await,
             Self::Blame(args) => blame::blame(cli, &args),
             Self::Redo(session) => undo::redo(cli, &session).await,
+            Self::Outbox(Lazy(command)) => outbox::outbox(cli, *command).await,
             Self::Memory(Lazy(command)) => memory::memory(cli, *command).await,
             Self::Login(login) => login::login(cli, &login).await,
             Self::Logout(logout) => login::logout(cli, &logout).await,

@@ -32,6 +32,7 @@ pub fn verdict(result: &ToolResult) -> Option<String> {
     let (counts, code) = match result.report()? {
         Report::Tests(run) => (run.failed.zip(run.passed), None),
         Report::Command(run) => (None, run.exit_code),
+        Report::Queued(_) => return Some("queued".to_owned()),
         Report::Plan(_) | Report::Subagent(_) | Report::Delivery(_) => return None,
     };
     let counts = counts.or_else(|| counted(&result.content)).filter(|(failed, _)| *failed > 0);

@@ -59,6 +59,14 @@ impl Command {
         more || own.all(|word| !word.is_literal)
     }
 
+    /// Whether it begins with `words`, and a shell replaces none of these. Its program may be named with its folder.
+    pub fn begins_with(&self, words: &[&str]) -> bool {
+        let is_it = |(place, (expected, own)): (usize, (&&str, &Word))| {
+            own.is_literal && (own.text == **expected || place == 0 && name(own) == *expected)
+        };
+        self.words.len() >= words.len() && words.iter().zip(&self.words).enumerate().all(is_it)
+    }
+
     /// Returns its words; none where a shell replaces some of them.
     pub fn literal(&self) -> Option<String> {
         let is_known = !self.has_more && self.words.iter().all(|word| word.is_literal);

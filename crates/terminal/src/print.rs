@@ -159,6 +159,8 @@ impl Printer<'_> {
                 | Command::Redo
                 | Command::SetMode { .. }
                 | Command::AddRoot { .. }
+                | Command::OpenOutbox
+                | Command::DropItem { .. }
                 | Command::SetGoal { .. }
         );
         let mut turn = self.session.start_from(command, *self.next);

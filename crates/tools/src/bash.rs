@@ -9,6 +9,7 @@ use need::Need;
 use report::Report;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use std::{
     borrow::Cow,
     path::{Path, PathBuf},
@@ -117,6 +118,14 @@ impl Tool for Bash {
         let effect = Effect::execute_in(args.command.text(), args.working_dir.clone().unwrap_or_default());
         let effect = if args.background == Some(true) { effect.lasting() } else { effect };
         need::effects(effect, args.needs.as_deref().unwrap_or_default())
+    }
+
+    fn outside(&self, mut args: Value) -> Value {
+        let needs_something = args["needs"].as_array().is_some_and(|needs| !needs.is_empty());
+        if let (false, Some(args)) = (needs_something, args.as_object_mut()) {
+            args.insert("needs".to_owned(), json!(["live"]));
+        }
+        args
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {

@@ -5,6 +5,7 @@
 use crate::settings::PublishSettings;
 use haft_core::{ToolContext, ToolError, ToolErrorKind};
 use haft_process::{Exit, Program};
+use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -37,9 +38,7 @@ pub(crate) async fn pull_request(
     }
     ctx.progress(format!("opening a pull request in `{repository}` …\n"));
     let body = json!({"title": asked.title, "head": asked.head, "base": asked.base, "body": asked.body});
-    let (status, answer) =
-        request(asked.settings, reqwest::Method::POST, &format!("repos/{repository}/pulls"), Some(body))
-            .await?;
+    let (status, answer) = post(asked.settings, &format!("repos/{repository}/pulls"), body, ctx).await?;
     let is_there = status == 422 && answer.to_string().contains("already exists");
     match status {
         201 => Ok(Ok(url_of(&answer))),
@@ -52,7 +51,7 @@ pub(crate) async fn pull_request(
 async fn existing(asked: &Asked<'_>, repository: &str) -> Result<Result<String, String>, ToolError> {
     let owner = repository.split('/').next().unwrap_or_default();
     let path = format!("repos/{repository}/pulls?head={owner}:{}&state=open", asked.head);
-    let (status, answer) = request(asked.settings, reqwest::Method::GET, &path, None).await?;
+    let (status, answer) = request(asked.settings, reqwest::Method::GET, &path, |request| request).await?;
     match (status, answer.get(0)) {
         (200, Some(first)) => Ok(Ok(url_of(first))),
         _ => Err(refused("find the pull request of this branch", status, &answer)),
@@ -64,13 +63,14 @@ pub(crate) async fn review(
     settings: &PublishSettings,
     number: u64,
     review: Value,
+    ctx: &ToolContext,
 ) -> Result<String, ToolError> {
     let Some(repository) = &settings.repository else {
         let message = "cannot post the review: the repository is unknown";
         return Err(ToolError::new(ToolErrorKind::User, message).hint("set `repository` in [tools.publish]"));
     };
     let path = format!("repos/{repository}/pulls/{number}/reviews");
-    let (status, answer) = request(settings, reqwest::Method::POST, &path, Some(review)).await?;
+    let (status, answer) = post(settings, &path, review, ctx).await?;
     if status == 200 { Ok(url_of(&answer)) } else { Err(refused("post the review", status, &answer)) }
 }
 
@@ -100,11 +100,29 @@ async fn gh(
     }
 }
 
+/// Sends JSON. A call that a person lets out of the outbox says so with a key, by which a server may know a second attempt.
+async fn post(
+    settings: &PublishSettings,
+    path: &str,
+    body: Value,
+    ctx: &ToolContext,
+) -> Result<(u16, Value), ToolError> {
+    let key = ctx.access.idempotency_key();
+    let with_body = |request: RequestBuilder| {
+        let request = request.header("content-type", "application/json").body(body.to_string());
+        match key {
+            Some(key) => request.header("idempotency-key", key),
+            None => request,
+        }
+    };
+    request(settings, reqwest::Method::POST, path, with_body).await
+}
+
 async fn request(
     settings: &PublishSettings,
     method: reqwest::Method,
     path: &str,
-    body: Option<Value>,
+    finish: impl FnOnce(RequestBuilder) -> RequestBuilder,
 ) -> Result<(u16, Value), ToolError> {
     let failed = |error: reqwest::Error| {
         let message = format!("cannot reach GitHub: {}", error.without_url());
@@ -120,10 +138,7 @@ async fn request(
     if let Some(token) = &settings.token {
         request = request.header("authorization", format!("Bearer {token}"));
     }
-    if let Some(body) = body {
-        request = request.header("content-type", "application/json").body(body.to_string());
-    }
-    let answer = request.send().await.map_err(failed)?;
+    let answer = finish(request).send().await.map_err(failed)?;
     let status = answer.status().as_u16();
     let bytes = answer.bytes().await.map_err(failed)?;
     Ok((status, serde_json::from_slice(&bytes).unwrap_or_default()))

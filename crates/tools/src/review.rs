@@ -70,7 +70,7 @@ impl Tool for Review {
                 .hint("name files and lines that are there; leave out `line` for a whole file"));
         }
         let posted = match args.pull_request {
-            Some(number) => Some(github::review(&self.0, number, for_github(&args)).await?),
+            Some(number) => Some(github::review(&self.0, number, for_github(&args), ctx).await?),
             None => None,
         };
         let mut lines = vec![format!("Review: {}. {}", word(args.verdict), args.summary.trim())];

@@ -8,7 +8,7 @@ use super::{
 use crate::Failure;
 use futures::StreamExt;
 use haft_core::{
-    Answer, CallId, Command, Effect, Event, Fact, Part, SessionId, ToolCall, ToolResult, text_of,
+    Answer, CallId, Command, Effect, Event, Fact, Part, Report, SessionId, ToolCall, ToolResult, text_of,
 };
 use haft_engine::{Home, Session, Turn};
 use std::io;
@@ -79,7 +79,7 @@ impl Driver {
     /// Until all is said, or something is not as it was.
     pub(super) async fn drive(mut self, session: &Session, show: Show<'_>) -> Result<ReplayReport, Failure> {
         while let Some(command) = self.next_command(show)? {
-            if matches!(command, Command::SetGoal { .. } | Command::SetMode { .. }) {
+            if matches!(command, Command::SetGoal { .. } | Command::SetMode { .. } | Command::OpenOutbox) {
                 session.send(command)?;
                 continue;
             }
@@ -252,9 +252,11 @@ impl Driver {
 
     fn between(&self, recorded: &RecordedCall, now: &RecordedCall, is_test: bool) -> Option<Difference> {
         let ((seq, was), (_, is)) = (recorded.ended.as_ref()?, now.ended.as_ref()?);
+        // Its text names the item by the session.
+        let is_queued = matches!(was.report(), Some(Report::Queued(_)));
         // The same text, so that only how it ended is compared, and the files.
         let like_before = ToolResult { content: self.moved.there(&was.content), ..is.clone() };
-        let is = if is_test { &like_before } else { is };
+        let is = if is_test || is_queued { &like_before } else { is };
         let (had_changed, has_changed) = (&recorded.changed[..], &now.changed[..]);
         Difference::between(*seq, &recorded.name, (was, had_changed), (is, has_changed), &self.moved)
     }

@@ -22,6 +22,8 @@ pub(super) struct Recording {
     pub(super) tests: BTreeSet<Seq>,
     is_in_turn: bool,
     is_planning: bool,
+    /// The last call that sent an item of the outbox.
+    sent: Option<CallId>,
 }
 
 /// One thing that a person said or called.
@@ -114,6 +116,10 @@ impl Recording {
                 self.is_in_turn = false;
                 self.input(Command::Prompt { parts: vec![Part::text(text)], channel: None });
             }
+            Fact::OutboxOpened => self.before_a_turn(Command::OpenOutbox),
+            // What is sent reaches what lies outside of the copy, and is no part of the work that it came from.
+            Fact::ItemSending { call, .. } => self.sent = Some(call.clone()),
+            Fact::Called { made } if self.sent.as_ref() == Some(&made.id) => {}
             Fact::Called { made } => {
                 let (name, arguments) = (made.name.clone(), made.arguments.clone());
                 self.input(Command::Call { name, arguments });

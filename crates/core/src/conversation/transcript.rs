@@ -5,7 +5,7 @@ use crate::{
     TaskId, ToolCall, ToolResult, Usage, active_path,
 };
 use serde_json::Value;
-use std::{collections::HashMap, path::Path, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 /// The conversation so far. Always well formed: each call has its result, in call order.
 #[derive(Clone, Debug, Default)]
@@ -109,7 +109,18 @@ impl Transcript {
             | Fact::GoalReached { .. } => self.pursued(fact),
             Fact::Planning { .. } | Fact::PlanAnswered { .. } => self.planned(fact),
             Fact::Nudged { text } => self.nudged(text),
-            Fact::RootAdded { root } => self.root_added(root),
+            Fact::RootAdded { root } => {
+                self.between_turns(|| format!("{ROOT_ADDED_TEXT} `{}`.", root.display()));
+            }
+            Fact::OutboxOpened => self.between_turns(|| OUTBOX_TEXT.to_owned()),
+            Fact::ItemSending { item, .. } => {
+                self.between_turns(|| {
+                    format!("The user sends item {item} of the outbox: this call is made now.")
+                });
+            }
+            Fact::ItemDropped { item } => {
+                self.between_turns(|| format!("The user dropped item {item} of the outbox: it is not sent."));
+            }
             Fact::BudgetReached { .. } => self.phase = Phase::Over(Outcome::Budget),
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
             Fact::ModelFailed { .. } => self.phase = Phase::Over(Outcome::Failed),
@@ -128,6 +139,7 @@ impl Transcript {
             | Fact::ApprovalAnswered { .. }
             | Fact::AcceptedPart { .. }
             | Fact::ToolStarted { .. }
+            | Fact::Queued(_)
             | Fact::Staged { .. }
             | Fact::SubagentChanged { .. }
             | Fact::Unsettled { .. }
@@ -145,11 +157,10 @@ impl Transcript {
         self.turn.is_reminded = true;
     }
 
-    /// Between two turns. A turn that was cut off goes on with what it knows.
-    fn root_added(&mut self, root: &Path) {
+    /// Tells the model something between two turns. A turn that was cut off goes on with what it knows.
+    fn between_turns(&mut self, text: impl FnOnce() -> String) {
         if self.phase == Phase::Idle {
-            let text = format!("{ROOT_ADDED_TEXT} `{}`.", root.display());
-            self.history.push(Message::User { parts: vec![Part::text(text)] });
+            self.history.push(Message::User { parts: vec![Part::text(text())] });
         }
     }
 
@@ -457,6 +468,10 @@ impl Transcript {
 /// What the model reads of a folder that the user added; its path follows.
 const ROOT_ADDED_TEXT: &str = "The user added a folder to the workspace. Read, search and change its files as those of the \
                                workspace, by their absolute paths; commands can read it, and not change it:";
+
+/// What the model reads once a session has an outbox.
+const OUTBOX_TEXT: &str = "No person can be asked in this session. What cannot be taken back (a push, a request, a message, \
+                           a tool of another server) is queued for the user and not done; go on without it.";
 
 /// What the model reads of an undo that left the conversation as it was; the files follow.
 const UNDONE_TEXT: &str = "The user undid some of your calls and kept the others. Files that changed with that, which you \

@@ -1,8 +1,8 @@
 //! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
     Accepted, BulkFolder, CallId, Change, Conclusion, DiagnosticsChange, Effect, FileRead, Goal, Mode,
-    ModelFault, Part, Price, Question, Resource, Seq, SessionId, SessionOpened, StopReason, TaskId, ToolCall,
-    ToolResult, Tracking, Update, Usage,
+    ModelFault, Part, Price, Question, QueuedCall, Resource, Seq, SessionId, SessionOpened, StopReason,
+    TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -211,6 +211,15 @@ pub enum Fact {
     /// A person added a folder to the workspace: its files are judged as those of the workspace are, from here on, and when
     /// the session is opened again. Absolute, without links.
     RootAdded { root: PathBuf },
+    /// From here on, and when the session is opened again, no person is asked: calls whose effects cannot be taken back are
+    /// queued.
+    OutboxOpened,
+    /// On disk before the call ends: in its place the model was told that it is queued.
+    Queued(Box<QueuedCall>),
+    /// A person lets this item be sent. Its call follows, as a `called`, and is on disk before it begins.
+    ItemSending { item: String, call: CallId },
+    /// A person does not want this item.
+    ItemDropped { item: String },
     /// Results gave way for want of room: the model reads these texts in their place. The whole ones stand in
     /// their `tool_ended`.
     Evicted { results: Vec<Evicted> },
@@ -564,6 +573,22 @@ pub enum Command {
     SetGoal {
         /// The goal.
         goal: Option<Goal>,
+    },
+    /// Ask no person from here on, and queue calls whose effects cannot be taken back.
+    OpenOutbox,
+    /// Make the call of this item of the outbox. Refused where it was sent, and where what an earlier attempt did is unknown,
+    /// unless `again`. During a turn it waits for the end.
+    SendItem {
+        /// The ID of the item.
+        item: String,
+        /// Make it all the same where what an earlier attempt did is unknown.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        again: bool,
+    },
+    /// Never make the call of this item of the outbox. Refused where it was sent. During a turn it waits for the end.
+    DropItem {
+        /// The ID of the item.
+        item: String,
     },
     /// Stop the turn. Open calls are ended.
     Interrupt,

@@ -128,6 +128,10 @@ impl Fold {
             | Fact::TaskStarted { .. }
             | Fact::ModeSet { .. }
             | Fact::RootAdded { .. }
+            | Fact::OutboxOpened
+            | Fact::Queued(_)
+            | Fact::ItemSending { .. }
+            | Fact::ItemDropped { .. }
             | Fact::Evicted { .. }
             | Fact::Compacted { .. }
             | Fact::Reminded { .. }

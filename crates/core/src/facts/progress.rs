@@ -168,7 +168,7 @@ fn passed(result: &ToolResult) -> Option<bool> {
     match result.report().filter(|_| result.is_ok())? {
         Report::Tests(run) => Some(run.ok),
         Report::Command(run) => run.exit_code.filter(|_| !run.is_stopped()).map(|code| code == 0),
-        Report::Plan(_) | Report::Subagent(_) | Report::Delivery(_) => None,
+        Report::Plan(_) | Report::Subagent(_) | Report::Delivery(_) | Report::Queued(_) => None,
     }
 }
 
@@ -186,7 +186,7 @@ fn failure(result: &ToolResult) -> String {
             Some(code) => format!("exit code {code}"),
             None => run.error.unwrap_or_else(|| "it was stopped".to_owned()),
         },
-        Some(Report::Plan(_) | Report::Subagent(_) | Report::Delivery(_)) | None => {
+        Some(Report::Plan(_) | Report::Subagent(_) | Report::Delivery(_) | Report::Queued(_)) | None => {
             "it says nothing of success".to_owned()
         }
     }

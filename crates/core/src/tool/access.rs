@@ -18,7 +18,23 @@ pub struct Access {
     pub confinement: Option<Arc<Confinement>>,
 }
 
+/// In the environment of a call that a person lets out of the outbox: a key by which a server knows a second attempt.
+const IDEMPOTENCY_KEY: &str = "HAFT_IDEMPOTENCY_KEY";
+
 impl Access {
+    /// The same for a call that sends the item `item` of the outbox.
+    pub fn with_idempotency_key(self, item: &str) -> Self {
+        let key = (IDEMPOTENCY_KEY.to_owned(), format!("haft-{item}"));
+        let environment = self.environment.iter().cloned().chain([key]).collect();
+        Self { environment, ..self }
+    }
+
+    /// By what a server knows a second attempt of this call; `None` if a person did not let it out of the outbox.
+    pub fn idempotency_key(&self) -> Option<&str> {
+        let found = self.environment.iter().find(|(name, _)| name == IDEMPOTENCY_KEY);
+        found.map(|(_, key)| key.as_str())
+    }
+
     /// The whole environment of a process that reaches a server in the person's name.
     pub fn reaching(&self) -> Vec<(String, String)> {
         let is_replaced = |name: &str| self.reach.iter().any(|(other, _)| other == name);

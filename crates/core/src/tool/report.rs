@@ -24,6 +24,8 @@ pub enum Report {
     Subagent(SubagentRun),
     /// The work was handed in.
     Delivery(Delivery),
+    /// The call was queued and has not run.
+    Queued(QueuedRun),
 }
 
 /// How a command ended. Recognized by the field `exit_code`, which may be `null`.
@@ -131,9 +133,19 @@ pub struct Delivery {
     pub missing: Option<String>,
 }
 
+/// Where a call waits for a person. Recognized by the field `outbox_item`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedRun {
+    /// The ID of the item.
+    pub outbox_item: String,
+}
+
 impl Report {
     pub(super) fn of(details: &Value) -> Option<Self> {
         let fields = details.as_object()?;
+        if fields.contains_key("outbox_item") {
+            return QueuedRun::deserialize(details).ok().map(Self::Queued);
+        }
         if fields.get("ok").is_some_and(Value::is_boolean) {
             return TestRun::deserialize(details).ok().map(Self::Tests);
         }
@@ -149,12 +161,13 @@ impl Report {
         SubagentRun::deserialize(details).ok().map(Self::Subagent)
     }
 
-    /// Returns whether this is the report of something that did well: no test failed, and the exit code is 0.
+    /// Returns whether this is the report of something that did well: it was done, no test failed, and the exit code is 0.
     pub fn is_success(&self) -> bool {
         match self {
             Self::Command(run) => run.exit_code.is_none_or(|code| code == 0),
             Self::Tests(run) => run.ok,
             Self::Plan(_) | Self::Subagent(_) | Self::Delivery(_) => true,
+            Self::Queued(_) => false,
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::{
 use haft_call::{Ancestors, BackgroundCommands, CallScope, Interactions, Permission, ReadTracker, as_found};
 use haft_core::{
     CallId, Effect, Entry, Fact, JobSpec, Limits, Policy, Registry, SessionId, SessionOpened, Stage,
-    Transcript, event::JOURNAL_VERSION,
+    Transcript, event::JOURNAL_VERSION, outbox,
 };
 use std::{
     collections::HashMap,
@@ -162,21 +162,27 @@ fn calls(
     let reads = ReadTracker::replay(entries.iter().map(Arc::as_ref), &setup.workspace, touched);
     let opens = Engine(shared.clone());
     let settling = tree.settling.clone();
+    let permission = permission(setup, agent, caller.map(|caller| &caller.ceiling), entries);
+    let interactions = Interactions::replay(entries);
+    if permission.has_outbox() {
+        interactions.ask_nothing();
+    }
     CallScope {
         session: id.clone(),
         agent: agent.name.clone(),
         workspace: setup.workspace.clone(),
         artifacts: setup.home.folder(id).join("outputs"),
         readable: setup.knowledge.readable.clone(),
-        permission: permission(setup, agent, caller.map(|caller| &caller.ceiling), entries),
+        permission,
         access: ownership::access(&setup.access, id),
         rules: setup.profile.call_rules(limits.call_seconds),
         hooks: setup.hooks.clone(),
         diagnostics: setup.diagnostics.clone(),
-        interactions: Interactions::replay(entries),
+        interactions,
         background: Arc::new(background),
         reads,
         repeats: Default::default(),
+        queued: outbox::queued(entries).into(),
         told_unconfined: Default::default(),
         ancestors: caller.map(|caller| Ancestors { parent: Arc::new(caller.parent.clone()), settling }),
         delegates: Arc::new(ChildRun { opens, tree: tree.clone(), limits: limits.clone() }),

@@ -154,6 +154,12 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
         Command::Call { .. } | Command::TypedCall { .. } | Command::ProposedCall { .. } => {
             Err("a call can be made only by the process that has the session open".into())
         }
+        // A command of the model sends nothing of its own outbox.
+        Command::SendItem { .. } | Command::DropItem { .. } => {
+            let refused =
+                |why| format!("the command of process {} is not taken for a person's: {why}", peer.pid());
+            peer.may_allow().map(|()| command).map_err(refused)
+        }
         Command::Conclude(_) => {
             Err("a job can be concluded only by the process that has its session open".into())
         }
@@ -166,6 +172,7 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
         }
         command @ (Command::Prompt { .. }
         | Command::PromptWithSchema { .. }
+        | Command::OpenOutbox
         | Command::Interrupt
         | Command::Answer { answer: Answer::No | Answer::Unanswered, .. }
         | Command::Reply { answer: None, .. }

@@ -27,6 +27,10 @@ struct Trace {
     last_below: Vec<Change>,
     /// What was left as it was, so that it is not tried again.
     unsettled: Vec<PathBuf>,
+    /// What the model is told of a call that was queued.
+    queued: Option<ToolResult>,
+    /// Whether it sends an item of the outbox.
+    is_sent: bool,
 }
 
 /// Settles what was staged, and answers what may have had effects that were not recorded. `left`: the number of
@@ -54,9 +58,13 @@ pub(crate) async fn put_in_order(
                 let error = end_below(log, session, &call, trace).await?;
                 worded(session, &call, error)
             }
-            Some(Trace { started: Some(Tracking::Untracked), .. } | Trace { outside: true, .. }) => {
-                worded(session, &call, unknown(left))
-            }
+            Some(Trace { queued: Some(result), .. }) => result.clone(),
+            // No item is sent by itself, so that a person looks first, also where it did not begin.
+            Some(
+                Trace { started: Some(Tracking::Untracked), .. }
+                | Trace { outside: true, .. }
+                | Trace { is_sent: true, .. },
+            ) => worded(session, &call, unknown(left)),
             _ => continue,
         };
         log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
@@ -181,6 +189,10 @@ fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
     let mut last_below: Option<(&str, &[Change])> = None;
     for entry in &path[reply.min(path.len())..] {
         match &entry.fact {
+            Fact::Queued(queued) => {
+                traces.entry(&queued.call.0).or_default().queued = Some(queued.result.clone());
+            }
+            Fact::ItemSending { call, .. } => traces.entry(&call.0).or_default().is_sent = true,
             Fact::ToolStarted { call, how, outside, .. } => {
                 let trace = traces.entry(&call.0).or_default();
                 (trace.started, trace.outside) = (Some(*how), *outside);

@@ -6,6 +6,7 @@ mod gc;
 mod html_export;
 mod memory;
 mod names;
+mod outbox;
 mod random_blames;
 mod random_replays;
 mod random_undos;

@@ -1,0 +1,144 @@
+//! [`App::outbox`]: what sessions have queued since it cannot be taken back; sends and drops it.
+use crate::{App, Existing, Failure, SessionSpec, agents::AGENT, session};
+use futures::StreamExt;
+use haft_core::{Command, Entry, ItemState, OutboxItem, SessionId, SessionOpened, outbox};
+use haft_engine::{Engine, Home, Model, Session};
+use haft_providers::{Scripted, direct};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// A session that is opened to send and drop items of its outbox. [`Self::close`] ends it.
+#[expect(missing_debug_implementations, reason = "an engine shows nothing of itself")]
+pub struct OpenedOutbox {
+    session: Session,
+    engine: Engine,
+}
+
+impl App {
+    /// Returns the items of the session `id`, or those of all sessions that work in `workspace`, in the order in which they
+    /// were queued. `None` is the current folder.
+    ///
+    /// # Errors
+    ///
+    /// If the folder or the session does not exist, or the journal of the session cannot be read.
+    pub fn outbox(&self, id: Option<&str>, workspace: Option<&Path>) -> Result<Vec<OutboxItem>, Failure> {
+        let home = self.home();
+        if let Some(id) = id {
+            let id = home.find(id)?;
+            return Ok(items(&home, &id, &home.peek(&id.0)?));
+        }
+        let workspace = session::workspace(workspace)?;
+        let here = home.list().into_iter().rev().map(|session| session.id);
+        let with_items = here.filter(|id| may_have_items(&home, id));
+        let read = with_items.filter_map(|id| {
+            let entries = home.peek(&id.0).ok()?;
+            works_in(&entries, &workspace).then(|| items(&home, &id, &entries))
+        });
+        let mut all: Vec<OutboxItem> = read.flatten().collect();
+        all.sort_by_key(|item| item.queued_at);
+        Ok(all)
+    }
+
+    /// Returns the item with this ID, whatever session it is of.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such item.
+    pub fn outbox_item(&self, item: &str) -> Result<OutboxItem, Failure> {
+        let home = self.home();
+        let short = item.rsplit_once('-').map_or(item, |(session, _)| session);
+        let sessions = home.list().into_iter().map(|session| session.id);
+        let of_it = sessions.filter(|id| !short.is_empty() && id.0.ends_with(short));
+        let found = of_it.filter_map(|id| Some(items(&home, &id, &home.peek(&id.0).ok()?))).flatten();
+        found.into_iter().find(|known| known.id == item).ok_or_else(|| {
+            Failure::usage(format!("there is no item `{}` in an outbox", item.escape_debug()))
+                .hint("`haft outbox list` lists the items of the sessions in this directory")
+        })
+    }
+
+    /// Opens the session `id`, with the agent, the profile and the folder that it began with, and without a model.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration is invalid, or the session cannot be opened.
+    pub async fn open_outbox(&self, id: &SessionId) -> Result<OpenedOutbox, Failure> {
+        let home = self.home();
+        let opened = SessionOpened::of(&home.peek(&id.0)?).cloned();
+        let spec = SessionSpec { session: Some(Existing::Named(id.0.clone())), ..SessionSpec::default() };
+        let model = Model::plain(direct::MODEL, Arc::new(Scripted::new([])));
+        let setup = self.plan(&spec)?.setup(model)?.for_one_call();
+        let agent = opened.map_or_else(|| AGENT.to_owned(), |opened| opened.agent);
+        let is_known = setup.agents.iter().any(|known| known.name == agent);
+        let engine = Engine::new(setup);
+        let session = engine.open(&id.0, if is_known { &agent } else { AGENT }).await?;
+        Ok(OpenedOutbox { session, engine })
+    }
+}
+
+impl OpenedOutbox {
+    /// Makes the call of the item, and returns the item as it is then. `again`: also where what an earlier attempt did is
+    /// unknown.
+    ///
+    /// # Errors
+    ///
+    /// If the item may not be sent, with a sentence that says why.
+    pub async fn send(&self, item: &str, again: bool) -> Result<OutboxItem, Failure> {
+        self.carry_out(item, Command::SendItem { item: item.to_owned(), again }).await
+    }
+
+    /// Drops the item, and returns it as it is then.
+    ///
+    /// # Errors
+    ///
+    /// If the item was sent or dropped before.
+    pub async fn drop_item(&self, item: &str) -> Result<OutboxItem, Failure> {
+        self.carry_out(item, Command::DropItem { item: item.to_owned() }).await
+    }
+
+    /// Stops what is being sent.
+    pub fn interrupt(&self) {
+        let _session_is_closed = self.session.send(Command::Interrupt);
+    }
+
+    /// Closes the session.
+    pub async fn close(self) {
+        self.engine.shut_down().await;
+    }
+
+    async fn carry_out(&self, item: &str, command: Command) -> Result<OutboxItem, Failure> {
+        let mut turn = self.session.start(command);
+        while turn.next().await.is_some() {}
+        if let Some(why) = turn.refusal() {
+            return Err(Failure::failed(why));
+        }
+        let now = outbox::outbox(&self.session.entries()).into_iter().find(|known| known.id == item);
+        now.ok_or_else(|| Failure::failed(format!("the item `{item}` is gone from its session")))
+    }
+}
+
+/// Of a session that no process has open, what was being sent is unknown.
+fn items(home: &Home, id: &SessionId, entries: &[Arc<Entry>]) -> Vec<OutboxItem> {
+    let mut items = outbox::outbox(entries);
+    let is_sending = |item: &OutboxItem| item.state == ItemState::Sending;
+    if items.iter().any(is_sending) && !home.is_open(id) {
+        let cut_off = items.iter_mut().filter(|item| is_sending(item));
+        cut_off.for_each(|item| item.state = ItemState::Unknown);
+    }
+    items
+}
+
+/// Most sessions have none, and need not be read line by line.
+fn may_have_items(home: &Home, id: &SessionId) -> bool {
+    let journal = fs::read(home.folder(id).join("journal.jsonl")).unwrap_or_default();
+    memchr::memmem::find(&journal, br#""type":"queued""#).is_some()
+}
+
+/// A job that was started in `workspace` works in a folder of its own.
+fn works_in(entries: &[Arc<Entry>], workspace: &Path) -> bool {
+    let Some(opened) = SessionOpened::of(entries) else { return false };
+    let origin: Option<&PathBuf> = opened.order.as_ref().map(|order| &order.origin);
+    opened.workspace == workspace || origin.is_some_and(|origin| origin == workspace)
+}

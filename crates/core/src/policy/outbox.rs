@@ -1,0 +1,83 @@
+//! How a session with an outbox judges: it asks no person, and queues what cannot be taken back.
+use super::{IsRepository, Mode, Policy, Verdict};
+use crate::{Effect, Execution, queued};
+use std::path::Path;
+
+/// Behind the reason of what is denied since it would be asked for.
+const NO_QUESTION: &str = "this session asks no person";
+
+impl Policy {
+    /// Judges a call of a session with an outbox, before it runs. Allows what only touches the workspace, and what a rule
+    /// allows; denies what would be asked for another reason. `Ask` stands for a call that is queued. `effects` must be
+    /// resolved.
+    pub fn judge_with_outbox(
+        &self,
+        effects: &[Effect],
+        workspace: &Path,
+        is_repository: IsRepository<'_>,
+    ) -> Verdict {
+        let is_reading = self.mode == Mode::Full && only_reads(effects);
+        let (outside, inside): (Vec<Effect>, Vec<Effect>) =
+            effects.iter().cloned().partition(|effect| !is_reading && is_outside(effect));
+        let reversible = Self { mode: with_edits(self.mode), ..self.clone() };
+        let inside = reversible.judge(&inside, workspace, is_repository).without_question();
+        if outside.is_empty() {
+            return inside;
+        }
+        // The widest mode lets everything run; only a rule says that of an effect by its name.
+        let ruled = Self { mode: reversible.mode.min(Mode::AcceptEdits), ..self.clone() };
+        let outside: Vec<Effect> = outside.into_iter().map(unconfined).collect();
+        let outside = match ruled.judge(&outside, workspace, is_repository) {
+            Verdict::Ask { reason } => {
+                Verdict::Ask { reason: format!("{reason}, and it cannot be taken back") }
+            }
+            verdict => verdict,
+        };
+        inside.and(outside)
+    }
+}
+
+impl Verdict {
+    /// Returns the verdict with a denial in place of a question.
+    pub fn without_question(self) -> Self {
+        match self {
+            Self::Ask { reason } => Self::Deny { reason: format!("{reason}, and {NO_QUESTION}") },
+            verdict => verdict,
+        }
+    }
+}
+
+/// What only touches the workspace can be taken back, and needs no question.
+fn with_edits(mode: Mode) -> Mode {
+    match mode {
+        Mode::Ask => Mode::AcceptEdits,
+        mode @ (Mode::ReadOnly | Mode::Plan | Mode::AcceptEdits | Mode::Full) => mode,
+    }
+}
+
+/// Whether more can come of it than changes of a view.
+fn is_outside(effect: &Effect) -> bool {
+    match effect {
+        Effect::Network(_) => true,
+        Effect::Execute(execution) => !execution.stays_inside() || queued::reaches_out(&execution.command),
+        Effect::Read(_) | Effect::Write(_) => false,
+    }
+}
+
+/// Whether the call reads addresses of the web and does nothing else, as `fetch` does.
+fn only_reads(effects: &[Effect]) -> bool {
+    let is_address = |target: &str| target.starts_with("https://") || target.starts_with("http://");
+    effects.iter().all(|effect| match effect {
+        Effect::Network(target) => is_address(target),
+        Effect::Read(_) => true,
+        Effect::Write(_) | Effect::Execute(_) => false,
+    })
+}
+
+/// As it would run outside of a view.
+fn unconfined(effect: Effect) -> Effect {
+    match effect {
+        Effect::Execute(execution) => Effect::Execute(Execution { confined: false, ..execution }),
+        other => other,
+    }
+}
