@@ -96,7 +96,10 @@ impl OpenSession {
             editor.tell(self.id(), SessionUpdate::AgentMessageChunk(ContentChunk::new(text)));
         }
         let opens = |command: &Command| {
-            matches!(command, Command::Prompt { .. } | Command::ProposedCall { .. }) || moves_files(command)
+            matches!(
+                command,
+                Command::Prompt { .. } | Command::ProposedCall { .. } | Command::SendItem { .. }
+            ) || moves_files(command)
         };
         if commands.iter().any(opens) {
             return self.begin(commands, responder);

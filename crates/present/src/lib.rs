@@ -24,6 +24,7 @@ pub mod host;
 pub mod lines;
 pub mod memory;
 pub mod notes;
+pub mod outbox;
 pub mod outcome;
 pub mod parts;
 pub mod pieces;

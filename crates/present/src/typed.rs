@@ -1,20 +1,22 @@
 //! [`Typed`]: what a person types in place of a prompt, in the same words in all front-ends: `/plan`, `/goal`, `/memory`,
-//! `/undo`, `/redo` and `#TEXT`.
+//! `/undo`, `/redo`, `/outbox` and `#TEXT`.
 use crate::{
     goal::{self, GoalCommand},
     memory,
+    outbox::{self, OutboxWish},
     undo::{UndoWish, undoable},
 };
 use haft_core::{Command, Mode, OpenGoal, Part, undo};
 use haft_engine::{Session, Setup};
 
 /// The commands, with what stands behind each and what it does.
-pub const COMMANDS: [(&str, &str, &str); 5] = [
+pub const COMMANDS: [(&str, &str, &str); 6] = [
     ("plan", "PROMPT", "plan, and change nothing until you accept the plan"),
     ("goal", "TEXT --proof COMMAND", "work until a check succeeds; `clear` gives the goal up"),
     ("memory", "", "propose what past sessions show for AGENTS.md; `#TEXT` proposes a line"),
     ("undo", "CALL", "undo the last turn, or one call; `list` shows the calls"),
     ("redo", "", "redo the last undo"),
+    ("outbox", "send ID", "list what is queued; `send ID` sends it, `drop ID` ends it"),
 ];
 
 /// A command of [`COMMANDS`], or a line for the notes.
@@ -32,6 +34,8 @@ pub enum Typed {
     Undo(String),
     /// Redo the last undo.
     Redo,
+    /// List, send or drop what is queued, see [`OutboxWish::read`].
+    Outbox(String),
 }
 
 /// What is to be done for it.
@@ -62,6 +66,7 @@ impl Typed {
             "memory" if rest.is_empty() => Some(Self::Memory),
             "undo" => Some(Self::Undo(rest.to_owned())),
             "redo" if rest.is_empty() => Some(Self::Redo),
+            "outbox" => Some(Self::Outbox(rest.to_owned())),
             _ => None,
         }
     }
@@ -80,6 +85,11 @@ impl Typed {
             Self::Redo => {
                 undo::last_undo(&session.entries()).ok_or("there is nothing to redo")?;
                 Ok(Meant { commands: vec![Command::Redo], note: None })
+            }
+            Self::Outbox(text) => {
+                let commands = OutboxWish::read(&text)?.commands(&session.entries())?;
+                let note = commands.is_empty().then(|| outbox::list(&session.entries()));
+                Ok(Meant { commands, note })
             }
         }
     }
@@ -159,6 +169,7 @@ mod tests {
             ("/undo", Some(Typed::Undo(String::new()))),
             ("/undo 3 merge", Some(Typed::Undo("3 merge".into()))),
             ("/redo", Some(Typed::Redo)),
+            ("/outbox send 2", Some(Typed::Outbox("send 2".into()))),
             ("/redo 3", None),
             ("# use pnpm", Some(Typed::Remember("use pnpm".into()))),
             ("/planets", None),

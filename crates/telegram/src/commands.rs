@@ -14,7 +14,7 @@ use haft_present::{
 };
 
 /// The commands, as Telegram shows them while a person types.
-pub(super) const COMMANDS: [(&str, &str); 16] = [
+pub(super) const COMMANDS: [(&str, &str); 17] = [
     ("help", "show the commands"),
     ("new", "begin a new conversation"),
     ("stop", "stop what is going on"),
@@ -23,6 +23,7 @@ pub(super) const COMMANDS: [(&str, &str); 16] = [
     ("memory", "propose what past sessions show for AGENTS.md"),
     ("undo", "choose the last turn or a call to undo; /undo NUMBER undoes that call"),
     ("redo", "redo the last undo"),
+    ("outbox", "what is queued; /outbox send NUMBER sends it, /outbox drop NUMBER ends it"),
     ("file", "send a file of the workspace: /file PATH"),
     ("jobs", "jobs, and how they stand"),
     ("model", "the model; /model PROVIDER/MODEL takes another one for the next conversation"),
@@ -60,7 +61,7 @@ impl Chat {
             "start" | "help" => self.help(),
             "new" => self.begin_anew(),
             "stop" => self.stop(),
-            "plan" | "goal" | "memory" => self.typed(name, rest).await,
+            "plan" | "goal" | "memory" | "outbox" => self.typed(name, rest).await,
             "undo" => self.undo(rest).await,
             "redo" => self.redo().await,
             "file" => self.send_file(rest),

@@ -16,6 +16,7 @@ use haft_present::{
     cursor::next,
     goal::{self, GoalCommand},
     memory, timeline,
+    typed::{Meant, Typed},
     undo::{UndoWish, undo_calls, undoable},
 };
 use reader::{Before, Reader};
@@ -180,6 +181,7 @@ impl Talk<'_> {
             SlashAction::Fork => self.fork().await,
             SlashAction::Rename(name) => self.rename(&name),
             SlashAction::UndoCall(text) => self.undo_call(&text).await,
+            SlashAction::Outbox(text) => self.outbox(text.unwrap_or_default()).await,
             SlashAction::Export(_)
             | SlashAction::Context
             | SlashAction::Permissions
@@ -389,6 +391,19 @@ impl Talk<'_> {
                 self.turn(console::prompt(&text)).await
             }
         }
+    }
+
+    async fn outbox(&mut self, text: String) -> anyhow::Result<()> {
+        let Some((engine, session)) = &self.open else { return Ok(()) };
+        let Meant { commands, note: listed } = match Typed::Outbox(text).meant(session, engine.setup()) {
+            Ok(meant) => meant,
+            Err(why) => return note(&format!("error: {why}")),
+        };
+        listed.iter().flat_map(|listed| listed.lines()).try_for_each(note)?;
+        for command in commands {
+            self.follow(Some(command)).await?;
+        }
+        Ok(())
     }
 
     /// Proposes a line for the notes of the workspace.

@@ -61,6 +61,8 @@ pub(crate) enum SlashAction {
     Rewind,
     /// Takes a call back: see [`haft_present::undo::UndoWish`].
     UndoCall(String),
+    /// Lists, sends or drops what is queued: see [`haft_present::outbox::OutboxWish`].
+    Outbox(Option<String>),
     Cost,
     Tasks,
     /// Copies the last reply to the clipboard.
@@ -125,6 +127,7 @@ pub(crate) static COMMANDS: &[SlashCommand] = {
         row("theme", &[], Choice("NAME", Themes, Theme), "change the colors"),
         row("undo", &[], Choice("CALL", Send(Sent::Undo), UndoCall), "undo the last turn, or one call (`list` shows them)"),
         row("redo", &[], Nothing(Send(Sent::Redo)), "redo the last undo"),
+        row("outbox", &[], Optional("send ID", Outbox), "list what is queued; `send ID` sends it, `drop ID` ends it"),
         row("rewind", &[], Nothing(Rewind), "go back to an earlier prompt and its files"),
         row("diff", &["changes"], Nothing(Diff), "show what this session changed, file by file"),
         row("fork", &[], Nothing(Fork), "continue in a copy of this session"),

@@ -213,7 +213,7 @@ async fn a_prompt_holds_text_pictures_and_files() {
     assert_eq!(said(1)[0], Part::text("Please mend the test."));
     let commands = ide.told("available_commands_update");
     let names = commands[0]["availableCommands"].as_array().unwrap().iter().map(|command| &command["name"]);
-    assert_eq!(names.collect::<Vec<_>>(), ["plan", "goal", "memory", "undo", "redo", "fix"]);
+    assert_eq!(names.collect::<Vec<_>>(), ["plan", "goal", "memory", "undo", "redo", "outbox", "fix"]);
 }
 
 #[tokio::test]

@@ -126,8 +126,8 @@ pub(crate) struct TypedAnswer {
 
 /// Carry out a command that a person typed in place of a prompt
 ///
-/// The same words as in the terminal: `/plan`, `/goal`, `/memory`, `/undo`, `/redo`, and `#TEXT`, which proposes a line for
-/// `AGENTS.md`.
+/// The same words as in the terminal: `/plan`, `/goal`, `/memory`, `/undo`, `/redo`, `/outbox`, and `#TEXT`, which proposes a
+/// line for `AGENTS.md`.
 #[utoipa::path(post, path = "/v1/sessions/{id}/typed", tag = "sessions", request_body = TypedRequest,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = ACCEPTED, body = TypedAnswer), (status = "4XX", body = ErrorBody)))]
@@ -143,9 +143,12 @@ pub(crate) async fn typed(
     };
     let session = match typed {
         Typed::Plan(_) => opened(&context, &id).await?,
-        Typed::Goal(_) | Typed::Memory | Typed::Remember(_) | Typed::Undo(_) | Typed::Redo => {
-            resting(&context, &id).await?
-        }
+        Typed::Goal(_)
+        | Typed::Memory
+        | Typed::Remember(_)
+        | Typed::Undo(_)
+        | Typed::Redo
+        | Typed::Outbox(_) => resting(&context, &id).await?,
     };
     let engine = context.hub.engines().get(&known.place).await?;
     let from = haft_present::cursor::next(&session).0;

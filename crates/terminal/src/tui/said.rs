@@ -13,6 +13,7 @@ use haft_engine::{Session, checked_root};
 use haft_present::{
     goal::{self, GoalCommand},
     memory, safe,
+    typed::{Meant, Typed},
 };
 use std::path::Path;
 
@@ -129,6 +130,7 @@ impl App {
             SlashAction::Help => self.help(),
             SlashAction::Rewind => self.pick_prompt(),
             SlashAction::UndoCall(text) => self.undo_call(&text),
+            SlashAction::Outbox(text) => self.outbox(text.unwrap_or_default()),
             SlashAction::Cost => self.cost(),
             SlashAction::Tasks => self.pick_job(),
             SlashAction::Copy => self.copy(),
@@ -204,6 +206,18 @@ impl App {
                 self.send(Command::SetGoal { goal: Some(goal) });
                 self.prompt(text, Vec::new());
             }
+        }
+    }
+
+    fn outbox(&mut self, text: String) {
+        let (Some(session), Some(engine)) = (&self.session, &self.engine) else { return };
+        match Typed::Outbox(text).meant(session, engine.setup()) {
+            Ok(Meant { commands, .. }) if !commands.is_empty() && self.must_wait() => {}
+            Ok(Meant { commands, note }) => {
+                note.iter().flat_map(|note| note.lines()).for_each(|line| self.note(line));
+                commands.into_iter().for_each(|command| self.send(command));
+            }
+            Err(why) => self.fail(why, None),
         }
     }
 

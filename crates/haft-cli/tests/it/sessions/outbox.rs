@@ -361,6 +361,27 @@ fn a_call_that_fails_is_told_and_can_be_sent_again() {
     assert_eq!(fs::read_to_string(place.path().join("out")).unwrap(), format!("haft-{}\n", known[0]));
 }
 
+// H-49
+#[test]
+fn a_conversation_lists_sends_and_drops() {
+    let place = Place::new();
+    let touch = |name: &str| {
+        let command = format!("touch ../{name}");
+        json!({"name": "bash", "arguments": {"command": command, "needs": ["live"]}})
+    };
+    let lines = [json!({"calls": [touch("one"), touch("two")]}), say("Done.")];
+    let model = place.script("m", &lines);
+    let input = b"go\n/outbox\n/outbox send 1\n/outbox send 1\n/outbox drop 2\n/outbox no\n/outbox\nexit\n";
+    let ran = place.run_with_input(&["chat", "--outbox", "--model", &model], input);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for text in
+        ["-1  queued  command touch", "it was sent before", "`/outbox no` means nothing", "-2  dropped"]
+    {
+        assert!(ran.err.contains(text), "{text}: {ran:?}");
+    }
+    assert!(place.path().join("one").exists() && !place.path().join("two").exists());
+}
+
 // H-49: also where a rule lets it run without a view
 #[test]
 fn an_agent_cannot_send_its_own_items() {
