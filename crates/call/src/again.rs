@@ -205,6 +205,10 @@ impl View for RehearsedView {
         self.inner.bulk()
     }
 
+    fn shown(&self) -> Vec<(PathBuf, PathBuf)> {
+        self.inner.shown()
+    }
+
     fn confinement(&self) -> Option<Arc<Confinement>> {
         self.inner.confinement()
     }

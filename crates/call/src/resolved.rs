@@ -98,6 +98,10 @@ impl View for ResolvedView {
         self.view.apply_bulk()
     }
 
+    fn shown(&self) -> Vec<(PathBuf, PathBuf)> {
+        self.view.shown()
+    }
+
     fn confinement(&self) -> Option<Arc<Confinement>> {
         self.view.confinement()
     }

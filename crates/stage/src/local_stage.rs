@@ -38,7 +38,7 @@ pub(crate) fn open(blobs: &Blobs, workspace: &Path, effects: &[Effect]) -> io::R
     Ok(Box::new(view))
 }
 
-/// The same, with the files that `changes` name as after them, as far as the effects name those files.
+/// The same, with the files that `changes` name as after them, as far as the effects name those files or a folder above them.
 pub(crate) fn open_with(
     blobs: &Blobs,
     workspace: &Path,
@@ -52,8 +52,9 @@ pub(crate) fn open_with(
     for effect in effects {
         match effect {
             Effect::Write(path) => drop(view.prepare(path)?),
-            Effect::Read(path) if view.shown(&workspace.join(path)).is_some() => drop(view.prepare(path)?),
-            Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => {}
+            Effect::Read(path) if view.shown_by(&workspace.join(path)).is_some() => drop(view.prepare(path)?),
+            Effect::Read(path) => view.prepare_below(&workspace.join(path))?,
+            Effect::Execute(_) | Effect::Network(_) => {}
         }
     }
     Ok(Box::new(view))
@@ -165,14 +166,23 @@ impl Copies {
             io::Error::new(error.kind(), format!("cannot prepare `{}` for writing: {error}", path.display()))
         })?;
         let copy = Copy { real, private: private.clone(), pristine, before };
-        if let Some(change) = self.shown(&copy.real) {
+        if let Some(change) = self.shown_by(&copy.real) {
             copy.show(&self.blobs, change.after.as_ref())?;
         }
         copies.push(copy);
         Ok(private)
     }
 
-    fn shown(&self, real: &Path) -> Option<&Change> {
+    /// Files that are shown below a folder which the call searches.
+    fn prepare_below(&self, folder: &Path) -> io::Result<()> {
+        let is_file =
+            |state: &Option<FileState>| state.as_ref().is_none_or(|state| state.kind() == FileKind::File);
+        let below = self.shown.iter().filter(|change| self.workspace.join(&change.path).starts_with(folder));
+        let mut files = below.filter(|change| is_file(&change.before) && is_file(&change.after));
+        files.try_for_each(|change| self.prepare(&change.path).map(drop))
+    }
+
+    fn shown_by(&self, real: &Path) -> Option<&Change> {
         self.shown.iter().find(|change| self.workspace.join(&change.path) == real)
     }
 
@@ -234,6 +244,12 @@ impl View for Copies {
 
     fn how(&self) -> Tracking {
         Tracking::Declared
+    }
+
+    fn shown(&self) -> Vec<(PathBuf, PathBuf)> {
+        let copies = self.copies.lock();
+        let shown = copies.iter().filter(|copy| self.shown_by(&copy.real).is_some());
+        shown.map(|copy| (copy.real.clone(), copy.private.clone())).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     examples::examples_for,
     files::blocking,
     report::{Page, counted},
-    walk::{Root, Rules, shown},
+    walk::{Root, Rules, Shown, shown},
     watch::Watch,
 };
 use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -86,8 +87,13 @@ fn list(ctx: &ToolContext, args: &Args, settings: &FindSettings) -> Result<ToolO
         .build()
         .filter_map(|entry| entry.map_err(|e| watch.could_not_read(&e)).ok());
     let below = walker.filter(|entry| entry.depth() > 0).take_while(|_| watch.goes_on());
-    let mut entries = below.inspect(|_| number += 1);
-    let (mut text, shown) = page.fill(entries.by_ref().map(|entry| line(&entry)));
+    let differing = Shown::below(&root, ctx);
+    let lines: Box<dyn Iterator<Item = String>> = match differing.is_empty() {
+        true => Box::new(below.map(|entry| line(&entry))),
+        false => Box::new(as_shown(below, &root, args, &differing).into_iter()),
+    };
+    let mut entries = lines.inspect(|_| number += 1);
+    let (mut text, shown) = page.fill(entries.by_ref());
     entries.for_each(drop);
     watch.done()?;
     text += &page.note(shown, number, "entries");
@@ -100,11 +106,47 @@ fn list(ctx: &ToolContext, args: &Args, settings: &FindSettings) -> Result<ToolO
     Ok(ToolOutput::text(text.trim_end().to_owned() + &watch.note()).show(found).details(details))
 }
 
+/// The same lines with the files that the view shows, in place of those that lie in the folder.
+fn as_shown(
+    entries: impl Iterator<Item = DirEntry>,
+    root: &Root,
+    args: &Args,
+    differing: &Shown,
+) -> Vec<String> {
+    let mut lines: BTreeMap<PathBuf, String> = BTreeMap::new();
+    for entry in entries.filter(|entry| !differing.replaces(entry.path())) {
+        lines.insert(root.below(entry.path()).to_owned(), line(&entry));
+    }
+    for (real, lies) in differing.files(&rules(args)) {
+        let path = root.below(real);
+        let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+        let all = above.map(|folder| (folder, "/".to_owned())).chain([(path, size_of(lies))]);
+        for (path, rest) in all.filter(|(path, _)| depth(args).is_none_or(|most| path.iter().count() <= most))
+        {
+            let indent = "  ".repeat(path.iter().count().saturating_sub(1));
+            let name = shown(path.file_name().unwrap_or_default().as_ref());
+            lines.entry(path.to_owned()).or_insert_with(|| format!("{indent}{name}{rest}\n"));
+        }
+    }
+    lines.into_values().collect()
+}
+
+fn size_of(path: &Path) -> String {
+    fs::metadata(path).map_or(String::new(), |found| size(found.len()))
+}
+
+fn rules(args: &Args) -> Rules {
+    Rules { hidden: true, ignored: args.all == Some(true), types: None }
+}
+
+/// Levels of folders; `None` for all.
+fn depth(args: &Args) -> Option<usize> {
+    if args.recursive == Some(true) { None } else { Some(args.depth.unwrap_or(1).max(1)) }
+}
+
 fn walker(root: &Root, args: &Args, watch: &Watch<'_>) -> Result<WalkBuilder, ToolError> {
-    let rules = Rules { hidden: true, ignored: args.all == Some(true), types: None };
-    let mut walker = rules.walker(root, watch);
-    let depth = if args.recursive == Some(true) { None } else { Some(args.depth.unwrap_or(1).max(1)) };
-    walker.max_depth(depth).sort_by_file_name(|a, b| a.cmp(b));
+    let mut walker = rules(args).walker(root, watch);
+    walker.max_depth(depth(args)).sort_by_file_name(|a, b| a.cmp(b));
     let mut left_out = OverrideBuilder::new(&root.real);
     for pattern in &args.ignore {
         left_out.add(&format!("!{pattern}")).map_err(refused)?;

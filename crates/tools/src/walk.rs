@@ -2,7 +2,9 @@
 use crate::{files::Place, watch::Watch};
 use haft_core::{ToolContext, ToolError, ToolErrorKind};
 use ignore::{WalkBuilder, WalkState, types::Types};
+use parking_lot::Mutex;
 use std::{
+    collections::HashSet,
     ffi::OsStr,
     fs,
     io::ErrorKind,
@@ -67,7 +69,7 @@ impl Root {
         }
     }
 
-    fn below<'a>(&self, path: &'a Path) -> &'a Path {
+    pub(crate) fn below<'a>(&self, path: &'a Path) -> &'a Path {
         below(&self.real, path)
     }
 
@@ -183,11 +185,13 @@ where
     if root.is_file {
         return visitor()(&root.real, Path::new(""));
     }
+    let shown = Shown::below(root, watch.ctx);
     let threads = thread::available_parallelism().map_or(2, usize::from).clamp(2, MAX_THREADS);
     rules.walker(root, watch).threads(threads).build_parallel().run(|| {
-        let mut visit = visitor();
+        let (mut visit, shown) = (visitor(), &shown);
         Box::new(move |entry| {
             match entry {
+                Ok(entry) if shown.replaces(entry.path()) => {}
                 Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
                     visit(entry.path(), root.below(entry.path()));
                 }
@@ -197,4 +201,53 @@ where
             if watch.goes_on() { WalkState::Continue } else { WalkState::Quit }
         })
     });
+    let mut visit = visitor();
+    shown.files(rules).for_each(|(real, lies)| visit(lies, root.below(real)));
+}
+
+/// Files that the view of a call shows otherwise than the walked folder has them.
+pub(crate) struct Shown {
+    /// Real paths, with where each file lies for the call.
+    files: Vec<(PathBuf, PathBuf)>,
+    root: PathBuf,
+    /// Those that the walk came to, so that no rule leaves them out.
+    met: Mutex<HashSet<PathBuf>>,
+}
+
+impl Shown {
+    /// Those below `root` that the call may read.
+    pub(crate) fn below(root: &Root, ctx: &ToolContext) -> Self {
+        let (mut files, admits) = (ctx.view.shown(), root.admits(ctx, Arc::default()));
+        files.retain(|(real, _)| real.starts_with(&root.real) && admits(real, false));
+        Self { files, root: root.real.clone(), met: Mutex::default() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Whether what lies at `path` is not what the call is shown.
+    pub(crate) fn replaces(&self, path: &Path) -> bool {
+        let is_shown = self.files.iter().any(|(real, _)| real == path);
+        if is_shown {
+            self.met.lock().insert(path.to_owned());
+        }
+        is_shown
+    }
+
+    /// Real paths, with where each lies, after a walk by `rules`: of those that the walk would have visited, were they there.
+    pub(crate) fn files<'a>(&'a self, rules: &'a Rules) -> impl Iterator<Item = (&'a Path, &'a Path)> {
+        let is_plain = |real: &Path| {
+            let below = real.strip_prefix(&self.root).unwrap_or(real);
+            rules.hidden || !below.iter().any(|part| part.as_bytes().starts_with(b"."))
+        };
+        let is_typed =
+            |real: &Path| rules.types.as_ref().is_none_or(|types| !types.matched(real, false).is_ignore());
+        let is_visited = move |real: &Path| {
+            self.met.lock().contains(real) || !real.exists() && is_plain(real) && is_typed(real)
+        };
+        let there = self.files.iter().filter(|(_, lies)| lies.is_file());
+        let visited = there.filter(move |(real, _)| is_visited(real));
+        visited.map(|(real, lies)| (real.as_path(), lies.as_path()))
+    }
 }

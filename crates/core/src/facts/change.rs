@@ -469,6 +469,13 @@ pub trait View: Send + Sync {
         Ok(())
     }
 
+    /// Files of the workspace that this view shows otherwise than they lie there, by their real paths, with where each lies for
+    /// the call; nothing lies there if the view shows no such file. Only of a view in which a search reads the workspace
+    /// itself.
+    fn shown(&self) -> Vec<(PathBuf, PathBuf)> {
+        Vec::new()
+    }
+
     /// What processes that work here see and reach. `None`: what this process does.
     fn confinement(&self) -> Option<Arc<Confinement>> {
         None

@@ -258,3 +258,24 @@ proptest! {
         prop_assert_eq!(place.get(NAMES[theirs]).unwrap(), "theirs");
     }
 }
+
+#[test]
+fn a_call_that_searches_a_folder_has_the_files_that_its_view_shows_there() {
+    let place = Place::new(&[("a.txt", "one"), ("gone.txt", "gone")]);
+    let removed = place.open_to_write("gone.txt");
+    fs::remove_file(removed.locate(Path::new("gone.txt"))).unwrap();
+    let changes =
+        [place.written("a.txt", "two"), place.written("new.txt", "new"), removed.changes().unwrap()];
+    let effects = [Effect::Read(place.workspace.clone())];
+    let view = place.stage.open_with(&place.workspace, &effects, &changes.concat()).unwrap();
+    let shown = view.shown().into_iter().map(|(real, lies)| {
+        assert_eq!(view.locate(&real), lies);
+        let name = real.strip_prefix(&place.workspace).unwrap().to_owned();
+        (name.to_str().unwrap().to_owned(), fs::read_to_string(lies).ok())
+    });
+    let mut shown: Vec<_> = shown.collect();
+    shown.sort();
+    let expected = [("a.txt", Some("two")), ("gone.txt", None), ("new.txt", Some("new"))];
+    assert_eq!(shown, expected.map(|(name, text)| (name.to_owned(), text.map(str::to_owned))));
+    assert_eq!(view.changes().unwrap().len(), 3);
+}
