@@ -88,7 +88,9 @@ impl Teller {
         let items = self.timeline.fact(0, fact);
         let mut updates: Vec<_> = items.into_iter().flat_map(|item| self.item(item)).collect();
         match fact {
-            Fact::Called { made } | Fact::GoalChecked { made } => updates.extend(self.called(made)),
+            Fact::Called { made } | Fact::GoalChecked { made } | Fact::AttemptsBegun { made } => {
+                updates.extend(self.called(made))
+            }
             Fact::Staged { call, .. } | Fact::SubagentChanged { call, .. } | Fact::Unsettled { call, .. } => {
                 let call = self.calls.get_mut(call);
                 let update = call.map(|call| call.changes(&self.session, &self.folder, fact));

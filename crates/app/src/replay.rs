@@ -151,6 +151,9 @@ fn check(id: &SessionId, recording: &Recording, options: &ReplayOptions) -> Resu
     if recording.inputs.is_empty() {
         return cannot("it has no prompt".into());
     }
+    if let Some(seq) = recording.attempts {
+        return cannot(format!("the attempts of entry {seq} were made in sessions of their own"));
+    }
     let rounds = recording.replies.len();
     match &options.other {
         Some(OtherModel { from, .. }) if *from > rounds + 1 => {

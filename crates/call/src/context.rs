@@ -1,6 +1,11 @@
 //! Makes the [`ToolContext`] of a call.
-use crate::{ancestors::ParentCall, approvals::Asker, round::CallRun};
-use haft_core::{Access, Readable, ToolContext, Update, View, clip};
+use crate::{
+    ancestors::ParentCall,
+    approvals::Asker,
+    attempts::{Attempt, Attempted},
+    round::CallRun,
+};
+use haft_core::{Access, Readable, ToolContext, ToolError, Update, View, clip};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering::Relaxed},
@@ -21,13 +26,7 @@ impl CallRun<'_> {
         readable: Arc<Readable>,
     ) -> ToolContext {
         let (round, scope) = (self.round, self.round.scope);
-        let recorder = round.recorder.downgrade();
-        let parent = ParentCall {
-            call: self.call.id.clone(),
-            recorder: recorder.clone(),
-            above: scope.ancestors.as_ref().map(|ancestors| ancestors.parent.clone()),
-            ended: CancellationToken::new(),
-        };
+        let parent = self.as_parent();
         ToolContext {
             session: scope.session.clone(),
             message: round.message.clone(),
@@ -45,6 +44,25 @@ impl CallRun<'_> {
             cancel: round.cancel.child_token(),
             on_progress: self.on_progress(),
             view: view.clone(),
+        }
+    }
+
+    /// Makes `attempt` in a session below that of the call, from its beginning to its end.
+    ///
+    /// # Errors
+    /// Fails if no such session can be opened.
+    pub async fn attempt(&self, attempt: Attempt) -> Result<Attempted, ToolError> {
+        let scope = self.round.scope;
+        scope.delegates.attempt(scope, attempt, self.as_parent(), self.asker()).await
+    }
+
+    /// The call, as sessions below it know it.
+    fn as_parent(&self) -> ParentCall {
+        ParentCall {
+            call: self.call.id.clone(),
+            recorder: self.round.recorder.downgrade(),
+            above: self.round.scope.ancestors.as_ref().map(|ancestors| ancestors.parent.clone()),
+            ended: CancellationToken::new(),
         }
     }
 

@@ -14,6 +14,7 @@
 //! | `round`, `run` | runs one call from the hooks to its recorded end |
 //! | `settle`, `ancestors` | records changes, in parent sessions too, and writes them to the workspace |
 //! | `undo`, `again`, `merge` | takes single calls back: which later ones depend on them, by making those again |
+//! | `attempts`, `stacked` | several sessions try to reach the same goal, each on files that no other one sees |
 //! | `background`, `task_changes` | work that outlives its call, and what it changed |
 //!
 //! It is a crate of its own so that nothing else can start a tool: who wants a call to happen needs a scope, and
@@ -24,6 +25,7 @@
 mod again;
 mod ancestors;
 mod approvals;
+mod attempts;
 mod background;
 mod batch;
 mod checked;
@@ -49,6 +51,7 @@ mod rules;
 mod run;
 mod scope;
 mod settle;
+mod stacked;
 mod task_changes;
 mod tool;
 mod undo;
@@ -56,6 +59,7 @@ mod undo;
 pub use again::Rehearsal;
 pub use ancestors::{Ancestors, ParentCall};
 pub use approvals::{ApprovalRequest, Approved, Asker, Interactions};
+pub use attempts::{Attempt, Attempted};
 pub use background::BackgroundCommands;
 pub use batch::{Executed, run_calls};
 pub use diagnostics::without_diagnostics;
@@ -70,5 +74,6 @@ pub use round::{CallRun, Round};
 pub use rules::{CallRules, Redundancy, Unread};
 pub use scope::{CallScope, Delegates};
 pub use settle::{Moved, Settled, merge_left};
+pub use stacked::StackedStage;
 pub use task_changes::{nothing_kept, with_note};
 pub use undo::{Dependent, NotUndone, UndoPlan, plan_undo};

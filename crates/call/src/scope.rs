@@ -2,16 +2,20 @@
 use crate::{
     ancestors::{Ancestors, ParentCall},
     approvals::{Asker, Interactions},
+    attempts::{Attempt, Attempted},
     background::BackgroundCommands,
     permission::Permission,
     reads::ReadTracker,
     repeats::Repeats,
     rules::{CallRules, Unread},
 };
+use futures::future::BoxFuture;
 use haft_core::{
-    Access, Diagnostics, Hooks, Limits, NoHooks, NoSubagents, Policy, SessionId, Stage, Subagents,
+    Access, Diagnostics, Hooks, Limits, NoHooks, NoSubagents, Policy, SessionId, Stage, Subagents, ToolError,
+    ToolErrorKind,
 };
 use std::{
+    future::ready,
     path::PathBuf,
     sync::{
         Arc,
@@ -66,12 +70,36 @@ pub trait Delegates: Send + Sync {
     /// Returns the subagents of one call of `scope`. `parent` records in this session and its ancestors what they change;
     /// `asker` asks the person of this session what they want to be allowed.
     fn subagents(&self, scope: &CallScope, parent: ParentCall, asker: Asker) -> Arc<dyn Subagents>;
+
+    /// Makes one attempt at a goal, in a session below that of `scope`, from its beginning to its end. `parent` is the call
+    /// that it is made for; none of its changes are recorded there.
+    ///
+    /// # Errors
+    /// Fails if no such session can be opened.
+    fn attempt<'a>(
+        &'a self,
+        scope: &'a CallScope,
+        attempt: Attempt,
+        parent: ParentCall,
+        asker: Asker,
+    ) -> BoxFuture<'a, Result<Attempted, ToolError>>;
 }
 
 /// No call delegates.
 impl Delegates for NoSubagents {
     fn subagents(&self, _: &CallScope, _: ParentCall, _: Asker) -> Arc<dyn Subagents> {
         Arc::new(NoSubagents)
+    }
+
+    fn attempt<'a>(
+        &'a self,
+        _: &'a CallScope,
+        _: Attempt,
+        _: ParentCall,
+        _: Asker,
+    ) -> BoxFuture<'a, Result<Attempted, ToolError>> {
+        let why = "cannot try again: no session can be opened below this one";
+        Box::pin(ready(Err(ToolError::new(ToolErrorKind::User, why))))
     }
 }
 

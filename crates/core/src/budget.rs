@@ -19,6 +19,20 @@ pub struct Budget {
     pub seconds: Option<u64>,
 }
 
+impl Budget {
+    /// One of `count` equal shares of what `spent` leaves. Time passes for all of them at once, so that each has all of it.
+    pub fn share(&self, spent: &Spending, count: u64) -> Self {
+        let count = count.max(1);
+        let part = |limit: Option<u64>, spent: u64| limit.map(|limit| limit.saturating_sub(spent) / count);
+        Self {
+            requests: part(self.requests, spent.requests),
+            tokens: part(self.tokens, spent.tokens()),
+            usd: self.usd.map(|limit| (limit - spent.usd).max(0.0) / count as f64),
+            seconds: self.seconds,
+        }
+    }
+}
+
 /// What has been spent, or is about to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spending {

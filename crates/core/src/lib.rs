@@ -42,8 +42,9 @@ pub use event::{
     UndoCalls,
 };
 pub use facts::{
-    Accepted, AcceptedFile, Asking, Evidence, Forked, Goal, JobSummary, LastTurn, ModelFault, NoEvidence,
-    OpenGoal, Running, Seq, SessionId, SessionOpened, accepted, active_path,
+    Accepted, AcceptedFile, Asking, AttemptEnd, AttemptResult, AttemptedFile, Evidence, Forked, Goal,
+    JobSummary, LastTurn, MAX_ATTEMPTS, ModelFault, NoEvidence, OpenGoal, Running, Seq, SessionId,
+    SessionOpened, accepted, active_path,
     activity::{Activities, Activity, ActivityType},
     chain, change, changed, event, fork, go_on, job, line,
     outbox::{self, ItemState, OutboxItem},

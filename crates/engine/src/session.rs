@@ -214,7 +214,7 @@ pub fn tool_call_for(session: &dyn Recorded, call: &CallId) -> Option<ToolCall> 
         Fact::Replied { parts, .. } => {
             parts.iter().filter_map(Part::as_call).find(|made| made.id == *call).cloned()
         }
-        Fact::Called { made } | Fact::GoalChecked { made } => {
+        Fact::Called { made } | Fact::GoalChecked { made } | Fact::AttemptsBegun { made } => {
             Some(made).filter(|made| made.id == *call).cloned()
         }
         _ => None,

@@ -1,12 +1,12 @@
 //! [`ChildRun`]: a call that lets another agent work, in a session of its own.
 use crate::session::{
     EngineError, Session, tool_call_for,
-    tree::{Caller, Ceiling, Tree},
+    tree::{AttemptPlace, Caller, Ceiling, Tree},
     turn_handle::Turn,
     turn_report::TurnReport,
 };
 use futures::{StreamExt, future::BoxFuture};
-use haft_call::{ApprovalRequest, Approved, Asker, CallScope, Delegates, ParentCall};
+use haft_call::{ApprovalRequest, Approved, Asker, Attempt, Attempted, CallScope, Delegates, ParentCall};
 use haft_core::{
     Answer, CallId, Command, Event, Fact, Limits, NoSubagents, Outcome, Question, Subagents, ToolError,
     ToolErrorKind, ToolOutput, arguments_in_brief,
@@ -37,8 +37,58 @@ impl<O: Opens + Clone + 'static> Delegates for ChildRun<O> {
         }
         let ceiling = Ceiling { permission: scope.permission.clone(), limits: self.limits.clone() };
         let (session, tree, stage) = (scope.session.clone(), self.tree.clone(), scope.stage.clone());
-        let caller = Caller { session, tree, ceiling, stage, parent };
+        let caller = Caller { session, tree, ceiling, stage, parent, attempt: None };
         Arc::new(Delegating { opens: self.opens.clone(), caller, agent: scope.agent.clone(), asker })
+    }
+
+    fn attempt<'a>(
+        &'a self,
+        scope: &'a CallScope,
+        attempt: Attempt,
+        parent: ParentCall,
+        asker: Asker,
+    ) -> BoxFuture<'a, Result<Attempted, ToolError>> {
+        let Attempt { number, goal, prompt, stage, budget, stop } = attempt;
+        let limits = Limits { budget, ..self.limits.clone() };
+        let ceiling = Ceiling { permission: scope.permission.clone(), limits };
+        let (session, tree) = (scope.session.clone(), self.tree.leaf());
+        let place = Some(AttemptPlace { number, whole: self.limits.budget });
+        let caller = Caller { session, tree, ceiling, stage, parent, attempt: place };
+        Box::pin(async move {
+            let session = self.opens.open_below(&scope.agent, caller).map_err(not_started)?;
+            let _interrupted_on_drop = InterruptOnDrop(&session);
+            let _session_is_closed = session.send(Command::SetGoal { goal: Some(goal) });
+            let turn = session.start(Command::Prompt { parts: prompt, channel: None });
+            let following = follow(&session, &asker, turn, Box::new(|_| {}));
+            tokio::pin!(following);
+            let report = tokio::select! {
+                report = &mut following => report,
+                () = stop.cancelled() => {
+                    let _it_has_ended = session.send(Command::Interrupt);
+                    following.await
+                }
+            };
+            Ok(attempted(&session, report))
+        })
+    }
+}
+
+/// What the journal of an attempt shows at its end.
+fn attempted(session: &Session, report: TurnReport) -> Attempted {
+    let entries = session.entries();
+    let mut facts = entries.iter().rev().map(|entry| &entry.fact);
+    let missed = facts.clone().find_map(|fact| match fact {
+        Fact::GoalMissed { why, .. } => Some(why.clone()),
+        _ => None,
+    });
+    let reason = report.outcome.filter(|outcome| *outcome != Outcome::Stuck).and_then(Outcome::reason);
+    let why = report.error.or(reason.map(str::to_owned)).filter(|_| report.outcome != Some(Outcome::Stuck));
+    Attempted {
+        session: session.id().clone(),
+        is_reached: facts.any(|fact| matches!(fact, Fact::GoalReached { .. })),
+        why: why.or(missed).unwrap_or_else(|| "it ended before its check ran".to_owned()),
+        usage: report.usage,
+        cost_usd: report.cost_usd,
     }
 }
 
@@ -68,13 +118,13 @@ impl<O: Opens> Subagents for Delegating<O> {
             let parent = ParentCall { ended, ..self.caller.parent.clone() };
             let caller = Caller { tree: self.caller.tree.below(), parent, ..self.caller.clone() };
             let session = self.opens.open_below(agent, caller).map_err(not_started)?;
-            self.follow(&session, task, progress).await
+            self.work(&session, task, progress).await
         })
     }
 }
 
 impl<O> Delegating<O> {
-    async fn follow(
+    async fn work(
         &self,
         session: &Session,
         task: String,
@@ -82,10 +132,7 @@ impl<O> Delegating<O> {
     ) -> Result<ToolOutput, ToolError> {
         progress(format!("session {}\n", session.id()));
         let _interrupted_on_drop = InterruptOnDrop(session);
-        let turn = session.prompt(task);
-        let (open, to_ask) = mpsc::unbounded_channel();
-        let listening = listen(turn, progress, Open { to_ask: open, settled: HashMap::new() });
-        let (report, ()) = tokio::join!(listening, self.ask_all(session, to_ask));
+        let report = follow(session, &self.asker, session.prompt(task), progress).await;
         match report.outcome {
             Some(outcome) => told(session, outcome, report),
             None => {
@@ -95,34 +142,47 @@ impl<O> Delegating<O> {
             }
         }
     }
+}
 
-    /// Asks the person of this conversation, one question after the other, unless it was answered elsewhere.
-    async fn ask_all(&self, session: &Session, mut to_ask: mpsc::UnboundedReceiver<Waiting>) {
-        while let Some(Waiting { call, asked, mut settled }) = to_ask.recv().await {
-            if settled.try_recv() != Err(oneshot::error::TryRecvError::Empty) {
-                continue;
+/// Follows the turn of a child session to its end. `asker` asks the person of the session above.
+async fn follow(
+    session: &Session,
+    asker: &Asker,
+    turn: Turn,
+    progress: Box<dyn Fn(String) + Send + Sync>,
+) -> TurnReport {
+    let (open, to_ask) = mpsc::unbounded_channel();
+    let listening = listen(turn, progress, Open { to_ask: open, settled: HashMap::new() });
+    let (report, ()) = tokio::join!(listening, ask_all(session, asker, to_ask));
+    report
+}
+
+/// Asks the person of this conversation, one question after the other, unless it was answered elsewhere.
+async fn ask_all(session: &Session, asker: &Asker, mut to_ask: mpsc::UnboundedReceiver<Waiting>) {
+    while let Some(Waiting { call, asked, mut settled }) = to_ask.recv().await {
+        if settled.try_recv() != Err(oneshot::error::TryRecvError::Empty) {
+            continue;
+        }
+        let command = match asked {
+            Asked::Approval(request) => {
+                let reason = format!("a subagent asks: {}", request.reason);
+                let runs = request.runs.or_else(|| tool_call_for(session, &call).map(Box::new));
+                let (effects, request) =
+                    (request.effects.clone(), ApprovalRequest { reason, runs, ..request });
+                let answer = asker.approve(request, &effects, Some(&mut settled)).await;
+                answer.ok().flatten().map(|approved| match approved {
+                    Approved { accepted: Some(accepted), .. } => Command::AnswerInPart { call, accepted },
+                    Approved { answer, accepted: None } => Command::Answer { call, answer },
+                })
             }
-            let command = match asked {
-                Asked::Approval(request) => {
-                    let reason = format!("a subagent asks: {}", request.reason);
-                    let runs = request.runs.or_else(|| tool_call_for(session, &call).map(Box::new));
-                    let (effects, request) =
-                        (request.effects.clone(), ApprovalRequest { reason, runs, ..request });
-                    let answer = self.asker.approve(request, &effects, Some(&mut settled)).await;
-                    answer.ok().flatten().map(|approved| match approved {
-                        Approved { accepted: Some(accepted), .. } => Command::AnswerInPart { call, accepted },
-                        Approved { answer, accepted: None } => Command::Answer { call, answer },
-                    })
-                }
-                Asked::Question(question) => {
-                    let elsewhere = async { drop((&mut settled).await) };
-                    let answer = self.asker.ask_unless(question, elsewhere).await;
-                    Some(Command::Reply { call, answer })
-                }
-            };
-            if let Some(command) = command {
-                let _session_is_closed = session.send(command);
+            Asked::Question(question) => {
+                let elsewhere = async { drop((&mut settled).await) };
+                let answer = asker.ask_unless(question, elsewhere).await;
+                Some(Command::Reply { call, answer })
             }
+        };
+        if let Some(command) = command {
+            let _session_is_closed = session.send(command);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The turn loop: asks the model and runs its tools, until the transcript says stop.
 mod answer;
 mod ask;
+pub(crate) mod attempts;
 mod background;
 mod calls;
 mod compact;
@@ -70,16 +71,28 @@ async fn run_turn(
         look_for_tools(session, cancel).await;
         match log.transcript.next_step(&session.limits) {
             Step::AskModel => ask_model(log, session, cancel).await?,
-            Step::RunTools(calls) => {
-                goal::allow(log, session, &calls);
-                run_tools(log, session, calls, cancel).await?;
-            }
-            Step::Stop(outcome @ (Outcome::Finished | Outcome::Refused)) => {
-                if let Some(outcome) = check_reply(log, session, outcome, cancel).await? {
+            Step::RunTools(calls) => match calls.as_slice() {
+                [attempts] if log.transcript.is_attempting() => {
+                    attempts::run(log, session, attempts.clone(), cancel).await?;
+                }
+                _ => {
+                    goal::allow(log, session, &calls);
+                    run_tools(log, session, calls, cancel).await?;
+                }
+            },
+            Step::Stop(outcome) => {
+                let outcome = match outcome {
+                    Outcome::Finished | Outcome::Refused => {
+                        check_reply(log, session, outcome, cancel).await?
+                    }
+                    outcome => Some(outcome),
+                };
+                if let Some(outcome) = outcome
+                    && !attempts::begin(log, session, outcome)?
+                {
                     return end_turn(log, session, outcome).await;
                 }
             }
-            Step::Stop(outcome) => return end_turn(log, session, outcome).await,
         }
         if cancel.is_cancelled() {
             let out_of_time = session.budget.out_of_time(&session.limits.budget);
@@ -168,6 +181,9 @@ async fn check_reply(
 ) -> Result<Option<Outcome>, JournalError> {
     if log.transcript.is_checking() {
         return goal::judge(log, outcome);
+    }
+    if log.transcript.is_attempting() {
+        return goal::judge_attempts(log);
     }
     let outcome = match outcome {
         Outcome::Finished if session.limits.evidence => check_claims(log, session)?,

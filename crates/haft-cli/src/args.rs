@@ -93,6 +93,9 @@ pub(crate) struct PurposeArgs {
     /// Command that checks the goal, or `test` for the tests of the project (default: `check` of the configuration, or `test`)
     #[arg(long, value_name = "COMMAND", requires = "goal")]
     pub(crate) proof: Option<String>,
+    /// Make up to N attempts, from 2 to 16: if the first misses the goal, others begin anew, each in a view of its own, and the first that passes `--proof` is kept
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=i64::from(haft_core::MAX_ATTEMPTS)))]
+    pub(crate) attempts: Option<u8>,
 }
 
 /// `haft chat`

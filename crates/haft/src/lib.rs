@@ -141,6 +141,7 @@ pub mod types {
         clip::Clipped,
         policy::{BadRule, IsRepository},
     };
+    pub use haft_core::{AttemptEnd, AttemptResult, AttemptedFile};
 }
 
 /// What most programs need.

@@ -56,7 +56,7 @@ pub fn with_check(text: impl Into<String>, check: Option<String>, configured: Op
         TEST_CHECK => (TEST_CHECK, json!({})),
         command => ("bash", json!({"command": command})),
     };
-    Goal { text: text.into(), tool: tool.to_owned(), arguments, check, is_typed: true }
+    Goal { text: text.into(), tool: tool.to_owned(), arguments, check, is_typed: true, attempts: None }
 }
 
 /// The goal of a session in one line.

@@ -1,6 +1,6 @@
 //! [`of`]: shows a fact in one line, beside replies and calls.
 use crate::safe;
-use haft_core::{Change, ChangeKind, Fact, Outcome, StopReason};
+use haft_core::{AttemptEnd, AttemptResult, Change, ChangeKind, Fact, Outcome, StopReason};
 use haft_engine::local_time;
 
 /// Nothing where a fact is shown in another way, or speaks for itself.
@@ -58,11 +58,40 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::GoalReached { check, red, green } => format!(
             "the goal is reached: `{check}` failed at entry {red}, and succeeds at entry {green}, after the last change"
         ),
+        Fact::AttemptsBegun { made } => {
+            let last = made.arguments["count"].as_u64().unwrap_or_default() + 1;
+            let attempts = match last {
+                2 => "attempt 2 begins in a view of its own".to_owned(),
+                last => format!("attempts 2 to {last} begin, each in a view of its own"),
+            };
+            format!("{attempts}, with the files as they were before the turn")
+        }
+        Fact::AttemptEnded(end) => attempt(end),
         Fact::PlanAnswered { is_accepted: true, .. } => "the plan is accepted".into(),
         Fact::PlanAnswered { is_accepted: false, .. } => "the plan is to be changed".into(),
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         _ => return fact.limit_reached(),
     })
+}
+
+/// What an attempt came to: how it ended, what it cost and what it changed.
+fn attempt(end: &AttemptEnd) -> String {
+    let AttemptEnd { number, session, result, why, usage, cost_usd, files, .. } = end;
+    let result = match result {
+        AttemptResult::Won => "reached the goal".to_owned(),
+        AttemptResult::Missed => {
+            format!("did not reach the goal: {}", why.as_deref().unwrap_or("it ended first"))
+        }
+        AttemptResult::Stopped => "was ended".to_owned(),
+    };
+    let (added, removed) =
+        files.iter().fold((0, 0), |(added, removed), file| (added + file.added, removed + file.removed));
+    let plural = if files.len() == 1 { "" } else { "s" };
+    let price = cost_usd.map_or(format!("{} tokens", usage.total()), |usd| format!("${usd:.4}"));
+    format!(
+        "attempt {number} {result} ({} file{plural}, +{added} -{removed}; {price}; session {session})",
+        files.len()
+    )
 }
 
 /// That the model could not be asked.

@@ -306,7 +306,8 @@ impl Timeline {
             Fact::GoalSet { .. }
             | Fact::GoalChecked { .. }
             | Fact::GoalMissed { .. }
-            | Fact::GoalReached { .. } => self.pursued(fact),
+            | Fact::GoalReached { .. }
+            | Fact::AttemptsBegun { .. } => self.pursued(fact),
             Fact::Continued | Fact::TaskEnded { .. } => {
                 self.begin(at);
                 self.job_ended(fact);
@@ -355,9 +356,9 @@ impl Timeline {
     fn pursued(&mut self, fact: &Fact) -> Vec<Item> {
         OpenGoal::apply(&mut self.goal, fact);
         match fact {
-            Fact::GoalChecked { made } => {
+            Fact::GoalChecked { made } | Fact::AttemptsBegun { made } => {
                 self.calls = vec![Call::waiting(made)];
-                Vec::new()
+                note(fact)
             }
             _ => note(fact),
         }

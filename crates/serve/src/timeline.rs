@@ -276,7 +276,7 @@ impl TimelineFold {
             Fact::PromptQueued { parts, .. } => {
                 Some(TimelineItem::QueuedPrompt { text: safe::text(&text_of(parts)).into_owned() })
             }
-            Fact::Called { .. } | Fact::GoalChecked { .. } => {
+            Fact::Called { .. } | Fact::GoalChecked { .. } | Fact::AttemptsBegun { .. } => {
                 self.timeline.calls.first().map(TimelineItem::waiting)
             }
             Fact::ApprovalAnswered { call, answer } => {

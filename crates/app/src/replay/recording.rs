@@ -20,6 +20,8 @@ pub(super) struct Recording {
     pub(super) reads: Vec<PathBuf>,
     /// Where results of test runs stand that count by their outcome.
     pub(super) tests: BTreeSet<Seq>,
+    /// Where attempts at a goal began that were made in sessions of their own.
+    pub(super) attempts: Option<Seq>,
     is_in_turn: bool,
     is_planning: bool,
     /// The last call that sent an item of the outbox.
@@ -103,7 +105,7 @@ impl Recording {
             }
             Fact::GoalSet { goal } => {
                 // In a replay, the policy judges what runs.
-                let goal = goal.clone().map(|goal| Goal { is_typed: false, ..goal });
+                let goal = goal.clone().map(|goal| Goal { is_typed: false, attempts: None, ..goal });
                 self.before_a_turn(Command::SetGoal { goal });
             }
             Fact::ModeSet { mode } if (*mode == Mode::Plan) != self.is_planning => {
@@ -125,6 +127,7 @@ impl Recording {
                 self.input(Command::Call { name, arguments });
                 self.reply(&[Part::ToolCall(made.clone())], StopReason::ToolUse);
             }
+            Fact::AttemptsBegun { .. } => self.attempts = Some(seq),
             Fact::Replied { parts, stop, .. } => self.reply(parts, *stop),
             Fact::Interrupted | Fact::Continued => {
                 let open = self.calls.iter_mut().filter(|call| call.ended.is_none());

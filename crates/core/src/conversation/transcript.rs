@@ -44,8 +44,24 @@ struct Turn {
     called: bool,
     /// The check of the goal runs, or has just ended.
     is_check: bool,
+    /// Other attempts at the goal run, or have just ended.
+    is_attempt: bool,
+    /// Whether other attempts at the goal were made.
+    has_attempted: bool,
     loops: Loops,
     models: TurnModels,
+}
+
+impl Turn {
+    /// Whether what ran last is no call of a reply.
+    fn is_without_reply(&self) -> bool {
+        self.called || self.is_check || self.is_attempt
+    }
+
+    /// Something follows what ran last.
+    fn goes_on(&mut self) {
+        (self.called, self.is_check, self.is_attempt) = (false, false, false);
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -107,6 +123,7 @@ impl Transcript {
             | Fact::GoalChecked { .. }
             | Fact::GoalMissed { .. }
             | Fact::GoalReached { .. } => self.pursued(fact),
+            Fact::AttemptsBegun { made } => self.attempted(made),
             Fact::Planning { .. } | Fact::PlanAnswered { .. } => self.planned(fact),
             Fact::Nudged { text } => self.nudged(text),
             Fact::RootAdded { root } => {
@@ -147,6 +164,7 @@ impl Transcript {
             | Fact::RoundsReached { .. }
             | Fact::ModeSet { .. }
             | Fact::Answered { .. }
+            | Fact::AttemptEnded(_)
             | Fact::JobFinished(_)
             | Fact::TaskStarted { .. } => {}
         }
@@ -285,6 +303,16 @@ impl Transcript {
         self.turn.is_check
     }
 
+    /// Whether other attempts at the goal run, or have ended and what came of them was not looked at yet.
+    pub fn is_attempting(&self) -> bool {
+        self.turn.is_attempt
+    }
+
+    /// Whether other attempts at the goal were made in this turn.
+    pub fn has_attempted(&self) -> bool {
+        self.turn.has_attempted
+    }
+
     /// Whether the turn is a call in place of the model, and nothing more.
     pub fn is_call(&self) -> bool {
         self.turn.called
@@ -352,7 +380,7 @@ impl Transcript {
 
     fn after_a_reply_without_calls(&self, limits: &Limits) -> Step {
         let done = match &limits.completion {
-            _ if self.turn.called || self.turn.is_check || self.turn.rejections > 0 => true,
+            _ if self.turn.is_without_reply() || self.turn.rejections > 0 => true,
             Completion::NoCalls => true,
             Completion::PhraseOrIdle { phrase, idle_rounds, .. } => {
                 self.turn.idle_rounds >= *idle_rounds || self.last_reply_says(phrase)
@@ -380,13 +408,13 @@ impl Transcript {
         self.history.push(Message::User { parts });
         self.turn.loops.clear();
         self.turn.idle_rounds = 0;
-        (self.turn.called, self.turn.is_check) = (false, false);
+        self.turn.goes_on();
         self.phase = Phase::Model;
     }
 
     fn assistant(&mut self, parts: &[Part], usage: Usage, stop: StopReason) {
         self.close_calls();
-        (self.turn.called, self.turn.is_check) = (false, false);
+        self.turn.goes_on();
         self.turn.rounds += 1;
         self.turn.usage += usage;
         self.history.push(Message::Assistant { parts: parts.to_vec() });
@@ -414,15 +442,27 @@ impl Transcript {
         self.turn.called = true;
         let parts = vec![Part::ToolCall(made.clone())];
         self.history.push(Message::Assistant { parts });
-        self.open = vec![OpenCall { call: made.clone(), result: None }];
-        self.places = HashMap::from([(made.id.clone(), 0)]);
-        self.phase = Phase::Tools;
+        self.run_alone(made);
     }
 
     /// The model reads what comes of it with what follows.
     fn checked(&mut self, made: &ToolCall) {
         self.close_calls();
+        self.turn.goes_on();
         self.turn.is_check = true;
+        self.run_alone(made);
+    }
+
+    /// The model reads what comes of it if it goes well.
+    fn attempted(&mut self, made: &ToolCall) {
+        self.close_calls();
+        self.turn.goes_on();
+        (self.turn.is_attempt, self.turn.has_attempted) = (true, true);
+        self.turn.loops.clear();
+        self.run_alone(made);
+    }
+
+    fn run_alone(&mut self, made: &ToolCall) {
         self.open = vec![OpenCall { call: made.clone(), result: None }];
         self.places = HashMap::from([(made.id.clone(), 0)]);
         self.phase = Phase::Tools;
@@ -435,7 +475,7 @@ impl Transcript {
         if !self.open.is_empty() && self.open.iter().rev().all(|open| open.result.is_some()) {
             self.close_calls();
             self.phase = match self.phase {
-                Phase::Tools if self.turn.called || self.turn.is_check => Phase::Over(Outcome::Finished),
+                Phase::Tools if self.turn.is_without_reply() => Phase::Over(Outcome::Finished),
                 Phase::Tools => Phase::Model,
                 over @ (Phase::Over(_) | Phase::Idle | Phase::Model) => over,
             };
@@ -448,6 +488,13 @@ impl Transcript {
         if self.turn.is_check {
             return self.open.clear();
         }
+        if self.turn.is_attempt {
+            // What an attempt was not allowed is its own affair.
+            self.turn.refused = false;
+            let results = self.open.drain(..).filter_map(|open| open.result).filter(ToolResult::is_ok);
+            let texts = results.map(|result| Message::User { parts: vec![Part::text(result.content)] });
+            return texts.for_each(|text| self.history.push(text));
+        }
         self.turn.loops.answered(self.open.iter().filter_map(|open| open.result.as_ref()));
         for OpenCall { call, result } in self.open.drain(..) {
             let result = result.unwrap_or_else(ToolResult::not_run);
@@ -458,7 +505,7 @@ impl Transcript {
     fn unfinished(&self) -> Phase {
         match self.messages().last().map(AsRef::as_ref) {
             _ if !self.open.is_empty() => Phase::Tools,
-            _ if self.turn.called || self.turn.is_check => Phase::Over(Outcome::Finished),
+            _ if self.turn.is_without_reply() => Phase::Over(Outcome::Finished),
             Some(Message::User { .. } | Message::Tool { .. }) => Phase::Model,
             Some(Message::Assistant { .. }) | None => Phase::Idle,
         }

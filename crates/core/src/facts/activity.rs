@@ -58,7 +58,7 @@ impl Activities {
                 self.asked = calls.map(|call| (call.id.clone(), call.clone())).collect();
                 Vec::new()
             }
-            Fact::Called { made } | Fact::GoalChecked { made } => {
+            Fact::Called { made } | Fact::GoalChecked { made } | Fact::AttemptsBegun { made } => {
                 self.asked = [(made.id.clone(), made.clone())].into();
                 Vec::new()
             }

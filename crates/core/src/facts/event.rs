@@ -1,7 +1,7 @@
 //! [`Event`] and [`Fact`]: what happens in a session; and the commands that people may send.
 use crate::{
-    Accepted, BulkFolder, CallId, Change, Conclusion, DiagnosticsChange, Effect, FileRead, Goal, Mode,
-    ModelFault, Part, Price, Question, QueuedCall, Resource, Seq, SessionId, SessionOpened, StopReason,
+    Accepted, AttemptEnd, BulkFolder, CallId, Change, Conclusion, DiagnosticsChange, Effect, FileRead, Goal,
+    Mode, ModelFault, Part, Price, Question, QueuedCall, Resource, Seq, SessionId, SessionOpened, StopReason,
     TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
@@ -272,6 +272,14 @@ pub enum Fact {
     },
     /// The goal is reached: the check failed at the entry `red`, and succeeded at the entry `green`, after the last change.
     GoalReached { check: String, red: Seq, green: Seq },
+    /// The turn did not reach the goal, and other attempts begin, from the files as they were before the turn, each in views
+    /// that no other session sees. No reply of the model makes this call; its changes are those of the attempt that won.
+    AttemptsBegun {
+        #[serde(flatten)]
+        made: ToolCall,
+    },
+    /// One of these attempts has ended.
+    AttemptEnded(AttemptEnd),
     /// The last reply made no call and did not say that all is done; the model reads `text` and goes on.
     Nudged { text: String },
     /// The next request, or the next second, would pass a limit; the turn ends.

@@ -62,7 +62,13 @@ fn has_open_calls(entries: &[Arc<Entry>]) -> bool {
 fn before_calls(entries: &[Arc<Entry>]) -> Seq {
     let path = active_path(entries);
     let calls = path.iter().rposition(|entry| {
-        matches!(entry.fact, Fact::Replied { .. } | Fact::Called { .. } | Fact::GoalChecked { .. })
+        matches!(
+            entry.fact,
+            Fact::Replied { .. }
+                | Fact::Called { .. }
+                | Fact::GoalChecked { .. }
+                | Fact::AttemptsBegun { .. }
+        )
     });
     calls.and_then(|calls| path.get(calls.checked_sub(1)?)).map_or(Seq(0), |entry| entry.seq)
 }

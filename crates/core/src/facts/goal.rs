@@ -17,6 +17,10 @@ pub struct Goal {
     /// Whether a person wrote the check, so that it runs unasked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_typed: bool,
+    /// How many attempts are made in all, from 2 to [`MAX_ATTEMPTS`](crate::MAX_ATTEMPTS): where the turn does not reach the
+    /// goal, the others work in views of their own. `None` for the turn alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u8>,
 }
 
 impl Goal {

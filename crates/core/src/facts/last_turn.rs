@@ -142,6 +142,8 @@ impl Fold {
             | Fact::GoalChecked { .. }
             | Fact::GoalMissed { .. }
             | Fact::GoalReached { .. }
+            | Fact::AttemptsBegun { .. }
+            | Fact::AttemptEnded(_)
             | Fact::Planning { .. }
             | Fact::PlanAnswered { .. }
             | Fact::Nudged { .. }

@@ -147,7 +147,7 @@ impl Fold<'_> {
         match &entry.fact {
             Fact::Replied { .. } => (self.made_at, self.is_refused) = (entry.seq, false),
             Fact::Called { made } => self.called(entry.seq, made),
-            Fact::GoalChecked { .. } => self.made_at = entry.seq,
+            Fact::GoalChecked { .. } | Fact::AttemptsBegun { .. } => self.made_at = entry.seq,
             Fact::Prompted { parts, .. } => self.prompted(parts, entry.seq),
             Fact::ApprovalAnswered { call, answer: Answer::No } => {
                 self.is_refused = !self.proposed.contains_key(call);

@@ -13,18 +13,22 @@ use crate::{
         queue::PromptQueue,
         shared::Shared,
         tool_set::LiveToolSet,
-        tree::{Caller, Ceiling, Tree},
+        tree::{AttemptPlace, Caller, Ceiling, Tree},
     },
     session_task::Task,
     setup::{self, Agent, Model, Setup, commit_of},
     socket::SessionSocket,
     tree::ChildRun,
 };
-use haft_call::{Ancestors, BackgroundCommands, CallScope, Interactions, Permission, ReadTracker, as_found};
+use haft_call::{
+    Ancestors, BackgroundCommands, CallRules, CallScope, Interactions, Permission, ReadTracker, Redundancy,
+    Unread, as_found,
+};
 use haft_core::{
     CallId, Effect, Entry, Fact, JobSpec, Limits, Policy, Registry, SessionId, SessionOpened, Stage,
     Transcript, event::JOURNAL_VERSION, outbox,
 };
+use serde_json::{Map, Value};
 use std::{
     collections::HashMap,
     iter,
@@ -99,7 +103,11 @@ fn context(
     sender: &mpsc::UnboundedSender<SessionMessage>,
 ) -> Result<SessionContext, EngineError> {
     let (setup, entries, caller) = (&shared.setup, journal.entries(), above.caller.as_ref());
-    let (budget, owns_budget) = shared.budget(id, caller.map(|caller| &caller.session));
+    let attempt = above.attempt();
+    let (budget, owns_budget) = match (caller, attempt) {
+        (Some(caller), Some(place)) => (shared.part_of_budget(id, &caller.session, place.whole), true),
+        (caller, _) => shared.budget(id, caller.map(|caller| &caller.session)),
+    };
     let tree = above.tree(&entries, setup);
     let own = own_tools(setup, &tree);
     let kit = shared.kit(&agent, &own, tree.may_delegate());
@@ -110,6 +118,7 @@ fn context(
     let limits = Limits { evidence: limits.evidence || is_job, waits: limits.waits || is_job, ..limits };
     let queue = PromptQueue::replay(&entries);
     let background = background(setup, &entries, &queue, sender);
+    let options = options(setup, attempt.map(|place| place.number));
     let calls = calls(shared, id, &agent, above, &entries, (&kit.tools, &tree, &limits, background));
     let toolbox = LiveToolSet::new(agent, own, kit.clone());
     let shared = shared.clone();
@@ -123,6 +132,7 @@ fn context(
         shared,
         budget,
         owns_budget,
+        options,
     })
 }
 
@@ -167,6 +177,7 @@ fn calls(
     if permission.has_outbox() {
         interactions.ask_nothing();
     }
+    let is_attempt = above.attempt().is_some();
     CallScope {
         session: id.clone(),
         agent: agent.name.clone(),
@@ -175,20 +186,50 @@ fn calls(
         readable: setup.knowledge.readable.clone(),
         permission,
         access: ownership::access(&setup.access, id),
-        rules: setup.profile.call_rules(limits.call_seconds),
+        rules: rules(setup, limits, is_attempt),
         hooks: setup.hooks.clone(),
-        diagnostics: setup.diagnostics.clone(),
+        diagnostics: setup.diagnostics.clone().filter(|_| !is_attempt),
         interactions,
         background: Arc::new(background),
         reads,
         repeats: Default::default(),
         queued: outbox::queued(entries).into(),
         told_unconfined: Default::default(),
-        ancestors: caller.map(|caller| Ancestors { parent: Arc::new(caller.parent.clone()), settling }),
+        ancestors: caller
+            .filter(|_| !is_attempt)
+            .map(|caller| Ancestors { parent: Arc::new(caller.parent.clone()), settling }),
         delegates: Arc::new(ChildRun { opens, tree: tree.clone(), limits: limits.clone() }),
         stage,
     }
 }
+
+/// An attempt sees other files than the workspace has, and no other program changes them: what was read is not compared with
+/// the workspace.
+fn rules(setup: &Setup, limits: &Limits, is_attempt: bool) -> CallRules {
+    let rules = setup.profile.call_rules(limits.call_seconds);
+    match is_attempt {
+        true => CallRules { unread: Unread::Allow, redundancy: Redundancy::Off, ..rules },
+        false => rules,
+    }
+}
+
+/// Sampling settings of the profile. Attempts at one goal differ in those that it has.
+fn options(setup: &Setup, attempt: Option<u32>) -> Map<String, Value> {
+    let mut options = setup.profile.options.clone();
+    let Some(number) = attempt else { return options };
+    if let Some(temperature) = options.get("temperature").and_then(Value::as_f64) {
+        let warmer = (temperature + f64::from(number - 1) * TEMPERATURE_STEP).min(1.0_f64.max(temperature));
+        // Without the tail of a sum of fractions, which a server would be sent.
+        options.insert("temperature".to_owned(), ((warmer * 100.0).round() / 100.0).into());
+    }
+    if let Some(seed) = options.get("seed").and_then(Value::as_i64) {
+        options.insert("seed".to_owned(), seed.wrapping_add(i64::from(number)).into());
+    }
+    options
+}
+
+/// How much warmer each attempt at a goal is than the one before. Up to 1, which all vendors take.
+const TEMPERATURE_STEP: f64 = 0.1;
 
 /// The model that the agent names, else the engine's.
 fn model_of(setup: &Setup, agent: &Agent) -> Result<Model, EngineError> {
@@ -246,7 +287,7 @@ fn touched<'a>(
     tools: &'a Registry,
     stage: &'a dyn Stage,
     setup: &'a Setup,
-) -> impl FnMut(&str, &serde_json::Value) -> Vec<Effect> + 'a {
+) -> impl FnMut(&str, &Value) -> Vec<Effect> + 'a {
     let mut known: HashMap<Effect, Vec<Effect>> = HashMap::new();
     move |name, arguments| {
         let effects = tools.get(name).and_then(|tool| tool.tool.effects(arguments, &setup.workspace).ok());
@@ -272,6 +313,11 @@ impl Above {
     /// The call that delegates to the session, and the session of that call.
     fn call(&self) -> Option<(&SessionId, &CallId)> {
         self.caller.as_ref().map(|caller| (&caller.session, &caller.parent.call))
+    }
+
+    /// The attempt at a goal that the session is.
+    fn attempt(&self) -> Option<AttemptPlace> {
+        self.caller.as_ref()?.attempt
     }
 
     /// A child session that is opened again has lost its tree: no call waits for it any more.

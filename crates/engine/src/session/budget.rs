@@ -6,8 +6,12 @@ use std::{
 };
 
 /// What a turn has spent, and what is promised to requests under way.
-#[derive(Debug)]
-pub(crate) struct TurnBudget(Mutex<State>);
+#[derive(Debug, Default)]
+pub(crate) struct TurnBudget {
+    state: Mutex<State>,
+    /// What is spent here is also spent there, within these limits.
+    whole: Option<(Arc<TurnBudget>, Budget)>,
+}
 
 #[derive(Debug)]
 struct State {
@@ -16,14 +20,29 @@ struct State {
     since: Instant,
 }
 
-impl Default for TurnBudget {
+impl Default for State {
     fn default() -> Self {
         let (spent, promised) = Default::default();
-        Self(Mutex::new(State { spent, promised, since: Instant::now() }))
+        Self { spent, promised, since: Instant::now() }
+    }
+}
+
+impl State {
+    /// What is spent or promised.
+    fn gone(&self) -> Spending {
+        let mut gone = self.spent;
+        gone += self.promised;
+        gone.seconds = self.since.elapsed().as_secs();
+        gone
     }
 }
 
 impl TurnBudget {
+    /// A budget of its own that is a part of `whole`, which has these limits.
+    pub(crate) fn part_of(whole: Arc<Self>, limits: Budget) -> Self {
+        Self { whole: Some((whole, limits)), ..Self::default() }
+    }
+
     /// A turn begins, or goes on after `spent`.
     pub(crate) fn open(&self, spent: Spending) {
         let mut state = self.lock();
@@ -38,15 +57,21 @@ impl TurnBudget {
         prompt: u64,
         wanted: u64,
     ) -> Result<Reserved, Reached> {
+        let whole = match &self.whole {
+            Some((whole, all)) => {
+                // No more than the part has, so that other parts have theirs.
+                let wanted = limits.reply(&self.lock().gone(), price.as_ref(), prompt, wanted)?;
+                Some(Box::new(whole.reserve(all, price, prompt, wanted)?))
+            }
+            None => None,
+        };
+        let wanted = whole.as_ref().map_or(wanted, |whole| whole.reply);
         let mut state = self.lock();
-        let mut gone = state.spent;
-        gone += state.promised;
-        gone.seconds = state.since.elapsed().as_secs();
-        let reply = limits.reply(&gone, price.as_ref(), prompt, wanted)?;
+        let reply = limits.reply(&state.gone(), price.as_ref(), prompt, wanted)?;
         let promised = spending(price, Usage { input: prompt, output: reply, ..Usage::default() });
         state.promised += promised;
         drop(state);
-        Ok(Reserved { budget: self.clone(), price, prompt, promised, reply })
+        Ok(Reserved { budget: self.clone(), price, prompt, promised, reply, whole })
     }
 
     /// What the turn has cost so far.
@@ -69,7 +94,7 @@ impl TurnBudget {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("no code panics while it holds the budget")
+        self.state.lock().expect("no code panics while it holds the budget")
     }
 }
 
@@ -97,11 +122,16 @@ pub(crate) struct Reserved {
     promised: Spending,
     /// Maximum tokens of the reply.
     pub(crate) reply: u64,
+    /// What is set aside of the budget that this one is a part of.
+    whole: Option<Box<Reserved>>,
 }
 
 impl Reserved {
     /// The request has cost this; where the server did not count, about `written` tokens beside the prompt.
-    pub(crate) fn spend(self, usage: Usage, written: u64) {
+    pub(crate) fn spend(mut self, usage: Usage, written: u64) {
+        if let Some(whole) = self.whole.take() {
+            whole.spend(usage, written);
+        }
         let counted = usage.total() > 0;
         let guess = Usage { input: self.prompt, output: written, ..Usage::default() };
         let mut spent = spending(self.price, if counted || written == 0 { usage } else { guess });
@@ -119,12 +149,18 @@ impl Reserved {
         let guess = Usage { input: self.prompt, ..Usage::default() };
         let usage = if counted.total() > 0 { counted } else { guess };
         let usage = Usage { output: usage.output.max(written), ..usage };
+        if let Some(whole) = &self.whole {
+            whole.lose(counted, written);
+        }
         self.budget.lock().spent += Spending { requests: 0, ..spending(self.price, usage) };
         usage
     }
 
     /// Whether the same request may be sent again.
     pub(crate) fn fits_again(&self, limits: &Budget) -> Result<(), Reached> {
+        if let (Some(whole), Some((_, limits))) = (&self.whole, &self.budget.whole) {
+            whole.fits_again(limits)?;
+        }
         let state = self.budget.lock();
         let mut gone = state.spent;
         gone += state.promised.less(self.promised);

@@ -6,6 +6,7 @@ use crate::{
 };
 use haft_call::CallScope;
 use haft_core::{Fact, Limits, ModelFault, Transcript};
+use serde_json::{Map, Value};
 use std::{
     collections::HashMap,
     iter,
@@ -29,6 +30,8 @@ pub(crate) struct SessionContext {
     pub(crate) budget: Arc<TurnBudget>,
     /// Whether a turn of this session opens the budget.
     pub(crate) owns_budget: bool,
+    /// Sampling settings by the wire's own names.
+    pub(crate) options: Map<String, Value>,
 }
 
 impl SessionContext {

@@ -1,7 +1,7 @@
 //! [`Shared`]: what all sessions of an engine have in common.
 use super::{budget::TurnBudget, registry::SessionRegistry, tool_set::ToolSet};
 use crate::setup::{Agent, Setup};
-use haft_core::{Registry, SessionId};
+use haft_core::{Budget, Registry, SessionId};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, Weak},
@@ -39,6 +39,20 @@ impl Shared {
         let mut kits = self.kits.lock().expect("no code panics while it holds the kits");
         let made = || Arc::new(ToolSet::new(&self.setup, agent, own, &[]));
         kits.entry((agent.name.clone(), may_delegate)).or_insert_with(made).clone()
+    }
+
+    /// A part of the budget of `parent`, which has the limits `whole`.
+    pub(crate) fn part_of_budget(
+        &self,
+        id: &SessionId,
+        parent: &SessionId,
+        whole: Budget,
+    ) -> Arc<TurnBudget> {
+        let (of_parent, _) = self.budget(parent, Some(parent));
+        let budget = Arc::new(TurnBudget::part_of(of_parent, whole));
+        let mut budgets = self.budgets.lock().expect("no code panics while it holds the budgets");
+        budgets.insert(id.clone(), Arc::downgrade(&budget));
+        budget
     }
 
     /// The budget of `parent` where there is one, else one of its own; and whether it is its own.

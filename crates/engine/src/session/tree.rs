@@ -1,7 +1,7 @@
 //! [`Tree`]: a session and its child sessions: how deep they go, and how many there are.
 use crate::setup::Delegation;
 use haft_call::{ParentCall, Permission};
-use haft_core::{Limits, SessionId, Stage, ToolError, ToolErrorKind};
+use haft_core::{Budget, Limits, SessionId, Stage, ToolError, ToolErrorKind};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -19,6 +19,17 @@ pub(crate) struct Caller {
     /// One for all sessions of a tree: each can show what another one did.
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) parent: ParentCall,
+    /// The attempt at a goal that the session is.
+    pub(crate) attempt: Option<AttemptPlace>,
+}
+
+/// A session that is an attempt at a goal. What it changes lies in its stage alone, and is recorded in no session above.
+#[derive(Clone, Copy)]
+pub(crate) struct AttemptPlace {
+    /// Its number; the turn itself is number 1.
+    pub(crate) number: u32,
+    /// The limits of the session above, of whose budget it has a part.
+    pub(crate) whole: Budget,
 }
 
 /// What the parent session may do.
@@ -49,6 +60,11 @@ impl Tree {
     pub(crate) fn below(&self) -> Self {
         // A session that waits for its children keeps its own place, so each level has places of its own.
         Self { depth: self.depth + 1, places: places(self.limits), ..self.clone() }
+    }
+
+    /// The place of a child session that does all of its work itself.
+    pub(crate) fn leaf(&self) -> Self {
+        Self { depth: self.limits.depth.max(self.depth + 1), ..self.below() }
     }
 
     /// Whether a session here may delegate at all.

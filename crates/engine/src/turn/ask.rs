@@ -216,7 +216,7 @@ pub(crate) fn window(session: &SessionContext, transcript: &Transcript) -> Windo
 
 /// The whole conversation; sharing its messages costs one pointer each.
 pub(crate) fn request(session: &SessionContext, transcript: &Transcript) -> Request {
-    let (setup, kit) = (&session.shared.setup, session.toolbox.kit());
+    let kit = session.toolbox.kit();
     let prefix = &kit.prefix;
     Request {
         model: session.model(transcript).name.clone(),
@@ -226,7 +226,7 @@ pub(crate) fn request(session: &SessionContext, transcript: &Transcript) -> Requ
         max_output: room_for_reply(session, transcript),
         form: None,
         answer: answer::form(transcript),
-        options: setup.profile.options.clone(),
+        options: session.options.clone(),
     }
 }
 

@@ -51,9 +51,15 @@ pub(super) async fn attended<T>(
 }
 
 fn place_of_reply(log: &Log) -> String {
-    let made = log
-        .journal
-        .last(|fact| matches!(fact, Fact::Replied { .. } | Fact::Called { .. } | Fact::GoalChecked { .. }));
+    let made = log.journal.last(|fact| {
+        matches!(
+            fact,
+            Fact::Replied { .. }
+                | Fact::Called { .. }
+                | Fact::GoalChecked { .. }
+                | Fact::AttemptsBegun { .. }
+        )
+    });
     made.map(|seq| seq.to_string()).unwrap_or_default()
 }
 

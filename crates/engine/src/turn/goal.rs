@@ -1,4 +1,5 @@
 //! [`check`]: lets a turn go on until the check of the goal shows that it is reached.
+use super::attempts;
 use crate::{
     journal::JournalError,
     session::context::{Log, SessionContext},
@@ -42,12 +43,21 @@ pub(super) fn judge(log: &mut Log, outcome: Outcome) -> Result<Option<Outcome>, 
             Ok(Some(outcome))
         }
         Some(Progress::Missed(missed)) => {
-            let is_stuck = missed.is_stuck();
+            let is_stuck = missed.is_stuck() || log.transcript.has_attempted();
             let text = (!is_stuck).then(|| missed.text(&goal));
             log.record(Fact::GoalMissed { why: missed.why, unchanged: missed.unchanged, text })?;
             Ok(is_stuck.then_some(Outcome::Stuck))
         }
     }
+}
+
+/// Records a run of the check in the workspace, where an attempt has won. Returns how the turn ends otherwise.
+pub(super) fn judge_attempts(log: &mut Log) -> Result<Option<Outcome>, JournalError> {
+    if !attempts::have_won(log) {
+        return Ok(Some(Outcome::Stuck));
+    }
+    record_check(log)?;
+    Ok(None)
 }
 
 /// Lets the check run unasked, if a person wrote it.

@@ -10,7 +10,7 @@ use crate::{
     args::{Form, PurposeArgs, TurnArgs},
 };
 use haft_app::{Failure, OpenedSession, config::Settings, pdf};
-use haft_core::{AnswerSchema, Command, Mode, Part, Seq, answer};
+use haft_core::{AnswerSchema, Command, Goal, Mode, Part, Seq, answer};
 use haft_engine::Engine;
 use haft_present::{cursor::next, goal, host::ExpandedPrompt, words::Style};
 use haft_terminal::{
@@ -31,6 +31,7 @@ pub(crate) async fn run(
     turn: &TurnArgs,
     purpose: &PurposeArgs,
 ) -> Result<Exit, Failure> {
+    check_attempts(purpose)?;
     let schema = purpose.schema.as_deref().map(read_schema).transpose()?;
     let ExpandedPrompt { prompt, agent, model } = match &purpose.goal {
         Some(goal) if words.is_empty() => expand(cli, turn, std::slice::from_ref(goal))?,
@@ -54,6 +55,19 @@ pub(crate) async fn run(
         None => Command::Prompt { parts, channel: None },
     };
     start(cli, &turn, command, Some(purpose)).await
+}
+
+/// Attempts need a check that tells which of them is right.
+fn check_attempts(purpose: &PurposeArgs) -> Result<(), Failure> {
+    match (purpose.attempts, &purpose.goal, &purpose.proof) {
+        (Some(attempts), goal, None) => {
+            let goal = goal.as_deref().unwrap_or("TEXT");
+            let command = format!("haft run --attempts {attempts} --goal \"{goal}\" --proof \"cargo test\"");
+            Err(Failure::usage("`--attempts` needs a proof that tells which attempt is right")
+                .hint(format!("say which command must succeed: `{command}`")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A picture as it is, or the text of a PDF.
@@ -114,16 +128,25 @@ pub(crate) async fn start(
     }
     let is_new = session.entries().len() == 1;
     let from = if is_new { Seq(0) } else { next(&session) };
-    if let Some((text, proof)) =
-        purpose.and_then(|purpose| Some((purpose.goal.clone()?, purpose.proof.clone())))
-    {
-        let configured = engine.setup().profile.limits.check.clone();
-        session
-            .send(Command::SetGoal { goal: Some(goal::with_check(text, proof, configured.as_deref())) })?;
+    if let Some(goal) = purpose.and_then(|purpose| goal_of(purpose, &engine)) {
+        let refused = goal.attempts.and_then(|_| engine.attempts_refused(&session));
+        if let Some(why) = refused {
+            interrupts.or_leave(engine.shut_down()).await;
+            return Err(Failure::usage(format!("`--attempts` cannot be used: {why}"))
+                .hint("leave `--attempts` out, or let commands be confined: see `haft doctor`"));
+        }
+        session.send(Command::SetGoal { goal: Some(goal) })?;
     }
     let exit = print::last_turn(&session, command, from, &options, &mut interrupts).await;
     interrupts.or_leave(engine.shut_down()).await;
     Ok(exit?)
+}
+
+/// What was typed of a goal.
+fn goal_of(purpose: &PurposeArgs, engine: &Engine) -> Option<Goal> {
+    let configured = engine.setup().profile.limits.check.as_deref();
+    let goal = goal::with_check(purpose.goal.clone()?, purpose.proof.clone(), configured);
+    Some(Goal { attempts: purpose.attempts, ..goal })
 }
 
 /// What the words of a prompt stand for. Standard input is taken as it is: it may be anything.

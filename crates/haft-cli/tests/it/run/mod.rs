@@ -1,4 +1,5 @@
 //! `haft run` and `haft chat`: a turn from a shell.
+mod attempts;
 mod chat;
 mod ci;
 mod evidence;

@@ -1,0 +1,54 @@
+//! [`AttemptEnd`]: what came of one attempt to reach a goal, beside the turn that did not reach it.
+use crate::{CallId, ChangeKind, SessionId, Usage};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What came of one attempt to reach a goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptEnd {
+    /// The call that began the attempts.
+    pub call: CallId,
+    /// Its place among the attempts. The turn itself is number 1.
+    pub number: u32,
+    /// The session in which it was made.
+    pub session: SessionId,
+    /// How it ended.
+    pub result: AttemptResult,
+    /// Why it did not win: a sentence without its dot; `None` if it won.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Tokens that it took.
+    pub usage: Usage,
+    /// US dollars that it cost; `None` if a price is unknown.
+    pub cost_usd: Option<f64>,
+    /// What it changed of the files as they were before the turn.
+    pub files: Vec<AttemptedFile>,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptResult {
+    /// It was the first one to reach the goal.
+    Won,
+    /// It did not reach the goal.
+    Missed,
+    /// It was ended, since another one had won or the turn was interrupted.
+    Stopped,
+}
+
+/// A file that an attempt changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptedFile {
+    /// Relative to the workspace.
+    pub path: PathBuf,
+    /// What became of it.
+    pub kind: ChangeKind,
+    /// Number of lines that were added; 0 if it is not text.
+    pub added: usize,
+    /// Number of lines that were removed; 0 if it is not text.
+    pub removed: usize,
+}
+
+/// Maximum number of attempts at a goal, the first one included.
+pub const MAX_ATTEMPTS: u8 = 16;

@@ -1,0 +1,382 @@
+//! `--attempts`: where a turn misses its goal, others begin anew on files of their own, and the first that reaches it is kept.
+use crate::kit::{Place, Ran, Reply, Server, bash, openai_call, openai_text, terminal::poll};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    thread,
+    time::Duration,
+};
+
+const CHECK: &str = "grep two a.txt";
+
+/// The number of the attempt that asks: the turn itself is number 1.
+fn attempt_of(request: &Value) -> u32 {
+    let told = request["messages"].to_string();
+    let number = told.split("[Attempt ").nth(1).and_then(|rest| rest.split(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(1)
+}
+
+/// How often the model has replied in the conversation.
+fn replies(request: &Value) -> usize {
+    request["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "assistant").count()
+}
+
+/// Each attempt leaves a file of its own name; the one with the number `right` does what the goal asks for.
+fn command(attempt: u32, right: u32) -> String {
+    let word = if attempt == right { "two" } else { "three" };
+    format!("echo {word} >a.txt; echo {attempt} >left-{attempt}.txt")
+}
+
+fn model(right: u32) -> impl Fn(usize, &Value) -> Reply + Send + Sync + 'static {
+    move |_, request| match replies(request) {
+        0 => openai_call("bash", &json!({"command": command(attempt_of(request), right)})),
+        _ => openai_text("Done."),
+    }
+}
+
+fn haft(place: &Place, server: &Server, words: &[&str]) -> Command {
+    let url = format!("{}/v1", server.address);
+    let common = ["--base-url", &url, "--model", "openai/gpt-5", "--permission", "full"];
+    let mut command = place.haft(&[words, &common].concat());
+    command.env("OPENAI_API_KEY", "k").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn try_for_two(place: &Place, server: &Server, options: &[&str]) -> Ran {
+    let words = [&["run", "--goal", "a.txt says two", "--proof", CHECK][..], options].concat();
+    Ran::from(haft(place, server, &words).output().unwrap())
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    place
+}
+
+fn of_type<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    events.iter().filter(|event| event["type"] == kind).collect()
+}
+
+/// The names of all files of the workspace, in order.
+fn names(place: &Place) -> Vec<String> {
+    let entries = fs::read_dir(place.work()).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// The session that a person began.
+fn session(place: &Place) -> String {
+    let mut journals = fs::read_dir(place.path().join("home/sessions")).unwrap().map(|folder| {
+        let journal = fs::read_to_string(folder.unwrap().path().join("journal.jsonl")).unwrap();
+        serde_json::from_str::<Value>(journal.lines().next().unwrap()).unwrap()
+    });
+    let opened = journals.find(|opened| opened["delegated_by"].is_null()).unwrap();
+    opened["session"].as_str().unwrap().to_owned()
+}
+
+// H-50
+#[test]
+fn a_turn_that_reaches_its_goal_makes_no_other_attempt() {
+    let (alone, server) = (Server::answering(model(1)), Server::answering(model(1)));
+    let ran = try_for_two(&place(), &alone, &[]);
+    let tried = try_for_two(&place(), &server, &["--attempts", "8", "--json"]);
+    assert_eq!((ran.code, tried.code), (0, 0), "{tried:?}");
+    assert_eq!(server.asked().len(), alone.asked().len());
+    assert!(!tried.out.contains("attempts_begun"), "{tried:?}");
+}
+
+// H-50, H-51
+#[test]
+fn the_first_attempt_that_passes_is_kept_and_nothing_of_the_others() {
+    let (place, server) = (place(), Server::answering(model(3)));
+    let ran = try_for_two(&place, &server, &["--attempts", "4", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(names(&place), ["a.txt", "left-3.txt"], "{ran:?}");
+    assert_eq!(place.read("a.txt").as_deref(), Some("two\n"));
+    let events = ran.events();
+    let ended = of_type(&events, "attempt_ended");
+    let won: Vec<&&Value> = ended.iter().filter(|end| end["result"] == "won").collect();
+    let [won] = won.as_slice() else { panic!("{ran:?}") };
+    assert_eq!(won["number"], 3);
+    let files = json!([
+        {"path": "a.txt", "kind": "modified", "added": 1, "removed": 1},
+        {"path": "left-3.txt", "kind": "created", "added": 1, "removed": 0},
+    ]);
+    assert_eq!(won["files"], files, "{ran:?}");
+    assert_eq!(of_type(&events, "goal_reached").len(), 1, "{ran:?}");
+    assert!(!place.has_made("left-2.txt") && !place.has_made("left-4.txt"));
+    let undone = place.run(&["undo", &session(&place)]);
+    assert_eq!((undone.code, names(&place)), (0, vec!["a.txt".to_owned()]), "{undone:?}");
+    assert_eq!(place.read("a.txt").as_deref(), Some("one\n"));
+}
+
+// H-50
+#[test]
+fn attempts_begin_where_the_turn_began_and_know_what_its_check_said() {
+    let (place, server) = (place(), Server::answering(model(2)));
+    let ran = try_for_two(&place, &server, &["--attempts", "2"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let asked = server.asked();
+    let told = asked.iter().find(|request| attempt_of(request) == 2).unwrap()["messages"].to_string();
+    let parts = [
+        "a.txt says two",
+        "[An earlier attempt did not reach the goal] `grep two a.txt` fails (exit code 1)",
+        "[Attempt 2 of 2]",
+    ];
+    for part in parts {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(names(&place), ["a.txt", "left-2.txt"], "what the turn left is gone: {ran:?}");
+    let lines = ["attempt 2 begins", "attempt 2 reached the goal (2 files, +2 -1; ", "the goal is reached: "];
+    for line in lines {
+        assert!(ran.err.contains(line), "{line}: {ran:?}");
+    }
+}
+
+// H-51
+#[test]
+fn where_no_attempt_passes_the_turn_stands_and_each_says_why() {
+    let (place, server) = (place(), Server::answering(model(0)));
+    let ran = try_for_two(&place, &server, &["--attempts", "3"]);
+    assert_eq!((ran.code, names(&place)), (5, vec!["a.txt".to_owned(), "left-1.txt".to_owned()]), "{ran:?}");
+    assert_eq!(place.read("a.txt").as_deref(), Some("three\n"));
+    for number in [2, 3] {
+        let why = format!("attempt {number} did not reach the goal: `grep two a.txt` fails (exit code 1)");
+        assert!(ran.err.contains(&why), "{ran:?}");
+    }
+}
+
+#[test]
+fn attempts_are_refused_where_no_proof_or_no_view_tells_them_apart() {
+    let script = |place: &Place| place.script("m", &[json!({"say": "Done."})]);
+    let proven = ["--goal", "g", "--proof", "true"];
+    let table: [(&str, Place, Vec<&str>, &str); 5] = [
+        ("no goal", Place::new(), vec!["--attempts", "8", "go"], "`--attempts` needs a proof"),
+        ("no proof", Place::new(), vec!["--attempts", "8", "--goal", "g"], "--goal \"g\" --proof"),
+        ("one", Place::new(), [&["--attempts", "1"][..], &proven].concat(), "2..=16"),
+        ("too many", Place::new(), [&["--attempts", "17"][..], &proven].concat(), "2..=16"),
+        (
+            "no views",
+            Place::unconfined(),
+            [&["--attempts", "2"][..], &proven].concat(),
+            "`--attempts` cannot be used: each attempt needs a view of its own",
+        ),
+    ];
+    for (what, place, words, why) in table {
+        let ran = place.run(&[&["run", "--model", &script(&place)][..], &words].concat());
+        assert_eq!(ran.code, 2, "{what}: {ran:?}");
+        assert!(ran.err.contains(why), "{what}: {ran:?}");
+    }
+}
+
+// H-51
+#[test]
+fn the_budget_is_one_over_all_attempts() {
+    let place = place();
+    let usage = json!({"input": 6_000, "output": 100});
+    let with_usage = |mut line: Value| {
+        line["usage"] = usage.clone();
+        line
+    };
+    let lines = [vec![bash("echo three >a.txt")], vec![json!({"say": "Done."}); 40]].concat();
+    let lines: Vec<Value> = lines.into_iter().map(with_usage).collect();
+    let model = place.script("m", &lines);
+    let ran = place.run(&[
+        "run",
+        "--model",
+        &model,
+        "--permission",
+        "full",
+        "--goal",
+        "a.txt says two",
+        "--proof",
+        CHECK,
+        "--attempts",
+        "3",
+        "--max-tokens",
+        "60000",
+        "--json",
+    ]);
+    assert_eq!(ran.code, 5, "{ran:?}");
+    let events = ran.events();
+    let ended = of_type(&events, "attempt_ended");
+    assert_eq!(ended.len(), 2, "{ran:?}");
+    for end in ended {
+        assert!(end["why"].as_str().unwrap().contains("budget"), "{end}");
+    }
+    let usage = &events.last().unwrap()["usage"];
+    let spent = usage["input"].as_u64().unwrap() + usage["output"].as_u64().unwrap();
+    assert!((40_000..=60_000).contains(&spent), "{usage}");
+}
+
+// H-52
+#[test]
+fn an_attempt_sees_ignored_folders_and_changes_nothing_there() {
+    let place = place();
+    place.write(".gitignore", "target/\n");
+    place.write("target/known", "known\n");
+    let fill =
+        "grep -q known target/known && for n in $(seq 600); do echo $n >target/$n; done; echo two >a.txt";
+    let server = Server::answering(move |_, request| match (attempt_of(request), replies(request)) {
+        (2, 0) => openai_call("bash", &json!({"command": fill})),
+        _ => openai_text("Done."),
+    });
+    let ran = try_for_two(&place, &server, &["--attempts", "2"]);
+    assert_eq!((ran.code, place.read("a.txt").as_deref()), (0, Some("two\n")), "{ran:?}");
+    let left = fs::read_dir(place.work().join("target")).unwrap().count();
+    assert_eq!((left, place.read("target/known").as_deref()), (1, Some("known\n")));
+}
+
+// H-52
+#[test]
+fn an_attempt_cannot_write_outside_its_view() {
+    let place = place();
+    let outside = place.path().join("outside.txt");
+    let (written, named) = (outside.clone(), outside.display().to_string());
+    let server = Server::answering(move |_, request| match (attempt_of(request), replies(request)) {
+        (2, 0) => openai_call("write", &json!({"path": named, "content": "x"})),
+        (2, 1) => openai_call("bash", &json!({"command": format!("echo x >{named}; echo two >a.txt")})),
+        _ => openai_text("Done."),
+    });
+    let ran = try_for_two(&place, &server, &["--attempts", "2"]);
+    assert_eq!((ran.code, place.read("a.txt").as_deref()), (0, Some("two\n")), "{ran:?}");
+    assert!(!written.exists());
+    let told = server.asked().last().unwrap().to_string();
+    assert!(told.contains("it would write outside the workspace"), "{told}");
+}
+
+// H-52
+#[test]
+fn tools_that_search_see_the_files_of_their_attempt() {
+    let place = place();
+    let server = Server::answering(move |_, request| {
+        let call = |name: &str, arguments: Value| openai_call(name, &arguments);
+        match (attempt_of(request), replies(request)) {
+            (1, 0) => call("bash", json!({"command": "echo needle >of-the-turn.txt; rm a.txt"})),
+            (2, 0) => call("write", json!({"path": "src/own.txt", "content": "needle\n"})),
+            (2, 1) => call("grep", json!({"pattern": "needle"})),
+            (2, 2) => call("list", json!({"depth": 2})),
+            (2, 3) => call("read", json!({"path": "src/own.txt"})),
+            (2, 4) => call("edit", json!({"path": "src/own.txt", "old": "needle", "new": "thread"})),
+            (2, 5) => call("bash", json!({"command": "cat src/own.txt; echo two >a.txt"})),
+            _ => openai_text("Done."),
+        }
+    });
+    let ran = try_for_two(&place, &server, &["--attempts", "2"]);
+    assert_eq!((ran.code, names(&place)), (0, vec!["a.txt".to_owned(), "src".to_owned()]), "{ran:?}");
+    assert_eq!(place.read("src/own.txt").as_deref(), Some("thread\n"));
+    let asked = server.asked();
+    let last = asked.iter().rfind(|request| attempt_of(request) == 2).unwrap();
+    let results: Vec<&str> = last["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| message["content"].as_str().unwrap())
+        .collect();
+    assert!(results[1].contains("src/own.txt") && !results[1].contains("of-the-turn"), "{results:?}");
+    let listed = results[2];
+    assert!(["src/", "own.txt", "a.txt"].iter().all(|name| listed.contains(name)), "{results:?}");
+    assert!(!listed.contains("of-the-turn"), "{results:?}");
+    assert!(results[5].contains("thread"), "{results:?}");
+}
+
+// H-51
+#[test]
+fn a_file_that_a_person_changed_meanwhile_is_left_alone() {
+    let place = place();
+    let theirs = place.work().join("a.txt");
+    let server = Server::answering(move |_, request| match (attempt_of(request), replies(request)) {
+        (2, 0) => openai_call("bash", &json!({"command": command(2, 2)})),
+        (2, 1) => {
+            fs::write(&theirs, "a person's\n").unwrap();
+            openai_text("Done.")
+        }
+        _ => openai_text("Done."),
+    });
+    let ran = try_for_two(&place, &server, &["--attempts", "2"]);
+    assert_eq!((ran.code, names(&place)), (5, vec!["a.txt".to_owned()]), "{ran:?}");
+    assert_eq!(place.read("a.txt").as_deref(), Some("a person's\n"));
+}
+
+/// Runs until attempt 2 asks its model, which answers too late.
+fn until_an_attempt_runs(place: &Place) -> (Child, Server) {
+    let is_asked = Arc::new(AtomicBool::new(false));
+    let (asked, inner) = (is_asked.clone(), model(0));
+    let server = Server::answering(move |number, request| {
+        if attempt_of(request) == 2 {
+            asked.store(true, SeqCst);
+            thread::sleep(Duration::from_millis(1_500));
+        }
+        inner(number, request)
+    });
+    let words = ["run", "--attempts", "2", "--goal", "a.txt says two", "--proof", CHECK];
+    let child = haft(place, &server, &words).spawn().unwrap();
+    poll(|| is_asked.load(SeqCst), || "the model is asked".to_owned());
+    (child, server)
+}
+
+// H-51
+#[test]
+fn an_interrupt_ends_all_attempts_and_leaves_what_the_turn_did() {
+    let place = place();
+    let (child, _server) = until_an_attempt_runs(&place);
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, 130, "{ran:?}");
+    assert_eq!(names(&place), ["a.txt", "left-1.txt"], "{ran:?}");
+}
+
+// H-53
+#[test]
+fn attempts_that_were_killed_begin_anew_when_the_session_goes_on() {
+    let place = place();
+    let (mut child, _server) = until_an_attempt_runs(&place);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(names(&place), ["a.txt", "left-1.txt"]);
+    let server = Server::answering(model(2));
+    let ran = Ran::from(haft(&place, &server, &["resume", "--last"]).output().unwrap());
+    assert_eq!((ran.code, names(&place)), (0, vec!["a.txt".to_owned(), "left-2.txt".to_owned()]), "{ran:?}");
+    assert!(server.asked().iter().all(|request| attempt_of(request) == 2));
+}
+
+// H-53
+#[test]
+fn a_winner_that_was_killed_while_it_was_settled_is_settled_once() {
+    let place = place();
+    let many = "for n in $(seq 400); do echo $n >>many-$n.txt; done; echo two >a.txt";
+    let server = Server::answering(move |_, request| match (attempt_of(request), replies(request)) {
+        (2, 0) => openai_call("bash", &json!({"command": many})),
+        _ => openai_text("Done."),
+    });
+    let words = ["run", "--attempts", "2", "--goal", "a.txt says two", "--proof", CHECK, "--json"];
+    let mut child = haft(&place, &server, &words).stdout(Stdio::null()).spawn().unwrap();
+    let is_staged = || {
+        let folders = fs::read_dir(place.path().join("home/sessions")).into_iter().flatten().flatten();
+        let mut journals =
+            folders.filter_map(|folder| fs::read_to_string(folder.path().join("journal.jsonl")).ok());
+        journals.any(|journal| {
+            journal
+                .lines()
+                .any(|line| line.contains("\"call\":\"attempts_") && line.contains("\"type\":\"staged\""))
+        })
+    };
+    poll(is_staged, || "the winner is staged".to_owned());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ran = Ran::from(haft(&place, &server, &["resume", "--last"]).output().unwrap());
+    assert_eq!((ran.code, place.read("a.txt").as_deref()), (0, Some("two\n")), "{ran:?}");
+    for number in 1..=400 {
+        assert_eq!(place.read(&format!("many-{number}.txt")), Some(format!("{number}\n")));
+    }
+    let undone = place.run(&["undo", &session(&place)]);
+    assert_eq!((undone.code, names(&place)), (0, vec!["a.txt".to_owned()]), "{undone:?}");
+}
