@@ -30,8 +30,8 @@ check:
 
 # What takes too long for every day: random scripts in views against the same ones without, random calls side by side
 # against the same ones one after the other, random sessions replayed, single calls of random sessions undone, the lines of random sessions attributed,
-# sessions killed at random instants and at every step of settling, outboxes killed while they queue and send, 10,000 jobs, and as many on
-# workers that are killed and paused, and evaluations of models whose quality is known.
+# sessions killed at random instants and at every step of settling, outboxes killed while they queue and send, how long eight
+# attempts take to begin, 10,000 jobs, as many on workers that are killed and paused, and evaluations of models of known quality.
 soak:
 	HAFT_SOAK=2000 $(CARGO) test -p haft-stage --test it commands::
 	HAFT_SOAK=2000 $(CARGO) test -p haft-cli --no-default-features --test it tools::parallel_calls
@@ -41,6 +41,7 @@ soak:
 	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it a_changed_byte_anywhere -- --nocapture
 	HAFT_SOAK=600 $(CARGO) test -p haft-cli --no-default-features --test it robustness::kills
 	HAFT_SOAK=1000 $(CARGO) test -p haft-cli --no-default-features --test it sessions::outbox::killed -- --nocapture
+	$(CARGO) run --release --quiet -p haft-stage --example attempts
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it queued_jobs
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it in_a_storm -- --nocapture
 	HAFT_SOAK=200 $(CARGO) test -p haft-cli --no-default-features --test it simulated_models -- --nocapture

@@ -7,4 +7,5 @@ python3 scripts/bench.py
 python3 scripts/bench_screen.py
 cargo run --release --quiet -p haft-tools --example find
 cargo run --release --quiet -p haft-dialects --example dialect_speed
+cargo run --release --quiet -p haft-stage --example attempts
 cargo run --release --quiet -p haft-serve --example load -- target/release/haft
