@@ -89,13 +89,8 @@ fn read(folder: &Path, workspace: &Path) -> Result<Task, Failure> {
     let wrong = |why: String| Failure::usage(format!("cannot use the task `{name}`: {why}"));
     let (header, prompt) = prompt(&folder.join(PROMPT)).map_err(wrong)?;
     let script = folder.join(SCRIPT);
-    check_script(&script).map_err(|why| {
-        let program = format!(
-            "it is a program that ends with 0 if the task is solved: `chmod +x {}`",
-            script.display()
-        );
-        wrong(why).hint(program)
-    })?;
+    check_script(&script)
+        .map_err(|why| wrong(why).hint("it is a program that ends with 0 if the task is solved"))?;
     let named = match fs::read_to_string(folder.join(REF)) {
         Ok(text) => Some(text.trim().to_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => header.at,
@@ -134,9 +129,6 @@ fn check_script(script: &Path) -> Result<(), String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(format!("it has no `{SCRIPT}`")),
         Err(error) => Err(format!("cannot read its `{SCRIPT}`: {error}")),
         Ok(found) if !found.is_file() => Err(format!("its `{SCRIPT}` is not a file")),
-        Ok(found) if found.permissions().mode() & 0o111 == 0 => {
-            Err(format!("its `{SCRIPT}` is not executable"))
-        }
         Ok(_) => Ok(()),
     }
 }

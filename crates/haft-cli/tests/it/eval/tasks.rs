@@ -34,7 +34,10 @@ fn each_model_works_on_each_task_in_a_copy_and_the_check_decides() {
     fs::write(with_files.join("files/a/run"), "").unwrap();
     fs::set_permissions(with_files.join("files/a/run"), PermissionsExt::from_mode(0o755)).unwrap();
     let header = "---\nref: repository\n---\nShow it.\n";
-    fs::write(add_task(&place, "with-a-header", "test -f notes.txt").join("task.md"), header).unwrap();
+    let with_header = add_task(&place, "with-a-header", "test -f notes.txt");
+    fs::write(with_header.join("task.md"), header).unwrap();
+    // A copy of the check runs, so that it need not be executable.
+    fs::set_permissions(with_header.join("check.sh"), PermissionsExt::from_mode(0o644)).unwrap();
     let (good, weak) = (model_of(&place, "good", 95, 0), model_of(&place, "weak", 50, 0));
     let models = format!("{weak},{good}");
     let ran = place.run(&["eval", "--tasks", &tasks(&place), "--models", &models, "--jobs", "2", "--json"]);
@@ -114,9 +117,10 @@ fn what_is_wrong_is_said_before_anything_is_run() {
             "a check that is no program",
             |place| {
                 let check = add_task(place, "one", "true").join("check.sh");
-                fs::set_permissions(check, PermissionsExt::from_mode(0o644)).unwrap();
+                fs::remove_file(&check).unwrap();
+                fs::create_dir(check).unwrap();
             },
-            "its `check.sh` is not executable",
+            "its `check.sh` is not a file",
         ),
         (
             "a commit that is not there",
