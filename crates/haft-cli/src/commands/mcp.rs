@@ -14,7 +14,11 @@ use haft_app::{
 };
 use haft_mcp::server::{HaftServer, listen, over_http, over_stdio};
 use haft_terminal::{Exit, signals::Interrupts};
-use std::path::Path;
+use serde_json::json;
+use std::{
+    io::{Write, stdout},
+    path::Path,
+};
 
 /// `haft mcp …`
 pub(crate) async fn mcp(cli: &CliContext, args: McpArgs) -> Result<Exit, Failure> {
@@ -29,6 +33,14 @@ pub(crate) async fn mcp(cli: &CliContext, args: McpArgs) -> Result<Exit, Failure
         Some(Mcp::Login(args)) => login::login(cli, &args).await,
         Some(Mcp::Logout { name, json }) => login::logout(cli, &name, json).await,
     }
+}
+
+/// What became of a server, as programs read it.
+fn say_state(json: bool, name: &str, state: &str) -> Result<(), Failure> {
+    if json {
+        writeln!(stdout(), "{}", json!({"name": name, "state": state}))?;
+    }
+    Ok(())
 }
 
 /// Serves until the client leaves or a signal interrupts.

@@ -1,5 +1,5 @@
 //! [`login`] and [`logout`] (`haft mcp login`, `haft mcp logout`): OAuth for MCP servers behind HTTP.
-use super::{config, servers};
+use super::{config, say_state};
 use crate::{CliContext, args::McpLoginArgs, commands::interruptible::interruptible};
 use haft_app::{Failure, mcp_servers::entries};
 use haft_mcp::client::{
@@ -43,7 +43,7 @@ pub(super) async fn login(cli: &CliContext, args: &McpLoginArgs) -> Result<Exit,
     };
     done.map_err(late)?.map_err(|error| failed(&server, &error))?;
     let file = cli.places.mcp_logins_file.display();
-    servers::say_state(args.json, &server.name, "logged in")?;
+    say_state(args.json, &server.name, "logged in")?;
     writeln!(stderr(), "Logged in to `{name}`. The login is in `{file}`, which only you can read.")?;
     Ok(Exit::Success)
 }
@@ -149,7 +149,7 @@ fn failed(server: &McpServer, error: &LoginError) -> Failure {
 pub(super) async fn logout(cli: &CliContext, name: &str, json: bool) -> Result<Exit, Failure> {
     let server = entries::named(cli, &config(cli, None)?, name)?;
     match forget(&server).await? {
-        true => servers::say_state(json, name, "logged out").map(|()| Exit::Success),
+        true => say_state(json, name, "logged out").map(|()| Exit::Success),
         false => Err(Failure::usage(format!("there is no login for `{name}`"))
             .hint(format!("`haft mcp login {name}` logs in"))),
     }

@@ -1,5 +1,5 @@
 //! [`add`], [`import`], [`list`], [`test`] and [`remove`] (`haft mcp add` …): the MCP servers of the user's configuration.
-use super::{config, login};
+use super::{config, login, say_state};
 use crate::{CliContext, args::McpAddArgs, commands::interruptible::interruptible};
 use haft_app::{
     Failure,
@@ -85,14 +85,6 @@ fn object(name: &str, file: &McpFile, state: &str) -> Value {
     let transport = if file.url.is_some() { "http" } else { "stdio" };
     let target = file.url.clone().unwrap_or_else(|| command_line(file));
     json!({"name": name, "transport": transport, "target": target, "tools": file.tools, "state": state})
-}
-
-/// What became of a server, as programs read it.
-pub(super) fn say_state(json: bool, name: &str, state: &str) -> Result<(), Failure> {
-    if json {
-        writeln!(stdout(), "{}", json!({"name": name, "state": state}))?;
-    }
-    Ok(())
 }
 
 /// `haft mcp import`
