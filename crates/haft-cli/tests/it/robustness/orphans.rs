@@ -295,6 +295,11 @@ impl By {
         }
     }
 
+    /// Whether the run goes on to its next request while they run.
+    fn goes_on(self) -> bool {
+        matches!(self, Self::BackgroundJob | Self::McpServer)
+    }
+
     fn model(self) -> &'static str {
         if matches!(self, Self::Model) { "exec/own" } else { "openai/any" }
     }
@@ -305,7 +310,10 @@ fn killed_and_taken_up(by: By) {
     let place = by.place();
     let (resumed, seen): (Arc<AtomicU64>, Arc<Mutex<Vec<String>>>) = Default::default();
     let (then, found, work) = (resumed.clone(), seen.clone(), place.work());
+    let asked = Arc::new(AtomicU64::new(0));
+    let asking = asked.clone();
     let server = Server::answering(move |number, request| {
+        asking.fetch_add(1, Relaxed);
         if number > 0 && then.load(Relaxed) == 0 && !matches!(by, By::Subagent) {
             // It has begun what it is to be killed over.
             wait_until("the run is killed", || then.load(Relaxed) > 0);
@@ -320,6 +328,8 @@ fn killed_and_taken_up(by: By) {
     let words = ["run", "--model", by.model(), "--permission", "full", "go"];
     let mut run = Run::start(haft(&place, &server, &words));
     wait_until(&format!("all of {by:?} have begun"), || all_have_begun(&place));
+    // A request of the run that is killed must not come in behind it, and be taken for one of the run that goes on.
+    wait_until(&format!("{by:?} asks again"), || !by.goes_on() || asked.load(Relaxed) > 1);
     // A process has no command line for a moment while it starts.
     let mut supervisor = None;
     wait_until(&format!("{by:?} has a supervisor"), || {
