@@ -38,13 +38,12 @@ pub use conversation::{
     clip, loops, message, picture, replies_left_out, reply, tokens, transcript, window,
 };
 pub use event::{
-    Answer, Channel, Command, Direction, Entry, Event, Evicted, Fact, Outcome, RemainingWork, Summarizer,
-    UndoCalls,
+    Answer, Channel, Direction, Entry, Event, Evicted, Fact, Outcome, RemainingWork, Summarizer,
 };
 pub use facts::{
-    Accepted, AcceptedFile, Asking, AttemptEnd, AttemptResult, AttemptedFile, Evidence, Forked, Goal,
-    JobSummary, LastTurn, MAX_ATTEMPTS, ModelFault, NoEvidence, OpenGoal, Running, Seq, SessionId,
-    SessionOpened, accepted, active_path,
+    Accepted, AcceptedFile, Asking, AttemptEnd, AttemptResult, AttemptedFile, Command, Evidence, Forked,
+    Goal, JobSummary, LastTurn, MAX_ATTEMPTS, ModelFault, NoEvidence, OpenGoal, Running, Seq, SessionId,
+    SessionOpened, UndoCalls, accepted, active_path,
     activity::{Activities, Activity, ActivityType},
     chain, change, changed, event, fork, go_on, job, line,
     outbox::{self, ItemState, OutboxItem},

@@ -1,0 +1,133 @@
+//! [`Command`]: what people may ask of a session.
+use crate::{Accepted, Answer, CallId, Channel, Conclusion, Goal, Mode, Part, Seq};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Which calls to take back, and what to do about what is in the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoCalls {
+    /// Their numbers, see [`crate::past_calls::PastCall::number`]. Without any, the files that the last undo left alone are
+    /// meant.
+    pub calls: Vec<usize>,
+    /// Take back the later calls that depend on them as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_dependents: bool,
+    /// Merge the text of each file with what it holds now. Where both changed the same lines, both stand there between
+    /// conflict markers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merge: bool,
+}
+
+/// What a front-end may ask of a session. As JSON: `{"type":"prompt","parts":[…]}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Command {
+    /// Say something. During a turn it steers, otherwise it opens one.
+    Prompt {
+        /// Text and images.
+        parts: Vec<Part>,
+        /// Where it was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        channel: Option<Channel>,
+    },
+    /// Say something in a turn of its own, whose last reply must match `schema`. During a turn it waits for the end.
+    PromptWithSchema {
+        /// Text and images.
+        parts: Vec<Part>,
+        /// JSON Schema of the last reply.
+        schema: Value,
+    },
+    /// Answer a call that asks.
+    Answer {
+        /// The call.
+        call: CallId,
+        /// The answer.
+        answer: Answer,
+    },
+    /// Answer a call that asks about its changes: yes to these parts of them, and no to the rest.
+    AnswerInPart {
+        /// The call.
+        call: CallId,
+        /// The parts.
+        accepted: Accepted,
+    },
+    /// Answer the question of a call.
+    Reply {
+        /// The call.
+        call: CallId,
+        /// What the person said; `None` if there is no person.
+        answer: Option<String>,
+    },
+    /// Make this call in place of the model; the turn has this one round.
+    Call {
+        /// The tool.
+        name: String,
+        /// JSON of an object.
+        arguments: Value,
+    },
+    /// Make this call, which the person has typed: they are not asked about it, and nothing holds it back.
+    TypedCall {
+        /// The tool.
+        name: String,
+        /// JSON of an object.
+        arguments: Value,
+    },
+    /// Make this call, which Haft proposes: the person is asked about its changes, whatever the rules and the mode allow.
+    ProposedCall {
+        /// The tool.
+        name: String,
+        /// JSON of an object.
+        arguments: Value,
+    },
+    /// The job that this session is has come to its end.
+    Conclude(Conclusion),
+    /// Judge effects that no rule settles by this mode from here on, as far as the engine and the agent allow it.
+    SetMode {
+        /// The mode.
+        mode: Mode,
+    },
+    /// Judge files below this folder as those of the workspace from here on. During a turn it waits for the end.
+    AddRoot {
+        /// Absolute, or relative to the workspace.
+        root: PathBuf,
+    },
+    /// Work towards this goal from here on; `None` for no goal any more. During a turn it waits for the end.
+    SetGoal {
+        /// The goal.
+        goal: Option<Goal>,
+    },
+    /// Ask no person from here on, and queue calls whose effects cannot be taken back.
+    OpenOutbox,
+    /// Make the call of this item of the outbox. Refused where it was sent, and where what an earlier attempt did is unknown,
+    /// unless `again`. During a turn it waits for the end.
+    SendItem {
+        /// The ID of the item.
+        item: String,
+        /// Make it all the same where what an earlier attempt did is unknown.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        again: bool,
+    },
+    /// Never make the call of this item of the outbox. Refused where it was sent. During a turn it waits for the end.
+    DropItem {
+        /// The ID of the item.
+        item: String,
+    },
+    /// Stop the turn. Open calls are ended.
+    Interrupt,
+    /// Take up an unfinished turn: after a crash, or after the model failed.
+    Continue,
+    /// Go back to the entry `to`, and put changed files back too.
+    Rewind {
+        /// The last entry that stays.
+        to: Seq,
+    },
+    /// Take back single calls, wherever they stand, and keep what came after them. Refused where later calls depend on
+    /// them, or a person's own changes are in the way. The conversation stays as it is.
+    UndoCalls(UndoCalls),
+    /// Take back the last rewind.
+    Redo,
+    /// Put a summary in place of the beginning of the conversation. A turn ends with it, also where there is nothing
+    /// to summarize.
+    Compact,
+}
