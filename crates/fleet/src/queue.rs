@@ -33,7 +33,7 @@ pub struct Claimed {
     pub is_cancelled: bool,
 }
 
-/// Takes the next job of an owner that is not paused: of the one who has the fewest that run; of these the one with the highest priority; of these
+/// Takes the next job of an owner that is not paused: of the owner with the fewest running jobs; of these the one with the highest priority; of these
 /// the oldest. None where none waits.
 pub async fn claim(
     database: &Database,

@@ -51,10 +51,22 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::AnswerRejected { problems, text: Some(_) } => {
             format!("the answer does not match the schema: {}", problems.join("; "))
         }
+        Fact::PlanAnswered { is_accepted: true, .. } => "the plan is accepted".into(),
+        Fact::PlanAnswered { is_accepted: false, .. } => "the plan is to be changed".into(),
+        Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
+        _ => return of_goal(fact).or_else(|| fact.limit_reached()),
+    })
+}
+
+/// Of a goal, and of the attempts at it.
+fn of_goal(fact: &Fact) -> Option<String> {
+    Some(match fact {
         Fact::GoalSet { goal: Some(goal) } => format!("goal: {}; check: `{}`", goal.text, goal.check),
         Fact::GoalSet { goal: None } => "the goal is given up".into(),
         Fact::GoalMissed { why, text: Some(_), .. } => format!("the goal is not reached: {why}"),
-        Fact::GoalMissed { why, text: None, .. } => format!("the goal is not reached, and going on is of no use: {why}"),
+        Fact::GoalMissed { why, text: None, .. } => {
+            format!("the goal is not reached, and going on is of no use: {why}")
+        }
         Fact::GoalReached { check, red, green } => format!(
             "the goal is reached: `{check}` failed at entry {red}, and succeeds at entry {green}, after the last change"
         ),
@@ -67,10 +79,7 @@ pub fn of(fact: &Fact) -> Option<String> {
             format!("{attempts}, with the files as they were before the turn")
         }
         Fact::AttemptEnded(end) => attempt(end),
-        Fact::PlanAnswered { is_accepted: true, .. } => "the plan is accepted".into(),
-        Fact::PlanAnswered { is_accepted: false, .. } => "the plan is to be changed".into(),
-        Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
-        _ => return fact.limit_reached(),
+        _ => return None,
     })
 }
 

@@ -138,6 +138,13 @@ impl Recording {
                 self.input(Command::UndoCalls(UndoCalls { calls: calls.clone(), ..UndoCalls::default() }));
                 self.is_in_turn = false;
             }
+            _ => self.apply_to_call(seq, fact),
+        }
+    }
+
+    /// What a fact says of one call.
+    fn apply_to_call(&mut self, seq: Seq, fact: &Fact) {
+        match fact {
             Fact::ToolStarted { call, reads, .. } => {
                 self.reads.extend(reads.iter().map(|read| read.path.clone()));
                 self.with(call, |call| call.started = true);

@@ -126,18 +126,10 @@ impl Transcript {
             Fact::AttemptsBegun { made } => self.attempted(made),
             Fact::Planning { .. } | Fact::PlanAnswered { .. } => self.planned(fact),
             Fact::Nudged { text } => self.nudged(text),
-            Fact::RootAdded { root } => {
-                self.between_turns(|| format!("{ROOT_ADDED_TEXT} `{}`.", root.display()));
-            }
-            Fact::OutboxOpened => self.between_turns(|| OUTBOX_TEXT.to_owned()),
-            Fact::ItemSending { item, .. } => {
-                self.between_turns(|| {
-                    format!("The user sends item {item} of the outbox: this call is made now.")
-                });
-            }
-            Fact::ItemDropped { item } => {
-                self.between_turns(|| format!("The user dropped item {item} of the outbox: it is not sent."));
-            }
+            Fact::RootAdded { .. }
+            | Fact::OutboxOpened
+            | Fact::ItemSending { .. }
+            | Fact::ItemDropped { .. } => self.done_by_a_person(fact),
             Fact::BudgetReached { .. } => self.phase = Phase::Over(Outcome::Budget),
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
             Fact::ModelFailed { .. } => self.phase = Phase::Over(Outcome::Failed),
@@ -168,6 +160,20 @@ impl Transcript {
             | Fact::JobFinished(_)
             | Fact::TaskStarted { .. } => {}
         }
+    }
+
+    /// What the model is told of what a person did beside the conversation.
+    fn done_by_a_person(&mut self, fact: &Fact) {
+        self.between_turns(|| match fact {
+            Fact::RootAdded { root } => format!("{ROOT_ADDED_TEXT} `{}`.", root.display()),
+            Fact::ItemSending { item, .. } => {
+                format!("The user sends item {item} of the outbox: this call is made now.")
+            }
+            Fact::ItemDropped { item } => {
+                format!("The user dropped item {item} of the outbox: it is not sent.")
+            }
+            _ => OUTBOX_TEXT.to_owned(),
+        });
     }
 
     fn reminded(&mut self, text: &str) {

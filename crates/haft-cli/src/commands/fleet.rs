@@ -18,13 +18,7 @@ use std::io::{Write, stdout};
 /// Carries out one of them.
 pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Failure> {
     match command {
-        Fleet::Migrate { fleet } => {
-            let made = haft_fleet::migrate(&address(cli, &fleet)?).await?;
-            match made.from == made.to {
-                true => writeln!(stdout(), "the tables already have version {}", made.to)?,
-                false => writeln!(stdout(), "the tables have version {}", made.to)?,
-            }
-        }
+        Fleet::Migrate { fleet } => migrate(&address(cli, &fleet)?).await?,
         Fleet::Status { fleet, json } => status::status(&open(cli, &fleet).await?, json).await?,
         Fleet::Top { fleet } => status::top(&open(cli, &fleet).await?).await?,
         Fleet::List { fleet, status, owner, limit, json } => {
@@ -37,31 +31,9 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             jobs::logs(&open(cli, &fleet).await?, &id, follow).await?;
         }
         Fleet::Cancel { fleet, id, json } => jobs::cancel(&open(cli, &fleet).await?, &id, json).await?,
-        Fleet::Pause { fleet, owner, json } => {
-            let (object, paused) = (json!({"owner": owner, "paused": true}), paused(owner));
-            if !haft_fleet::pause(&open(cli, &fleet).await?, &paused).await? {
-                return Err(Failure::usage(format!("the fleet has no owner {}", whose(&paused)))
-                    .hint("`haft fleet owner NAME` creates one"));
-            }
-            say(json, &object, &format!("paused {}; running jobs continue", whose(&paused)))?;
-        }
-        Fleet::Resume { fleet, owner, json } => {
-            let (object, paused) = (json!({"owner": owner, "paused": false}), paused(owner));
-            if !haft_fleet::unpause(&open(cli, &fleet).await?, &paused).await? {
-                return Err(Failure::usage(format!("{} is not paused", whose(&paused)))
-                    .hint("`haft fleet status` shows what is paused"));
-            }
-            say(json, &object, &format!("resumed {}", whose(&paused)))?;
-        }
-        Fleet::Drain { fleet, worker, json } => {
-            let told = haft_fleet::drain(&open(cli, &fleet).await?, worker.as_deref()).await?;
-            if told == 0 {
-                let called = worker.map(|name| format!(" named `{name}`")).unwrap_or_default();
-                return Err(Failure::usage(format!("no worker{called} has reported in the last minute"))
-                    .hint("`haft fleet status` lists them"));
-            }
-            say(json, &json!({"draining": told}), &format!("draining {told} workers"))?;
-        }
+        Fleet::Pause { fleet, owner, json } => pause(&open(cli, &fleet).await?, owner, json).await?,
+        Fleet::Resume { fleet, owner, json } => resume(&open(cli, &fleet).await?, owner, json).await?,
+        Fleet::Drain { fleet, worker, json } => drain(&open(cli, &fleet).await?, worker, json).await?,
         Fleet::Retry { fleet, id, json } => jobs::retry(&open(cli, &fleet).await?, &id, json).await?,
         Fleet::Owner { fleet, name } => {
             let (database, token) = (open(cli, &fleet).await?, token::random()?);
@@ -84,6 +56,46 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
         }
     }
     Ok(Exit::Success)
+}
+
+async fn migrate(address: &str) -> Result<(), Failure> {
+    let made = haft_fleet::migrate(address).await?;
+    match made.from == made.to {
+        true => writeln!(stdout(), "the tables already have version {}", made.to)?,
+        false => writeln!(stdout(), "the tables have version {}", made.to)?,
+    }
+    Ok(())
+}
+
+/// Of the whole fleet, if `owner` is `None`.
+async fn pause(database: &Database, owner: Option<String>, json: bool) -> Result<(), Failure> {
+    let (object, paused) = (json!({"owner": owner, "paused": true}), paused(owner));
+    if !haft_fleet::pause(database, &paused).await? {
+        return Err(Failure::usage(format!("the fleet has no owner {}", whose(&paused)))
+            .hint("`haft fleet owner NAME` creates one"));
+    }
+    say(json, &object, &format!("paused {}; running jobs continue", whose(&paused)))
+}
+
+/// Of the whole fleet, if `owner` is `None`.
+async fn resume(database: &Database, owner: Option<String>, json: bool) -> Result<(), Failure> {
+    let (object, paused) = (json!({"owner": owner, "paused": false}), paused(owner));
+    if !haft_fleet::unpause(database, &paused).await? {
+        return Err(Failure::usage(format!("{} is not paused", whose(&paused)))
+            .hint("`haft fleet status` shows what is paused"));
+    }
+    say(json, &object, &format!("resumed {}", whose(&paused)))
+}
+
+/// All workers, if `worker` is `None`.
+async fn drain(database: &Database, worker: Option<String>, json: bool) -> Result<(), Failure> {
+    let told = haft_fleet::drain(database, worker.as_deref()).await?;
+    if told == 0 {
+        let called = worker.map(|name| format!(" named `{name}`")).unwrap_or_default();
+        return Err(Failure::usage(format!("no worker{called} has reported in the last minute"))
+            .hint("`haft fleet status` lists them"));
+    }
+    say(json, &json!({"draining": told}), &format!("draining {told} workers"))
 }
 
 /// What was typed, else what the environment says.

@@ -464,7 +464,7 @@ struct Figures {
     unknown: usize,
 }
 
-/// Waits until the journal has so many lines, and a moment longer; then kills it.
+/// Kills the process `micros` after the journal has `lines` lines.
 fn kill_at(place: &Place, mut process: Child, lines: usize, micros: u64) -> bool {
     let recorded = || {
         let folders = fs::read_dir(place.path().join("home/sessions")).into_iter().flatten().flatten();
