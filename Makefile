@@ -59,10 +59,11 @@ bench:
 site:
 	scripts/site.sh
 
-# The recording on its front page, again: after a change of the screen.
+# Its recordings, again: that of the front page, and those of what only Haft does. After a change of the screen.
 recording:
 	$(CARGO) build -p haft-cli --no-default-features
 	scripts/recording.py docs/site/recording.cast
+	scripts/demonstrations.py --record
 
 # How well the demo model calls tools: the table in docs/models.md.
 APART := crates/app/src/evaluation/apart.toml

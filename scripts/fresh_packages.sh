@@ -46,6 +46,12 @@ try() {
         echo "$way: the demo failed"
         return 1
     fi
+    # What only Haft does, in a new folder each.
+    if command -v python3 >/dev/null && ! as_person "HAFT=$haft $project/scripts/demonstrations.py --alone" >/tmp/said 2>&1; then
+        cat /tmp/said
+        echo "$way: a demonstration failed"
+        return 1
+    fi
     $run "$remove" >/tmp/said 2>&1 || { cat /tmp/said; echo "$way: cannot be removed"; return 1; }
     files >/tmp/after
     # Sessions and keys are the person's.

@@ -104,9 +104,9 @@ def stamp(file):
                 print(json.dumps([time.monotonic(), text]), file=out, flush=True)
 
 
-def cast(pieces):
+def cast(pieces, title, rows):
     """The lines of the file: its header, then events, with pieces of the same frame joined and long pauses cut."""
-    header = {"version": 2, "width": COLUMNS, "height": ROWS, "title": "A question, an edit and an undo with Haft"}
+    header = {"version": 2, "width": COLUMNS, "height": rows, "title": title}
     lines, now, before = [], 0.0, None
     for at, text in pieces:
         gap = 0.0 if before is None else at - before
@@ -131,8 +131,13 @@ def main():
         record(folder, raw)
         with open(raw) as file:
             pieces = [(at, text.replace(os.path.join(folder, "home"), "~")) for at, text in map(json.loads, file)]
-    with open(sys.argv[1], "w") as file:
-        file.write("\n".join(cast(pieces)) + "\n")
+    write_cast(sys.argv[1], cast(pieces, "A question, an edit and an undo with Haft", ROWS))
 
 
-main()
+def write_cast(path, lines):
+    with open(path, "w") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -53,6 +53,12 @@ def main():
                 faults.append(f"{where}: there is no {address}")
             elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
                 faults.append(f"{where}: no heading for {address}")
+    # `site.js` puts each recording of this folder below the heading of its name.
+    demonstrations = pages.get(os.path.join(root, "demonstrations.html"))
+    recordings = os.path.join(root, "site", "recordings")
+    for name in sorted(os.listdir(recordings)):
+        if not demonstrations or os.path.splitext(name)[0] not in demonstrations.anchors:
+            faults.append(f"site/recordings/{name}: no demonstration has this heading")
     for fault in faults:
         print(f"error: {fault}")
     if faults or not pages:
