@@ -39,7 +39,7 @@ use crate::{
 pub use crate::{
     bindings::{Keys, WrongKeys},
     notifications::Notifications,
-    paint::look::{Depth, Look, OwnTheme, Palette, Theme, Themes, is_light},
+    paint::look::{Depth, Look, OwnTheme, Palette, SyntaxTheme, Theme, Themes, is_light, syntax_themes},
 };
 use app::App;
 pub use app::Request;

@@ -13,7 +13,7 @@ pub(super) fn look(cli: &CliContext, theme: Option<&str>) -> Result<Look, Failur
     let Some(name) = theme else { return Ok(of_questions(cli)) };
     let (theme, palette) = match Theme::named(name) {
         Some(theme) => (theme, Palette::NONE),
-        None => themes::own(cli, name).map(|own| (own.base, own.palette))?,
+        None => themes::named(cli, name).map(|own| (own.base, own.palette))?,
     };
     Ok(Look { theme, palette, ..of_questions(cli) })
 }

@@ -1,9 +1,22 @@
-//! [`own`] and [`themes`]: the user's own themes, files in the folder `themes` beside the configuration.
+//! [`named`] and [`themes`]: themes as files. Some come with Haft; the user's own are in the folder `themes` beside the
+//! configuration, and go before one of the same name.
 use crate::CliContext;
 use haft_app::{Failure, config};
-use haft_terminal::tui::{Color, OwnTheme, Palette, Theme, Themes};
+use haft_terminal::tui::{Color, OwnTheme, Palette, SyntaxTheme, Theme, Themes, syntax_themes};
 use serde::{Deserialize, Deserializer, de::Error};
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
+
+/// Those that come with Haft: name, and file.
+const BUILT_IN: [(&str, &str); 8] = [
+    ("catppuccin", include_str!("themes/catppuccin.toml")),
+    ("dracula", include_str!("themes/dracula.toml")),
+    ("gruvbox", include_str!("themes/gruvbox.toml")),
+    ("gruvbox-light", include_str!("themes/gruvbox-light.toml")),
+    ("nord", include_str!("themes/nord.toml")),
+    ("solarized-dark", include_str!("themes/solarized-dark.toml")),
+    ("solarized-light", include_str!("themes/solarized-light.toml")),
+    ("tokyo-night", include_str!("themes/tokyo-night.toml")),
+];
 
 /// What a file may say.
 #[derive(Default, Deserialize)]
@@ -21,6 +34,7 @@ struct ThemeFile {
     added_words: Option<Shade>,
     removed: Option<Shade>,
     removed_words: Option<Shade>,
+    syntax: Option<Syntax>,
 }
 
 /// The theme that has the colors that a file does not name.
@@ -47,17 +61,38 @@ impl<'de> Deserialize<'de> for Shade {
     }
 }
 
-/// The theme of the file `NAME.toml`.
-pub(super) fn own(cli: &CliContext, name: &str) -> Result<OwnTheme, Failure> {
-    let file = folder(cli).join(format!("{name}.toml"));
-    if name.contains('/') || !file.exists() {
-        let known = Theme::ALL.map(Theme::name).join(", ");
-        return Err(Failure::usage(format!("there is no theme `{name}`")).hint(format!(
-            "`theme` is one of {known}, or the name of a file in `{}`",
-            folder(cli).display()
-        )));
+/// Colors of code, by name.
+struct Syntax(SyntaxTheme);
+
+impl<'de> Deserialize<'de> for Syntax {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(from)?;
+        let found = syntax_themes().iter().find(|theme| theme.as_name().eq_ignore_ascii_case(&word));
+        found.map(|theme| Self(*theme)).ok_or_else(|| {
+            let names: Vec<_> = syntax_themes().iter().map(|theme| theme.as_name()).collect();
+            D::Error::custom(format!("no colors of code are named `{word}`; there are {}", names.join(", ")))
+        })
     }
-    let said: ThemeFile = config::read_file(&file)?;
+}
+
+/// The theme of the file `NAME.toml`, or the one of this name that comes with Haft.
+pub(super) fn named(cli: &CliContext, name: &str) -> Result<OwnTheme, Failure> {
+    let file = folder(cli).join(format!("{name}.toml"));
+    if !name.contains('/') && file.exists() {
+        return Ok(theme(name, config::read_file(&file)?));
+    }
+    let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
+    built_in.and_then(|(name, text)| Some(theme(name, toml::from_str(text).ok()?))).ok_or_else(|| {
+        let known = Theme::ALL.map(Theme::name).into_iter().chain(BUILT_IN.map(|(name, _)| name));
+        Failure::usage(format!("there is no theme `{name}`")).hint(format!(
+            "`theme` is one of {}, or the name of a file in `{}`",
+            known.collect::<Vec<_>>().join(", "),
+            folder(cli).display()
+        ))
+    })
+}
+
+fn theme(name: &str, said: ThemeFile) -> OwnTheme {
     let color = |shade: Option<Shade>| shade.map(|Shade(color)| color);
     let palette = Palette {
         accent: color(said.accent),
@@ -71,27 +106,29 @@ pub(super) fn own(cli: &CliContext, name: &str) -> Result<OwnTheme, Failure> {
         added_words: color(said.added_words),
         removed: color(said.removed),
         removed_words: color(said.removed_words),
+        syntax: said.syntax.map(|Syntax(syntax)| syntax),
     };
     let base = match said.base {
         Base::Terminal => Theme::Terminal,
         Base::Dark => Theme::Dark,
         Base::Light => Theme::Light,
     };
-    Ok(OwnTheme { name: name.to_owned(), base, palette })
+    OwnTheme { name: name.to_owned(), base, palette }
 }
 
-/// The themes whose files can be read; `haft config check` tells of the others.
+/// All themes that can be read; `haft config check` tells of the others.
 pub(super) fn themes(cli: &CliContext) -> Themes {
-    Themes { own: names(cli).iter().filter_map(|name| own(cli, name).ok()).collect() }
+    let names = BTreeSet::from_iter(BUILT_IN.map(|(name, _)| name.to_owned()).into_iter().chain(files(cli)));
+    Themes { own: names.iter().filter_map(|name| named(cli, name).ok()).collect() }
 }
 
-/// Reads every file.
+/// Reads every file of the user.
 pub(super) fn check(cli: &CliContext) -> Result<(), Failure> {
-    names(cli).iter().try_for_each(|name| own(cli, name).map(|_| ()))
+    files(cli).iter().try_for_each(|name| named(cli, name).map(|_| ()))
 }
 
-/// The names of the files, in order, without those of themes that Haft has.
-fn names(cli: &CliContext) -> Vec<String> {
+/// The names of the user's files, in order, without those of [`Theme::ALL`].
+fn files(cli: &CliContext) -> Vec<String> {
     let files = std::fs::read_dir(folder(cli)).into_iter().flatten().flatten();
     let name = |file: std::fs::DirEntry| Some(file.file_name().to_str()?.strip_suffix(".toml")?.to_owned());
     let mut names: Vec<String> = files.filter_map(name).filter(|name| Theme::named(name).is_none()).collect();
@@ -101,4 +138,18 @@ fn names(cli: &CliContext) -> Vec<String> {
 
 fn folder(cli: &CliContext) -> PathBuf {
     cli.places.user_file.with_file_name("themes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_themes_that_come_with_haft_can_be_read() {
+        for (name, text) in BUILT_IN {
+            let file: ThemeFile = toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let palette = theme(name, file).palette;
+            assert!(palette.accent.is_some() && palette.syntax.is_some(), "{name}");
+        }
+    }
 }

@@ -1,6 +1,14 @@
 //! [`Look`]: the colors of everything, and what the terminal can show.
 use ratatui::style::{Color, Modifier, Style};
-use two_face::theme::EmbeddedThemeName as Code;
+use two_face::theme::{EmbeddedLazyThemeSet, EmbeddedThemeName};
+
+/// Colors of code.
+pub type SyntaxTheme = EmbeddedThemeName;
+
+/// All of them; people call them by [`SyntaxTheme::as_name`].
+pub fn syntax_themes() -> &'static [SyntaxTheme] {
+    EmbeddedLazyThemeSet::theme_names()
+}
 
 /// How many colors the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,6 +96,8 @@ pub struct Palette {
     pub removed: Option<Color>,
     /// Behind what was removed in a line.
     pub removed_words: Option<Color>,
+    /// Colors of code, where the terminal has 256 colors or more.
+    pub syntax: Option<SyntaxTheme>,
 }
 
 impl Palette {
@@ -104,6 +114,7 @@ impl Palette {
         added_words: None,
         removed: None,
         removed_words: None,
+        syntax: None,
     };
 }
 
@@ -186,20 +197,21 @@ impl Look {
     }
 
     /// Colors of code; `None` if nothing is colored.
-    pub(crate) fn code_theme(&self) -> Option<Code> {
+    pub(crate) fn code_theme(&self) -> Option<SyntaxTheme> {
         match (self.is_plain(), self.theme, self.depth) {
             (true, ..) => None,
-            (_, Theme::Terminal, _) | (_, _, Depth::Sixteen) => Some(Code::Ansi),
-            (_, Theme::Dark, _) => Some(Code::OneHalfDark),
-            (_, Theme::Light | Theme::Plain, _) => Some(Code::OneHalfLight),
+            (_, _, Depth::Many | Depth::True) if self.palette.syntax.is_some() => self.palette.syntax,
+            (_, Theme::Terminal, _) | (_, _, Depth::Sixteen) => Some(SyntaxTheme::Ansi),
+            (_, Theme::Dark, _) => Some(SyntaxTheme::OneHalfDark),
+            (_, Theme::Light | Theme::Plain, _) => Some(SyntaxTheme::OneHalfLight),
         }
     }
 
     /// Colors of code on one of the two sides.
-    pub(crate) fn theme_on(&self, side: Side) -> Option<Code> {
+    pub(crate) fn theme_on(&self, side: Side) -> Option<SyntaxTheme> {
         match (side, self.theme) {
             (Side::Changed, Theme::Terminal) if self.grounds(true).is_some() => {
-                Some(if self.is_light { Code::OneHalfLight } else { Code::OneHalfDark })
+                Some(if self.is_light { SyntaxTheme::OneHalfLight } else { SyntaxTheme::OneHalfDark })
             }
             // There the whole line has one color.
             (Side::Changed, _) if self.grounds(true).is_none() => None,

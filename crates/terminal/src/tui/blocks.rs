@@ -145,11 +145,11 @@ impl Painter<'_> {
         let name = Span::styled(call.name.clone(), self.look.bold());
         let summary = Span::raw(format!(" {}", call.summary));
         let verdict = call.verdict.as_ref().map(|text| Span::styled(format!("  {text}"), self.look.bad()));
-        // What went wrong is seen, however long the call is.
-        let room = self.columns.saturating_sub(verdict.as_ref().map_or(0, Span::width));
+        // What went wrong, and how long it took, is seen however long the call is.
+        let end: Vec<Span<'static>> = verdict.into_iter().chain(self.took(call)).collect();
+        let room = self.columns.saturating_sub(end.iter().map(Span::width).sum());
         let mut head = one_row([sign, name, summary].into_iter().collect(), room);
-        head.spans.extend(verdict);
-        head.spans.extend(self.took(call));
+        head.spans.extend(end);
         one_row(head, self.columns)
     }
 

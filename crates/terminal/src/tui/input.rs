@@ -327,7 +327,7 @@ const MARK: &str = "> ";
 /// The same in front of a command; as wide.
 const COMMAND_MARK: &str = "$ ";
 /// Where nothing is typed yet.
-const PLACEHOLDER: &str = "what to do?  / for commands, @ for files";
+const PLACEHOLDER: &str = "what to do?  / for commands, @ for files, ? for keys";
 
 /// With each paste in the place of its mark. What was pasted is not looked at again: it may hold a mark of its own.
 fn unfolded(text: &str, pastes: &[(String, String)]) -> String {

@@ -38,15 +38,14 @@ const PREFIXES: [(&str, &str); 2] =
 const MAX_RULES: usize = 12;
 
 impl App {
-    /// Commands and keys, beside each other where there is room.
+    /// Keys and commands, beside each other where there is room.
     pub(super) fn help(&mut self) {
         let commands = console::all(&self.around.prompts);
         let columns = if self.columns < TWO_COLUMNS_WIDTH { self.columns } else { self.columns / 2 - 2 };
-        let left = self.rows_of("commands", &commands, columns);
-        let right = self.key_help(columns);
+        let (keys, commands) = (self.key_help(columns), self.rows_of("commands", &commands, columns));
         let lines = match columns == self.columns {
-            true => left.into_iter().chain([Line::default()]).chain(right).collect(),
-            false => beside(left, right, columns + 3),
+            true => keys.into_iter().chain([Line::default()]).chain(commands).collect(),
+            false => beside(commands, keys, columns + 3),
         };
         self.mode.read(Page::new("help", lines, false));
     }

@@ -6,7 +6,7 @@ use haft_terminal::tui::{Keys, Request};
 #[tokio::test]
 async fn keys_at_an_empty_prompt() {
     let table = [
-        ("?", "commands"),
+        ("?", "Shift+Tab"),
         ("Ctrl+O", "conversation\n"),
         ("Ctrl+T", "no background command or subagent is running"),
         ("Ctrl+R", "history: "),

@@ -40,6 +40,29 @@ fn a_theme_is_a_file() {
     assert!(!terminal.colors().contains("38;"), "{}", terminal.colors());
 }
 
+// H-43
+#[test]
+fn known_themes_come_along_and_a_file_goes_before_one() {
+    let place = Place::new();
+    place.script("model.jsonl", &[json!({"say": "Heard."}), json!({"say": "Again."})]);
+    let Some(terminal) = Terminal::open(&place, (100, 30)) else { return };
+    terminal.say("export COLORTERM=truecolor");
+    place.configure("theme = \"nord\"\n");
+    for accent in ["38;2;136;192;208m>", "38;2;1;2;3m>"] {
+        terminal.say("clear");
+        terminal.haft(&place, "--model script/../model.jsonl");
+        terminal.see("what to do?");
+        assert!(terminal.colors().contains(accent), "{accent}: {}", terminal.colors());
+        terminal.say("/theme");
+        terminal.see("catppuccin");
+        terminal.keys(&["Escape"]);
+        terminal.no_longer_see("type to search");
+        terminal.say("/quit");
+        terminal.see("left 0");
+        theme(&place, "nord", "base = \"dark\"\naccent = \"#010203\"\n");
+    }
+}
+
 /// Whatever starts a session says so at once, and so does what checks the configuration.
 // H-43
 #[test]
@@ -48,8 +71,10 @@ fn mistakes_in_the_set_up_of_the_screen_are_told_at_the_start() {
     place.script("model.jsonl", &[json!({"say": "Heard."})]);
     theme(&place, "odd", "base = \"dark\"\naccent = \"bleu\"\n");
     theme(&place, "older", "[colors]\n");
+    theme(&place, "paper", "syntax = \"Nort\"\n");
     let table = [
         ("theme = \"odd\"\n", "odd.toml`: line 2: `bleu` is not a color"),
+        ("theme = \"paper\"\n", "line 1: no colors of code are named `Nort`"),
         ("theme = \"older\"\n", "older.toml`: line 1: unknown field `colors`"),
         ("theme = \"gone\"\n", "there is no theme `gone`"),
         ("theme = \"../config\"\n", "there is no theme `../config`"),
@@ -75,7 +100,7 @@ fn mistakes_in_the_set_up_of_the_screen_are_told_at_the_start() {
     place.configure("theme = \"light\"\n");
     let all = place.run(&["config", "check"]);
     assert!(all.code == 2 && all.err.contains("odd.toml"), "a theme that is not in use: {all:?}");
-    for name in ["odd", "older"] {
+    for name in ["odd", "older", "paper"] {
         theme(&place, name, "");
     }
     let good = place.run(&["config", "check"]);
