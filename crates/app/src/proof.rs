@@ -1,5 +1,6 @@
 //! [`App::verify`]: checks that a session is what was recorded, and that its calls give the changes that it names.
 //! [`App::bundle`] puts what that needs into one file.
+mod address;
 mod archive;
 mod bundle;
 mod commits;
@@ -124,23 +125,32 @@ struct Subject {
 }
 
 impl App {
-    /// Verifies a session by its name, a bundle or a journal by its path, or the sessions that the commits of a Git range
-    /// name: the chain first, then each call again.
+    /// Verifies a session by its name, a bundle or a journal by its path, a bundle or a pull request by its address, or the
+    /// sessions that the commits of a Git range name: the chain first, then each call again.
     ///
     /// # Errors
     ///
-    /// If there is no such session, file or range, if calls cannot be made again here, and if one needs an approval.
+    /// If there is no such session, file, address or range, if calls cannot be made again here, and if one needs an
+    /// approval.
     pub async fn verify(&self, target: &str, options: &VerifyOptions) -> Result<Verification, Failure> {
+        if target.starts_with("https://") || target.starts_with("http://") {
+            return self.verify_address(target, options).await;
+        }
         let path = Path::new(target);
         if path.is_file() {
-            return self.verified(of_file(path, options.signers.as_deref())?, options).await;
+            return match of_file(path, options.signers.as_deref())? {
+                Ok(subject) => self.verified(&subject, options).await,
+                Err(flaw) => Ok(Verification::not(&flaw)),
+            };
         }
         if options.signers.is_some() {
-            let failure = Failure::usage(format!("cannot check who signed `{target}`: it is not a file"));
+            let what = "it is not a file or an address";
+            let failure = Failure::usage(format!("cannot check who signed `{target}`: {what}"));
             return Err(failure.hint("`haft bundle SESSION --out FILE --sign KEY` makes a signed bundle"));
         }
         match self.of_session(target) {
-            Ok(subject) => self.verified(subject, options).await,
+            Ok(Ok(subject)) => self.verified(&subject, options).await,
+            Ok(Err(flaw)) => Ok(Verification::not(&flaw)),
             Err(_) => {
                 let folder = options.folder.clone().map_or_else(std::env::current_dir, Ok)?;
                 let commits = Commits::find(&folder, target).ok_or_else(|| {
@@ -148,20 +158,12 @@ impl App {
                     Failure::usage(format!("cannot verify `{target}`: {what}"))
                         .hint("`haft sessions list` lists sessions")
                 })?;
-                self.verify_commits(&commits, options).await
+                self.verify_commits(&commits, &[], options).await
             }
         }
     }
 
-    async fn verified(
-        &self,
-        subject: Result<Subject, Flaw>,
-        options: &VerifyOptions,
-    ) -> Result<Verification, Failure> {
-        let subject = match subject {
-            Ok(subject) => subject,
-            Err(flaw) => return Ok(Verification::not(&flaw)),
-        };
+    async fn verified(&self, subject: &Subject, options: &VerifyOptions) -> Result<Verification, Failure> {
         let verified = Verification {
             signed_by: subject.signed_by.clone(),
             ..Verification::of(&subject.record, &subject.subagents)
@@ -169,7 +171,7 @@ impl App {
         if options.chain_only || !subject.record.has_calls() {
             return Ok(verified);
         }
-        let report = self.made_again(&subject, options).await?;
+        let report = self.made_again(subject, options).await?;
         let verified = Verification { calls: report.calls, tests: report.tests, ..verified };
         Ok(match report.difference {
             Some(difference) => verified.but(&Flaw::Replay(difference.to_string())),
@@ -177,10 +179,12 @@ impl App {
         })
     }
 
-    /// Each session that the commits name, and then the files of each commit.
+    /// Each session that the commits name, and then the files of each commit. Sessions are `brought`, or on this machine; if
+    /// they must be signed, only those that were brought count.
     async fn verify_commits(
         &self,
         commits: &Commits,
+        brought: &[Subject],
         options: &VerifyOptions,
     ) -> Result<Verification, Failure> {
         let mut whole = Verification { verified: true, ..Verification::default() };
@@ -191,13 +195,24 @@ impl App {
             }
             let mut left: Vec<Left> = Vec::new();
             for named in &commit.named {
-                let subject =
-                    self.of_session(&named.session).map_err(|_| commit.cannot_find(&named.session))?;
-                if let Ok(subject) = &subject {
-                    match commits.left(&subject.record, &subject.journal, named.head) {
-                        Some(files) => left.push(files),
-                        None => return Ok(whole.but(&commit.without_head(named))),
+                let own;
+                let subject = match brought.iter().find(|subject| subject.session == named.session) {
+                    Some(subject) => subject,
+                    None if options.signers.is_some() => return Err(commit.cannot_find(&named.session)),
+                    None => {
+                        match self
+                            .of_session(&named.session)
+                            .map_err(|_| commit.cannot_find(&named.session))?
+                        {
+                            Ok(subject) => own = subject,
+                            Err(flaw) => return Ok(whole.but(&flaw)),
+                        }
+                        &own
                     }
+                };
+                match commits.left(&subject.record, &subject.journal, named.head) {
+                    Some(files) => left.push(files),
+                    None => return Ok(whole.but(&commit.without_head(named))),
                 }
                 if seen.contains(&named.session) {
                     continue;
@@ -375,7 +390,7 @@ fn unpacked(
     contents.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fill(&contents)).map_err(failed)?;
     Ok(Ok(Subject {
         record,
-        journal: Vec::new(),
+        journal: journal.to_owned(),
         subagents,
         home,
         session,

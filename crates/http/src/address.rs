@@ -46,6 +46,12 @@ impl Address {
         self.0.host_str().unwrap_or_default()
     }
 
+    /// Its path, such as `/owner/repository`, as it is encoded.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.0.path()
+    }
+
     /// The last part of its path, such as `index.json`.
     #[must_use]
     pub fn file_name(&self) -> &str {

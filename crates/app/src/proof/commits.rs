@@ -135,9 +135,10 @@ impl Commit {
     pub(super) fn cannot_find(&self, session: &str) -> Failure {
         let hash = &self.hash;
         Failure::usage(format!(
-            "cannot verify the commit `{hash}`: its session `{session}` is not on this machine"
+            "cannot verify the commit `{hash}`: its session `{session}` is not on this machine, nor in a bundle that the pull \
+             request names"
         ))
-        .hint("ask for its bundle, and verify that: `haft verify FILE`")
+        .hint("ask for its bundle: `haft verify FILE` verifies it")
     }
 }
 

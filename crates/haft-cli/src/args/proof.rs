@@ -7,8 +7,9 @@ use std::path::PathBuf;
 /// `haft verify`
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Session ID, a unique prefix of it, its name; the file of a bundle or a journal; or a Git range such as `main..HEAD`
-    #[arg(value_name = "SESSION|FILE|RANGE")]
+    /// Session ID, a unique prefix of it, its name; the file of a bundle or a journal; the address of a bundle or of a pull
+    /// request; or a Git range such as `main..HEAD`
+    #[arg(value_name = "SESSION|FILE|URL|RANGE")]
     pub(crate) target: String,
     /// Check the chain alone; run nothing
     #[arg(long)]

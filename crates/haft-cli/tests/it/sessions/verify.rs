@@ -156,7 +156,7 @@ fn a_journal_that_began_without_a_chain_says_so() {
 }
 
 /// Commits all, with the trailer of `session` in the message; the commit.
-fn commit_for(place: &Place, session: &str, title: &str) -> String {
+pub(super) fn commit_for(place: &Place, session: &str, title: &str) -> String {
     let file = place.path().join("session.zip").display().to_string();
     let ran = place.run(&["bundle", session, "--out", &file, "--trailer", "--json"]);
     let trailer = ran.out.lines().find(|line| line.starts_with("Haft-Session: ")).unwrap();
