@@ -7,7 +7,6 @@ use crate::{
     setup::{Agent, Setup},
     socket,
     tree::Opens,
-    turn::attempts,
 };
 use haft_call::{NotUndone, Rehearsal, UndoPlan, plan_undo};
 use haft_core::{JobSpec, SessionId, UndoCalls};
@@ -133,11 +132,6 @@ impl Engine {
             tools,
         };
         plan_undo(&rehearsal, &session.entries(), undo, &self.0.stop).await
-    }
-
-    /// Why further attempts at a goal ([`haft_core::Goal::attempts`]) cannot be made in `session`; `None` if they can.
-    pub fn attempts_refused(&self, session: &Session) -> Option<String> {
-        attempts::refused(&*session.stage, &self.0.setup.workspace)
     }
 
     /// Interrupts every session and waits until nothing of them is alive.

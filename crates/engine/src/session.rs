@@ -16,16 +16,21 @@ pub(crate) mod turn_report;
 
 pub use error::EngineError;
 
-use crate::journal::Journal;
+use crate::{journal::Journal, setup::Setup};
 use futures::{Stream, StreamExt};
 use haft_call::{Moved, Permission, merge_left};
 use haft_core::{
-    CallId, Change, Command, Entry, Event, Fact, Hash, Mode, Part, Seq, SessionId, SessionOpened, Stage,
-    ToolCall, changed,
+    CallId, Change, Command, Effect, Entry, Event, Execution, Fact, Hash, Mode, Part, Seq, SessionId,
+    SessionOpened, Stage, ToolCall, Tracking, changed,
 };
 use mailbox::{CommandTicket, SessionMessage};
 use responder::Responder;
-use std::{io, path::PathBuf, pin::pin, sync::Arc};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
+};
 use tokio::sync::mpsc;
 
 /// A handle: send commands, watch events. When the last handle is gone, the session ends after its turn.
@@ -55,6 +60,11 @@ impl Session {
     /// for the code that reads a [`Turn`](crate::Turn) as a stream; one that is awaited refuses it.
     pub fn answered_by(self, responder: Responder) -> Self {
         Self { responder: Some(responder), ..self }
+    }
+
+    /// Why further attempts at a goal ([`haft_core::Goal::attempts`]) cannot be made here; `None` if they can.
+    pub fn attempts_refused(&self, setup: &Setup) -> Option<String> {
+        attempts_refused(&*self.stage, &setup.workspace)
     }
 
     /// Its journal: where it lies, what of it was damaged, why it closed.
@@ -219,4 +229,18 @@ pub fn tool_call_for(session: &dyn Recorded, call: &CallId) -> Option<ToolCall> 
         }
         _ => None,
     })
+}
+
+/// Why attempts cannot work in views of `workspace`; `None` if they can.
+pub(crate) fn attempts_refused(stage: &dyn Stage, workspace: &Path) -> Option<String> {
+    let (command, folder) = ("true".to_owned(), PathBuf::new());
+    let effects =
+        [Effect::Execute(Execution { command, folder, confined: true, network: false, lasting: false })];
+    if stage.how(workspace, &effects) != Tracking::Staged {
+        let why = "each attempt needs a view of its own, and commands have none here";
+        return Some(stage.unconfined(workspace).map_or(why.to_owned(), |reason| format!("{why}: {reason}")));
+    }
+    let why =
+        "commands may change folders outside the workspace, so that attempts would get in each other's way";
+    stage.writes_elsewhere(workspace, &effects).then(|| why.to_owned())
 }

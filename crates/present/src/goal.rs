@@ -1,5 +1,6 @@
-//! [`GoalCommand`]: what a person types of a goal: `"TEXT" --proof CHECK`, `clear`, or nothing.
-use haft_core::{Goal, OpenGoal};
+//! [`GoalCommand`]: what a person types of a goal: `"TEXT" --attempts N --proof CHECK`, `clear`, or nothing.
+use haft_core::{Goal, MAX_ATTEMPTS, OpenGoal};
+use haft_engine::{Session, Setup};
 use serde_json::json;
 
 /// The check that runs the tests of the project.
@@ -18,25 +19,44 @@ pub enum GoalCommand {
         text: String,
         /// A command line, or [`TEST_CHECK`]; `None` for the check of the configuration.
         check: Option<String>,
+        /// [`Goal::attempts`]
+        attempts: Option<u8>,
     },
 }
 
 /// What stands in front of the check.
 const PROOF: &str = "--proof";
+/// What stands in front of the number of attempts, before the check.
+const ATTEMPTS: &str = "--attempts";
 
 impl GoalCommand {
-    /// Reads what stands behind `/goal`.
-    pub fn parse(said: &str) -> Self {
+    /// Reads what stands behind `/goal`. An error says what is wrong with it.
+    pub fn parse(said: &str) -> Result<Self, String> {
         let (text, check) = match said.split_once(PROOF) {
             Some((text, check)) => (text, Some(unquoted(check)).filter(|check| !check.is_empty())),
             None => (said, None),
         };
-        match (unquoted(text).as_str(), check) {
+        let (text, attempts) = match text.rsplit_once(ATTEMPTS) {
+            Some((text, number)) => (text, Some(attempts(number)?)),
+            None => (text, None),
+        };
+        if attempts.is_some() && check.is_none() {
+            return Err(format!(
+                "`{ATTEMPTS}` needs `{PROOF} COMMAND` behind it, which tells which attempt is right"
+            ));
+        }
+        Ok(match (unquoted(text).as_str(), check) {
             ("", None) => Self::Show,
             ("clear", None) => Self::Clear,
-            (text, check) => Self::Set { text: text.to_owned(), check },
-        }
+            (text, check) => Self::Set { text: text.to_owned(), check, attempts },
+        })
     }
+}
+
+fn attempts(number: &str) -> Result<u8, String> {
+    let number = number.trim();
+    let read = number.parse().ok().filter(|count| (2..=MAX_ATTEMPTS).contains(count));
+    read.ok_or(format!("`{ATTEMPTS}` takes a number from 2 to {MAX_ATTEMPTS}, not `{number}`"))
 }
 
 /// Without quotes around it.
@@ -59,6 +79,19 @@ pub fn with_check(text: impl Into<String>, check: Option<String>, configured: Op
     Goal { text: text.into(), tool: tool.to_owned(), arguments, check, is_typed: true, attempts: None }
 }
 
+/// The goal that a person set in `session`. An error says why it cannot be one.
+pub fn set(
+    text: impl Into<String>,
+    check: Option<String>,
+    attempts: Option<u8>,
+    (session, setup): (&Session, &Setup),
+) -> Result<Goal, String> {
+    if let Some(why) = attempts.and_then(|_| session.attempts_refused(setup)) {
+        return Err(format!("`{ATTEMPTS}` cannot be used: {why}"));
+    }
+    Ok(Goal { attempts, ..with_check(text, check, setup.profile.limits.check.as_deref()) })
+}
+
 /// The goal of a session in one line.
 pub fn line(open: Option<&OpenGoal>) -> String {
     match open {
@@ -79,7 +112,9 @@ mod tests {
         let set = |text: &str, check: Option<&str>| GoalCommand::Set {
             text: text.into(),
             check: check.map(str::to_owned),
+            attempts: None,
         };
+        let four = GoalCommand::Set { text: "mend it".into(), check: Some("make".into()), attempts: Some(4) };
         let table = [
             ("", GoalCommand::Show),
             (" clear ", GoalCommand::Clear),
@@ -87,9 +122,17 @@ mod tests {
             ("\"mend it\" --proof test", set("mend it", Some("test"))),
             ("mend it --proof \"cargo test -q\"", set("mend it", Some("cargo test -q"))),
             ("\"a\" and \"b\" --proof make check", set("\"a\" and \"b\"", Some("make check"))),
+            ("mend it --proof retry --attempts 3 make", set("mend it", Some("retry --attempts 3 make"))),
+            ("\"mend it\" --attempts 4 --proof make", four),
         ];
         for (said, expected) in table {
-            assert_eq!(GoalCommand::parse(said), expected, "{said:?}");
+            assert_eq!(GoalCommand::parse(said), Ok(expected), "{said:?}");
+        }
+        for said in
+            ["a --attempts 1 --proof b", "a --attempts many --proof b", "a --attempts 4", "--attempts 40"]
+        {
+            let error = GoalCommand::parse(said).unwrap_err();
+            assert!(error.starts_with("`--attempts` "), "{said:?}: {error}");
         }
     }
 }

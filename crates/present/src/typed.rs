@@ -25,7 +25,7 @@ pub enum Typed {
     /// Change nothing until a plan is accepted, and send this prompt, if there is one.
     Plan(Option<String>),
     /// Show, set or give up the goal.
-    Goal(GoalCommand),
+    Goal(Result<GoalCommand, String>),
     /// Propose what the journals of the workspace show.
     Memory,
     /// Propose this line for the notes of the workspace.
@@ -75,7 +75,7 @@ impl Typed {
     pub fn meant(self, session: &Session, setup: &Setup) -> Result<Meant, String> {
         match self {
             Self::Plan(text) => plan(text, session),
-            Self::Goal(command) => Ok(goal(command, session, setup)),
+            Self::Goal(command) => goal(command?, session, setup),
             Self::Memory => memory(setup),
             Self::Remember(text) => {
                 let command = memory::proposal_of(&text, session).ok_or(memory::UNUSABLE)?;
@@ -109,8 +109,8 @@ fn plan(text: Option<String>, session: &Session) -> Result<Meant, String> {
     Ok(Meant { commands: mode.into_iter().chain(text.map(prompt)).collect(), note })
 }
 
-fn goal(command: GoalCommand, session: &Session, setup: &Setup) -> Meant {
-    match command {
+fn goal(command: GoalCommand, session: &Session, setup: &Setup) -> Result<Meant, String> {
+    Ok(match command {
         GoalCommand::Show => {
             let note = goal::line(OpenGoal::of(&session.entries()).as_ref());
             Meant { commands: Vec::new(), note: Some(note) }
@@ -119,11 +119,11 @@ fn goal(command: GoalCommand, session: &Session, setup: &Setup) -> Meant {
             let note = Some("no goal is set any more".to_owned());
             Meant { commands: vec![Command::SetGoal { goal: None }], note }
         }
-        GoalCommand::Set { text, check } => {
-            let goal = goal::with_check(text.clone(), check, setup.profile.limits.check.as_deref());
+        GoalCommand::Set { text, check, attempts } => {
+            let goal = goal::set(text.clone(), check, attempts, (session, setup))?;
             Meant { commands: vec![Command::SetGoal { goal: Some(goal) }, prompt(text)], note: None }
         }
-    }
+    })
 }
 
 fn undo(text: &str, session: &Session) -> Result<Meant, String> {
@@ -158,12 +158,13 @@ mod tests {
 
     #[test]
     fn a_command_is_read_and_anything_else_is_a_prompt() {
-        let set = GoalCommand::Set { text: "mend it".into(), check: Some("make test".into()) };
+        let set =
+            GoalCommand::Set { text: "mend it".into(), check: Some("make test".into()), attempts: None };
         let table = [
             ("/plan", Some(Typed::Plan(None))),
             (" /plan add\na retry ", Some(Typed::Plan(Some("add\na retry".into())))),
-            ("/goal \"mend it\" --proof make test", Some(Typed::Goal(set))),
-            ("/goal", Some(Typed::Goal(GoalCommand::Show))),
+            ("/goal \"mend it\" --proof make test", Some(Typed::Goal(Ok(set)))),
+            ("/goal", Some(Typed::Goal(Ok(GoalCommand::Show)))),
             ("/memory", Some(Typed::Memory)),
             ("/memory of what", None),
             ("/undo", Some(Typed::Undo(String::new()))),

@@ -381,12 +381,18 @@ impl Talk<'_> {
 
     async fn goal(&mut self, said: &str) -> anyhow::Result<()> {
         let Some((engine, session)) = &self.open else { return Ok(()) };
-        match GoalCommand::parse(said) {
+        let command = match GoalCommand::parse(said) {
+            Ok(command) => command,
+            Err(why) => return note(&format!("error: {why}")),
+        };
+        match command {
             GoalCommand::Show => note(&goal::line(OpenGoal::of(&session.entries()).as_ref())),
             GoalCommand::Clear => self.follow(Some(Command::SetGoal { goal: None })).await.map(drop),
-            GoalCommand::Set { text, check } => {
-                let configured = engine.setup().profile.limits.check.clone();
-                let goal = Some(goal::with_check(text.clone(), check, configured.as_deref()));
+            GoalCommand::Set { text, check, attempts } => {
+                let goal = match goal::set(text.clone(), check, attempts, (session, engine.setup())) {
+                    Ok(goal) => Some(goal),
+                    Err(why) => return note(&format!("error: {why}")),
+                };
                 self.follow(Some(Command::SetGoal { goal })).await?;
                 self.turn(console::prompt(&text)).await
             }

@@ -2,27 +2,23 @@
 use super::{calls::attended, recover};
 use crate::{
     journal::JournalError,
-    session::context::{Log, SessionContext},
+    session::{
+        attempts_refused,
+        context::{Log, SessionContext},
+    },
 };
 use futures::{StreamExt, stream};
 use haft_call::{
     Attempt, Attempted, CallRun, Recorder, Round, StackedStage, Unrecorded, conflict, merge_left,
 };
 use haft_core::{
-    AttemptEnd, AttemptResult, Budget, Change, Effect, Entry, Execution, Fact, Goal, MAX_ATTEMPTS, Outcome,
-    Part, Seq, Stage, ToolCall, ToolError, ToolErrorKind, ToolOutput, ToolResult, Tracking, active_path,
-    changed,
+    AttemptEnd, AttemptResult, Budget, Change, Entry, Fact, Goal, MAX_ATTEMPTS, Outcome, Part, Seq, ToolCall,
+    ToolError, ToolErrorKind, ToolOutput, ToolResult, Tracking, active_path, changed,
     progress::{Progress, progress},
     undo,
 };
 use serde_json::json;
-use std::{
-    num::NonZero,
-    path::{Path, PathBuf},
-    sync::Arc,
-    thread,
-    time::Instant,
-};
+use std::{num::NonZero, sync::Arc, thread, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// The call that stands for all attempts. It is no tool.
@@ -44,7 +40,7 @@ pub(super) fn begin(log: &mut Log, session: &SessionContext, outcome: Outcome) -
     if !is_missed || attempts < 2 || log.transcript.has_attempted() || log.transcript.is_planning() {
         return Ok(false);
     }
-    if let Some(why) = refused(&*session.calls.stage, &session.calls.workspace) {
+    if let Some(why) = attempts_refused(&*session.calls.stage, &session.calls.workspace) {
         tracing::warn!(why, "no further attempts are made");
         return Ok(false);
     }
@@ -224,20 +220,6 @@ fn failed(why: impl Into<String>) -> ToolError {
 fn at_once(session: &SessionContext) -> usize {
     let cores = thread::available_parallelism().map_or(2, NonZero::get).max(2);
     cores.min(session.shared.setup.profile.delegation.at_once.max(1))
-}
-
-/// Why attempts cannot work in views of `workspace`; `None` if they can.
-pub(crate) fn refused(stage: &dyn Stage, workspace: &Path) -> Option<String> {
-    let (command, folder) = ("true".to_owned(), PathBuf::new());
-    let effects =
-        [Effect::Execute(Execution { command, folder, confined: true, network: false, lasting: false })];
-    if stage.how(workspace, &effects) != Tracking::Staged {
-        let why = "each attempt needs a view of its own, and commands have none here";
-        return Some(stage.unconfined(workspace).map_or(why.to_owned(), |reason| format!("{why}: {reason}")));
-    }
-    let why =
-        "commands may change folders outside the workspace, so that attempts would get in each other's way";
-    stage.writes_elsewhere(workspace, &effects).then(|| why.to_owned())
 }
 
 /// The changes that lead from the workspace as it is to the files as they were before the turn. What a person changed since

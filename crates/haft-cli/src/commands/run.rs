@@ -129,7 +129,7 @@ pub(crate) async fn start(
     let is_new = session.entries().len() == 1;
     let from = if is_new { Seq(0) } else { next(&session) };
     if let Some(goal) = purpose.and_then(|purpose| goal_of(purpose, &engine)) {
-        let refused = goal.attempts.and_then(|_| engine.attempts_refused(&session));
+        let refused = goal.attempts.and_then(|_| session.attempts_refused(engine.setup()));
         if let Some(why) = refused {
             interrupts.or_leave(engine.shut_down()).await;
             return Err(Failure::usage(format!("`--attempts` cannot be used: {why}"))

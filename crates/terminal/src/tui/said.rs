@@ -189,22 +189,26 @@ impl App {
     }
 
     fn goal(&mut self, said: &str) {
-        let command = GoalCommand::parse(said);
-        if command == GoalCommand::Show {
-            return self.note(&goal::line(self.view.goal.as_ref()));
-        }
+        let command = match GoalCommand::parse(said) {
+            Ok(GoalCommand::Show) => return self.note(&goal::line(self.view.goal.as_ref())),
+            Ok(command) => command,
+            Err(why) => return self.fail(why, None),
+        };
         if self.must_wait() {
             return;
         }
+        let (Some(session), Some(engine)) = (&self.session, &self.engine) else { return };
         match command {
             GoalCommand::Show => {}
             GoalCommand::Clear => self.send(Command::SetGoal { goal: None }),
-            GoalCommand::Set { text, check } => {
-                let setup = self.engine.as_ref().map(|engine| engine.setup());
-                let configured = setup.and_then(|setup| setup.profile.limits.check.clone());
-                let goal = goal::with_check(text.clone(), check, configured.as_deref());
-                self.send(Command::SetGoal { goal: Some(goal) });
-                self.prompt(text, Vec::new());
+            GoalCommand::Set { text, check, attempts } => {
+                match goal::set(text.clone(), check, attempts, (session, engine.setup())) {
+                    Ok(goal) => {
+                        self.send(Command::SetGoal { goal: Some(goal) });
+                        self.prompt(text, Vec::new());
+                    }
+                    Err(why) => self.fail(why, None),
+                }
             }
         }
     }

@@ -3,6 +3,7 @@ use crate::kit::{Place, Ran, Reply, Server, bash, openai_call, openai_text, term
 use serde_json::{Value, json};
 use std::{
     fs,
+    io::Write,
     process::{Child, Command, Stdio},
     sync::{
         Arc,
@@ -90,6 +91,21 @@ fn a_turn_that_reaches_its_goal_makes_no_other_attempt() {
     assert_eq!((ran.code, tried.code), (0, 0), "{tried:?}");
     assert_eq!(server.asked().len(), alone.asked().len());
     assert!(!tried.out.contains("attempts_begun"), "{tried:?}");
+}
+
+// H-50
+#[test]
+fn a_goal_that_is_typed_in_a_conversation_may_ask_for_attempts() {
+    let (place, server) = (place(), Server::answering(model(3)));
+    let mut chat = haft(&place, &server, &["chat"]).stdin(Stdio::piped()).spawn().unwrap();
+    let typed =
+        ["/goal \"a.txt says two\" --attempts 40 --proof ", "/goal \"a.txt says two\" --attempts 4 --proof "];
+    let lines: String = typed.map(|begin| format!("{begin}{CHECK}\n")).concat();
+    chat.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let ran = Ran::from(chat.wait_with_output().unwrap());
+    assert!(ran.err.contains("`--attempts` takes a number from 2 to 16, not `40`"), "{ran:?}");
+    assert!(ran.err.contains("(attempt 3 reached the goal"), "{ran:?}");
+    assert_eq!(place.read("a.txt").as_deref(), Some("two\n"));
 }
 
 // H-50, H-51
