@@ -59,14 +59,21 @@ impl Database {
     /// Fails if the address is invalid, if the server refuses the connection, and if the tables are older or newer.
     pub async fn open(address: &str) -> Result<Self, FleetError> {
         let database = Self::connect(address).await?;
-        check(&database).await?;
+        database.check().await?;
         Ok(database)
+    }
+
+    /// Looks whether the server answers, and whether the tables are those of this program.
+    ///
+    /// Fails as [`Self::open`] does.
+    pub async fn check(&self) -> Result<(), FleetError> {
+        check(version(self).await?)
     }
 }
 
 /// Fails where the tables are not those of this program.
-async fn check(database: &Database) -> Result<(), FleetError> {
-    let (newest, has) = (MIGRATIONS.len() as i32, version(database).await?);
+fn check(has: i32) -> Result<(), FleetError> {
+    let newest = MIGRATIONS.len() as i32;
     match has {
         has if has > newest => Err(newer(has, newest)),
         has if has < newest => Err(FleetError::Schema(format!(

@@ -11,7 +11,8 @@ pub(crate) mod undo;
 pub(crate) mod uploads;
 pub(crate) mod watch;
 
-use crate::{conversations::Conversations, crew::Crew, hub::Hub};
+use crate::{conversations::Conversations, crew::Crew, hub::Hub, readiness::Readiness};
+use axum::extract::FromRef;
 use std::sync::Arc;
 use uploads::Uploads;
 
@@ -22,4 +23,11 @@ pub(crate) struct Context {
     pub(crate) crew: Crew,
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) conversations: Arc<Conversations>,
+    pub(crate) readiness: Arc<Readiness>,
+}
+
+impl FromRef<Context> for Arc<Readiness> {
+    fn from_ref(context: &Context) -> Self {
+        context.readiness.clone()
+    }
 }

@@ -7,10 +7,11 @@ mod sessions;
 use crate::{
     error::{Answer, ApiError, ErrorBody},
     gate::Asker,
+    readiness::{self, Needs, Readiness},
     requests::{Requests, once},
     router::{self, Token, described},
 };
-use axum::{Router, middleware::from_fn_with_state};
+use axum::{Router, extract::FromRef, middleware::from_fn_with_state};
 pub(crate) use figures::FleetFigures;
 use haft_app::App;
 use haft_fleet::{Database, FleetError, Owner};
@@ -37,6 +38,13 @@ struct Context {
     fleet: Fleet,
     figures: Arc<FleetFigures>,
     stopping: CancellationToken,
+    readiness: Arc<Readiness>,
+}
+
+impl FromRef<Context> for Arc<Readiness> {
+    fn from_ref(context: &Context) -> Self {
+        context.readiness.clone()
+    }
 }
 
 /// The description of the API, but for its routes.
@@ -59,6 +67,7 @@ struct Description;
 pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: CancellationToken) -> Router {
     let routes = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(router::health))
+        .routes(routes!(readiness::ready))
         .routes(routes!(figures::metrics))
         .routes(routes!(jobs::create, jobs::list))
         .routes(routes!(jobs::show))
@@ -75,7 +84,9 @@ pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: Cancell
         .routes(routes!(sessions::reply))
         .routes(routes!(sessions::interrupt));
     let requests = Requests::in_fleet(fleet.database.clone());
-    let context = Context { fleet, figures, stopping };
+    let needs = Needs::Database(fleet.database.clone());
+    let readiness = Arc::new(Readiness::new(needs, stopping.clone()));
+    let context = Context { fleet, figures, stopping, readiness };
     described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }
 

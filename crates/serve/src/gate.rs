@@ -214,9 +214,9 @@ async fn require_content_type(State(gate): State<Arc<Gate>>, request: Request, n
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// Routes without private data: the page, which asks for the token itself, and the health check.
+/// Routes without private data: the page, which asks for the token itself, and the checks of a load balancer.
 fn is_open(path: &str) -> bool {
-    path == "/healthz" || page::is_part(path)
+    matches!(path, "/healthz" | "/readyz") || page::is_part(path)
 }
 
 /// Whether the request reads what needs no token.

@@ -15,6 +15,7 @@
 //! | `api` | the routes below `/v1` |
 //! | `openai` | `/v1/chat/completions` and `/v1/responses` |
 //! | `page` | the page at `/`, and a session as one file with that page in it |
+//! | `readiness` | whether the server could take a prompt, for `/readyz` |
 //! | `router` | all routes, and the description that is made of them |
 //! | `fleet` | jobs of many machines; this process runs none of them |
 //! | `server` | accepts connections, and shuts down |
@@ -38,6 +39,7 @@ mod hub;
 mod openai;
 mod page;
 mod parts;
+mod readiness;
 mod requests;
 mod router;
 mod server;

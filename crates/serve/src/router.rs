@@ -5,6 +5,7 @@ use crate::{
     error::{ApiError, ErrorBody},
     hub::Hub,
     openai, page,
+    readiness::{self, Readiness},
     requests::{Requests, once},
 };
 use axum::{
@@ -52,9 +53,10 @@ impl Modify for Token {
 
 /// All routes, without authorization.
 #[expect(deprecated, reason = "the old paths of answers stay for a version")]
-pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests) -> Router {
+pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Readiness>) -> Router {
     let routes = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(health))
+        .routes(routes!(readiness::ready))
         .routes(routes!(metrics))
         .routes(routes!(sessions::create, sessions::list))
         .routes(routes!(sessions::show, sessions::change, sessions::delete))
@@ -89,7 +91,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests) -> Router {
         .routes(routes!(openai::chat::completions))
         .routes(routes!(openai::responses::create))
         .routes(routes!(openai::responses::retrieve));
-    let context = Context { hub, crew, uploads: Arc::default(), conversations: Arc::default() };
+    let context = Context { hub, crew, uploads: Arc::default(), conversations: Arc::default(), readiness };
     described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }
 
@@ -117,7 +119,7 @@ pub(crate) async fn not_so() -> ApiError {
         .suggest("`GET /openapi.json` describes the routes")
 }
 
-/// Health check
+/// Liveness check
 ///
 /// Needs no token.
 #[utoipa::path(get, path = "/healthz", tag = "server", security(()), responses((status = OK, body = inline(Health))))]

@@ -7,6 +7,7 @@ use crate::{
     gate::{Gate, Names, guarded},
     hub::Hub,
     parts::Settings,
+    readiness::{Needs, Readiness},
     requests::Requests,
     router::router,
 };
@@ -70,7 +71,8 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     allow_many_files();
-    let Service { router, hub, crew, requests, figures } = Service::new(settings, listening.address()?);
+    let Service { router, hub, crew, requests, figures, draining } =
+        Service::new(settings, listening.address()?);
     let doors = Doors::new(router, figures);
     let background = async { tokio::join!(hub.close_idle(), crew.work()) };
     tokio::select! {
@@ -78,6 +80,7 @@ pub async fn serve(
         _ = background => {}
         () = stop => {}
     }
+    draining.cancel();
     crew.stop().await;
     hub.shut_down().await;
     requests.close().await;
@@ -98,6 +101,8 @@ struct Service {
     crew: Crew,
     requests: Requests,
     figures: Arc<Figures>,
+    /// Cancelled when the server begins to stop.
+    draining: CancellationToken,
 }
 
 impl Service {
@@ -107,8 +112,10 @@ impl Service {
         let hub = Hub::new(settings, figures.clone());
         let crew = Crew::new(hub.clone());
         let requests = Requests::new(hub.home().0.join("serve-requests"));
-        let router = guarded(router(hub.clone(), crew.clone(), requests.clone()), gate);
-        Self { router, hub, crew, requests, figures }
+        let draining = CancellationToken::new();
+        let readiness = Readiness::new(Needs::Folder(hub.home().0.clone()), draining.clone());
+        let router = router(hub.clone(), crew.clone(), requests.clone(), Arc::new(readiness));
+        Self { router: guarded(router, gate), hub, crew, requests, figures, draining }
     }
 }
 

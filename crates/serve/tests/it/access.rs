@@ -27,7 +27,7 @@ async fn a_request_is_refused_before_it_is_routed() {
 }
 
 #[tokio::test]
-async fn the_page_and_the_health_check_need_no_token() {
+async fn the_page_and_the_checks_need_no_token() {
     let server = Server::start(Mode::Ask, &[]).await;
     for path in
         ["/", "/healthz", "/fold.js", "/transcript.js", "/session.js", "/composer.js", "/approvals.js"]

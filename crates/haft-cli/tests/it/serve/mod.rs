@@ -3,5 +3,6 @@ mod access;
 mod approvals;
 mod idempotency;
 mod lists;
+mod readiness;
 mod sessions;
 mod typed;
