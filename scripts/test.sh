@@ -33,3 +33,4 @@ scripts/page.sh
 scripts/serve.sh
 scripts/fleet_page.sh
 scripts/otel.sh
+scripts/deploy.sh

@@ -16,9 +16,9 @@ pub(crate) struct ServeArgs {
     /// Also serve sessions in this directory and below (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Vec<PathBuf>,
-    /// Serve the jobs of a fleet instead of sessions on this machine: `postgres://USER@HOST/DATABASE`
+    /// Serve the jobs of a fleet instead of sessions on this machine: `postgres://USER@HOST/DATABASE` [default: the variable `HAFT_FLEET`]
     #[arg(long, value_name = "URL")]
-    pub(crate) fleet: Option<String>,
+    pub(crate) fleet: Option<Option<String>>,
     /// Maximum number of jobs to run at the same time
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) workers: NonZeroUsize,

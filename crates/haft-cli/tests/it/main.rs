@@ -1,6 +1,7 @@
 //! The integration tests of `haft-cli`: the real binary, one module per promise, one kit.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod config;
+mod deploy;
 mod docs;
 mod eval;
 mod fleet;

@@ -37,6 +37,18 @@ fn a_server_of_a_fleet_describes_each_of_its_routes() {
 }
 
 #[test]
+fn a_server_finds_the_database_of_its_fleet_in_the_environment() {
+    let Some(fleet) = Fleet::new() else { return };
+    let words = ["serve", "--fleet", "--listen", "127.0.0.1:0"];
+    let server = Serving::begin(&fleet.place, fleet.haft(&words));
+    let id = fleet.add();
+    let listed = server.ask("GET /v1/jobs", "").json();
+    assert_eq!(listed["jobs"][0]["job"], id, "{listed}");
+    let without = fleet.place.run(&words);
+    assert!(without.code == 2 && without.err.contains("no fleet database given"), "{without:?}");
+}
+
+#[test]
 fn a_server_of_a_fleet_tells_figures_of_all_jobs_to_nobody_but_its_admin() {
     let Some(fleet) = Fleet::new() else { return };
     let mut server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
-    process::{Child, ChildStderr, Stdio},
+    process::{Child, ChildStderr, Command, Stdio},
     time::Duration,
 };
 
@@ -12,6 +12,8 @@ use std::{
 pub(crate) struct Serving {
     child: Child,
     pub(crate) address: String,
+    /// What requests call it: its address, unless a test says otherwise.
+    pub(crate) host: String,
     pub(crate) token: String,
     said: BufReader<ChildStderr>,
 }
@@ -37,8 +39,20 @@ impl Answered {
 
 impl Serving {
     pub(crate) fn start(place: &Place, more: &[&str]) -> Self {
+        Self::start_writing_to(place, more, Stdio::null())
+    }
+
+    /// The same, with its standard output elsewhere.
+    pub(crate) fn start_writing_to(place: &Place, more: &[&str], out: Stdio) -> Self {
         let words: Vec<&str> = ["serve", "--listen", "127.0.0.1:0"].iter().chain(more).copied().collect();
-        let mut child = place.haft(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command = place.haft(&words);
+        command.stdout(out);
+        Self::begin(place, command)
+    }
+
+    /// One that `command` starts in `place`.
+    pub(crate) fn begin(place: &Place, mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut address = String::new();
         while address.is_empty() {
@@ -49,7 +63,8 @@ impl Serving {
             }
         }
         let token = std::fs::read_to_string(place.path().join("home/serve-token")).unwrap();
-        Self { child, address, token: token.trim().to_owned(), said }
+        let host = address.clone();
+        Self { child, address, host, token: token.trim().to_owned(), said }
     }
 
     /// The next line that it says of itself.
@@ -111,7 +126,7 @@ impl Serving {
     /// As a client should ask.
     pub(crate) fn ask(&self, line: &str, body: &str) -> Answered {
         let token = format!("Bearer {}", self.token);
-        let mut head = vec![("host", self.address.as_str()), ("authorization", token.as_str())];
+        let mut head = vec![("host", self.host.as_str()), ("authorization", token.as_str())];
         if !body.is_empty() {
             head.push(("content-type", "application/json"));
         }
@@ -133,9 +148,9 @@ impl Serving {
     /// The events of a stream.
     pub(crate) fn stream(&self, path: &str, head: &str) -> Following {
         let mut stream = self.connect();
-        let (address, token) = (&self.address, &self.token);
+        let (host, token) = (&self.host, &self.token);
         let text =
-            format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n{head}\r\n");
+            format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n{head}\r\n");
         stream.write_all(text.as_bytes()).unwrap();
         Following(BufReader::new(stream))
     }
