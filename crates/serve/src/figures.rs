@@ -1,5 +1,6 @@
 //! [`Figures`]: the metrics at `/metrics`, in Prometheus' text format. The names are stable; labels have few values,
 //! never a name that a model or a client chose.
+use crate::process_figures::ProcessFigures;
 use axum::{
     http::{HeaderValue, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
@@ -12,8 +13,16 @@ use prometheus_client::{
 };
 use std::sync::{Arc, atomic::AtomicU64};
 
+/// Before the names of what is Haft's own.
+const PREFIX: &str = "haft";
+
 /// Seconds that a request may take, as the borders of a histogram.
 const SECONDS: [f64; 10] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Build {
+    version: &'static str,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Ended {
@@ -67,7 +76,7 @@ impl Figures {
     /// Of a server with sessions of its own.
     pub(crate) fn new() -> Self {
         let mut this = Self::of_requests();
-        let registry = &mut this.registry;
+        let registry = this.registry.sub_registry_with_prefix(PREFIX);
         registry.register("sessions_open", "Sessions that are open in this process", this.sessions.clone());
         registry.register("sessions_working", "Sessions in which a turn goes", this.working.clone());
         registry.register("jobs_running", "Jobs that are worked on", this.jobs.clone());
@@ -84,7 +93,6 @@ impl Figures {
 
     /// Of a server that runs nothing itself.
     pub(crate) fn of_requests() -> Self {
-        let mut registry = Registry::with_prefix("haft");
         let mut this = Self {
             registry: Registry::default(),
             requests: Family::default(),
@@ -100,19 +108,25 @@ impl Figures {
             working: Gauge::default(),
             jobs: Gauge::default(),
         };
+        this.registry.register_collector(Box::new(ProcessFigures::new()));
+        let registry = this.registry.sub_registry_with_prefix(PREFIX);
+        let build = Family::<Build, Gauge>::default();
+        build.get_or_create(&Build { version: env!("CARGO_PKG_VERSION") }).set(1);
+        registry.register("build_info", "The program; always 1", build);
         registry.register("http_requests", "Requests that were answered", this.requests.clone());
         let took = "Time until the answer begins";
-        registry.register_with_unit("http_request", took, Unit::Seconds, this.seconds.clone());
+        registry.register_with_unit("http_request_duration", took, Unit::Seconds, this.seconds.clone());
+        let deprecated = "The same; deprecated";
+        registry.register_with_unit("http_request", deprecated, Unit::Seconds, this.seconds.clone());
         registry.register("http_refused", "Requests that were let in nowhere", this.refused.clone());
         registry.register("http_connections", "Connections that are open", this.connections.clone());
         registry.register("event_streams", "Clients that follow events", this.streams.clone());
-        this.registry = registry;
         this
     }
 
     /// For figures that are kept elsewhere.
     pub(crate) fn registry(&mut self) -> &mut Registry {
-        &mut self.registry
+        self.registry.sub_registry_with_prefix(PREFIX)
     }
 
     /// A request was answered.

@@ -4,7 +4,13 @@ mod bucket;
 mod names;
 mod owners;
 
-use crate::{connection::Peer, error::ApiError, figures::Figures, page};
+use crate::{
+    access_log::{AccessLog, Logged},
+    connection::Peer,
+    error::ApiError,
+    figures::Figures,
+    page,
+};
 use axum::{
     Router,
     extract::{Request, State},
@@ -43,6 +49,7 @@ pub(crate) struct Gate {
     figures: Arc<Figures>,
     /// Owners, who have tokens of their own.
     owners: Option<Owners>,
+    log: AccessLog,
 }
 
 /// Who asks.
@@ -81,12 +88,18 @@ impl Gate {
             requests: Mutex::new(Bucket::full(REQUESTS, REQUESTS_A_SECOND)),
             figures,
             owners: None,
+            log: AccessLog::Off,
         }
     }
 
     /// Lets the owners of jobs in as well.
     pub(crate) fn with_owners(self, database: Database) -> Self {
         Self { owners: Some(Owners::new(database)), ..self }
+    }
+
+    /// Logs requests.
+    pub(crate) fn with_log(self, log: AccessLog) -> Self {
+        Self { log, ..self }
     }
 
     fn refuse(&self, refusal: Refusal) -> Response {
@@ -152,15 +165,16 @@ pub(crate) fn guarded(routes: Router, gate: Gate) -> Router {
         .layer(from_fn_with_state(gate, observe))
 }
 
-/// Counts requests, and adds the headers that every response has.
+/// Counts and logs requests, and adds the headers that every response has.
 async fn observe(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     let (begun, method) = (Instant::now(), request.method().clone());
+    let logged = Logged::new(gate.log, &request);
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     gate.figures.answered(&method, response.status().as_u16(), begun.elapsed().as_secs_f64());
-    response
+    logged.follow(response)
 }
 
 /// The request must name this server: a page that has made its own name lead here sends that name.

@@ -5,7 +5,8 @@
 //! | --- | --- |
 //! | `parts` | what the binary passes in |
 //! | `error` | the errors that a client reads |
-//! | `figures` | the metrics at `/metrics` |
+//! | `figures`, `process_figures` | the metrics at `/metrics` |
+//! | `access_log` | a line of JSON for each request |
 //! | `gate` | access control, before anything else is done |
 //! | `requests` | an `Idempotency-Key`, by which a request is carried out once |
 //! | `hub` | the open sessions, and those on disk |
@@ -25,6 +26,7 @@
 //!
 //! How it works inside: `README.md` of this crate.
 
+mod access_log;
 mod api;
 mod connection;
 mod conversations;
@@ -39,6 +41,7 @@ mod hub;
 mod openai;
 mod page;
 mod parts;
+mod process_figures;
 mod readiness;
 mod requests;
 mod router;

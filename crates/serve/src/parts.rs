@@ -21,6 +21,8 @@ pub struct Settings {
     pub token: String,
     /// Names under which clients reach the server, in addition to those of this machine.
     pub hosts: Vec<String>,
+    /// Whether each request is logged, as a line of JSON on standard output.
+    pub access_log: bool,
     /// How long a session may be idle before it is closed; the next command opens it.
     pub idle: Duration,
 }

@@ -1,5 +1,6 @@
 //! [`serve`] and [`listen`]: accept connections, and shut down.
 use crate::{
+    access_log::AccessLog,
     connection::{Connections, Patient, Peer},
     crew::Crew,
     figures::Figures,
@@ -108,7 +109,9 @@ struct Service {
 impl Service {
     fn new(settings: Settings, address: SocketAddr) -> Self {
         let figures = Arc::new(Figures::new());
-        let gate = Gate::new(&settings.token, Names::new(address, &settings.hosts), figures.clone());
+        let names = Names::new(address, &settings.hosts);
+        let gate =
+            Gate::new(&settings.token, names, figures.clone()).with_log(AccessLog::of(settings.access_log));
         let hub = Hub::new(settings, figures.clone());
         let crew = Crew::new(hub.clone());
         let requests = Requests::new(hub.home().0.join("serve-requests"));
@@ -127,6 +130,8 @@ pub struct FleetSettings {
     pub token: String,
     /// Names under which clients reach the server, beside those of this machine.
     pub hosts: Vec<String>,
+    /// Whether each request is logged, as a line of JSON on standard output.
+    pub access_log: bool,
 }
 
 /// Serves the jobs of a fleet until `stop` is ready. Workers go on without it.
@@ -142,7 +147,9 @@ pub async fn serve_fleet(
     let (figures, stopping) = (Arc::new(FleetFigures::new()), CancellationToken::new());
     let names = Names::new(listening.address()?, &settings.hosts);
     let own = figures.own.clone();
-    let gate = Gate::new(&settings.token, names, own.clone()).with_owners(settings.fleet.database.clone());
+    let gate = Gate::new(&settings.token, names, own.clone())
+        .with_owners(settings.fleet.database.clone())
+        .with_log(AccessLog::of(settings.access_log));
     let router = fleet::router(settings.fleet, figures, stopping.clone());
     let doors = Doors::new(guarded(router, gate), own);
     tokio::select! {

@@ -28,6 +28,9 @@ pub(crate) struct ServeArgs {
     /// Most permissive mode that clients may select [default: the initial mode]
     #[arg(long, value_name = "MODE", value_parser = mode())]
     pub(crate) up_to: Option<Mode>,
+    /// Write a line of JSON to standard output for each request: its ID, session, status and duration
+    #[arg(long)]
+    pub(crate) access_log: bool,
     /// Print the address with the token even if the token already exists
     #[arg(long)]
     pub(crate) show_token: bool,

@@ -27,6 +27,7 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
         workers: args.workers.get(),
         token,
         hosts: args.host.clone(),
+        access_log: args.access_log,
         idle: Duration::from_secs(args.idle),
     };
     let mut interrupts = Interrupts::listen()?;

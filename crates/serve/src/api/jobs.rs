@@ -8,12 +8,13 @@ use super::{
 };
 use crate::Settings;
 use crate::{
+    access_log::OfSession,
     error::{Answer, ApiError, ErrorBody},
     hub::Hub,
     requests::Key,
 };
 use axum::{
-    Json,
+    Extension, Json,
     extract::State,
     http::StatusCode,
     response::{IntoResponse, Response},
@@ -117,7 +118,7 @@ pub(crate) async fn create(
     context.crew.add(id.clone());
     context.hub.tell(&id);
     let job = find(&context.hub, &id.0).await?;
-    Ok((StatusCode::CREATED, Json(job)).into_response())
+    Ok((StatusCode::CREATED, Extension(OfSession(id)), Json(job)).into_response())
 }
 
 async fn find(hub: &Hub, id: &str) -> Answer<Job> {

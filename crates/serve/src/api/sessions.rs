@@ -7,12 +7,13 @@ use super::{
 };
 use crate::page::export_html;
 use crate::{
+    access_log::OfSession,
     error::{Answer, ApiError, ErrorBody},
     hub::{Hub, SessionState as Standing},
     requests::{Key, Keyed},
 };
 use axum::{
-    Json,
+    Extension, Json,
     extract::State,
     http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
@@ -142,8 +143,9 @@ pub(crate) async fn create(
     if let Some(name) = &new.name {
         hub.home().rename(&session.id().0, name)?;
     }
+    let of = Extension(OfSession(session.id().clone()));
     let detail = detail(hub, &session.id().0).await?;
-    Ok((StatusCode::CREATED, Json(detail)).into_response())
+    Ok((StatusCode::CREATED, of, Json(detail)).into_response())
 }
 
 /// The ID of what a request makes. Where there is such a session already, the request was cut off behind that.
@@ -320,7 +322,8 @@ pub(crate) async fn fork(
     });
     let forked = forked.await?;
     hub.tell(&forked);
-    Ok((StatusCode::CREATED, Json(detail(&hub, &forked.0).await?)).into_response())
+    let detail = detail(&hub, &forked.0).await?;
+    Ok((StatusCode::CREATED, Extension(OfSession(forked)), Json(detail)).into_response())
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -1,6 +1,7 @@
 //! Jobs of a fleet: created, listed, stopped, retried.
 use super::{Context, find, no_job, seen_by, unsure};
 use crate::{
+    access_log::OfSession,
     api::{
         body::{Asked, Body, Id},
         pages::{self, JobsWanted},
@@ -118,7 +119,7 @@ pub(super) async fn create(
     let made = NewJob { repository: new.repository, base: new.base, priority: new.priority, ..made };
     haft_fleet::add(&fleet.database, &made).await.map_err(unsure)?;
     let job = find(&context, &asker, &made.id.0).await?;
-    Ok((StatusCode::CREATED, Json(job)).into_response())
+    Ok((StatusCode::CREATED, Extension(OfSession(made.id)), Json(job)).into_response())
 }
 
 /// Some jobs.

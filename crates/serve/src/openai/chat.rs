@@ -5,13 +5,14 @@ use super::{
     turn::{Attended, last_end, session},
 };
 use crate::{
+    access_log::OfSession,
     api::{Context, body::Body, report::Report},
     error::{Answer, ApiError, ErrorBody},
     follow::{HEARTBEAT, beat, response},
 };
 use async_stream::stream;
 use axum::{
-    Json,
+    Extension, Json,
     extract::State,
     response::{IntoResponse, Response},
 };
@@ -61,14 +62,16 @@ pub(crate) async fn completions(
     let known = said.before_key().and_then(|key| context.conversations.find(&key));
     let (session, parts) = session(&context, &asked.model, &said, known).await?;
     let turn = Attended::begin(session, parts, waits(asked.metadata.as_ref()));
+    let of = Extension(OfSession(turn.session.id().clone()));
     let talk = Talk { id: name_of(&turn.session), created: now(), model: asked.model, said, context };
-    match asked.stream {
-        false => talk.whole(turn).await,
+    let answer = match asked.stream {
+        false => talk.whole(turn).await?,
         true => {
             let with_usage = asked.stream_options.is_some_and(|options| options["include_usage"] == true);
-            Ok(talk.streamed(turn, with_usage))
+            talk.streamed(turn, with_usage)
         }
-    }
+    };
+    Ok((of, answer).into_response())
 }
 
 fn refuse_what_cannot_be(asked: &ChatRequest) -> Answer<()> {

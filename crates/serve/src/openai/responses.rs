@@ -9,6 +9,7 @@ use super::{
     turn::{Attended, end_of, session},
 };
 use crate::{
+    access_log::OfSession,
     api::{
         Context,
         body::{Body, Id, blocking},
@@ -18,7 +19,7 @@ use crate::{
 };
 use async_stream::stream;
 use axum::{
-    Json,
+    Extension, Json,
     extract::State,
     response::{IntoResponse, Response},
 };
@@ -79,11 +80,13 @@ pub(crate) async fn create(
     let (session, parts) = session(&context, &asked.model, &said, known).await?;
     let id = format!("resp_{}_{}", session.id(), haft_present::cursor::next(&session).0);
     let turn = Attended::begin(session, parts, waits(asked.metadata.as_ref()));
+    let of = Extension(OfSession(turn.session.id().clone()));
     let talk = Talk { id, created: now(), asked };
-    match talk.asked.stream {
-        false => talk.whole(turn).await,
-        true => Ok(talk.streamed(turn)),
-    }
+    let answer = match talk.asked.stream {
+        false => talk.whole(turn).await?,
+        true => talk.streamed(turn),
+    };
+    Ok((of, answer).into_response())
 }
 
 /// Show a response that was made before

@@ -61,6 +61,7 @@ impl Server {
             workers: 1,
             token: TOKEN.to_owned(),
             hosts: Vec::new(),
+            access_log: false,
             idle: Duration::from_secs(60),
         };
         Self { router: haft_serve::routes(settings, ([127, 0, 0, 1], 8171).into()), place }

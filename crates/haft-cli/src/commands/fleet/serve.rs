@@ -25,6 +25,7 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
         fleet: Fleet { database, app: App::clone(cli), admin },
         token,
         hosts: args.host.clone(),
+        access_log: args.access_log,
     };
     let mut interrupts = Interrupts::listen()?;
     let served =

@@ -1,5 +1,6 @@
 //! `haft serve`: sessions and jobs over HTTP.
 mod access;
+mod access_log;
 mod approvals;
 mod idempotency;
 mod lists;
