@@ -47,6 +47,7 @@ if [ "${1:-build}" = test ]; then
     ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$missing postgresql"
     need setpriv util-linux
     need systemd-analyze systemd
+    need rsync rsync
 fi
 [ -z "$missing" ] && exit 0
 

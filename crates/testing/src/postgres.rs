@@ -159,11 +159,40 @@ impl Postgres {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
+    /// All that its database holds, as `pg_dump` writes it.
+    ///
+    /// # Panics
+    ///
+    /// Where `pg_dump` fails.
+    pub fn dump(&self) -> Vec<u8> {
+        let output = self.client("pg_dump", &["--format=custom"]).output().expect("pg_dump can be started");
+        assert_ok(&output);
+        output.stdout
+    }
+
+    /// Puts what [`Self::dump`] gave, of this server or another one, into the empty database.
+    ///
+    /// # Panics
+    ///
+    /// Where PostgreSQL refuses it.
+    pub fn restore(&self, dump: &[u8]) {
+        let file = self.folder.join("dump");
+        fs::write(&file, dump).expect("a scratch folder");
+        let mut command = self.client("pg_restore", &["--no-owner", "--exit-on-error"]);
+        assert_ok(&command.arg(&file).output().expect("pg_restore can be started"));
+    }
+
     fn psql(&self, statement: &str) -> Output {
-        let words = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "haft", "-d", "postgres"];
-        let mut command = Command::new(self.programs.join("psql"));
-        command.args(words).arg("-h").arg(&self.folder).args(["-p", &self.port.to_string(), "-c", statement]);
-        command.stdin(Stdio::null()).output().expect("psql can be started")
+        let words = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement];
+        self.client("psql", &words).output().expect("psql can be started")
+    }
+
+    /// A program that connects to the server.
+    fn client(&self, name: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(self.programs.join(name));
+        command.args(["-U", "haft", "-d", "postgres", "-p", &self.port.to_string(), "-h"]).arg(&self.folder);
+        command.args(words).stdin(Stdio::null());
+        command
     }
 
     fn data(&self) -> PathBuf {

@@ -1,4 +1,5 @@
 //! The files of `deploy/`: they do what `docs/deploy.md` says, by programs that others wrote.
+mod backups;
 mod monitoring;
 mod proxies;
 mod units;
