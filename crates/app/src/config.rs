@@ -23,7 +23,9 @@ mod words;
 use claude::ClaudeRules;
 pub use environment::Environment;
 pub use error::ConfigError;
-pub use files::{KeyNames, KeysFile, McpFile, McpOAuthFile, ModelFile, Rules, UpdateFile, VendorFile};
+pub use files::{
+    KeyNames, KeysFile, McpFile, McpOAuthFile, McpRootsFile, ModelFile, Rules, UpdateFile, VendorFile,
+};
 pub use hidden::hide_keys;
 pub use keys::{KeptKeys, KeySource, holder};
 pub use lsp::{LspFile, LspServerFile};

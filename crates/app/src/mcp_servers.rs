@@ -7,11 +7,11 @@ pub mod project;
 
 use crate::{
     App, Warn,
-    config::{Config, ConfigError, Environment, McpFile, McpOAuthFile},
+    config::{Config, ConfigError, Environment, McpFile, McpOAuthFile, McpRootsFile},
     plugin::installed,
 };
 use haft_core::{SessionId, ToolSource};
-use haft_mcp::client::{Mcp, McpServer, McpSettings, OAuth, Transport};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, OAuth, ServerRoots, Transport};
 use haft_present::host::{ServerOffer, TriedServer};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
@@ -26,7 +26,8 @@ const CALL_TIMEOUT: u64 = 300;
 pub fn unnamed(name: String, transport: Transport) -> McpServer {
     let (start_timeout, call_timeout) =
         (Duration::from_secs(START_TIMEOUT), Duration::from_secs(CALL_TIMEOUT));
-    McpServer { name, transport, oauth: None, tools: None, trust_hints: false, start_timeout, call_timeout }
+    let (oauth, tools, trust_hints, roots) = Default::default();
+    McpServer { name, transport, oauth, tools, trust_hints, roots, start_timeout, call_timeout }
 }
 
 /// Used if the window of the model is unknown.
@@ -153,9 +154,28 @@ fn server(app: &App, name: &str, file: &McpFile) -> Result<McpServer, ConfigErro
         oauth: Some(oauth),
         tools: file.tools.clone(),
         trust_hints: file.trust_hints,
+        roots: roots(app, file).map_err(|message| wrong(&message))?,
         start_timeout: Duration::from_secs(file.start_timeout.unwrap_or(START_TIMEOUT)),
         call_timeout: Duration::from_secs(file.call_timeout.unwrap_or(CALL_TIMEOUT)),
     })
+}
+
+/// Which folders the server is told of. The error says what is wrong with `roots`.
+fn roots(app: &App, file: &McpFile) -> Result<ServerRoots, String> {
+    let folders = match &file.roots {
+        None => return Ok(ServerRoots::Automatic),
+        Some(McpRootsFile::Workspace(true)) => return Ok(ServerRoots::Workspace),
+        Some(McpRootsFile::Workspace(false)) => return Ok(ServerRoots::Nothing),
+        Some(McpRootsFile::Folders(folders)) => folders.iter().map(|folder| app.places.named(folder)),
+    };
+    let absolute = folders.map(|folder| match folder.is_absolute() {
+        true => Ok(folder),
+        false => Err(format!(
+            "`roots` names `{}`, which is not an absolute path; write `/…` or `~/…`",
+            folder.display()
+        )),
+    });
+    absolute.collect::<Result<_, _>>().map(ServerRoots::Folders)
 }
 
 /// With variables in place of `${NAME}`; the error is the name of one that is not set.
@@ -214,6 +234,11 @@ mod tests {
             });
             assert_eq!(transport, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
         }
+        let relative = read("command = \"a\"\nroots = [\"/srv\", \"notes\"]").unwrap_err();
+        assert_eq!(
+            relative,
+            "[mcp.x]: `roots` names `notes`, which is not an absolute path; write `/…` or `~/…`"
+        );
         assert!(read("comand = \"a\"").is_err_and(|error| error.starts_with("unknown field `comand`")));
     }
 

@@ -1,6 +1,6 @@
 //! Makes tool sources of MCP servers: of a [`program`] or a [`service`].
 use haft_core::{Access, ToolSource};
-use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, ServerRoots, Transport};
 use std::{path::Path, sync::Arc, time::Duration};
 
 /// How long a server may take to start and to list its tools.
@@ -29,6 +29,7 @@ fn server(name: String, transport: Transport) -> McpServer {
         oauth: None,
         tools: None,
         trust_hints: false,
+        roots: ServerRoots::default(),
         start_timeout: START_TIMEOUT,
         call_timeout: CALL_TIMEOUT,
     }

@@ -7,7 +7,7 @@ use haft_core::{
     Access, CallId, NoBackgroundTasks, NoSubagents, Person, Question, Registry, SessionId, Stage,
     ToolContext, ToolSource, ToolSpec, Tracking, View, schema,
 };
-use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, ServerRoots, Transport};
 use serde_json::{Value, json};
 use std::{
     path::Path,
@@ -39,6 +39,7 @@ async fn main() -> ExitCode {
             oauth: None,
             tools: None,
             trust_hints: false,
+            roots: ServerRoots::default(),
             start_timeout: Duration::from_secs(20),
             call_timeout: Duration::from_secs(20),
         }],

@@ -3,7 +3,7 @@
 //!
 //! Servers are data ([`McpServer`]). None is started before a session's first round asks for tools; one that dies is
 //! started again with the next call. The effects of its tools are unknown: each is a command to the policy, unless the person
-//! trusts what the server says of them. A server is told where the workspace lies and nothing else of the conversation.
+//! trusts what the server says of them. A server is told where the workspace or other folders lie, and nothing else of the conversation.
 
 mod calls;
 mod elicit;
@@ -26,7 +26,7 @@ pub use oauth::{
     BrowserLogin, DeviceLogin, LoggedOut, Login, LoginError, LoginWay, is_logged_in, login, logout,
 };
 pub use probe::{Probe, ProbeError, probe};
-pub use settings::{McpServer, McpSettings, OAuth, Transport};
+pub use settings::{McpServer, McpSettings, OAuth, ServerRoots, Transport};
 
 use found::Found;
 use futures::future::{BoxFuture, join_all};

@@ -153,10 +153,24 @@ pub struct McpFile {
     pub tools: Option<Vec<String>>,
     /// Do not require approval for tools that the server declares read-only.
     pub trust_hints: bool,
+    /// Folders that it is told of if it asks for roots: `true` for the workspace, `false` for none, or a list of absolute paths (default: `true`, but `false` for a program with a folder among its arguments).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roots: Option<McpRootsFile>,
     /// Maximum seconds until it lists its tools (default: 60).
     pub start_timeout: Option<u64>,
     /// Maximum seconds without output from a call (default: 300).
     pub call_timeout: Option<u64>,
+}
+
+/// The roots of a server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "`true`, `false`, or a list of folders")]
+pub enum McpRootsFile {
+    /// The workspace, or none.
+    Workspace(bool),
+    /// These folders.
+    Folders(Vec<String>),
 }
 
 /// A client that was registered at an authorization server. Without one, Haft registers itself.

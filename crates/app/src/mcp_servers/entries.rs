@@ -1,7 +1,7 @@
 //! [`add`], [`all`] and [`remove`]: the tables `[mcp.NAME]` of the user's own configuration.
 use crate::{
     App, Failure,
-    config::{Config, ConfigError, McpFile, McpOAuthFile, edit},
+    config::{Config, ConfigError, McpFile, McpOAuthFile, McpRootsFile, edit},
 };
 use haft_core::schema::nearest;
 use haft_mcp::client::McpServer;
@@ -98,7 +98,8 @@ pub fn remove(app: &App, config: &Config, name: &str) -> Result<(), Failure> {
 
 /// Only what is said.
 fn table(file: &McpFile) -> Table {
-    let McpFile { command, arguments, environment, url, headers, oauth, tools, trust_hints, .. } = file;
+    let McpFile { command, arguments, environment, url, headers, oauth, tools, trust_hints, roots, .. } =
+        file;
     let mut table = Table::new();
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -117,6 +118,13 @@ fn table(file: &McpFile) -> Table {
     put("oauth", oauth_table(oauth).map(Value::InlineTable));
     put("tools", tools.as_deref().and_then(list));
     put("trust_hints", trust_hints.then(|| Value::from(true)));
+    put(
+        "roots",
+        roots.as_ref().map(|roots| match roots {
+            McpRootsFile::Workspace(is_told) => Value::from(*is_told),
+            McpRootsFile::Folders(folders) => Value::Array(folders.iter().collect()),
+        }),
+    );
     table
 }
 

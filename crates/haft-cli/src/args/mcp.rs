@@ -96,6 +96,12 @@ pub(crate) struct McpAddArgs {
     /// Use only these tools, by the server's own names
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
+    /// Folders that the server is told of if it asks for roots [default: the workspace, unless a folder is among ARGS]
+    #[arg(long, value_name = "DIR,DIR", value_delimiter = ',', conflicts_with = "no_roots")]
+    pub(crate) roots: Vec<PathBuf>,
+    /// Do not tell the server of any folder
+    #[arg(long)]
+    pub(crate) no_roots: bool,
     /// Do not require approval for tools that the server declares read-only
     #[arg(long)]
     pub(crate) trust_hints: bool,

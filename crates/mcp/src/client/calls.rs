@@ -15,7 +15,6 @@ use rmcp::{
     service::{NotificationContext, RequestContext, RoleClient},
 };
 use std::{
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -110,12 +109,10 @@ impl Call {
 pub(crate) struct Client {
     /// As the person calls the server.
     pub(crate) server: String,
-    pub(crate) workspace: PathBuf,
     pub(crate) calls: Arc<Calls>,
     /// How often the list of tools changed.
     pub(crate) changes: Arc<AtomicU64>,
-    /// None where the server is not told of the workspace: one that was started with folders of its own would give them up
-    /// for it.
+    /// `None` where the server is not offered any.
     pub(crate) roots: Option<Roots>,
 }
 
@@ -129,9 +126,9 @@ impl ClientHandler for Client {
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        let url = self.roots.as_ref().and_then(|_| url::Url::from_directory_path(&self.workspace).ok());
-        self.roots.iter().for_each(Roots::told);
-        Ok(ListRootsResult::new(url.map(|url| Root::new(url.to_string())).into_iter().collect()))
+        let folders = self.roots.as_ref().map(Roots::tell).unwrap_or_default();
+        let urls = folders.iter().filter_map(|folder| url::Url::from_directory_path(folder).ok());
+        Ok(ListRootsResult::new(urls.map(|url| Root::new(url.to_string())).collect()))
     }
 
     async fn create_elicitation(

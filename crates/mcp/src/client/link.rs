@@ -159,7 +159,7 @@ impl Link {
         Ok(Self { service, calls, roots, greeted: Instant::now(), program, _listener: listener })
     }
 
-    /// Ready once the server has had the time to learn the workspace.
+    /// Ready once the server has had the time to learn its roots.
     pub(crate) async fn is_ready(&self) {
         if let Some(roots) = &self.roots {
             roots.settled(self.greeted).await;

@@ -245,12 +245,12 @@ impl Server {
             return Ok(link.clone());
         }
         *link = None;
+        let roots = self.settings.root_folders(&self.workspace, &self.environment);
         let client = || Client {
             server: self.settings.name.clone(),
-            workspace: self.workspace.clone(),
             calls: Arc::new(Calls::default()),
             changes: self.changes.clone(),
-            roots: (!self.settings.has_own_folders(&self.workspace, &self.environment)).then(Roots::new),
+            roots: roots.clone().map(Roots::new),
         };
         let opened = Link::open(&self.settings, &self.workspace, &self.environment, client).await?;
         // A restarted server may have other tools.

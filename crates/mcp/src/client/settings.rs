@@ -19,6 +19,8 @@ pub struct McpServer {
     pub tools: Option<Vec<String>>,
     /// Whether the server is believed where it says of a tool that it only reads. Such a call needs no approval.
     pub trust_hints: bool,
+    /// Which folders it is told of if it asks for roots.
+    pub roots: ServerRoots,
     /// How long it may take to start and to tell its tools.
     pub start_timeout: Duration,
     /// How long a call may be silent: each word of its progress counts anew.
@@ -41,9 +43,23 @@ impl McpServer {
         }
     }
 
+    /// The folders that it is told of if it asks, when it is started in `workspace`; `None` if it is not offered any.
+    pub(super) fn root_folders(
+        &self,
+        workspace: &Path,
+        environment: &[(String, String)],
+    ) -> Option<Vec<PathBuf>> {
+        match &self.roots {
+            ServerRoots::Automatic if self.has_own_folders(workspace, environment) => None,
+            ServerRoots::Automatic | ServerRoots::Workspace => Some(vec![workspace.to_owned()]),
+            ServerRoots::Nothing => None,
+            ServerRoots::Folders(folders) => Some(folders.clone()),
+        }
+    }
+
     /// Whether one of the arguments is a folder that is there, written as a path: from the root, from `~`, which
     /// many servers read themselves, or from the folder in which the server is started. A word alone may be anything.
-    pub(super) fn has_own_folders(&self, started_in: &Path, environment: &[(String, String)]) -> bool {
+    fn has_own_folders(&self, started_in: &Path, environment: &[(String, String)]) -> bool {
         let Transport::Program { arguments, environment: own, .. } = &self.transport else { return false };
         let home = environment.iter().chain(own).rfind(|(name, _)| name == "HOME").map(|(_, home)| home);
         let is_folder = |text: &str| match (text.strip_prefix('~'), home) {
@@ -58,6 +74,21 @@ impl std::fmt::Debug for McpServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("McpServer").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// The folders that a server is told of if it asks for roots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ServerRoots {
+    /// The workspace. A program with a folder among its arguments is offered none: many servers give up folders of their own
+    /// for those of the client.
+    #[default]
+    Automatic,
+    /// The workspace, whatever the arguments are.
+    Workspace,
+    /// None: the capability is not offered.
+    Nothing,
+    /// These, as absolute paths.
+    Folders(Vec<PathBuf>),
 }
 
 /// How a server is reached.

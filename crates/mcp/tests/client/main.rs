@@ -5,7 +5,7 @@
 mod kit;
 mod service;
 use haft_core::{Registry, SessionId, ToolSource};
-use haft_mcp::client::{Mcp, McpServer, McpSettings, Transport};
+use haft_mcp::client::{Mcp, McpServer, McpSettings, ServerRoots, Transport};
 use kit::Kit;
 use serde_json::{Value, json};
 use service::Service;
@@ -33,6 +33,7 @@ fn server(name: &str, arguments: &[&str]) -> McpServer {
         oauth: None,
         tools: None,
         trust_hints: false,
+        roots: ServerRoots::default(),
         start_timeout: Duration::from_secs(20),
         call_timeout: Duration::from_secs(20),
     }

@@ -3,7 +3,7 @@ use super::{config, login, say_state};
 use crate::{CliContext, args::McpAddArgs, commands::interruptible::interruptible};
 use haft_app::{
     Failure,
-    config::{McpFile, McpOAuthFile},
+    config::{McpFile, McpOAuthFile, McpRootsFile},
     mcp_servers::{entries, project},
     session,
 };
@@ -13,7 +13,7 @@ use haft_terminal::{Exit, table::List};
 use serde_json::{Value, json};
 use std::{
     io::{Write, stderr, stdout},
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -25,6 +25,8 @@ pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
         client_id,
         callback_port,
         tools,
+        roots,
+        no_roots,
         trust_hints,
         json,
         name,
@@ -53,6 +55,7 @@ pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
         oauth: McpOAuthFile { client_id, callback_port, ..McpOAuthFile::default() },
         tools: (!tools.is_empty()).then_some(tools),
         trust_hints,
+        roots: written_roots(&roots, no_roots)?,
         ..McpFile::default()
     };
     entries::add(cli, &name, &file)?;
@@ -62,6 +65,16 @@ pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
     writeln!(stderr(), "Added `{name}` to `{}`.", cli.places.user_file.display())?;
     writeln!(stderr(), "hint: `haft mcp test {name}` starts it and shows what it offers")?;
     Ok(Exit::Success)
+}
+
+/// What the configuration says of the roots, if anything. Folders are taken from the current directory.
+fn written_roots(folders: &[PathBuf], is_none: bool) -> Result<Option<McpRootsFile>, Failure> {
+    if is_none {
+        return Ok(Some(McpRootsFile::Workspace(false)));
+    }
+    let folders = folders.iter().map(|folder| Ok(std::path::absolute(folder)?.display().to_string()));
+    let folders = folders.collect::<Result<Vec<_>, Failure>>()?;
+    Ok((!folders.is_empty()).then_some(McpRootsFile::Folders(folders)))
 }
 
 /// `haft mcp list`

@@ -59,7 +59,10 @@ fn a_server_is_added_tried_and_removed_and_the_rest_of_the_file_stays() {
 #[test]
 fn what_is_said_of_a_server_stands_in_its_table() {
     let place = Place::new();
-    let table: [(&[&str], &str); 4] = [
+    let folders = format!("command = \"server\"\nroots = [\"/srv\", \"{}/a\"]\n", place.work().display());
+    let table: [(&[&str], &str); 6] = [
+        (&["--roots", "/srv,a", "files", "server"], &folders),
+        (&["--no-roots", "files", "server"], "command = \"server\"\nroots = false\n"),
         (
             &["files", "npx", "-y", "server", "/srv/notes"],
             "command = \"npx\"\narguments = [\"-y\", \"server\", \"/srv/notes\"]\n",

@@ -8,3 +8,4 @@ mod oauth;
 mod parallel_calls;
 mod peer;
 mod project_offers;
+mod roots;
