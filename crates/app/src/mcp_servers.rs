@@ -26,8 +26,8 @@ const CALL_TIMEOUT: u64 = 300;
 pub fn unnamed(name: String, transport: Transport) -> McpServer {
     let (start_timeout, call_timeout) =
         (Duration::from_secs(START_TIMEOUT), Duration::from_secs(CALL_TIMEOUT));
-    let (oauth, tools, trust_hints, roots) = Default::default();
-    McpServer { name, transport, oauth, tools, trust_hints, roots, start_timeout, call_timeout }
+    let (oauth, tools, trust_hints, roots, sampling) = Default::default();
+    McpServer { name, transport, oauth, tools, trust_hints, roots, sampling, start_timeout, call_timeout }
 }
 
 /// Used if the window of the model is unknown.
@@ -154,6 +154,7 @@ fn server(app: &App, name: &str, file: &McpFile) -> Result<McpServer, ConfigErro
         oauth: Some(oauth),
         tools: file.tools.clone(),
         trust_hints: file.trust_hints,
+        sampling: file.sampling,
         roots: roots(app, file).map_err(|message| wrong(&message))?,
         start_timeout: Duration::from_secs(file.start_timeout.unwrap_or(START_TIMEOUT)),
         call_timeout: Duration::from_secs(file.call_timeout.unwrap_or(CALL_TIMEOUT)),

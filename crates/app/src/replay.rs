@@ -4,6 +4,7 @@ mod driver;
 pub(crate) mod moved;
 mod recording;
 mod report;
+mod samples;
 mod subagents;
 
 use crate::{App, Failure, SessionSpec, agents::AGENT, config::Settings};
@@ -17,6 +18,7 @@ use haft_tools::{WEB_SEARCH, recorded_web_search};
 use moved::Moved;
 use recording::Recording;
 pub use report::{Difference, Differs, Refusal, ReplayReport};
+use samples::RetoldSamples;
 use serde_json::Value;
 use std::{
     collections::BTreeSet,
@@ -110,14 +112,10 @@ impl App {
             });
         let searches = [&recording].into_iter().chain(subagents.all());
         let searches = searches.flat_map(|recording| recording.details_of(WEB_SEARCH)).collect();
-        let (engine, mode) = engine(
-            self,
-            options,
-            profile,
-            &scratch,
-            Said { replies: retold, searches, agents: &subagents.agents },
-        )
-        .await?;
+        let samples = [&recording].into_iter().chain(subagents.all());
+        let samples = RetoldSamples::new(samples.flat_map(|recording| recording.samples.clone()));
+        let said = Said { replies: retold, searches, samples, agents: &subagents.agents };
+        let (engine, mode) = engine(self, options, profile, &scratch, said).await?;
         let agent = engine.setup().agents.iter().find(|known| known.name == *agent);
         let agent = agent.map_or(AGENT.to_owned(), |known| known.name.clone());
         let session = engine.create(&agent)?;
@@ -197,6 +195,7 @@ impl Scratch {
 struct Said<'a> {
     replies: Retold,
     searches: Vec<Value>,
+    samples: RetoldSamples,
     /// The agents of the subagents.
     agents: &'a BTreeSet<String>,
 }
@@ -220,7 +219,7 @@ async fn engine(
     let spec = SessionSpec { settings, base_url, ..SessionSpec::default() };
     let plan = app.clone().on_warning(Arc::new(|_| {})).plan_in(spec, scratch.work.clone())?;
     let mode = plan.config.mode();
-    let Said { replies: said, searches, agents } = said;
+    let Said { replies: said, searches, samples, agents } = said;
     let adjust = |setup: &mut Setup| {
         // The web may say something else by now, and a replay needs no network.
         if !searches.is_empty() {
@@ -231,6 +230,7 @@ async fn engine(
         add_missing(&mut setup.agents, agents);
         setup.home = Home(scratch.home.clone());
         setup.hooks = Arc::new(NoHooks);
+        setup.sampler = Some(Arc::new(samples));
         setup.diagnostics = None;
         setup.policy.mode = Mode::Ask;
         setup.profile.limits.max_rounds = None;

@@ -339,6 +339,7 @@ impl SessionPlan {
             diagnostics: languages.map(|servers| servers as _),
             evidence: Arc::new(ClaimChecker),
             models,
+            sampler: None,
             replicas: None,
             observer: None,
         })

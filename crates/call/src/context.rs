@@ -4,6 +4,7 @@ use crate::{
     approvals::Asker,
     attempts::{Attempt, Attempted},
     round::CallRun,
+    sampling::CallSampler,
 };
 use haft_core::{Access, Readable, ToolContext, ToolError, Update, View, clip};
 use std::sync::{
@@ -41,6 +42,7 @@ impl CallRun<'_> {
             jobs: scope.background.clone(),
             subagents: scope.delegates.subagents(scope, parent, self.asker()),
             person: Arc::new(self.asker()),
+            sampler: Arc::new(self.sampler()),
             cancel: round.cancel.child_token(),
             on_progress: self.on_progress(),
             view: view.clone(),
@@ -70,6 +72,13 @@ impl CallRun<'_> {
     pub(crate) fn asker(&self) -> Asker {
         let round = self.round;
         Asker::new(self.call.id.clone(), round.scope.interactions.clone(), round.recorder.downgrade())
+    }
+
+    /// Asks the model in the name of this call.
+    fn sampler(&self) -> CallSampler {
+        let round = self.round;
+        let (sampler, recorder) = (round.scope.sampler.clone(), round.recorder.downgrade());
+        CallSampler { call: self.call.id.clone(), sampler, recorder }
     }
 
     /// Keeps what the call prints, for the result of an interrupted one, and shows it.

@@ -9,6 +9,7 @@
 //! | `checked`, `resolved` | finds the tool, checks the arguments, resolves the paths of its effects |
 //! | `judgment`, `permission`, `roots` | asks the policy before the call runs, and about what it changed |
 //! | `approvals` | asks a person, remembers what was allowed for the session |
+//! | `sampling` | asks the model something in the name of a call, and records the answer |
 //! | `outbox` | queues what cannot be taken back, in a session that asks no person |
 //! | `batch`, `order` | decides which calls of a reply run side by side |
 //! | `round`, `run` | runs one call from the hooks to its recorded end |
@@ -49,6 +50,7 @@ mod roots;
 mod round;
 mod rules;
 mod run;
+mod sampling;
 mod scope;
 mod settle;
 mod stacked;

@@ -11,8 +11,8 @@ use crate::{
 };
 use futures::future::BoxFuture;
 use haft_core::{
-    Access, Diagnostics, Hooks, Limits, NoHooks, NoSubagents, Policy, SessionId, Stage, Subagents, ToolError,
-    ToolErrorKind,
+    Access, Diagnostics, Hooks, Limits, NoHooks, NoSampler, NoSubagents, Policy, Sampler, SessionId, Stage,
+    Subagents, ToolError, ToolErrorKind,
 };
 use std::{
     future::ready,
@@ -63,6 +63,8 @@ pub struct CallScope {
     pub ancestors: Option<Ancestors>,
     /// Lets calls delegate.
     pub delegates: Arc<dyn Delegates>,
+    /// Answers calls beside the conversation.
+    pub sampler: Arc<dyn Sampler>,
 }
 
 /// Lets calls delegate a part of the work to other agents.
@@ -134,6 +136,7 @@ impl CallScope {
             told_unconfined: AtomicBool::new(false),
             ancestors: None,
             delegates: Arc::new(NoSubagents),
+            sampler: Arc::new(NoSampler),
         }
     }
 

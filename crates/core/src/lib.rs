@@ -82,6 +82,7 @@ pub use tool::{
         TestRun,
     },
     result::{Failure, Shown, ToolError, ToolErrorKind, ToolOutput, ToolResult},
+    sampling::{NoSampler, Sampled, Sampler, SamplingError, SamplingRequest},
     schema::{self, Validation},
     skill::Skill,
     source::ToolSource,

@@ -14,6 +14,7 @@ pub(crate) mod renames;
 pub mod render;
 pub mod report;
 pub mod result;
+pub mod sampling;
 pub mod schema;
 pub mod skill;
 pub mod source;
@@ -21,7 +22,7 @@ pub mod split;
 pub mod subagent;
 
 use crate::{
-    Access, Aliases, BackgroundTasks, CallId, Effect, Person, Subagents, ToolError, ToolErrorKind,
+    Access, Aliases, BackgroundTasks, CallId, Effect, Person, Sampler, Subagents, ToolError, ToolErrorKind,
     ToolOutput, View, schema::Described,
 };
 use futures::future::BoxFuture;
@@ -112,6 +113,8 @@ pub struct ToolContext {
     pub person: Arc<dyn Person>,
     /// Who may do a part of the work.
     pub subagents: Arc<dyn Subagents>,
+    /// A model that answers beside the conversation, once the person has agreed.
+    pub sampler: Arc<dyn Sampler>,
     /// For blocking loops; ordinary async code is stopped by being dropped.
     pub cancel: CancellationToken,
     /// Called through [`ToolContext::progress`].

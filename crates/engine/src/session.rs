@@ -7,6 +7,7 @@ pub(crate) mod prefix;
 pub(crate) mod queue;
 pub(crate) mod registry;
 pub(crate) mod responder;
+pub(crate) mod sampler;
 pub(crate) mod shared;
 pub(crate) mod subscription;
 pub(crate) mod tool_set;

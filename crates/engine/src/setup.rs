@@ -16,8 +16,8 @@ pub use roots::checked_root;
 use futures::future::BoxFuture;
 use haft_call::Unread;
 use haft_core::{
-    Access, CallId, Diagnostics, Entry, Evidence, Hooks, Limits, Mode, Policy, Price, Provider, Registry,
-    Seq, SessionId, Stage, ToolSource,
+    Access, CallId, Diagnostics, Entry, Evidence, Hooks, Limits, Mode, NoSampler, Policy, Price, Provider,
+    Registry, Sampler, Seq, SessionId, Stage, ToolSource,
 };
 use serde::Deserialize;
 use std::{
@@ -63,6 +63,8 @@ pub struct Setup {
     pub evidence: Arc<dyn Evidence>,
     /// Opens the models that agents name; without it, no agent may name one.
     pub models: Option<Models>,
+    /// Answers what MCP servers ask of a model; `None` for the model of the session.
+    pub sampler: Option<Arc<dyn Sampler>>,
     /// Where else all that is recorded stands.
     pub replicas: Option<Replicas>,
     /// Is shown what sessions record.
@@ -76,6 +78,7 @@ impl Setup {
         self.profile.unread = Unread::Allow;
         let call_seconds = self.profile.limits.call_seconds;
         self.profile.limits = Limits { call_seconds, ..Limits::default() };
+        self.sampler = Some(Arc::new(NoSampler));
         self
     }
 }

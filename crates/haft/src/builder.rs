@@ -286,6 +286,7 @@ impl Builder {
             diagnostics: None,
             evidence: Arc::new(ClaimChecker),
             models,
+            sampler: None,
             replicas: None,
             observer: None,
         });

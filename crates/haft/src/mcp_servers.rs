@@ -30,6 +30,7 @@ fn server(name: String, transport: Transport) -> McpServer {
         tools: None,
         trust_hints: false,
         roots: ServerRoots::default(),
+        sampling: false,
         start_timeout: START_TIMEOUT,
         call_timeout: CALL_TIMEOUT,
     }

@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for tests")]
 use futures::future::{BoxFuture, ready};
 use haft_core::{
-    Access, CallId, NoBackgroundTasks, NoSubagents, Person, Question, Registry, SessionId, Stage,
+    Access, CallId, NoBackgroundTasks, NoSampler, NoSubagents, Person, Question, Registry, SessionId, Stage,
     ToolContext, ToolSource, ToolSpec, Tracking, View, schema,
 };
 use haft_mcp::client::{Mcp, McpServer, McpSettings, ServerRoots, Transport};
@@ -40,6 +40,7 @@ async fn main() -> ExitCode {
             tools: None,
             trust_hints: false,
             roots: ServerRoots::default(),
+            sampling: false,
             start_timeout: Duration::from_secs(20),
             call_timeout: Duration::from_secs(20),
         }],
@@ -87,6 +88,7 @@ fn context(folder: &Path) -> ToolContext {
         jobs: Arc::new(NoBackgroundTasks),
         person: Arc::new(AsProposed),
         subagents: Arc::new(NoSubagents),
+        sampler: Arc::new(NoSampler),
         cancel: Default::default(),
         on_progress: Arc::new(|chunk| println!("progress: {chunk}")),
         view,

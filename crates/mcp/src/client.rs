@@ -16,6 +16,7 @@ mod oauth;
 mod probe;
 mod result;
 mod roots;
+mod sampling;
 mod search;
 mod server;
 mod settings;

@@ -86,6 +86,7 @@ impl Place {
             diagnostics: None,
             evidence: Arc::new(haft_core::NoEvidence),
             models: None,
+            sampler: None,
             replicas: None,
             observer: None,
             access: Access {

@@ -43,6 +43,10 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::ModelAwaited { model, reason, until, .. } => {
             format!("{model} {}; waiting until {}", reason.sentence(), local_time(*until))
         }
+        Fact::Sampled { server, model, usage, .. } => {
+            let read = usage.input + usage.cache_read + usage.cache_write;
+            format!("{model} answered the MCP server `{server}`: {read} tokens in, {} out", usage.output)
+        }
         Fact::ModelFailed { message, hint } => failed(message, hint.as_deref()),
         Fact::PromptDenied { reason, .. } => denied(reason),
         Fact::Unconfined { reason } => {

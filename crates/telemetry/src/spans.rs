@@ -93,7 +93,7 @@ impl SessionSpans {
             Fact::Prompted { .. } | Fact::TaskEnded { .. } | Fact::Called { .. } | Fact::Continued => {
                 self.begin_turn(at, tracer);
             }
-            Fact::Replied { usage, stop, .. } => {
+            Fact::Replied { usage, stop, .. } | Fact::Sampled { usage, stop, .. } => {
                 let ended = Request { usage: *usage, stop: Some(*stop), error: None };
                 self.request(at, ended, tracer, instruments);
             }

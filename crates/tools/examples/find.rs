@@ -5,7 +5,8 @@
 //! compares like with like; *in process* is what a call costs an agent that runs already.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that cannot go on has failed")]
 use haft_core::{
-    Access, CallId, NoBackgroundTasks, NoPerson, NoSubagents, SessionId, Stage, ToolContext, Validation, View,
+    Access, CallId, NoBackgroundTasks, NoPerson, NoSampler, NoSubagents, SessionId, Stage, ToolContext,
+    Validation, View,
 };
 use haft_stage::LocalStage;
 use haft_tools::{Settings, builtin};
@@ -145,6 +146,7 @@ fn context(view: Arc<dyn View>) -> ToolContext {
         jobs: Arc::new(NoBackgroundTasks),
         person: Arc::new(NoPerson),
         subagents: Arc::new(NoSubagents),
+        sampler: Arc::new(NoSampler),
         cancel: Default::default(),
         on_progress: Arc::new(|_| {}),
         view,

@@ -402,6 +402,7 @@ impl Host for TestHost {
             diagnostics: None,
             evidence: Arc::new(haft_core::NoEvidence),
             models: None,
+            sampler: None,
             replicas: None,
             observer: None,
             access: Access {

@@ -156,6 +156,8 @@ pub struct McpFile {
     /// Folders that it is told of if it asks for roots: `true` for the workspace, `false` for none, or a list of absolute paths (default: `true`, but `false` for a program with a folder among its arguments).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<McpRootsFile>,
+    /// Let its calls ask your model, at your expense; you read each prompt and are asked before it is sent.
+    pub sampling: bool,
     /// Maximum seconds until it lists its tools (default: 60).
     pub start_timeout: Option<u64>,
     /// Maximum seconds without output from a call (default: 300).

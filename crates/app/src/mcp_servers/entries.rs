@@ -98,8 +98,19 @@ pub fn remove(app: &App, config: &Config, name: &str) -> Result<(), Failure> {
 
 /// Only what is said.
 fn table(file: &McpFile) -> Table {
-    let McpFile { command, arguments, environment, url, headers, oauth, tools, trust_hints, roots, .. } =
-        file;
+    let McpFile {
+        command,
+        arguments,
+        environment,
+        url,
+        headers,
+        oauth,
+        tools,
+        trust_hints,
+        roots,
+        sampling,
+        ..
+    } = file;
     let mut table = Table::new();
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -125,6 +136,7 @@ fn table(file: &McpFile) -> Table {
             McpRootsFile::Folders(folders) => Value::Array(folders.iter().collect()),
         }),
     );
+    put("sampling", sampling.then(|| Value::from(true)));
     table
 }
 

@@ -1,8 +1,8 @@
 //! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
 //! of each call.
 use haft_core::{
-    Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, Mode, Part, Report, Seq, SessionId,
-    StopReason, SubagentRun, ToolResult, UndoCalls, active_path, text_of,
+    Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, Mode, Part, Report, Sampled, Seq,
+    SessionId, StopReason, SubagentRun, ToolResult, UndoCalls, active_path, text_of,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
@@ -20,6 +20,8 @@ pub(super) struct Recording {
     pub(super) reads: Vec<PathBuf>,
     /// Where results of test runs stand that count by their outcome.
     pub(super) tests: BTreeSet<Seq>,
+    /// What models answered MCP servers, with the servers.
+    pub(super) samples: Vec<(String, Sampled)>,
     /// Where attempts at a goal began that were made in sessions of their own.
     pub(super) attempts: Option<Seq>,
     is_in_turn: bool,
@@ -126,6 +128,10 @@ impl Recording {
                 let (name, arguments) = (made.name.clone(), made.arguments.clone());
                 self.input(Command::Call { name, arguments });
                 self.reply(&[Part::ToolCall(made.clone())], StopReason::ToolUse);
+            }
+            Fact::Sampled { server, model, text, usage, stop, .. } => {
+                let (model, text) = (model.clone(), text.clone());
+                self.samples.push((server.clone(), Sampled { model, text, usage: *usage, stop: *stop }));
             }
             Fact::AttemptsBegun { .. } => self.attempts = Some(seq),
             Fact::Replied { parts, stop, .. } => self.reply(parts, *stop),

@@ -107,7 +107,7 @@ impl Transcript {
                 self.turn.models.apply(fact);
                 self.assistant(parts, *usage, *stop);
             }
-            Fact::Retried { usage, .. } => self.turn.usage += *usage,
+            Fact::Retried { usage, .. } | Fact::Sampled { usage, .. } => self.turn.usage += *usage,
             Fact::Called { made } => self.called(made),
             Fact::ToolEnded { call, result, .. } => self.answer(call, result),
             Fact::ApprovalAnswered { answer: Answer::Unanswered, .. } => self.turn.refused = true,

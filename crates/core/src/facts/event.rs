@@ -146,6 +146,9 @@ pub enum Fact {
     },
     /// What the person said; `None` if no person could be asked.
     QuestionAnswered { call: CallId, answer: Option<String> },
+    /// A call asked the model something beside the conversation, in the name of an MCP server: what the model answered. The
+    /// person read the prompt in the question before it.
+    Sampled { call: CallId, server: String, model: String, text: String, usage: Usage, stop: StopReason },
     /// On disk before the tool begins.
     ToolStarted {
         call: CallId,

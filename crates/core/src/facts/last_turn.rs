@@ -119,6 +119,7 @@ impl Fold {
             | Fact::AcceptedPart { .. }
             | Fact::QuestionAsked { .. }
             | Fact::QuestionAnswered { .. }
+            | Fact::Sampled { .. }
             | Fact::ToolStarted { .. }
             | Fact::Unconfined { .. }
             | Fact::Staged { .. }

@@ -119,6 +119,7 @@ fn context() -> ToolContext {
         jobs: Arc::new(haft_core::NoBackgroundTasks),
         person: Arc::new(haft_core::NoPerson),
         subagents: Arc::new(haft_core::NoSubagents),
+        sampler: Arc::new(haft_core::NoSampler),
         cancel: Default::default(),
         on_progress: Arc::new(|_| ()),
         view: Arc::new(Plain),

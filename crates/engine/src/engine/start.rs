@@ -7,10 +7,12 @@ use crate::{
     },
     session::{
         EngineError, Session,
+        budget::TurnBudget,
         context::{Log, SessionContext},
         mailbox::CommandTicket,
         mailbox::SessionMessage,
         queue::PromptQueue,
+        sampler::SessionSampler,
         shared::Shared,
         tool_set::LiveToolSet,
         tree::{AttemptPlace, Caller, Ceiling, Tree},
@@ -25,8 +27,8 @@ use haft_call::{
     Unread, as_found,
 };
 use haft_core::{
-    CallId, Effect, Entry, Fact, JobSpec, Limits, Policy, Registry, SessionId, SessionOpened, Stage,
-    Transcript, event::JOURNAL_VERSION, outbox,
+    CallId, Effect, Entry, Fact, JobSpec, Limits, NoSampler, Policy, Registry, Sampler, SessionId,
+    SessionOpened, Stage, Transcript, event::JOURNAL_VERSION, outbox,
 };
 use serde_json::{Map, Value};
 use std::{
@@ -119,7 +121,10 @@ fn context(
     let queue = PromptQueue::replay(&entries);
     let background = background(setup, &entries, &queue, sender);
     let options = options(setup, attempt.map(|place| place.number));
-    let calls = calls(shared, id, &agent, above, &entries, (&kit.tools, &tree, &limits, background));
+    let calls = CallScope {
+        sampler: sampler(setup, &model, &budget, &limits),
+        ..calls(shared, id, &agent, above, &entries, (&kit.tools, &tree, &limits, background))
+    };
     let toolbox = LiveToolSet::new(agent, own, kit.clone());
     let shared = shared.clone();
     Ok(SessionContext {
@@ -199,8 +204,15 @@ fn calls(
             .filter(|_| !is_attempt)
             .map(|caller| Ancestors { parent: Arc::new(caller.parent.clone()), settling }),
         delegates: Arc::new(ChildRun { opens, tree: tree.clone(), limits: limits.clone() }),
+        sampler: Arc::new(NoSampler),
         stage,
     }
+}
+
+/// Answers the calls of the session, at the expense of its turn.
+fn sampler(setup: &Setup, model: &Model, budget: &Arc<TurnBudget>, limits: &Limits) -> Arc<dyn Sampler> {
+    let (model, budget, limits) = (model.clone(), budget.clone(), limits.budget);
+    setup.sampler.clone().unwrap_or_else(|| Arc::new(SessionSampler { model, budget, limits }))
 }
 
 /// An attempt sees other files than the workspace has, and no other program changes them: what was read is not compared with

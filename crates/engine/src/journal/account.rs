@@ -17,7 +17,7 @@ pub struct Account {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// `system prompt`, `tool definitions`, `prompts`, `replies`, `results of NAME`, `written by the model`, `summaries`,
-    /// `requests that were given up`.
+    /// `answers for MCP servers`, `requests that were given up`.
     pub what: String,
     /// Tokens, each time they were sent.
     pub tokens: u64,
@@ -35,6 +35,7 @@ pub fn account(entries: &[Arc<Entry>], system: u64, tools: u64, price: Option<Pr
         match &entry.fact {
             Fact::Replied { usage, .. } => book.enter(&transcript, *usage),
             Fact::Compacted { usage, .. } => book.whole("summaries", *usage),
+            Fact::Sampled { usage, .. } => book.whole("answers for MCP servers", *usage),
             Fact::Retried { usage, .. } => book.whole("requests that were given up", *usage),
             _ => {}
         }

@@ -76,7 +76,9 @@ fn of_entries(entries: &[&Arc<Entry>], first: Option<Price>) -> Spending {
 /// What a request to a model has cost, where the fact comes of one.
 fn asked_for(fact: &Fact) -> Option<Usage> {
     match fact {
-        Fact::Replied { usage, .. } | Fact::Compacted { by: Summarizer::Model, usage, .. } => Some(*usage),
+        Fact::Replied { usage, .. }
+        | Fact::Compacted { by: Summarizer::Model, usage, .. }
+        | Fact::Sampled { usage, .. } => Some(*usage),
         _ => None,
     }
 }

@@ -102,6 +102,9 @@ pub(crate) struct McpAddArgs {
     /// Do not tell the server of any folder
     #[arg(long)]
     pub(crate) no_roots: bool,
+    /// Let the server's calls ask your model, at your expense; you are asked each time
+    #[arg(long)]
+    pub(crate) sampling: bool,
     /// Do not require approval for tools that the server declares read-only
     #[arg(long)]
     pub(crate) trust_hints: bool,

@@ -1,16 +1,17 @@
 //! [`Calls`]: passes what a server sends while it works to the call that waits for it.
 #![expect(
     deprecated,
-    reason = "servers of all revisions in use still ask for roots and log; 2026-07-28 only announces the end of both"
+    reason = "servers of all revisions in use still ask for roots and models, and log; 2026-07-28 only announces the end of it"
 )]
-use super::{elicit, roots::Roots};
+use super::{elicit, roots::Roots, sampling};
 use haft_core::ToolContext;
 use parking_lot::Mutex;
 use rmcp::{
     ClientHandler,
     model::{
-        ElicitRequestParams, ElicitResult, ElicitationAction, ErrorData, InitializeRequestParams,
-        ListRootsResult, LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, Root,
+        CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
+        ElicitationAction, ErrorData, InitializeRequestParams, ListRootsResult,
+        LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, Root,
     },
     service::{NotificationContext, RequestContext, RoleClient},
 };
@@ -84,19 +85,14 @@ impl Call {
         }
     }
 
-    /// What the person answers. The question is withdrawn where `is_withdrawn`, and where the call ends: a person may
-    /// think for hours, and until then the call's channels to its session would stay open.
-    async fn ask(
-        &self,
-        server: &str,
-        request: ElicitRequestParams,
-        is_withdrawn: &CancellationToken,
-    ) -> ElicitResult {
+    /// What comes of a question to the person; `None` if it is withdrawn: where `is_withdrawn`, and where the call ends. A
+    /// person may think for hours, and until then the call's channels to its session would stay open.
+    async fn ask<T>(&self, asked: impl Future<Output = T>, is_withdrawn: &CancellationToken) -> Option<T> {
         self.questions.fetch_add(1, Ordering::Relaxed);
         let answer = select! {
-            answer = elicit::answer(server, request, &*self.ctx.person) => answer,
-            () = self.ended.cancelled() => ElicitResult::new(ElicitationAction::Cancel),
-            () = is_withdrawn.cancelled() => ElicitResult::new(ElicitationAction::Cancel),
+            answer = asked => Some(answer),
+            () = self.ended.cancelled() => None,
+            () = is_withdrawn.cancelled() => None,
         };
         self.questions.fetch_sub(1, Ordering::Relaxed);
         self.sign.notify_one();
@@ -114,6 +110,8 @@ pub(crate) struct Client {
     pub(crate) changes: Arc<AtomicU64>,
     /// `None` where the server is not offered any.
     pub(crate) roots: Option<Roots>,
+    /// Whether the server may ask for answers of a model.
+    pub(crate) offers_sampling: bool,
 }
 
 impl ClientHandler for Client {
@@ -122,6 +120,7 @@ impl ClientHandler for Client {
         if self.roots.is_none() {
             introduction.capabilities.roots = None;
         }
+        introduction.capabilities.sampling = self.offers_sampling.then(Default::default);
         introduction
     }
 
@@ -136,8 +135,24 @@ impl ClientHandler for Client {
         request: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let Some(call) = self.calls.only() else { return Ok(ElicitResult::new(ElicitationAction::Cancel)) };
-        Ok(call.ask(&self.server, request, &context.ct).await)
+        let cancelled = ElicitResult::new(ElicitationAction::Cancel);
+        let Some(call) = self.calls.only() else { return Ok(cancelled) };
+        let answer = elicit::answer(&self.server, request, &*call.ctx.person);
+        Ok(call.ask(answer, &context.ct).await.unwrap_or(cancelled))
+    }
+
+    async fn create_message(
+        &self,
+        request: CreateMessageRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        if !self.offers_sampling {
+            return Err(sampling::rejected("the configuration does not let this server ask a model"));
+        }
+        let call = self.calls.only();
+        let call = call.ok_or_else(|| sampling::rejected("it does not belong to a single running call"))?;
+        let answer = call.ask(sampling::answer(&self.server, request, &call.ctx), &context.ct).await;
+        answer.unwrap_or_else(|| Err(sampling::rejected("the call has ended")))
     }
 
     async fn on_progress(&self, said: ProgressNotificationParam, _: NotificationContext<RoleClient>) {

@@ -251,6 +251,7 @@ impl Server {
             calls: Arc::new(Calls::default()),
             changes: self.changes.clone(),
             roots: roots.clone().map(Roots::new),
+            offers_sampling: self.settings.sampling,
         };
         let opened = Link::open(&self.settings, &self.workspace, &self.environment, client).await?;
         // A restarted server may have other tools.

@@ -21,6 +21,8 @@ pub struct McpServer {
     pub trust_hints: bool,
     /// Which folders it is told of if it asks for roots.
     pub roots: ServerRoots,
+    /// Whether it may ask for answers of the session's model. The person is asked each time.
+    pub sampling: bool,
     /// How long it may take to start and to tell its tools.
     pub start_timeout: Duration,
     /// How long a call may be silent: each word of its progress counts anew.

@@ -34,6 +34,7 @@ fn server(name: &str, arguments: &[&str]) -> McpServer {
         tools: None,
         trust_hints: false,
         roots: ServerRoots::default(),
+        sampling: false,
         start_timeout: Duration::from_secs(20),
         call_timeout: Duration::from_secs(20),
     }

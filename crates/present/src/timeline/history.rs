@@ -61,6 +61,7 @@ pub fn usage(entries: &[Arc<Entry>]) -> Usage {
         match &entry.fact {
             Fact::Replied { usage: more, .. }
             | Fact::Retried { usage: more, .. }
+            | Fact::Sampled { usage: more, .. }
             | Fact::Compacted { usage: more, .. } => usage += *more,
             _ => {}
         }

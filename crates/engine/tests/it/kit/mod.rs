@@ -61,6 +61,7 @@ impl Place {
             diagnostics: None,
             evidence: Arc::new(haft_evidence::ClaimChecker),
             models: None,
+            sampler: None,
             replicas: None,
             observer: None,
             access: Access {

@@ -27,6 +27,7 @@ pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
         tools,
         roots,
         no_roots,
+        sampling,
         trust_hints,
         json,
         name,
@@ -56,6 +57,7 @@ pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
         tools: (!tools.is_empty()).then_some(tools),
         trust_hints,
         roots: written_roots(&roots, no_roots)?,
+        sampling,
         ..McpFile::default()
     };
     entries::add(cli, &name, &file)?;

@@ -9,3 +9,4 @@ mod parallel_calls;
 mod peer;
 mod project_offers;
 mod roots;
+mod sampling;

@@ -56,6 +56,7 @@ fn engine_with(folder: &Path, spec: &str, script: &str, mode: Mode) -> Engine {
         diagnostics: None,
         evidence: Arc::new(haft_core::NoEvidence),
         models: None,
+        sampler: None,
         replicas: None,
         observer: None,
         access: Access {

@@ -176,6 +176,7 @@ impl Kit {
             jobs: self.jobs.clone(),
             person: self.person.clone(),
             subagents: Arc::new(haft_core::NoSubagents),
+            sampler: Arc::new(haft_core::NoSampler),
             cancel: self.cancel.clone(),
             on_progress: Arc::new(move |chunk| live.lock().unwrap().push_str(&chunk)),
             view,

@@ -1,0 +1,31 @@
+//! [`RetoldSamples`]: says again what models answered MCP servers in a recorded session.
+use futures::future::{BoxFuture, ready};
+use haft_core::{Sampled, Sampler, SamplingError, SamplingRequest};
+use parking_lot::Mutex;
+use std::collections::{HashMap, VecDeque};
+
+/// The recorded answers by server, in their order.
+pub(super) struct RetoldSamples(Mutex<HashMap<String, VecDeque<Sampled>>>);
+
+impl RetoldSamples {
+    /// Of answers with the servers that they went to.
+    pub(super) fn new(samples: impl IntoIterator<Item = (String, Sampled)>) -> Self {
+        let mut by_server: HashMap<String, VecDeque<Sampled>> = HashMap::new();
+        samples
+            .into_iter()
+            .for_each(|(server, sample)| by_server.entry(server).or_default().push_back(sample));
+        Self(Mutex::new(by_server))
+    }
+}
+
+impl Sampler for RetoldSamples {
+    /// Of no account: the recording answers the question in which it is named.
+    fn model(&self) -> Option<&str> {
+        Some("the recorded model")
+    }
+
+    fn sample(&self, request: SamplingRequest) -> BoxFuture<'_, Result<Sampled, SamplingError>> {
+        let sample = self.0.lock().get_mut(&request.server).and_then(VecDeque::pop_front);
+        Box::pin(ready(sample.ok_or(SamplingError::NoModel)))
+    }
+}

@@ -1,0 +1,74 @@
+//! [`Sampler`]: answers of a model that a call needs, beside the conversation (sampling, in the words of MCP).
+use crate::{Message, ProviderError, Reached, StopReason, Usage};
+use futures::future::BoxFuture;
+
+/// What a model is asked beside the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SamplingRequest {
+    /// The MCP server that wants to know.
+    pub server: String,
+    /// The system prompt; empty for none.
+    pub system: String,
+    /// The messages, with text alone.
+    pub messages: Vec<Message>,
+    /// Maximum tokens of the answer.
+    pub max_output: u32,
+}
+
+/// The answer of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sampled {
+    /// The model that answered, as `PROVIDER/MODEL`.
+    pub model: String,
+    /// What it said.
+    pub text: String,
+    /// Tokens of the request, as the server counted.
+    pub usage: Usage,
+    /// Why the answer ended.
+    pub stop: StopReason,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplingError {
+    /// The call belongs to no session.
+    #[error("there is no model to ask")]
+    NoModel,
+    /// The answer would pass a limit of the turn.
+    #[error("the budget of {} {} is used up: {} spent", .0.limit, .0.what, .0.spent)]
+    Budget(Reached),
+    /// The model failed.
+    #[error("{error}")]
+    Failed {
+        /// What the provider said.
+        #[source]
+        error: ProviderError,
+        /// What it cost all the same.
+        usage: Usage,
+    },
+    /// The journal could not be written.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// The model of the session that a call belongs to. It is asked only what a person has agreed to.
+pub trait Sampler: Send + Sync {
+    /// Returns the model, as `PROVIDER/MODEL`; `None` if there is none to ask.
+    fn model(&self) -> Option<&str>;
+
+    /// Asks it. What that costs counts towards the budget and the cost of the turn. Dropped, the request is cancelled.
+    fn sample(&self, request: SamplingRequest) -> BoxFuture<'_, Result<Sampled, SamplingError>>;
+}
+
+/// No model: every request is refused.
+pub struct NoSampler;
+
+impl Sampler for NoSampler {
+    fn model(&self) -> Option<&str> {
+        None
+    }
+
+    fn sample(&self, _: SamplingRequest) -> BoxFuture<'_, Result<Sampled, SamplingError>> {
+        Box::pin(std::future::ready(Err(SamplingError::NoModel)))
+    }
+}
