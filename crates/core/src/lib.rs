@@ -85,7 +85,7 @@ pub use tool::{
     sampling::{NoSampler, Sampled, Sampler, SamplingError, SamplingRequest},
     schema::{self, Validation},
     skill::Skill,
-    source::ToolSource,
+    source::{Completions, ToolSource},
     split::SplitResult,
     subagent::{NoSubagents, Subagents},
 };

@@ -128,10 +128,10 @@ pub use haft_core as kernel;
 pub mod types {
     pub use haft_core::{
         Accepted, AcceptedFile, Access, Aliases, ArgumentForm, Attributes, BackgroundTasks, BaseCommit, Bulk,
-        BulkFolder, CacheMount, CallForm, Clip, CommandRun, Completion, Conclusion, Confinement, Delivery,
-        Diagnostic, DiagnosticsChange, Direction, ErrorWording, Evicted, Example, Examples, Execution,
-        Failure, FileKind, FileRead, FileState, Fingerprint, Forked, Goal, Hash, Host, ItemKind, JobSpec,
-        JobStatus, Keep, Network, OnCap, Outside, Overlay, Person, Plan, PlanStep, Presentation,
+        BulkFolder, CacheMount, CallForm, Clip, CommandRun, Completion, Completions, Conclusion, Confinement,
+        Delivery, Diagnostic, DiagnosticsChange, Direction, ErrorWording, Evicted, Example, Examples,
+        Execution, Failure, FileKind, FileRead, FileState, Fingerprint, Forked, Goal, Hash, Host, ItemKind,
+        JobSpec, JobStatus, Keep, Network, OnCap, Outside, Overlay, Person, Plan, PlanStep, Presentation,
         ProcessLimits, QueuedCall, QueuedRun, Reach, Reached, Readable, Registered, RemainingWork, Render,
         ReplyForm, Report, Resource, ResultObject, Sampled, Sampler, SamplingError, SamplingRequest, Sandbox,
         Secrets, SessionOpened, Severity, Shown, Spending, StepStatus, SubagentRun, Subagents, Summarizer,

@@ -6,6 +6,7 @@
 //! trusts what the server says of them. A server is told where the workspace or other folders lie, and nothing else of the conversation.
 
 mod calls;
+mod completion;
 mod elicit;
 mod found;
 mod limited;
@@ -31,7 +32,7 @@ pub use settings::{McpServer, McpSettings, OAuth, ServerRoots, Transport};
 
 use found::Found;
 use futures::future::{BoxFuture, join_all};
-use haft_core::{Part, Registry, SessionId, ToolSource};
+use haft_core::{Completions, Part, Registry, SessionId, ToolSource};
 use listing::Listing;
 use parking_lot::Mutex;
 use rmcp::model::Tool;
@@ -95,5 +96,9 @@ impl ToolSource for Mcp {
 
     fn resolve<'a>(&'a self, prompt: &'a str) -> BoxFuture<'a, Result<Option<Vec<Part>>, String>> {
         Box::pin(mentions::resolve(&self.servers, prompt))
+    }
+
+    fn complete<'a>(&'a self, typed: &'a str) -> BoxFuture<'a, Option<Completions>> {
+        Box::pin(completion::complete(&self.servers, typed))
     }
 }

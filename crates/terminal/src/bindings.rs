@@ -109,6 +109,7 @@ pub(crate) static BINDINGS: &[Binding] = {
         bind(Prompt, &[key(K::Up)], PreviousLine, "previous and next prompts"),
         bind(Prompt, &[key(K::Down)], NextLine, "previous and next prompts"),
         bind(Conversation, &[ctrl('r')], SearchHistory, "search earlier prompts"),
+        bind(Prompt, &[key(K::Tab)], Complete, "complete prompts, arguments and resources of MCP servers"),
         bind(Prompt, &[key(K::BackTab)], ChangeMode, "change the permission mode"),
         bind(Conversation, &[ctrl('g')], OpenEditor, "edit the prompt in $VISUAL or $EDITOR"),
         bind(Conversation, &[ctrl('v')], PastePicture, "attach the picture in the clipboard"),

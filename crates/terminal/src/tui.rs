@@ -17,6 +17,7 @@ mod list;
 pub(crate) mod markdown;
 pub mod menu;
 mod mode;
+mod offered;
 mod page;
 mod panels;
 mod parts;

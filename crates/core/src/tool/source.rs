@@ -20,4 +20,19 @@ pub trait ToolSource: Send + Sync {
     fn resolve<'a>(&'a self, _prompt: &'a str) -> BoxFuture<'a, Result<Option<Vec<Part>>, String>> {
         async { Ok(None) }.boxed()
     }
+
+    /// Returns what the end of `typed` can become, the text of a prompt up to the cursor, if it names something that this
+    /// source has; `None` if it does not, or if the source does not answer. A person waits for it, and goes on typing meanwhile.
+    fn complete<'a>(&'a self, _typed: &'a str) -> BoxFuture<'a, Option<Completions>> {
+        async { None }.boxed()
+    }
+}
+
+/// What the end of a text that is being typed can become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completions {
+    /// Where the values begin in the text, in bytes.
+    pub start: usize,
+    /// What can stand there.
+    pub values: Vec<String>,
 }

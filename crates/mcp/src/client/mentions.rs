@@ -11,7 +11,7 @@ use rmcp::{
     model::{GetPromptRequestParams, JsonObject, Prompt, ReadResourceRequestParams, ResourceContents, Role},
     service::ServiceError,
 };
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 use tokio::time::timeout;
 
 /// Bytes of a resource that are put into a prompt.
@@ -77,7 +77,7 @@ fn mentions<'a>(servers: &'a [Arc<Server>], prompt: &'a str) -> Vec<(&'a Server,
     found
 }
 
-fn named<'a>(servers: &'a [Arc<Server>], name: &str) -> Option<&'a Server> {
+pub(super) fn named<'a>(servers: &'a [Arc<Server>], name: &str) -> Option<&'a Server> {
     servers.iter().find(|server| server.settings.name == name).map(|server| &**server)
 }
 
@@ -123,29 +123,34 @@ fn usage(server: &str, prompt: &Prompt) -> String {
 /// Words in the order of the arguments, or as `NAME=VALUE`; the last argument gets all that is left. The error is the name of
 /// one that is missing.
 fn arguments(prompt: &Prompt, typed: &str) -> Result<JsonObject, String> {
-    let wanted: Vec<_> = prompt.arguments.iter().flatten().collect();
-    let mut given = JsonObject::new();
-    let mut rest = typed.trim_start();
-    while !rest.is_empty() {
-        let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let is_wanted = |name: &str| wanted.iter().any(|argument| argument.name == name);
-        let mut open = wanted.iter().filter(|argument| !given.contains_key(&argument.name));
-        let named = word.split_once('=').filter(|(name, _)| is_wanted(name) && !given.contains_key(*name));
-        let Some(next) = open.next() else { break };
-        let (name, value) = match (named, open.next()) {
-            (Some((name, value)), _) => (name, value),
-            (None, Some(_)) => (next.name.as_str(), word),
-            (None, None) => {
-                given.insert(next.name.clone(), rest.trim_end().into());
-                break;
-            }
-        };
-        given.insert(name.to_owned(), value.into());
-        rest = after.trim_start();
-    }
-    let missing =
-        wanted.iter().find(|wanted| wanted.required == Some(true) && !given.contains_key(&wanted.name));
+    let given = assigned(prompt, typed);
+    let given: JsonObject = given.into_iter().map(|(name, at)| (name.to_owned(), typed[at].into())).collect();
+    let mut wanted = prompt.arguments.iter().flatten();
+    let missing = wanted.find(|wanted| wanted.required == Some(true) && !given.contains_key(&wanted.name));
     missing.map_or(Ok(given), |missing| Err(missing.name.clone()))
+}
+
+/// The arguments that `typed` gives, with the places of their values.
+pub(super) fn assigned<'a>(prompt: &'a Prompt, typed: &str) -> Vec<(&'a str, Range<usize>)> {
+    let mut open: Vec<&str> =
+        prompt.arguments.iter().flatten().map(|argument| argument.name.as_str()).collect();
+    let (mut given, mut at) = (Vec::new(), 0);
+    loop {
+        let rest = &typed[at..];
+        let begin = at + rest.len() - rest.trim_start().len();
+        let word = typed[begin..].split(char::is_whitespace).next().unwrap_or_default();
+        if word.is_empty() || open.is_empty() {
+            return given;
+        }
+        let named = word.split_once('=').and_then(|(name, _)| open.iter().position(|open| *open == name));
+        let (place, value) = match named {
+            Some(place) => (place, begin + open[place].len() + 1..begin + word.len()),
+            None if open.len() == 1 => (0, begin..typed.trim_end().len()),
+            None => (0, begin..begin + word.len()),
+        };
+        at = value.end;
+        given.push((open.remove(place), value));
+    }
 }
 
 async fn resource(server: &Server, uri: &str) -> Result<Vec<Part>, String> {
@@ -176,13 +181,13 @@ fn quoted(name: &str, text: &str) -> String {
     format!("\n\n`{name}`:\n{fence}\n{text}{end}{fence}")
 }
 
-async fn link(server: &Server) -> Result<Arc<Link>, String> {
+pub(super) async fn link(server: &Server) -> Result<Arc<Link>, String> {
     let name = &server.settings.name;
     server.link().await.map_err(|error| format!("the MCP server `{name}` cannot be started: {error}"))
 }
 
 /// What the server says, within the time in which it has to start.
-async fn answer<T>(
+pub(super) async fn answer<T>(
     server: &Server,
     link: &Link,
     what: &str,

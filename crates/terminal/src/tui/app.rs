@@ -4,7 +4,7 @@ use super::{
     input::{Draft, Input},
     list,
     look::Look,
-    mode::Mode,
+    mode::{Mode, Offered},
     sessions::Sessions,
 };
 use crate::{history, host::Surroundings, offers::Proposed, paint::diff::Room, status_line::StatusOutput};
@@ -14,7 +14,7 @@ use futures::{
     future::BoxFuture,
     stream::{BoxStream, FuturesUnordered},
 };
-use haft_core::{Answer, CallId, Change, Command, Event, Fact, Image, Seq, Update};
+use haft_core::{Answer, CallId, Change, Command, Completions, Event, Fact, Image, Seq, Update};
 use haft_engine::{Engine, Session};
 use haft_present::host::{Conversation, OpenRequest, TriedServer};
 use haft_present::{
@@ -49,6 +49,8 @@ pub(super) struct App {
     /// A word about the last key.
     pub(super) hint: Option<Hint>,
     pub(super) files: Option<Vec<list::Item>>,
+    /// What an MCP server offers for what is being typed.
+    pub(super) offered: Option<Offered>,
     pub(super) sessions: Sessions,
     pub(super) columns: usize,
     pub(super) rows: usize,
@@ -119,6 +121,8 @@ pub(super) enum Done {
     /// With the request that was carried out.
     Opened(Result<(Conversation, OpenRequest), String>),
     Files(Vec<list::Item>),
+    /// What MCP servers offer for this text.
+    Offered(String, Option<Completions>),
     /// Models that vendors and servers list.
     Models(Vec<(String, String)>),
     Servers(Vec<TriedServer>),
@@ -151,6 +155,7 @@ impl App {
             pictures: Vec::new(),
             hint: None,
             files: None,
+            offered: None,
             sessions: Sessions::default(),
             columns: columns.max(1).into(),
             rows: rows.max(1).into(),
@@ -350,6 +355,7 @@ impl App {
             Done::Sessions(recaps) => self.sessions_read(recaps),
             Done::StatusLine(said) => self.status_said(said),
             Done::Picture(picture) => self.picture_read(picture),
+            Done::Offered(typed, found) => self.offered(&typed, found),
             Done::Files(files) => {
                 self.files = Some(files);
                 self.complete();

@@ -258,6 +258,23 @@ impl Input {
         self.area.insert_char(' ');
     }
 
+    /// What stands in front of the cursor.
+    pub(super) fn before_cursor(&self) -> String {
+        let cursor = self.area.cursor();
+        let lines = self.area.lines();
+        let line: String = lines[cursor.0].chars().take(cursor.1).collect();
+        lines[..cursor.0].iter().map(|line| format!("{line}\n")).collect::<String>() + &line
+    }
+
+    /// Puts `text` in the place of what stands between byte `start` and the cursor.
+    pub(super) fn replace_from(&mut self, start: usize, text: &str) {
+        for _ in self.before_cursor().get(start..).unwrap_or_default().chars() {
+            self.area.delete_char();
+        }
+        self.area.insert_str(text);
+        self.area.insert_char(' ');
+    }
+
     /// Its rows behind a mark, and where the cursor is in them.
     pub(super) fn rows(&mut self, columns: usize, look: &Look) -> (Vec<Line<'static>>, (usize, usize)) {
         self.rows_for(PLACEHOLDER, columns, look)

@@ -85,7 +85,7 @@ impl App {
             Action::ChangeMode => self.next_permission_mode(),
             Action::Up => self.move_by(false),
             Action::Down => self.move_by(true),
-            Action::Complete => drop(self.accept()),
+            Action::Complete => self.complete_or_ask(key),
             Action::CompleteAndSubmit => self.complete_and_submit(),
             Action::CloseCompletion => drop(self.mode.completion().and_then(Option::take)),
             Action::Reply => self.reply_as_typed(),
@@ -149,7 +149,7 @@ impl App {
         }
     }
 
-    fn type_in(&mut self, key: KeyEvent) {
+    pub(super) fn type_in(&mut self, key: KeyEvent) {
         if self.input.key(key) {
             self.has_typed();
         }

@@ -1,5 +1,10 @@
 //! [`Mode`]: what the keys go to: the prompt, an answer, a list or a page.
-use super::{input::Draft, list::List, page::Page, parts::Parts};
+use super::{
+    input::Draft,
+    list::{Item, List},
+    page::Page,
+    parts::Parts,
+};
 
 /// What the keys go to. What covers something else holds it, so that closing leads back to it.
 pub(super) enum Mode {
@@ -141,5 +146,22 @@ impl What {
 /// What the word that is being typed can become.
 pub(super) struct Completion {
     pub(super) list: List,
-    pub(super) is_file: bool,
+    pub(super) of: Completed,
+}
+
+/// Values that an MCP server offers, and the text that they continue.
+pub(super) struct Offered {
+    pub(super) before: String,
+    pub(super) values: Vec<Item>,
+}
+
+/// What is completed, and so what a value takes the place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Completed {
+    /// The name of a command: all that was typed.
+    Command,
+    /// The name of a file: the word at the cursor.
+    File,
+    /// Something that an MCP server offers: the text from this byte to the cursor.
+    Offer(usize),
 }

@@ -4,7 +4,7 @@ use super::{
     files,
     input::picture,
     list::{Item, List},
-    mode::{Completion, Mode, Pick, What},
+    mode::{Completed, Completion, Mode, Pick, What},
     page::Page,
     sessions::{Sessions, recaps},
 };
@@ -276,15 +276,22 @@ impl App {
         if self.input.is_in_normal_mode() {
             return self.set_completion(None);
         }
+        if let Some((typed, start, values)) = self.offered_here() {
+            return self.pop_up(values, &typed, Completed::Offer(start));
+        }
         let (text, word) = (self.input.text(), self.input.word());
         if let Some(typed) = text.strip_prefix('/').filter(|rest| !rest.contains([' ', '\n', '/'])) {
             let names = console::names(&self.around.prompts).into_iter();
-            return self.pop_up(names.map(|(name, what)| Item::new(name, what)).collect(), typed, false);
+            return self.pop_up(
+                names.map(|(name, what)| Item::new(name, what)).collect(),
+                typed,
+                Completed::Command,
+            );
         }
         match (word.strip_prefix('@'), &self.files) {
             (Some(typed), Some(files)) => {
                 let (files, typed) = (files.clone(), typed.to_owned());
-                self.pop_up(files, &typed, true);
+                self.pop_up(files, &typed, Completed::File);
             }
             (Some(_), None) => self.look_for_files(),
             (None, _) => {
@@ -294,14 +301,13 @@ impl App {
         }
     }
 
-    fn pop_up(&mut self, items: Vec<Item>, typed: &str, is_file: bool) {
+    pub(super) fn pop_up(&mut self, items: Vec<Item>, typed: &str, of: Completed) {
         let mut list = List::new(items);
-        if is_file {
-            list.narrow(typed)
-        } else {
-            list.narrow_names(typed)
+        match of {
+            Completed::Command => list.narrow_names(typed),
+            Completed::File | Completed::Offer(_) => list.narrow(typed),
         }
-        self.set_completion(Some(Completion { list, is_file }).filter(|found| !found.list.is_empty()));
+        self.set_completion(Some(Completion { list, of }).filter(|found| !found.list.is_empty()));
     }
 
     fn set_completion(&mut self, found: Option<Completion>) {
@@ -319,13 +325,17 @@ impl App {
 
     /// Takes what is offered; whether there was something.
     pub(super) fn accept(&mut self) -> bool {
-        let Some(Completion { list, is_file }) = self.mode.completion().and_then(Option::take) else {
+        let Some(Completion { list, of }) = self.mode.completion().and_then(Option::take) else {
             return false;
         };
         let Some(item) = list.chosen() else { return false };
-        match is_file {
-            false => self.input.set(&format!("{} ", item.value)),
-            true => {
+        match of {
+            Completed::Command => self.input.set(&format!("{} ", item.value)),
+            Completed::Offer(start) => {
+                self.offered = None;
+                self.input.replace_from(start, &item.value);
+            }
+            Completed::File => {
                 let workspace = self.engine.as_ref().map(|engine| engine.setup().workspace.clone());
                 let path =
                     workspace.map(|workspace| workspace.join(&item.value).to_string_lossy().into_owned());

@@ -4,7 +4,7 @@ use crate::kit::{Place, Ran};
 use serde_json::{Value, json};
 
 /// A place whose one server is called `peer`, and what `--model` takes.
-fn place_with_peer() -> Option<(Place, String)> {
+pub(super) fn place_with_peer() -> Option<(Place, String)> {
     let place = Place::new();
     let program = program(&place)?;
     place.configure(&format!("[mcp.peer]\ncommand = \"python3\"\narguments = [{program:?}, \"stdio\"]\n"));
@@ -13,7 +13,7 @@ fn place_with_peer() -> Option<(Place, String)> {
 }
 
 /// The texts of the prompt that the model was given; nothing if it was given none.
-fn prompted(place: &Place) -> Vec<String> {
+pub(super) fn prompted(place: &Place) -> Vec<String> {
     let journal = std::fs::read_to_string(place.journal()).unwrap();
     let entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let prompt = entries.into_iter().find(|entry| entry["type"] == "prompted").unwrap_or_default();

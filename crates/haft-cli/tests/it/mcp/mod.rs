@@ -1,6 +1,7 @@
 //! Haft as a server of the Model Context Protocol, and as its client.
 mod authorization_server;
 mod changed_tools;
+mod completion;
 mod listen;
 mod manage;
 mod mentions;

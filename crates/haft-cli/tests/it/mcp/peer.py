@@ -4,16 +4,19 @@
 tokens that work for SECONDS, and notes in LOG what it was asked.
 """
 
+import pathlib
 import secrets
 import socket
 import sys
 import time
 
+import anyio
 import uvicorn
 from mcp.server.auth.provider import AccessToken, AuthorizationCode, RefreshToken, construct_redirect_uri
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthToken
+from mcp.types import Completion
 
 
 class Provider:
@@ -137,6 +140,18 @@ def one() -> str:
 def by(name: str) -> str:
     """A note by its name."""
     return f"the note {name}"
+
+
+@server.completion()
+async def complete(ref, argument, context):
+    """Names and styles; for a name that begins with `wait`, once there is a file `go` in the folder."""
+    if argument.name == "style":
+        known = [f"{context.arguments['name'].lower()} and warm"]
+    else:
+        known = ["Ada", "Alan", "waiting"]
+    while argument.value == "wait" and not pathlib.Path("go").exists():
+        await anyio.sleep(0.01)
+    return Completion(values=[value for value in known if value.startswith(argument.value)])
 
 
 if arguments[0] == "stdio":
