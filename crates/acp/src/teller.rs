@@ -242,6 +242,7 @@ fn said(parts: &[Part]) -> Vec<SessionUpdate> {
         Part::Image(image) => {
             Some(ContentBlock::Image(ImageContent::new(image.data.clone(), image.mime.clone())))
         }
+        Part::Document(document) => Some(ContentBlock::Text(TextContent::new(safe::text(&document.label())))),
         Part::Thinking { .. } | Part::ToolCall(_) => None,
     });
     blocks.map(|block| SessionUpdate::UserMessageChunk(ContentChunk::new(block))).collect()

@@ -5,10 +5,11 @@ use crate::{
     config::{Config, edit},
     export, mcp_servers,
     model::{self, SharedModels},
+    pdf,
     session::NO_MODEL,
 };
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::{Entry, Mode};
+use haft_core::{Entry, Mode, Part};
 use haft_engine::Engine;
 use haft_mcp::client::{McpServer, Transport};
 use haft_present::host::{
@@ -247,6 +248,11 @@ impl Host for AppHost {
         let workspace = workspace.to_owned();
         async move { mcp_servers::try_all(&self.app, &self.config, &workspace).await.unwrap_or_default() }
             .boxed()
+    }
+
+    fn document<'a>(&'a self, file: &Path) -> BoxFuture<'a, Result<Part, Problem>> {
+        let file = file.to_owned();
+        async move { pdf::part_of(&file).await.map_err(Problem::from) }.boxed()
     }
 
     fn markdown(&self, entries: &[Arc<Entry>]) -> String {

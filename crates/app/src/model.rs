@@ -189,8 +189,8 @@ pub fn open(
         }
         kind => (name.to_owned(), speaking(remote(app, config, kind, base_url, speech.is_free)?, speech)?),
     };
-    let Card { window, price } = card_of(config, spec);
-    Ok(Model { name, window: own_window.or(window), price, ..Model::plain(spec, provider) })
+    let Card { window, price, documents } = card_of(config, spec);
+    Ok(Model { name, window: own_window.or(window), price, documents, ..Model::plain(spec, provider) })
 }
 
 /// The provider and the account of `PROVIDER@ACCOUNT`, the first part of a model's name.
@@ -208,7 +208,7 @@ pub fn card_of(config: &Config, spec: &str) -> Card {
     let (kind, name) = spec.split_once('/').unwrap_or((spec, ""));
     let (kind, account) = with_account(kind);
     let table = match (kind, vendor(kind)) {
-        ("local", _) => Card { window: None, price: Some(Price::FREE) },
+        ("local", _) => Card { price: Some(Price::FREE), ..Card::default() },
         (_, Some(vendor)) => {
             let card = card(vendor, name);
             Card { price: card.price.map(|price| cached(price, config, kind)), ..card }
@@ -218,7 +218,8 @@ pub fn card_of(config: &Config, spec: &str) -> Card {
     let of_provider = || account.and_then(|_| config.user.models.get(&format!("{kind}/{name}")));
     let said = config.user.models.get(spec).or_else(of_provider);
     let (window, price) = (said.and_then(|said| said.window), said.and_then(|said| said.price));
-    Card { window: window.or(table.window), price: price.or(table.price) }
+    let documents = said.and_then(|said| said.documents).unwrap_or(table.documents);
+    Card { window: window.or(table.window), price: price.or(table.price), documents }
 }
 
 /// The price with that of the cache that the person chose.

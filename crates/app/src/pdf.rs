@@ -1,5 +1,7 @@
-//! [`text_of`]: the text of a PDF that goes along with a prompt.
+//! [`part_of`]: a PDF that goes along with a prompt, as it is or as text.
 use crate::Failure;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use haft_core::{Command, Document, Part};
 pub use haft_tools::serve_pdf;
 use haft_tools::{MAX_PDF_BYTES, PdfText, pdf_text};
 use std::{fs::File, io::Read, path::Path};
@@ -10,22 +12,60 @@ pub fn is_pdf(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdf"))
 }
 
-/// The pages of `file` with their text, on lines of their own and marked so that nothing in them can end it.
+/// Bytes and pages of a document that goes to a model as it is. Beyond them it goes as text: vendors refuse a request that is
+/// too large, and 100 pages are what all of them take (docs.anthropic.com, "PDF support", 2026-11).
+const MAX_NATIVE_BYTES: usize = 10 << 20;
+const MAX_NATIVE_PAGES: u32 = 100;
+
+/// The PDF `file` for a prompt, with the text of its pages: as a document if it is small enough, otherwise as text alone.
 ///
 /// # Errors
 ///
-/// If it cannot be read, is larger than 50 MB, or has no text at all.
-pub async fn text_of(file: &Path) -> Result<String, Failure> {
+/// If it cannot be read, is larger than 50 MB, or goes as text and has none.
+pub async fn part_of(file: &Path) -> Result<Part, Failure> {
     let failed = |why: String| Failure::usage(format!("cannot attach `{}`: {why}", file.display()));
     let content = content(file).map_err(failed)?;
     let read = pdf_text(&content, 1).await;
     let read = read.map_err(|error| failed(error.to_string()).hint(error.hint()))?;
-    if read.texts.iter().all(String::is_empty) {
-        let s = if read.pages == 1 { "its page has" } else { "its pages have" };
-        return Err(failed(format!("{s} no text; it is a scan, or made of pictures"))
-            .hint("`pdftoppm -png FILE.pdf page` makes pictures of its pages; attach those"));
+    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().replace('"', "'");
+    let has_text = read.texts.iter().any(|text| !text.is_empty());
+    let text = if has_text { marked(&name, &read) } else { String::new() };
+    let is_small = content.len() <= MAX_NATIVE_BYTES && read.pages <= MAX_NATIVE_PAGES;
+    let data = if is_small { BASE64_STANDARD.encode(&content) } else { String::new() };
+    let document = Document { name, pages: read.pages as usize, data, text };
+    if is_small { Ok(Part::Document(document)) } else { text_of(document) }
+}
+
+/// `command` with the text of each PDF in its place, for a model that takes no documents.
+///
+/// # Errors
+///
+/// If a PDF has no text.
+pub fn with_text(command: Command) -> Result<Command, Failure> {
+    let read = |parts: Vec<Part>| -> Result<Vec<Part>, Failure> {
+        let read = parts.into_iter().map(|part| match part {
+            Part::Document(document) => text_of(document),
+            part => Ok(part),
+        });
+        read.collect()
+    };
+    Ok(match command {
+        Command::Prompt { parts, channel } => Command::Prompt { parts: read(parts)?, channel },
+        Command::PromptWithSchema { parts, schema } => {
+            Command::PromptWithSchema { parts: read(parts)?, schema }
+        }
+        command => command,
+    })
+}
+
+fn text_of(Document { name, pages, text, .. }: Document) -> Result<Part, Failure> {
+    if !text.is_empty() {
+        return Ok(Part::text(text));
     }
-    Ok(marked(file, &read))
+    let s = if pages == 1 { "its page has" } else { "its pages have" };
+    let why = format!("cannot attach `{name}`: {s} no text; it is a scan, or made of pictures");
+    Err(Failure::usage(why)
+        .hint("`pdftoppm -png FILE.pdf page` makes pictures of its pages; attach those, or choose a model that takes PDFs"))
 }
 
 fn content(file: &Path) -> Result<Vec<u8>, String> {
@@ -42,14 +82,13 @@ fn content(file: &Path) -> Result<Vec<u8>, String> {
     Ok(content)
 }
 
-fn marked(file: &Path, read: &PdfText) -> String {
+fn marked(name: &str, read: &PdfText) -> String {
     let pages = (1..).zip(&read.texts).map(|(page, text)| {
         let text = if text.is_empty() { "[no text: a picture or a scan]" } else { text };
         format!("--- page {page} of {}\n{text}\n", read.pages)
     });
     let inside: String =
         pages.chain(read.stopped.iter().map(|why| format!("[not read to its end: {why}]\n"))).collect();
-    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().replace('"', "'");
     let inside = inside.replace("</pdf>", "&lt;/pdf>");
     format!("\n\n<pdf name=\"{name}\" pages=\"{}\">\n{inside}</pdf>", read.pages)
 }

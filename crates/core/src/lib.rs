@@ -57,7 +57,9 @@ pub use fork::NoFork;
 pub use haft_macros::tool;
 pub use host::Host;
 pub use job::{BaseCommit, Conclusion, JobSpec, JobStatus};
-pub use message::{CallId, Image, Message, Part, StopReason, ToolCall, Usage, arguments_in_brief, text_of};
+pub use message::{
+    CallId, Document, Image, Message, Part, StopReason, ToolCall, Usage, arguments_in_brief, text_of,
+};
 pub use policy::{Mode, Policy, Readable, Rule, Ruling, Verdict, is_gits_own};
 pub use provider::{AnswerForm, Delta, Provider, ProviderError, Request, TimedOut};
 pub use relocated::relocated;

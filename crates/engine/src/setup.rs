@@ -101,6 +101,8 @@ pub struct Model {
     pub window: Option<u64>,
     /// What it costs; `None` if unknown.
     pub price: Option<Price>,
+    /// Whether it takes PDFs as they are; otherwise it reads their text.
+    pub documents: bool,
     /// The provider that is asked.
     pub provider: Arc<dyn Provider>,
     /// The models that take over in a turn, in this order, where this one cannot answer. Their own are not asked.
@@ -111,7 +113,8 @@ impl Model {
     /// One of which nothing more is known; `spec` is `PROVIDER/MODEL`.
     pub fn plain(spec: &str, provider: Arc<dyn Provider>) -> Self {
         let name = spec.split_once('/').map_or(spec, |(_, name)| name).to_owned();
-        Self { spec: spec.to_owned(), name, window: None, price: None, provider, fallbacks: Vec::new() }
+        let (window, price, documents, fallbacks) = Default::default();
+        Self { spec: spec.to_owned(), name, window, price, documents, provider, fallbacks }
     }
 }
 

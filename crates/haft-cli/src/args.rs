@@ -127,7 +127,7 @@ pub(crate) struct TurnArgs {
     /// Continue the newest session in this directory
     #[arg(long = "continue", short = 'c')]
     pub(crate) newest: bool,
-    /// Attach an image, or the text of a PDF (repeatable)
+    /// Attach an image or a PDF (repeatable)
     #[arg(long, short = 'i', visible_alias = "attach", value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
     /// Output format

@@ -41,9 +41,9 @@ pub(crate) fn open(spec: &str, way: &Endpoint, environment: &Environment) -> Res
         return Err(Error::new(format!("cannot use the base URL `{url}` for `{spec}`"))
             .with_hint("begin it with `http://` or `https://`"));
     }
-    let Card { window, price } = card(vendor, name);
+    let Card { window, price, documents } = card(vendor, name);
     let provider = Arc::new(Retry::new(connect(vendor, connection)));
-    Ok(Model { window, price, name: name.to_owned(), ..Model::plain(spec, provider) })
+    Ok(Model { window, price, documents, name: name.to_owned(), ..Model::plain(spec, provider) })
 }
 
 /// Asks a server on this machine for its model's window, if unknown.

@@ -195,7 +195,7 @@ fn assistant(parts: &[Part], spoken: bool) -> Value {
         calls.map(|call| json!({"name": call.name, "arguments": call.arguments})).collect();
     let thoughts = parts.iter().filter_map(|part| match part {
         Part::Thinking { text, .. } => Some(text.as_str()),
-        Part::Text { .. } | Part::Image(_) | Part::ToolCall(_) => None,
+        Part::Text { .. } | Part::Image(_) | Part::Document(_) | Part::ToolCall(_) => None,
     });
     let (mut content, thinking): (String, String) = (text_of(parts), thoughts.collect());
     let mut message = Map::from_iter([("role".to_owned(), json!("assistant"))]);

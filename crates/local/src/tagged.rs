@@ -323,6 +323,7 @@ mod tests {
             Part::Thinking { text, .. } => format!("thinking {text}"),
             Part::ToolCall(call) => format!("{} {}", call.name, call.arguments),
             Part::Image(_) => "image".into(),
+            Part::Document(_) => "document".into(),
         };
         parts.into_iter().map(show).collect()
     }

@@ -1,6 +1,6 @@
 //! [`Host`]: what front-ends that open sessions need of the program around them.
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::Entry;
+use haft_core::{Entry, Part};
 use haft_engine::{Engine, Session, Stages};
 use std::{
     fmt,
@@ -52,6 +52,11 @@ pub trait Host: Send + Sync {
     /// Starts each MCP server that the user has set up.
     fn servers<'a>(&'a self, _workspace: &Path) -> BoxFuture<'a, Vec<TriedServer>> {
         async { Vec::new() }.boxed()
+    }
+
+    /// A PDF for a prompt to a model that takes documents.
+    fn document<'a>(&'a self, _file: &Path) -> BoxFuture<'a, Result<Part, Problem>> {
+        async { Err(Problem::usage("PDFs cannot be attached here")) }.boxed()
     }
 
     /// A session as Markdown.

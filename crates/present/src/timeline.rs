@@ -420,7 +420,12 @@ impl Timeline {
         });
         let images = images.collect();
         let from = channel.map(|channel| channel.kind.clone());
-        Item::Prompt { text: safe::text(&text_of(parts)).into_owned(), images, from }
+        let documents = parts.iter().filter_map(|part| match part {
+            Part::Document(document) => Some(format!("\n{}", document.label())),
+            _ => None,
+        });
+        let text = text_of(parts) + &documents.collect::<String>();
+        Item::Prompt { text: safe::text(&text).into_owned(), images, from }
     }
 
     /// What was heard of the reply stands above what ended it.
@@ -568,7 +573,7 @@ fn aside(about: Aside, fact: &Fact) -> Vec<Item> {
 fn thoughts_of(parts: &[Part]) -> String {
     let thoughts = parts.iter().filter_map(|part| match part {
         Part::Thinking { text, .. } => Some(text.as_str()),
-        Part::Text { .. } | Part::Image(_) | Part::ToolCall(_) => None,
+        Part::Text { .. } | Part::Image(_) | Part::Document(_) | Part::ToolCall(_) => None,
     });
     thoughts.collect()
 }

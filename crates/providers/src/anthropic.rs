@@ -6,7 +6,7 @@ mod reply;
 pub(crate) use reply::MessageReply;
 
 use crate::{CacheTtl, WIRES, constrain, openai_chat::sound_arguments, quirks::Quirks, turns::turns};
-use haft_core::{CallId, Image, Message, Part, Request, ToolCall, ToolResult};
+use haft_core::{CallId, Document, Image, Message, Part, Request, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 /// The only version of the wire that there is.
@@ -101,6 +101,7 @@ fn block(part: &Part) -> Option<Value> {
         Part::Text { text } => (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text})),
         Part::Thinking { text, signature } => thinking(text, signature.as_deref()?),
         Part::Image(picture) => Some(image(picture)),
+        Part::Document(pdf) => Some(document(pdf)),
         Part::ToolCall(call) => Some(tool_use(call)),
     }
 }
@@ -119,6 +120,12 @@ fn thinking(text: &str, signature: &str) -> Option<Value> {
 
 fn image(image: &Image) -> Value {
     json!({"type": "image", "source": {"type": "base64", "media_type": image.mime, "data": image.data}})
+}
+
+/// Source: docs.anthropic.com, "PDF support", 2026-11.
+fn document(document: &Document) -> Value {
+    let source = json!({"type": "base64", "media_type": "application/pdf", "data": document.data});
+    json!({"type": "document", "source": source, "title": document.name})
 }
 
 /// O-25

@@ -26,6 +26,8 @@ struct Row {
     exact: bool,
     window: Option<u64>,
     price: Option<Price>,
+    /// Whether it takes PDFs; a longer name without a word on it takes them as a shorter one does.
+    documents: Option<bool>,
 }
 
 /// What is known of a model; each may be unknown.
@@ -35,20 +37,27 @@ pub struct Card {
     pub window: Option<u64>,
     /// What it costs.
     pub price: Option<Price>,
+    /// Whether it takes PDFs as they are.
+    pub documents: bool,
 }
 
 /// What is known of `model` at `vendor`. A server on this machine costs nothing, and how much its models take in depends
 /// on how it was started.
 pub fn card(vendor: &Vendor, model: &str) -> Card {
     if vendor.local {
-        return Card { window: None, price: Some(Price::FREE) };
+        return Card { price: Some(Price::FREE), ..Card::default() };
     }
     let fits = |row: &&Row| {
         let is_its = if row.exact { row.name == model } else { model.starts_with(&row.name) };
         is_its && row.vendors.contains(&vendor.name)
     };
-    let row = MODELS.iter().filter(fits).max_by_key(|row| (row.name.len(), row.exact));
-    row.map(|row| Card { window: row.window, price: row.price }).unwrap_or_default()
+    let length = |row: &&Row| (row.name.len(), row.exact);
+    let documents = MODELS.iter().filter(fits).filter(|row| row.documents.is_some()).max_by_key(length);
+    let documents =
+        documents.and_then(|row| row.documents).unwrap_or_default() && vendor.wire.takes_documents();
+    let row = MODELS.iter().filter(fits).max_by_key(length);
+    let (window, price) = row.map(|row| (row.window, row.price)).unwrap_or_default();
+    Card { window, price, documents }
 }
 
 #[cfg(test)]

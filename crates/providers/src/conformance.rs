@@ -89,7 +89,7 @@ fn named(name: &str) -> Option<&str> {
 fn thought(part: &Part) -> Option<&str> {
     match part {
         Part::Thinking { text, .. } => Some(text),
-        Part::Text { .. } | Part::Image(_) | Part::ToolCall(_) => None,
+        Part::Text { .. } | Part::Image(_) | Part::Document(_) | Part::ToolCall(_) => None,
     }
 }
 

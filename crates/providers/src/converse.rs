@@ -7,7 +7,7 @@ mod reply;
 pub(crate) use reply::ConverseReply;
 
 use crate::{Wire, constrain, openai_chat::sound_arguments, quirks::Quirks, sign_in::encoded, turns::turns};
-use haft_core::{CallId, Image, Message, Part, Request, ToolResult};
+use haft_core::{CallId, Document, Image, Message, Part, Request, ToolResult};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -100,7 +100,9 @@ fn messages(messages: &[Arc<Message>], caches: bool) -> Vec<Value> {
 fn blocks(parts: &[Part]) -> Vec<Value> {
     let block = |part: &Part| match part {
         // The wire refuses an empty text.
-        Part::Text { text } => (!text.trim().is_empty()).then(|| json!({"text": text})),
+        Part::Text { text } | Part::Document(Document { text, .. }) => {
+            (!text.trim().is_empty()).then(|| json!({"text": text}))
+        }
         Part::Thinking { text, signature } => thinking(text, signature.as_deref()?),
         Part::Image(picture) => Some(image(picture)),
         Part::ToolCall(call) => Some(json!({"toolUse": {

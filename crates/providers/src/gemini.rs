@@ -8,7 +8,7 @@ mod schema;
 pub(crate) use reply::ContentReply;
 
 use crate::{Wire, constrain, openai_chat::sound_arguments, quirks::Quirks};
-use haft_core::{CallId, Image, Message, Part, Request, ToolResult, ToolSpec};
+use haft_core::{CallId, Document, Image, Message, Part, Request, ToolResult, ToolSpec};
 use serde_json::{Map, Value, json};
 
 /// Options that are fields of the request; every other one belongs to its `generationConfig`.
@@ -83,6 +83,7 @@ fn seen(parts: &[Part]) -> Vec<Value> {
     let pieces = parts.iter().filter_map(|part| match part {
         Part::Text { text } => (!text.is_empty()).then(|| json!({"text": text})),
         Part::Image(picture) => Some(image(picture)),
+        Part::Document(pdf) => Some(document(pdf)),
         Part::Thinking { .. } | Part::ToolCall(_) => None,
     });
     pieces.collect()
@@ -92,6 +93,11 @@ fn image(image: &Image) -> Value {
     json!({"inlineData": {"mimeType": image.mime, "data": image.data}})
 }
 
+/// Source: ai.google.dev, "Document understanding", 2026-11.
+fn document(document: &Document) -> Value {
+    json!({"inlineData": {"mimeType": "application/pdf", "data": document.data}})
+}
+
 /// Thoughts stay here; their signatures go back on the parts that they came with.
 fn said(parts: &[Part]) -> Vec<Value> {
     let mut said = Vec::new();
@@ -99,7 +105,7 @@ fn said(parts: &[Part]) -> Vec<Value> {
     for part in parts {
         match part {
             Part::Text { text } if !text.is_empty() => said.push(json!({"text": text})),
-            Part::Text { .. } | Part::Image(_) => {}
+            Part::Text { .. } | Part::Image(_) | Part::Document(_) => {}
             Part::Thinking { signature, .. } => {
                 if let Some((None, proof)) = signature.as_deref().and_then(signed) {
                     sign_text(proof, &mut said);

@@ -10,7 +10,7 @@ use crate::{
     quirks::{EchoReasoning, EmptyContent, Quirks},
 };
 use fnv::FnvHasher;
-use haft_core::{CallId, Image, Message, Part, Request, ToolCall, text_of};
+use haft_core::{CallId, Document, Image, Message, Part, Request, ToolCall, text_of};
 use serde_json::{Map, Value, json};
 use std::hash::Hasher;
 
@@ -72,11 +72,13 @@ fn shown(pictures: &mut Vec<Value>) -> Option<Value> {
 
 /// A string where there is only text: many local servers know nothing else.
 fn content(parts: &[Part]) -> Value {
-    if !parts.iter().any(|part| matches!(part, Part::Image(_))) {
+    if !parts.iter().any(|part| matches!(part, Part::Image(_) | Part::Document(_))) {
         return text_of(parts).into();
     }
     let pieces = parts.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(json!({"type": "text", "text": text})),
+        Part::Text { text } | Part::Document(Document { text, .. }) => {
+            Some(json!({"type": "text", "text": text}))
+        }
         Part::Image(picture) => Some(image(picture)),
         Part::Thinking { .. } | Part::ToolCall(_) => None,
     });
@@ -126,7 +128,7 @@ fn said(parts: &[Part], quirks: &Quirks) -> Value {
 fn thought(parts: &[Part]) -> String {
     let thoughts = parts.iter().filter_map(|part| match part {
         Part::Thinking { text, .. } => Some(text.as_str()),
-        Part::Text { .. } | Part::Image(_) | Part::ToolCall(_) => None,
+        Part::Text { .. } | Part::Image(_) | Part::Document(_) | Part::ToolCall(_) => None,
     });
     thoughts.collect()
 }

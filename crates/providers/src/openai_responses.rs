@@ -13,7 +13,7 @@ use crate::{
     openai_chat::{data_url, sound_arguments},
     quirks::{EchoReasoning, Quirks},
 };
-use haft_core::{Image, Message, Part, Request, ToolCall, ToolResult, ToolSpec, text_of};
+use haft_core::{Document, Image, Message, Part, Request, ToolCall, ToolResult, ToolSpec, text_of};
 use serde_json::{Map, Value, json};
 
 /// The vendor refuses a smaller limit.
@@ -77,12 +77,13 @@ fn input(messages: &[std::sync::Arc<Message>], quirks: &Quirks) -> Vec<Value> {
 }
 
 fn content(parts: &[Part]) -> Value {
-    if !parts.iter().any(|part| matches!(part, Part::Image(_))) {
+    if !parts.iter().any(|part| matches!(part, Part::Image(_) | Part::Document(_))) {
         return text_of(parts).into();
     }
     let pieces = parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(input_text(text)),
         Part::Image(picture) => Some(image(picture)),
+        Part::Document(pdf) => Some(document(pdf)),
         Part::Thinking { .. } | Part::ToolCall(_) => None,
     });
     pieces.collect()
@@ -103,6 +104,12 @@ fn image(image: &Image) -> Value {
     json!({"type": "input_image", "image_url": data_url(image), "detail": "auto"})
 }
 
+/// Source: platform.openai.com, "PDF files", 2026-11.
+fn document(document: &Document) -> Value {
+    let url = format!("data:application/pdf;base64,{}", document.data);
+    json!({"type": "input_file", "filename": document.name, "file_data": url})
+}
+
 /// The items of what the model said, without thoughts at the end: the wire refuses a thought that nothing follows.
 fn said(parts: &[Part], quirks: &Quirks) -> Vec<Value> {
     let is_thought = |part: &Part| matches!(part, Part::Thinking { .. });
@@ -115,7 +122,7 @@ fn item(part: &Part, quirks: &Quirks) -> Option<Value> {
         Part::Text { text } => (!text.is_empty()).then(|| json!({"role": "assistant", "content": text})),
         Part::Thinking { text, signature } => reasoning(text, signature.as_deref(), quirks),
         Part::ToolCall(call) => Some(function_call(call)),
-        Part::Image(_) => None,
+        Part::Image(_) | Part::Document(_) => None,
     }
 }
 

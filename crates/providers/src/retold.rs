@@ -119,7 +119,7 @@ fn said(index: usize, part: &Part) -> Vec<Delta> {
     match part {
         Part::Text { text } => vec![Delta::Text(text.clone())],
         Part::Thinking { text, .. } => vec![Delta::Thinking(text.clone())],
-        Part::Image(_) => Vec::new(),
+        Part::Image(_) | Part::Document(_) => Vec::new(),
         Part::ToolCall(call) => {
             let json = match (&call.problem, &call.arguments) {
                 (Some(_), Value::String(written)) => written.clone(),

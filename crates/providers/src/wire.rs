@@ -22,6 +22,11 @@ pub enum Wire {
 }
 
 impl Wire {
+    /// Whether a PDF has a place in a request.
+    pub(crate) fn takes_documents(self) -> bool {
+        matches!(self, Self::OpenaiResponses | Self::Anthropic | Self::Gemini)
+    }
+
     /// As it is written in `vendors.toml`.
     pub fn name(self) -> &'static str {
         match self {

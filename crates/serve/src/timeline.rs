@@ -261,7 +261,7 @@ impl TimelineFold {
             Part::Text { text } => Some(TimelineItem::Reply { text }),
             Part::Thinking { text, .. } if !text.is_empty() => Some(TimelineItem::Thinking { text }),
             Part::ToolCall(made) => self.timeline.call(&made.id).map(TimelineItem::waiting),
-            Part::Thinking { .. } | Part::Image(_) => None,
+            Part::Thinking { .. } | Part::Image(_) | Part::Document(_) => None,
         });
         std::iter::once(TimelineItem::Replied).chain(parts).collect()
     }

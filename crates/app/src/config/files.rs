@@ -64,6 +64,8 @@ pub struct ModelFile {
     pub window: Option<u64>,
     /// Prices in US dollars per million tokens.
     pub price: Option<Price>,
+    /// Whether the model takes PDFs as they are (default: known for models of Anthropic, OpenAI Responses and Gemini).
+    pub documents: Option<bool>,
     /// Models that take over in a turn if this one cannot answer, in this order, as `PROVIDER/MODEL`, or `PROVIDER@ACCOUNT/MODEL` with the key of an account; `--fallback` replaces them.
     pub fallback: Vec<String>,
 }

@@ -46,7 +46,7 @@ fn part(part: &Part) -> String {
     match part {
         Part::Text { text } => format!("\n{text}\n"),
         Part::ToolCall(call) => format!("\n`{}` {}", call.name, fenced(&format!("{:#}", call.arguments))),
-        Part::Thinking { .. } | Part::Image(_) => String::new(),
+        Part::Thinking { .. } | Part::Image(_) | Part::Document(_) => String::new(),
     }
 }
 

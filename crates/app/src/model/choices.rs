@@ -57,7 +57,7 @@ fn in_order(mut choices: Vec<(String, String)>) -> Vec<(String, String)> {
 /// With the window and the price, where they are known: `400k window, $1.25 in, $10 out per million tokens`.
 fn with_card(spec: &str, what: String) -> String {
     let known = spec.split_once('/').and_then(|(name, model)| Some(card(vendor_of(name)?, model)));
-    let Card { window, price } = known.unwrap_or_default();
+    let Card { window, price, .. } = known.unwrap_or_default();
     let window = window.map(|window| match window {
         1_000_000.. => format!("{}M window", window / 1_000_000),
         _ => format!("{}k window", window / 1_000),

@@ -59,6 +59,8 @@ pub enum Part {
     },
     /// A picture.
     Image(Image),
+    /// A PDF. Models that take none read its text.
+    Document(Document),
     /// A request to run a tool.
     ToolCall(ToolCall),
 }
@@ -73,7 +75,7 @@ impl Part {
     pub fn as_call(&self) -> Option<&ToolCall> {
         match self {
             Self::ToolCall(call) => Some(call),
-            Self::Text { .. } | Self::Thinking { .. } | Self::Image(_) => None,
+            Self::Text { .. } | Self::Thinking { .. } | Self::Image(_) | Self::Document(_) => None,
         }
     }
 }
@@ -82,9 +84,49 @@ impl Part {
 pub fn text_of(parts: &[Part]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
-        Part::Thinking { .. } | Part::Image(_) | Part::ToolCall(_) => None,
+        Part::Thinking { .. } | Part::Image(_) | Part::Document(_) | Part::ToolCall(_) => None,
     });
     texts.collect()
+}
+
+/// A PDF as it is, and its text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// The name of its file, without folders.
+    pub name: String,
+    /// How many pages it has.
+    pub pages: usize,
+    /// Base64 with padding, without a `data:` prefix.
+    pub data: String,
+    /// What a model reads that takes no documents: the text of its pages, marked as that of a file. Empty if it has none, as a
+    /// scan.
+    pub text: String,
+}
+
+impl Document {
+    /// As people read it: `[paper.pdf, 2 pages]`.
+    pub fn label(&self) -> String {
+        let s = if self.pages == 1 { "" } else { "s" };
+        format!("[{}, {} page{s}]", self.name, self.pages)
+    }
+}
+
+impl Message {
+    /// Returns the message with texts in place of documents; `None` if it has no documents.
+    pub fn without_documents(&self) -> Option<Self> {
+        let Self::User { parts } = self else { return None };
+        if !parts.iter().any(|part| matches!(part, Part::Document(_))) {
+            return None;
+        }
+        let read = |part: &Part| match part {
+            Part::Document(Document { name, text, .. }) if text.is_empty() => {
+                Part::text(format!("\n\n[`{name}`: a PDF without text, which you cannot see]"))
+            }
+            Part::Document(document) => Part::text(&document.text),
+            part => part.clone(),
+        };
+        Some(Self::User { parts: parts.iter().map(read).collect() })
+    }
 }
 
 /// A picture, ready for a wire.

@@ -159,9 +159,15 @@ impl PromptHistory {
     }
 }
 
-/// The text of a prompt, and its pictures.
+/// The text of a prompt and of its documents, and its pictures.
 fn pinned(message: &Arc<Message>, bytes: usize) -> Vec<Part> {
     let Message::User { parts } = &**message else { return Vec::new() };
+    // A whole document could fill the window for good.
+    let read = message.without_documents();
+    let parts = match &read {
+        Some(Message::User { parts }) => parts,
+        _ => parts,
+    };
     let text = Clip { lines: usize::MAX, bytes, keep: Keep::Both }.apply(&text_of(parts), "");
     let pictures = parts.iter().filter(|part| matches!(part, Part::Image(_))).cloned();
     std::iter::once(Part::text(text)).chain(pictures).collect()

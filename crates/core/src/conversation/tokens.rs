@@ -5,7 +5,8 @@ use crate::{Clip, Keep, Message, Part, ToolResult, ToolSpec, clip};
 const MESSAGE_TOKENS: u64 = 6;
 /// What a tool's definition takes in a request beside its texts.
 const TOOL_TOKENS: u64 = 12;
-/// A picture of a thousand pixels square (docs.anthropic.com, "Vision", 2025-10: width × height / 750).
+/// A picture of a thousand pixels square (docs.anthropic.com, "Vision", 2025-10: width × height / 750). A page of a document
+/// is its text and such a picture (docs.anthropic.com, "PDF support", 2025-12).
 const IMAGE_TOKENS: u64 = 1_400;
 /// The line that says how much is left out of a text.
 const OMISSION_TOKENS: u64 = 20;
@@ -52,6 +53,9 @@ fn of_part(part: &Part) -> u64 {
             of_text(text) + signature.as_deref().map(of_text).unwrap_or_default()
         }
         Part::Image(_) => IMAGE_TOKENS,
+        Part::Document(document) => {
+            of_text(&document.text).saturating_add(IMAGE_TOKENS.saturating_mul(document.pages as u64))
+        }
         Part::ToolCall(call) => MESSAGE_TOKENS + of_text(&call.name) + of_text(&call.arguments.to_string()),
     }
 }

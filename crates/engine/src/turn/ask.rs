@@ -1,6 +1,7 @@
 //! [`ask_once`]: one request to the model: the window that it fills, what is set aside for it, what comes back, and
 //! what it cost.
 use super::{answer, fallback};
+use crate::setup::Model;
 use crate::{
     journal::JournalError,
     session::{
@@ -13,6 +14,7 @@ use haft_core::{
     Delta, Fact, Message, ModelFault, ProviderError, Reached, Reply, Request, StopReason, Transcript, Window,
     tokens,
 };
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// The window of a model if unknown: most have at least that (2025-10).
@@ -221,13 +223,22 @@ pub(crate) fn request(session: &SessionContext, transcript: &Transcript) -> Requ
     Request {
         model: session.model(transcript).name.clone(),
         system: prefix.system.clone(),
-        messages: transcript.messages().to_vec(),
+        messages: messages(transcript, session.model(transcript)),
         tools: prefix.tools.clone(),
         max_output: room_for_reply(session, transcript),
         form: None,
         answer: answer::form(transcript),
         options: session.options.clone(),
     }
+}
+
+/// With texts in place of documents, where the model takes none.
+fn messages(transcript: &Transcript, model: &Model) -> Vec<Arc<Message>> {
+    let all = transcript.messages();
+    if model.documents {
+        return all.to_vec();
+    }
+    all.iter().map(|message| message.without_documents().map_or_else(|| message.clone(), Arc::new)).collect()
 }
 
 /// As the profile has it, but what the window leaves: some servers refuse a request that could outgrow it.

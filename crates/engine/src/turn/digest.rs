@@ -27,7 +27,7 @@ fn of_part(part: &Part) -> String {
     match part {
         Part::Text { text } => text.clone(),
         Part::ToolCall(call) => format!("\n[call: {}]", in_words(call)),
-        Part::Thinking { .. } | Part::Image(_) => String::new(),
+        Part::Thinking { .. } | Part::Image(_) | Part::Document(_) => String::new(),
     }
 }
 

@@ -70,10 +70,10 @@ fn check_attempts(purpose: &PurposeArgs) -> Result<(), Failure> {
     }
 }
 
-/// A picture as it is, or the text of a PDF.
+/// A picture or a PDF.
 async fn attached(file: &Path) -> Result<Part, Failure> {
     match pdf::is_pdf(file) {
-        true => Ok(Part::text(pdf::text_of(file).await?)),
+        true => pdf::part_of(file).await,
         false => Ok(Part::Image(picture::read(file).map_err(Failure::usage)?)),
     }
 }
@@ -115,6 +115,17 @@ pub(crate) async fn start(
     let settings = plan.config.effective();
     let OpenedSession { engine, session, notices, warnings } = plan.open().await?;
     let mut interrupts = Interrupts::listen()?;
+    let command = match engine.setup().model.documents {
+        true => Ok(command),
+        false => pdf::with_text(command),
+    };
+    let command = match command {
+        Ok(command) => command,
+        Err(failure) => {
+            interrupts.or_leave(engine.shut_down()).await;
+            return Err(failure);
+        }
+    };
     notices.iter().for_each(|notice| cli.warn(notice));
     warnings.iter().try_for_each(|warning| writeln!(stderr(), "note: {warning}"))?;
     let mut options = options(&engine, cli, turn, &settings)?;

@@ -9,7 +9,7 @@ use crate::{
     args::{ExportForm, Form, ResumeArgs, Sessions, TurnArgs},
 };
 use haft_app::{Failure, export::ExportFormat, session};
-use haft_core::{Command, Entry, Event, Fact, LastTurn, Seq, SessionOpened, active_path};
+use haft_core::{Command, Entry, Event, Fact, LastTurn, Part, Seq, SessionOpened, active_path};
 use haft_engine::{Chat, Home, Summary};
 use haft_present::{
     age::age,
@@ -172,7 +172,12 @@ fn show(entries: &[Arc<Entry>]) -> Result<(), Failure> {
     let mut words = Words::new(stdout(), stdout(), Style::default(), Chat::default());
     for entry in active_path(entries) {
         if let Fact::Prompted { parts, .. } = &entry.fact {
-            writeln!(stdout(), "\n> {}", safe::text(&haft_core::text_of(parts)))?;
+            let documents = parts.iter().filter_map(|part| match part {
+                Part::Document(document) => Some(format!("\n{}", document.label())),
+                _ => None,
+            });
+            let text = haft_core::text_of(parts) + &documents.collect::<String>();
+            writeln!(stdout(), "\n> {}", safe::text(&text))?;
         }
         words.event(&Event::Recorded(entry.clone()))?;
     }

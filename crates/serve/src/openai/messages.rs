@@ -144,6 +144,7 @@ fn key<'a>(instructions: &str, said: impl Iterator<Item = &'a (Speaker, Vec<Part
             match part {
                 Part::Text { text } => digest.update(text.trim()),
                 Part::Image(image) => digest.update(&image.data),
+                Part::Document(document) => digest.update(&document.data),
                 Part::Thinking { .. } | Part::ToolCall(_) => {}
             }
         }

@@ -14,9 +14,9 @@ use futures::{
     future::BoxFuture,
     stream::{BoxStream, FuturesUnordered},
 };
-use haft_core::{Answer, CallId, Change, Command, Completions, Event, Fact, Image, Seq, Update};
+use haft_core::{Answer, CallId, Change, Command, Completions, Event, Fact, Image, Part, Seq, Update};
 use haft_engine::{Engine, Session};
-use haft_present::host::{Conversation, OpenRequest, TriedServer};
+use haft_present::host::{Conversation, OpenRequest, Problem, TriedServer};
 use haft_present::{
     file_diff::FileDiff,
     safe,
@@ -134,6 +134,8 @@ pub(super) enum Done {
     StatusLine(Result<String, String>),
     /// The picture in the clipboard.
     Picture(Result<Image, String>),
+    /// A prompt whose documents have been read.
+    Read(Result<Vec<Part>, Problem>),
 }
 
 impl App {
@@ -355,6 +357,7 @@ impl App {
             Done::Sessions(recaps) => self.sessions_read(recaps),
             Done::StatusLine(said) => self.status_said(said),
             Done::Picture(picture) => self.picture_read(picture),
+            Done::Read(parts) => self.documents_read(parts),
             Done::Offered(typed, found) => self.offered(&typed, found),
             Done::Files(files) => {
                 self.files = Some(files);

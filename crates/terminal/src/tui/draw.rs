@@ -262,7 +262,7 @@ fn thoughts_of(fact: &Fact) -> Option<String> {
     let Fact::Replied { parts, .. } = fact else { return None };
     let thoughts = parts.iter().filter_map(|part| match part {
         Part::Thinking { text, .. } => Some(safe::text(text.trim())),
-        Part::Text { .. } | Part::Image(_) | Part::ToolCall(_) => None,
+        Part::Text { .. } | Part::Image(_) | Part::Document(_) | Part::ToolCall(_) => None,
     });
     Some(thoughts.collect::<Vec<_>>().join("\n")).filter(|thoughts| !thoughts.is_empty())
 }

@@ -34,9 +34,10 @@ pub(super) struct Input {
     vim: Option<Vim>,
 }
 
-/// A picture that goes along with a prompt.
+/// A picture or a PDF that goes along with a prompt.
 pub(super) enum Attached {
     File(PathBuf),
+    Document(PathBuf),
     /// From the clipboard.
     Image(Image),
 }
@@ -164,7 +165,8 @@ impl Input {
 
     /// A picture that goes along.
     pub(super) fn attach(&mut self, picture: Attached) {
-        let mark = format!("[picture {}]", self.pictures.len() + 1);
+        let kind = if matches!(picture, Attached::Document(_)) { "document" } else { "picture" };
+        let mark = format!("[{kind} {}]", self.pictures.len() + 1);
         self.area.insert_str(&mark);
         self.pictures.push((mark, picture));
     }
@@ -244,13 +246,13 @@ impl Input {
         before.rsplit(char::is_whitespace).next().unwrap_or_default().to_owned()
     }
 
-    /// Puts `text` in the place of that word. A picture's name becomes the picture.
-    pub(super) fn replace_word(&mut self, text: &str, picture_of: Option<PathBuf>) {
+    /// Puts `text` in the place of that word, or what is attached.
+    pub(super) fn replace_word(&mut self, text: &str, attached: Option<Attached>) {
         for _ in 0..self.word().chars().count() {
             self.area.delete_char();
         }
-        match picture_of {
-            Some(path) => self.attach(Attached::File(path)),
+        match attached {
+            Some(attached) => self.attach(attached),
             None => {
                 self.area.insert_str(text);
             }

@@ -2,7 +2,7 @@
 use super::{
     app::{App, Done},
     files,
-    input::picture,
+    input::{Attached, picture},
     list::{Item, List},
     mode::{Completed, Completion, Mode, Pick, What},
     page::Page,
@@ -18,6 +18,7 @@ use haft_present::host::OpenRequest;
 use haft_present::timeline::{self, Recap, Timeline};
 use haft_present::undo::{UndoWish, UndoableCall, undoable};
 use serde_json::json;
+use std::path::Path;
 
 impl App {
     /// `current`: the value of the item that holds now.
@@ -336,13 +337,23 @@ impl App {
                 self.input.replace_from(start, &item.value);
             }
             Completed::File => {
-                let workspace = self.engine.as_ref().map(|engine| engine.setup().workspace.clone());
-                let path =
-                    workspace.map(|workspace| workspace.join(&item.value).to_string_lossy().into_owned());
-                self.input.replace_word(&format!("@{}", item.value), path.and_then(|path| picture(&path)));
+                let attached = self.engine.as_ref().and_then(|engine| {
+                    let path = engine.setup().workspace.join(&item.value);
+                    attachment(&path, engine.setup().model.documents)
+                });
+                self.input.replace_word(&format!("@{}", item.value), attached);
             }
         }
         true
+    }
+}
+
+/// What goes along with a prompt that names this file: a picture, or a PDF where the model takes documents.
+fn attachment(file: &Path, takes_documents: bool) -> Option<Attached> {
+    let is_pdf = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdf"));
+    match is_pdf && takes_documents {
+        true => Some(Attached::Document(file.to_owned())),
+        false => picture(&file.to_string_lossy()).map(Attached::File),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Carries out what is typed.
 use super::{
-    app::{App, Request},
+    app::{App, Done, Hint, Request},
     input::Attached,
 };
 use crate::{
@@ -12,6 +12,7 @@ use haft_core::{Command, Mode, Part};
 use haft_engine::{Session, checked_root};
 use haft_present::{
     goal::{self, GoalCommand},
+    host::Problem,
     memory, safe,
     typed::{Meant, Typed},
 };
@@ -78,18 +79,44 @@ impl App {
     }
 
     fn prompt(&mut self, prompt: String, pictures: Vec<Attached>) {
-        let mut parts = vec![Part::text(prompt)];
+        let (mut parts, mut documents) = (vec![Part::text(prompt)], Vec::new());
         for picture in pictures {
             let read = match picture {
                 Attached::File(path) => picture::read(&path),
                 Attached::Image(image) => Ok(image),
+                Attached::Document(path) => {
+                    documents.push(path);
+                    continue;
+                }
             };
             match read {
                 Ok(picture) => parts.push(Part::Image(picture)),
                 Err(why) => return self.fail(why, None),
             }
         }
-        self.send(Command::Prompt { parts, channel: None });
+        if documents.is_empty() {
+            return self.send(Command::Prompt { parts, channel: None });
+        }
+        self.hint = Some(Hint::Lasting("reading the PDF …"));
+        let host = self.around.host.clone();
+        self.waiting.push(Box::pin(async move {
+            for path in documents {
+                match host.document(&path).await {
+                    Ok(document) => parts.push(document),
+                    Err(problem) => return Done::Read(Err(problem)),
+                }
+            }
+            Done::Read(Ok(parts))
+        }));
+    }
+
+    /// Sends a prompt whose documents have been read.
+    pub(super) fn documents_read(&mut self, read: Result<Vec<Part>, Problem>) {
+        self.hint = None;
+        match read {
+            Ok(parts) => self.send(Command::Prompt { parts, channel: None }),
+            Err(Problem { message, suggestion, .. }) => self.fail(message, suggestion),
+        }
     }
 
     /// Commands that would be carried out only after the turn, when the person has forgotten them.

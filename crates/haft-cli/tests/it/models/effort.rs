@@ -6,7 +6,7 @@ use crate::kit::{
 use serde_json::{Value, json};
 
 /// Speaks every wire, and says nothing but `hi`.
-fn server() -> VendorServer {
+pub(crate) fn server() -> VendorServer {
     VendorServer::start(|asked: &Asked| {
         let whole = |value: Value| Reply(200, "application/json", value.to_string());
         match asked.line.as_str() {
@@ -29,7 +29,7 @@ fn server() -> VendorServer {
 }
 
 /// What is sent and said for `arguments`, with `server` for every vendor.
-fn told(place: &Place, server: &VendorServer, arguments: &[&str]) -> (Value, Ran) {
+pub(crate) fn told(place: &Place, server: &VendorServer, arguments: &[&str]) -> (Value, Ran) {
     let mut command = place.haft(arguments);
     for vendor in ["OPENAI", "ANTHROPIC", "GROQ", "OPENROUTER", "MISTRAL", "OLLAMA", "LLAMACPP"] {
         command.env(format!("{vendor}_BASE_URL"), &server.base_url).env(format!("{vendor}_API_KEY"), "k");

@@ -2,7 +2,7 @@
 mod cache;
 mod clouds;
 mod default_model;
-mod effort;
+pub(crate) mod effort;
 mod embedded;
 mod error_messages;
 mod fallbacks;

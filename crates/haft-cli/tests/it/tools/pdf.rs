@@ -1,5 +1,9 @@
 //! PDFs are read by a process of its own: pages of text, or a sentence that says why not. None of them ends the session.
-use crate::kit::Place;
+use crate::{
+    kit::{Place, terminal::Terminal},
+    models::effort::{server, told},
+};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -140,6 +144,80 @@ fn a_session_goes_on_after_a_pdf_that_ends_its_reader() {
     let model = place.script("model.jsonl", &[read, json!({"say": "It is malformed."})]);
     let ran = place.run(&["run", "--model", &model, "Read endless.pdf."]);
     assert!(ran.code == 0 && ran.out.contains("It is malformed."), "{ran:?}");
+}
+
+/// Where the wire and the model take documents. The journal has it once.
+#[test]
+fn a_pdf_goes_as_it_is_to_models_that_take_documents() {
+    let place = Place::new();
+    let paper = pdf(&["First", "Second"]);
+    place.write("paper.pdf", &paper);
+    let data = BASE64_STANDARD.encode(&paper);
+    let url = format!("data:application/pdf;base64,{data}");
+    let source = json!({"type": "base64", "media_type": "application/pdf", "data": data});
+    let text =
+        "\n\n<pdf name=\"paper.pdf\" pages=\"2\">\n--- page 1 of 2\nFirst\n--- page 2 of 2\nSecond\n</pdf>";
+    let anthropic = json!({"type": "document", "source": source, "title": "paper.pdf"});
+    let table = [
+        ("anthropic/claude-sonnet-4-5", "", "/messages/0/content/1", anthropic),
+        (
+            "openai-responses/gpt-5",
+            "",
+            "/input/0/content/1",
+            json!({"type": "input_file", "filename": "paper.pdf", "file_data": url}),
+        ),
+        (
+            "gemini-native/gemini-3-pro",
+            "",
+            "/contents/0/parts/1",
+            json!({"inlineData": {"mimeType": "application/pdf", "data": data}}),
+        ),
+        ("openai/gpt-5", "", "/messages/1/content", json!(format!("Summarize{text}"))),
+        (
+            "anthropic/claude-sonnet-4-5",
+            "[models.\"anthropic/claude-sonnet-4-5\"]\ndocuments = false",
+            "/messages/0/content/1",
+            json!({"type": "text", "text": text}),
+        ),
+    ];
+    for (model, settings, at, expected) in table {
+        place.configure(settings);
+        let (body, _) = told(&place, &server(), &["run", "--model", model, "-i", "paper.pdf", "Summarize"]);
+        let found = body.pointer(at).cloned().unwrap_or_default();
+        assert_eq!(found, expected, "{model}: {body}");
+    }
+    // A scan, too: the model sees it.
+    place.configure("");
+    place.write("scan.pdf", pdf(&["", ""]));
+    let arguments = ["run", "--model", "anthropic/claude-sonnet-4-5", "-i", "scan.pdf", "Summarize"];
+    let (body, _) = told(&place, &server(), &arguments);
+    assert_eq!(body["messages"][0]["content"][1]["title"], "scan.pdf", "{body}");
+    let shown = place.run(&["sessions", "show"]);
+    assert!(shown.out.contains("[scan.pdf, 2 pages]"), "{shown:?}");
+    // Another model, which takes none, reads the text in the same conversation.
+    let arguments = ["run", "--model", "openai/gpt-5", "--continue", "And?"];
+    let (body, _) = told(&place, &server(), &arguments);
+    let said = body["messages"][1]["content"].as_str().unwrap();
+    assert!(said.contains("[`scan.pdf`: a PDF without text, which you cannot see]"), "{body}");
+}
+
+#[test]
+fn a_pdf_is_attached_on_the_screen() {
+    let (place, server) = (Place::new(), server());
+    place.write("paper.pdf", pdf(&["First"]));
+    place.configure(&format!("[vendors.anthropic]\nbase_url = \"{}\"\nkey = \"k\"\n", server.base_url));
+    let Some(terminal) = Terminal::open(&place, (90, 30)) else { return };
+    terminal.haft(&place, "--model anthropic/claude-sonnet-4-5");
+    terminal.see("what to do?");
+    terminal.keys(&["-l", "sum up @pap"]);
+    terminal.see("paper.pdf");
+    terminal.keys(&["Tab"]);
+    terminal.see("sum up [document 1]");
+    terminal.keys(&["Enter"]);
+    terminal.see("[paper.pdf, 1 page]");
+    terminal.see("hi");
+    let blocks = &server.prompts()[0]["messages"][0]["content"];
+    assert_eq!(blocks[1]["type"], "document", "{blocks}");
 }
 
 #[test]
