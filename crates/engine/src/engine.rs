@@ -5,7 +5,7 @@ use crate::{
     journal::{JournalError, ownership},
     session::{EngineError, Session, shared::Shared, tree::Caller},
     setup::{Agent, Setup},
-    socket,
+    socket::{self, Dial},
     tree::Opens,
 };
 use haft_call::{NotUndone, Rehearsal, UndoPlan, plan_undo};
@@ -112,6 +112,15 @@ impl Engine {
     /// the session's folder.
     pub async fn join(&self, id: &str) -> Result<Session, EngineError> {
         socket::join(&self.0, id).await
+    }
+
+    /// A session that another machine has open, reached over `dial` whenever the connection is lost: what happens in it is
+    /// seen here, what is asked for here is done there, once. It closes when the other machine refuses it or has it no more.
+    ///
+    /// # Errors
+    /// Fails if it cannot be reached now.
+    pub async fn attach(&self, id: SessionId, dial: Arc<dyn Dial>) -> Result<Session, EngineError> {
+        socket::attach(&self.0, id, dial).await
     }
 
     /// Finds out what [`haft_core::Command::UndoCalls`] would do in `session`. Nothing in its workspace is changed; commands of

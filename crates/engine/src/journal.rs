@@ -291,6 +291,11 @@ impl Journal {
         let _nobody_watches = self.0.events.send(Event::Live(update));
     }
 
+    /// What was shown of the reply that is being written.
+    pub(crate) fn heard(&self) -> Vec<Update> {
+        self.lock().heard.updates()
+    }
+
     /// Everything recorded so far.
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.lock().entries.clone()

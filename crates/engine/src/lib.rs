@@ -38,6 +38,7 @@ pub use journal::{
 pub use session::{
     Closed, EngineError, Recorded, Session,
     prefix::PrefixSize,
+    remote::Remote,
     responder::{Approval, Responder},
     subscription::Subscription,
     tool_call_for,
@@ -49,3 +50,4 @@ pub use setup::{
     Note, Observer, Profile, ProfileRules, Reasons, Replica, Replicas, Setup, Stages, checked_root,
     with_header,
 };
+pub use socket::{Dial, Link, NotDialed, RemoteClients, Served};

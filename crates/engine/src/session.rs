@@ -6,6 +6,7 @@ pub(crate) mod mailbox;
 pub(crate) mod prefix;
 pub(crate) mod queue;
 pub(crate) mod registry;
+pub(crate) mod remote;
 pub(crate) mod responder;
 pub(crate) mod sampler;
 pub(crate) mod shared;
@@ -25,6 +26,7 @@ use haft_core::{
     SessionOpened, Stage, ToolCall, Tracking, changed,
 };
 use mailbox::{CommandTicket, SessionMessage};
+use remote::Remote;
 use responder::Responder;
 use std::{
     io,
@@ -44,6 +46,7 @@ pub struct Session {
     pub(crate) permission: Permission,
     pub(crate) may_allow: bool,
     pub(crate) responder: Option<Responder>,
+    pub(crate) remote: Option<Arc<Remote>>,
 }
 
 /// The session is closed and reads no commands any more.

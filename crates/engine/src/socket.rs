@@ -21,23 +21,44 @@
 //! started, such as a command of the agent, is not let in at all.
 //!
 //! A client who reads slowly loses live updates, never facts: what waits for them stands in the journal.
+//!
+//! A program that serves a session to people at other machines ([`Served`]) speaks the same lines with them, over a
+//! connection of its own. There the client gives itself a name, so that a command is carried out once although the
+//! connection was lost, and gets the texts of files:
+//!
+//! ```text
+//! client: {"from":SEQ,"client":NAME}
+//! owner:   {"type":"joined",…,"ceiling":MODE,"is_at_rest":BOOL,"taken":NUMBER|null} the last command taken from NAME
+//! owner:   {"type":"content","hash":HASH,"text":…} before the first entry that names it
+//! both:    an empty line now and then
+//! ```
 mod client;
 mod connection;
+mod contents;
+mod given;
 mod joining;
 mod lines;
 mod peer;
+mod remote;
+mod repeated;
+mod served;
 
-use client::{NotConnected, connect};
-pub(crate) use joining::join;
+use client::{Connection, NotConnected, connect};
+pub(crate) use joining::{attach, join};
+pub use remote::{Dial, Link, NotDialed, RemoteClients};
+pub use served::Served;
 
-use self::{connection::Owned, peer::Peer};
+use self::{
+    connection::{Client, Owned},
+    peer::Peer,
+};
 use crate::{
     journal::Journal,
     session::{mailbox::CommandId, mailbox::SessionMessage},
 };
 use futures::{StreamExt, stream::FuturesUnordered};
 use haft_call::Permission;
-use haft_core::{Mode, Seq};
+use haft_core::{Hash, Mode, Seq};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, Permissions},
@@ -73,6 +94,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 struct Greeting {
     /// From where on they want to know.
     from: Seq,
+    /// What a client on another machine calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client: Option<String>,
 }
 
 /// What the owner says beside events.
@@ -89,7 +113,18 @@ enum Notice {
         /// Whether what the client allows counts as a person's word.
         #[serde(default = "yes")]
         may_allow: bool,
+        /// The widest mode that may be chosen; told to other machines only, as what follows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ceiling: Option<Mode>,
+        /// No turn runs.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_at_rest: bool,
+        /// The last command that was taken from the client; `None` if it comes for the first time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        taken: Option<CommandId>,
     },
+    /// The text of a file that the next entries name.
+    Content { hash: Hash, text: String },
     /// The command is carried out.
     Begun { id: CommandId, from: Seq },
     /// The command waits, and stands in the journal.
@@ -164,9 +199,10 @@ impl SessionSocket {
     }
 
     async fn receive(&self, stream: UnixStream) {
-        let peer = Peer::of(&stream, self.owner);
+        let client = Peer::of(&stream, self.owner).map(Client::Process);
         let owned = Owned { journal: &self.journal, mailbox: &self.mailbox, permission: &self.permission };
-        connection::receive(stream, peer, owned).await;
+        let (reader, writer) = stream.into_split();
+        connection::receive(Link::new(reader, writer), client, owned).await;
     }
 }
 

@@ -72,7 +72,10 @@ impl From<EngineError> for Error {
                 Some("choose another folder with `workspace`, or another place for sessions with `home`")
             }
             EngineError::NoSuchAgent { .. } => Some("add it with `agent`"),
-            EngineError::NoModel { .. } | EngineError::NotOpen(_) | EngineError::NotJoined { .. } => None,
+            EngineError::NoModel { .. }
+            | EngineError::NotOpen(_)
+            | EngineError::NotJoined { .. }
+            | EngineError::NotAttached { .. } => None,
         };
         let told = Self::new(error.to_string());
         match hint {

@@ -101,6 +101,8 @@ pub struct Timeline {
     pub summarizing_since: Option<Instant>,
     /// Since then calls are made again for an undo.
     pub undoing_since: Option<Instant>,
+    /// Why the machine that has the session open cannot be reached, while the connection is lost.
+    pub disconnected: Option<String>,
     /// Hint appended to "… 12 more lines", for example " (Ctrl+O)".
     pub how: &'static str,
     opened_at: u64,
@@ -255,7 +257,23 @@ impl Timeline {
                 self.undoing_since = None;
                 vec![Item::failure(why, can_merge.then_some(UNDO_HINT))]
             }
+            Update::Refused { why } => vec![Item::failure(why, None)],
+            Update::Disconnected { .. } | Update::Connected { .. } => {
+                self.connection(update);
+                Vec::new()
+            }
             Update::ToolArguments { .. } | Update::ToolCallEnd { .. } => Vec::new(),
+        }
+    }
+
+    /// The connection to the machine that has the session open is lost, or there again.
+    fn connection(&mut self, update: &Update) {
+        self.disconnected = match update {
+            Update::Disconnected { why } => Some(safe::text(why).replace('\n', " ")),
+            _ => None,
+        };
+        if matches!(update, Update::Connected { is_at_rest: true }) {
+            self.rest();
         }
     }
 

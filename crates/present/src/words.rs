@@ -7,7 +7,7 @@ use crate::{
     safe,
     timeline::{Call, Item, Replies, Timeline},
 };
-use haft_core::{CallId, Change, Event, Outcome, Part, Shown, ToolCall};
+use haft_core::{CallId, Change, Event, Outcome, Part, Shown, ToolCall, Update};
 use haft_engine::Chat;
 use std::{
     collections::HashSet,
@@ -64,6 +64,13 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
 
     /// Prints one event.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Live(Update::Disconnected { why }) => {
+                self.note(&format!("{why}; connecting again"))?;
+            }
+            Event::Live(Update::Connected { .. }) => self.note("connected again")?,
+            _ => {}
+        }
         self.timeline.apply(event).into_iter().try_for_each(|item| self.item(item))
     }
 

@@ -35,4 +35,10 @@ pub enum Update {
     },
     /// The model is asked again: what was seen of this reply is void.
     Retrying { reason: String, after_ms: u64 },
+    /// A command that was given here is not carried out where the session is open: why, as a sentence for people.
+    Refused { why: String },
+    /// The connection to the machine that has the session open is lost, and is made again by itself: why.
+    Disconnected { why: String },
+    /// That connection is there again, and nothing recorded was missed. `is_at_rest`: no turn runs there.
+    Connected { is_at_rest: bool },
 }

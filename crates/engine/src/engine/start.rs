@@ -73,8 +73,16 @@ pub(super) fn start(
     let ownership = Ownership::take(&folder);
     let task = Task { session, log, mailbox, stop, later: Default::default(), socket, ownership };
     shared.tasks.spawn(task.run());
-    let session =
-        Session { id, mailbox: sender, journal, stage, permission, may_allow: true, responder: None };
+    let session = Session {
+        id,
+        mailbox: sender,
+        journal,
+        stage,
+        permission,
+        may_allow: true,
+        responder: None,
+        remote: None,
+    };
     shared.live.add(&session);
     Ok(session)
 }

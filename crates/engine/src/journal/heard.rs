@@ -9,14 +9,17 @@ impl Heard {
     /// Something was shown.
     pub(super) fn shown(&mut self, update: &Update) {
         match (self.0.last_mut(), update) {
-            (_, Update::Retrying { .. }) => self.0.clear(),
+            (_, Update::Retrying { .. } | Update::Connected { is_at_rest: true }) => self.0.clear(),
             // The whole of it is recorded with the end of its call.
             (
                 _,
                 Update::ToolOutput { .. }
                 | Update::Summarizing
                 | Update::Undoing
-                | Update::UndoRefused { .. },
+                | Update::UndoRefused { .. }
+                | Update::Refused { .. }
+                | Update::Disconnected { .. }
+                | Update::Connected { is_at_rest: false },
             ) => {}
             (Some(Update::Text { text: last }), Update::Text { text })
             | (Some(Update::Thinking { text: last }), Update::Thinking { text }) => last.push_str(text),

@@ -56,6 +56,9 @@ impl Hidden {
                 Update::UndoRefused { why: hide(why), depends, can_merge }
             }
             Update::Retrying { reason, after_ms } => Update::Retrying { reason: hide(reason), after_ms },
+            Update::Refused { why } => Update::Refused { why: hide(why) },
+            Update::Disconnected { why } => Update::Disconnected { why: hide(why) },
+            Update::Connected { is_at_rest } => Update::Connected { is_at_rest },
         }
     }
 }

@@ -41,6 +41,14 @@ pub enum EngineError {
         /// In the words of that process, or of the system.
         why: String,
     },
+    /// The machine that has it cannot be reached, or lets no client in.
+    #[error("cannot attach to the session `{id}`: {why}")]
+    NotAttached {
+        /// Which.
+        id: SessionId,
+        /// In the words of that machine, or of the system.
+        why: String,
+    },
     /// See there.
     #[error(transparent)]
     Journal(#[from] JournalError),

@@ -1,5 +1,5 @@
 //! [`SessionRegistry`]: the open sessions of an engine, so that other code than their openers can watch and steer them.
-use super::{Session, mailbox::SessionMessage};
+use super::{Session, mailbox::SessionMessage, remote::Remote};
 use crate::journal::WeakJournal;
 use haft_call::Permission;
 use haft_core::{SessionId, Stage};
@@ -17,6 +17,7 @@ struct OpenSession {
     stage: Arc<dyn Stage>,
     permission: Permission,
     may_allow: bool,
+    remote: Option<Arc<Remote>>,
 }
 
 impl SessionRegistry {
@@ -30,6 +31,7 @@ impl SessionRegistry {
             stage: session.stage.clone(),
             permission: session.permission.clone(),
             may_allow: session.may_allow,
+            remote: session.remote.clone(),
         });
     }
 
@@ -54,6 +56,7 @@ impl OpenSession {
         let mailbox = self.mailbox.upgrade()?;
         let (journal, stage) = (self.journal.upgrade()?, self.stage.clone());
         let (permission, may_allow) = (self.permission.clone(), self.may_allow);
-        Some(Session { id: self.id.clone(), mailbox, journal, stage, permission, may_allow, responder: None })
+        let (id, remote) = (self.id.clone(), self.remote.clone());
+        Some(Session { id, mailbox, journal, stage, permission, may_allow, responder: None, remote })
     }
 }

@@ -2,36 +2,34 @@
 //! socket.
 use super::{
     Greeting, Notice, address,
-    lines::{Line, Lines, say},
+    contents::SentContents,
+    given::{Given, Rejoined},
+    lines::{HEARTBEAT, Line, Lines, MAX_LINE_BYTES, SILENCE, say, too_long, write},
+    remote::{Dial, Link, NotDialed, Reader, Writer},
+    repeated::Repeated,
 };
 use crate::{
     journal::Journal,
     session::{
-        mailbox::SessionMessage,
-        mailbox::{CommandId, CommandTicket},
+        mailbox::{CommandId, SessionMessage},
+        remote::Remote,
     },
 };
-use haft_core::{Command, Event, Mode, Seq, line};
+use haft_core::{Command, Event, Fact, Mode, Seq, Stage, Update, line};
 use serde::Serialize;
 use std::{
-    collections::HashMap,
-    future::pending,
     io,
     path::Path,
-    sync::{Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::{
-    net::{
-        UnixStream,
-        unix::{OwnedReadHalf, OwnedWriteHalf},
-    },
-    sync::mpsc,
-};
+use tokio::{net::UnixStream, sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 /// How long the owner may take for the next line while it sends past events.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long to wait before the first attempt to connect again, and at most.
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
 
 /// Why the connection failed.
 #[derive(Debug)]
@@ -51,13 +49,47 @@ enum Received {
     Gone,
 }
 
+/// How the session was found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Welcome {
+    /// The mode that held when the connection was made.
+    pub(crate) mode: Mode,
+    /// The widest mode that can be chosen; `None` if the owner enforces it without saying it.
+    pub(crate) ceiling: Option<Mode>,
+    /// Whether an answer that is given here counts as a person's.
+    pub(crate) may_allow: bool,
+    /// Whether no turn ran; an owner on this machine does not say.
+    pub(crate) is_at_rest: bool,
+    taken: Option<CommandId>,
+}
+
 /// A connection, with all that was recorded so far.
 pub(crate) struct Connection {
-    mirror: Mirror,
-    lines: Lines<OwnedReadHalf>,
-    writer: OwnedWriteHalf,
-    mode: Mode,
-    may_allow: bool,
+    session: Mirrored,
+    open: Open,
+    welcome: Welcome,
+    route: Option<Route>,
+}
+
+/// The two directions of a connection that was let in.
+struct Open {
+    lines: Lines<Reader>,
+    writer: Writer,
+}
+
+/// A session that another process writes, as far as it was told.
+struct Mirrored {
+    journal: Mirror,
+    contents: Arc<SentContents>,
+    repeated: Mutex<Repeated>,
+}
+
+/// How a session of another machine is reached, again and again.
+#[derive(Clone)]
+pub(crate) struct Route {
+    pub(crate) dial: Arc<dyn Dial>,
+    /// Names this process to the other one, for as long as it has the session.
+    client: String,
 }
 
 /// A journal that another process writes. Nothing more is seen of it when this is dropped, also where the runtime ends
@@ -77,15 +109,20 @@ pub(crate) async fn connect(folder: &Path) -> Result<Connection, NotConnected> {
         _ => NotConnected::Refused(error.to_string()),
     })?;
     let (reader, writer) = stream.into_split();
-    let mut connection = Connection {
-        mirror: Mirror(Journal::mirror(folder)),
-        lines: Lines::new(reader),
-        writer,
-        mode: Mode::default(),
-        may_allow: false,
-    };
-    connection.enter().await?;
-    Ok(connection)
+    let session = Mirrored::new(folder);
+    let (open, welcome) = session.enter(Link::new(reader, writer), None).await?;
+    Ok(Connection { session, open, welcome, route: None })
+}
+
+/// Joins the session that `dial` leads to; `folder` is where it would lie on this machine.
+pub(crate) async fn attach(folder: &Path, dial: Arc<dyn Dial>) -> Result<Connection, NotConnected> {
+    let link = dial.dial().await.map_err(|error| match error {
+        NotDialed::Lost(why) | NotDialed::Refused(why) => NotConnected::Refused(why),
+    })?;
+    let route = Route { dial, client: format!("{:032x}", fastrand::u128(..)) };
+    let session = Mirrored::new(folder);
+    let (open, welcome) = session.enter(link, Some(&route)).await?;
+    Ok(Connection { session, open, welcome, route: Some(route) })
 }
 
 async fn dial(folder: &Path) -> io::Result<UnixStream> {
@@ -95,32 +132,124 @@ async fn dial(folder: &Path) -> io::Result<UnixStream> {
 
 impl Connection {
     pub(crate) fn journal(&self) -> Journal {
-        self.mirror.0.clone()
+        self.session.journal.0.clone()
     }
 
-    /// The mode that held when the connection was made.
-    pub(crate) fn mode(&self) -> Mode {
-        self.mode
+    /// The contents that the other machine has sent.
+    pub(crate) fn contents(&self) -> Arc<dyn Stage> {
+        self.session.contents.clone()
     }
 
-    /// Whether an answer that is given here counts as a person's.
-    pub(crate) fn may_allow(&self) -> bool {
-        self.may_allow
+    pub(crate) fn welcome(&self) -> Welcome {
+        self.welcome
+    }
+
+    /// Where the session is, if that is another machine.
+    pub(crate) fn remote(&self) -> Option<Remote> {
+        let route = self.route.as_ref()?;
+        Some(Remote { address: route.dial.address(), is_at_rest: self.welcome.is_at_rest })
+    }
+
+    /// Sees and passes on, until the owner or everybody here leaves, or `stop`.
+    pub(crate) async fn stay(
+        self,
+        mailbox: mpsc::UnboundedReceiver<SessionMessage>,
+        stop: CancellationToken,
+    ) {
+        let Self { session, open, route, .. } = self;
+        let failure = tokio::select! {
+            biased;
+            () = stop.cancelled() => None,
+            failure = session.stay(open, route, mailbox) => failure,
+        };
+        session.journal.0.close(failure);
+    }
+}
+
+/// Why nothing more comes.
+enum End {
+    /// The connection is lost, or the owner has closed the session. It may be there again.
+    Lost(String),
+    Final(String),
+}
+
+impl Mirrored {
+    fn new(folder: &Path) -> Self {
+        let journal = Mirror(Journal::mirror(folder));
+        Self { journal, contents: Arc::default(), repeated: Mutex::default() }
+    }
+
+    /// Why nothing more is seen; `None` if all handles are gone.
+    async fn stay(
+        &self,
+        mut open: Open,
+        route: Option<Route>,
+        mut mailbox: mpsc::UnboundedReceiver<SessionMessage>,
+    ) -> Option<String> {
+        let (journal, given) = (&self.journal.0, Given::default());
+        loop {
+            let is_remote = route.is_some();
+            let end = tokio::select! {
+                biased;
+                end = self.watch(&mut open.lines, &given, is_remote) => end,
+                () = pass_on(&mut mailbox, &mut open.writer, (&given, journal), is_remote) => return None,
+            };
+            let route = match (end, &route) {
+                (End::Final(why), _) | (End::Lost(why), None) => return Some(why),
+                (End::Lost(_), Some(route)) => route,
+            };
+            let why = format!("the connection to {} is lost", route.dial.address());
+            journal.live(Update::Disconnected { why });
+            let again = tokio::select! {
+                again = self.enter_again(route) => again,
+                () = hold(&mut mailbox, &given, journal) => return None,
+            };
+            let welcome;
+            (open, welcome) = match again {
+                Ok(again) => again,
+                Err(why) => return Some(why),
+            };
+            journal.live(Update::Connected { is_at_rest: welcome.is_at_rest });
+            let known = Rejoined { taken: welcome.taken, is_at_rest: welcome.is_at_rest };
+            for (id, command) in given.rejoined(known, journal) {
+                // Where this fails, the connection is lost again.
+                let _it_is_sent_then = send(&mut open.writer, (&given, journal), id, command).await;
+            }
+        }
     }
 
     /// On return the mirror holds what was recorded when the connection was made.
-    async fn enter(&mut self) -> Result<(), NotConnected> {
-        say(&mut self.writer, &Greeting { from: Seq(0) }).await.map_err(|_| NotConnected::NoSocket)?;
-        let (mut wanted, mut have) = (None, Seq(0));
+    async fn enter(&self, link: Link, route: Option<&Route>) -> Result<(Open, Welcome), NotConnected> {
+        let Link { reader, mut writer } = link;
+        let mut lines = Lines::new(reader);
+        let from = self.journal.0.next();
+        let client = route.map(|route| route.client.clone());
+        say(&mut writer, &Greeting { from, client }).await.map_err(|_| NotConnected::NoSocket)?;
+        self.repeats(Vec::new());
+        let (mut wanted, mut have, mut welcome) = (None, from, Welcome::default());
         while wanted.is_none_or(|wanted| have < wanted) {
-            let heard = tokio::time::timeout(ANSWER_TIMEOUT, hear(&mut self.lines, &self.mirror.0)).await;
-            match heard.map_err(|_| NotConnected::Refused("it does not respond".into()))? {
-                Received::Notice(Notice::Joined { next, mode, may_allow }) => {
-                    (wanted, self.mode, self.may_allow) = (Some(next), mode, may_allow);
+            let silent = || match route {
+                Some(_) => NotConnected::NoSocket,
+                None => NotConnected::Refused("it does not respond".into()),
+            };
+            match timeout(ANSWER_TIMEOUT, self.hear(&mut lines)).await.map_err(|_| silent())? {
+                Received::Notice(Notice::Joined { next, .. }) if next < from => {
+                    return Err(NotConnected::Refused(
+                        "its journal is shorter than what was seen of it".into(),
+                    ));
+                }
+                Received::Notice(Notice::Joined { next, mode, may_allow, ceiling, is_at_rest, taken }) => {
+                    wanted = Some(next);
+                    welcome = Welcome { mode, ceiling, may_allow, is_at_rest, taken };
                 }
                 Received::Event(Some(seq)) => have = Seq(seq.0 + 1),
                 Received::Event(None) => {}
-                Received::Notice(Notice::Begun { .. } | Notice::Queued { .. } | Notice::Done { .. }) => {}
+                Received::Notice(
+                    Notice::Begun { .. }
+                    | Notice::Queued { .. }
+                    | Notice::Done { .. }
+                    | Notice::Content { .. },
+                ) => {}
                 Received::Notice(
                     Notice::Error { message, .. } | Notice::Closed { failure: Some(message) },
                 ) => {
@@ -131,95 +260,165 @@ impl Connection {
                 }
             }
         }
-        Ok(())
+        // Where no turn runs, what was shown of a reply is void.
+        self.repeats(if welcome.is_at_rest { Vec::new() } else { self.journal.0.heard() });
+        Ok((Open { lines, writer }, welcome))
     }
 
-    /// Sees and passes on, until the owner or everybody here leaves, or `stop`.
-    pub(crate) async fn stay(
-        self,
-        mailbox: mpsc::UnboundedReceiver<SessionMessage>,
-        stop: CancellationToken,
-    ) {
-        let Self { mirror, lines, writer, .. } = self;
-        let journal = mirror.0.clone();
-        let given = Given::default();
-        let failure = tokio::select! {
-            biased;
-            () = stop.cancelled() => None,
-            failure = watch(lines, &journal, &given) => Some(failure),
-            () = pass_on(mailbox, writer, &given) => None,
+    /// What comes again was shown as far as this.
+    fn repeats(&self, shown: Vec<Update>) {
+        *self.repeated.lock().expect("no code panics while it holds this") = Repeated::new(shown);
+    }
+
+    /// Connects again, for as long as that may succeed; an error says why it never will.
+    async fn enter_again(&self, route: &Route) -> Result<(Open, Welcome), String> {
+        let (mut delay, most) = RETRY_DELAYS;
+        loop {
+            tokio::time::sleep(delay).await;
+            delay = (delay * 2).min(most);
+            match route.dial.dial().await {
+                Err(NotDialed::Refused(why)) => return Err(why),
+                Err(NotDialed::Lost(_)) => continue,
+                Ok(link) => match self.enter(link, Some(route)).await {
+                    Ok(again) => return Ok(again),
+                    Err(NotConnected::Refused(why)) => return Err(why),
+                    Err(NotConnected::NoSocket) => {}
+                },
+            }
+        }
+    }
+
+    /// Takes in what comes, and returns why nothing more does.
+    async fn watch(&self, lines: &mut Lines<Reader>, given: &Given, is_remote: bool) -> End {
+        let journal = &self.journal.0;
+        loop {
+            let heard = match is_remote {
+                true => timeout(SILENCE, self.hear(lines)).await.unwrap_or(Received::Gone),
+                false => self.hear(lines).await,
+            };
+            match heard {
+                Received::Event(Some(seq)) if ends_turn(journal, seq) => given.turn_ended(journal),
+                Received::Event(_) | Received::Notice(Notice::Joined { .. } | Notice::Content { .. }) => {}
+                Received::Notice(Notice::Begun { id, from }) => given.begun(id, from),
+                Received::Notice(Notice::Queued { id }) => given.queued(id),
+                Received::Notice(Notice::Done { id }) => given.done(id, journal),
+                Received::Notice(Notice::Error { message, id: Some(id) }) => {
+                    given.refused(id, message, journal);
+                }
+                // Callers that wait for the outcome of a command must not wait forever.
+                Received::Notice(Notice::Error { message, id: None }) => {
+                    let why = format!("the process that has the session open rejected a command: {message}");
+                    return End::Final(why);
+                }
+                Received::Notice(Notice::Closed { failure: None }) => {
+                    return End::Lost("the process that had the session open has closed it".into());
+                }
+                Received::Notice(Notice::Closed { failure: Some(why) }) => {
+                    return End::Final(format!("the process that had the session open has closed it: {why}"));
+                }
+                Received::Gone => {
+                    let why = "the process that had the session open ended without closing it; \
+                               reopen the session to continue";
+                    return End::Lost(why.into());
+                }
+            }
+        }
+    }
+
+    /// The next line. What cannot be read, such as a fact of a newer Haft, is left out.
+    async fn hear(&self, lines: &mut Lines<Reader>) -> Received {
+        let line = match lines.next().await {
+            Ok(Some(Line::Whole([]))) => return Received::Event(None),
+            Ok(Some(Line::Whole(line))) => line,
+            Ok(Some(Line::TooLong)) => return Received::Event(None),
+            Ok(None) | Err(_) => return Received::Gone,
         };
-        journal.close(failure);
-    }
-}
-
-/// Why nothing more is seen.
-async fn watch(mut lines: Lines<OwnedReadHalf>, journal: &Journal, given: &Given) -> String {
-    loop {
-        match hear(&mut lines, journal).await {
-            Received::Event(_) | Received::Notice(Notice::Joined { .. }) => {}
-            Received::Notice(Notice::Begun { id, from }) => given.begun(id, from),
-            Received::Notice(Notice::Queued { id }) => given.queued(id),
-            Received::Notice(Notice::Done { id }) => given.done(id, journal),
-            Received::Notice(Notice::Error { message, id: Some(id) }) => given.refused(id, message),
-            // Callers that wait for the outcome of a command must not wait forever.
-            Received::Notice(Notice::Error { message, id: None }) => {
-                return format!("the process that has the session open rejected a command: {message}");
-            }
-            Received::Notice(Notice::Closed { failure: None }) => {
-                return "the process that had the session open has closed it".into();
-            }
-            Received::Notice(Notice::Closed { failure: Some(why) }) => {
-                return format!("the process that had the session open has closed it: {why}");
-            }
-            Received::Gone => {
-                return "the process that had the session open ended without closing it; \
-                        reopen the session to continue"
-                    .into();
-            }
-        }
-    }
-}
-
-/// The next line. What cannot be read, such as a fact of a newer Haft, is left out.
-async fn hear(lines: &mut Lines<OwnedReadHalf>, journal: &Journal) -> Received {
-    let line = match lines.next().await {
-        Ok(Some(Line::Whole(line))) => line,
-        Ok(Some(Line::TooLong)) => return Received::Event(None),
-        Ok(None) | Err(_) => return Received::Gone,
-    };
-    match line::read(line) {
-        Ok(Event::Recorded(entry)) => {
-            let seq = entry.seq;
-            journal.receive(entry);
-            Received::Event(Some(seq))
-        }
-        Ok(Event::Live(update)) => {
-            journal.live(update);
-            Received::Event(None)
-        }
-        Err(error) => serde_json::from_slice(line).map_or_else(
-            |_| {
-                tracing::warn!(%error, "ignored an unreadable line from another process");
-                Received::Event(line::seq_of(line))
+        match line::read(line) {
+            Ok(event) => Received::Event(self.take_in(event)),
+            Err(error) => match serde_json::from_slice(line) {
+                Ok(Notice::Content { hash, text }) => {
+                    self.contents.add(hash, text);
+                    Received::Event(None)
+                }
+                Ok(notice) => Received::Notice(notice),
+                Err(_) => {
+                    tracing::warn!(%error, "ignored an unreadable line from another process");
+                    Received::Event(line::seq_of(line))
+                }
             },
-            Received::Notice,
-        ),
+        }
     }
+
+    /// Shows what of `event` was not shown; of an entry its place.
+    fn take_in(&self, event: Event) -> Option<Seq> {
+        let fresh = self.repeated.lock().expect("no code panics while it holds this").fresh(event);
+        let mut seq = None;
+        for event in fresh {
+            match event {
+                Event::Recorded(entry) => {
+                    seq = Some(entry.seq);
+                    self.journal.0.receive(entry);
+                }
+                Event::Live(update) => self.journal.0.live(update),
+            }
+        }
+        seq
+    }
+}
+
+fn ends_turn(journal: &Journal, seq: Seq) -> bool {
+    let entry = journal.between(seq, Seq(seq.0 + 1)).pop();
+    entry.is_some_and(|entry| matches!(entry.fact, Fact::TurnEnded { .. }))
 }
 
 /// Until all handles are gone. Jobs and their ends come from a session's own calls, which run in the owner only.
 async fn pass_on(
-    mut mailbox: mpsc::UnboundedReceiver<SessionMessage>,
-    mut writer: OwnedWriteHalf,
-    given: &Given,
+    mailbox: &mut mpsc::UnboundedReceiver<SessionMessage>,
+    writer: &mut Writer,
+    (given, journal): (&Given, &Journal),
+    is_remote: bool,
 ) {
-    while let Some(message) = mailbox.recv().await {
-        let SessionMessage::Command(command, ticket) = message else { continue };
-        let line = Named { id: given.add(ticket), command };
-        if say(&mut writer, &line).await.is_err() {
+    loop {
+        let message = tokio::select! {
+            message = mailbox.recv() => message,
+            () = tokio::time::sleep(HEARTBEAT), if is_remote => {
+                let _the_reading_side_learns_why = write(writer, String::new()).await;
+                continue;
+            }
+        };
+        let (command, ticket) = match message {
+            None => return,
+            Some(SessionMessage::Command(command, ticket)) => (command, ticket),
+            Some(_) => continue,
+        };
+        let id = given.add(command.clone(), ticket, journal.next(), true);
+        if send(writer, (given, journal), id, command).await.is_err() {
             // The reading side learns why from the owner's last line.
-            return pending().await;
+            return std::future::pending().await;
+        }
+    }
+}
+
+/// Sends a command, unless it is longer than the owner reads.
+async fn send(
+    writer: &mut Writer,
+    (given, journal): (&Given, &Journal),
+    id: CommandId,
+    command: Command,
+) -> io::Result<()> {
+    let line = serde_json::to_string(&Named { command, id })?;
+    if line.len() > MAX_LINE_BYTES {
+        given.refused(id, too_long("a command"), journal);
+        return Ok(());
+    }
+    write(writer, line).await
+}
+
+/// Keeps what is given while there is no connection, until all handles are gone.
+async fn hold(mailbox: &mut mpsc::UnboundedReceiver<SessionMessage>, given: &Given, journal: &Journal) {
+    while let Some(message) = mailbox.recv().await {
+        if let SessionMessage::Command(command, ticket) = message {
+            given.add(command, ticket, journal.next(), false);
         }
     }
 }
@@ -229,62 +428,5 @@ async fn pass_on(
 struct Named {
     #[serde(flatten)]
     command: Command,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<CommandId>,
-}
-
-/// The commands that were passed on and are not done.
-#[derive(Default)]
-struct Given(Mutex<Commands>);
-
-#[derive(Default)]
-struct Commands {
-    tickets: HashMap<CommandId, CommandTicket>,
-    next: CommandId,
-}
-
-impl Given {
-    /// The command's name, if its sender wants reports.
-    fn add(&self, ticket: CommandTicket) -> Option<CommandId> {
-        let mut commands = self.lock();
-        ticket.is_wanted().then(|| {
-            let id = commands.next;
-            commands.next += 1;
-            commands.tickets.insert(id, ticket);
-            id
-        })
-    }
-
-    fn begun(&self, id: CommandId, from: Seq) {
-        if let Some(ticket) = self.lock().tickets.get(&id) {
-            ticket.begin_at(from);
-        }
-    }
-
-    fn queued(&self, id: CommandId) {
-        if let Some(ticket) = self.lock().tickets.get(&id) {
-            ticket.queued();
-        }
-    }
-
-    /// All that came of it stands in `journal`, but for what could not be read.
-    fn done(&self, id: CommandId, journal: &Journal) {
-        if let Some(ticket) = self.take(id) {
-            ticket.done(journal);
-        }
-    }
-
-    fn refused(&self, id: CommandId, why: String) {
-        if let Some(ticket) = self.take(id) {
-            ticket.refuse(why);
-        }
-    }
-
-    fn take(&self, id: CommandId) -> Option<CommandTicket> {
-        self.lock().tickets.remove(&id)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Commands> {
-        self.0.lock().expect("no code panics while it holds the commands")
-    }
+    id: CommandId,
 }

@@ -1,8 +1,9 @@
 //! Server side of one client connection to a session: see [`receive`].
 use super::{
     Greeting, Notice,
-    lines::{Line, Lines, MAX_LINE_BYTES, say, write},
+    lines::{HEARTBEAT, Line, Lines, MAX_LINE_BYTES, SILENCE, say, too_long, write},
     peer::Peer,
+    remote::{Link, RemoteClients},
 };
 use crate::{
     journal::Journal,
@@ -13,23 +14,26 @@ use crate::{
 };
 use futures::StreamExt;
 use haft_call::Permission;
-use haft_core::{Answer, Command, Event, Goal, Seq, line};
+use haft_core::{Answer, Command, Entry, Event, Goal, Hash, Seq, Stage, changed, line};
 use serde::Deserialize;
 use std::{
+    collections::HashSet,
     io,
     pin::pin,
     time::{Duration, SystemTime},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::UnixStream,
     sync::mpsc,
+    time::timeout,
 };
 
 /// A client that sends nothing for this long is disconnected.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Complaints that wait to be written; then nothing more is read.
 const MAX_COMPLAINTS: usize = 8;
+/// The text of a longer file is not sent, in bytes: its diff says so.
+const MAX_CONTENT_BYTES: usize = 4 << 20;
 
 /// The session as its clients meet it.
 #[derive(Clone, Copy)]
@@ -39,26 +43,50 @@ pub(super) struct Owned<'a> {
     pub(super) permission: &'a Permission,
 }
 
-/// Until they leave, or the session has closed; without a `peer` they cannot stay.
-pub(super) async fn receive(stream: UnixStream, peer: Result<Peer, String>, owned: Owned<'_>) {
-    let (reader, mut writer) = stream.into_split();
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy)]
+pub(super) enum Client<'a> {
+    /// A process of this machine.
+    Process(Peer),
+    /// A person at another machine, who was let in by the program that serves the session.
+    Person {
+        clients: &'a RemoteClients,
+        /// Where the texts of files lie that are sent to them.
+        stage: &'a dyn Stage,
+        is_at_rest: bool,
+    },
+}
+
+/// A client and what it said first.
+#[derive(Clone, Copy)]
+struct Greeted<'a> {
+    client: Client<'a>,
+    greeting: &'a Greeting,
+}
+
+/// Until they leave, or the session has closed; an error in place of `client` says why they are not let in.
+pub(super) async fn receive(link: Link, client: Result<Client<'_>, String>, owned: Owned<'_>) {
+    let Link { reader, mut writer } = link;
     let mut lines = Lines::new(reader);
-    let greeted = match peer {
-        Ok(peer) => tokio::select! {
-            greeted = greeting(&mut lines) => greeted.map(|from| from.map(|from| (from, peer))),
+    let greeted = match client {
+        Ok(client) => tokio::select! {
+            greeting = greeting(&mut lines) => greeting.map(|greeting| greeting.map(|greeting| (greeting, client))),
             () = tokio::time::sleep(GREETING_TIMEOUT) => Ok(None),
             () = owned.journal.closed() => Ok(None),
         },
         Err(why) => Err(why),
     };
     match greeted {
-        Ok(Some((from, peer))) => {
+        Ok(Some((greeting, client))) => {
+            let greeted = Greeted { client, greeting: &greeting };
             let (complaints, heard) = mpsc::channel(MAX_COMPLAINTS);
             let (sender, progress) = mpsc::unbounded_channel();
-            let told = Outgoing { complaints: heard, progress, done: Vec::new() };
+            let told = Outgoing { complaints: heard, progress, done: Vec::new(), sent: HashSet::new() };
+            // Before anything more is read: a command that comes now is not among those that were taken.
+            let joined = greeted.joined(owned);
             tokio::select! {
-                () = hear(lines, owned, peer, complaints, sender) => {}
-                _they_left = tell(writer, owned, peer, from, told) => {}
+                () = hear(lines, owned, greeted, complaints, sender) => {}
+                _they_left = tell(writer, owned, greeted, (joined, told)) => {}
             }
         }
         Ok(None) => {}
@@ -69,11 +97,11 @@ pub(super) async fn receive(stream: UnixStream, peer: Result<Peer, String>, owne
 }
 
 /// Where the client wants to begin; `None` if it left.
-async fn greeting(lines: &mut Lines<impl AsyncRead + Unpin>) -> Result<Option<Seq>, String> {
+async fn greeting(lines: &mut Lines<impl AsyncRead + Unpin>) -> Result<Option<Greeting>, String> {
     let expected = |why: String| format!("the first line must be {{\"from\":SEQ}}: {why}");
     match lines.next().await {
         Ok(Some(Line::Whole(line))) => match serde_json::from_slice::<Greeting>(line) {
-            Ok(Greeting { from }) => Ok(Some(from)),
+            Ok(greeting) => Ok(Some(greeting)),
             Err(error) => Err(expected(error.to_string())),
         },
         Ok(Some(Line::TooLong)) => Err(expected(too_long("it"))),
@@ -81,28 +109,75 @@ async fn greeting(lines: &mut Lines<impl AsyncRead + Unpin>) -> Result<Option<Se
     }
 }
 
+impl Greeted<'_> {
+    fn joined(self, Owned { journal, permission, .. }: Owned<'_>) -> Notice {
+        let (next, mode) = (journal.end(), permission.mode());
+        match self.client {
+            Client::Process(peer) => {
+                let may_allow = peer.may_allow().is_ok();
+                Notice::Joined { next, mode, may_allow, ceiling: None, is_at_rest: false, taken: None }
+            }
+            Client::Person { clients, is_at_rest, .. } => {
+                let taken = self.greeting.client.as_deref().and_then(|client| clients.greet(client));
+                let ceiling = Some(permission.ceiling());
+                Notice::Joined { next, mode, may_allow: true, ceiling, is_at_rest, taken }
+            }
+        }
+    }
+
+    /// Whether the command of this name is to be carried out; `false` if it came over an earlier connection already.
+    fn takes(self, id: Option<CommandId>) -> bool {
+        match (self.client, self.greeting.client.as_deref(), id) {
+            (Client::Person { clients, .. }, Some(client), Some(id)) => clients.take(client, id),
+            _ => true,
+        }
+    }
+
+    fn is_remote(self) -> bool {
+        matches!(self.client, Client::Person { .. })
+    }
+}
+
 /// Passes on what they ask for, until they leave.
 async fn hear(
     mut lines: Lines<impl AsyncRead + Unpin>,
     owned: Owned<'_>,
-    peer: Peer,
+    greeted: Greeted<'_>,
     complaints: mpsc::Sender<Complaint>,
     progress: mpsc::UnboundedSender<(CommandId, CommandStatus)>,
 ) {
-    while let Ok(Some(line)) = lines.next().await {
+    while let Some(line) = next_line(&mut lines, greeted).await {
         let passed_on = match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => Ok(()),
             Line::Whole(line) => {
                 let id = id_of(line);
                 let ticket =
                     id.map_or_else(CommandTicket::none, |id| CommandTicket::of(id, progress.clone()));
-                pass_on(line, ticket, peer, owned).map_err(|message| Complaint { message, id })
+                match greeted.takes(id) {
+                    true => pass_on(line, ticket, greeted.client, owned)
+                        .map_err(|message| Complaint { message, id }),
+                    false => {
+                        ticket.done(owned.journal);
+                        Ok(())
+                    }
+                }
             }
             Line::TooLong => Err(Complaint { message: too_long("a command"), id: None }),
         };
         if let Err(complaint) = passed_on {
             let _they_left = complaints.send(complaint).await;
         }
+    }
+}
+
+/// The next line; `None` if they left. Another machine may vanish without a word, and sends one now and then.
+async fn next_line<'a>(
+    lines: &'a mut Lines<impl AsyncRead + Unpin>,
+    greeted: Greeted<'_>,
+) -> Option<Line<'a>> {
+    match greeted.is_remote() {
+        true => timeout(SILENCE, lines.next()).await.ok()?.ok()?,
+        false => lines.next().await.ok()?,
     }
 }
 
@@ -124,12 +199,15 @@ fn id_of(line: &[u8]) -> Option<CommandId> {
 fn pass_on(
     line: &[u8],
     ticket: CommandTicket,
-    peer: Peer,
+    client: Client<'_>,
     Owned { mailbox, permission, .. }: Owned<'_>,
 ) -> Result<(), String> {
     let command: Command =
         serde_json::from_slice(line).map_err(|error| format!("the command cannot be read: {error}"))?;
-    let command = taken(command, peer, permission)?;
+    let command = match client {
+        Client::Process(peer) => taken(command, peer, permission)?,
+        Client::Person { .. } => taken_from_afar(command)?,
+    };
     let sent = mailbox
         .upgrade()
         .is_some_and(|mailbox| mailbox.send(SessionMessage::Command(command, ticket)).is_ok());
@@ -184,31 +262,48 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
     }
 }
 
-/// Tells what happens from `from` on, until the session has closed.
+/// What comes of the command of a person at another machine. They may widen the mode, as far as the session allows it.
+fn taken_from_afar(command: Command) -> Result<Command, String> {
+    match command {
+        Command::Call { .. } | Command::TypedCall { .. } => {
+            Err("a person can make a call only where the session is open; ask the agent to make it".into())
+        }
+        Command::AddRoot { .. } => Err("a folder can be added only where the session is open".into()),
+        Command::Conclude(_) => Err("a job can be concluded only where its session is open".into()),
+        // The check is judged as calls of the model are.
+        Command::SetGoal { goal } => {
+            Ok(Command::SetGoal { goal: goal.map(|goal| Goal { is_typed: false, ..goal }) })
+        }
+        command => Ok(command),
+    }
+}
+
+/// Tells what happens, until the session has closed.
 async fn tell(
     mut writer: impl AsyncWrite + Unpin,
-    Owned { journal, permission, .. }: Owned<'_>,
-    peer: Peer,
-    from: Seq,
-    mut told: Outgoing,
+    Owned { journal, .. }: Owned<'_>,
+    greeted: Greeted<'_>,
+    (joined, mut told): (Notice, Outgoing),
 ) -> io::Result<()> {
-    let next = journal.last(|_| true).map_or(Seq(0), |last| Seq(last.0 + 1));
-    let may_allow = peer.may_allow().is_ok();
-    say(&mut writer, &Notice::Joined { next, mode: permission.mode(), may_allow }).await?;
-    let mut events = pin!(journal.follow(from));
-    let mut have = from;
+    say(&mut writer, &joined).await?;
+    let mut events = pin!(journal.follow(greeted.greeting.from));
+    let mut have = greeted.greeting.from;
     let failure = loop {
         tokio::select! {
             Some(Complaint { message, id }) = told.complaints.recv() => {
                 say(&mut writer, &Notice::Error { message, id }).await?;
             }
             Some((id, progress)) = told.progress.recv() => told.tell(&mut writer, id, progress, have).await?,
+            () = tokio::time::sleep(HEARTBEAT), if greeted.is_remote() => write(&mut writer, String::new()).await?,
             event = events.next() => match event {
                 None => break journal.failure().map(str::to_owned),
                 Some(event) => {
                     // A command begins before its first entry is recorded.
                     while let Ok((id, progress)) = told.progress.try_recv() {
                         told.tell(&mut writer, id, progress, have).await?;
+                    }
+                    if let (Event::Recorded(entry), Client::Person { stage, .. }) = (&event, greeted.client) {
+                        told.send_contents(&mut writer, entry, stage).await?;
                     }
                     match line_of(&event) {
                         Ok(line) => write(&mut writer, line).await?,
@@ -232,6 +327,8 @@ struct Outgoing {
     progress: CommandStatuses,
     /// Commands that are done when the entries before that place are sent.
     done: Vec<(CommandId, Seq)>,
+    /// The contents that were sent.
+    sent: HashSet<Hash>,
 }
 
 impl Outgoing {
@@ -256,6 +353,26 @@ impl Outgoing {
         }
     }
 
+    /// Sends the texts of files that `entry` names and that were not sent: the client reads no file of this machine.
+    async fn send_contents(
+        &mut self,
+        writer: &mut (impl AsyncWrite + Unpin),
+        entry: &Entry,
+        stage: &dyn Stage,
+    ) -> io::Result<()> {
+        for hash in hashes_in(entry) {
+            if self.sent.contains(&hash) {
+                continue;
+            }
+            let content = stage.content(&hash).ok().filter(|content| content.len() <= MAX_CONTENT_BYTES);
+            if let Some(text) = content.and_then(|content| String::from_utf8(content).ok()) {
+                say(writer, &Notice::Content { hash: hash.clone(), text }).await?;
+            }
+            self.sent.insert(hash);
+        }
+        Ok(())
+    }
+
     async fn end_up_to(&mut self, writer: &mut (impl AsyncWrite + Unpin), have: Seq) -> io::Result<()> {
         for (id, _) in self.done.extract_if(.., |(_, to)| *to <= have) {
             say(writer, &Notice::Done { id }).await?;
@@ -264,12 +381,15 @@ impl Outgoing {
     }
 }
 
+/// The contents that the changes in `entry` name.
+fn hashes_in(entry: &Entry) -> Vec<Hash> {
+    let changes = changed::changes_in(&entry.fact);
+    let states = changes.iter().flat_map(|change| [&change.before, &change.after]).flatten();
+    states.map(|state| state.hash.clone()).collect()
+}
+
 fn line_of(event: &Event) -> Result<String, String> {
     let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
     let line = line::of(event, at);
     if line.len() <= MAX_LINE_BYTES { Ok(line) } else { Err(too_long("an entry of the journal")) }
-}
-
-fn too_long(what: &str) -> String {
-    format!("{what} takes more than {} MB", MAX_LINE_BYTES >> 20)
 }

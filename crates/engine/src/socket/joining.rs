@@ -1,32 +1,57 @@
-//! [`join`]: joins a session that another process has open.
-use super::{NotConnected, connect};
+//! [`join`] and [`attach`]: join a session that another process has open, on this machine or on another one.
+use super::{Connection, NotConnected, client, connect, remote::Dial};
 use crate::{
     journal::JournalError,
     session::{EngineError, Session, shared::Shared},
     setup::Setup,
 };
 use haft_call::Permission;
-use haft_core::{Mode, Policy};
+use haft_core::{Mode, Policy, SessionId, Stage};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// See [`crate::Engine::join`].
 pub(crate) async fn join(shared: &Shared, id: &str) -> Result<Session, EngineError> {
     let Setup { home, stages, .. } = &shared.setup;
     let id = home.find(id)?;
-    let folder = home.folder(&id);
-    let connection = connect(&folder).await.map_err(|error| match error {
+    let connection = connect(&home.folder(&id)).await.map_err(|error| match error {
         NotConnected::NoSocket if home.is_open(&id) => JournalError::Locked(id.0.clone()).into(),
         NotConnected::NoSocket => EngineError::NotOpen(id.clone()),
         NotConnected::Refused(why) => EngineError::NotJoined { id: id.clone(), why },
     })?;
+    let stage = stages(&home.contents(&id));
+    Ok(stay(shared, id, connection, stage))
+}
+
+/// See [`crate::Engine::attach`].
+pub(crate) async fn attach(
+    shared: &Shared,
+    id: SessionId,
+    dial: Arc<dyn Dial>,
+) -> Result<Session, EngineError> {
+    let connection = client::attach(&shared.setup.home.folder(&id), dial).await.map_err(|error| {
+        let why = match error {
+            NotConnected::NoSocket => "the connection was closed at once".to_owned(),
+            NotConnected::Refused(why) => why,
+        };
+        EngineError::NotAttached { id: id.clone(), why }
+    })?;
+    let stage = connection.contents();
+    Ok(stay(shared, id, connection, stage))
+}
+
+/// The session for as long as the connection lasts, or handles of it are left.
+fn stay(shared: &Shared, id: SessionId, connection: Connection, stage: Arc<dyn Stage>) -> Session {
     let (sender, mailbox) = mpsc::unbounded_channel();
-    let (journal, stage) = (connection.journal(), stages(&home.contents(&id)));
-    // Any mode may be asked for here: the process that has it open enforces its own limit.
-    let there = Policy { mode: connection.mode(), ..Policy::default() };
-    let permission = Permission::new(there, Mode::Full, &journal.entries());
-    let may_allow = connection.may_allow();
-    let session = Session { id, mailbox: sender, journal, stage, permission, may_allow, responder: None };
+    let (journal, welcome) = (connection.journal(), connection.welcome());
+    let there = Policy { mode: welcome.mode, ..Policy::default() };
+    // Where the limit is not known, any mode may be asked for: the process that has it open enforces it.
+    let permission = Permission::new(there, welcome.ceiling.unwrap_or(Mode::Full), &journal.entries());
+    let remote = connection.remote().map(Arc::new);
+    let may_allow = welcome.may_allow;
+    let session =
+        Session { id, mailbox: sender, journal, stage, permission, may_allow, responder: None, remote };
     shared.live.add(&session);
     shared.tasks.spawn(connection.stay(mailbox, shared.stop.clone()));
-    Ok(session)
+    session
 }

@@ -1,10 +1,14 @@
 //! [`Lines`]: reads lines from a socket, none of them longer than memory allows.
 use serde::Serialize;
-use std::io;
+use std::{io, time::Duration};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 
 /// Bytes of a line, its end not counted.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
+/// Both ends of a connection between machines send an empty line this often, so that each notices when the other is gone.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How long nothing may come from another machine.
+pub(super) const SILENCE: Duration = Duration::from_secs(45);
 /// Room that is kept between lines.
 const KEPT_BUFFER_BYTES: usize = 64 << 10;
 
@@ -55,10 +59,16 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
-/// Writes `line` and its end.
+/// Says that `what` does not fit into a line.
+pub(super) fn too_long(what: &str) -> String {
+    format!("{what} takes more than {} MB", MAX_LINE_BYTES >> 20)
+}
+
+/// Writes `line` and its end, and flushes.
 pub(super) async fn write(writer: &mut (impl AsyncWrite + Unpin), mut line: String) -> io::Result<()> {
     line.push('\n');
-    writer.write_all(line.as_bytes()).await
+    writer.write_all(line.as_bytes()).await?;
+    writer.flush().await
 }
 
 /// Writes `value` as a line.

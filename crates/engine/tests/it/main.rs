@@ -1,5 +1,6 @@
 //! The integration tests of `haft-engine`: the turn loop, sessions and journals.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod attach;
 mod budget;
 mod chain;
 mod context;

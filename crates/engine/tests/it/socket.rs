@@ -251,9 +251,12 @@ async fn a_command_that_is_too_long_is_told_and_one_who_says_nothing_holds_nobod
     let session = owner.create("haft").unwrap();
     let _silent = UnixStream::connect(socket(&session)).unwrap();
     let joined = place.engine("").join(&session.id().0).await.unwrap();
-    joined.send(prompt(&"x".repeat(17 << 20))).unwrap();
-    let told = "the process that has the session open rejected a command: a command takes more than 16 MB";
-    assert_eq!(closed(&joined).await, told);
+    let report = joined.start(prompt(&"x".repeat(17 << 20))).report().await;
+    assert_eq!(report.error.as_deref(), Some("a command takes more than 16 MB"));
+    joined.send(Command::Call { name: "ls".into(), arguments: json!({}) }).unwrap();
+    let mut events = Box::pin(joined.events(Seq(0)));
+    let is_refused = |event: &Event| matches!(event, Event::Live(Update::Refused { why }) if why.contains("a call can be made only"));
+    while !events.next().await.is_some_and(|event| is_refused(&event)) {}
     assert!(
         tell(&session, prompt("go"), 1, None).await.ends_with("turn_ended=finished"),
         "it goes on itself"

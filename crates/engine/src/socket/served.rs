@@ -1,0 +1,40 @@
+//! [`Served`]: a session as it is served to people at other machines.
+use super::{
+    connection::{Client, Owned, receive},
+    remote::{Link, RemoteClients},
+};
+use crate::{
+    journal::Journal,
+    session::{Session, mailbox::SessionMessage},
+};
+use haft_call::Permission;
+use haft_core::Stage;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// A session as it is served to people at other machines. It does not keep the session open.
+pub struct Served {
+    journal: Journal,
+    mailbox: mpsc::WeakUnboundedSender<SessionMessage>,
+    permission: Permission,
+    stage: Arc<dyn Stage>,
+}
+
+impl Served {
+    /// `session` for people at other machines.
+    pub fn of(session: &Session) -> Self {
+        let (journal, mailbox) = (session.journal.clone(), session.mailbox.downgrade());
+        Self { journal, mailbox, permission: session.permission.clone(), stage: session.stage.clone() }
+    }
+
+    /// Serves the person at the other end of `link`, who has proved to be allowed to, until they leave or the session
+    /// closes. `is_at_rest`: no turn runs.
+    ///
+    /// They may do all that a client of this machine may whom a person has started, choose any mode up to the session's
+    /// widest, and accept lines for the notes of the workspace. They make no call and add no folder.
+    pub async fn serve(&self, link: Link, clients: &RemoteClients, is_at_rest: bool) {
+        let owned = Owned { journal: &self.journal, mailbox: &self.mailbox, permission: &self.permission };
+        let client = Client::Person { clients, stage: &*self.stage, is_at_rest };
+        receive(link, Ok(client), owned).await;
+    }
+}
