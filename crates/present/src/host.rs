@@ -1,7 +1,7 @@
 //! [`Host`]: what front-ends that open sessions need of the program around them.
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::{Entry, Part};
-use haft_engine::{Engine, Session, Stages};
+use haft_engine::{Engine, Session, Stages, Summary};
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -64,8 +64,25 @@ pub trait Host: Send + Sync {
         String::new()
     }
 
+    /// The sessions that another machine keeps, if conversations are with those; `None` if they lie on this one.
+    fn remote(&self) -> Option<Arc<dyn RemoteSessions>> {
+        None
+    }
+
     /// Tells the person who runs the program something.
     fn note(&self, _note: String) {}
+}
+
+/// Sessions that another machine keeps: what a person does with them beside talking.
+pub trait RemoteSessions: Send + Sync {
+    /// Lists them, the newest first.
+    fn list(&self) -> BoxFuture<'_, Result<Vec<Summary>, Problem>>;
+
+    /// Copies a session, and returns the ID of the copy.
+    fn fork<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<String, Problem>>;
+
+    /// Gives a session a name.
+    fn rename<'a>(&'a self, id: &'a str, name: &'a str) -> BoxFuture<'a, Result<(), Problem>>;
 }
 
 /// Which sessions an engine is for. What is left out is as the program was started.

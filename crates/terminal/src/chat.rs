@@ -10,7 +10,7 @@ use crate::{
     signals::Interrupts,
 };
 use haft_core::{Command, Entry, Fact, Mode, OpenGoal, Seq};
-use haft_engine::{Engine, Session, checked_root};
+use haft_engine::{Engine, Remote, Session, checked_root};
 use haft_present::host::{Conversation, OpenRequest};
 use haft_present::{
     cursor::next,
@@ -68,6 +68,9 @@ pub async fn run(
 
 /// Printed at the end of a conversation that is not empty.
 pub(crate) fn how_to_resume(session: &Session) -> Option<String> {
+    if let Some(remote) = Remote::of(session) {
+        return Some(format!("To attach again: haft attach '{}'", remote.address));
+    }
     let is_prompt = |entry: &Arc<Entry>| matches!(entry.fact, Fact::Prompted { .. });
     let began = session.entries().iter().any(is_prompt);
     began.then(|| format!("To continue this conversation: haft resume {}", session.id()))
@@ -105,7 +108,7 @@ impl Talk<'_> {
             reader = back;
             let Some(line) = line else { break };
             let said = line.trim();
-            if said.eq_ignore_ascii_case("exit") || console::parse(said) == Some(SlashAction::Quit) {
+            if self.leaves(said) {
                 break;
             }
             self.say(said).await?;
@@ -116,7 +119,10 @@ impl Talk<'_> {
     async fn say(&mut self, said: &str) -> anyhow::Result<()> {
         self.follow(None).await?;
         if let Some(command) = said.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
-            return self.turn(console::typed(command)).await;
+            return match self.is_only_there("a person's own commands run")? {
+                true => Ok(()),
+                false => self.turn(console::typed(command)).await,
+            };
         }
         match console::parse_with(said, &self.around.prompts) {
             Some(action) => self.act(action).await,
@@ -167,7 +173,7 @@ impl Talk<'_> {
             SlashAction::Switch(target) => self.reopen(target.of(self.open_request.clone())).await,
             SlashAction::Send(sent) => self.send(sent).await,
             SlashAction::Prompt(text) => self.turn(console::prompt(&text)).await,
-            SlashAction::Sessions => self.sessions(),
+            SlashAction::Sessions => self.sessions().await,
             SlashAction::Models => list(self.around.host.models(), "/model SPEC [EFFORT]"),
             SlashAction::Agents => self.agents(),
             SlashAction::Cost => self.cost(),
@@ -179,7 +185,7 @@ impl Talk<'_> {
             SlashAction::Remember(text) => self.remember(&text).await,
             SlashAction::Memory => self.memory().await,
             SlashAction::Fork => self.fork().await,
-            SlashAction::Rename(name) => self.rename(&name),
+            SlashAction::Rename(name) => self.rename(&name).await,
             SlashAction::UndoCall(text) => self.undo_call(&text).await,
             SlashAction::Outbox(text) => self.outbox(text.unwrap_or_default()).await,
             SlashAction::Export(_)
@@ -201,8 +207,29 @@ impl Talk<'_> {
             | SlashAction::Rewind
             | SlashAction::Tasks
             | SlashAction::Copy => note("only available on the screen that `haft` opens in a terminal"),
+            // Where it leaves, it was read before.
+            SlashAction::Detach => note("this session is open in this terminal; `/quit` ends it"),
             SlashAction::Quit => Ok(()),
         }
+    }
+
+    /// Whether `said` ends the conversation.
+    fn leaves(&self, said: &str) -> bool {
+        let is_joined = self.open.as_ref().is_some_and(|(_, session)| session.is_joined());
+        match console::parse(said) {
+            Some(SlashAction::Quit) => true,
+            Some(SlashAction::Detach) => is_joined,
+            _ => said.eq_ignore_ascii_case("exit"),
+        }
+    }
+
+    /// Whether the session is open on another machine; tells that this cannot be done from here then.
+    fn is_only_there(&self, what: &str) -> anyhow::Result<bool> {
+        let is_remote = self.open.as_ref().is_some_and(|(_, session)| Remote::of(session).is_some());
+        if is_remote {
+            note(&format!("error: {what} only on the machine that has the session open"))?;
+        }
+        Ok(is_remote)
     }
 
     fn take(&mut self, opened: Conversation) -> anyhow::Result<()> {
@@ -263,11 +290,19 @@ impl Talk<'_> {
         list(console::all(&self.around.prompts), "exit")
     }
 
-    fn sessions(&self) -> anyhow::Result<()> {
+    async fn sessions(&self) -> anyhow::Result<()> {
         let Some((engine, _)) = &self.open else { return Ok(()) };
         let setup = engine.setup();
-        let own = setup.home.list().into_iter();
-        let own = own.filter(|known| known.workspace == setup.workspace && known.delegated_by.is_none());
+        let listed = match self.around.host.remote().map(|remote| async move { remote.list().await }) {
+            None => {
+                setup.home.list().into_iter().filter(|known| known.workspace == setup.workspace).collect()
+            }
+            Some(listed) => match listed.await {
+                Ok(listed) => listed,
+                Err(why) => return note(&format!("error: {why}")),
+            },
+        };
+        let own = listed.into_iter().filter(|known| known.delegated_by.is_none());
         let own = own.filter(|known| !known.title.is_empty());
         list(
             own.map(|known| (known.id.0, haft_present::safe::name(&known.title).into_owned())).collect(),
@@ -284,14 +319,28 @@ impl Talk<'_> {
     /// Goes on in a copy of the session.
     async fn fork(&mut self) -> anyhow::Result<()> {
         let Some((engine, session)) = &self.open else { return Ok(()) };
+        if let Some(remote) = self.around.host.remote() {
+            return match remote.fork(&session.id().0).await {
+                Ok(copy) => {
+                    self.reopen(OpenRequest { session: Some(copy), ..self.open_request.clone() }).await
+                }
+                Err(why) => note(&format!("error: {why}")),
+            };
+        }
         match engine.setup().home.fork(&session.id().0, None) {
             Ok(copy) => self.reopen(OpenRequest { session: Some(copy.0), ..self.open_request.clone() }).await,
             Err(error) => note(&format!("error: {error}")),
         }
     }
 
-    fn rename(&self, name: &str) -> anyhow::Result<()> {
+    async fn rename(&self, name: &str) -> anyhow::Result<()> {
         let Some((engine, session)) = &self.open else { return Ok(()) };
+        if let Some(remote) = self.around.host.remote() {
+            return match remote.rename(&session.id().0, name).await {
+                Ok(()) => note(&format!("renamed this session to `{name}`")),
+                Err(why) => note(&format!("error: {why}")),
+            };
+        }
         match engine.setup().home.rename(&session.id().0, name) {
             Ok(_) => note(&format!("renamed this session to `{name}`")),
             Err(error) => note(&format!("error: {error}")),
@@ -359,6 +408,9 @@ impl Talk<'_> {
     }
 
     async fn add_folder(&mut self, folder: &str) -> anyhow::Result<()> {
+        if self.is_only_there("a folder is added")? {
+            return Ok(());
+        }
         let Some((engine, _)) = &self.open else { return Ok(()) };
         match checked_root(engine.setup(), Path::new(folder)) {
             Ok(root) => self.follow(Some(Command::AddRoot { root })).await.map(drop),
@@ -423,6 +475,9 @@ impl Talk<'_> {
 
     /// Proposes what the journals of the workspace show.
     async fn memory(&mut self) -> anyhow::Result<()> {
+        if self.is_only_there("past sessions are read")? {
+            return Ok(());
+        }
         let Some((engine, _)) = &self.open else { return Ok(()) };
         let setup = engine.setup();
         let known = match setup.home.memory(&setup.workspace) {

@@ -83,6 +83,8 @@ pub(crate) enum SlashAction {
     Thinking,
     /// Asks for the key of a provider.
     LogIn(Option<String>),
+    /// Leaves a session that another process has open.
+    Detach,
     Quit,
 }
 
@@ -143,6 +145,7 @@ pub(crate) static COMMANDS: &[SlashCommand] = {
         row("config", &["settings"], Nothing(Config), "say where the configuration is"),
         row("export", &[], Optional("FILE", Export), "export the conversation as Markdown"),
         row("copy", &[], Nothing(Copy), "copy the last reply to the clipboard"),
+        row("detach", &[], Nothing(Detach), "leave an attached session running"),
         row("quit", &["exit", "q"], Nothing(Quit), "quit (the session is saved)"),
     ]
 };

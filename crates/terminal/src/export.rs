@@ -1,9 +1,15 @@
-//! [`write`]: writes the conversation to a file.
+//! [`write()`]: writes the conversation to a file.
+use haft_engine::{Remote, Session};
 use std::{
     fs::File,
     io::Write,
     path::{Path, PathBuf},
 };
+
+/// The folder to write to: the workspace of the session, or where the person is if that lies on another machine.
+pub(crate) fn folder<'a>(session: &Session, workspace: &'a Path, here: &'a Path) -> &'a Path {
+    if Remote::of(session).is_some() { here } else { workspace }
+}
 
 /// Writes `text` to the file `name` below `folder`, or to one that is named after the session. A file that is there is left
 /// alone; the error says so.

@@ -22,6 +22,7 @@ mod page;
 mod panels;
 mod parts;
 mod picks;
+mod remote;
 mod said;
 mod screen;
 mod sessions;

@@ -18,7 +18,8 @@ pub(super) async fn show(
     match action {
         SlashAction::Export(name) => {
             let text = around.host.markdown(&session.entries());
-            let (folder, id) = (&engine.setup().workspace, &session.id().0);
+            let folder = export::folder(session, &engine.setup().workspace, &around.workspace);
+            let id = &session.id().0;
             match export::write(folder, name.as_deref(), id, &text) {
                 Ok(file) => note(&format!("written to {}", file.display())),
                 Err(why) => note(&format!("error: {why}")),

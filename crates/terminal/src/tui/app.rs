@@ -15,7 +15,7 @@ use futures::{
     stream::{BoxStream, FuturesUnordered},
 };
 use haft_core::{Answer, CallId, Change, Command, Completions, Event, Fact, Image, Part, Seq, Update};
-use haft_engine::{Engine, Session};
+use haft_engine::{Engine, Session, Summary};
 use haft_present::host::{Conversation, OpenRequest, Problem, TriedServer};
 use haft_present::{
     file_diff::FileDiff,
@@ -136,6 +136,16 @@ pub(super) enum Done {
     Picture(Result<Image, String>),
     /// A prompt whose documents have been read.
     Read(Result<Vec<Part>, Problem>),
+    /// Of sessions of another machine.
+    Remote(RemoteDone),
+}
+
+/// What came of something that another machine was asked for.
+pub(super) enum RemoteDone {
+    Listed(Result<Vec<Summary>, Problem>),
+    Forked(Result<String, Problem>),
+    /// With the name.
+    Renamed(Result<String, Problem>),
 }
 
 impl App {
@@ -191,7 +201,12 @@ impl App {
         match event {
             Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. }) => self.ask_to_go_on(),
             Event::Recorded(entry) if matches!(entry.fact, Fact::Rewound { .. }) => self.hint = None,
-            Event::Live(Update::UndoRefused { .. }) => self.hint = None,
+            Event::Live(
+                Update::UndoRefused { .. } | Update::Refused { .. } | Update::Disconnected { .. },
+            ) => {
+                self.hint = None;
+            }
+            Event::Live(Update::Connected { is_at_rest: true }) => self.note_cut_off(),
             _ => {}
         }
     }
@@ -359,6 +374,7 @@ impl App {
             Done::Picture(picture) => self.picture_read(picture),
             Done::Read(parts) => self.documents_read(parts),
             Done::Offered(typed, found) => self.offered(&typed, found),
+            Done::Remote(done) => self.remote_done(done),
             Done::Files(files) => {
                 self.files = Some(files);
                 self.complete();

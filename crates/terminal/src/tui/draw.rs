@@ -196,6 +196,12 @@ impl App {
 
     /// The last line: what was just hinted at, else how things stand.
     pub(super) fn foot(&self) -> Line<'static> {
+        if let Some(why) = &self.view.disconnected {
+            return one_row(
+                Line::styled(format!("  connecting again … · {why}"), self.look.warn()),
+                self.columns,
+            );
+        }
         let hint = self.hint.as_ref().map(|hint| match hint {
             Hint::Brief(text) => text.as_str(),
             Hint::Lasting(text) => text,

@@ -165,7 +165,7 @@ impl App {
 
     /// Goes on in a copy of the session.
     pub(super) fn fork(&mut self) {
-        if self.must_wait() {
+        if self.must_wait() || self.fork_remote() {
             return;
         }
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
@@ -176,6 +176,9 @@ impl App {
     }
 
     pub(super) fn rename(&mut self, name: &str) {
+        if self.rename_remote(name) {
+            return;
+        }
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
         match engine.setup().home.rename(&session.id().0, name) {
             Ok(_) => self.note(&format!("renamed this session to `{name}`")),
@@ -186,7 +189,8 @@ impl App {
     pub(super) fn export(&mut self, name: Option<&str>) {
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
         let text = self.around.host.markdown(&session.entries());
-        match export::write(&engine.setup().workspace, name, &session.id().0, &text) {
+        let folder = export::folder(session, &engine.setup().workspace, &self.around.workspace);
+        match export::write(folder, name, &session.id().0, &text) {
             Ok(file) => self.note(&format!("written to {}", file.display())),
             Err(why) => self.fail(why, Some("choose another file: `/export FILE`".into())),
         }

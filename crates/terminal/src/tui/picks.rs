@@ -13,7 +13,7 @@ use crate::{
     going_on,
 };
 use haft_core::{Command, Event, Mode as PermissionMode, Seq};
-use haft_engine::{Agent, Session};
+use haft_engine::{Agent, Remote, Session, Summary};
 use haft_present::host::OpenRequest;
 use haft_present::timeline::{self, Recap, Timeline};
 use haft_present::undo::{UndoWish, UndoableCall, undoable};
@@ -52,10 +52,19 @@ impl App {
 
     /// Lists the other sessions of this directory.
     pub(super) fn pick_session(&mut self) {
+        if self.list_remote() {
+            return;
+        }
         let Some(engine) = &self.engine else { return };
         let setup = engine.setup();
+        let listed = setup.home.list().into_iter().filter(|known| known.workspace == setup.workspace);
+        self.offer_sessions(listed.collect());
+    }
+
+    /// Offers those of `listed` that the person can go on with.
+    pub(super) fn offer_sessions(&mut self, listed: Vec<Summary>) {
         let own = self.session.as_ref().map(|session| session.id().clone());
-        self.sessions = Sessions::of(&setup.home, &setup.workspace, own.as_ref());
+        self.sessions = Sessions::of(listed, own.as_ref());
         let (items, newest) = (self.sessions.items(), self.sessions.newest());
         self.offer(What::Session, "session", items, None);
         if let Some(pick) = self.mode.pick().filter(|pick| pick.what == What::Session) {
@@ -317,8 +326,10 @@ impl App {
         }
     }
 
+    /// Files of another machine are not known here.
     fn look_for_files(&mut self) {
-        let Some(engine) = &self.engine else { return };
+        let is_remote = self.session.as_ref().is_some_and(|session| Remote::of(session).is_some());
+        let Some(engine) = self.engine.as_ref().filter(|_| !is_remote) else { return };
         let workspace = engine.setup().workspace.clone();
         let walk = tokio::task::spawn_blocking(move || files::of(&workspace));
         self.waiting.push(Box::pin(async move { Done::Files(walk.await.unwrap_or_default()) }));

@@ -60,7 +60,7 @@ impl App {
             return;
         }
         if let Some(command) = text.strip_prefix('!') {
-            if self.must_wait() {
+            if self.must_wait() || self.is_only_there("a person's own commands run") {
                 return;
             }
             return self.send(typed(command));
@@ -174,6 +174,7 @@ impl App {
             SlashAction::Thinking => self.toggle_thinking(),
             SlashAction::LogIn(provider) => self.log_in(provider),
             SlashAction::Quit => self.request = Some(Request::Leave),
+            SlashAction::Detach => self.detach(),
         }
     }
 
@@ -195,6 +196,9 @@ impl App {
 
     /// Between two turns, so that no call of the turn that runs is judged in another way.
     fn add_folder(&mut self, folder: &str) {
+        if self.is_only_there("a folder is added") {
+            return;
+        }
         let Some(engine) = &self.engine else { return };
         let checked = checked_root(engine.setup(), Path::new(folder));
         match checked {
@@ -266,7 +270,7 @@ impl App {
 
     /// Proposes what the journals of the workspace show.
     fn memory(&mut self) {
-        if self.must_wait() {
+        if self.must_wait() || self.is_only_there("past sessions are read") {
             return;
         }
         let Some(setup) = self.engine.as_ref().map(|engine| engine.setup()) else { return };

@@ -28,15 +28,12 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// Those that work in `workspace`, without `own`.
-    pub(super) fn of(home: &Home, workspace: &Path, own: Option<&SessionId>) -> Self {
+    /// Those of `listed` that a person opened and talked to, without `own`.
+    pub(super) fn of(listed: Vec<Summary>, own: Option<&SessionId>) -> Self {
         let is_listed = |known: &Summary| {
-            known.workspace == workspace
-                && known.delegated_by.is_none()
-                && Some(&known.id) != own
-                && !known.title.is_empty()
+            known.delegated_by.is_none() && Some(&known.id) != own && !known.title.is_empty()
         };
-        Self { listed: home.list().into_iter().filter(is_listed).collect(), recaps: HashMap::new() }
+        Self { listed: listed.into_iter().filter(is_listed).collect(), recaps: HashMap::new() }
     }
 
     /// The IDs of the newest ones, of which the journals are read first.
@@ -94,7 +91,8 @@ pub(super) struct Ahead<'a> {
 
 impl<'a> Ahead<'a> {
     pub(super) fn of(home: &'a Home, workspace: &Path) -> Self {
-        let mut sessions = Sessions::of(home, workspace, None);
+        let listed = home.list().into_iter().filter(|known| known.workspace == workspace);
+        let mut sessions = Sessions::of(listed.collect(), None);
         sessions.recaps = recaps(home, sessions.newest()).into_iter().collect();
         Self { home, sessions }
     }

@@ -2,7 +2,7 @@
 use super::{app::App, blocks::is_drawn, wrap::one_row};
 use futures::StreamExt;
 use haft_core::{Event, LastTurn};
-use haft_engine::{Engine, Session};
+use haft_engine::{Engine, Remote, Session};
 use haft_present::host::Conversation;
 use haft_present::{
     cursor::next,
@@ -23,7 +23,7 @@ impl App {
         let entries = session.entries();
         let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
         let said: Vec<Item> = said.filter(is_drawn).collect();
-        let is_at_rest = !session.is_joined();
+        let is_at_rest = Remote::of(&session).map_or(!session.is_joined(), |remote| remote.is_at_rest);
         // It was so when the session was open before, and is told anew where it still is.
         self.view.is_unconfined &= session.is_joined();
         self.events = session.events(next(&session)).boxed();
@@ -41,9 +41,16 @@ impl App {
         notices.iter().for_each(|notice| self.note(notice));
         if is_at_rest {
             self.view.rest();
-            if LastTurn::of(&entries) == LastTurn::CutOff && !goes_on {
-                self.note("the last turn was interrupted; `/continue` resumes it");
+            if !goes_on {
+                self.note_cut_off();
             }
+        }
+    }
+
+    /// Says so if the last turn did not come to its end, where no turn runs.
+    pub(super) fn note_cut_off(&mut self) {
+        if LastTurn::of(&self.entries().unwrap_or_default()) == LastTurn::CutOff {
+            self.note("the last turn was interrupted; `/continue` resumes it");
         }
     }
 
