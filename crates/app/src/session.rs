@@ -116,6 +116,19 @@ impl App {
         Ok(Engine::new(plan.setup(model)?))
     }
 
+    /// An engine that asks no model and runs nothing, for sessions of another machine. `change` says what is known of them.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration is invalid.
+    pub fn attached_engine(&self, change: impl FnOnce(&mut Setup)) -> Result<Engine, Failure> {
+        let model = Model::plain(NO_MODEL, Arc::new(Scripted::new([])));
+        let silent = self.clone().on_warning(Arc::new(|_| {}));
+        let mut setup = silent.plan_in(SessionSpec::default(), workspace(None)?)?.setup(model)?;
+        change(&mut setup);
+        Ok(Engine::new(setup))
+    }
+
     /// `spec` with the session that it names, or the newest one of the directory.
     fn continued(&self, spec: &SessionSpec) -> Result<SessionSpec, Failure> {
         let id = match &spec.session {

@@ -1,5 +1,6 @@
 //! The options of the commands.
 mod acp;
+mod attach;
 mod blame;
 mod eval;
 mod fleet;
@@ -23,6 +24,7 @@ mod usage;
 mod work;
 
 pub(crate) use acp::AcpArgs;
+pub(crate) use attach::AttachArgs;
 pub(crate) use blame::BlameArgs;
 pub(crate) use eval::{Eval, EvalArgs, EvalForm};
 pub(crate) use fleet::{Fleet, FleetUrl, WorkerArgs};

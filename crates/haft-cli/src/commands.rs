@@ -3,6 +3,7 @@
 mod account;
 pub(crate) mod acp;
 pub(crate) mod agents;
+pub(crate) mod attach;
 pub(crate) mod blame;
 pub(crate) mod check;
 pub(crate) mod command_line;
@@ -46,9 +47,9 @@ mod welcome;
 use crate::{
     CliContext,
     args::{
-        AcpArgs, Agents, BlameArgs, BundleArgs, ChatArgs, Commands, Config, DoctorArgs, EvalArgs, Fleet,
-        JobArgs, Jobs, Lazy, LoginArgs, LogoutArgs, McpArgs, MemoryCommand, Models, OutboxCommand, ParseArgs,
-        Plugins, Policy, Profiles, ResumeArgs, RunArgs, ServeArgs, SessionArg, Sessions, Skills,
+        AcpArgs, Agents, AttachArgs, BlameArgs, BundleArgs, ChatArgs, Commands, Config, DoctorArgs, EvalArgs,
+        Fleet, JobArgs, Jobs, Lazy, LoginArgs, LogoutArgs, McpArgs, MemoryCommand, Models, OutboxCommand,
+        ParseArgs, Plugins, Policy, Profiles, ResumeArgs, RunArgs, ServeArgs, SessionArg, Sessions, Skills,
         TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs, VerifyArgs, WorkerArgs,
     },
 };
@@ -63,7 +64,7 @@ pub(crate) enum Verb {
     /// Run one prompt and print the reply
     #[command(visible_alias = "prompt")]
     Run(Lazy<RunArgs>),
-    /// Chat line by line, without the interactive screen
+    /// Chat line by line, without a screen
     ///
     /// `exit` quits.
     Chat(Lazy<ChatArgs>),
@@ -178,6 +179,10 @@ pub(crate) enum Verb {
     ///
     /// Serves a web page, an API and an OpenAI-compatible endpoint.
     Serve(Lazy<ServeArgs>),
+    /// Join a served session
+    ///
+    /// Shows a session of `haft serve` in this terminal; it goes on when you leave. Example: `haft attach https://haft.example.com`.
+    Attach(Lazy<AttachArgs>),
     /// Run a fleet's jobs
     ///
     /// Runs on this machine, alongside the fleet's other workers.
@@ -262,6 +267,7 @@ impl Verb {
             Self::Acp(acp) => acp::acp(cli, &acp).await,
             Self::Serve(serve) if serve.fleet.is_some() => fleet::serve(cli, &serve).await,
             Self::Serve(serve) => serve::serve(cli, &serve).await,
+            Self::Attach(args) => attach::attach(cli, &args).await,
             Self::Worker(worker) => fleet::worker(cli, &worker).await,
             Self::Fleet(Lazy(fleet)) => fleet::fleet(cli, *fleet).await,
             Self::Telegram(telegram) => telegram::telegram(cli, &telegram).await,

@@ -1,4 +1,5 @@
 //! [`Context`]: the routes below `/v1` that are Haft's own.
+pub(crate) mod attach;
 pub(crate) mod body;
 pub(crate) mod closed_sets;
 pub(crate) mod commands;

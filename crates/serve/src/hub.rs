@@ -15,7 +15,7 @@ use crate::{
 use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
 use haft_core::{Event, JobSpec, Seq, SessionId, SessionOpened};
-use haft_engine::{Home, Session};
+use haft_engine::{Home, RemoteClients, Session};
 use haft_process::give_memory_back;
 use held::{Held, Opened};
 use now::Now;
@@ -26,7 +26,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// News that a slow listener may fall behind; it looks at the whole then.
@@ -35,6 +35,9 @@ const EVENT_CAPACITY: usize = 1_024;
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Sessions that are open at the same time, whatever goes on in them.
 const MAX_OPEN: usize = 8_192;
+
+/// Terminals that are attached at the same time.
+const MAX_ATTACHED: usize = 256;
 
 /// All sessions that are served. All clones are one.
 #[derive(Clone)]
@@ -51,6 +54,9 @@ struct Inner {
     stop: CancellationToken,
     /// A session is open that may become idle.
     opened: Notify,
+    /// Who has attached to sessions.
+    clients: RemoteClients,
+    places: Arc<Semaphore>,
 }
 
 /// A session stands otherwise than before.
@@ -94,6 +100,8 @@ impl Hub {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             opened: Notify::new(),
+            clients: RemoteClients::default(),
+            places: Arc::new(Semaphore::new(MAX_ATTACHED)),
         }))
     }
 
@@ -111,6 +119,23 @@ impl Hub {
 
     pub(crate) fn engines(&self) -> &Engines {
         &self.0.engines
+    }
+
+    /// Those who have attached to sessions, and what was taken from them.
+    pub(crate) fn clients(&self) -> &RemoteClients {
+        &self.0.clients
+    }
+
+    /// A place for one more, for as long as it is held.
+    pub(crate) fn place_for_client(&self) -> Answer<OwnedSemaphorePermit> {
+        self.0.places.clone().try_acquire_owned().map_err(|_| {
+            ApiError::new(
+                axum::http::StatusCode::SERVICE_UNAVAILABLE,
+                "overloaded",
+                format!("{MAX_ATTACHED} terminals are attached"),
+            )
+            .suggest("detach some of them")
+        })
     }
 
     /// Ready once the server stops.

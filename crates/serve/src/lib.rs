@@ -20,6 +20,8 @@
 //! | `router` | all routes, and the description that is made of them |
 //! | `fleet` | jobs of many machines; this process runs none of them |
 //! | `server` | accepts connections, and shuts down |
+//! | `socket` | the lines of a session over a WebSocket |
+//! | `attach` | the client: sessions of a server in a terminal |
 //!
 //! It uses `haft-engine` for sessions and jobs, and `haft-present` for the words and diffs that people see. Begin with
 //! [`serve`] and [`Settings`].
@@ -28,6 +30,7 @@
 
 mod access_log;
 mod api;
+pub mod attach;
 mod connection;
 mod conversations;
 mod crew;
@@ -46,6 +49,7 @@ mod readiness;
 mod requests;
 mod router;
 mod server;
+mod socket;
 mod timeline;
 
 pub use fleet::Fleet;

@@ -1,6 +1,6 @@
 //! [`router`]: the routes, and the description that is made of them.
 use crate::{
-    api::{Context, commands, jobs, lists, sessions, undo, uploads, watch},
+    api::{Context, attach, commands, jobs, lists, sessions, undo, uploads, watch},
     crew::Crew,
     error::{ApiError, ErrorBody},
     hub::Hub,
@@ -75,6 +75,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(undo::undo))
         .routes(routes!(undo::redo))
         .routes(routes!(watch::events))
+        .routes(routes!(attach::attach))
         .routes(routes!(watch::timeline))
         .routes(routes!(watch::asked))
         .routes(routes!(watch::diff))

@@ -228,7 +228,8 @@ async fn talk(stream: TcpStream, router: Router, peer: Peer, closing: Cancellati
         .header_read_timeout(HEAD)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(Patient::new(stream)), TowerToHyperService::new(service));
+        .serve_connection(TokioIo::new(Patient::new(stream)), TowerToHyperService::new(service))
+        .with_upgrades();
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         _it_has_left = connection.as_mut() => return,

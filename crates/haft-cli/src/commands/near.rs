@@ -41,7 +41,7 @@ const VERBS: [(&str, &str); 12] = [
     ("signin sign-in authenticate connect", "login"),
     ("signout sign-out disconnect", "logout"),
     ("ls list ps show search open switch", "sessions list"),
-    ("continue-session attach restore rewind", "resume"),
+    ("continue-session restore rewind", "resume"),
     ("start up listen", "serve"),
     ("exec execute ask query print", "run"),
     ("install uninstall enable disable add remove", "tools list"),

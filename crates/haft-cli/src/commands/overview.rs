@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// Headings, and the lines below each. A line names commands that belong together.
 const GROUPS: [(&str, &[&[&str]]); 4] = [
-    ("Talk and work:", &[&["run"], &["chat"], &["resume"], &["undo", "redo"]]),
+    ("Talk and work:", &[&["run"], &["chat", "attach"], &["resume"], &["undo", "redo"]]),
     ("Jobs:", &[&["build", "debug"], &["review", "triage"], &["jobs", "outbox"]]),
     (
         "See and set up:",

@@ -13,7 +13,7 @@ use crate::{
 };
 use haft_app::{
     AppHost, Ceiling, Failure, SessionPlan,
-    config::{EditorMode, project_file},
+    config::{Config, EditorMode, project_file},
     mcp_servers::project,
 };
 use haft_core::Command;
@@ -26,6 +26,7 @@ use haft_terminal::{
 };
 use std::{
     io::{IsTerminal, stdin},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -71,7 +72,6 @@ pub(crate) async fn chat(cli: &CliContext, turn: &TurnArgs) -> Result<Exit, Fail
     let Some(plan) = welcome::with_model(cli, turn, cli.plan(&turn.spec())?).await? else {
         return Ok(Exit::Interrupted);
     };
-    check(cli, &plan.config)?;
     let mut interrupts = Interrupts::listen()?;
     let settings = plan.config.effective();
     let (around, opened) = open(cli, turn, plan, cli.global.quiet).await?;
@@ -87,10 +87,7 @@ async fn open(
     plan: SessionPlan,
     is_quiet: bool,
 ) -> Result<(Surroundings, Conversation), Failure> {
-    let keys = keys(cli, &plan.config.user.keys)?;
-    let settings = plan.config.effective();
-    let status_line = status_line(&plan.config)?;
-    let environment = cli.environment.access(&plan.config).environment;
+    check(cli, &plan.config)?;
     let ceiling = if stdin().is_terminal() { Ceiling::Project } else { Ceiling::Beginning };
     let mut host = AppHost::new(cli, turn.spec(), ceiling).quiet(is_quiet);
     let config = plan.config.clone();
@@ -99,25 +96,34 @@ async fn open(
     if stdin().is_terminal() && !is_quiet {
         opened.notices.extend(project::offer(cli, &config, &workspace));
     }
-    let config_files = vec![cli.places.user_file.clone(), project_file(&workspace)];
-    let around = Surroundings {
+    Ok((around(cli, &config, Arc::new(host), workspace)?, opened))
+}
+
+/// What a conversation in `workspace` needs of this program.
+pub(super) fn around(
+    cli: &CliContext,
+    config: &Config,
+    host: Arc<dyn Host>,
+    workspace: PathBuf,
+) -> Result<Surroundings, Failure> {
+    let settings = config.effective();
+    Ok(Surroundings {
         prompts: host.prompts(&workspace),
-        host: Arc::new(host),
         links: links(cli, settings.hyperlinks, &workspace),
+        config_files: vec![cli.places.user_file.clone(), project_file(&workspace)],
+        host,
         workspace,
         pictures: Pictures::of(cli.environment.get("TERM"), cli.environment.get("TERM_PROGRAM")),
         history: Some(cli.places.home.join("history")),
         editor: run::editor(cli),
-        keys,
+        keys: keys(cli, &config.user.keys)?,
         is_vim: settings.editor_mode == Some(EditorMode::Vim),
         themes: themes::themes(cli),
-        status_line,
-        environment,
+        status_line: status_line(config)?,
+        environment: cli.environment.access(config).environment,
         notifications: notifications(settings.notifications.unwrap_or_default()),
-        config_files,
         login: Some(login(cli)),
-    };
-    Ok((around, opened))
+    })
 }
 
 /// Asks for a key as `haft login` does.

@@ -72,4 +72,7 @@ fn the_page_of_compatibility_has_the_version_of_the_http_api() {
     let with = routes.iter().filter(|route| route.starts_with(&version)).count();
     let other = routes.iter().filter(|route| route.starts_with("/v") && !route.starts_with(&version)).count();
     assert!(with > 20 && other == 0, "{routes:?}");
+    let socket = &described["paths"]["/v1/sessions/{id}/socket"]["get"]["description"];
+    let protocol = format!("`haft-session.{}`", said_of("`haft attach`"));
+    assert!(socket.as_str().is_some_and(|text| text.contains(&protocol)), "{protocol}: {socket}");
 }

@@ -50,6 +50,14 @@ impl Serving {
         Self::begin(place, command)
     }
 
+    /// One that listens at this address.
+    pub(crate) fn start_at(place: &Place, address: &str, more: &[&str]) -> Self {
+        let words: Vec<&str> = ["serve", "--listen", address].iter().chain(more).copied().collect();
+        let mut command = place.haft(&words);
+        command.stdout(Stdio::null());
+        Self::begin(place, command)
+    }
+
     /// One that `command` starts in `place`.
     pub(crate) fn begin(place: &Place, mut command: Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();

@@ -2,6 +2,7 @@
 mod access;
 mod access_log;
 mod approvals;
+mod attach;
 mod idempotency;
 mod lists;
 mod readiness;
