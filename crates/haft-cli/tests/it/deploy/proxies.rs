@@ -1,9 +1,10 @@
-//! Behind the proxies of `deploy/proxy`, events arrive one by one, under the name that clients call.
+//! Behind the proxies of `deploy/proxy`, events arrive one by one and terminals attach, under the name that clients call.
 use super::text;
 use crate::kit::{Place, UNTIL_GO, bash, serving::Serving};
 use serde_json::json;
 use std::{
     fs,
+    io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
@@ -83,8 +84,23 @@ fn free_address() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
+/// What is answered to a terminal that asks for the WebSocket of a session.
+fn websocket(server: &Serving, id: &str) -> String {
+    let mut stream = server.connect();
+    let (host, token) = (&server.host, &server.token);
+    let request = format!(
+        "GET /v1/sessions/{id}/socket HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\
+         connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
+         sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-protocol: haft-session.1\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    line.trim_end().to_owned()
+}
+
 #[test]
-fn events_arrive_one_by_one_through_a_proxy() {
+fn events_arrive_one_by_one_and_terminals_attach_through_a_proxy() {
     for proxy in [nginx, caddy] {
         let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
         place.hold();
@@ -104,6 +120,7 @@ fn events_arrive_one_by_one_through_a_proxy() {
         place.let_go();
         let rest = events.until("turn_ended");
         assert_eq!(rest.last().unwrap()["outcome"], "finished");
+        assert_eq!(websocket(&server, &id), "HTTP/1.1 101 Switching Protocols");
         // Any other name is refused, by the proxy or by Haft.
         server.host = "evil.example".to_owned();
         let refused = server.ask("GET /v1/sessions", "");
