@@ -22,7 +22,7 @@ cargo test --workspace --no-run
 target/debug/haft models pull smollm2-135m || left_out "the demo model cannot be had here"
 
 # More threads than cores: most tests wait for a process or a server.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-8}
 cargo test --workspace --lib --bins --tests
 cargo test --workspace --doc
 
