@@ -81,34 +81,32 @@ impl Interactions {
         interactions
     }
 
-    /// Answers the approval that `call` waits for. Does nothing if it waits for none.
-    pub fn answer(&self, call: &CallId, answer: Answer) {
+    /// Answers the approval that `call` waits for. Returns false, and does nothing, if it waits for none.
+    pub fn answer(&self, call: &CallId, answer: Answer) -> bool {
         let mut state = self.0.lock();
-        if let Some(waiting) = state.approvals.remove(call) {
-            state.end_waiting(call);
-            let _call_is_gone = waiting.send(answer);
-        }
+        let Some(waiting) = state.approvals.remove(call) else { return false };
+        state.end_waiting(call);
+        waiting.send(answer).is_ok()
     }
 
-    /// Answers the approval that `call` waits for with a yes to these parts of its changes. Does nothing if it waits for
-    /// none.
-    pub fn answer_in_part(&self, call: &CallId, accepted: Accepted) {
+    /// Answers the approval that `call` waits for with a yes to these parts of its changes. Returns false, and does nothing,
+    /// if it waits for none.
+    pub fn answer_in_part(&self, call: &CallId, accepted: Accepted) -> bool {
         {
             let mut state = self.0.lock();
             if state.approvals.contains_key(call) {
                 state.accepted.insert(call.clone(), accepted);
             }
         }
-        self.answer(call, Answer::Once);
+        self.answer(call, Answer::Once)
     }
 
-    /// Replies to the question that `call` waits for. Does nothing if it waits for none.
-    pub fn reply(&self, call: &CallId, answer: Option<String>) {
+    /// Replies to the question that `call` waits for. Returns false, and does nothing, if it waits for none.
+    pub fn reply(&self, call: &CallId, answer: Option<String>) -> bool {
         let mut state = self.0.lock();
-        if let Some(waiting) = state.questions.remove(call) {
-            state.end_waiting(call);
-            let _call_is_gone = waiting.send(answer);
-        }
+        let Some(waiting) = state.questions.remove(call) else { return false };
+        state.end_waiting(call);
+        waiting.send(answer).is_ok()
     }
 
     /// Says which call a person has typed; `None` once it has ended.

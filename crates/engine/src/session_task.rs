@@ -163,6 +163,11 @@ impl Task {
             Command::AddRoot { root } => return self.add_root(&root, ticket),
             Command::SendItem { item, again } => return self.send_item(&item, again, ticket).await,
             Command::DropItem { item } => return self.drop_item(item, ticket).await,
+            // Outside a turn no call waits for an answer.
+            Command::Answer { .. } | Command::AnswerInPart { .. } | Command::Reply { .. } => {
+                ticket.answered(false, &self.log.journal);
+                return Ok(());
+            }
             command => command,
         };
         ticket.begin(&self.log.journal);
@@ -196,7 +201,10 @@ impl Task {
             Command::UndoCalls(_)
             | Command::AddRoot { .. }
             | Command::SendItem { .. }
-            | Command::DropItem { .. } => Ok(()),
+            | Command::DropItem { .. }
+            | Command::Answer { .. }
+            | Command::AnswerInPart { .. }
+            | Command::Reply { .. } => Ok(()),
             Command::OpenOutbox => self.open_outbox(),
             Command::Redo => self.redo().await,
             Command::SetMode { mode } => {
@@ -208,11 +216,8 @@ impl Task {
                 self.session.open_budget(&self.log).await;
                 self.attend(Work::Compaction).await
             }
-            // Outside a turn there is nothing to answer or to stop.
-            Command::Interrupt
-            | Command::Answer { .. }
-            | Command::AnswerInPart { .. }
-            | Command::Reply { .. } => Ok(()),
+            // Outside a turn there is nothing to stop.
+            Command::Interrupt => Ok(()),
         }
     }
 
@@ -284,16 +289,13 @@ impl Task {
                             ticket.done(&journal);
                         }
                         Command::Answer { call, answer } => {
-                            interactions.answer(&call, answer);
-                            ticket.done(&journal);
+                            ticket.answered(interactions.answer(&call, answer), &journal);
                         }
                         Command::AnswerInPart { call, accepted } => {
-                            interactions.answer_in_part(&call, accepted);
-                            ticket.done(&journal);
+                            ticket.answered(interactions.answer_in_part(&call, accepted), &journal);
                         }
                         Command::Reply { call, answer } => {
-                            interactions.reply(&call, answer);
-                            ticket.done(&journal);
+                            ticket.answered(interactions.reply(&call, answer), &journal);
                         }
                         // No part of the conversation, so that the transcript need not hear of it.
                         Command::SetMode { mode } => {

@@ -6,6 +6,10 @@ use crate::journal::Journal;
 use haft_core::{Command, Fact, Seq};
 use tokio::sync::mpsc;
 
+/// Why an answer is not taken.
+const NOT_ASKED: &str =
+    "the call waits for no answer: another one came before, or it has not asked again since a restart";
+
 /// Names a command to its sender.
 pub(crate) type CommandId = u64;
 
@@ -72,6 +76,14 @@ impl CommandTicket {
     /// Nothing more comes of the command.
     pub(crate) fn done(self, journal: &Journal) {
         self.tell(CommandStatus::Done { to: journal.end() });
+    }
+
+    /// The command answers a call, which waited for that or not.
+    pub(crate) fn answered(self, has_waited: bool, journal: &Journal) {
+        match has_waited {
+            true => self.done(journal),
+            false => self.refuse(NOT_ASKED.to_owned()),
+        }
     }
 
     /// The command is not carried out.

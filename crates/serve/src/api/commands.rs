@@ -199,13 +199,20 @@ fn part(context: &Context, piece: PromptPart) -> Answer<Part> {
     }
 }
 
-/// Gives a command, and answers at once, but what is said is recorded first; with `wait` when it is done, with what it came to.
+/// Gives a command, and answers at once, but what is said is recorded first, and an answer has reached its call; with `wait`
+/// when it is done, with what it came to.
 async fn give(session: &Session, command: Command, wait: bool) -> Answer<Response> {
     let from = haft_present::cursor::next(session).0;
-    let is_prompt = matches!(command, Command::Prompt { .. });
+    let is_heard_first = matches!(
+        command,
+        Command::Prompt { .. }
+            | Command::Answer { .. }
+            | Command::AnswerInPart { .. }
+            | Command::Reply { .. }
+    );
     let mut turn = session.start(command);
     if !wait {
-        if is_prompt {
+        if is_heard_first {
             turn.recorded().await;
         }
         if let Some(why) = turn.refusal() {
