@@ -56,7 +56,14 @@ impl App {
 
     fn greeting(&self, engine: &Engine, session: &Session) -> [Line<'static>; 3] {
         let model = engine.setup().model.spec.clone();
-        let folder = engine.setup().workspace.display().to_string();
+        let folder = engine.setup().workspace.display();
+        let folder = match Remote::of(session) {
+            Some(remote) => {
+                let server = remote.address.split("/#").next().unwrap_or_default();
+                format!("{folder} on {server}")
+            }
+            None => folder.to_string(),
+        };
         let rows = [
             Line::from_iter([Span::styled("haft  ", self.look.bold()), Span::raw(model)]),
             Line::styled(folder, self.look.dim()),

@@ -19,7 +19,8 @@ use std::{
 fn attached(other: &Place, server: &Serving, more: &str) -> Option<Terminal> {
     let terminal = Terminal::open(other, (70, 24))?;
     attach(&terminal, other, &server.address, server, more);
-    terminal.see("what to do?");
+    let screen = terminal.see("what to do?");
+    assert!(screen.contains(&format!(" on http://{}\n", server.address)), "{screen}");
     Some(terminal)
 }
 
