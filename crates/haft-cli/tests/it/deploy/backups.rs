@@ -55,6 +55,7 @@ fn writes(name: &str) -> Value {
     call("write", json!({"path": name, "content": "one\n"}))
 }
 
+// H-65
 #[test]
 fn sessions_go_on_from_a_copy_that_was_made_while_the_server_ran() {
     if Command::new("rsync").arg("--version").stdout(Stdio::null()).status().is_err() {
@@ -123,6 +124,7 @@ fn publish_slowly() -> Value {
     step
 }
 
+// H-65
 #[test]
 fn jobs_go_on_from_a_dump_that_was_made_while_the_fleet_worked() {
     let (Some(fleet), Some(elsewhere)) = (Fleet::new(), Fleet::without_tables()) else { return };

@@ -99,6 +99,7 @@ fn websocket(server: &Serving, id: &str) -> String {
     line.trim_end().to_owned()
 }
 
+// H-66
 #[test]
 fn events_arrive_one_by_one_and_terminals_attach_through_a_proxy() {
     for proxy in [nginx, caddy] {

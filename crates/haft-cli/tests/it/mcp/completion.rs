@@ -15,6 +15,7 @@ fn types(terminal: &Terminal, text: &str) {
     terminal.see(text);
 }
 
+// H-62
 #[test]
 fn tab_completes_prompts_their_arguments_and_resources() {
     let Some((place, model)) = place_with_peer() else { return };
@@ -50,6 +51,7 @@ fn tab_completes_prompts_their_arguments_and_resources() {
     assert!(offered.contains("note://by/"), "{offered}");
 }
 
+// H-62
 #[test]
 fn the_screen_goes_on_while_a_server_thinks_and_drops_what_comes_late() {
     let Some((place, model)) = place_with_peer() else { return };

@@ -48,6 +48,7 @@ fn asked(place: &Place, model: &str, options: &str, answer: &str) -> Option<Stri
     Some(question)
 }
 
+// H-60
 #[test]
 fn a_server_gets_an_answer_that_the_person_agreed_to_and_pays_for() {
     let Some((place, model)) = place("sampling = true", "the notes") else { return };
@@ -69,6 +70,7 @@ fn a_server_gets_an_answer_that_the_person_agreed_to_and_pays_for() {
     assert_eq!((&entries[4]["usage"]["input"], &entries[4]["usage"]["output"]), (&json!(50_030), &json!(17)));
 }
 
+// H-60
 #[test]
 fn a_replay_needs_no_model_for_what_was_answered() {
     let Some((place, model)) = place("sampling = true", "the notes") else { return };
@@ -81,6 +83,7 @@ fn a_replay_needs_no_model_for_what_was_answered() {
     assert!(replayed.code == 0 && replayed.out.contains("no difference: 1 call"), "{replayed:?}");
 }
 
+// H-60
 #[test]
 fn what_the_person_does_not_want_or_the_budget_does_not_allow_is_not_asked() {
     let table = [
@@ -101,6 +104,7 @@ fn what_the_person_does_not_want_or_the_budget_does_not_allow_is_not_asked() {
     }
 }
 
+// H-61
 #[test]
 fn without_a_person_or_a_prompt_that_one_can_read_no_model_is_asked() {
     let long =
@@ -133,6 +137,7 @@ fn without_a_person_or_a_prompt_that_one_can_read_no_model_is_asked() {
 }
 
 /// A program that makes one call in place of a model has none.
+// H-61
 #[test]
 fn a_call_without_a_conversation_has_no_model() {
     let Some((place, _)) = place("sampling = true", "the notes") else { return };

@@ -32,6 +32,7 @@ fn unready(server: &Serving, reason: &str) {
     wait_until(server, 503, &json!({"status": "unready", "reason": reason}));
 }
 
+// H-64
 #[test]
 fn a_server_is_ready_while_its_data_folder_takes_files() {
     let place = Place::new();
@@ -47,6 +48,7 @@ fn a_server_is_ready_while_its_data_folder_takes_files() {
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("ready")), "{left:?}");
 }
 
+// H-64
 #[test]
 fn a_server_of_a_fleet_is_ready_while_its_database_answers_with_tables_that_it_knows() {
     let Some(fleet) = Fleet::new() else { return };
@@ -64,6 +66,7 @@ fn a_server_of_a_fleet_is_ready_while_its_database_answers_with_tables_that_it_k
     ready(&server);
 }
 
+// H-64
 #[test]
 fn a_server_that_stops_takes_no_prompt() {
     let place = Place::new();

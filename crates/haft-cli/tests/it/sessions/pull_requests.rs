@@ -63,6 +63,7 @@ impl Proposed {
     }
 }
 
+// H-58
 #[test]
 fn a_pull_request_is_verified_with_the_bundle_that_it_names() {
     let proposed = Proposed::new();
@@ -76,6 +77,7 @@ fn a_pull_request_is_verified_with_the_bundle_that_it_names() {
     assert!(ran.code == 0 && ran.out.contains("3 calls made again"), "{ran:?}");
 }
 
+// H-59
 #[test]
 fn a_pull_request_that_is_not_what_its_sessions_did_is_found() {
     let proposed = Proposed::new();
@@ -101,6 +103,7 @@ fn a_pull_request_that_is_not_what_its_sessions_did_is_found() {
     assert!(difference(&proposed.reviewer, &[&page]).contains("was changed"));
 }
 
+// H-59
 #[test]
 fn what_is_missing_for_a_pull_request_is_said() {
     let proposed = Proposed::new();

@@ -147,6 +147,7 @@ fn a_session_goes_on_after_a_pdf_that_ends_its_reader() {
 }
 
 /// Where the wire and the model take documents. The journal has it once.
+// H-63
 #[test]
 fn a_pdf_goes_as_it_is_to_models_that_take_documents() {
     let place = Place::new();
@@ -220,6 +221,7 @@ fn a_pdf_is_attached_on_the_screen() {
     assert_eq!(blocks[1]["type"], "document", "{blocks}");
 }
 
+// H-63
 #[test]
 fn the_text_of_a_pdf_goes_along_with_a_prompt() {
     let place = Place::new();
