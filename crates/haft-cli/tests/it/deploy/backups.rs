@@ -2,7 +2,7 @@
 use super::file;
 use crate::kit::{
     Place, UNTIL_GO, bash, call,
-    fleet::{Fleet, count, end, publish, say},
+    fleet::{Fleet, count, end, publish_slowly, say},
     serving::Serving,
 };
 use serde_json::{Value, json};
@@ -113,15 +113,6 @@ fn sessions_go_on_from_a_copy_that_was_made_while_the_server_ran() {
     post(&server, &format!("sessions/{asks_id}/approvals/{call}"), &json!({"answer": "once"}));
     assert_eq!(events.until("turn_ended").last().unwrap()["outcome"], "finished");
     assert_eq!(place.read("asked.txt").as_deref(), Some("one\n"));
-}
-
-/// Takes its time, and asks before it publishes.
-fn publish_slowly() -> Value {
-    let mut step = publish();
-    step["say"] = json!("I have counted, and soon I publish it.");
-    step["pieces"] = json!(6);
-    step["delay_ms"] = json!(400);
-    step
 }
 
 // H-65

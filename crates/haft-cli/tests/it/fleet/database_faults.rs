@@ -1,7 +1,7 @@
 //! What goes wrong around the database of a fleet: each has a clear answer, nothing is lost, and nothing happens twice.
 use crate::kit::{
     Ran,
-    fleet::{Fleet, count, end, publish, say},
+    fleet::{Fleet, count, end, publish, publish_slowly, say},
     serving::{Answered, Serving},
 };
 use serde_json::{Value, json};
@@ -11,15 +11,6 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
-
-/// Says something that takes its time, and then publishes.
-fn publish_slowly() -> Value {
-    let mut step = publish();
-    step["say"] = json!("I have counted, and soon I publish it.");
-    step["pieces"] = json!(6);
-    step["delay_ms"] = json!(400);
-    step
-}
 
 /// What a model says, with enough behind it for one that is told again and again that it is unknown what its call did:
 /// on a machine that is busy, a short lease is lost in the middle of any of them.

@@ -114,6 +114,15 @@ pub(crate) fn publish() -> Value {
     json!({"calls": [{"name": "publish", "arguments": {"title": "Count"}}]})
 }
 
+/// Says something that takes its time, and then publishes.
+pub(crate) fn publish_slowly() -> Value {
+    let mut step = publish();
+    step["say"] = json!("I have counted, and soon I publish it.");
+    step["pieces"] = json!(6);
+    step["delay_ms"] = json!(400);
+    step
+}
+
 pub(crate) fn say() -> Value {
     json!({"say": "Counted."})
 }

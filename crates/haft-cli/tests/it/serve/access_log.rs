@@ -15,7 +15,7 @@ fn start(place: &Place, more: &[&str]) -> (Serving, PathBuf) {
     (Serving::start_writing_to(place, &words, fs::File::create(&log).unwrap().into()), log)
 }
 
-/// The lines of the log, once there are so many.
+/// Waits until the log has `count` lines, and returns them.
 fn lines(log: &Path, count: usize) -> Vec<Value> {
     let begun = Instant::now();
     loop {
