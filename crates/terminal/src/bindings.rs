@@ -31,7 +31,11 @@ pub(crate) enum Place {
     List,
     /// In addition to those of a list.
     Models,
+    /// In addition to those of a list.
+    Sessions,
     Page,
+    /// While the person types one line: what to search for on a page, or the name of a session.
+    Line,
 }
 
 /// What a key does.
@@ -88,6 +92,8 @@ pub(crate) enum Action {
     LessEffort,
     MoreEffort,
     EraseSearch,
+    DeleteSession,
+    RenameSession,
     Close,
     HalfPageUp,
     HalfPageDown,
@@ -95,6 +101,14 @@ pub(crate) enum Action {
     PageDown,
     Top,
     Bottom,
+    /// Asks for what to search on a page.
+    Search,
+    TakeLine,
+    DropLine,
+    NextMatch,
+    PreviousMatch,
+    NextFile,
+    PreviousFile,
 }
 
 /// All of them; of two that fit, the first one counts.
@@ -165,6 +179,8 @@ pub(crate) static BINDINGS: &[Binding] = {
         bind(Models, &[key(K::Left)], LessEffort, "effort"),
         bind(Models, &[key(K::Right)], MoreEffort, "effort"),
         bind(Models, &[ctrl('s')], ChooseForNewSessions, "save as default"),
+        bind(Sessions, &[ctrl('r')], RenameSession, "rename"),
+        bind(Sessions, &[ctrl('d')], DeleteSession, "delete"),
         bind(List, &[key(K::Esc)], Close, "cancel"),
         bind(List, &[ctrl('c')], Close, ""),
         bind(List, &[key(K::Backspace)], EraseSearch, ""),
@@ -180,8 +196,18 @@ pub(crate) static BINDINGS: &[Binding] = {
         bind(Page, &[ctrl('d')], HalfPageDown, "scroll by half a page"),
         bind(Page, &[key(K::Home), char('g')], Top, "go to the beginning"),
         bind(Page, &[key(K::End), char('G')], Bottom, "go to the end"),
+        bind(Page, &[char('/')], Search, "search"),
+        bind(Page, &[char('n')], NextMatch, "next and previous match"),
+        bind(Page, &[char('N')], PreviousMatch, "next and previous match"),
+        bind(Page, &[char(']')], NextFile, "next and previous file of a diff"),
+        bind(Page, &[char('[')], PreviousFile, "next and previous file of a diff"),
         bind(Page, &[key(K::Esc), char('q')], Close, "close"),
         bind(Page, &[ctrl('c'), ctrl('o'), ctrl('t')], Close, ""),
+
+        bind(Line, &[key(K::Enter)], TakeLine, "confirm"),
+        bind(Line, &[key(K::Esc)], DropLine, "cancel"),
+        bind(Line, &[ctrl('c')], DropLine, ""),
+        bind(Line, &[key(K::Backspace)], EraseSearch, ""),
     ]
 };
 
@@ -298,7 +324,7 @@ impl Keys {
 }
 
 impl Place {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::Everywhere,
         Self::Conversation,
         Self::Prompt,
@@ -309,7 +335,9 @@ impl Place {
         Self::Parts,
         Self::List,
         Self::Models,
+        Self::Sessions,
         Self::Page,
+        Self::Line,
     ];
 
     /// As the configuration names it.

@@ -49,16 +49,18 @@ impl App {
         if changes.is_empty() {
             return self.note("no file was changed in this session");
         }
-        let file = |change| {
-            let lines = self.painted_in(Room::WHOLE, |painter| {
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        let mut files = Vec::new();
+        for change in &changes {
+            files.push(lines.len());
+            lines.extend(self.painted_in(Room::WHOLE, |painter| {
                 painter.diffs().files(&(painter.files_of)(std::slice::from_ref(change)), painter.room)
-            });
-            lines.into_iter().chain([Line::default()])
-        };
-        let lines: Vec<_> = changes.iter().flat_map(file).collect();
+            }));
+            lines.push(Line::default());
+        }
         let s = if changes.len() == 1 { "" } else { "s" };
         let title = format!("{} file{s} changed since this session began", changes.len());
-        self.mode.read(Page::new(title, lines, false));
+        self.mode.read(Page::new(title, lines, false).with_files(files));
     }
 
     pub(super) fn show_config(&mut self) {

@@ -25,6 +25,8 @@ use std::borrow::Cow;
 /// Live lines, and the row and column of the cursor in them.
 pub(super) type Picture = (Vec<Line<'static>>, Option<(usize, usize)>);
 
+const DELETES: &str = "  the same key again deletes it for good; no file in the workspace changes";
+
 impl App {
     /// What is drawn below the scrollback; never more than the screen has rows.
     pub(super) fn picture(&mut self, frame: usize) -> Picture {
@@ -77,12 +79,17 @@ impl App {
         if let Mode::Pick(pick, _) = &self.mode {
             let head = pick.head.iter().map(|line| Line::styled(format!("  {line}"), self.look.dim()));
             lines.extend(head.map(|line| one_row(line, self.columns)));
-            let title = Span::styled(format!("{}: ", pick.title), self.look.bold());
-            let column = title.width() + Span::raw(&*pick.typed).width();
+            let (title, typed) = match &pick.name {
+                Some(name) => ("name", name),
+                None => (pick.title, &pick.typed),
+            };
+            let title = Span::styled(format!("{title}: "), self.look.bold());
+            let column = title.width() + Span::raw(&**typed).width();
             let cursor = (lines.len(), column.min(self.columns.saturating_sub(1)));
-            let typed = match pick.typed.is_empty() {
+            let typed = match typed.is_empty() {
+                true if pick.name.is_some() => Span::styled("no name of its own", self.look.dim()),
                 true => Span::styled("type to search", self.look.dim()),
-                false => Span::raw(pick.typed.clone()),
+                false => Span::raw(typed.clone()),
             };
             lines.push(one_row(Line::from_iter([title, typed]), self.columns));
             let preview = self.preview(pick);
@@ -174,7 +181,14 @@ impl App {
             };
             lines.push(effort);
         }
-        lines.push(Line::styled(format!("  {}", self.around.keys.foot(places)), self.look.dim()));
+        if pick.what == What::Session {
+            places = if pick.name.is_some() { &[Place::Line] } else { &[Place::List, Place::Sessions] };
+        }
+        let foot = match pick.doomed {
+            Some(_) => Line::styled(DELETES, self.look.warn()),
+            None => Line::styled(format!("  {}", self.around.keys.foot(places)), self.look.dim()),
+        };
+        lines.push(foot);
         lines.into_iter().map(|line| one_row(line, self.columns)).collect()
     }
 

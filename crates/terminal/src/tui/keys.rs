@@ -2,7 +2,7 @@
 use super::{
     app::{App, Done, Hint, Request},
     input::{Attached, Input},
-    mode::{Completion, Mode, What},
+    mode::{Completion, Mode, Pick, What},
     page::Page,
     parts::Parts,
 };
@@ -34,7 +34,9 @@ impl App {
             return self.has_typed();
         }
         let is_answer = matches!(self.mode, Mode::Approve(_)) && !self.is_typing();
+        let was_doomed = self.mode.pick().and_then(|pick| pick.doomed.take());
         match self.around.keys.action(self.places(is_answer), key) {
+            Some(Action::DeleteSession) => self.delete_listed(was_doomed),
             Some(action) => self.act(action, key),
             None => self.other_key(key, is_answer),
         }
@@ -45,8 +47,8 @@ impl App {
     /// being typed.
     fn places(&self, is_answer: bool) -> &'static [Place] {
         use Place::{
-            Approval, Completion, Conversation, Everywhere, List, Models, Page, Parts, Prompt, Question,
-            Refusal,
+            Approval, Completion, Conversation, Everywhere, Line, List, Models, Page, Parts, Prompt,
+            Question, Refusal, Sessions,
         };
         match &self.mode {
             Mode::Compose(None) => &[Prompt, Conversation, Everywhere],
@@ -58,7 +60,10 @@ impl App {
             Mode::Refuse(_) => &[Refusal, Everywhere],
             Mode::Parts(_) => &[Parts, Everywhere],
             Mode::Pick(pick, _) if pick.what == What::Model => &[Models, List, Everywhere],
+            Mode::Pick(pick, _) if pick.name.is_some() => &[Line, Everywhere],
+            Mode::Pick(pick, _) if pick.what == What::Session => &[Sessions, List, Everywhere],
             Mode::Pick(..) => &[List, Everywhere],
+            Mode::Read(page, _) if page.is_typed() => &[Line, Everywhere],
             Mode::Read(..) => &[Page, Everywhere],
         }
     }
@@ -109,17 +114,32 @@ impl App {
             Action::LessEffort => self.step_effort(false),
             Action::MoreEffort => self.step_effort(true),
             Action::EraseSearch => self.erase_search(),
+            // It takes two presses: see [`App::key`].
+            Action::DeleteSession => {}
+            Action::RenameSession => self.name_listed(),
             Action::Close => drop(self.mode.close()),
             Action::HalfPageUp
             | Action::HalfPageDown
             | Action::PageUp
             | Action::PageDown
             | Action::Top
-            | Action::Bottom => {
-                if let Mode::Read(page, _) = &mut self.mode {
-                    page.scroll(action, self.rows);
+            | Action::Bottom
+            | Action::Search
+            | Action::TakeLine
+            | Action::DropLine
+            | Action::NextMatch
+            | Action::PreviousMatch
+            | Action::NextFile
+            | Action::PreviousFile => match &mut self.mode {
+                Mode::Read(page, _) => page.act(action, self.rows),
+                Mode::Pick(pick, _) => {
+                    let name = pick.name.take().filter(|_| action == Action::TakeLine);
+                    if let Some(name) = name {
+                        self.rename_listed(&name);
+                    }
                 }
-            }
+                _ => {}
+            },
         }
     }
 
@@ -133,11 +153,13 @@ impl App {
     fn other_key(&mut self, key: KeyEvent, is_answer: bool) {
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         match (&mut self.mode, key.code) {
-            (Mode::Read(..) | Mode::Parts(_), _) => {}
-            (Mode::Pick(..), KeyCode::Char(c)) if !key.modifiers.contains(KeyModifiers::CONTROL) => {
+            (Mode::Parts(_), _) => {}
+            (Mode::Read(..) | Mode::Pick(..), KeyCode::Char(c))
+                if !key.modifiers.contains(KeyModifiers::CONTROL) =>
+            {
                 self.search(|typed| typed.push(c));
             }
-            (Mode::Pick(..), _) => {}
+            (Mode::Read(..) | Mode::Pick(..), _) => {}
             // The person begins to write, so the next character is not an answer, either.
             (Mode::Approve(_), KeyCode::Char(_)) if is_answer && is_plain => {
                 self.type_in(key);
@@ -179,7 +201,7 @@ impl App {
     fn move_by(&mut self, is_down: bool) {
         let list = match &mut self.mode {
             Mode::Read(page, _) => {
-                return page.scroll(if is_down { Action::Down } else { Action::Up }, self.rows);
+                return page.act(if is_down { Action::Down } else { Action::Up }, self.rows);
             }
             Mode::Parts(parts) => return parts.step(is_down),
             Mode::Approve(marked) => return *marked = super::approval::next(*marked, is_down),
@@ -261,16 +283,23 @@ impl App {
 
     /// Changes what the list on top is searched for.
     fn search(&mut self, change: impl FnOnce(&mut String)) {
-        if let Some(pick) = self.mode.pick() {
-            change(&mut pick.typed);
-            pick.list.narrow(&pick.typed);
+        match &mut self.mode {
+            Mode::Pick(Pick { name: Some(name), .. }, _) => change(name),
+            Mode::Pick(pick, _) => {
+                change(&mut pick.typed);
+                pick.list.narrow(&pick.typed);
+            }
+            Mode::Read(page, _) => page.searched().map_or((), change),
+            _ => {}
         }
     }
 
     /// Pasted text goes where one types.
     pub(super) fn paste(&mut self, text: &str) {
         match &self.mode {
-            Mode::Pick(..) => self.search(|typed| *typed += text.lines().next().unwrap_or_default()),
+            Mode::Pick(..) | Mode::Read(..) => {
+                self.search(|typed| *typed += text.lines().next().unwrap_or_default())
+            }
             Mode::Compose(_) | Mode::Answer(_) | Mode::Refuse(_) => {
                 self.input.paste(text);
                 self.complete();

@@ -98,6 +98,10 @@ pub(super) struct Pick {
     pub(super) what: What,
     /// Of the model that is chosen; nothing stands for its own.
     pub(super) effort: Option<String>,
+    /// The name of the session at the cursor, while it is typed.
+    pub(super) name: Option<String>,
+    /// The ID of the session that the same key pressed again deletes.
+    pub(super) doomed: Option<String>,
 }
 
 impl Pick {

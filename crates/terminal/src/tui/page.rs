@@ -1,24 +1,59 @@
 //! [`Page`]: a text that fills the screen until the person has read it.
 use super::{look::Look, wrap::width};
 use crate::bindings::Action;
-use ratatui::text::{Line, Span};
+use ratatui::{
+    style::{Modifier, Style},
+    text::{Line, Span},
+};
 
 /// What is read, and where.
 pub(super) struct Page {
     pub(super) title: String,
     pub(super) lines: Vec<Line<'static>>,
+    /// The lines at which a file begins, if it is a diff.
+    files: Vec<usize>,
     top: usize,
+    search: Search,
+}
+
+/// What the person searches for on a page.
+#[derive(Default)]
+enum Search {
+    #[default]
+    No,
+    /// It is typed; Enter goes to the first match.
+    Typed(String),
+    /// It is searched for; the last match that the person went to is in `line`.
+    For { text: String, line: usize },
 }
 
 impl Page {
     /// `at_the_end` for what grows.
     pub(super) fn new(title: impl Into<String>, lines: Vec<Line<'static>>, at_the_end: bool) -> Self {
         let top = if at_the_end { usize::MAX } else { 0 };
-        Self { title: title.into(), lines, top }
+        Self { title: title.into(), lines, files: Vec::new(), top, search: Search::No }
     }
 
-    /// Moves what is seen; an action that does not scroll does nothing.
-    pub(super) fn scroll(&mut self, action: Action, rows: usize) {
+    /// With the lines at which a file begins, in order.
+    pub(super) fn with_files(self, files: Vec<usize>) -> Self {
+        Self { files, ..self }
+    }
+
+    /// Whether what to search for is being typed.
+    pub(super) fn is_typed(&self) -> bool {
+        matches!(self.search, Search::Typed(_))
+    }
+
+    /// What is typed to be searched for, while it is.
+    pub(super) fn searched(&mut self) -> Option<&mut String> {
+        match &mut self.search {
+            Search::Typed(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Moves what is seen, or searches; another action does nothing.
+    pub(super) fn act(&mut self, action: Action, rows: usize) {
         let page = rows.saturating_sub(2).max(1);
         let top = self.top.min(self.last_top(rows));
         self.top = match action {
@@ -30,29 +65,113 @@ impl Page {
             Action::PageDown => top + page,
             Action::Top => 0,
             Action::Bottom => usize::MAX,
+            Action::NextFile => self.files.iter().copied().find(|line| *line > top).unwrap_or(top),
+            Action::PreviousFile => self.files.iter().copied().rfind(|line| *line < top).unwrap_or(0),
             _ => top,
         };
+        match (action, std::mem::take(&mut self.search)) {
+            (Action::Search, _) => self.search = Search::Typed(String::new()),
+            (Action::DropLine, _) => {}
+            (Action::TakeLine, Search::Typed(text)) if !text.is_empty() => {
+                self.search = Search::For { text, line: top };
+                self.go_to(self.match_from(top), rows);
+            }
+            (Action::TakeLine, _) => {}
+            (_, search) => self.search = search,
+        }
+        match (action, &self.search) {
+            (Action::NextMatch, Search::For { line, .. }) => self.go_to(self.match_from(line + 1), rows),
+            (Action::PreviousMatch, Search::For { line, .. }) => self.go_to(self.match_before(*line), rows),
+            _ => {}
+        }
+    }
+
+    /// Shows the line of a match.
+    fn go_to(&mut self, found: Option<usize>, rows: usize) {
+        let (Some(found), Search::For { line, .. }) = (found, &mut self.search) else { return };
+        *line = found;
+        let top = self.top.min(self.last_top(rows));
+        let is_seen = (top..top + rows.saturating_sub(2)).contains(&found);
+        self.top = if is_seen { top } else { found };
     }
 
     fn last_top(&self, rows: usize) -> usize {
         self.lines.len().saturating_sub(rows.saturating_sub(2))
     }
 
+    /// The first line from `from` on that has what is searched for, else the first one of all.
+    fn match_from(&self, from: usize) -> Option<usize> {
+        let all = || (0..self.lines.len()).filter(|line| !self.matches(*line).is_empty());
+        all().find(|line| *line >= from).or_else(|| all().next())
+    }
+
+    /// The last line before `from` that has what is searched for, else the last one of all.
+    fn match_before(&self, from: usize) -> Option<usize> {
+        let all = || (0..self.lines.len()).filter(|line| !self.matches(*line).is_empty());
+        all().filter(|line| *line < from).last().or_else(|| all().last())
+    }
+
+    /// Where in a line the match begins and how long it is, in characters. A text in small letters matches capitals, too.
+    fn matches(&self, line: usize) -> Vec<(usize, usize)> {
+        let Search::For { text, .. } = &self.search else { return Vec::new() };
+        let is_exact = text.chars().any(char::is_uppercase);
+        let fold = |c: char| if is_exact { c } else { c.to_lowercase().next().unwrap_or(c) };
+        let text: Vec<char> = text.chars().map(fold).collect();
+        let spans = self.lines[line].spans.iter();
+        let line: Vec<char> = spans.flat_map(|span| span.content.chars()).map(fold).collect();
+        let found = line.windows(text.len()).enumerate().filter(|(_, window)| *window == text);
+        found.map(|(start, _)| (start, text.len())).collect()
+    }
+
+    /// A line, with its matches reversed.
+    fn line(&self, number: usize) -> Line<'static> {
+        let (line, matches) = (&self.lines[number], self.matches(number));
+        if matches.is_empty() {
+            return line.clone();
+        }
+        let is_match =
+            |at: usize| matches.iter().any(|(start, length)| (*start..start + length).contains(&at));
+        let letters = line.spans.iter().flat_map(|span| span.content.chars().map(|c| (c, span.style)));
+        let mut spans: Vec<(String, Style)> = Vec::new();
+        for (at, (c, style)) in letters.enumerate() {
+            let style = if is_match(at) { style.add_modifier(Modifier::REVERSED) } else { style };
+            match spans.last_mut() {
+                Some((text, before)) if *before == style => text.push(c),
+                _ => spans.push((c.to_string(), style)),
+            }
+        }
+        let spans: Vec<_> = spans.into_iter().map(|(text, style)| Span::styled(text, style)).collect();
+        Line { spans, ..line.clone() }
+    }
+
     /// The rows of the screen.
     pub(super) fn rows(&self, (columns, rows): (usize, usize), look: &Look) -> Vec<Line<'static>> {
         let height = rows.saturating_sub(2);
         let top = self.top.min(self.last_top(rows));
-        let shown = self.lines.iter().skip(top).take(height).cloned();
-        let mut all = vec![Line::styled(self.title.clone(), look.bold())];
-        all.extend(shown);
-        all.resize(rows.saturating_sub(1).max(1), Line::default());
         let end = (top + height).min(self.lines.len());
+        let mut all = vec![Line::styled(self.title.clone(), look.bold())];
+        all.extend((top..end).map(|number| self.line(number)));
+        all.resize(rows.saturating_sub(1).max(1), Line::default());
         let place = format!("{}–{end} of {}", (top + 1).min(end), self.lines.len());
-        // How it is left is seen on a narrow terminal, too.
-        let feet = ["  ↑ ↓ PgUp PgDn to scroll · Esc or q to close", "  Esc or q to close", ""]
-            .map(|keys| format!("{place}{keys}"));
-        let foot = feet.into_iter().find(|foot| width(foot) <= columns).unwrap_or_default();
-        all.push(Line::from(Span::styled(foot, look.dim())));
+        all.push(match &self.search {
+            Search::Typed(text) => Line::from(format!("/{text}▏")),
+            _ => Line::from(Span::styled(self.foot(&place, columns), look.dim())),
+        });
         all
+    }
+
+    /// How the page is left is seen on a narrow terminal, too.
+    fn foot(&self, place: &str, columns: usize) -> String {
+        let keys = match &self.search {
+            Search::For { text, .. } if self.match_from(0).is_none() => {
+                format!("no line has `{text}` · / to search")
+            }
+            Search::For { .. } => "n N for the next and previous match".to_owned(),
+            _ if self.files.len() > 1 => "↑ ↓ PgUp PgDn to scroll · ] [ for files · / to search".to_owned(),
+            _ => "↑ ↓ PgUp PgDn to scroll · / to search".to_owned(),
+        };
+        let feet = [format!("  {keys} · Esc or q to close"), "  Esc or q to close".to_owned(), String::new()];
+        let mut feet = feet.into_iter().map(|keys| format!("{place}{keys}"));
+        feet.find(|foot| width(foot) <= columns).unwrap_or_default()
     }
 }

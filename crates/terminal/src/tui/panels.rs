@@ -28,12 +28,15 @@ const KEY_SECTIONS: [(&str, &[Place]); 8] = [
     ("keys while you choose parts of a change", &[Place::Parts]),
     ("keys while you type what to do instead", &[Place::Refusal]),
     ("keys while a tool asks a question", &[Place::Question]),
-    ("keys in lists", &[Place::List, Place::Models]),
+    ("keys in lists", &[Place::List, Place::Models, Place::Sessions]),
     ("keys on pages", &[Place::Page]),
 ];
 /// What a word or a line of a prompt begins with, and what that does.
-const PREFIXES: [(&str, &str); 2] =
-    [("@NAME", "name a file of this folder; an image is attached"), ("!COMMAND", "run a command yourself")];
+const PREFIXES: [(&str, &str); 3] = [
+    ("@NAME", "name a file of this folder; an image is attached"),
+    ("!COMMAND", "run a command yourself"),
+    ("#TEXT", "propose a line for AGENTS.md"),
+];
 /// Rules above the list of modes.
 const MAX_RULES: usize = 12;
 

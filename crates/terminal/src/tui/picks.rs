@@ -33,7 +33,8 @@ impl App {
             return self.note(what.nothing());
         }
         let (list, head) = (List::with_current(items, current), Vec::new());
-        self.mode.offer(Pick { title, head, list, typed: String::new(), what, effort: None });
+        let typed = String::new();
+        self.mode.offer(Pick { title, head, list, typed, what, effort: None, name: None, doomed: None });
     }
 
     /// Asks whether a turn that has used up its rounds goes on. A person in the middle of something else finds the note
@@ -70,6 +71,66 @@ impl App {
         if let Some(pick) = self.mode.pick().filter(|pick| pick.what == What::Session) {
             pick.list = std::mem::take(&mut pick.list).searched_whole();
             self.read_sessions(newest);
+        }
+    }
+
+    /// The ID of the session at the cursor, unless a server keeps it.
+    fn listed(&mut self) -> Option<String> {
+        if self.around.host.remote().is_some() {
+            self.note(
+                "the sessions of a server are not renamed or deleted here; `/rename` names the open one",
+            );
+            return None;
+        }
+        Some(self.mode.pick()?.list.chosen()?.value.clone())
+    }
+
+    /// Asks for the name of the session at the cursor; an empty one takes its name away.
+    pub(super) fn name_listed(&mut self) {
+        let Some(id) = self.listed() else { return };
+        let name = self.sessions.name(&id);
+        if let Some(pick) = self.mode.pick() {
+            pick.name = Some(name);
+        }
+    }
+
+    pub(super) fn rename_listed(&mut self, name: &str) {
+        let (Some(id), Some(engine)) = (self.listed(), &self.engine) else { return };
+        match engine.setup().home.rename(&id, name) {
+            Ok(_) => self.list_again(),
+            Err(error) => self.fail(error.to_string(), None),
+        }
+    }
+
+    /// Deletes the session at the cursor, if this is the second time in a row that the person wants it.
+    pub(super) fn delete_listed(&mut self, doomed: Option<String>) {
+        let (Some(id), Some(engine)) = (self.listed(), &self.engine) else { return };
+        if doomed.as_ref() != Some(&id) {
+            if let Some(pick) = self.mode.pick() {
+                pick.doomed = Some(id);
+            }
+            return;
+        }
+        match engine.setup().home.remove(&id) {
+            Ok(_) => self.list_again(),
+            Err(error) => self.fail(error.to_string(), None),
+        }
+    }
+
+    /// Shows the list of sessions as they are now; closes it after the last one.
+    fn list_again(&mut self) {
+        let Some(engine) = &self.engine else { return };
+        let setup = engine.setup();
+        let listed = setup.home.list().into_iter().filter(|known| known.workspace == setup.workspace);
+        let own = self.session.as_ref().map(|session| session.id().clone());
+        let recaps = std::mem::take(&mut self.sessions.recaps);
+        self.sessions = Sessions::of(listed.collect(), own.as_ref());
+        self.sessions.recaps = recaps;
+        let items = self.sessions.items();
+        match self.mode.pick() {
+            Some(_) if items.is_empty() => drop(self.mode.close()),
+            Some(pick) => pick.list.replace(items, &pick.typed),
+            None => {}
         }
     }
 

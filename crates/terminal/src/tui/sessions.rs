@@ -41,6 +41,12 @@ impl Sessions {
         self.listed.iter().take(MAX_READ_AHEAD).map(|known| known.id.0.clone()).collect()
     }
 
+    /// The name that the user gave the session.
+    pub(super) fn name(&self, id: &str) -> String {
+        let known = self.listed.iter().find(|known| known.id.0 == id);
+        known.and_then(|known| known.name.clone()).unwrap_or_default()
+    }
+
     pub(super) fn items(&self) -> Vec<Item> {
         let turns = |id: &str| self.recaps.get(id).map(|recap| counted(recap.turns, "turn"));
         let item = |known: &Summary| {

@@ -219,3 +219,38 @@ async fn a_session_is_found_and_looked_at_before_it_is_chosen() {
     person.keys("Enter");
     person.see("> count the files").await;
 }
+
+#[tokio::test]
+async fn sessions_are_renamed_and_deleted_in_the_list() {
+    let script = [say("I see it."), say("That, too.")];
+    let mut person = Begin { size: (80, 24), ..Begin::default() }.with(&script).await;
+    for prompt in ["draw a fox", "count the files"] {
+        person.say(prompt);
+        person.see(&format!("> {prompt}")).await;
+        person.no_longer_see("Esc to interrupt").await;
+        person.say("/new");
+        person.see("opening …").await;
+        person.no_longer_see("opening …").await;
+    }
+    person.say("/sessions");
+    person.see("❯ count the files").await;
+    person.keys("Ctrl+R");
+    assert!(person.screen().contains("Enter confirm · Esc cancel"), "{}", person.screen());
+    person.keys("m i n e Esc");
+    assert!(person.screen().contains("❯ count the files"), "{}", person.screen());
+    person.keys("Ctrl+R m i n x Backspace e Enter");
+    person.see("❯ mine").await;
+    // Another key in between is no second press.
+    for keys in ["Ctrl+D", "↓ ↑ Ctrl+D"] {
+        person.keys(keys);
+        assert!(person.screen().contains("the same key again deletes it for good"), "{}", person.screen());
+        assert!(person.screen().contains("❯ mine"), "{}", person.screen());
+    }
+    person.keys("Ctrl+D");
+    let screen = person.see("❯ draw a fox").await;
+    assert!(!screen.contains("mine"), "{screen}");
+    person.keys("Ctrl+D Ctrl+D");
+    person.see("what to do?").await;
+    person.say("/sessions");
+    person.see("no other session in this directory").await;
+}

@@ -78,6 +78,58 @@ async fn a_page_is_scrolled_with_keys() {
     }
 }
 
+/// As in `less`: `/`, then `n` and `N`; small letters match capitals, too.
+#[tokio::test]
+async fn a_page_is_searched() {
+    let mut person = after_a_reply((80, 12), 40).await;
+    person.keys("Ctrl+O g /");
+    let foot = |person: &mut Person| person.screen().lines().last().unwrap().to_owned();
+    assert_eq!(foot(&mut person).trim_end(), "/▏");
+    person.keys("r o w Space 3");
+    assert_eq!(foot(&mut person).trim_end(), "/row 3▏");
+    person.keys("Backspace 3 Enter");
+    assert!(foot(&mut person).contains("n N for the next and previous match"), "{}", foot(&mut person));
+    for (keys, expected) in
+        [("n", "row 30"), ("n", "row 31"), ("N", "row 30"), ("N", "row 3"), ("N", "row 39"), ("n", "row 3")]
+    {
+        person.keys(keys);
+        let screen = person.screen();
+        assert!(screen.lines().any(|line| line.trim() == expected), "{keys}, {expected}: {screen}");
+    }
+    person.keys("/ R O W Enter");
+    assert!(foot(&mut person).contains("no line has `ROW`"), "{}", foot(&mut person));
+    // Esc leaves the search, then the page.
+    person.keys("/ x Esc");
+    assert!(foot(&mut person).contains("/ to search"), "{}", foot(&mut person));
+    person.keys("Esc");
+    assert!(person.screen().contains("what to do?"), "{}", person.screen());
+}
+
+#[tokio::test]
+async fn the_files_of_a_diff_are_gone_to_one_by_one() {
+    let write = |path: &str| {
+        let content: String = (1..=30).map(|line| format!("{path} {line}\n")).collect();
+        json!({"name": "write", "arguments": {"path": path, "content": content}})
+    };
+    let script = [json!({"calls": [write("a.txt"), write("b.txt"), write("c.txt")]}), say("Done.")];
+    let mut person =
+        Begin { mode: Mode::AcceptEdits, size: (100, 12), ..Begin::default() }.with(&script).await;
+    person.say("go");
+    person.see("Done.").await;
+    person.no_longer_see("Esc to interrupt").await;
+    person.say("/diff");
+    person.see("3 files changed").await;
+    for (keys, name) in
+        [("]", "b.txt"), ("]", "c.txt"), ("]", "c.txt"), ("[", "b.txt"), ("[", "a.txt"), ("[", "a.txt")]
+    {
+        person.keys(keys);
+        let screen = person.screen();
+        let first = screen.lines().nth(1).unwrap();
+        assert!(first.contains(&format!("Create {name}")), "{keys}, {name}: {screen}");
+        assert!(screen.contains("] [ for files"), "{screen}");
+    }
+}
+
 /// The state of the session is one page, and the servers are on it once they have answered.
 #[tokio::test]
 async fn the_status_is_one_page() {

@@ -291,9 +291,9 @@ impl Person {
                 "End" => KeyCode::End,
                 "F2" => KeyCode::F(2),
                 "Space" => KeyCode::Char(' '),
+                letter if modifiers.is_empty() => KeyCode::Char(letter.chars().next().unwrap()),
                 letter => KeyCode::Char(letter.chars().next().unwrap().to_ascii_lowercase()),
             };
-            let code = if key == "G" { KeyCode::Char('G') } else { code };
             self.press(code, modifiers);
         }
     }
