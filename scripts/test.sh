@@ -24,13 +24,24 @@ target/debug/haft models pull smollm2-135m || left_out "the demo model cannot be
 # More threads than cores: most tests wait for a process or a server.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-8}
 cargo test --workspace --lib --bins --tests
-cargo test --workspace --doc
 
-scripts/mcp.sh
-scripts/acp.sh
-scripts/telegram.sh
-scripts/page.sh
-scripts/serve.sh
-scripts/fleet_page.sh
-scripts/otel.sh
-scripts/deploy.sh
+# Programs of others against the binary, beside the examples of the documentation: each mostly waits for a process or a server.
+logs=$(mktemp -d)
+try_outside() {
+    "scripts/$1.sh" >"$logs/$1" 2>&1 || echo "$1" >>"$logs/failed"
+}
+export -f try_outside
+export logs
+outside="mcp serve page deploy fleet_page otel telegram acp"
+printf "%s\n" $outside | xargs -P 3 -I{} bash -c 'try_outside {}' &
+cargo test --workspace --doc || echo doc >>"$logs/failed"
+wait "$!"
+for script in $outside; do
+    echo "scripts/$script.sh"
+    cat "$logs/$script"
+done
+if [ -e "$logs/failed" ]; then
+    echo "error: failed: $(tr '\n' ' ' <"$logs/failed")(their output is above)" >&2
+    exit 1
+fi
+rm -rf "$logs"

@@ -10,7 +10,7 @@ use std::{
 
 /// Needs a file of a model; `local_model` is compiled with the feature `local`.
 const NEEDS_A_FILE: &str = "local_model";
-/// Asks a server. It is the first listing of the documentation: see `outside.rs`.
+/// Asks a server. It is the first listing of the documentation.
 const ASKS_A_SERVER: &str = "first";
 
 /// The folder of what cargo builds, and whether it is optimized.

@@ -96,24 +96,3 @@ fn is_sentence(words: &[OsString]) -> bool {
     let is_option = next.as_encoded_bytes().starts_with(b"-");
     known.is_some_and(|(_, own)| !is_option && !own.iter().any(|word| next == word))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_commands_hang_together() {
-        command().debug_assert();
-    }
-
-    #[test]
-    fn words_without_a_command_are_a_prompt() {
-        let cli = Cli::try_parse_from(["haft", "--model", "script/x", "say", "hi"]).unwrap();
-        assert_eq!(
-            (cli.prompt.join(" ").as_str(), cli.turn.work.settings.0.model.as_deref()),
-            ("say hi", Some("script/x"))
-        );
-        assert!(matches!(Cli::try_parse_from(["haft", "run", "-"]).unwrap().command, Some(Verb::Run(_))));
-        assert!(Cli::try_parse_from(["haft", "run", "--no-such-option", "x"]).is_err());
-    }
-}

@@ -58,17 +58,3 @@ fn shows_links_in_tmux(version: &str) -> bool {
         version.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<u32>().ok());
     (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default()) >= (3, 4)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tmux_shows_links_since_3_4() {
-        for (version, expected) in
-            [("3.3a", false), ("3.4", true), ("3.5a", true), ("next-3.6", true), ("", false)]
-        {
-            assert_eq!(shows_links_in_tmux(version), expected, "{version}");
-        }
-    }
-}

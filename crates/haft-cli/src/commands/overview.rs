@@ -81,34 +81,3 @@ fn in_one_sentence(abouts: &[String]) -> String {
     let rest = abouts.iter().skip(1).map(lower);
     abouts.iter().take(1).cloned().chain(rest).collect::<Vec<String>>().join("; ")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::commands::command_line::command;
-
-    #[test]
-    fn the_overview_names_every_command_below_a_heading_and_fits_a_screen() {
-        let (command, page) = (command(), overview(&command()));
-        assert!(page.lines().count() <= 40 && page.lines().all(|line| line.len() < 80), "{page}");
-        let named: Vec<&str> = GROUPS.iter().flat_map(|(_, lines)| lines.concat()).collect();
-        for found in command.get_subcommands() {
-            let is_named = |line: &str| {
-                line.starts_with("  ") && line.split([' ', ',']).any(|word| word == found.get_name())
-            };
-            assert!(page.lines().any(is_named), "{}", found.get_name());
-            assert!(named.contains(&found.get_name()), "{} has no group", found.get_name());
-        }
-        assert_eq!(named.len(), command.get_subcommands().count(), "{named:?}");
-    }
-
-    #[test]
-    fn the_overview_names_options_that_there_are() {
-        let command = command();
-        let known: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
-        let words = COMMON.lines().filter(|line| line.starts_with("  ")).flat_map(|line| line.split(' '));
-        for long in words.filter_map(|word| word.strip_prefix("--")) {
-            assert!(known.contains(&long), "{long}: {known:?}");
-        }
-    }
-}

@@ -139,17 +139,3 @@ fn files(cli: &CliContext) -> Vec<String> {
 fn folder(cli: &CliContext) -> PathBuf {
     cli.places.user_file.with_file_name("themes")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_themes_that_come_with_haft_can_be_read() {
-        for (name, text) in BUILT_IN {
-            let file: ThemeFile = toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
-            let palette = theme(name, file).palette;
-            assert!(palette.accent.is_some() && palette.syntax.is_some(), "{name}");
-        }
-    }
-}

@@ -1,6 +1,7 @@
 //! The integration tests of `haft`: the library as a program uses it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod claims;
+mod documentation;
 #[cfg(feature = "http")]
 mod go_tools;
 #[cfg(feature = "http")]

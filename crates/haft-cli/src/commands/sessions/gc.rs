@@ -62,21 +62,3 @@ fn size(bytes: u64) -> String {
     }
     String::new()
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_size_has_one_unit() {
-        let table = [
-            (0, "0 B"),
-            (1023, "1023 B"),
-            (1024, "1.0 KB"),
-            (15_000, "15 KB"),
-            (1_600_000, "1.5 MB"),
-            (5 << 40, "5120 GB"),
-        ];
-        for (bytes, expected) in table {
-            assert_eq!(super::size(bytes), expected);
-        }
-    }
-}

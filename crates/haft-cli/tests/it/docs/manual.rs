@@ -45,3 +45,28 @@ fn there_is_a_page_for_each_command() {
         assert!(place.read(&format!("pages/{page}")).unwrap().starts_with(".ie"), "{page}");
     }
 }
+
+#[test]
+fn the_overview_names_every_command_and_fits_a_screen() {
+    let place = Place::new();
+    let page = place.run(&["--help"]).out;
+    assert!(page.lines().count() <= 40 && page.lines().all(|line| line.len() < 80), "{page}");
+    assert_eq!(place.run(&["man", "--to", "pages"]).code, 0);
+    let pages = std::fs::read_dir(place.work().join("pages")).unwrap().map(|page| page.unwrap().file_name());
+    let names = pages.map(|page| page.to_string_lossy().trim_end_matches(".1").to_owned());
+    let commands: Vec<String> = names
+        .filter_map(|name| Some(name.strip_prefix("haft-")?.to_owned()))
+        .filter(|name| !name.contains('-'))
+        .collect();
+    assert!(commands.len() >= 30, "{commands:?}");
+    for command in commands {
+        let is_named =
+            |line: &str| line.starts_with("  ") && line.split([' ', ',']).any(|word| word == command);
+        assert!(page.lines().any(is_named), "{command}: {page}");
+    }
+    // Its options are those of a command, too.
+    let options = place.run(&["run", "--help"]).out;
+    let words = page.lines().filter(|line| line.starts_with("  ")).flat_map(|line| line.split(' '));
+    let named: Vec<&str> = words.filter(|word| word.starts_with("--")).collect();
+    assert!(named.len() >= 3 && named.iter().all(|long| options.contains(long)), "{named:?}");
+}

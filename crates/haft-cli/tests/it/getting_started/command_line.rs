@@ -118,12 +118,32 @@ fn words_that_look_like_a_command_are_not_sent() {
         ("list models", "list models", "`models`"),
         ("session list", "session", "`sessions`"),
         ("tool list", "tool", "`tools`"),
+        ("sessoins", "sessoins", "`sessions`"),
+        ("chst", "chst", "`chat`"),
+        ("modles list", "modles", "`models`"),
+        ("rnu the tests", "rnu", "`run`"),
+        ("provider list", "provider list", "`models list`"),
+        ("cron", "cron", "`jobs list`"),
+        ("personas", "personas", "`agents list`"),
+        ("evals", "evals", "`eval list`"),
+        ("stats", "stats", "`usage`"),
+        ("logs", "logs", "`sessions show`"),
+        ("bot", "bot", "`telegram`"),
+        ("signin", "signin", "`login`"),
+        ("signout", "signout", "`logout`"),
+        ("restore", "restore", "`resume`"),
+        ("exec", "exec", "`run`"),
+        ("enable", "enable", "`tools list`"),
+        ("repl", "repl", "`chat`"),
     ];
     for (line, typed, near) in refused {
         let ran = run(line);
         let expected =
             format!("error: there is no command `{typed}`; did you mean {near}?\nhint: `haft run \"");
         assert!(ran.code == 2 && ran.err.starts_with(&expected), "{line}: {ran:?}");
+        // What is named can be typed.
+        let near: Vec<&str> = near.trim_matches('`').split(' ').collect();
+        assert_eq!(place.run(&[&near[..], &["--help"]].concat()).code, 0, "{near:?}");
     }
     for line in ["frobnicate", "self-destruct", "deploy"] {
         let ran = run(line);
@@ -165,6 +185,11 @@ fn words_that_look_like_a_command_are_not_sent() {
         "init a git repository",
         "add a test",
         "add tests",
+        "what does this do",
+        "can you fix the test",
+        "make it faster",
+        "that is wrong",
+        "test it",
         "install the dependencies and build",
         "install numpy",
         "status of the build?",

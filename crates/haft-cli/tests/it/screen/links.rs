@@ -6,8 +6,8 @@ use crate::kit::{
 };
 use serde_json::json;
 
-/// What a conversation in a terminal wrote, with these settings, in `way`.
-fn written(settings: &str, way: &str) -> (String, Place) {
+/// What a conversation in a terminal wrote, with these settings, in `way`, where tmux says that it is of `tmux`.
+fn written(settings: &str, way: &str, tmux: &str) -> (String, Place) {
     let place = Place::new();
     place.write("src/a.rs", "fn a() {}\n");
     place.configure(settings);
@@ -19,6 +19,9 @@ fn written(settings: &str, way: &str) -> (String, Place) {
     place.script("model.jsonl", &script);
     let raw = place.path().join("raw");
     if let Some(terminal) = Terminal::open(&place, (120, 30)) {
+        if !tmux.is_empty() {
+            terminal.say(&format!("export TERM_PROGRAM=tmux TERM_PROGRAM_VERSION={tmux}"));
+        }
         terminal.record(&raw);
         terminal.haft(&place, &format!("{way} --model script/../model.jsonl"));
         terminal.see(if way.is_empty() { "what to do?" } else { "to leave." });
@@ -34,8 +37,9 @@ fn written(settings: &str, way: &str) -> (String, Place) {
 // H-42
 #[test]
 fn what_is_shown_is_a_link_to_itself() {
-    for way in ["", "chat"] {
-        let (raw, place) = written("hyperlinks = \"always\"\n", way);
+    let always = "hyperlinks = \"always\"\n";
+    for (settings, way, tmux) in [(always, "", ""), (always, "chat", ""), ("", "chat", "next-3.6")] {
+        let (raw, place) = written(settings, way, tmux);
         if raw.is_empty() {
             return;
         }
@@ -54,8 +58,10 @@ fn what_is_shown_is_a_link_to_itself() {
 // H-42
 #[test]
 fn where_links_are_not_known_to_be_shown_none_are_written() {
-    for (settings, way) in [("", ""), ("", "chat"), ("hyperlinks = \"never\"\n", "")] {
-        let (raw, _place) = written(settings, way);
+    let never = "hyperlinks = \"never\"\n";
+    // tmux shows them since 3.4.
+    for (settings, way, tmux) in [("", "", ""), ("", "chat", ""), (never, "", ""), ("", "chat", "3.3a")] {
+        let (raw, _place) = written(settings, way, tmux);
         assert!(!raw.contains("\x1b]8;"), "{settings} {way}: {raw}");
     }
     let place = Place::new();

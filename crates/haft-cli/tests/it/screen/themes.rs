@@ -63,6 +63,23 @@ fn known_themes_come_along_and_a_file_goes_before_one() {
     }
 }
 
+// H-43
+#[test]
+fn every_theme_that_comes_along_can_be_read() {
+    let place = Place::new();
+    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/commands/themes")).unwrap();
+    let paths: Vec<std::path::PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    assert!(paths.len() >= 8, "{paths:?}");
+    for path in paths {
+        let (name, text) =
+            (path.file_stem().unwrap().to_str().unwrap(), std::fs::read_to_string(&path).unwrap());
+        assert!(text.contains("accent = ") && text.contains("syntax = "), "{name}");
+        theme(&place, name, &text);
+    }
+    let ran = place.run(&["config", "check"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
 /// Whatever starts a session says so at once, and so does what checks the configuration.
 // H-43
 #[test]
