@@ -304,7 +304,7 @@ impl App {
                 self.input.paste(text);
                 self.complete();
             }
-            Mode::Approve(_) | Mode::Parts(_) | Mode::Read(..) => {}
+            Mode::Approve(_) | Mode::Parts(_) => {}
         }
     }
 

@@ -108,7 +108,7 @@ impl Page {
     /// The last line before `from` that has what is searched for, else the last one of all.
     fn match_before(&self, from: usize) -> Option<usize> {
         let all = || (0..self.lines.len()).filter(|line| !self.matches(*line).is_empty());
-        all().filter(|line| *line < from).last().or_else(|| all().last())
+        all().rfind(|line| *line < from).or_else(|| all().next_back())
     }
 
     /// Where in a line the match begins and how long it is, in characters. A text in small letters matches capitals, too.
