@@ -34,7 +34,7 @@ pub(crate) enum Place {
     /// In addition to those of a list.
     Sessions,
     Page,
-    /// While the person types one line: what to search for on a page, or the name of a session.
+    /// While the person types one line, or confirms: what to search for on a page, the name of a session, its end.
     Line,
 }
 

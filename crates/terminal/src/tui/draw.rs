@@ -3,7 +3,7 @@ use super::{
     app::{App, Hint},
     blocks::two_ends,
     markdown::{self, plain},
-    mode::{Mode, Pick, What},
+    mode::{Change, Mode, Pick, What},
     screen::ROOMY_ROWS,
     wrap::one_row,
 };
@@ -24,8 +24,6 @@ use std::borrow::Cow;
 
 /// Live lines, and the row and column of the cursor in them.
 pub(super) type Picture = (Vec<Line<'static>>, Option<(usize, usize)>);
-
-const DELETES: &str = "  the same key again deletes it for good; no file in the workspace changes";
 
 impl App {
     /// What is drawn below the scrollback; never more than the screen has rows.
@@ -79,17 +77,17 @@ impl App {
         if let Mode::Pick(pick, _) = &self.mode {
             let head = pick.head.iter().map(|line| Line::styled(format!("  {line}"), self.look.dim()));
             lines.extend(head.map(|line| one_row(line, self.columns)));
-            let (title, typed) = match &pick.name {
-                Some(name) => ("name", name),
-                None => (pick.title, &pick.typed),
+            let (title, typed, hint) = match &pick.change {
+                Some(Change::Name(name)) => ("name", name.as_str(), "type a name"),
+                Some(Change::Delete) => ("delete", "", "for good; files in the workspace stay as they are"),
+                None => (pick.title, pick.typed.as_str(), "type to search"),
             };
             let title = Span::styled(format!("{title}: "), self.look.bold());
-            let column = title.width() + Span::raw(&**typed).width();
+            let column = title.width() + Span::raw(typed).width();
             let cursor = (lines.len(), column.min(self.columns.saturating_sub(1)));
             let typed = match typed.is_empty() {
-                true if pick.name.is_some() => Span::styled("no name of its own", self.look.dim()),
-                true => Span::styled("type to search", self.look.dim()),
-                false => Span::raw(typed.clone()),
+                true => Span::styled(hint, self.look.dim()),
+                false => Span::raw(typed.to_owned()),
             };
             lines.push(one_row(Line::from_iter([title, typed]), self.columns));
             let preview = self.preview(pick);
@@ -182,13 +180,9 @@ impl App {
             lines.push(effort);
         }
         if pick.what == What::Session {
-            places = if pick.name.is_some() { &[Place::Line] } else { &[Place::List, Place::Sessions] };
+            places = if pick.change.is_some() { &[Place::Line] } else { &[Place::List, Place::Sessions] };
         }
-        let foot = match pick.doomed {
-            Some(_) => Line::styled(DELETES, self.look.warn()),
-            None => Line::styled(format!("  {}", self.around.keys.foot(places)), self.look.dim()),
-        };
-        lines.push(foot);
+        lines.push(Line::styled(format!("  {}", self.around.keys.foot(places)), self.look.dim()));
         lines.into_iter().map(|line| one_row(line, self.columns)).collect()
     }
 

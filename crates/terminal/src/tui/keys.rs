@@ -2,7 +2,7 @@
 use super::{
     app::{App, Done, Hint, Request},
     input::{Attached, Input},
-    mode::{Completion, Mode, Pick, What},
+    mode::{Change, Completion, Mode, Pick, What},
     page::Page,
     parts::Parts,
 };
@@ -34,9 +34,7 @@ impl App {
             return self.has_typed();
         }
         let is_answer = matches!(self.mode, Mode::Approve(_)) && !self.is_typing();
-        let was_doomed = self.mode.pick().and_then(|pick| pick.doomed.take());
         match self.around.keys.action(self.places(is_answer), key) {
-            Some(Action::DeleteSession) => self.delete_listed(was_doomed),
             Some(action) => self.act(action, key),
             None => self.other_key(key, is_answer),
         }
@@ -60,7 +58,7 @@ impl App {
             Mode::Refuse(_) => &[Refusal, Everywhere],
             Mode::Parts(_) => &[Parts, Everywhere],
             Mode::Pick(pick, _) if pick.what == What::Model => &[Models, List, Everywhere],
-            Mode::Pick(pick, _) if pick.name.is_some() => &[Line, Everywhere],
+            Mode::Pick(pick, _) if pick.change.is_some() => &[Line, Everywhere],
             Mode::Pick(pick, _) if pick.what == What::Session => &[Sessions, List, Everywhere],
             Mode::Pick(..) => &[List, Everywhere],
             Mode::Read(page, _) if page.is_typed() => &[Line, Everywhere],
@@ -114,9 +112,8 @@ impl App {
             Action::LessEffort => self.step_effort(false),
             Action::MoreEffort => self.step_effort(true),
             Action::EraseSearch => self.erase_search(),
-            // It takes two presses: see [`App::key`].
-            Action::DeleteSession => {}
-            Action::RenameSession => self.name_listed(),
+            Action::DeleteSession => self.ask_of_listed(|_| Change::Delete),
+            Action::RenameSession => self.ask_of_listed(Change::Name),
             Action::Close => drop(self.mode.close()),
             Action::HalfPageUp
             | Action::HalfPageDown
@@ -133,9 +130,8 @@ impl App {
             | Action::PreviousFile => match &mut self.mode {
                 Mode::Read(page, _) => page.act(action, self.rows),
                 Mode::Pick(pick, _) => {
-                    let name = pick.name.take().filter(|_| action == Action::TakeLine);
-                    if let Some(name) = name {
-                        self.rename_listed(&name);
+                    if let Some(change) = pick.change.take().filter(|_| action == Action::TakeLine) {
+                        self.change_listed(change);
                     }
                 }
                 _ => {}
@@ -284,7 +280,8 @@ impl App {
     /// Changes what the list on top is searched for.
     fn search(&mut self, change: impl FnOnce(&mut String)) {
         match &mut self.mode {
-            Mode::Pick(Pick { name: Some(name), .. }, _) => change(name),
+            Mode::Pick(Pick { change: Some(Change::Name(name)), .. }, _) => change(name),
+            Mode::Pick(Pick { change: Some(Change::Delete), .. }, _) => {}
             Mode::Pick(pick, _) => {
                 change(&mut pick.typed);
                 pick.list.narrow(&pick.typed);

@@ -98,10 +98,15 @@ pub(super) struct Pick {
     pub(super) what: What,
     /// Of the model that is chosen; nothing stands for its own.
     pub(super) effort: Option<String>,
-    /// The name of the session at the cursor, while it is typed.
-    pub(super) name: Option<String>,
-    /// The ID of the session that the same key pressed again deletes.
-    pub(super) doomed: Option<String>,
+    /// What becomes of the session at the cursor, while that is asked.
+    pub(super) change: Option<Change>,
+}
+
+/// What Enter does to the session at the cursor of a list.
+pub(super) enum Change {
+    /// Gives it the name that is typed; an empty one takes its name away.
+    Name(String),
+    Delete,
 }
 
 impl Pick {

@@ -4,7 +4,7 @@ use super::{
     files,
     input::{Attached, picture},
     list::{Item, List},
-    mode::{Completed, Completion, Mode, Pick, What},
+    mode::{Change, Completed, Completion, Mode, Pick, What},
     page::Page,
     sessions::{Sessions, recaps},
 };
@@ -34,7 +34,7 @@ impl App {
         }
         let (list, head) = (List::with_current(items, current), Vec::new());
         let typed = String::new();
-        self.mode.offer(Pick { title, head, list, typed, what, effort: None, name: None, doomed: None });
+        self.mode.offer(Pick { title, head, list, typed, what, effort: None, change: None });
     }
 
     /// Asks whether a turn that has used up its rounds goes on. A person in the middle of something else finds the note
@@ -56,10 +56,15 @@ impl App {
         if self.list_remote() {
             return;
         }
-        let Some(engine) = &self.engine else { return };
+        self.offer_sessions(self.sessions_here());
+    }
+
+    /// All sessions of this directory.
+    fn sessions_here(&self) -> Vec<Summary> {
+        let Some(engine) = &self.engine else { return Vec::new() };
         let setup = engine.setup();
-        let listed = setup.home.list().into_iter().filter(|known| known.workspace == setup.workspace);
-        self.offer_sessions(listed.collect());
+        let listed = setup.home.list().into_iter();
+        listed.filter(|known| known.workspace == setup.workspace).collect()
     }
 
     /// Offers those of `listed` that the person can go on with.
@@ -85,46 +90,33 @@ impl App {
         Some(self.mode.pick()?.list.chosen()?.value.clone())
     }
 
-    /// Asks for the name of the session at the cursor; an empty one takes its name away.
-    pub(super) fn name_listed(&mut self) {
+    /// Asks what becomes of the session at the cursor. `change` takes the name that it has.
+    pub(super) fn ask_of_listed(&mut self, change: fn(String) -> Change) {
         let Some(id) = self.listed() else { return };
         let name = self.sessions.name(&id);
         if let Some(pick) = self.mode.pick() {
-            pick.name = Some(name);
+            pick.change = Some(change(name));
         }
     }
 
-    pub(super) fn rename_listed(&mut self, name: &str) {
+    pub(super) fn change_listed(&mut self, change: Change) {
         let (Some(id), Some(engine)) = (self.listed(), &self.engine) else { return };
-        match engine.setup().home.rename(&id, name) {
-            Ok(_) => self.list_again(),
-            Err(error) => self.fail(error.to_string(), None),
-        }
-    }
-
-    /// Deletes the session at the cursor, if this is the second time in a row that the person wants it.
-    pub(super) fn delete_listed(&mut self, doomed: Option<String>) {
-        let (Some(id), Some(engine)) = (self.listed(), &self.engine) else { return };
-        if doomed.as_ref() != Some(&id) {
-            if let Some(pick) = self.mode.pick() {
-                pick.doomed = Some(id);
-            }
-            return;
-        }
-        match engine.setup().home.remove(&id) {
-            Ok(_) => self.list_again(),
+        let home = &engine.setup().home;
+        let changed = match change {
+            Change::Name(name) => home.rename(&id, &name).map(drop),
+            Change::Delete => home.remove(&id).map(drop),
+        };
+        match changed {
+            Ok(()) => self.list_again(),
             Err(error) => self.fail(error.to_string(), None),
         }
     }
 
     /// Shows the list of sessions as they are now; closes it after the last one.
     fn list_again(&mut self) {
-        let Some(engine) = &self.engine else { return };
-        let setup = engine.setup();
-        let listed = setup.home.list().into_iter().filter(|known| known.workspace == setup.workspace);
         let own = self.session.as_ref().map(|session| session.id().clone());
         let recaps = std::mem::take(&mut self.sessions.recaps);
-        self.sessions = Sessions::of(listed.collect(), own.as_ref());
+        self.sessions = Sessions::of(self.sessions_here(), own.as_ref());
         self.sessions.recaps = recaps;
         let items = self.sessions.items();
         match self.mode.pick() {
