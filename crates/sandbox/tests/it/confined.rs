@@ -212,7 +212,8 @@ async fn a_command_with_all_of_the_network_reaches_no_socket_of_another_program(
     let confinement = Some(Arc::new(Confinement { reach, ..place.confinement.clone() }));
     let told = async |command: &str| {
         let shell = Shell { confinement: confinement.clone(), ..place.shell(command) };
-        shell.run(|_| ()).await.unwrap().stdout.text
+        let finished = shell.run(|_| ()).await.unwrap();
+        finished.stdout.text + &finished.stderr.text
     };
     let connect = format!(
         "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); print(s.connect_ex(\"\\0{name}\"))'"
