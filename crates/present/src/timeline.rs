@@ -399,6 +399,8 @@ impl Timeline {
     fn calling(&mut self, fact: &Fact) -> Vec<Item> {
         match fact {
             Fact::ToolStarted { call, name, arguments, .. } => {
+                // A call that was cut off is made again.
+                self.calls.extend(take(&mut self.cut_off, call));
                 self.with_call(call, |call| (call.state, call.has_started) = (CallState::Running, true));
                 vec![Item::Started { call: call.clone(), name: name.clone(), arguments: arguments.clone() }]
             }
@@ -511,10 +513,7 @@ impl Timeline {
     }
 
     fn ended(&mut self, id: &CallId, name: &str, result: &ToolResult, took: Duration) -> Item {
-        let take = |calls: &mut Vec<Call>| {
-            calls.iter().position(|call| call.id == *id).map(|place| calls.remove(place))
-        };
-        let known = take(&mut self.calls).or_else(|| take(&mut self.cut_off));
+        let known = take(&mut self.calls, id).or_else(|| take(&mut self.cut_off, id));
         let unknown = || {
             let made = ToolCall::new(id.0.clone(), name, serde_json::json!({}));
             Call { has_started: true, ..Call::waiting(&made) }
@@ -575,6 +574,10 @@ impl Timeline {
             change(call);
         }
     }
+}
+
+fn take(calls: &mut Vec<Call>, id: &CallId) -> Option<Call> {
+    calls.iter().position(|call| call.id == *id).map(|place| calls.remove(place))
 }
 
 /// A line beside the conversation, where a fact is shown as one.

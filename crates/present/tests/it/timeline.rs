@@ -189,6 +189,23 @@ fn calls_are_seen_while_they_run_and_when_they_are_over() {
     assert_eq!((view.usage.total(), view.cost_usd), (12, Some(0.5)));
 }
 
+// After a crash: the process that resumes the session reads what the other one recorded, and makes the open call again.
+#[test]
+fn a_call_that_is_made_again_is_seen_while_it_runs() {
+    let started = json!({"type": "tool_started", "call": "a", "name": "read", "arguments": {"path": "a"}, "how": "staged"});
+    let mut view = Timeline::default();
+    seen(
+        &mut view,
+        &[recorded(1, &prompted("go")), recorded(2, &replied("", &["a"])), recorded(3, &started)],
+    );
+    view.rest();
+    assert_eq!(view.calls.len(), 0);
+    seen(&mut view, &[recorded(4, &json!({"type": "continued"})), recorded(5, &started)]);
+    assert_eq!((view.calls.len(), view.activity().words()), (1, "running read".into()));
+    assert_eq!(seen(&mut view, &[recorded(6, &ended("a"))]), ["read a Done"]);
+    assert_eq!((view.calls.len(), view.activity().words()), (0, "waiting for the model".into()));
+}
+
 #[test]
 fn the_time_that_a_person_takes_is_not_the_turns() {
     let ask = json!({"type": "approval_asked", "call": "a", "reason": "r", "effects": [], "changes": []});
