@@ -48,7 +48,9 @@ pub(crate) fn all(places: &Places, workspace: &Path, kind: Kind) -> Vec<SourceDi
         })
     });
     let mut seen = HashSet::new();
-    let is_new = |dir: &SourceDir| dir.folder.canonicalize().is_ok_and(|real| seen.insert(real));
+    let is_new = |dir: &SourceDir| {
+        dir.folder.exists() && dir.folder.canonicalize().is_ok_and(|real| seen.insert(real))
+    };
     let plugins = installed(places);
     let of_plugins = plugins.iter().flat_map(|plugin| SourceDir::of_plugin(plugin, kind));
     own.chain(theirs).chain(of_plugins).filter(is_new).collect()

@@ -12,10 +12,10 @@ pub(crate) fn find(command: &str, environment: &[(String, String)], workspace: &
     let command = Path::new(command);
     let is_usable = |path: &PathBuf| {
         let is_outside = |path: &Path| !path.starts_with(workspace);
-        let real = fs::canonicalize(path).ok().filter(|real| is_program(real));
-        real.is_some_and(|real| {
-            is_outside(&real) && is_outside(path) && !is_stand_in(path, &real, environment)
-        })
+        is_program(path)
+            && is_outside(path)
+            && fs::canonicalize(path)
+                .is_ok_and(|real| is_outside(&real) && !is_stand_in(path, &real, environment))
     };
     let search = variable(environment, "PATH").unwrap_or_default();
     if command.is_absolute() {

@@ -48,19 +48,15 @@ impl LanguageServers {
 
     /// Whether a server is installed for a file of the workspace. Starts nothing.
     pub fn are_of_use(&self) -> bool {
-        let endings = self.settings.servers.iter().flat_map(|server| &server.files);
-        let endings: HashSet<&str> = endings.map(|(ending, _)| ending.as_str()).collect();
-        let is_installed = |ending: &&str| self.installed(Path::new(&format!("x.{ending}"))).is_ok();
-        let installed: HashSet<&str> = endings.into_iter().filter(is_installed).collect();
+        let LspSettings { servers, environment, workspace, .. } = &self.settings;
+        let is_installed = |server: &&LanguageServer| server.program(environment, workspace).is_some();
+        let installed: Vec<&LanguageServer> = servers.iter().filter(is_installed).collect();
         if installed.is_empty() {
             return false;
         }
-        let walk = WalkBuilder::new(&self.settings.workspace).require_git(false).build().take(MAX_LOOKED_AT);
+        let walk = WalkBuilder::new(workspace).require_git(false).build().take(MAX_LOOKED_AT);
         let mut paths = walk.filter_map(Result::ok).map(ignore::DirEntry::into_path);
-        paths.any(|path| {
-            let ending = path.extension().and_then(|ending| ending.to_str());
-            ending.is_some_and(|ending| installed.contains(ending))
-        })
+        paths.any(|path| installed.iter().any(|server| server.language_of(&path).is_some()))
     }
 
     /// See [`LspSettings::workspace`].
