@@ -53,6 +53,7 @@ pub const TOPICS: &[Topic] = topics! {
     "performance" "what was measured",
     "compatibility" "formats and versions, and what is promised",
     "demonstrations" "what is different, shown by commands",
+    "comparison" "beside Codex, Claude Code, opencode and pi",
     "troubleshooting" "messages, and what to do about them",
 };
 

@@ -11,16 +11,25 @@ use crate::bindings::Place;
 use crate::{
     bars::{dollars, tokens},
     loading, outputs,
-    paint::diff::Room,
+    paint::{
+        diff::{DiffPainter, Room},
+        look::Look,
+    },
     spinner::FRAMES,
 };
-use haft_core::{Event, Fact, Part, Question, ToolResult};
+use haft_core::{ChangeKind, Event, Fact, Part, Question, ToolResult};
 use haft_present::{
+    file_diff::{FileDiff, hunks},
     safe,
     timeline::{Activity, Asked, Call, Item, Timeline},
 };
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
+
+/// What the list of themes shows in the colors of the one at the cursor.
+const SAMPLE_PROSE: &str = "The function `greet` is in [greet.py](greet.py):";
+const SAMPLE_BEFORE: &str = "def greet(name):\n    print('Hello ' + name)\n";
+const SAMPLE_AFTER: &str = "def greet(name):\n    print(f'Hello {name}!')\n";
 
 /// Live lines, and the row and column of the cursor in them.
 pub(super) type Picture = (Vec<Line<'static>>, Option<(usize, usize)>);
@@ -161,8 +170,29 @@ impl App {
             Some(item) if pick.what == What::Session && self.rows >= ROOMY_ROWS => {
                 self.sessions.preview(&item.value, self.columns, &self.look)
             }
+            Some(item) if pick.what == What::Theme && self.rows >= ROOMY_ROWS => {
+                self.theme_sample(&item.value)
+            }
             _ => Vec::new(),
         }
+    }
+
+    /// Prose and a change in the colors of a theme.
+    fn theme_sample(&self, name: &str) -> Vec<Line<'static>> {
+        let Some((theme, palette)) = self.around.themes.named(name) else { return Vec::new() };
+        let look = Look { theme, palette, ..self.look };
+        let change = FileDiff {
+            path: "greet.py".into(),
+            kind: ChangeKind::Modified,
+            properties: None,
+            hunks: hunks(SAMPLE_BEFORE, SAMPLE_AFTER),
+            note: None,
+        };
+        let painter = DiffPainter { columns: self.columns, look: &look, how: None };
+        let mut lines = vec![Line::default()];
+        lines.extend(markdown::lines(SAMPLE_PROSE, self.columns, &look));
+        lines.extend(painter.files(&[change], Room::WHOLE));
+        lines
     }
 
     /// The keys of a list that takes the keyboard; of a model its effort, too.
