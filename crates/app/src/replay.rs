@@ -149,8 +149,8 @@ fn check(id: &SessionId, recording: &Recording, options: &ReplayOptions) -> Resu
     if recording.inputs.is_empty() {
         return cannot("it has no prompt".into());
     }
-    if let Some(seq) = recording.attempts {
-        return cannot(format!("the attempts of entry {seq} were made in sessions of their own"));
+    if let Some((seq, why)) = recording.attempts_refused {
+        return cannot(format!("the attempts of entry {seq} cannot be made again: {why}"));
     }
     let rounds = recording.replies.len();
     match &options.other {

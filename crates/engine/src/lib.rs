@@ -51,3 +51,4 @@ pub use setup::{
     with_header,
 };
 pub use socket::{Dial, Link, NotDialed, RemoteClients, Served};
+pub use turn::attempts::ATTEMPT_MARK;

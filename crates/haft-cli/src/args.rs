@@ -98,6 +98,9 @@ pub(crate) struct PurposeArgs {
     /// Make up to N attempts, from 2 to 16: if the first misses the goal, others begin anew, each in a view of its own, and the first that passes `--proof` is kept
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=i64::from(haft_core::MAX_ATTEMPTS)))]
     pub(crate) attempts: Option<u8>,
+    /// Make all attempts to their ends, and choose among those that pass
+    #[arg(long, requires = "attempts")]
+    pub(crate) choose: bool,
 }
 
 /// `haft chat`

@@ -21,6 +21,8 @@ pub enum GoalCommand {
         check: Option<String>,
         /// [`Goal::attempts`]
         attempts: Option<u8>,
+        /// [`Goal::choose`]
+        choose: bool,
     },
 }
 
@@ -28,6 +30,8 @@ pub enum GoalCommand {
 const PROOF: &str = "--proof";
 /// What stands in front of the number of attempts, before the check.
 const ATTEMPTS: &str = "--attempts";
+/// What stands behind that number if a person chooses.
+const CHOOSE: &str = "--choose";
 
 impl GoalCommand {
     /// Reads what stands behind `/goal`. An error says what is wrong with it.
@@ -36,9 +40,15 @@ impl GoalCommand {
             Some((text, check)) => (text, Some(unquoted(check)).filter(|check| !check.is_empty())),
             None => (said, None),
         };
-        let (text, attempts) = match text.rsplit_once(ATTEMPTS) {
-            Some((text, number)) => (text, Some(attempts(number)?)),
-            None => (text, None),
+        let (text, attempts, choose) = match text.rsplit_once(ATTEMPTS) {
+            Some((text, number)) => {
+                let (number, choose) = match number.trim().strip_suffix(CHOOSE) {
+                    Some(number) => (number, true),
+                    None => (number, false),
+                };
+                (text, Some(attempts(number)?), choose)
+            }
+            None => (text, None, false),
         };
         if attempts.is_some() && check.is_none() {
             return Err(format!(
@@ -48,7 +58,7 @@ impl GoalCommand {
         Ok(match (unquoted(text).as_str(), check) {
             ("", None) => Self::Show,
             ("clear", None) => Self::Clear,
-            (text, check) => Self::Set { text: text.to_owned(), check, attempts },
+            (text, check) => Self::Set { text: text.to_owned(), check, attempts, choose },
         })
     }
 }
@@ -76,20 +86,29 @@ pub fn with_check(text: impl Into<String>, check: Option<String>, configured: Op
         TEST_CHECK => (TEST_CHECK, json!({})),
         command => ("bash", json!({"command": command})),
     };
-    Goal { text: text.into(), tool: tool.to_owned(), arguments, check, is_typed: true, attempts: None }
+    Goal {
+        text: text.into(),
+        tool: tool.to_owned(),
+        arguments,
+        check,
+        is_typed: true,
+        attempts: None,
+        choose: false,
+        only: None,
+    }
 }
 
 /// The goal that a person set in `session`. An error says why it cannot be one.
 pub fn set(
     text: impl Into<String>,
     check: Option<String>,
-    attempts: Option<u8>,
+    (attempts, choose): (Option<u8>, bool),
     (session, setup): (&Session, &Setup),
 ) -> Result<Goal, String> {
     if let Some(why) = attempts.and_then(|_| session.attempts_refused(setup)) {
         return Err(format!("`{ATTEMPTS}` cannot be used: {why}"));
     }
-    Ok(Goal { attempts, ..with_check(text, check, setup.profile.limits.check.as_deref()) })
+    Ok(Goal { attempts, choose, ..with_check(text, check, setup.profile.limits.check.as_deref()) })
 }
 
 /// The goal of a session in one line.
@@ -113,8 +132,14 @@ mod tests {
             text: text.into(),
             check: check.map(str::to_owned),
             attempts: None,
+            choose: false,
         };
-        let four = GoalCommand::Set { text: "mend it".into(), check: Some("make".into()), attempts: Some(4) };
+        let four = |choose| GoalCommand::Set {
+            text: "mend it".into(),
+            check: Some("make".into()),
+            attempts: Some(4),
+            choose,
+        };
         let table = [
             ("", GoalCommand::Show),
             (" clear ", GoalCommand::Clear),
@@ -123,7 +148,8 @@ mod tests {
             ("mend it --proof \"cargo test -q\"", set("mend it", Some("cargo test -q"))),
             ("\"a\" and \"b\" --proof make check", set("\"a\" and \"b\"", Some("make check"))),
             ("mend it --proof retry --attempts 3 make", set("mend it", Some("retry --attempts 3 make"))),
-            ("\"mend it\" --attempts 4 --proof make", four),
+            ("\"mend it\" --attempts 4 --proof make", four(false)),
+            ("\"mend it\" --attempts 4 --choose --proof make", four(true)),
         ];
         for (said, expected) in table {
             assert_eq!(GoalCommand::parse(said), Ok(expected), "{said:?}");

@@ -91,7 +91,7 @@ fn of_goal(fact: &Fact) -> Option<String> {
 fn attempt(end: &AttemptEnd) -> String {
     let AttemptEnd { number, session, result, why, usage, cost_usd, files, .. } = end;
     let result = match result {
-        AttemptResult::Won => "reached the goal".to_owned(),
+        AttemptResult::Won | AttemptResult::Passed => "reached the goal".to_owned(),
         AttemptResult::Missed => {
             format!("did not reach the goal: {}", why.as_deref().unwrap_or("it ended first"))
         }

@@ -119,8 +119,8 @@ fn goal(command: GoalCommand, session: &Session, setup: &Setup) -> Result<Meant,
             let note = Some("no goal is set any more".to_owned());
             Meant { commands: vec![Command::SetGoal { goal: None }], note }
         }
-        GoalCommand::Set { text, check, attempts } => {
-            let goal = goal::set(text.clone(), check, attempts, (session, setup))?;
+        GoalCommand::Set { text, check, attempts, choose } => {
+            let goal = goal::set(text.clone(), check, (attempts, choose), (session, setup))?;
             Meant { commands: vec![Command::SetGoal { goal: Some(goal) }, prompt(text)], note: None }
         }
     })
@@ -158,8 +158,12 @@ mod tests {
 
     #[test]
     fn a_command_is_read_and_anything_else_is_a_prompt() {
-        let set =
-            GoalCommand::Set { text: "mend it".into(), check: Some("make test".into()), attempts: None };
+        let set = GoalCommand::Set {
+            text: "mend it".into(),
+            check: Some("make test".into()),
+            attempts: None,
+            choose: false,
+        };
         let table = [
             ("/plan", Some(Typed::Plan(None))),
             (" /plan add\na retry ", Some(Typed::Plan(Some("add\na retry".into())))),

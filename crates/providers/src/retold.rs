@@ -49,17 +49,21 @@ impl Retold {
             return Some(0);
         }
         let places = 0..self.conversations.len();
+        let task = asked(request);
         let last = request.messages.iter().rev().find_map(|message| match &**message {
             Message::Assistant { parts } => Some(parts),
             _ => None,
         });
         if let (Some(last), Some(before)) = (last, said.checked_sub(1)) {
-            return places.into_iter().find(|place| {
+            let said_last = |place: &usize| {
                 let replies = &self.conversations[*place].replies;
                 replies.get(before).is_some_and(|(parts, _)| are_alike(parts, last))
-            });
+            };
+            // Of an attempt at a goal, the request also holds what the session was told first.
+            let is_below = |place: &usize| *place > 0 && task.contains(&self.conversations[*place].opening);
+            let mut those = places.filter(said_last);
+            return those.clone().find(is_below).or_else(|| those.next());
         }
-        let task = asked(request);
         let mut known = places.filter(|place| task.contains(&self.conversations[*place].opening));
         known.find(|place| !self.conversations[*place].has_begun.swap(true, Ordering::Relaxed))
     }

@@ -440,8 +440,9 @@ impl Talk<'_> {
         match command {
             GoalCommand::Show => note(&goal::line(OpenGoal::of(&session.entries()).as_ref())),
             GoalCommand::Clear => self.follow(Some(Command::SetGoal { goal: None })).await.map(drop),
-            GoalCommand::Set { text, check, attempts } => {
-                let goal = match goal::set(text.clone(), check, attempts, (session, engine.setup())) {
+            GoalCommand::Set { text, check, attempts, choose } => {
+                let goal = match goal::set(text.clone(), check, (attempts, choose), (session, engine.setup()))
+                {
                     Ok(goal) => Some(goal),
                     Err(why) => return note(&format!("error: {why}")),
                 };

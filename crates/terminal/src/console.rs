@@ -122,7 +122,7 @@ pub(crate) static COMMANDS: &[SlashCommand] = {
         row("permissions", &[], Choice("MODE", Permissions, Mode), "show the permission mode and rules; change the mode"),
         row("add-dir", &[], Required("DIR", AddDir), "work in another folder, too; commands only read it"),
         row("plan", &[], Optional("PROMPT", Plan), "plan, and change nothing until you accept the plan"),
-        row("goal", &[], Optional("GOAL", Goal), "work until a check succeeds: `TEXT [--attempts N] --proof COMMAND`, `clear`"),
+        row("goal", &[], Optional("GOAL", Goal), "work until a check succeeds: `TEXT [--attempts N [--choose]] --proof COMMAND`, `clear`"),
         row("memory", &[], Nothing(Memory), "propose what past sessions show for AGENTS.md; `#TEXT` proposes a line"),
         row("review", &[], Optional("WHAT", review), "review a change (default: uncommitted changes)"),
         row("init", &[], Fixed(INIT), "write an AGENTS.md for this repository"),

@@ -146,6 +146,11 @@ impl Driver {
                         self.recorded(call).and_then(|call| call.answers.get(told).cloned().flatten());
                     turn.send(Command::Reply { call: call.clone(), answer })?;
                 }
+                Fact::ToolEnded { call, .. }
+                    if self.heard.attempts.last().is_some_and(|made| made.id == *call) =>
+                {
+                    self.compare_attempts();
+                }
                 Fact::ToolEnded { call, .. } => self.compare(call),
                 _ => {}
             }
@@ -182,11 +187,20 @@ impl Driver {
 
     /// The recorded call that repeats itself where `call` asks: `call`, or the one that its subagent makes.
     fn asking(&self, call: &CallId, made: Option<&ToolCall>) -> Option<&RecordedCall> {
+        if let (Some(attempts), Some(made)) = (self.attempts_of(call), made) {
+            return self.of_subagent(&attempts.subagent()?, made);
+        }
         let recorded = self.recorded(call)?;
         match (recorded.subagent(), made) {
             (Some(session), Some(made)) => self.of_subagent(&session, made),
             _ => Some(recorded),
         }
+    }
+
+    /// The recorded attempts that those of `call` repeat.
+    fn attempts_of(&self, call: &CallId) -> Option<&RecordedCall> {
+        let place = self.heard.attempts.iter().position(|made| made.id == *call)?;
+        self.recording.taken().nth(place)
     }
 
     /// The call that a subagent, or one below it, made so.
@@ -250,6 +264,15 @@ impl Driver {
         self.report.tests += usize::from(is_test);
     }
 
+    /// The attempt that was taken is made again, with all that it did.
+    fn compare_attempts(&mut self) {
+        let Some(now) = self.heard.attempts.last().cloned() else { return };
+        let Some(recorded) = self.attempts_of(&now.id).cloned() else { return };
+        let below = self.compare_subagent(&recorded, &now);
+        self.report.difference = below.or_else(|| self.between(&recorded, &now, false));
+        self.report.calls += 1;
+    }
+
     fn between(&self, recorded: &RecordedCall, now: &RecordedCall, is_test: bool) -> Option<Difference> {
         let ((seq, was), (_, is)) = (recorded.ended.as_ref()?, now.ended.as_ref()?);
         // Its text names the item by the session.
@@ -287,7 +310,10 @@ impl Driver {
         let expected =
             self.recording.calls.iter().filter(|call| !call.is_cut && call.reply < self.handed_over);
         let mut expected = expected.filter_map(|call| Some((call.ended.as_ref()?.0, &call.name)));
-        let (seq, name) = expected.nth(self.own_calls)?;
+        let missing = expected.nth(self.own_calls);
+        let attempts = self.recording.taken().filter(|call| call.reply < self.handed_over);
+        let mut attempts = attempts.filter_map(|call| Some((call.ended.as_ref()?.0, &call.name)));
+        let (seq, name) = missing.or_else(|| attempts.nth(self.heard.attempts.len()))?;
         Some(Difference::not_made(seq, name))
     }
 }

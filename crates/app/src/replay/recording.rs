@@ -2,7 +2,7 @@
 //! of each call.
 use haft_core::{
     Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, Mode, Part, Report, Sampled, Seq,
-    SessionId, StopReason, SubagentRun, ToolResult, UndoCalls, active_path, text_of,
+    SessionId, StopReason, SubagentRun, ToolCall, ToolResult, UndoCalls, active_path, text_of,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
@@ -22,8 +22,12 @@ pub(super) struct Recording {
     pub(super) tests: BTreeSet<Seq>,
     /// What models answered MCP servers, with the servers.
     pub(super) samples: Vec<(String, Sampled)>,
-    /// Where attempts at a goal began that were made in sessions of their own.
-    pub(super) attempts: Option<Seq>,
+    /// The calls that stand for attempts at a goal. Each belongs to the reply before it.
+    pub(super) attempts: Vec<RecordedCall>,
+    /// Where attempts stand that cannot be made again, and why.
+    pub(super) attempts_refused: Option<(Seq, &'static str)>,
+    /// The numbers of attempts, by session.
+    numbers: Vec<(SessionId, u32)>,
     is_in_turn: bool,
     is_planning: bool,
     /// The last call that sent an item of the outbox.
@@ -65,6 +69,22 @@ pub(super) struct RecordedCall {
 }
 
 impl RecordedCall {
+    fn of(made: &ToolCall, reply: usize) -> Self {
+        Self {
+            reply,
+            id: made.id.clone(),
+            name: made.name.clone(),
+            arguments: made.arguments.clone(),
+            ended: None,
+            changed: Vec::new(),
+            started: false,
+            approval: None,
+            accepted: None,
+            answers: Vec::new(),
+            is_cut: false,
+        }
+    }
+
     /// The session of the subagent that worked for it.
     pub(super) fn subagent(&self) -> Option<SessionId> {
         match self.ended.as_ref()?.1.report() {
@@ -107,7 +127,8 @@ impl Recording {
             }
             Fact::GoalSet { goal } => {
                 // In a replay, the policy judges what runs.
-                let goal = goal.clone().map(|goal| Goal { is_typed: false, attempts: None, ..goal });
+                let goal =
+                    goal.clone().map(|goal| Goal { is_typed: false, attempts: None, choose: false, ..goal });
                 self.before_a_turn(Command::SetGoal { goal });
             }
             Fact::ModeSet { mode } if (*mode == Mode::Plan) != self.is_planning => {
@@ -133,7 +154,11 @@ impl Recording {
                 let (model, text) = (model.clone(), text.clone());
                 self.samples.push((server.clone(), Sampled { model, text, usage: *usage, stop: *stop }));
             }
-            Fact::AttemptsBegun { .. } => self.attempts = Some(seq),
+            Fact::AttemptsBegun { made } => {
+                let reply = self.replies.len().saturating_sub(1);
+                self.attempts.push(RecordedCall::of(made, reply));
+            }
+            Fact::AttemptEnded(end) => self.numbers.push((end.session.clone(), end.number)),
             Fact::Replied { parts, stop, .. } => self.reply(parts, *stop),
             Fact::Interrupted | Fact::Continued => {
                 let open = self.calls.iter_mut().filter(|call| call.ended.is_none());
@@ -167,6 +192,9 @@ impl Recording {
             }
             Fact::ToolEnded { call, result, .. } => {
                 self.with(call, |call| call.ended = Some((seq, result.clone())));
+                if self.attempts.last().is_some_and(|attempts| attempts.id == *call) {
+                    self.attempts_ended(seq);
+                }
             }
             _ => {}
         }
@@ -186,6 +214,36 @@ impl Recording {
         self.calls.iter().rfind(|call| call.reply == reply && call.id == *id)
     }
 
+    /// The calls that stand for attempts of which one was taken, in order.
+    pub(super) fn taken(&self) -> impl Iterator<Item = &RecordedCall> {
+        self.attempts.iter().filter(|call| call.subagent().is_some())
+    }
+
+    /// Lets the goal ask for the attempt that was taken. Where none was, the turn stands as it is without any.
+    fn attempts_ended(&mut self, seq: Seq) {
+        let Some(call) = self.attempts.last() else { return };
+        let is_taken = call.ended.as_ref().is_some_and(|(_, result)| result.is_ok());
+        let session = call.subagent();
+        let number = self.numbers.iter().find(|(known, _)| Some(known) == session.as_ref());
+        let count = call.arguments["count"].as_u64().and_then(|count| u8::try_from(count).ok());
+        let goal = self.inputs.iter_mut().rev().find_map(|input| match &mut input.command {
+            Command::SetGoal { goal } => goal.as_mut(),
+            _ => None,
+        });
+        let (Some(goal), true) = (goal, is_taken) else { return };
+        let only = number.and_then(|(_, number)| u8::try_from(*number).ok());
+        match only {
+            None => {
+                self.attempts_refused =
+                    Some((seq, "the session of the attempt that was taken is not recorded"));
+            }
+            Some(_) if goal.only.is_some() => {
+                self.attempts_refused = Some((seq, "its goal had attempts before"));
+            }
+            Some(_) => (goal.attempts, goal.only) = (count.map(|count| count.saturating_add(1)), only),
+        }
+    }
+
     fn before_a_turn(&mut self, command: Command) {
         self.inputs.push(Input { after: self.replies.len(), steers: false, command });
     }
@@ -197,26 +255,14 @@ impl Recording {
 
     fn reply(&mut self, parts: &[Part], stop: StopReason) {
         let reply = self.replies.len();
-        let calls = parts.iter().filter_map(Part::as_call).map(|call| RecordedCall {
-            reply,
-            id: call.id.clone(),
-            name: call.name.clone(),
-            arguments: call.arguments.clone(),
-            ended: None,
-            changed: Vec::new(),
-            started: false,
-            approval: None,
-            accepted: None,
-            answers: Vec::new(),
-            is_cut: false,
-        });
+        let calls = parts.iter().filter_map(Part::as_call).map(|call| RecordedCall::of(call, reply));
         self.calls.extend(calls);
         self.replies.push((parts.to_vec(), stop));
     }
 
     /// Names of calls may come again in a later reply: the last one is meant.
     fn with(&mut self, id: &CallId, change: impl FnOnce(&mut RecordedCall)) {
-        self.calls.iter_mut().rfind(|call| call.id == *id).map(change);
+        self.calls.iter_mut().chain(&mut self.attempts).rfind(|call| call.id == *id).map(change);
     }
 }
 

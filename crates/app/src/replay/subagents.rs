@@ -1,8 +1,11 @@
 //! [`Subagents`]: what the subagents of a session did, as a replay needs it.
-use super::{moved::Moved, recording::Recording};
+use super::{
+    moved::Moved,
+    recording::{RecordedCall, Recording},
+};
 use crate::Failure;
 use haft_core::{Seq, SessionId, SessionOpened};
-use haft_engine::Home;
+use haft_engine::{ATTEMPT_MARK, Home};
 use haft_evidence::test_runs;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,6 +21,8 @@ pub(super) struct Subagents {
     pub(super) agents: BTreeSet<String>,
     /// In the order in which the calls that delegated stand in the journals, with the reply of the topmost one.
     order: Vec<(usize, SessionId)>,
+    /// Those that were attempts at a goal.
+    attempts: BTreeSet<SessionId>,
 }
 
 impl Subagents {
@@ -27,7 +32,8 @@ impl Subagents {
     ///
     /// If one of these sessions is not there.
     pub(super) fn of(home: &Home, recording: &Recording, tests_by_outcome: bool) -> Result<Self, Failure> {
-        let mut all = Self::default();
+        let attempts = recording.taken().filter_map(RecordedCall::subagent).collect();
+        let mut all = Self { attempts, ..Self::default() };
         for (reply, seq, session) in named(recording) {
             all.add(home, (reply, seq, session), tests_by_outcome)?;
         }
@@ -64,10 +70,15 @@ impl Subagents {
     /// What the subagents of the first `replies` replies were told to do and said, with paths of the copy.
     pub(super) fn said(&self, replies: usize, moved: &Moved) -> serde_json::Result<Vec<Said>> {
         let wanted = self.order.iter().filter(|(reply, _)| *reply < replies);
-        let recordings = wanted.filter_map(|(_, session)| self.recordings.get(session));
-        recordings
-            .map(|recording| Ok((moved.there(&recording.opening()), moved.all_there(&recording.replies)?)))
-            .collect()
+        let recordings = wanted.filter_map(|(_, session)| Some((session, self.recordings.get(session)?)));
+        let said = recordings.map(|(session, recording)| {
+            let opening = recording.opening();
+            // What stands before it tells what a check printed, which may name the time.
+            let task = opening.rfind(ATTEMPT_MARK).filter(|_| self.attempts.contains(session));
+            let opening = &opening[task.unwrap_or_default()..];
+            Ok((moved.there(opening), moved.all_there(&recording.replies)?))
+        });
+        said.collect()
     }
 
     /// The recordings, in no order.
@@ -87,5 +98,6 @@ type Named = (usize, Seq, SessionId);
 type Said = (String, Vec<(Vec<haft_core::Part>, haft_core::StopReason)>);
 
 fn named(recording: &Recording) -> impl Iterator<Item = Named> {
-    recording.calls.iter().filter_map(|call| Some((call.reply, call.ended.as_ref()?.0, call.subagent()?)))
+    let calls = recording.calls.iter().chain(recording.taken());
+    calls.filter_map(|call| Some((call.reply, call.ended.as_ref()?.0, call.subagent()?)))
 }

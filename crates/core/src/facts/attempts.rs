@@ -1,5 +1,5 @@
 //! [`AttemptEnd`]: what came of one attempt to reach a goal, beside the turn that did not reach it.
-use crate::{CallId, ChangeKind, SessionId, Usage};
+use crate::{CallId, Change, ChangeKind, SessionId, Usage};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -23,6 +23,9 @@ pub struct AttemptEnd {
     pub cost_usd: Option<f64>,
     /// What it changed of the files as they were before the turn.
     pub files: Vec<AttemptedFile>,
+    /// From the files that the attempts found in the workspace to its own. Journals of before have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
 }
 
 /// How an attempt ended.
@@ -31,10 +34,19 @@ pub struct AttemptEnd {
 pub enum AttemptResult {
     /// It was the first one to reach the goal.
     Won,
+    /// It reached the goal, and a person chooses among all that do.
+    Passed,
     /// It did not reach the goal.
     Missed,
     /// It was ended, since another one had won or the turn was interrupted.
     Stopped,
+}
+
+impl AttemptResult {
+    /// Whether it reached the goal.
+    pub fn is_reached(self) -> bool {
+        matches!(self, Self::Won | Self::Passed)
+    }
 }
 
 /// A file that an attempt changed.

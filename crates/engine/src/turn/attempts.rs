@@ -1,4 +1,5 @@
-//! [`run`]: further attempts at the goal that a turn did not reach, side by side, of which the first that reaches it is settled.
+//! [`run`]: further attempts at the goal that a turn did not reach, side by side. The first that reaches it is settled, or the
+//! one that a person chooses.
 use super::{calls::attended, recover};
 use crate::{
     journal::JournalError,
@@ -9,11 +10,12 @@ use crate::{
 };
 use futures::{StreamExt, stream};
 use haft_call::{
-    Attempt, Attempted, CallRun, Recorder, Round, StackedStage, Unrecorded, conflict, merge_left,
+    Asker, Attempt, Attempted, CallRun, Recorder, Round, StackedStage, Unrecorded, conflict, merge_left,
 };
 use haft_core::{
-    AttemptEnd, AttemptResult, Budget, Change, Entry, Fact, Goal, MAX_ATTEMPTS, Outcome, Part, Seq, ToolCall,
-    ToolError, ToolErrorKind, ToolOutput, ToolResult, Tracking, active_path, changed,
+    AttemptEnd, AttemptResult, AttemptedFile, Budget, CallId, Change, Entry, Fact, Goal, MAX_ATTEMPTS,
+    Outcome, Part, Question, Seq, SessionId, ToolCall, ToolError, ToolErrorKind, ToolOutput, ToolResult,
+    Tracking, active_path, changed,
     progress::{Progress, progress},
     undo,
 };
@@ -23,6 +25,9 @@ use tokio_util::sync::CancellationToken;
 
 /// The call that stands for all attempts. It is no tool.
 const CALL_NAME: &str = "attempts";
+
+/// What the last paragraph of the prompt of an attempt begins with.
+pub const ATTEMPT_MARK: &str = "[Attempt ";
 
 /// What each attempt is told, so that they differ where a model takes no sampling settings. From the second attempt on.
 const ADVICE: [&str; 5] = [
@@ -35,8 +40,11 @@ const ADVICE: [&str; 5] = [
 
 /// Records that other attempts begin, if the goal asks for some and a turn that would end with `outcome` did not reach it.
 pub(super) fn begin(log: &mut Log, session: &SessionContext, outcome: Outcome) -> Result<bool, JournalError> {
-    let is_missed = matches!(outcome, Outcome::Stuck | Outcome::RoundLimit | Outcome::Repeating);
-    let attempts = log.transcript.goal().and_then(|open| open.goal.attempts).unwrap_or_default();
+    let Some(goal) = log.transcript.goal().map(|open| &open.goal) else { return Ok(false) };
+    // In a replay, a turn that ended at a limit ends because no more was recorded.
+    let is_over = goal.only.is_some() && outcome == Outcome::Failed;
+    let is_missed = is_over || matches!(outcome, Outcome::Stuck | Outcome::RoundLimit | Outcome::Repeating);
+    let attempts = goal.attempts.unwrap_or_default();
     if !is_missed || attempts < 2 || log.transcript.has_attempted() || log.transcript.is_planning() {
         return Ok(false);
     }
@@ -78,7 +86,8 @@ pub(super) async fn run(
         let recording = recorder.clone();
         let round = Round { scope, tools, repeats: 0, channel, message, parallel: false, recorder, cancel };
         let budget = session.limits.budget.share(&session.budget.spent(), u64::from(last_of(&call)) - 1);
-        let start = Start { base: base(session, &entries).await, goal, told: told(&entries), budget };
+        let (base, told) = (base(session, &entries).await, told(&entries));
+        let start = Start { base, goal, told, budget, known: known(&entries, &call.id) };
         let race = Race { session, run: CallRun::new(&round, call.clone()), recorder: recording, cancel };
         let Ok(result) = race.result(&call, &start).await else { return };
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -97,6 +106,8 @@ struct Start {
     told: Vec<Part>,
     /// What each may spend.
     budget: Budget,
+    /// What attempts of this call came to, before its process died.
+    known: Vec<AttemptEnd>,
 }
 
 /// Attempts of one call, side by side.
@@ -107,10 +118,36 @@ struct Race<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// An attempt that reached the goal first.
+/// An attempt that reached the goal.
 struct Winner {
     number: u32,
+    session: SessionId,
     stage: Arc<StackedStage>,
+    files: Vec<AttemptedFile>,
+}
+
+/// The last answer to the question which attempt is taken.
+const NONE: &str = "none of them: the files stay as they are";
+
+impl Winner {
+    /// As a person chooses it.
+    fn choice(&self) -> String {
+        let (added, removed) = self
+            .files
+            .iter()
+            .fold((0, 0), |(added, removed), file| (added + file.added, removed + file.removed));
+        let plural = if self.files.len() == 1 { "" } else { "s" };
+        format!("attempt {} ({} file{plural}, +{added} -{removed})", self.number, self.files.len())
+    }
+}
+
+/// What became of attempts.
+enum Taken {
+    Attempt(Winner),
+    /// None reached the goal.
+    Missed,
+    /// A person wants none of those that did.
+    Refused,
 }
 
 impl Race<'_> {
@@ -121,28 +158,80 @@ impl Race<'_> {
         let started = Fact::ToolStarted { call: id, name, arguments, how, outside: false, reads };
         self.recorder.record(started).await?;
         let worded = |result| self.session.calls.rules.render.result(call, result);
-        Ok(match self.winner(call, start, last).await? {
-            Some(winner) => self.settle(winner, last, worded).await,
-            None if self.cancel.is_cancelled() => worded(Err(failed("the attempts were interrupted"))),
-            None => worded(Err(failed(format!("none of the attempts 2 to {last} reached the goal")))),
+        let passed = self.passed(call, start, last).await?;
+        Ok(match self.taken(call, passed).await {
+            Taken::Attempt(winner) => self.settle(winner, last, worded).await,
+            _ if self.cancel.is_cancelled() => worded(Err(failed("the attempts were interrupted"))),
+            Taken::Refused => {
+                worded(Err(failed("the user chose none of the attempts that reached the goal")))
+            }
+            Taken::Missed => {
+                worded(Err(failed(format!("none of the attempts 2 to {last} reached the goal"))))
+            }
         })
     }
 
-    /// Makes the attempts up to the number `last`, until one of them reaches the goal.
-    async fn winner(&self, call: &ToolCall, start: &Start, last: u32) -> Result<Option<Winner>, Unrecorded> {
+    /// The only one that reached the goal, or the one that a person chooses; without an answer the one with the lowest number.
+    async fn taken(&self, call: &ToolCall, mut passed: Vec<Winner>) -> Taken {
+        if passed.len() < 2 {
+            return passed.pop().map_or(Taken::Missed, Taken::Attempt);
+        }
+        passed.sort_by_key(|winner| winner.number);
+        let numbers: Vec<String> = passed.iter().map(|winner| winner.number.to_string()).collect();
+        let question = Question {
+            text: format!(
+                "{} attempts reached the goal. Which one is taken? `haft attempts diff {}` shows how they differ.",
+                passed.len(),
+                numbers[..2].join(" "),
+            ),
+            choices: passed.iter().map(Winner::choice).chain([NONE.to_owned()]).collect(),
+            draft: None,
+        };
+        let interactions = self.session.calls.interactions.clone();
+        let asker = Asker::new(call.id.clone(), interactions, self.recorder.downgrade());
+        let answer = asker.ask_unless(question, self.cancel.cancelled()).await;
+        if self.cancel.is_cancelled() {
+            return Taken::Refused;
+        }
+        let chosen = match answer.as_deref().map(str::trim) {
+            None => Some(0),
+            Some(answer) => {
+                let number = answer.trim_start_matches("attempt ");
+                passed
+                    .iter()
+                    .position(|winner| winner.choice() == answer || winner.number.to_string() == number)
+            }
+        };
+        chosen.map_or(Taken::Refused, |place| Taken::Attempt(passed.swap_remove(place)))
+    }
+
+    /// Makes the attempts up to the number `last` that are not known, until one of them reaches the goal, or all of them where a
+    /// person chooses. Returns those that reach it, in the order in which they ended.
+    async fn passed(&self, call: &ToolCall, start: &Start, last: u32) -> Result<Vec<Winner>, Unrecorded> {
         let stop = self.cancel.child_token();
-        let attempts = (2..=last).map(|number| self.attempt(start, number, last, &stop));
+        let choose = start.goal.choose;
+        let known = |end: &&AttemptEnd| end.result.is_reached() && !end.changes.is_empty();
+        let mut passed: Vec<Winner> = start.known.iter().filter(known).map(|end| self.known(end)).collect();
+        if !choose && !passed.is_empty() {
+            passed.truncate(1);
+            return Ok(passed);
+        }
+        let is_due = |number: &u32| {
+            let is_known =
+                start.known.iter().any(|end| end.number == *number && end.result != AttemptResult::Stopped);
+            !is_known && start.goal.only.is_none_or(|only| u32::from(only) == *number)
+        };
+        let attempts = (2..=last).filter(is_due).map(|number| self.attempt(start, number, last, &stop));
         let mut attempts = stream::iter(attempts).buffer_unordered(at_once(self.session));
-        let mut winner = None;
         while let Some(ended) = attempts.next().await {
             let Some((number, stage, attempted)) = ended else { continue };
-            let wins = winner.is_none() && !self.cancel.is_cancelled() && attempted.is_reached;
+            let wins = attempted.is_reached && !self.cancel.is_cancelled() && (choose || passed.is_empty());
             let is_stopped = stop.is_cancelled();
-            if wins {
+            if wins && !choose {
                 stop.cancel();
-                winner = Some(Winner { number, stage: stage.clone() });
             }
             let (result, why) = match (wins, is_stopped) {
+                (true, _) if choose => (AttemptResult::Passed, None),
                 (true, _) => (AttemptResult::Won, None),
                 (false, true) => {
                     (AttemptResult::Stopped, Some("it was ended before it came to an end".to_owned()))
@@ -150,12 +239,26 @@ impl Race<'_> {
                 (false, false) => (AttemptResult::Missed, Some(attempted.why)),
             };
             let Attempted { session, usage, cost_usd, .. } = attempted;
-            let files = tokio::task::spawn_blocking(move || stage.files()).await.unwrap_or_default();
+            let (of, changes) = (stage.clone(), stage.changes());
+            let files = tokio::task::spawn_blocking(move || of.files()).await.unwrap_or_default();
+            if wins {
+                passed.push(Winner { number, session: session.clone(), stage, files: files.clone() });
+            }
             let call = call.id.clone();
-            let end = AttemptEnd { call, number, session, result, why, usage, cost_usd, files };
+            let end = AttemptEnd { call, number, session, result, why, usage, cost_usd, files, changes };
             self.recorder.record(Fact::AttemptEnded(end)).await?;
         }
-        Ok(winner)
+        Ok(passed)
+    }
+
+    fn known(&self, end: &AttemptEnd) -> Winner {
+        let stage = StackedStage::new(self.session.calls.stage.clone(), end.changes.clone());
+        Winner {
+            number: end.number,
+            session: end.session.clone(),
+            stage: Arc::new(stage),
+            files: end.files.clone(),
+        }
     }
 
     /// `None` if it was not begun.
@@ -171,7 +274,7 @@ impl Race<'_> {
         }
         let stage = Arc::new(StackedStage::new(self.session.calls.stage.clone(), start.base.clone()));
         let advice = ADVICE[(number as usize - 2) % ADVICE.len()];
-        let text = format!("\n\n[Attempt {number} of {last}] {advice}");
+        let text = format!("\n\n{ATTEMPT_MARK}{number} of {last}] {advice}");
         let prompt = start.told.iter().cloned().chain([Part::text(text)]).collect();
         let (goal, stop) = (start.goal.clone(), stop.clone());
         let attempt = Attempt { number, goal, prompt, stage: stage.clone(), budget: start.budget, stop };
@@ -187,7 +290,7 @@ impl Race<'_> {
     /// Makes what the winner changed real, as the changes of one call; nothing of it, if a file was changed meanwhile.
     async fn settle(
         &self,
-        Winner { number, stage }: Winner,
+        Winner { number, session, stage, files: _ }: Winner,
         last: u32,
         worded: impl Fn(Result<ToolOutput, ToolError>) -> ToolResult,
     ) -> ToolResult {
@@ -201,7 +304,7 @@ impl Race<'_> {
             "[Attempt {number} of {last} reached the goal] It began from the files as they were before your work, and its \
              files are now in the place of yours. Read files again before you rely on them."
         );
-        let won = worded(Ok(ToolOutput::text(text).details(json!({"attempt": number}))));
+        let won = worded(Ok(ToolOutput::text(text).details(json!({"attempt": number, "session": session}))));
         self.run.settle_task(won, stage.as_view(&scope.workspace)).await
     }
 }
@@ -210,6 +313,15 @@ impl Race<'_> {
 fn last_of(call: &ToolCall) -> u32 {
     let count = call.arguments["count"].as_u64().and_then(|count| u32::try_from(count).ok());
     count.unwrap_or_default().clamp(1, u32::from(MAX_ATTEMPTS) - 1) + 1
+}
+
+/// What attempts of `call` came to that ended before.
+fn known(entries: &[Arc<Entry>], call: &CallId) -> Vec<AttemptEnd> {
+    let ended = entries.iter().filter_map(|entry| match &entry.fact {
+        Fact::AttemptEnded(end) if end.call == *call => Some(end.clone()),
+        _ => None,
+    });
+    ended.collect()
 }
 
 fn failed(why: impl Into<String>) -> ToolError {

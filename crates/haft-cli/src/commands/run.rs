@@ -157,7 +157,7 @@ pub(crate) async fn start(
 fn goal_of(purpose: &PurposeArgs, engine: &Engine) -> Option<Goal> {
     let configured = engine.setup().profile.limits.check.as_deref();
     let goal = goal::with_check(purpose.goal.clone()?, purpose.proof.clone(), configured);
-    Some(Goal { attempts: purpose.attempts, ..goal })
+    Some(Goal { attempts: purpose.attempts, choose: purpose.choose, ..goal })
 }
 
 /// What the words of a prompt stand for. Standard input is taken as it is: it may be anything.

@@ -232,8 +232,8 @@ impl App {
         match command {
             GoalCommand::Show => {}
             GoalCommand::Clear => self.send(Command::SetGoal { goal: None }),
-            GoalCommand::Set { text, check, attempts } => {
-                match goal::set(text.clone(), check, attempts, (session, engine.setup())) {
+            GoalCommand::Set { text, check, attempts, choose } => {
+                match goal::set(text.clone(), check, (attempts, choose), (session, engine.setup())) {
                     Ok(goal) => {
                         self.send(Command::SetGoal { goal: Some(goal) });
                         self.prompt(text, Vec::new());

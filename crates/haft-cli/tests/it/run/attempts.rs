@@ -1,5 +1,8 @@
 //! `--attempts`: where a turn misses its goal, others begin anew on files of their own, and the first that reaches it is kept.
-use crate::kit::{Place, Ran, Reply, Server, bash, openai_call, openai_text, terminal::poll};
+use crate::kit::{
+    Place, Ran, Reply, Server, bash, openai_call, openai_text,
+    terminal::{Terminal, poll},
+};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -395,4 +398,93 @@ fn a_winner_that_was_killed_while_it_was_settled_is_settled_once() {
     }
     let undone = place.run(&["undo", &session(&place)]);
     assert_eq!((undone.code, names(&place)), (0, vec!["a.txt".to_owned()]), "{undone:?}");
+}
+
+/// All attempts that `right` names do what the goal asks for.
+fn several(right: &'static [u32]) -> impl Fn(usize, &Value) -> Reply + Send + Sync + 'static {
+    move |number, request| {
+        let attempt = attempt_of(request);
+        let right = if right.contains(&attempt) { attempt } else { 0 };
+        model(right)(number, request)
+    }
+}
+
+// H-69
+#[test]
+fn a_person_chooses_among_the_attempts_that_pass() {
+    for (answer, names_after, said) in [
+        ("2", vec!["a.txt", "left-4.txt"], "the goal is reached"),
+        ("attempt 2", vec!["a.txt", "left-2.txt"], "the goal is reached"),
+        ("3", vec!["a.txt", "left-1.txt"], "chose none of the attempts"),
+    ] {
+        let (place, server) = (place(), Server::answering(several(&[2, 4])));
+        let Some(terminal) = Terminal::open(&place, (100, 40)) else { return };
+        terminal.say("export OPENAI_API_KEY=k");
+        let url = format!("{}/v1", server.address);
+        terminal.haft(&place, &format!("--plain --base-url {url} --model openai/gpt-5 --permission full"));
+        terminal.see("`exit` to leave.");
+        terminal.say(&format!("/goal \"a.txt says two\" --attempts 4 --choose --proof {CHECK}"));
+        terminal.see("2 attempts reached the goal. Which one is taken?");
+        terminal.say(answer);
+        terminal.see(said);
+        terminal.say("exit");
+        poll(|| names(&place) == names_after, || format!("{answer}: {:?}", names(&place)));
+    }
+}
+
+// H-69
+#[test]
+fn without_a_person_the_attempt_with_the_lowest_number_is_taken() {
+    let (place, server) = (place(), Server::answering(several(&[2, 3, 4])));
+    let ran = try_for_two(&place, &server, &["--attempts", "4", "--choose", "--json"]);
+    assert_eq!((ran.code, names(&place)), (0, vec!["a.txt".to_owned(), "left-2.txt".to_owned()]), "{ran:?}");
+    let events = ran.events();
+    let ended = of_type(&events, "attempt_ended");
+    assert_eq!(ended.iter().filter(|end| end["result"] == "passed").count(), 3, "{ran:?}");
+}
+
+// H-70
+#[test]
+fn a_session_with_attempts_is_replayed() {
+    for options in [&["--attempts", "4"][..], &["--attempts", "4", "--choose"]] {
+        let (place, server) = (place(), Server::answering(model(3)));
+        let ran = try_for_two(&place, &server, options);
+        assert_eq!(
+            (ran.code, names(&place)),
+            (0, vec!["a.txt".to_owned(), "left-3.txt".to_owned()]),
+            "{ran:?}"
+        );
+        let id = session(&place);
+        place.write("a.txt", "one\n");
+        fs::remove_file(place.work().join("left-3.txt")).unwrap();
+        let replayed = place.run(&["sessions", "replay", &id]);
+        assert_eq!(replayed.code, 0, "{replayed:?}");
+        assert!(replayed.out.contains("3 calls"), "{replayed:?}");
+        let verified = place.run(&["verify", &id]);
+        assert_eq!(verified.code, 0, "{verified:?}");
+        // A bundle brings the session of the attempt that was taken.
+        let bundle = place.path().join("session.zip").display().to_string();
+        let made = place.run(&["bundle", &id, "--out", &bundle]);
+        assert_eq!(made.code, 0, "{made:?}");
+        let verified = place.run(&["verify", &bundle]);
+        assert_eq!(verified.code, 0, "{verified:?}");
+        let bytes = fs::read(&bundle).unwrap();
+        let found = bytes.windows(b"left-3.txt".len()).rposition(|part| part == b"left-3.txt").unwrap();
+        let forged = [&bytes[..found], b"left-4.txt", &bytes[found + 10..]].concat();
+        fs::write(&bundle, forged).unwrap();
+        let refused = place.run(&["verify", &bundle]);
+        assert_eq!(refused.code, 5, "{refused:?}");
+    }
+}
+
+// H-70
+#[test]
+fn where_no_attempt_passed_the_turn_alone_is_replayed() {
+    let (place, server) = (place(), Server::answering(model(0)));
+    let ran = try_for_two(&place, &server, &["--attempts", "3"]);
+    assert_eq!(ran.code, 5, "{ran:?}");
+    place.write("a.txt", "one\n");
+    fs::remove_file(place.work().join("left-1.txt")).unwrap();
+    let replayed = place.run(&["sessions", "replay", &session(&place)]);
+    assert_eq!(replayed.code, 0, "{replayed:?}");
 }
