@@ -3,6 +3,7 @@
 //! A front-end says what it wants in a [`SessionSpec`]; `App` reads variables, files of the user and of the project,
 //! chooses a model, and makes the engine.
 pub mod agents;
+pub mod attempts;
 pub mod blame;
 pub mod config;
 pub mod diagnosis;

@@ -1,6 +1,7 @@
 //! The options of the commands.
 mod acp;
 mod attach;
+mod attempts;
 mod blame;
 mod eval;
 mod fleet;
@@ -25,6 +26,7 @@ mod work;
 
 pub(crate) use acp::AcpArgs;
 pub(crate) use attach::AttachArgs;
+pub(crate) use attempts::AttemptsCommand;
 pub(crate) use blame::BlameArgs;
 pub(crate) use eval::{Eval, EvalArgs, EvalForm};
 pub(crate) use fleet::{Fleet, FleetUrl, WorkerArgs};

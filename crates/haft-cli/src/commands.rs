@@ -4,6 +4,7 @@ mod account;
 pub(crate) mod acp;
 pub(crate) mod agents;
 pub(crate) mod attach;
+pub(crate) mod attempts;
 pub(crate) mod blame;
 pub(crate) mod check;
 pub(crate) mod command_line;
@@ -47,10 +48,11 @@ mod welcome;
 use crate::{
     CliContext,
     args::{
-        AcpArgs, Agents, AttachArgs, BlameArgs, BundleArgs, ChatArgs, Commands, Config, DoctorArgs, EvalArgs,
-        Fleet, JobArgs, Jobs, Lazy, LoginArgs, LogoutArgs, McpArgs, MemoryCommand, Models, OutboxCommand,
-        ParseArgs, Plugins, Policy, Profiles, ResumeArgs, RunArgs, ServeArgs, SessionArg, Sessions, Skills,
-        TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs, VerifyArgs, WorkerArgs,
+        AcpArgs, Agents, AttachArgs, AttemptsCommand, BlameArgs, BundleArgs, ChatArgs, Commands, Config,
+        DoctorArgs, EvalArgs, Fleet, JobArgs, Jobs, Lazy, LoginArgs, LogoutArgs, McpArgs, MemoryCommand,
+        Models, OutboxCommand, ParseArgs, Plugins, Policy, Profiles, ResumeArgs, RunArgs, ServeArgs,
+        SessionArg, Sessions, Skills, TelegramArgs, Tools, UndoArgs, UpdateArgs, UsageArgs, VerifyArgs,
+        WorkerArgs,
     },
 };
 use clap::Subcommand;
@@ -124,6 +126,11 @@ pub(crate) enum Verb {
     ///
     /// With a line: the prompt, the model, the call, the approval and the tests. Example: `haft blame src/main.rs:12`.
     Blame(Lazy<BlameArgs>),
+    /// Compare attempts
+    ///
+    /// With `haft run --attempts`, a turn that misses its goal is followed by others: lists them, and shows what they differ in.
+    #[command(subcommand)]
+    Attempts(Lazy<AttemptsCommand>),
     /// Redo what was undone
     ///
     /// Makes the changes again that the last undo reverted.
@@ -247,6 +254,7 @@ impl Verb {
             Self::Usage(usage) => usage::usage(cli, &usage),
             Self::Undo(undo) => undo::undo(cli, &undo).await,
             Self::Blame(args) => blame::blame(cli, &args),
+            Self::Attempts(Lazy(command)) => attempts::attempts(cli, *command),
             Self::Redo(session) => undo::redo(cli, &session).await,
             Self::Outbox(Lazy(command)) => outbox::outbox(cli, *command).await,
             Self::Memory(Lazy(command)) => memory::memory(cli, *command).await,

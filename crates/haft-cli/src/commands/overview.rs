@@ -11,7 +11,8 @@ const GROUPS: [(&str, &[&[&str]]); 4] = [
         &[
             &["sessions"],
             &["verify", "bundle"],
-            &["blame", "usage"],
+            &["blame", "attempts"],
+            &["usage"],
             &["login", "logout"],
             &["models", "memory"],
             &["config", "policy"],
@@ -42,8 +43,7 @@ Common options (all: `haft run --help`; version: `haft -V`):
       --permission MODE        read-only, ask, accept-edits or full
 Examples:
   haft                                     open a conversation here
-  haft \"why does the parser test fail?\"    ask once
-  git diff | haft \"write a commit message\" add piped input to the prompt
+  git diff | haft \"write a commit message\" ask once, with piped input
 ";
 
 /// The page. A command that no group names has a line of its own at the end, so that none is missing.

@@ -488,3 +488,67 @@ fn where_no_attempt_passed_the_turn_alone_is_replayed() {
     let replayed = place.run(&["sessions", "replay", &session(&place)]);
     assert_eq!(replayed.code, 0, "{replayed:?}");
 }
+
+/// The lines of JSON that `haft attempts` prints.
+fn compared(place: &Place, words: &[&str]) -> Vec<Value> {
+    let ran = place.run(&[&["attempts"][..], words, &["--json"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.events()
+}
+
+/// The files of a diff, with how many lines were added and removed.
+fn differing(place: &Place, words: &[&str]) -> Vec<(String, u64, u64)> {
+    let file = |line: &Value| {
+        let count = |name: &str| line[name].as_u64().unwrap();
+        (line["path"].as_str().unwrap().to_owned(), count("added"), count("removed"))
+    };
+    compared(place, &[&["diff"], words].concat()).iter().map(file).collect()
+}
+
+// H-71
+#[test]
+fn attempts_are_compared_with_each_other_and_with_the_workspace() {
+    let (place, server) = (place(), Server::answering(model(3)));
+    let ran = try_for_two(&place, &server, &["--attempts", "3"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let listed = compared(&place, &["list"]);
+    let rows: Vec<_> = listed.iter().map(|row| (row["number"].as_u64(), row["files"].clone())).collect();
+    let [(Some(1), turn), .., (Some(3), winner)] = rows.as_slice() else { panic!("{rows:?}") };
+    let file = |path: &str, kind: &str, added: u64, removed: u64| json!({"path": path, "kind": kind, "added": added, "removed": removed});
+    assert_eq!(*turn, json!([file("a.txt", "modified", 1, 1), file("left-1.txt", "created", 1, 0)]));
+    assert_eq!(*winner, json!([file("a.txt", "modified", 1, 1), file("left-3.txt", "created", 1, 0)]));
+    assert_eq!((&listed[0]["result"], &listed[0]["session"]), (&json!("missed"), &json!(session(&place))));
+
+    let row = |path: &str, added, removed| (path.to_owned(), added, removed);
+    let rows = [row("a.txt", 1, 1), row("left-1.txt", 0, 1), row("left-3.txt", 1, 0)];
+    assert_eq!(differing(&place, &["3", "1"]), rows);
+    assert_eq!(differing(&place, &["3"]), [], "the winner is what lies there");
+    place.write("a.txt", "two\nby hand\n");
+    assert_eq!(differing(&place, &["3"]), [row("a.txt", 0, 1)]);
+    let id = session(&place);
+    let text = place.run(&["attempts", "diff", "1", "--session", &id]);
+    let parts = ["--- a/a.txt\n+++ b/a.txt\n", "-two\n-by hand\n+three\n", "+++ b/left-1.txt\n"];
+    for part in parts {
+        assert!(text.out.contains(part), "{part}: {text:?}");
+    }
+    assert_eq!(place.read("a.txt").as_deref(), Some("two\nby hand\n"));
+}
+
+// H-71
+#[test]
+fn what_cannot_be_compared_is_named() {
+    let place = place();
+    let ran = place.run(&["attempts", "list"]);
+    assert!(ran.code == 2 && ran.err.contains("there is no session"), "{ran:?}");
+    let reached = try_for_two(&place, &Server::answering(model(1)), &["--attempts", "2"]);
+    assert_eq!(reached.code, 0, "{reached:?}");
+    let ran = place.run(&["attempts", "diff", "2"]);
+    assert!(ran.code == 2 && ran.err.contains("made no further attempts at a goal"), "{ran:?}");
+    place.write("a.txt", "one\n");
+    let missed = try_for_two(&place, &Server::answering(model(0)), &["--attempts", "2"]);
+    assert_eq!(missed.code, 5, "{missed:?}");
+    let ran = place.run(&["attempts", "diff", "2", "7"]);
+    assert!(ran.code == 2 && ran.err.contains("has no attempt 7 that ended"), "{ran:?}");
+    let listed = place.run(&["attempts", "list"]);
+    assert!(listed.out.contains("`grep two a.txt` fails (exit code 1)"), "{listed:?}");
+}
