@@ -58,7 +58,8 @@ pub struct BlamedCall {
     /// What people call the session, else the beginning of its first prompt.
     #[serde(rename = "session_title")]
     pub title: String,
-    /// The number of the call in its session, as `haft undo --list` shows it; `None` if the conversation went back before it.
+    /// The number of the call in its session, as `haft undo --list` shows it; `None` if the conversation went back before it,
+    /// or if it stands for [`Self::attempt`].
     pub call: Option<usize>,
     /// The entry of the journal that recorded the change.
     pub entry: u64,
@@ -70,10 +71,22 @@ pub struct BlamedCall {
     pub model: String,
     /// The prompt that it worked for.
     pub prompt: String,
+    /// The attempt at a goal that won, and whose changes these are; `None` for calls of a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<BlamedAttempt>,
     /// What a person answered when asked about it.
     pub approval: Approval,
     /// The runs of tests that followed it in its session.
     pub tests: Vec<TestsAfter>,
+}
+
+/// An attempt at a goal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BlamedAttempt {
+    /// Its place among the attempts.
+    pub number: u32,
+    /// The session in which it was made, with its calls.
+    pub session: SessionId,
 }
 
 /// What a person answered when a call was asked about.

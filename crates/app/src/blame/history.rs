@@ -1,8 +1,8 @@
 //! [`History`]: what the sessions of a workspace did to files, in the order in which it happened.
-use super::{Approval, BlamedCall, TestsAfter};
+use super::{Approval, BlamedAttempt, BlamedCall, TestsAfter};
 use haft_core::{
-    Answer, CallId, Change, Entry, Fact, Hash, Part, Seq, SessionId, SessionOpened, Stage, ToolCall,
-    arguments_in_brief, changed::squash, past_calls::PastCalls, text_of,
+    Answer, AttemptResult, CallId, Change, Entry, Fact, Hash, Part, Seq, SessionId, SessionOpened, Stage,
+    ToolCall, arguments_in_brief, changed::squash, past_calls::PastCalls, text_of,
 };
 use haft_engine::Home;
 use haft_evidence::test_runs;
@@ -38,6 +38,7 @@ struct Call {
     number: Option<usize>,
     prompt: String,
     model: String,
+    attempt: Option<BlamedAttempt>,
     approval: Approval,
 }
 
@@ -130,6 +131,7 @@ impl History {
             tool: format!("{} {brief}", call.made.name).trim_end().to_owned(),
             model: call.model.clone(),
             prompt: call.prompt.clone(),
+            attempt: call.attempt.clone(),
             approval: call.approval,
             tests: tests
                 .map(|run| TestsAfter { command: run.command, ok: run.ok, entry: run.seq.0 })
@@ -160,7 +162,11 @@ impl Reader<'_> {
             Fact::Replied { parts, .. } => {
                 parts.iter().filter_map(Part::as_call).for_each(|call| self.made(entry.seq, call));
             }
-            Fact::Called { made } => self.made(entry.seq, made),
+            Fact::Called { made } | Fact::AttemptsBegun { made } => self.made(entry.seq, made),
+            Fact::AttemptEnded(end) if end.result == AttemptResult::Won => {
+                let attempt = BlamedAttempt { number: end.number, session: end.session.clone() };
+                self.with(&end.call, |call| call.attempt = Some(attempt));
+            }
             Fact::ToolStarted { call, arguments, .. } => {
                 self.with(call, |call| call.made.arguments.clone_from(arguments));
             }
@@ -197,6 +203,7 @@ impl Reader<'_> {
             number: self.numbers.get(&(reply, call.id.clone())).copied(),
             prompt: self.prompt.clone(),
             model: self.model.clone(),
+            attempt: None,
             approval: Approval::NotAsked,
         });
     }

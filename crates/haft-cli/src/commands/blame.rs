@@ -60,7 +60,10 @@ fn origin(blame: &Blame, origin: Origin) -> String {
         Origin::Call(call) => {
             let call = &blame.calls[call];
             let session: String = call.session.0.chars().take(SESSION).collect();
-            format!("{session} call {}", number(call))
+            match &call.attempt {
+                Some(attempt) => format!("{session} attempt {}", attempt.number),
+                None => format!("{session} call {}", number(call)),
+            }
         }
         Origin::Undo => "an undo".to_owned(),
         Origin::Outside => "outside".to_owned(),
@@ -88,8 +91,12 @@ fn tell(out: &mut impl Write, call: &BlamedCall) -> Result<(), Failure> {
             format!("`{}` {ended} afterward (entry {})", run.command, run.entry)
         }
     };
+    let made = match &call.attempt {
+        Some(attempt) => ("attempt", format!("{} (in the session {})", attempt.number, attempt.session)),
+        None => ("call", format!("{} (entry {}): {}", number(call), call.entry, call.tool)),
+    };
     let rows = [
-        ("call", format!("{} (entry {}): {}", number(call), call.entry, call.tool)),
+        made,
         ("session", format!("{} ({})", call.session.0, call.title)),
         ("when", when.unwrap_or_default()),
         ("model", call.model.clone()),

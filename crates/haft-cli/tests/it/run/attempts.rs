@@ -552,3 +552,21 @@ fn what_cannot_be_compared_is_named() {
     let listed = place.run(&["attempts", "list"]);
     assert!(listed.out.contains("`grep two a.txt` fails (exit code 1)"), "{listed:?}");
 }
+
+// H-72
+#[test]
+fn blame_names_the_attempt_that_won() {
+    let (place, server) = (place(), Server::answering(model(2)));
+    let ran = try_for_two(&place, &server, &["--attempts", "2"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let line = &place.run(&["blame", "a.txt", "--json"]).events()[0];
+    let made_in = &compared(&place, &["list"])[1]["session"];
+    assert_eq!(line["attempt"], json!({"number": 2, "session": made_in}), "{line}");
+    assert_eq!(line["prompt"], "a.txt says two", "{line}");
+    let told = place.run(&["blame", "a.txt:1"]);
+    assert!(told.out.contains(" attempt 2 "), "{told:?}");
+    assert!(
+        told.out.contains(&format!("attempt   2 (in the session {})", made_in.as_str().unwrap())),
+        "{told:?}"
+    );
+}
