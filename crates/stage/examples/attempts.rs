@@ -1,4 +1,5 @@
-//! How long until eight attempts can begin in a repository of 100,000 files: in views of it, and in work trees of Git.
+//! How long until eight attempts can begin in a repository of 100,000 files: in views of it, and in work trees of Git; and
+//! how many files they leave when they are dropped.
 //! `cargo run --release -p haft-stage --example attempts`.
 #![expect(
     clippy::print_stdout,
@@ -10,7 +11,7 @@ use haft_process::Shell;
 use haft_stage::{CommandAccess, LocalStage};
 use std::{
     env, fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
     sync::Arc,
     time::{Duration, Instant},
@@ -42,9 +43,16 @@ async fn main() {
         (0..ATTEMPTS).map(|_| stage.open_with(&workspace, &effects, &shown).unwrap()).collect();
     let opened = begun.elapsed();
     for view in &views {
-        say_one_file(&workspace, &**view).await;
+        read_and_write(&workspace, &**view).await;
     }
     let in_views = begun.elapsed();
+    assert!(
+        views.iter().all(|view| !view.changes().unwrap().is_empty()),
+        "each view has what was written in it"
+    );
+    let roots: Vec<PathBuf> = views.iter().map(|view| view.root().to_owned()).collect();
+    drop(views);
+    let left = left_in(&workspace) + roots.iter().filter(|root| **root != workspace && root.exists()).count();
     let begun = Instant::now();
     for number in 0..ATTEMPTS {
         let tree = folder.path().join(format!("tree-{number}"));
@@ -52,7 +60,7 @@ async fn main() {
     }
     let in_trees = begun.elapsed();
     println!(
-        "{ATTEMPTS} attempts in {FILES} files: views open after {:.1} ms, with a command in each after {:.1} ms; git worktree add {:.2} s ({:.0} times as long)",
+        "{ATTEMPTS} attempts in {FILES} files: views open after {:.1} ms, with a command in each after {:.1} ms; git worktree add {:.2} s ({:.0} times as long); {left} files left by dropped attempts",
         1_000.0 * opened.as_secs_f64(),
         1_000.0 * in_views.as_secs_f64(),
         in_trees.as_secs_f64(),
@@ -69,9 +77,11 @@ fn changes(stage: &LocalStage, workspace: &Path) -> Vec<Change> {
     view.changes().unwrap()
 }
 
-async fn say_one_file(workspace: &Path, view: &dyn View) {
+/// Runs a command that reads a file as the attempt sees it, and changes, creates and removes others.
+async fn read_and_write(workspace: &Path, view: &dyn View) {
     let shell = Shell {
-        command: "cat 0/0.txt 199/99999.txt".into(),
+        command: "cat 0/0.txt 199/99999.txt; echo lost >lost.txt; echo lost >>1/500.txt; rm 2/1000.txt"
+            .into(),
         folder: workspace.to_owned(),
         environment: [("PATH".to_owned(), env::var("PATH").unwrap_or_default())].into(),
         timeout: Some(Duration::from_secs(60)),
@@ -82,6 +92,17 @@ async fn say_one_file(workspace: &Path, view: &dyn View) {
     };
     let finished = shell.run(|_| ()).await.unwrap();
     assert_eq!(finished.stdout.text, "before\n99999\n");
+}
+
+/// How many files of the workspace are not as they were before the attempts.
+fn left_in(workspace: &Path) -> usize {
+    let status = Command::new("git")
+        .current_dir(workspace)
+        .args(["status", "--porcelain", "--untracked-files=all"])
+        .output()
+        .unwrap();
+    assert!(status.status.success(), "git status");
+    status.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count()
 }
 
 fn git(folder: &Path, words: &[&str]) {
