@@ -1,8 +1,8 @@
 //! [`History`]: what the sessions of a workspace did to files, in the order in which it happened.
 use super::{Approval, BlamedAttempt, BlamedCall, TestsAfter};
 use haft_core::{
-    Answer, AttemptResult, CallId, Change, Entry, Fact, Hash, Part, Seq, SessionId, SessionOpened, Stage,
-    ToolCall, arguments_in_brief, changed::squash, past_calls::PastCalls, text_of,
+    Answer, AttemptResult, CallId, Change, Entry, Fact, Hash, Part, Report, Seq, SessionId, SessionOpened,
+    Stage, ToolCall, arguments_in_brief, changed::squash, past_calls::PastCalls, text_of,
 };
 use haft_engine::Home;
 use haft_evidence::test_runs;
@@ -100,6 +100,7 @@ impl History {
             prompt: String::new(),
             model: opened.model.clone(),
             steps: Vec::new(),
+            passed: Vec::new(),
         };
         // What a fork begins with happened in the other session.
         let first = opened.forked_from.as_ref().map_or(Seq(0), |forked| Seq(forked.seq.0 + 1));
@@ -151,6 +152,8 @@ struct Reader<'a> {
     prompt: String,
     model: String,
     steps: Vec<Step>,
+    /// Attempts of which a person took one, or none.
+    passed: Vec<BlamedAttempt>,
 }
 
 impl Reader<'_> {
@@ -163,9 +166,13 @@ impl Reader<'_> {
                 parts.iter().filter_map(Part::as_call).for_each(|call| self.made(entry.seq, call));
             }
             Fact::Called { made } | Fact::AttemptsBegun { made } => self.made(entry.seq, made),
-            Fact::AttemptEnded(end) if end.result == AttemptResult::Won => {
+            Fact::AttemptEnded(end) if end.result.is_reached() => {
                 let attempt = BlamedAttempt { number: end.number, session: end.session.clone() };
-                self.with(&end.call, |call| call.attempt = Some(attempt));
+                match end.result {
+                    // One of several is taken later.
+                    AttemptResult::Passed => self.passed.push(attempt),
+                    _ => self.with(&end.call, |call| call.attempt = Some(attempt)),
+                }
             }
             Fact::ToolStarted { call, arguments, .. } => {
                 self.with(call, |call| call.made.arguments.clone_from(arguments));
@@ -179,6 +186,12 @@ impl Reader<'_> {
                 })
             }
             Fact::ToolEnded { call, result, .. } => {
+                if let Some(Report::Subagent(run)) = result.report()
+                    && let Some(taken) =
+                        self.passed.iter().find(|passed| passed.session == run.session).cloned()
+                {
+                    self.with(call, |call| call.attempt = Some(taken));
+                }
                 if let (Some(task), Some(place)) = (&result.job, self.by_id.get(call)) {
                     self.by_id.insert(task.call(), *place);
                 }

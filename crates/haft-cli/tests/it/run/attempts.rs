@@ -441,6 +441,10 @@ fn without_a_person_the_attempt_with_the_lowest_number_is_taken() {
     let events = ran.events();
     let ended = of_type(&events, "attempt_ended");
     assert_eq!(ended.iter().filter(|end| end["result"] == "passed").count(), 3, "{ran:?}");
+    let listed = compared(&place, &["list"]);
+    assert_eq!(listed.len(), 4, "{listed:?}");
+    let line = &place.run(&["blame", "a.txt", "--json"]).events()[0];
+    assert_eq!(line["attempt"]["number"], 2, "{line}");
 }
 
 // H-70
