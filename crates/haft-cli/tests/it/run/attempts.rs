@@ -409,7 +409,7 @@ fn several(right: &'static [u32]) -> impl Fn(usize, &Value) -> Reply + Send + Sy
     }
 }
 
-// H-69
+// H-83
 #[test]
 fn a_person_chooses_among_the_attempts_that_pass() {
     for (answer, names_after, said) in [
@@ -432,7 +432,7 @@ fn a_person_chooses_among_the_attempts_that_pass() {
     }
 }
 
-// H-69
+// H-83
 #[test]
 fn without_a_person_the_attempt_with_the_lowest_number_is_taken() {
     let (place, server) = (place(), Server::answering(several(&[2, 3, 4])));
@@ -447,7 +447,7 @@ fn without_a_person_the_attempt_with_the_lowest_number_is_taken() {
     assert_eq!(line["attempt"]["number"], 2, "{line}");
 }
 
-// H-70
+// H-84
 #[test]
 fn a_session_with_attempts_is_replayed() {
     for options in [&["--attempts", "4"][..], &["--attempts", "4", "--choose"]] {
@@ -481,7 +481,7 @@ fn a_session_with_attempts_is_replayed() {
     }
 }
 
-// H-70
+// H-84
 #[test]
 fn where_no_attempt_passed_the_turn_alone_is_replayed() {
     let (place, server) = (place(), Server::answering(model(0)));
@@ -509,7 +509,7 @@ fn differing(place: &Place, words: &[&str]) -> Vec<(String, u64, u64)> {
     compared(place, &[&["diff"], words].concat()).iter().map(file).collect()
 }
 
-// H-71
+// H-81
 #[test]
 fn attempts_are_compared_with_each_other_and_with_the_workspace() {
     let (place, server) = (place(), Server::answering(model(3)));
@@ -538,7 +538,7 @@ fn attempts_are_compared_with_each_other_and_with_the_workspace() {
     assert_eq!(place.read("a.txt").as_deref(), Some("two\nby hand\n"));
 }
 
-// H-71
+// H-81
 #[test]
 fn what_cannot_be_compared_is_named() {
     let place = place();
@@ -557,7 +557,7 @@ fn what_cannot_be_compared_is_named() {
     assert!(listed.out.contains("`grep two a.txt` fails (exit code 1)"), "{listed:?}");
 }
 
-// H-72
+// H-82
 #[test]
 fn blame_names_the_attempt_that_won() {
     let (place, server) = (place(), Server::answering(model(2)));
