@@ -123,6 +123,17 @@ SCRIPT
     cp scripts/serve_parts.mjs "$peers/"
     try "parts of a proposal and single calls on the page" timeout 300 node "$peers/serve_parts.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
+    cat >"$scratch/desk" <<'SCRIPT'
+{"say": "I write.", "calls": [{"name": "write", "arguments": {"path": "src/parser.py", "content": "def parse(text):\n    return int(text)\n"}}], "usage": {"input": 4200, "output": 180}}
+{"say": "It is written."}
+SCRIPT
+    start "script/$scratch/desk" --up-to accept-edits
+    mkdir -p "$scratch/work/docs"
+    # It is asked for the third reply.
+    for _ in 1 2 3; do echo '{"say": "From the other model."}'; done >"$scratch/work/docs/other"
+    cp scripts/serve_desk.mjs "$peers/"
+    try "what a session is made of, on the page" timeout 300 node "$peers/serve_desk.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
+    stop
     cat >"$scratch/tabs" <<'SCRIPT'
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}

@@ -84,12 +84,7 @@ impl AppHost {
 
     /// An old session continues with its own model and profile, if nothing else is asked for.
     fn requested(&self, request: OpenRequest) -> Result<SessionSpec, Failure> {
-        let effort = request.effort.map(|name| {
-            Effort::named(&name).ok_or_else(|| {
-                Failure::usage(format!("there is no effort `{name}`"))
-                    .hint(format!("there are {}", Effort::ALL.map(Effort::name).join(", ")))
-            })
-        });
+        let effort = request.effort.as_deref().map(effort_of);
         let own = self.spec.clone();
         let mut spec = SessionSpec { agent: request.agent.or(own.agent), session: None, ..own };
         spec.settings.effort = effort.transpose()?.or(spec.settings.effort);
@@ -156,7 +151,7 @@ impl AppHost {
     }
 
     async fn make(&self, request: EngineRequest) -> Result<Engine, Failure> {
-        let EngineRequest { workspace, model, profile, servers, stages } = request;
+        let EngineRequest { workspace, model, profile, effort, servers, stages } = request;
         let (usual_model, usual_profile) =
             self.usual.as_ref().map(|(model, profile)| (model, profile)).unzip();
         let model = model.filter(|model| Some(model) != usual_model && model != NO_MODEL);
@@ -167,6 +162,7 @@ impl AppHost {
         spec.workspace = workspace.or(spec.workspace);
         spec.settings.model = model.or(spec.settings.model);
         spec.settings.profile = profile.clone().or(spec.settings.profile);
+        spec.settings.effort = effort.as_deref().map(effort_of).transpose()?.or(spec.settings.effort);
         spec.servers.extend(servers.into_iter().map(server));
         let plan = self.app.plan(&spec)?;
         let most = plan.config.most();
@@ -275,6 +271,13 @@ impl From<Problem> for Failure {
     fn from(Problem { message, suggestion, is_usage }: Problem) -> Self {
         Self { message, hint: suggestion, exit: if is_usage { Exit::Usage } else { Exit::Failed } }
     }
+}
+
+fn effort_of(name: &str) -> Result<Effort, Failure> {
+    Effort::named(name).ok_or_else(|| {
+        Failure::usage(format!("there is no effort `{name}`"))
+            .hint(format!("there are {}", Effort::ALL.map(Effort::name).join(", ")))
+    })
 }
 
 fn server(RequestedServer { name, transport }: RequestedServer) -> McpServer {

@@ -94,6 +94,8 @@ pub struct EngineRequest {
     pub model: Option<String>,
     /// The profile, by its name.
     pub profile: Option<String>,
+    /// The reasoning effort, if the model takes it.
+    pub effort: Option<String>,
     /// MCP servers whose tools the sessions may call, in addition to the user's own.
     pub servers: Vec<RequestedServer>,
     /// Puts files of the front-end in front of those on disk: the engine's stages are what this makes of them.

@@ -2,6 +2,7 @@
 //!
 //! A session is open while something goes on in it, and for a while after. Then it is closed, and costs nothing but its
 //! file. The next command opens it: opening is replaying. Following does not open a session.
+mod chosen;
 mod engines;
 mod held;
 mod named;
@@ -12,6 +13,8 @@ use crate::{
     figures::Figures,
     parts::{Place, Settings},
 };
+pub(crate) use chosen::Choice;
+use chosen::Chosen;
 use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
 use haft_core::{Event, JobSpec, Seq, SessionId, SessionOpened};
@@ -49,6 +52,7 @@ struct Inner {
     figures: Arc<Figures>,
     engines: Engines,
     open: Opened,
+    chosen: Chosen,
     news: broadcast::Sender<News>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -79,7 +83,7 @@ enum Kind {
     Running,
 }
 
-/// What the first entry of a session says.
+/// What the first entry of a session says, and what a person chose for it since.
 pub(crate) struct Known {
     pub(crate) id: SessionId,
     pub(crate) agent: String,
@@ -96,6 +100,7 @@ impl Hub {
             settings,
             figures,
             open: Opened::default(),
+            chosen: Chosen::default(),
             news: broadcast::channel(EVENT_CAPACITY).0,
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -184,7 +189,7 @@ impl Hub {
             model.map_or_else(|| Ok(settings.model().to_owned()), |named| self.model(&workspace, named))?;
         let profile = profile
             .map_or_else(|| Ok(settings.profile().to_owned()), |named| self.profile(&workspace, named))?;
-        Ok(Place { workspace, model, profile })
+        Ok(Place { workspace, model, profile, effort: None })
     }
 
     fn is_served(&self, folder: &Path) -> bool {
@@ -209,7 +214,8 @@ impl Hub {
             return Err(missing());
         }
         let SessionOpened { agent, model, workspace, profile, order, .. } = opened;
-        Ok(Known { id, agent, place: Place { workspace, model, profile }, order })
+        let place = Place { workspace, model, profile, effort: None };
+        Ok(self.0.chosen.over(Known { id, agent, place, order }))
     }
 
     /// A new session of this name.

@@ -58,4 +58,6 @@ pub(crate) struct Place {
     pub(crate) model: String,
     /// By its name.
     pub(crate) profile: String,
+    /// Reasoning effort; as the server was started if left out.
+    pub(crate) effort: Option<String>,
 }

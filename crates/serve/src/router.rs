@@ -86,6 +86,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::retry))
         .routes(routes!(lists::agents))
+        .routes(routes!(lists::choices))
         .routes(routes!(lists::tools))
         .routes(routes!(lists::models))
         .routes(routes!(lists::model))

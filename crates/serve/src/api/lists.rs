@@ -1,10 +1,16 @@
 //! Lists of the available agents, tools and models.
-use super::{Context, body::Id};
+use super::{
+    Context,
+    body::{Asked, Id},
+    closed_sets::PermissionMode,
+};
 use crate::error::{Answer, ApiError, ErrorBody};
 use axum::{Json, extract::State, http::StatusCode};
+use haft_core::Mode;
 use haft_engine::Engine;
-use serde::Serialize;
-use utoipa::ToSchema;
+use haft_present::host::Host;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 /// The engine of the first folder.
 async fn engine(context: &Context) -> Answer<Engine> {
@@ -27,16 +33,93 @@ pub(crate) struct Agents {
     agents: Vec<AgentRow>,
 }
 
-/// List agents
-#[utoipa::path(get, path = "/v1/agents", operation_id = "list_agents", tag = "lists", responses((status = OK, body = Agents), (status = "5XX", body = ErrorBody)))]
-pub(crate) async fn agents(State(context): State<Context>) -> Answer<Json<Agents>> {
-    let engine = engine(&context).await?;
-    let agents = engine.setup().agents.iter().map(|agent| AgentRow {
+fn agent_rows(engine: &Engine) -> Vec<AgentRow> {
+    let row = |agent: &haft_engine::Agent| AgentRow {
         name: agent.name.clone(),
         description: agent.description.clone(),
         takes_jobs: agent.job.is_some() || agent.done.is_some() || agent.prompt.is_some(),
-    });
-    Ok(Json(Agents { agents: agents.collect() }))
+    };
+    engine.setup().agents.iter().map(row).collect()
+}
+
+/// List agents
+#[utoipa::path(get, path = "/v1/agents", operation_id = "list_agents", tag = "lists", responses((status = OK, body = Agents), (status = "5XX", body = ErrorBody)))]
+pub(crate) async fn agents(State(context): State<Context>) -> Answer<Json<Agents>> {
+    Ok(Json(Agents { agents: agent_rows(&engine(&context).await?) }))
+}
+
+/// What a session can be made of
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Choices {
+    /// Served folders; sessions begin in the first one
+    folders: Vec<String>,
+    /// Models; any other `PROVIDER/MODEL` can be given as well, where there is a key for it
+    models: Vec<ModelChoice>,
+    agents: Vec<AgentRow>,
+    /// Permission modes that the server allows, the most careful first
+    permissions: Vec<PermissionMode>,
+    /// Folder, model, agent and mode of a session for which nothing is chosen
+    defaults: Defaults,
+}
+
+/// A model to choose
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ModelChoice {
+    /// `PROVIDER/MODEL`
+    id: String,
+    /// What it is, its window and its price, where they are known
+    about: String,
+    /// Levels of reasoning effort, from the least to the most; empty if it takes none
+    efforts: Vec<&'static str>,
+}
+
+/// What a session is made of if nothing is chosen
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Defaults {
+    workspace: String,
+    model: String,
+    agent: String,
+    permission: PermissionMode,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ChoicesParams {
+    /// Folder of the session, in a served folder [default: the first served folder]
+    workspace: Option<String>,
+    /// Also ask the providers whose key is known, and servers on this machine, for their models
+    #[serde(default)]
+    live: bool,
+}
+
+/// List what can be chosen for a session: folders, models, agents and permission modes
+#[utoipa::path(get, path = "/v1/choices", operation_id = "list_choices", tag = "lists", params(ChoicesParams), responses((status = OK, body = Choices), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn choices(
+    State(context): State<Context>,
+    Asked(ChoicesParams { workspace, live }): Asked<ChoicesParams>,
+) -> Answer<Json<Choices>> {
+    let (hub, host) = (&context.hub, &context.hub.settings().host);
+    let place = hub.place(workspace.as_deref(), None, None)?;
+    let engine = hub.engines().get(&place).await?;
+    let found = if live { host.live_models().await } else { host.models() };
+    // A name that ends so has to be typed.
+    let whole = found.into_iter().filter(|(id, _)| !id.ends_with('…'));
+    let models = whole.map(|(id, about)| ModelChoice { efforts: host.efforts(&id), id, about });
+    let beginning = engine.setup().policy.mode;
+    let widest = engine.setup().ceiling.unwrap_or(beginning);
+    let permissions = Mode::ALL.into_iter().filter(|mode| *mode <= widest);
+    Ok(Json(Choices {
+        folders: hub.settings().folders.iter().map(|folder| folder.display().to_string()).collect(),
+        models: models.collect(),
+        agents: agent_rows(&engine),
+        permissions: permissions.map(PermissionMode::from).collect(),
+        defaults: Defaults {
+            workspace: place.workspace.display().to_string(),
+            model: engine.setup().model.spec.clone(),
+            agent: hub.settings().agent(),
+            permission: beginning.into(),
+        },
+    }))
 }
 
 /// All tools that the agent can call, but for those of MCP servers, which are asked when a session begins.

@@ -9,7 +9,8 @@ use crate::page::export_html;
 use crate::{
     access_log::OfSession,
     error::{Answer, ApiError, ErrorBody},
-    hub::{Hub, SessionState as Standing},
+    hub::{Choice, Hub, SessionState as Standing},
+    parts::Place,
     requests::{Key, Keyed},
 };
 use axum::{
@@ -36,6 +37,8 @@ pub(crate) struct NewSession {
     model: Option<String>,
     /// Profile to use
     profile: Option<String>,
+    /// Reasoning effort, if the model takes one
+    effort: Option<String>,
     /// Name of the session
     name: Option<String>,
     /// Permission mode, up to the maximum that the server allows
@@ -57,7 +60,7 @@ pub(crate) struct SessionRow {
     state: Standing,
     /// Workspace folder
     workspace: String,
-    /// Model it started with, as `PROVIDER/MODEL`
+    /// Model it asks, as `PROVIDER/MODEL`
     model: String,
     /// Time of creation, in milliseconds since 1970-01-01 UTC
     opened_at: u64,
@@ -91,6 +94,8 @@ pub(crate) struct SessionDetail {
     agent: String,
     /// Profile
     profile: String,
+    /// Reasoning effort that was chosen for it
+    effort: Option<String>,
     /// Permission mode; `null` if the session is not open here
     permission: Option<PermissionMode>,
     /// Widest permission mode allowed; `null` if the session is not open here
@@ -132,11 +137,15 @@ pub(crate) async fn create(
     let hub = &context.hub;
     let mode = new.permission.as_deref().map(mode).transpose()?;
     let place = hub.place(new.workspace.as_deref(), new.model, new.profile)?;
+    let place = Place { effort: new.effort.clone(), ..place };
     let id = made_as(key);
     let session = match hub.home().exact(&id.0) {
         Some(begun) => hub.open(&begun.0).await?,
         None => hub.create(id, place, &agent_of(hub, new.agent)).await?,
     };
+    if let Some(effort) = new.effort {
+        hub.chose_effort(&session.id().0, effort)?;
+    }
     if let Some(mode) = mode {
         session.start(Command::SetMode { mode }).report().await;
     }
@@ -197,11 +206,11 @@ fn row(hub: &Hub, session: Summary) -> SessionRow {
         session;
     SessionRow {
         state: hub.state(&id),
+        model: hub.chosen_model(&id).unwrap_or(model),
         id: id.0,
         name,
         title,
         workspace: workspace.display().to_string(),
-        model,
         opened_at,
         last_at,
         entries,
@@ -232,6 +241,7 @@ async fn detail(hub: &Hub, id: &str) -> Answer<SessionDetail> {
             row,
             agent: known.agent,
             profile: known.place.profile.clone(),
+            effort: known.place.effort.clone(),
             permission: live.as_ref().map(|session| session.mode().into()),
             up_to: live.as_ref().map(|session| session.ceiling().into()),
             window: hub.engines().known(&known.place).and_then(|engine| engine.setup().model.window),
@@ -247,12 +257,21 @@ async fn detail(hub: &Hub, id: &str) -> Answer<SessionDetail> {
 pub(crate) struct SessionChange {
     /// New name; an empty one removes the name
     name: Option<String>,
+    /// Agent to go on with
+    agent: Option<String>,
+    /// Model to go on with, as `PROVIDER/MODEL`
+    model: Option<String>,
+    /// Reasoning effort to go on with
+    effort: Option<String>,
     /// Permission mode, up to the maximum that the server allows
     #[schema(value_type = Option<PermissionMode>)]
     permission: Option<String>,
 }
 
-/// Rename a session, or change its permission mode
+/// Rename a session, or change its agent, model, effort or permission mode
+///
+/// Another agent, model or effort is for the turns that follow, and until the server ends; a session in which a turn runs
+/// keeps those it has.
 #[utoipa::path(patch, path = "/v1/sessions/{id}", operation_id = "change_session", tag = "sessions", request_body = SessionChange,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
@@ -266,6 +285,10 @@ pub(crate) async fn change(
     if let Some(name) = &changed.name {
         hub.home().rename(&id, name)?;
         hub.tell(&known.id);
+    }
+    let choice = Choice { agent: changed.agent, model: changed.model, effort: changed.effort };
+    if !choice.is_empty() {
+        hub.switch(&id, choice).await?;
     }
     if let Some(mode) = mode {
         let session = hub.open(&id).await?;

@@ -45,11 +45,12 @@ impl Engines {
         if let Some(engine) = find() {
             return Ok(engine);
         }
-        let Place { workspace, model, profile } = wanted.clone();
+        let Place { workspace, model, profile, effort } = wanted.clone();
         let request = EngineRequest {
             workspace: Some(workspace),
             model: Some(model),
             profile: Some(profile),
+            effort,
             ..EngineRequest::default()
         };
         let engine = self.settings.host.engine(request).await?;

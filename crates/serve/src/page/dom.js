@@ -43,7 +43,7 @@ export function ask(title, fields, action) {
     let given
     const inputs = fields.map((field) => {
       const id = `field-${field.name}`
-      const attributes = { id, name: field.name, value: field.value ?? '', placeholder: field.placeholder, required: field.required }
+      const attributes = { id, name: field.name, value: field.value ?? '', placeholder: field.placeholder, required: field.required, autocomplete: 'off' }
       const input = field.options
         ? el('select', { id, name: field.name }, field.options.map((option) => el('option', { value: option.value }, option.label)))
         : el(field.long ? 'textarea' : 'input', field.long ? { ...attributes, rows: 4 } : attributes)

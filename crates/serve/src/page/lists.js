@@ -1,5 +1,6 @@
 // Sessions and jobs, with how they stand.
 import { call } from './api.js'
+import { chooseNew, shortName } from './choose.js'
 import { age, ask, el, fill, named } from './dom.js'
 import { listen } from './listen.js'
 
@@ -19,8 +20,9 @@ export class Lists {
     this.moreJobs = el('button', { type: 'button', hidden: true, onclick: () => this.loadJobs(true).catch(failed) }, 'Older jobs')
     this.search = el('input', { id: 'search', type: 'search', placeholder: 'Find a session', oninput: () => this.find() })
     const button = (words, action) => el('button', { type: 'button', class: 'main', onclick: () => action().catch(failed) }, words)
+    const choosing = el('button', { type: 'button', 'aria-label': 'Choose… model, agent or folder of a new session', onclick: () => this.beginWith().catch(failed) }, 'Choose…')
     fill(place,
-      !isFleet && el('section', { 'aria-labelledby': 'sessions-title' }, el('div', { class: 'row' }, el('h2', { id: 'sessions-title' }, 'Sessions'), button('New', () => this.begin())),
+      !isFleet && el('section', { 'aria-labelledby': 'sessions-title' }, el('div', { class: 'row' }, el('h2', { id: 'sessions-title' }, 'Sessions'), el('span', { class: 'actions' }, choosing, button('New', () => this.begin()))),
         el('label', { for: 'search', class: 'spoken' }, 'Find a session'), this.search, this.sessions, this.more),
       el('section', { 'aria-labelledby': 'jobs-title' }, el('div', { class: 'row' }, el('h2', { id: 'jobs-title' }, 'Jobs'), button('New job', () => this.job())), this.jobs, this.moreJobs))
   }
@@ -71,7 +73,7 @@ export class Lists {
 
   row({ id, title, state, last_at: at, model }) {
     const mark = el('span', { class: 'state', 'data-state': state }, STATES[state])
-    const link = el('a', { href: `#s/${id}` }, el('span', { class: 'title' }, named(title) || 'New session'), el('span', { class: 'quiet' }, `${age(at)} · ${named(model)}`), mark)
+    const link = el('a', { href: `#s/${id}` }, el('span', { class: 'title' }, named(title) || 'New session'), el('span', { class: 'quiet' }, `${age(at)} · ${named(shortName(model))}`), mark)
     this.rows.set(id, { mark, link, isNew: !title })
     return el('li', {}, link)
   }
@@ -119,9 +121,15 @@ export class Lists {
       (status === 'failed' || status === 'cancelled') && el('button', { type: 'button', 'aria-label': `Retry the job: ${about}`, onclick: () => act('retry') }, 'Retry'))
   }
 
-  async begin() {
-    const { id } = await call('POST', '/v1/sessions', {})
+  /** Begins a session, made of what is chosen. */
+  async begin(chosen = {}) {
+    const { id } = await call('POST', '/v1/sessions', chosen)
     this.open(id)
+  }
+
+  async beginWith() {
+    const chosen = await chooseNew()
+    if (chosen) await this.begin(chosen)
   }
 
   async job() {

@@ -1,6 +1,7 @@
 // One session, live: its transcript, what goes on, and what a person can do about it.
 import { call, text } from './api.js'
 import { showAsked } from './approvals.js'
+import { chooseFor, shortName } from './choose.js'
 import { Composer } from './composer.js'
 import { files } from './diff.js'
 import { ask, el, fill, money, named, plural, say, tokens } from './dom.js'
@@ -90,7 +91,7 @@ export class SessionView extends Transcript {
   /** What can be done with all of it. */
   acts() {
     const menu = el('details', { class: 'menu' }, el('summary', {}, 'More'), el('div', {},
-      this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Permission', () => this.permit()), this.item('Undo a call', () => this.undoCall()), this.item('Compact', () => this.act('compact', {})),
+      this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Settings', () => this.choose()), this.item('Undo a call', () => this.undoCall()), this.item('Compact', () => this.act('compact', {})),
       this.item('Export', () => this.exported()), this.item('Delete', () => this.remove(), 'danger')))
     return [this.item('Undo', () => this.move('undo')), this.item('Redo', () => this.move('redo')), menu]
   }
@@ -98,15 +99,23 @@ export class SessionView extends Transcript {
   async refresh() {
     const { updates } = this
     this.detail = await call('GET', `/v1/sessions/${this.id}`)
-    const { title, workspace, model, agent, permission, state, is_unfinished: unfinished } = this.detail
+    const { title, state, is_unfinished: unfinished } = this.detail
     this.titled(title)
-    fill(this.facts, el('code', {}, named(model)), ` · ${named(agent)} in `, el('code', {}, named(workspace)), permission && ` · ${permission}`)
+    this.describe(this.detail)
     // An update that came meanwhile is newer.
     if (updates === this.updates) {
       this.composer.offerContinue(unfinished)
       this.stands(state)
     }
     this.measure()
+  }
+
+  /** Model, agent, folder and mode; what can be changed is a button. */
+  describe({ workspace, model, agent, effort, permission }) {
+    const button = (what, field, value, whole = value) => el('button', { type: 'button', class: 'fact', title: named(whole), 'aria-label': `${what}: ${named(value)}. Change it`, onclick: () => this.choose(field).catch(this.failed) }, named(value))
+    this.facts.classList.add('chips')
+    fill(this.facts, button('Model', 'model', shortName(model), model), effort && button('Effort', 'effort', effort), button('Agent', 'agent', agent),
+      el('span', { class: 'fact', title: named(workspace) }, named(shortName(workspace))), permission && button('Permission mode', 'permission', permission))
   }
 
   titled(title) {
@@ -267,11 +276,12 @@ export class SessionView extends Transcript {
     await this.refresh()
   }
 
-  async permit() {
-    const options = ['read-only', 'plan', 'ask', 'accept-edits', 'full'].map((value) => ({ value, label: value }))
-    const given = await ask('What runs without a question', [{ name: 'permission', label: 'Permission', options, value: this.detail.permission ?? 'ask' }], 'Set')
-    if (!given) return
-    await call('PATCH', `/v1/sessions/${this.id}`, { permission: given.permission })
+  /** Goes on with another model, effort, agent or mode. */
+  async choose(field) {
+    const changed = await chooseFor(this.detail, field)
+    if (!changed || !Object.keys(changed).length) return
+    await call('PATCH', `/v1/sessions/${this.id}`, changed)
+    say(`Changed: ${Object.values(changed).join(', ')}`)
     await this.refresh()
   }
 

@@ -72,6 +72,13 @@ impl Server {
         std::fs::read_to_string(self.place.path().join("work").join(name)).ok()
     }
 
+    /// Puts a file into the workspace.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let file = self.place.path().join("work").join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+
     pub(crate) async fn send(&self, request: Request<Body>) -> Response {
         self.router.clone().call(request).await.unwrap()
     }

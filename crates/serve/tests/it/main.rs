@@ -1,6 +1,7 @@
 //! The routes of `haft serve`, with a scripted model and without connections.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod access;
+mod choices;
 mod description;
 mod kit;
 mod sessions;

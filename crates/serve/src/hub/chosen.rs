@@ -1,0 +1,107 @@
+//! [`Chosen`]: the models and agents that people chose for sessions that had begun.
+use super::{Hub, Known, SessionState};
+use crate::error::{Answer, ApiError};
+use haft_core::{Command, SessionId};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+
+/// By session. A journal names what its session began with.
+#[derive(Default)]
+pub(super) struct Chosen(Mutex<HashMap<SessionId, Choice>>);
+
+/// What a session goes on with. What is left out stays as it is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Choice {
+    pub(crate) agent: Option<String>,
+    /// `PROVIDER/MODEL`.
+    pub(crate) model: Option<String>,
+    pub(crate) effort: Option<String>,
+}
+
+impl Chosen {
+    /// `known` with what was chosen for it.
+    pub(super) fn over(&self, mut known: Known) -> Known {
+        if let Some(choice) = self.0.lock().get(&known.id) {
+            choice.clone().put_into(&mut known);
+        }
+        known
+    }
+
+    fn set(&self, known: &Known) {
+        let choice = Choice {
+            agent: Some(known.agent.clone()),
+            model: Some(known.place.model.clone()),
+            effort: known.place.effort.clone(),
+        };
+        self.0.lock().insert(known.id.clone(), choice);
+    }
+
+    /// The model that was chosen for a session.
+    pub(super) fn model(&self, id: &SessionId) -> Option<String> {
+        self.0.lock().get(id)?.model.clone()
+    }
+}
+
+impl Choice {
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { agent, model, effort } = self;
+        agent.is_none() && model.is_none() && effort.is_none()
+    }
+
+    fn put_into(self, known: &mut Known) {
+        let Self { agent, model, effort } = self;
+        known.agent = agent.unwrap_or_else(|| known.agent.clone());
+        known.place.model = model.unwrap_or_else(|| known.place.model.clone());
+        known.place.effort = effort.or_else(|| known.place.effort.take());
+    }
+}
+
+impl Hub {
+    /// Goes on in a session with another model, effort or agent. Nothing is changed where that is not possible.
+    pub(crate) async fn switch(&self, id: &str, choice: Choice) -> Answer<()> {
+        let mut known = self.find(id)?;
+        if known.order.is_some() {
+            return Err(ApiError::conflict("the model and the agent of a job stay as they are")
+                .suggest("fork the session, and choose them for the fork"));
+        }
+        if self.state(&known.id) == SessionState::Elsewhere {
+            return Err(ApiError::conflict("another process has the session open").suggest("choose there"));
+        }
+        let model = choice.model.map(|named| self.model(&known.place.workspace, named)).transpose()?;
+        Choice { model, ..choice }.put_into(&mut known);
+        let place = self.place_again(&known)?;
+        let engine = self.engines().get(&place).await?;
+        if !engine.setup().agents.iter().any(|agent| agent.name == known.agent) {
+            let message = format!("there is no agent `{}`", known.agent.escape_debug());
+            return Err(ApiError::wrong(message).suggest("`GET /v1/choices` lists agents"));
+        }
+        let mode = self.live(&known.id).map(|session| session.mode());
+        self.release(&known.id)?;
+        self.closed(&known.id).await;
+        if self.live(&known.id).is_some() || self.home().is_open(&known.id) {
+            return Err(
+                ApiError::conflict(format!("the session `{id}` is still in use")).suggest("try again")
+            );
+        }
+        self.0.chosen.set(&known);
+        let session = self.open(id).await?;
+        if let Some(mode) = mode.filter(|mode| *mode != session.mode()) {
+            session.start(Command::SetMode { mode }).report().await;
+        }
+        self.tell(&known.id);
+        Ok(())
+    }
+
+    /// A session began with this effort, which its journal does not name.
+    pub(crate) fn chose_effort(&self, id: &str, effort: String) -> Answer<()> {
+        let mut known = self.find(id)?;
+        known.place.effort = Some(effort);
+        self.0.chosen.set(&known);
+        Ok(())
+    }
+
+    /// The model that a person chose for a session that had begun.
+    pub(crate) fn chosen_model(&self, id: &SessionId) -> Option<String> {
+        self.0.chosen.model(id)
+    }
+}
