@@ -7,6 +7,7 @@ use crate::{
     model::{self, SharedModels},
     pdf,
     session::NO_MODEL,
+    workspace_files::workspace_files,
 };
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::{Entry, Mode, Part};
@@ -217,6 +218,10 @@ impl Host for AppHost {
             file: template.file,
         });
         saved.collect()
+    }
+
+    fn files(&self, workspace: &Path) -> Vec<String> {
+        workspace_files(workspace)
     }
 
     fn expand(&self, workspace: &Path, prompt: &str, listed_by: &str) -> Result<ExpandedPrompt, Problem> {

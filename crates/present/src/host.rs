@@ -23,6 +23,11 @@ pub trait Host: Send + Sync {
         Vec::new()
     }
 
+    /// The files of a workspace that a person may name as `@NAME`, relative to it, in the order of their names.
+    fn files(&self, _workspace: &Path) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What a prompt stands for that begins with `/`: the text of a saved prompt, or itself. `listed_by` is the command that
     /// lists saved prompts here; a problem names it.
     fn expand(&self, _workspace: &Path, prompt: &str, _listed_by: &str) -> Result<ExpandedPrompt, Problem> {

@@ -6,7 +6,7 @@
 //! them itself, [`proposal`] says what a call that asks would do, [`parts`] which parts of it can be accepted alone, [`notes`] what is shown beside replies and calls,
 //! [`outcome`] what came of a call in a few words, [`Exit`] how a program that ran a turn ends, and [`safe`] makes text harmless for a terminal. [`unattended`]
 //! answers if there is no person to ask, [`cursor`] says from where to follow a session, [`context`] what fills the
-//! window, [`goal`] what a person types of a goal, [`memory`] what they type of notes, [`undo`] what they type behind `/undo`, and [`mod@age`] how long ago something was.
+//! window, [`goal`] what a person types of a goal, [`memory`] what they type of notes, [`undo`] what they type behind `/undo`, [`matching`] what of a list fits the characters that they typed, and [`mod@age`] how long ago something was.
 //!
 //! It uses `haft-core` for facts and events and `haft-engine` for sessions, and does no IO of its own.
 //!
@@ -22,6 +22,7 @@ pub mod file_diff;
 pub mod goal;
 pub mod host;
 pub mod lines;
+pub mod matching;
 pub mod memory;
 pub mod notes;
 pub mod outbox;

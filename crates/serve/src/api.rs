@@ -3,6 +3,7 @@ pub(crate) mod attach;
 pub(crate) mod body;
 pub(crate) mod closed_sets;
 pub(crate) mod commands;
+pub(crate) mod completions;
 pub(crate) mod jobs;
 pub(crate) mod lists;
 pub(crate) mod pages;
@@ -15,6 +16,7 @@ pub(crate) mod watch;
 use crate::{conversations::Conversations, crew::Crew, hub::Hub, readiness::Readiness};
 use axum::extract::FromRef;
 use std::sync::Arc;
+use completions::FileLists;
 use uploads::Uploads;
 
 /// What handlers work with.
@@ -23,6 +25,7 @@ pub(crate) struct Context {
     pub(crate) hub: Hub,
     pub(crate) crew: Crew,
     pub(crate) uploads: Arc<Uploads>,
+    pub(crate) files: Arc<FileLists>,
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) readiness: Arc<Readiness>,
 }

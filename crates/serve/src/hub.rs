@@ -18,7 +18,7 @@ use chosen::Chosen;
 use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
 use haft_core::{Event, JobSpec, Seq, SessionId, SessionOpened};
-use haft_engine::{Home, RemoteClients, Session};
+use haft_engine::{Engine, Home, RemoteClients, Session};
 use haft_process::give_memory_back;
 use held::{Held, Opened};
 use now::Now;
@@ -240,6 +240,12 @@ impl Hub {
         let session = engine.open(&known.id.0, &known.agent).await?;
         let kind = if session.is_joined() { Kind::Running } else { Kind::Fresh };
         Ok(self.hold(session, kind))
+    }
+
+    /// The engine for what a session does next; the session is not opened.
+    pub(crate) async fn engine_of(&self, id: &str) -> Answer<Engine> {
+        let known = self.find(id)?;
+        self.engines().get(&self.place_again(&known)?).await
     }
 
     /// The events of a session from `from` on, if it is open; it is not opened for that.

@@ -1,6 +1,6 @@
 //! [`router`]: the routes, and the description that is made of them.
 use crate::{
-    api::{Context, attach, commands, jobs, lists, sessions, undo, uploads, watch},
+    api::{Context, attach, commands, completions, jobs, lists, sessions, undo, uploads, watch},
     crew::Crew,
     error::{ApiError, ErrorBody},
     hub::Hub,
@@ -64,6 +64,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(sessions::export))
         .routes(routes!(commands::prompt))
         .routes(routes!(commands::typed))
+        .routes(routes!(completions::completions))
         .routes(routes!(commands::approve))
         .routes(routes!(commands::answer))
         .routes(routes!(commands::reply_to))
@@ -93,7 +94,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(openai::chat::completions))
         .routes(routes!(openai::responses::create))
         .routes(routes!(openai::responses::retrieve));
-    let context = Context { hub, crew, uploads: Arc::default(), conversations: Arc::default(), readiness };
+    let context = Context { hub, crew, uploads: Arc::default(), files: Arc::default(), conversations: Arc::default(), readiness };
     described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }
 

@@ -10,7 +10,6 @@ mod attributes;
 mod blocks;
 mod draw;
 mod editing;
-mod files;
 mod input;
 mod keys;
 mod list;

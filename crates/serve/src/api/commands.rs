@@ -2,6 +2,7 @@
 use super::{
     Context,
     body::{Body, Id, IdAndCall},
+    completions::expanded,
     report::Report,
     sessions::opened,
     uploads::kind,
@@ -109,7 +110,7 @@ pub(crate) async fn prompt(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TypedRequest {
-    /// `/plan PROMPT`, `/goal TEXT --proof COMMAND`, `/memory`, `/undo CALL`, `/redo`, or `#TEXT`
+    /// `/plan PROMPT`, `/goal TEXT --proof COMMAND`, `/memory`, `/undo CALL`, `/redo`, `/outbox`, `#TEXT`, or a saved prompt
     text: String,
 }
 
@@ -126,7 +127,7 @@ pub(crate) struct TypedAnswer {
 
 /// Carry out a command that a person typed in place of a prompt
 ///
-/// The same words as in the terminal: `/plan`, `/goal`, `/memory`, `/undo`, `/redo`, `/outbox`, and `#TEXT`, which proposes a
+/// A saved prompt, `/NAME ARGUMENTS`, is sent as the text that it stands for. The other words are those of the terminal: `/plan`, `/goal`, `/memory`, `/undo`, `/redo`, `/outbox`, and `#TEXT`, which proposes a
 /// line for `AGENTS.md`.
 #[utoipa::path(post, path = "/v1/sessions/{id}/typed", tag = "sessions", request_body = TypedRequest,
     params(("id" = String, Path, description = "ID of a session")),
@@ -138,8 +139,7 @@ pub(crate) async fn typed(
 ) -> Answer<Response> {
     let known = context.hub.find(&id)?;
     let Some(typed) = Typed::read(&text) else {
-        let names = COMMANDS.map(|(name, ..)| format!("`/{name}`")).join(", ");
-        return Err(ApiError::wrong("the text is no command").suggest(format!("send {names} or `#TEXT`")));
+        return saved(&context, &id, &text).await;
     };
     let session = match typed {
         Typed::Plan(_) => opened(&context, &id).await?,
@@ -161,6 +161,23 @@ pub(crate) async fn typed(
         }
     }
     let answer = TypedAnswer { session: session.id().0.clone(), from, note };
+    Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
+}
+
+/// Sends the prompt that a saved one stands for.
+async fn saved(context: &Context, id: &str, text: &str) -> Answer<Response> {
+    let Some(prompt) = expanded(context, id, text)? else {
+        let names = COMMANDS.map(|(name, ..)| format!("`/{name}`")).join(", ");
+        return Err(ApiError::wrong("the text is no command").suggest(format!("send {names} or `#TEXT`")));
+    };
+    let session = opened(context, id).await?;
+    let from = haft_present::cursor::next(&session).0;
+    let mut turn = session.start(Command::Prompt { parts: vec![Part::text(prompt)], channel: None });
+    turn.recorded().await;
+    if let Some(why) = turn.refusal() {
+        return Err(ApiError::conflict(why));
+    }
+    let answer = TypedAnswer { session: session.id().0.clone(), from, note: None };
     Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
 }
 

@@ -1,19 +1,24 @@
 // The form for prompts, with the buttons that stop and continue a turn.
 import { upload } from './api.js'
+import { Completer } from './complete.js'
 import { el } from './dom.js'
 
 export class Composer {
-  /** `send`, `stop` and `goOn` do what they say; `failed` is told errors. A job takes neither pictures nor `goOn`. */
-  constructor({ send, stop, goOn, failed, isJob }) {
+  /**
+   * `send`, `stop` and `goOn` do what they say, `complete` tells what a text can become; `failed` is told errors. A job of a
+   * fleet takes neither pictures nor `goOn`, and completes nothing.
+   */
+  constructor({ send, stop, goOn, complete, failed, isJob }) {
     Object.assign(this, { sendParts: send, failed, images: [] })
     this.input = el('textarea', { id: 'prompt', rows: 2, placeholder: 'Write a prompt', onkeydown: (event) => this.key(event), onpaste: isJob ? undefined : (event) => this.pasted(event) })
+    this.completer = isJob ? undefined : new Completer(this.input, complete)
     this.sending = el('button', { type: 'submit', class: 'main' }, 'Send')
     this.stopping = el('button', { type: 'button', class: 'danger', hidden: true, onclick: stop }, 'Stop')
     this.continuing = el('button', { type: 'button', hidden: true, onclick: goOn }, 'Continue')
     this.attached = el('p', { class: 'quiet attached', role: 'status' })
     const picture = el('input', { type: 'file', id: 'picture', accept: 'image/png,image/jpeg,image/gif,image/webp', class: 'spoken', onchange: () => this.attach([...picture.files]) })
     this.form = el('form', { class: 'say', onsubmit: (event) => { event.preventDefault(); this.send() } },
-      el('label', { for: 'prompt', class: 'spoken' }, 'Prompt'), this.input,
+      el('label', { for: 'prompt', class: 'spoken' }, 'Prompt'), this.completer?.list, this.input,
       el('div', { class: 'actions' }, this.sending, this.stopping, !isJob && [this.continuing, picture, el('label', { for: 'picture', class: 'button' }, 'Picture')], this.attached))
   }
 
@@ -29,6 +34,7 @@ export class Composer {
   }
 
   key(event) {
+    if (this.completer?.key(event)) return
     if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
       event.preventDefault()
       this.send()
@@ -57,6 +63,7 @@ export class Composer {
     const text = this.input.value.trim()
     const { images } = this
     if (!text && !images.length) return
+    this.completer?.close()
     this.put('', [])
     this.sending.disabled = true
     try {

@@ -15,8 +15,22 @@ const ASKED_DELAY = 50
 /** Milliseconds that a change must be in sight before its lines are fetched. */
 const SIGHT_DELAY = 100
 
-/** Whether a text is no prompt: a command, or one line behind a `#` that is no number. */
-export const isCommand = (text) => /^\/(plan|goal|memory|undo|redo)(\s|$)/.test(text) || /^#\s*[^\s\d#][^\n]*$/.test(text)
+/** What the page does itself, in the words of the terminal. */
+const COMMANDS = {
+  model: ['another model or effort', (view) => view.choose('model')],
+  agent: ['another agent', (view) => view.choose('agent')],
+  mode: ['change the permission mode', (view) => view.choose('permission')],
+  rename: ['name this session', (view) => view.rename()],
+  fork: ['continue in a copy of this session', (view) => view.fork()],
+  compact: ['summarize the conversation so far', (view) => view.act('compact', {})],
+  continue: ['continue an interrupted turn', (view) => view.act('continue', {})],
+  export: ['save the conversation', (view) => view.exported()],
+}
+
+/** Whether a text is one line behind a `#` that is no number: a proposal for the notes. */
+const isNote = (text) => /^#\s*[^\s\d#][^\n]*$/.test(text)
+/** The name of a text that may be a command. */
+const commandOf = (text) => /^\/([^\s/]+)(\s|$)/.exec(text)?.[1]
 
 export class SessionView extends Transcript {
   /** `gone` is called when the session was deleted; `open` opens another one; `failed` is told errors. */
@@ -27,7 +41,8 @@ export class SessionView extends Transcript {
     this.live = new LiveReply()
     this.composer = new Composer({
       isJob, failed,
-      send: (text, images) => (!isJob && !images.length && isCommand(text) ? this.command(text) : call('POST', `/v1/sessions/${id}/prompt`, this.prompt(text, images))),
+      send: (text, images) => this.send(text, isJob ? undefined : images),
+      complete: (typed) => this.complete(typed),
       stop: () => this.act('interrupt', {}),
       goOn: () => this.act('continue', {}),
     })
@@ -174,6 +189,30 @@ export class SessionView extends Transcript {
   forget() {
     dropLive(this.session)
     this.live.clear()
+  }
+
+  /** Sends a prompt, or does what a command says. */
+  async send(text, images = []) {
+    const name = this.composer.completer && !images.length && commandOf(text)
+    if (name && COMMANDS[name]) return COMMANDS[name][1](this)
+    if (this.composer.completer && !images.length && (isNote(text) || (name && await this.isCommand(name)))) return this.command(text)
+    return call('POST', `/v1/sessions/${this.id}/prompt`, this.prompt(text, images))
+  }
+
+  /** Whether the server has a command or a saved prompt of this name. */
+  async isCommand(name) {
+    const { values } = await call('POST', `/v1/sessions/${this.id}/completions`, { typed: `/${name}` })
+    return values.some(({ text, kind }) => kind === 'command' && text === `/${name}`)
+  }
+
+  /** What a text can become: what the server says, and commands of the page. */
+  async complete(typed) {
+    const found = await call('POST', `/v1/sessions/${this.id}/completions`, { typed })
+    const name = /^\/(\S*)$/.exec(typed)?.[1]
+    if (name === undefined || found.values.some(({ kind }) => kind === 'offer')) return found
+    const own = Object.entries(COMMANDS).filter(([known]) => known.includes(name)).map(([known, [about]]) => ({ text: `/${known}`, about, kind: 'command' }))
+    const rank = ({ text }) => (text === typed ? 0 : text.startsWith(typed) ? 1 : 2)
+    return { start: 0, values: [...found.values, ...own].sort((a, b) => rank(a) - rank(b)) }
   }
 
   /** A prompt, as the server takes it. */

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod access;
 mod choices;
+mod completions;
 mod description;
 mod kit;
 mod sessions;

@@ -1,12 +1,7 @@
 //! [`List`]: a list to choose from.
 use super::{look::Look, wrap::one_row};
-use haft_present::safe;
-use nucleo_matcher::{
-    Config, Matcher,
-    pattern::{CaseMatching, Normalization, Pattern},
-};
+use haft_present::{matching::fitting, safe};
 use ratatui::text::{Line, Span};
-use std::borrow::Cow;
 
 /// What can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,26 +117,11 @@ impl List {
     }
 
     fn fitting(&self, typed: &str) -> Vec<usize> {
-        let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
-        let pattern = Pattern::parse(typed, CaseMatching::Smart, Normalization::Smart);
-        let mut buffer = Vec::new();
-        let mut scored: Vec<(u32, usize)> = self
-            .items
-            .iter()
-            .enumerate()
-            .filter_map(|(place, item)| {
-                let whole = match self.is_searched_whole {
-                    true => Cow::Owned(format!("{} {}", item.label, item.detail)),
-                    false => Cow::Borrowed(&item.label),
-                };
-                let text = nucleo_matcher::Utf32Str::new(&whole, &mut buffer);
-                Some((pattern.score(text, &mut matcher)?, place))
-            })
-            .collect();
-        scored.sort_by_key(|(score, place)| {
-            (std::cmp::Reverse(*score), self.items[*place].label.len(), *place)
-        });
-        scored.into_iter().map(|(_, place)| place).collect()
+        let text = |item: &'_ Item| match self.is_searched_whole {
+            true => format!("{} {}", item.label, item.detail),
+            false => item.label.clone(),
+        };
+        fitting(self.items.iter().map(text), typed)
     }
 
     /// Whether there is more than one item.

@@ -1,7 +1,6 @@
 //! The lists to choose from: sessions, models, agents, themes, earlier prompts, background work.
 use super::{
     app::{App, Done},
-    files,
     input::{Attached, picture},
     list::{Item, List},
     mode::{Change, Completed, Completion, Mode, Pick, What},
@@ -383,8 +382,11 @@ impl App {
     fn look_for_files(&mut self) {
         let is_remote = self.session.as_ref().is_some_and(|session| Remote::of(session).is_some());
         let Some(engine) = self.engine.as_ref().filter(|_| !is_remote) else { return };
-        let workspace = engine.setup().workspace.clone();
-        let walk = tokio::task::spawn_blocking(move || files::of(&workspace));
+        let (workspace, host) = (engine.setup().workspace.clone(), self.around.host.clone());
+        let walk = tokio::task::spawn_blocking(move || {
+            let files = host.files(&workspace).into_iter();
+            files.map(|name| Item::new(name, "")).collect()
+        });
         self.waiting.push(Box::pin(async move { Done::Files(walk.await.unwrap_or_default()) }));
     }
 

@@ -101,6 +101,22 @@ impl Host for Written {
         self.conversation(request).boxed()
     }
 
+    fn files(&self, workspace: &Path) -> Vec<String> {
+        let (mut names, mut folders) = (Vec::new(), vec![workspace.to_owned()]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                let name = entry.path().strip_prefix(workspace).unwrap().to_string_lossy().into_owned();
+                match entry.path().is_dir() {
+                    _ if name.starts_with('.') => {}
+                    true => folders.push(entry.path()),
+                    false => names.push(name),
+                }
+            }
+        }
+        names.sort();
+        names
+    }
+
     fn expand(&self, _: &Path, prompt: &str, listed_by: &str) -> Result<ExpandedPrompt, Problem> {
         match prompt {
             "/greet" => Ok(ExpandedPrompt { prompt: "Say hello.".into(), ..ExpandedPrompt::default() }),

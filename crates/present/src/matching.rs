@@ -1,0 +1,39 @@
+//! [`fitting`]: what of a list fits a few typed characters, the best first, in all front-ends alike.
+use nucleo_matcher::{
+    Config, Matcher, Utf32Str,
+    pattern::{CaseMatching, Normalization, Pattern},
+};
+use std::{borrow::Borrow, cmp::Reverse};
+
+/// Returns the places of the texts that contain the characters of `typed` in this order, the best first; all of them if
+/// nothing is typed. A capital letter fits only itself.
+pub fn fitting<T: Borrow<str>>(texts: impl IntoIterator<Item = T>, typed: &str) -> Vec<usize> {
+    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+    let pattern = Pattern::parse(typed, CaseMatching::Smart, Normalization::Smart);
+    let mut buffer = Vec::new();
+    let scored = texts.into_iter().enumerate().filter_map(|(place, text)| {
+        let text = text.borrow();
+        let score = pattern.score(Utf32Str::new(text, &mut buffer), &mut matcher)?;
+        Some((Reverse(score), text.len(), place))
+    });
+    let mut scored: Vec<(Reverse<u32>, usize, usize)> = scored.collect();
+    if !typed.is_empty() {
+        scored.sort_unstable();
+    }
+    scored.into_iter().map(|(.., place)| place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_comes_first() {
+        let files = ["docs/parser.md", "src/parser.rs", "src/main.rs", "README.md"];
+        let table: [(&str, &[usize]); 4] =
+            [("", &[0, 1, 2, 3]), ("main", &[2]), ("srcp", &[1]), ("nothing", &[])];
+        for (typed, expected) in table {
+            assert_eq!(fitting(files, typed), expected, "{typed}");
+        }
+    }
+}
