@@ -1,11 +1,12 @@
 // What a person does around the conversation on the page of `haft serve`: serve_desk.mjs BROWSER ADDRESS TOKEN WORKSPACE [FOLDER]
 // Ends with 1 and a line for each thing that is not as it should be. Screenshots go into FOLDER.
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import puppeteer from 'puppeteer-core'
 
-const [program, address, token, , folder] = process.argv.slice(2)
+const [program, address, token, workspace, folder] = process.argv.slice(2)
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const wrong = []
 const expect = (what, is) => { if (!is) wrong.push(what) }
@@ -113,6 +114,33 @@ await has('the outbox is empty')
 await say('/rename')
 await tab.waitForSelector('dialog[open] #field-name')
 await tab.keyboard.press('Escape')
+
+// What the session changed, file by file, is reviewed and committed.
+const git = (...words) => execFileSync('git', ['-C', join(workspace, 'docs'), ...words], { encoding: 'utf8' })
+git('init', '-q')
+git('config', 'user.name', 'A person')
+git('config', 'user.email', 'person@example.org')
+await press('main button', 'Changes')
+await tab.waitForSelector('dialog[open] .review .diff')
+expect(`the diff: ${await text('dialog .review')}`, /src\/parser\.py[^]*return int\(text\)/.test(await text('dialog .review')))
+expect('the message is the title', await tab.$eval('#field-message', (field) => field.value) === 'write it')
+await looked('review')
+await press('dialog button', 'Commit')
+await has('write it', '.told .note:last-of-type, .told')
+await seen('the call of git has ended', () => document.querySelectorAll('.end').length === 4)
+expect(`it is committed: ${git('log', '--format=%s', '--name-only')}`, git('log', '--format=%s', '--name-only').trim() === 'write it\n\nsrc/parser.py')
+// An undo shows what it would put back.
+await tab.evaluate(() => window.scrollTo({ top: 0 }))
+await press('.prompt button', 'Undo from here')
+await tab.waitForSelector('dialog[open] .review .diff')
+expect(`what would be put back: ${await text('dialog')}`, /Undo this prompt[^]*parser\.py deleted/.test(await text('dialog')))
+await looked('preview')
+await press('dialog button', 'Cancel')
+expect('nothing is undone before', existsSync(join(workspace, 'docs/src/parser.py')))
+await press('.prompt button', 'Undo from here')
+await press('dialog button', 'Undo')
+await seen('all prompts are undone', () => [...document.querySelectorAll('.prompt')].every((one) => one.classList.contains('undone')))
+expect('the file is gone', !existsSync(join(workspace, 'docs/src/parser.py')))
 
 await browser.close()
 if (wrong.length) {

@@ -139,6 +139,7 @@ const undone = async () => (await tab.$$('.undone')).length
 for (let turn = 0; turn < 6; turn++) {
   const before = await undone()
   await press('main button', 'Undo')
+  await press('dialog button', 'Undo')
   await tab.waitForFunction((before) => document.querySelectorAll('.undone').length > before, { timeout: 10000 }, before).catch(() => wrong.push('an undo is not seen'))
 }
 expect('the file is gone again', !existsSync(join(workspace, 'parser.py')) && !existsSync(join(workspace, 'one.txt')))

@@ -8,6 +8,7 @@ pub(crate) mod jobs;
 pub(crate) mod lists;
 pub(crate) mod pages;
 pub(crate) mod report;
+pub(crate) mod review;
 pub(crate) mod sessions;
 pub(crate) mod undo;
 pub(crate) mod uploads;
@@ -15,8 +16,8 @@ pub(crate) mod watch;
 
 use crate::{conversations::Conversations, crew::Crew, hub::Hub, readiness::Readiness};
 use axum::extract::FromRef;
-use std::sync::Arc;
 use completions::FileLists;
+use std::sync::Arc;
 use uploads::Uploads;
 
 /// What handlers work with.

@@ -1,6 +1,6 @@
 //! [`router`]: the routes, and the description that is made of them.
 use crate::{
-    api::{Context, attach, commands, completions, jobs, lists, sessions, undo, uploads, watch},
+    api::{Context, attach, commands, completions, jobs, lists, review, sessions, undo, uploads, watch},
     crew::Crew,
     error::{ApiError, ErrorBody},
     hub::Hub,
@@ -80,6 +80,8 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(watch::timeline))
         .routes(routes!(watch::asked))
         .routes(routes!(watch::diff))
+        .routes(routes!(review::changes))
+        .routes(routes!(review::commit))
         .routes(routes!(watch::all))
         .routes(routes!(uploads::upload))
         .routes(routes!(jobs::create, jobs::list))
@@ -94,7 +96,14 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(openai::chat::completions))
         .routes(routes!(openai::responses::create))
         .routes(routes!(openai::responses::retrieve));
-    let context = Context { hub, crew, uploads: Arc::default(), files: Arc::default(), conversations: Arc::default(), readiness };
+    let context = Context {
+        hub,
+        crew,
+        uploads: Arc::default(),
+        files: Arc::default(),
+        conversations: Arc::default(),
+        readiness,
+    };
     described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }
 

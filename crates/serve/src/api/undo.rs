@@ -1,21 +1,23 @@
 //! UndoRequest and redo of files and conversations.
 use super::{
     Context,
-    body::{Body, Id},
+    body::{Body, Id, blocking},
     commands::resting,
     report::FileChange,
     sessions::opened,
+    watch::{FileLines, files},
 };
 use crate::error::{Answer, ApiError, ErrorBody};
 use axum::{Json, extract::State};
 use futures::StreamExt;
 use haft_core::{
-    Command, Direction, Event, Fact, Seq, UndoCalls, active_path, arguments_in_brief, changed,
+    Command, Direction, Entry, Event, Fact, Seq, UndoCalls, active_path, arguments_in_brief, changed,
     past_calls::PastCalls, undo as plan,
 };
 use haft_engine::Session;
 use haft_present::undo::{Refusal, undo_calls};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// How far to go back [default: the last turn]
@@ -24,6 +26,8 @@ use utoipa::ToSchema;
 pub(crate) struct UndoRequest {
     /// Last entry to keep
     to: Option<u64>,
+    /// Entry of a prompt: go back to before it
+    before: Option<u64>,
     /// Number of calls that changed files to undo
     calls: Option<usize>,
     /// Undo this call alone, by its number in `GET /v1/sessions/{id}/calls`; the conversation stays as it is
@@ -50,6 +54,9 @@ pub(crate) struct RestoredFiles {
     untracked: usize,
     /// Numbers of the calls that were undone by their numbers
     undone: Vec<usize>,
+    /// With `dry_run`: what would become of the files, line by line
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<FileLines>,
 }
 
 /// A call that changed files
@@ -102,13 +109,15 @@ pub(crate) async fn undo(
     let session = resting(&context, &id).await?;
     let entries = session.entries();
     if let Some(call) = undo.call {
-        if undo.dry_run || undo.to.is_some() || undo.calls.is_some() {
-            return Err(ApiError::wrong("`call` goes with neither `to` nor `calls` nor `dry_run`"));
+        if undo.dry_run || undo.to.is_some() || undo.before.is_some() || undo.calls.is_some() {
+            return Err(ApiError::wrong(
+                "`call` goes with neither `to` nor `before` nor `calls` nor `dry_run`",
+            ));
         }
         let UndoRequest { with_dependents, merge, .. } = undo;
         return undo_call(&session, UndoCalls { calls: vec![call], with_dependents, merge }).await.map(Json);
     }
-    let to = match (undo.to.map(Seq), undo.calls) {
+    let to = match (undo.to.map(Seq).or(before(&entries, undo.before)?), undo.calls) {
         (Some(to), _) if !active_path(&entries).iter().any(|entry| entry.seq == to) => {
             return Err(ApiError::wrong(format!("there is no entry {to} to go back to"))
                 .suggest("`export` shows them: `seq` of those that were not undone"));
@@ -121,13 +130,23 @@ pub(crate) async fn undo(
     if undo.dry_run {
         let plan = plan::back_to(&entries, to);
         let changes = changed::squash(&plan.changes).iter().map(FileChange::from).collect();
-        return Ok(Json(RestoredFiles {
-            changes,
-            untracked: plan.untracked.len(),
-            ..RestoredFiles::default()
-        }));
+        let untracked = plan.untracked.len();
+        let files = blocking(move || Ok(files(&session, &plan.changes))).await?;
+        return Ok(Json(RestoredFiles { changes, untracked, files, ..RestoredFiles::default() }));
     }
     moved(&session, Command::Rewind { to }, Direction::Undo).await.map(Json)
+}
+
+/// The entry before a prompt.
+fn before(entries: &[Arc<Entry>], prompt: Option<u64>) -> Answer<Option<Seq>> {
+    let Some(prompt) = prompt else { return Ok(None) };
+    let path = active_path(entries);
+    let place = path.iter().position(|entry| entry.seq == Seq(prompt)).and_then(|place| place.checked_sub(1));
+    match place {
+        Some(before) => Ok(Some(path[before].seq)),
+        None => Err(ApiError::wrong(format!("there is no prompt {prompt} to go back to"))
+            .suggest("`timeline` shows them: `seq` of those that were not undone")),
+    }
 }
 
 async fn undo_call(session: &Session, undo: UndoCalls) -> Answer<RestoredFiles> {
@@ -176,6 +195,7 @@ impl RestoredFiles {
             conflicts: conflicts.iter().map(|path| path.display().to_string()).collect(),
             untracked: untracked.len(),
             undone: calls.clone(),
+            files: Vec::new(),
         })
     }
 }

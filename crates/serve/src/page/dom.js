@@ -36,8 +36,8 @@ export function say(text) {
   document.getElementById('said').textContent = text
 }
 
-/** Asks for a few words; gives them, or nothing where the person thought better of it. */
-export function ask(title, fields, action) {
+/** Asks for a few words below `body`; gives them, or nothing where the person thought better of it. */
+export function ask(title, fields, action, body) {
   const dialog = document.getElementById('dialog')
   return new Promise((resolve) => {
     let given
@@ -54,11 +54,12 @@ export function ask(title, fields, action) {
       method: 'dialog',
       onsubmit: () => { given = Object.fromEntries(inputs.map(({ field, input }) => [field.name, input.value.trim()])) },
     },
-      el('h2', { id: 'dialog-title' }, title), inputs.map(({ row }) => row),
+      el('h2', { id: 'dialog-title' }, title), body, inputs.map(({ row }) => row),
       el('p', { class: 'actions' }, el('button', { type: 'submit', class: 'main' }, action),
-        el('button', { type: 'button', onclick: () => dialog.close() }, 'Cancel')))
+        action !== 'Close' && el('button', { type: 'button', onclick: () => dialog.close() }, 'Cancel')))
     dialog.onclose = () => { fill(dialog); resolve(given) }
     fill(dialog, form)
+    dialog.classList.toggle('broad', body !== undefined)
     dialog.showModal()
     inputs[0]?.input.focus()
   })

@@ -8,6 +8,7 @@ import { ask, el, fill, money, named, plural, say, tokens } from './dom.js'
 import { dropLive } from './fold.js'
 import { follow } from './listen.js'
 import { LiveReply } from './live.js'
+import { preview, review } from './review.js'
 import { Transcript } from './transcript.js'
 
 /** Milliseconds before a question is fetched: those of earlier turns are answered by entries that follow at once. */
@@ -24,6 +25,7 @@ const COMMANDS = {
   fork: ['continue in a copy of this session', (view) => view.fork()],
   compact: ['summarize the conversation so far', (view) => view.act('compact', {})],
   continue: ['continue an interrupted turn', (view) => view.act('continue', {})],
+  diff: ['show what this session changed, file by file', (view) => view.review()],
   export: ['save the conversation', (view) => view.exported()],
 }
 
@@ -36,7 +38,7 @@ export class SessionView extends Transcript {
   /** `gone` is called when the session was deleted; `open` opens another one; `failed` is told errors. */
   constructor(id, main, { gone, open, failed }, isJob = false) {
     super()
-    Object.assign(this, { id, main, gone, open, failed, updates: 0 })
+    Object.assign(this, { id, main, gone, open, failed, isJob, updates: 0 })
     this.stop = new AbortController()
     this.live = new LiveReply()
     this.composer = new Composer({
@@ -108,7 +110,7 @@ export class SessionView extends Transcript {
     const menu = el('details', { class: 'menu' }, el('summary', {}, 'More'), el('div', {},
       this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Settings', () => this.choose()), this.item('Undo a call', () => this.undoCall()), this.item('Compact', () => this.act('compact', {})),
       this.item('Export', () => this.exported()), this.item('Delete', () => this.remove(), 'danger')))
-    return [this.item('Undo', () => this.move('undo')), this.item('Redo', () => this.move('redo')), menu]
+    return [this.item('Changes', () => this.review()), this.item('Undo', () => this.undoFrom()), this.item('Redo', () => this.move('redo')), menu]
   }
 
   async refresh() {
@@ -151,7 +153,10 @@ export class SessionView extends Transcript {
     else fill(this.asked)
   }
 
-  prompted(words) {
+  prompted(words, { seq }, element) {
+    if (!this.isJob) {
+      element.append(el('p', { class: 'actions from-here' }, this.item('Undo from here', () => this.undoFrom(seq), 'quiet'), this.item('Fork from here', () => this.fork(seq - 1), 'quiet')))
+    }
     if (this.title.textContent === 'New session') this.titled(words.split('\n')[0].slice(0, 60))
   }
 
@@ -238,8 +243,20 @@ export class SessionView extends Transcript {
     }
   }
 
-  async move(way) {
-    const { changes, conflicts, untracked } = await call('POST', `/v1/sessions/${this.id}/${way}`, {})
+  async review() {
+    const text = await review({ id: this.id, title: this.title.textContent })
+    if (text) this.told.append(el('p', { class: 'note' }, text))
+  }
+
+  /** Shows what an undo would put back before it does. */
+  async undoFrom(before) {
+    const body = before === undefined ? {} : { before }
+    const plan = await call('POST', `/v1/sessions/${this.id}/undo`, { ...body, dry_run: true })
+    if (await preview(before === undefined ? 'Undo the last turn?' : 'Undo this prompt and all behind it?', plan)) await this.move('undo', body)
+  }
+
+  async move(way, body = {}) {
+    const { changes, conflicts, untracked } = await call('POST', `/v1/sessions/${this.id}/${way}`, body)
     const parts = [`${changes.length} files ${way === 'undo' ? 'restored' : 'changed again'}`]
     if (conflicts.length) parts.push(`left alone, since they were changed meanwhile: ${conflicts.join(', ')}`)
     if (untracked) parts.push(`${untracked} calls were not tracked, so what they did stands`)
@@ -324,8 +341,9 @@ export class SessionView extends Transcript {
     await this.refresh()
   }
 
-  async fork() {
-    const { id } = await call('POST', `/v1/sessions/${this.id}/fork`, {})
+  /** Copies the session, whole or up to the entry `at`. */
+  async fork(at) {
+    const { id } = await call('POST', `/v1/sessions/${this.id}/fork`, at === undefined ? {} : { at })
     this.open(id)
   }
 

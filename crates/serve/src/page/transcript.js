@@ -92,7 +92,7 @@ export class Transcript {
   /** A call, or a tool, asks a person. */
   asks() {}
 
-  /** A person said `words`. */
+  /** A person said `words`, which `block` and its element show. */
   prompted() {}
 
   /** A turn ended, in these words. */
@@ -111,8 +111,8 @@ const DRAWN = {
     this.put(block, el('div', { class: 'prompt' }, you(), el('p', {}, text), el('p', { class: 'dim' }, 'read with the next request')))
   },
   prompt({ text, images }, block) {
-    this.put(block, el('div', { class: 'prompt' }, you(), el('p', {}, text), pictures(images, 'A picture of the prompt')))
-    this.prompted(text)
+    const element = this.put(block, el('div', { class: 'prompt' }, you(), el('p', {}, text), pictures(images, 'A picture of the prompt')))
+    this.prompted(text, block, element)
   },
   denied({ reason }, block) {
     this.put(block, el('p', { class: 'failure', role: 'alert' }, `A hook denied the prompt: ${reason}`))

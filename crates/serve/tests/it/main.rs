@@ -5,4 +5,5 @@ mod choices;
 mod completions;
 mod description;
 mod kit;
+mod review;
 mod sessions;

@@ -82,7 +82,9 @@ fn a_session_is_prompted_approved_undone_and_redone() {
     assert!(live("text") >= 2 && live("thinking") >= 1 && live("tool_call") == 1, "{seen:?}");
     assert_eq!(place.read("a.txt").as_deref(), Some("one\n"));
 
-    let would = post(&server, &id, "undo", &json!({"dry_run": true}));
+    let mut would = post(&server, &id, "undo", &json!({"dry_run": true}));
+    let lines = would.as_object_mut().unwrap().remove("files").unwrap_or_default();
+    assert_eq!((&lines[0]["path"], &lines[0]["kind"]), (&json!("a.txt"), &json!("deleted")));
     assert_eq!(would["changes"], json!([{"path": "a.txt", "kind": "deleted"}]));
     assert!(place.read("a.txt").is_some());
     assert_eq!(post(&server, &id, "undo", &json!({})), would);

@@ -1,0 +1,89 @@
+//! The changes of a session as a whole: shown, and committed.
+use super::{
+    Context,
+    body::{Body, Id, blocking},
+    commands::resting,
+    sessions::opened,
+    watch::{FileLines, files},
+};
+use crate::error::{Answer, ApiError, ErrorBody};
+use axum::{Json, extract::State};
+use haft_core::{Change, Changed, Command, Entry, Fact, Seq, active_path};
+use haft_engine::Session;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::{path::PathBuf, sync::Arc};
+use utoipa::ToSchema;
+
+/// Show what became of each file since the session began, line by line
+#[utoipa::path(get, path = "/v1/sessions/{id}/changes", operation_id = "session_changes", tag = "sessions",
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = OK, body = Vec<FileLines>), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn changes(State(context): State<Context>, Id(id): Id) -> Answer<Json<Vec<FileLines>>> {
+    let session = opened(&context, &id).await?;
+    let files = blocking(move || Ok(files(&session, &changed_in(&session.entries()))));
+    files.await.map(Json)
+}
+
+/// What became of each file, but for what was undone.
+fn changed_in(entries: &[Arc<Entry>]) -> Vec<Change> {
+    Changed::of(active_path(entries).iter().map(|entry| &entry.fact)).whole()
+}
+
+/// What to commit
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CommitRequest {
+    /// Message; its first line is the title
+    message: String,
+    /// Files, relative to the workspace [default: those that the session changed]
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    paths: Vec<PathBuf>,
+}
+
+/// A commit that was made
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Committed {
+    /// What git says of it
+    text: String,
+}
+
+/// Commit what a session changed, in the repository of its workspace
+///
+/// The commit is the person's own: no approval is asked for. It is a call of the tool `git` in the session.
+#[utoipa::path(post, path = "/v1/sessions/{id}/commit", tag = "sessions", request_body = CommitRequest,
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = OK, body = Committed), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn commit(
+    State(context): State<Context>,
+    Id(id): Id,
+    Body(CommitRequest { message, paths }): Body<CommitRequest>,
+) -> Answer<Json<Committed>> {
+    let session = resting(&context, &id).await?;
+    let changed = || changed_in(&session.entries()).into_iter().map(|change| change.path).collect();
+    let paths: Vec<PathBuf> = if paths.is_empty() { changed() } else { paths };
+    if message.trim().is_empty() || paths.is_empty() {
+        return Err(ApiError::wrong("a commit needs a message and a changed file")
+            .suggest("`GET /v1/sessions/{id}/changes` shows the files that the session changed"));
+    }
+    git(&session, json!({"action": "add", "paths": paths})).await?;
+    let text = git(&session, json!({"action": "commit", "message": message.trim(), "paths": paths})).await?;
+    Ok(Json(Committed { text }))
+}
+
+/// Makes a call of the tool `git`, which the person has asked for, and returns what came of it.
+async fn git(session: &Session, arguments: serde_json::Value) -> Answer<String> {
+    let from = haft_present::cursor::next(session);
+    session.start(Command::TypedCall { name: "git".to_owned(), arguments }).report().await;
+    let entries = session.entries_since(Seq(from.0));
+    let ended = entries.iter().find_map(|entry| match &entry.fact {
+        Fact::ToolEnded { result, .. } => Some(result),
+        _ => None,
+    });
+    match ended {
+        Some(result) if result.error.is_none() => Ok(result.content.clone()),
+        Some(result) => Err(ApiError::conflict(format!("cannot commit: {}", result.content))),
+        None => Err(ApiError::conflict("cannot commit: the call was interrupted")),
+    }
+}
