@@ -142,6 +142,19 @@ await press('dialog button', 'Undo')
 await seen('all prompts are undone', () => [...document.querySelectorAll('.prompt')].every((one) => one.classList.contains('undone')))
 expect('the file is gone', !existsSync(join(workspace, 'docs/src/parser.py')))
 
+// Without a session the page says what ended; `?` shows the keys, and keys lead to sessions.
+await tab.evaluate(() => { document.activeElement.blur(); location.hash = '' })
+await has('Ended')
+await looked('home')
+await tab.keyboard.type('?')
+await tab.waitForSelector('dialog[open] .shortcuts')
+expect(`the keys: ${await text('dialog')}`, /\?\s+show the keys/.test(await text('dialog')))
+await looked('keys')
+await tab.keyboard.press('Escape')
+await tab.evaluate(() => document.activeElement.blur())
+await tab.keyboard.type('j')
+await seen('the first session of the list', () => document.querySelector('h1')?.innerText === 'write it')
+
 await browser.close()
 if (wrong.length) {
   console.error([...new Set(wrong)].map((line) => `FAILED  desk: ${line}`).join('\n'))

@@ -192,7 +192,8 @@ impl Hub {
         Ok(Place { workspace, model, profile, effort: None })
     }
 
-    fn is_served(&self, folder: &Path) -> bool {
+    /// Whether sessions may work in this folder.
+    pub(crate) fn is_served(&self, folder: &Path) -> bool {
         self.settings().folders.iter().any(|served| folder.starts_with(served))
     }
 

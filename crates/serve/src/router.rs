@@ -86,6 +86,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(uploads::upload))
         .routes(routes!(jobs::create, jobs::list))
         .routes(routes!(jobs::show))
+        .routes(routes!(jobs::schedules))
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::retry))
         .routes(routes!(lists::agents))

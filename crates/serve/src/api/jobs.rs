@@ -19,7 +19,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use haft_app::jobs::JobRequest;
+use haft_app::jobs::{JobRequest, schedule};
 use haft_core::{JobStatus, JobSummary, SessionId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -123,6 +123,46 @@ pub(crate) async fn create(
 
 async fn find(hub: &Hub, id: &str) -> Answer<Job> {
     standing(hub, id).await.map(|standing| job(SessionId(id.to_owned()), standing))
+}
+
+/// A job that begins by itself
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ScheduleRow {
+    name: String,
+    /// Agent
+    kind: String,
+    description: String,
+    /// How often it begins: `every 2h`, or a pattern of cron
+    recurrence: String,
+    /// When it begins next, in milliseconds since 1970-01-01 UTC
+    next: i64,
+}
+
+/// All schedules of the served folders
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Schedules {
+    /// The next one first
+    schedules: Vec<ScheduleRow>,
+}
+
+/// List the schedules of jobs
+#[utoipa::path(get, path = "/v1/schedules", operation_id = "list_schedules", tag = "jobs",
+    responses((status = OK, body = Schedules), (status = "5XX", body = ErrorBody)))]
+pub(crate) async fn schedules(State(context): State<Context>) -> Answer<Json<Schedules>> {
+    let found = blocking(move || {
+        let mut known = schedule::list(context.hub.home())?;
+        known.retain(|(_, schedule)| context.hub.is_served(&schedule.origin));
+        known.sort_by_key(|(_, schedule)| schedule.next);
+        Ok(known)
+    });
+    let row = |(name, schedule): (String, schedule::Schedule)| ScheduleRow {
+        name,
+        kind: schedule.kind,
+        description: schedule.description,
+        recurrence: schedule.recurrence.to_string(),
+        next: schedule.next.as_millisecond(),
+    };
+    Ok(Json(Schedules { schedules: found.await?.into_iter().map(row).collect() }))
 }
 
 /// A page of jobs

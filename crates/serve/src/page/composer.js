@@ -17,7 +17,8 @@ export class Composer {
     this.continuing = el('button', { type: 'button', hidden: true, onclick: goOn }, 'Continue')
     this.attached = el('p', { class: 'quiet attached', role: 'status' })
     const picture = el('input', { type: 'file', id: 'picture', accept: 'image/png,image/jpeg,image/gif,image/webp', class: 'spoken', onchange: () => this.attach([...picture.files]) })
-    this.form = el('form', { class: 'say', onsubmit: (event) => { event.preventDefault(); this.send() } },
+    const dropped = isJob ? {} : { ondragover: (event) => event.preventDefault(), ondrop: (event) => this.dropped(event) }
+    this.form = el('form', { class: 'say', ...dropped, onsubmit: (event) => { event.preventDefault(); this.send() } },
       el('label', { for: 'prompt', class: 'spoken' }, 'Prompt'), this.completer?.list, this.input,
       el('div', { class: 'actions' }, this.sending, this.stopping, !isJob && [this.continuing, picture, el('label', { for: 'picture', class: 'button' }, 'Picture')], this.attached))
   }
@@ -47,6 +48,11 @@ export class Composer {
       event.preventDefault()
       this.attach(pictures)
     }
+  }
+
+  dropped(event) {
+    event.preventDefault()
+    this.attach([...event.dataTransfer.files])
   }
 
   async attach(pictures) {

@@ -2,6 +2,7 @@
 import { call } from './api.js'
 import { chooseNew, shortName } from './choose.js'
 import { age, ask, el, fill, named } from './dom.js'
+import { notify } from './home.js'
 import { listen } from './listen.js'
 
 /** Milliseconds between two looks at the jobs of a fleet. */
@@ -79,6 +80,8 @@ export class Lists {
   }
 
   heard({ session, state }) {
+    document.dispatchEvent(new CustomEvent('news'))
+    if (state === 'asking') notify(this.rows.get(session)?.link.firstChild.textContent ?? '', session)
     // A title is what was said first.
     if (session === null || state === null || (this.rows.get(session)?.isNew ?? true)) {
       clearTimeout(this.loading)
@@ -90,6 +93,13 @@ export class Lists {
     mark.textContent = STATES[state]
     clearTimeout(this.jobsLoading)
     if (state === 'idle') this.jobsLoading = setTimeout(() => this.loadJobs().catch(this.failed), 500)
+  }
+
+  /** Opens the session that is so many rows below the one that is shown. */
+  step(rows) {
+    const ids = [...this.rows.keys()]
+    const next = ids[ids.indexOf(this.chosen) + (this.chosen ? rows : Math.max(rows, 0))]
+    if (next) this.open(next)
   }
 
   /** The session that is shown. */

@@ -1,6 +1,7 @@
 // The page: lists at the side, one session in the middle. Where it stands is in the address, behind `#`.
 import { Refused, call, forgetToken, keepToken, takeToken } from './api.js'
-import { el, fill } from './dom.js'
+import { ask, el, fill } from './dom.js'
+import { Home } from './home.js'
 import { JobView } from './job.js'
 import { Lists } from './lists.js'
 import { SessionView } from './session.js'
@@ -11,6 +12,24 @@ const menu = document.getElementById('menu')
 let shown
 let list
 let isFleet
+
+/** What a key does outside of fields. */
+const KEYS = {
+  '/': ['go to the prompt', () => document.getElementById('prompt')?.focus()],
+  n: ['begin a session', () => (isFleet ? list.job() : list.begin()).catch(failed)],
+  c: ['show what this session changed', () => shown?.review?.().catch(failed)],
+  h: ['go to the beginning: what waits, runs and ended', () => { location.hash = '' }],
+  j: ['next session of the list', () => list.step(1)],
+  k: ['session before it', () => list.step(-1)],
+  '?': ['show the keys', () => showKeys()],
+}
+/** Keys of the prompt, of lists and of dialogs. */
+const FIELD_KEYS = [['Enter', 'send the prompt; take what is offered'], ['Shift+Enter', 'break the line'], ['@ and /', 'offer files and commands'], ['Esc', 'close what is offered, or a dialog'], ['Tab', 'go on to the next control']]
+
+function showKeys() {
+  const rows = [...Object.entries(KEYS).map(([key, [what]]) => [key, what]), ...FIELD_KEYS]
+  return ask('Keys', [], 'Close', el('dl', { class: 'shortcuts' }, rows.map(([key, what]) => el('div', {}, el('dt', {}, el('kbd', {}, key)), el('dd', {}, what)))))
+}
 
 function failed(error) {
   if (error instanceof Refused && error.status === 401) return askForToken()
@@ -41,9 +60,12 @@ async function route() {
   const id = /^#s\/([0-9a-z-]+)$/.exec(location.hash)?.[1]
   list.choose(id)
   if (!id) {
+    if (!isFleet) {
+      shown = new Home(main, { begin: () => list.begin(), choose: () => list.beginWith(), failed })
+      return shown.show().catch(failed)
+    }
     document.title = 'Haft'
-    const [words, action, begin] = isFleet ? ['Choose a job, or give one.', 'New job', () => list.job()] : ['Choose a session, or begin one.', 'New session', () => list.begin()]
-    fill(main, el('h1', {}, 'Haft'), el('p', {}, words), el('p', {}, el('button', { type: 'button', class: 'main', onclick: () => begin().catch(failed) }, action)))
+    fill(main, el('h1', {}, 'Haft'), el('p', {}, 'Choose a job, or give one.'), el('p', {}, el('button', { type: 'button', class: 'main', onclick: () => list.job().catch(failed) }, 'New job')))
     return
   }
   shown = new (isFleet ? JobView : SessionView)(id, main, { open, failed, gone: () => { location.hash = '' } })
@@ -76,9 +98,11 @@ document.addEventListener('connection', ({ detail }) => {
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Escape') unfold(false)
   const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName)
-  if (event.key === '/' && !isTyping) {
+  const isFree = list && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey && !document.getElementById('dialog').open
+  const act = isFree && KEYS[event.key]?.[1]
+  if (act) {
     event.preventDefault()
-    document.getElementById('prompt')?.focus()
+    act()
   }
 })
 window.addEventListener('hashchange', () => { if (list) route() })

@@ -169,6 +169,8 @@ export class SessionView extends Transcript {
   measure() {
     const { sums: { usd, isPriced, read, written }, context } = this.session
     const share = this.detail?.window && context > 0 ? Math.round((context / this.detail.window) * 100) : undefined
+    // Nothing to total is no box.
+    this.meters.hidden = !read && !written && !context
     const row = (name, value) => el('div', {}, el('dt', {}, name), el('dd', {}, value))
     const filled = share !== undefined && el('meter', { min: 0, max: 100, value: share, 'aria-label': 'Context in use' })
     fill(this.meters, row('Cost', isPriced ? money(usd) : read || written ? 'unknown' : '–'), row('Read', tokens(read)), row('Written', tokens(written)),

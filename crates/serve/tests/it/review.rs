@@ -40,3 +40,10 @@ async fn the_changes_of_a_session_are_those_of_all_its_turns() {
     let refused = undo(json!({"before": prompts[1]["seq"]})).await;
     assert_eq!(refused["error"]["type"], "invalid_request");
 }
+
+// H-70
+#[tokio::test]
+async fn schedules_are_listed() {
+    let server = Server::start(Mode::Ask, &[]).await;
+    assert_eq!(server.ask("GET /v1/schedules", "").await.json(), json!({"schedules": []}));
+}
