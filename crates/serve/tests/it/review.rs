@@ -41,6 +41,18 @@ async fn the_changes_of_a_session_are_those_of_all_its_turns() {
     assert_eq!(refused["error"]["type"], "invalid_request");
 }
 
+// H-69
+#[tokio::test]
+async fn a_server_that_only_reads_commits_nothing() {
+    let server = Server::start(Mode::ReadOnly, &[]).await;
+    server.write("a.txt", "one\n");
+    let line = format!("POST /v1/sessions/{}/commit", server.session().await);
+    let body = json!({"message": "Add a.txt", "paths": ["a.txt"]});
+    let refused = server.ask(&line, &body.to_string()).await;
+    assert_eq!(refused.status.as_u16(), 409, "{}", refused.text);
+    assert!(refused.text.contains("allows the mode `read-only` at most"), "{}", refused.text);
+}
+
 // H-70
 #[tokio::test]
 async fn schedules_are_listed() {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 /// Says something, and only later that it has.
 const HANGS: &str =
-    "echo the first word; sleep 0.1; echo the last word >&2; sleep 0.5; touch begun; sleep 60";
+    "echo the first word; sleep 0.5; echo the last word >&2; sleep 0.5; touch begun; sleep 60";
 
 /// A model that runs `HANGS` and then says that it has read what came of it; `timeout` in seconds.
 fn model(timeout: Option<u64>) -> Server {
