@@ -210,16 +210,17 @@ impl Race<'_> {
     async fn passed(&self, call: &ToolCall, start: &Start, last: u32) -> Result<Vec<Winner>, Unrecorded> {
         let stop = self.cancel.child_token();
         let choose = start.goal.choose;
-        let known = |end: &&AttemptEnd| end.result.is_reached() && !end.changes.is_empty();
-        let mut passed: Vec<Winner> = start.known.iter().filter(known).map(|end| self.known(end)).collect();
+        // Journals of before do not have the files of an attempt.
+        let is_kept = |end: &&AttemptEnd| end.result.is_reached() && !end.changes.is_empty();
+        let mut passed: Vec<Winner> = start.known.iter().filter(is_kept).map(|end| self.known(end)).collect();
         if !choose && !passed.is_empty() {
             passed.truncate(1);
             return Ok(passed);
         }
         let is_due = |number: &u32| {
-            let is_known =
-                start.known.iter().any(|end| end.number == *number && end.result != AttemptResult::Stopped);
-            !is_known && start.goal.only.is_none_or(|only| u32::from(only) == *number)
+            let mut ended = start.known.iter().filter(|end| end.number == *number);
+            let is_over = ended.any(|end| end.result == AttemptResult::Missed || is_kept(&end));
+            !is_over && start.goal.only.is_none_or(|only| u32::from(only) == *number)
         };
         let attempts = (2..=last).filter(is_due).map(|number| self.attempt(start, number, last, &stop));
         let mut attempts = stream::iter(attempts).buffer_unordered(at_once(self.session));
