@@ -12,6 +12,8 @@ server=
 trap 'if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi; rm -rf "$scratch"' EXIT
 export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
 mkdir -p "$scratch/work" "$scratch/config/haft"
+# Libraries are looked for beside a script.
+if [ -d "$peers" ]; then cp scripts/browser.mjs scripts/serve_*.mjs "$peers/"; fi
 
 failed=0
 # name, then the command; its words only where it failed.
@@ -50,8 +52,6 @@ SCRIPT
 start "script/$scratch/model" --permission accept-edits
 if [ -d "$packages/openai" ]; then
     try "OpenAI's SDK for Python" timeout 120 "$peers/python/bin/python" scripts/serve_client.py "$address" "$token"
-    # The library is looked for beside the script.
-    cp scripts/serve_client.mjs "$peers/"
     try "OpenAI's SDK for JavaScript" timeout 120 node "$peers/serve_client.mjs" "$address" "$token"
 else
     left_out "OpenAI's SDKs against \`haft serve\`"
@@ -110,7 +110,6 @@ TOML
 {"say": "Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly.", "pieces": 100, "delay_ms": 150}
 SCRIPT
     start "script/$scratch/page"
-    cp scripts/serve_page.mjs "$peers/"
     try "the page in a browser" timeout 300 node "$peers/serve_page.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
     cat >"$scratch/parts" <<'SCRIPT'
@@ -120,7 +119,6 @@ SCRIPT
 {"say": "Done."}
 SCRIPT
     start "script/$scratch/parts"
-    cp scripts/serve_parts.mjs "$peers/"
     try "parts of a proposal and single calls on the page" timeout 300 node "$peers/serve_parts.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
     cat >"$scratch/desk" <<'SCRIPT'
@@ -131,16 +129,13 @@ SCRIPT
     mkdir -p "$scratch/work/docs"
     # It is asked for the third reply.
     for _ in 1 2 3; do echo '{"say": "From the other model."}'; done >"$scratch/work/docs/other"
-    cp scripts/serve_desk.mjs "$peers/"
-    # Under load a click after a change of the model is lost now and then; DESK=1 runs it.
-    [ -z "${DESK:-}" ] || try "what a session is made of, on the page" timeout 300 node "$peers/serve_desk.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
+    try "what a session is made of, on the page" timeout 300 node "$peers/serve_desk.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
     cat >"$scratch/tabs" <<'SCRIPT'
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}
 SCRIPT
-    cp scripts/serve_tabs.mjs "$peers/"
     mkdir -p "$scratch/tabs-home"
     try "six tabs, and a server that is started anew" env HAFT_HOME="$scratch/tabs-home" timeout 300 node "$peers/serve_tabs.mjs" "$browser" "$haft" "$scratch/work" "script/$scratch/tabs"
     python3 >"$scratch/long" <<'PYTHON'
@@ -155,7 +150,6 @@ hard = [">" * 5_000, "[" * 20_000, "**a " * 10_000, "`" * 3_001 + "a" * 20_000, 
 print(json.dumps({"say": "\n\n".join(hard)}))
 PYTHON
     start "script/$scratch/long" --permission accept-edits --max-rounds 50
-    cp scripts/serve_long.mjs "$peers/"
     try "long replies and long sessions" timeout 300 node "$peers/serve_long.mjs" "$browser" "$address" "$token"
     stop
 else

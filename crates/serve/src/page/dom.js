@@ -57,7 +57,8 @@ export function ask(title, fields, action, body) {
       el('h2', { id: 'dialog-title' }, title), body, inputs.map(({ row }) => row),
       el('p', { class: 'actions' }, el('button', { type: 'submit', class: 'main' }, action),
         action !== 'Close' && el('button', { type: 'button', onclick: () => dialog.close() }, 'Cancel')))
-    dialog.onclose = () => { fill(dialog); resolve(given) }
+    // The fields stay until the next dialog: where the one with the cursor is removed, Chromium drops what is typed next.
+    dialog.onclose = () => resolve(given)
     fill(dialog, form)
     dialog.classList.toggle('broad', body !== undefined)
     dialog.showModal()
