@@ -354,25 +354,38 @@ impl Hub {
         let _nobody_listens = self.0.news.send(News { session: id.clone(), state });
     }
 
-    /// Takes a session off the list, so that its files can go. Fails where something goes on in it.
-    pub(crate) fn release(&self, id: &SessionId) -> Answer<()> {
-        match self.0.open.close(id) {
-            true => Ok(()),
-            false => {
-                Err(ApiError::conflict(format!("the session `{id}` is at work"))
-                    .suggest("interrupt it first"))
-            }
-        }
-    }
-
-    /// Waits until a session that was released here is closed, but not for ever.
-    pub(crate) async fn closed(&self, id: &SessionId) {
-        let gone = async {
-            while self.engines().with(id).is_some() || self.home().is_open(id) {
+    /// Closes a session, also one that another request opens again meanwhile. Fails where something goes on in it.
+    pub(crate) async fn close(&self, id: &SessionId) -> Answer<()> {
+        let close = async {
+            loop {
+                if !self.0.open.close(id) {
+                    return Err(ApiError::conflict(format!("the session `{id}` is at work"))
+                        .suggest("interrupt it first"));
+                }
+                if !self.is_taken(id) {
+                    return Ok(());
+                }
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
-        let _somebody_else_has_it = tokio::time::timeout(held::FAREWELL, gone).await;
+        tokio::time::timeout(held::FAREWELL, close).await.unwrap_or_else(|_| {
+            Err(ApiError::conflict(format!("the session `{id}` is still in use")).suggest("try again"))
+        })
+    }
+
+    /// It is open here or elsewhere.
+    fn is_taken(&self, id: &SessionId) -> bool {
+        self.engines().with(id).is_some() || self.home().is_open(id)
+    }
+
+    /// Waits until a session that ended here is closed, but not for ever.
+    async fn closed(&self, id: &SessionId) {
+        let gone = async {
+            while self.is_taken(id) {
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        };
+        let _another_has_it = tokio::time::timeout(held::FAREWELL, gone).await;
     }
 
     /// Closes idle sessions, for ever. While none is open no clock runs.

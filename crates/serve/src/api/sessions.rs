@@ -303,8 +303,10 @@ pub(crate) async fn change(
 pub(crate) async fn delete(State(context): State<Context>, Id(id): Id) -> Answer<Json<Deleted>> {
     let hub = context.hub.clone();
     let known = hub.find(&id)?;
-    hub.release(&known.id)?;
-    hub.closed(&known.id).await;
+    // Of one that another process has open, that is told below.
+    if hub.state(&known.id) != Standing::Elsewhere {
+        hub.close(&known.id).await?;
+    }
     let own = hub.clone();
     let removed = blocking(move || own.home().remove(&id).map_err(ApiError::from)).await?;
     removed.iter().for_each(|id| hub.tell(id));

@@ -27,13 +27,22 @@ impl Chosen {
         known
     }
 
-    fn set(&self, known: &Known) {
+    /// Gives what was chosen before.
+    fn set(&self, known: &Known) -> Option<Choice> {
         let choice = Choice {
             agent: Some(known.agent.clone()),
             model: Some(known.place.model.clone()),
             effort: known.place.effort.clone(),
         };
-        self.0.lock().insert(known.id.clone(), choice);
+        self.0.lock().insert(known.id.clone(), choice)
+    }
+
+    fn restore(&self, id: SessionId, before: Option<Choice>) {
+        let mut all = self.0.lock();
+        match before {
+            Some(choice) => all.insert(id, choice),
+            None => all.remove(&id),
+        };
     }
 
     /// The model that was chosen for a session.
@@ -76,14 +85,12 @@ impl Hub {
             return Err(ApiError::wrong(message).suggest("`GET /v1/choices` lists agents"));
         }
         let mode = self.live(&known.id).map(|session| session.mode());
-        self.release(&known.id)?;
-        self.closed(&known.id).await;
-        if self.live(&known.id).is_some() || self.home().is_open(&known.id) {
-            return Err(
-                ApiError::conflict(format!("the session `{id}` is still in use")).suggest("try again")
-            );
+        // A request that opens it from now on opens it so.
+        let before = self.0.chosen.set(&known);
+        if let Err(error) = self.close(&known.id).await {
+            self.0.chosen.restore(known.id, before);
+            return Err(error);
         }
-        self.0.chosen.set(&known);
         let session = self.open(id).await?;
         if let Some(mode) = mode.filter(|mode| *mode != session.mode()) {
             session.start(Command::SetMode { mode }).report().await;

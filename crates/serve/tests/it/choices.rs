@@ -3,6 +3,7 @@ use crate::kit::Server;
 use axum::http::StatusCode;
 use haft_core::Mode;
 use serde_json::{Value, json};
+use std::{ffi::OsStr, path::Path, time::Duration};
 
 /// A session with a reply, and another model in its workspace.
 async fn two_models() -> (Server, String) {
@@ -25,10 +26,34 @@ async fn a_session_goes_on_with_another_model_and_agent() {
     let (server, id) = two_models().await;
     let (status, detail) = change(&server, &id, json!({"model": "script/other", "agent": "reviewer"})).await;
     assert_eq!((status, &detail["agent"]), (StatusCode::OK, &json!("reviewer")), "{detail}");
-    assert!(detail["model"].as_str().unwrap().ends_with("/work/other"), "{detail}");
+    let model = Path::new(detail["model"].as_str().unwrap());
+    assert_eq!(model.file_name(), Some(OsStr::new("other")), "{detail}");
     assert_eq!(server.turn(&id).await["text"], "From the other.");
     let timeline = server.ask(&format!("GET /v1/sessions/{id}/timeline"), "").await.text;
     assert!(timeline.contains("From the first.") && timeline.contains("From the other."), "{timeline}");
+}
+
+// H-67
+#[tokio::test(flavor = "multi_thread")]
+async fn a_choice_holds_while_other_requests_open_the_session() {
+    let (server, id) = two_models().await;
+    let changes = async {
+        for agent in ["reviewer", "haft"].into_iter().cycle().take(20) {
+            let (status, detail) = change(&server, &id, json!({"agent": agent})).await;
+            assert_eq!((status, &detail["agent"]), (StatusCode::OK, &json!(agent)), "{detail}");
+        }
+    };
+    let others = async {
+        loop {
+            let calls = server.ask(&format!("GET /v1/sessions/{id}/calls"), "").await;
+            assert_eq!(calls.status, StatusCode::OK, "{}", calls.text);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::select! {
+        () = changes => {}
+        () = others => {}
+    }
 }
 
 // H-67
@@ -37,7 +62,7 @@ async fn a_choice_that_is_not_there_changes_nothing() {
     let (server, id) = two_models().await;
     let before = server.ask(&format!("GET /v1/sessions/{id}"), "").await.json();
     for what in [
-        json!({"agent": "nobody"}),
+        json!({"agent": "unknown"}),
         json!({"model": "script/none"}),
         json!({"model": "other", "effort": "huge"}),
     ] {
