@@ -6,6 +6,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
+    sync::mpsc,
     time::{Duration, Instant},
 };
 
@@ -82,13 +83,16 @@ fn a_server_that_stops_takes_no_prompt() {
         std::thread::sleep(Duration::from_millis(10));
     }
     let (stream, host) = (server.connect(), server.address.clone());
-    let asking = std::thread::spawn(move || last_answer(stream, &host));
+    let (taken, first) = mpsc::channel();
+    let asking = std::thread::spawn(move || last_answer(stream, &host, &taken));
+    // The server takes no connection once it stops.
+    first.recv().unwrap();
     assert_eq!(server.stop(), 0);
     assert_eq!(asking.join().unwrap(), json!({"status": "unready", "reason": "draining"}));
 }
 
-/// Asks on one connection until it is closed, and returns the last answer.
-fn last_answer(mut stream: TcpStream, host: &str) -> Value {
+/// Asks on one connection until it is closed, and returns the last answer. `answered` hears of each.
+fn last_answer(mut stream: TcpStream, host: &str, answered: &mpsc::Sender<()>) -> Value {
     let mut answers = BufReader::new(stream.try_clone().unwrap());
     let (mut last, request) = (Value::Null, format!("GET /readyz HTTP/1.1\r\nhost: {host}\r\n\r\n"));
     while stream.write_all(request.as_bytes()).is_ok() {
@@ -104,6 +108,7 @@ fn last_answer(mut stream: TcpStream, host: &str) -> Value {
             break;
         }
         last = serde_json::from_slice(&body).unwrap();
+        let _ = answered.send(());
     }
     last
 }
