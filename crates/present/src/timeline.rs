@@ -10,7 +10,6 @@ pub use history::{Recap, UNDO_HINT, moved, moved_by, next_step, prompts, recap, 
 pub use item::{Aside, Asked, Call, CallState, Item};
 
 use crate::{
-    notes,
     outcome::{plan, verdict},
     pieces::Pieces,
     preview, safe,
@@ -21,6 +20,7 @@ use haft_core::{
 };
 use haft_engine::local_time;
 use history::files;
+use item::{aside, note};
 use speech::{News, Speech};
 use std::{
     collections::VecDeque,
@@ -578,17 +578,6 @@ impl Timeline {
 
 fn take(calls: &mut Vec<Call>, id: &CallId) -> Option<Call> {
     calls.iter().position(|call| call.id == *id).map(|place| calls.remove(place))
-}
-
-/// A line beside the conversation, where a fact is shown as one.
-fn note(fact: &Fact) -> Vec<Item> {
-    notes::of(fact).map(|text| Item::Note(safe::text(&text).into_owned())).into_iter().collect()
-}
-
-/// The same for a fact that not every front-end shows.
-fn aside(about: Aside, fact: &Fact) -> Vec<Item> {
-    let text = notes::of(fact).map(|text| safe::text(&text).into_owned()).unwrap_or_default();
-    vec![Item::Aside { about, text }]
 }
 
 fn thoughts_of(parts: &[Part]) -> String {

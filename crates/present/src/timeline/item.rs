@@ -1,5 +1,5 @@
 //! [`Item`]: one piece of what a person sees of a session.
-use crate::{pieces::Piece, preview, safe};
+use crate::{notes, pieces::Piece, preview, safe};
 use haft_core::{
     CallId, Change, Direction, Fact, Image, Mode, Outcome, Part, Plan, Question, ToolCall, ToolResult, Usage,
 };
@@ -318,4 +318,18 @@ impl Item {
             _ => &[],
         }
     }
+}
+
+/// A line beside the conversation, where a fact is shown as one.
+pub(super) fn note(fact: &Fact) -> Vec<Item> {
+    line(fact).map(Item::Note).into_iter().collect()
+}
+
+/// The same for a fact that not every front-end shows.
+pub(super) fn aside(about: Aside, fact: &Fact) -> Vec<Item> {
+    vec![Item::Aside { about, text: line(fact).unwrap_or_default() }]
+}
+
+fn line(fact: &Fact) -> Option<String> {
+    notes::of(fact).map(|text| safe::text(&text).into_owned())
 }
