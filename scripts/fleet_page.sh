@@ -57,7 +57,7 @@ if [ -x "$peers/python/bin/openapi-spec-validator" ]; then
     curl -sf -H "Authorization: Bearer $(cat "$scratch/home/serve-token")" "$address/openapi.json" >"$scratch/openapi.json"
     "$peers/python/bin/openapi-spec-validator" "$scratch/openapi.json" >"$scratch/log" || { echo "FAILED  the description of a fleet"; cat "$scratch/log"; exit 1; }
 fi
-cp scripts/fleet_page.mjs "$peers/"
+cp scripts/browser.mjs scripts/fleet_page.mjs "$peers/"
 if timeout 200 node "$peers/fleet_page.mjs" "$browser" "$address" "$(cat "$scratch/home/serve-token")" "$scratch/work"; then
     echo "ok      the page of a fleet in a browser"
 else

@@ -8,13 +8,14 @@ cd "$(dirname "$0")/.."
 
 . scripts/peers.sh
 haft=${HAFT:-$PWD/target/debug/haft}
-reader=$PWD/scripts/page_reader.mjs
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
 if [ -z "$browser" ] || [ ! -d "$packages/axe-core" ]; then
     left_out "the page of a session in a browser"
     exit 0
 fi
 
+# Libraries are looked for beside a script.
+cp scripts/browser.mjs scripts/page_reader.mjs "$peers/"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
@@ -47,6 +48,4 @@ say "Take a note."
 "$haft" undo >/dev/null
 "$haft" sessions export "$(ls "$HAFT_HOME/sessions")" --format html >"$scratch/page.html"
 
-# The libraries are looked for beside the script.
-cp "$reader" "$peers/"
 node "$peers/page_reader.mjs" "$browser" "$scratch/page.html" "${PAGES:-}"

@@ -1,56 +1,21 @@
 // What a person does around the conversation on the page of `haft serve`: serve_desk.mjs BROWSER ADDRESS TOKEN WORKSPACE [FOLDER]
 // Ends with 1 and a line for each thing that is not as it should be. Screenshots go into FOLDER.
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import puppeteer from 'puppeteer-core'
+import { end, expect, launch, look, open, person } from './browser.mjs'
 
 const [program, address, token, workspace, folder] = process.argv.slice(2)
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const wrong = []
-const expect = (what, is) => { if (!is) wrong.push(what) }
-const browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu'] })
-const tab = await browser.newPage()
+const browser = await launch(program)
 // What is refused on purpose is told there, too.
-tab.on('console', (line) => { if (!/status of 4\d\d/.test(line.text())) wrong.push(`the console says: ${line.text()}`) })
-tab.on('pageerror', (error) => wrong.push(`the page fails: ${error.message}`))
-const text = (selector) => tab.$eval(selector, (one) => one.innerText).catch(() => '')
-const seen = (what, is, ...more) => tab.waitForFunction(is, { timeout: 15000, polling: 50 }, ...more).catch(() => wrong.push(what))
-const has = (words, where = 'main') => seen(`nowhere: ${words}`, (where, words) => document.querySelector(where)?.innerText.includes(words), where, words)
-const press = (selector, words) => seen(`a button: ${words}`, (selector, words) => {
-  const found = [...document.querySelectorAll(selector)].find((one) => (one.ariaLabel ?? one.innerText).trim().startsWith(words) && !one.disabled && one.offsetParent !== null)
-  found?.click()
-  return Boolean(found)
-}, selector, words)
-const say = async (words) => {
-  await tab.type('#prompt', words)
-  await tab.keyboard.press('Enter')
-}
-async function looked(name) {
-  for (const [width, height] of [[1280, 900], [390, 844]]) {
-    for (const scheme of ['light', 'dark']) {
-      await tab.setViewport({ width, height })
-      await tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
-      const where = `${name}, ${width} wide, ${scheme}`
-      const overflow = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-      expect(`${where}: nothing is wider than the window: ${overflow}`, overflow <= 0)
-      await tab.evaluate(axe)
-      const { violations } = await tab.evaluate(() => axe.run())
-      for (const { id, impact, nodes } of violations.filter((one) => ['serious', 'critical'].includes(one.impact))) {
-        wrong.push(`${where}: ${impact}: ${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' | ')}`)
-      }
-      if (folder) await tab.screenshot({ path: join(folder, `desk-${name}-${width}-${scheme}.png`) })
-    }
-  }
-  await tab.setViewport({ width: 1280, height: 900 })
-}
+const tab = await open(browser, /status of 4\d\d/)
+const { text, seen, has, press, say } = person(tab)
+const looked = (name) => look(tab, `desk-${name}`, folder)
 const ends = (count) => seen(`${count} turns end`, (count) => document.querySelectorAll('.end').length === count, count)
 
-await tab.setViewport({ width: 1280, height: 900 })
 await tab.goto(`${address}/#token=${token}`)
 
-// A session that is made of what was chosen.
+// H-67. A session that is made of what was chosen.
 await press('nav button', 'Choose…')
 await tab.waitForSelector('dialog[open] #field-model')
 expect('the folder is named', (await tab.$eval('#field-workspace', (field) => field.value)).endsWith('/work'))
@@ -86,7 +51,7 @@ await press('#failure button', 'Close')
 expect(`the model stays: ${await text('.facts')}`, (await text('.facts')).includes('script/other'))
 await looked('chosen')
 
-// Names of files and commands are completed from the keyboard.
+// H-68. Names of files and commands are completed from the keyboard.
 const offered = () => tab.$$eval('#completions [role=option] .value', (all) => all.map((one) => one.innerText))
 const offers = (what) => seen(`completions: ${what}`, (what) => !document.querySelector('#completions').hidden && [...document.querySelectorAll('#completions .value')].some((one) => one.innerText === what), what)
 const typed = () => tab.$eval('#prompt', (field) => field.value)
@@ -115,7 +80,7 @@ await say('/rename')
 await tab.waitForSelector('dialog[open] #field-name')
 await tab.keyboard.press('Escape')
 
-// What the session changed, file by file, is reviewed and committed.
+// H-69. What the session changed, file by file, is reviewed and committed.
 const git = (...words) => execFileSync('git', ['-C', join(workspace, 'docs'), ...words], { encoding: 'utf8' })
 git('init', '-q')
 git('config', 'user.name', 'A person')
@@ -142,7 +107,7 @@ await press('dialog button', 'Undo')
 await seen('all prompts are undone', () => [...document.querySelectorAll('.prompt')].every((one) => one.classList.contains('undone')))
 expect('the file is gone', !existsSync(join(workspace, 'docs/src/parser.py')))
 
-// Without a session the page says what ended; `?` shows the keys, and keys lead to sessions.
+// H-70. Without a session the page says what ended; `?` shows the keys, and keys lead to sessions.
 await tab.evaluate(() => { document.activeElement.blur(); location.hash = '' })
 await has('Ended')
 await looked('home')
@@ -156,7 +121,4 @@ await tab.keyboard.type('j')
 await seen('the first session of the list', () => document.querySelector('h1')?.innerText === 'write it')
 
 await browser.close()
-if (wrong.length) {
-  console.error([...new Set(wrong)].map((line) => `FAILED  desk: ${line}`).join('\n'))
-  process.exit(1)
-}
+end('desk')

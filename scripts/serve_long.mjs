@@ -1,18 +1,16 @@
 // Long replies and long sessions on the page of `haft serve`: serve_long.mjs BROWSER ADDRESS TOKEN
 // The model writes 300 files in 30 rounds, then says 94 KB in 400 pieces, then what is hard to read as Markdown. Ends with 1
 // and a line for each thing that is not as it should be.
-import puppeteer from 'puppeteer-core'
+import { end, expect, launch, wrong } from './browser.mjs'
 
 const [program, address, token] = process.argv.slice(2)
-const wrong = []
-const expect = (what, is) => { if (!is) wrong.push(what) }
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 const ask = async (method, path, body) => (await fetch(address + path, { method, headers, body: body && JSON.stringify(body) })).json()
 const { id } = await ask('POST', '/v1/sessions', {})
 const prompt = (text) => ask('POST', `/v1/sessions/${id}/prompt`, { text, wait: true })
 await prompt('write them')
 
-const browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu'] })
+const browser = await launch(program)
 const tab = await browser.newPage()
 await tab.setViewport({ width: 1280, height: 800 })
 tab.on('pageerror', (error) => wrong.push(`the page fails: ${error.message}`))
@@ -73,8 +71,4 @@ await seen('a reply that is hard to read, in 30 seconds', () => document.querySe
 const hard = await busy()
 console.log(JSON.stringify({ took, diffs: count('diff'), long, hard }))
 await browser.close()
-
-if (wrong.length) {
-  console.error([...new Set(wrong)].map((line) => `FAILED  long: ${line}`).join('\n'))
-  process.exit(1)
-}
+end('long')

@@ -1,59 +1,17 @@
 // The page of `haft serve` as people use it: serve_page.mjs BROWSER ADDRESS TOKEN WORKSPACE [FOLDER]
 // Ends with 1 and a line for each thing that is not as it should be. Screenshots go into FOLDER.
 import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import puppeteer from 'puppeteer-core'
+import { end, expect, launch, look, open, person, wrong } from './browser.mjs'
 
 const [program, address, token, workspace, folder] = process.argv.slice(2)
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const wrong = []
-const expect = (what, is) => { if (!is) wrong.push(what) }
-const browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu'] })
-const tab = await browser.newPage()
+const browser = await launch(program)
+const tab = await open(browser, /401/)
 tab.on('request', (request) => expect(`asked for elsewhere: ${request.url()}`, /^(data|blob):/.test(request.url()) || request.url().startsWith(address)))
-tab.on('dialog', (dialog) => { wrong.push(`a dialog: ${dialog.message()}`); dialog.dismiss() })
-tab.on('console', (line) => { if (!/401/.test(line.text())) wrong.push(`the console says: ${line.text()}`) })
-tab.on('pageerror', (error) => wrong.push(`the page fails: ${error.message}`))
-const text = (selector) => tab.$eval(selector, (one) => one.innerText).catch(() => '')
-const has = (words, timeout = 20000) => tab.waitForFunction((words) => document.querySelector('main').innerText.includes(words), { timeout }, words)
-  .catch(() => wrong.push(`nowhere: ${words}`))
-const press = async (selector, words) => {
-  const pressed = await tab.waitForFunction((selector, words) => {
-    const found = [...document.querySelectorAll(selector)].find((one) => one.innerText.trim() === words && !one.disabled && one.offsetParent !== null)
-    found?.click()
-    return Boolean(found)
-  }, { timeout: 10000 }, selector, words).catch(() => false)
-  expect(`a button: ${words}`, pressed)
-}
-const say = async (words) => {
-  await tab.type('#prompt', words)
-  await tab.keyboard.press('Enter')
-}
-async function looked(name) {
-  for (const [width, height] of [[1280, 900], [390, 844]]) {
-    for (const scheme of ['light', 'dark']) {
-      await tab.setViewport({ width, height })
-      await tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
-      const where = `${name}, ${width} wide, ${scheme}`
-      const overflow = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-      expect(`${where}: nothing is wider than the window: ${overflow}`, overflow <= 0)
-      await tab.evaluate(axe)
-      const { violations } = await tab.evaluate(() => axe.run())
-      for (const { id, impact, nodes } of violations.filter((one) => ['serious', 'critical'].includes(one.impact))) {
-        wrong.push(`${where}: ${impact}: ${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' | ')}`)
-      }
-      if (folder) {
-        await tab.evaluate(() => window.scrollTo({ top: document.body.scrollHeight }))
-        await tab.screenshot({ path: join(folder, `serve-${name}-${width}-${scheme}.png`) })
-      }
-    }
-  }
-  await tab.setViewport({ width: 1280, height: 900 })
-}
+const { text, seen, has, press, say } = person(tab)
+const looked = (name) => look(tab, `serve-${name}`, folder)
 
 // Without the token nothing is shown; the address that carries it does not keep it.
-await tab.setViewport({ width: 1280, height: 900 })
 await tab.goto(address, { waitUntil: 'networkidle0' })
 await has('wants its token')
 await looked('token')
@@ -106,7 +64,7 @@ await tab.reload()
 await has('One two three')
 expect('it is reloaded in the middle', !(await text('main')).includes('twenty'))
 await has('nineteen twenty.')
-await tab.waitForFunction(() => document.querySelectorAll('.end').length === 2, { timeout: 20000 }).catch(() => wrong.push('the second turn has no end'))
+await seen('the second turn ends', () => document.querySelectorAll('.end').length === 2)
 const counted = await tab.$$eval('.reply', (all) => all.map((one) => one.innerText).filter((one) => one.startsWith('One two')))
 expect(`all of it, once: ${counted}`, counted.length === 1 && counted[0].endsWith('twenty.'))
 expect('the diff is there after the reload', (await tab.$$('.changes .diff')).length === 1)
@@ -140,7 +98,7 @@ for (let turn = 0; turn < 6; turn++) {
   const before = await undone()
   await press('main button', 'Undo')
   await press('dialog button', 'Undo')
-  await tab.waitForFunction((before) => document.querySelectorAll('.undone').length > before, { timeout: 10000 }, before).catch(() => wrong.push('an undo is not seen'))
+  await seen('an undo is seen', (before) => document.querySelectorAll('.undone').length > before, before)
 }
 expect('the file is gone again', !existsSync(join(workspace, 'parser.py')) && !existsSync(join(workspace, 'one.txt')))
 await tab.click('.menu > summary')
@@ -148,17 +106,17 @@ await press('.menu button', 'Rename')
 await tab.waitForSelector('dialog[open] input')
 await tab.keyboard.type('The parser')
 await tab.keyboard.press('Enter')
-await tab.waitForFunction(() => document.querySelector('h1').innerText === 'The parser', { timeout: 10000 }).catch(() => wrong.push('it is not renamed'))
+await seen('it is renamed', () => document.querySelector('h1').innerText === 'The parser')
 await tab.click('.menu > summary').catch(() => {})
 const own = tab.url()
 await tab.evaluate(() => { document.querySelector('.menu').open = true })
 await press('.menu button', 'Fork')
-await tab.waitForFunction((own) => location.href !== own, { timeout: 10000 }, own).catch(() => wrong.push('it is not forked'))
-await tab.waitForFunction(() => [...document.querySelectorAll('nav .title')].some((one) => one.innerText === 'The parser'), { timeout: 10000 }).catch(() => wrong.push('the list does not show the name'))
+await seen('it is forked', (own) => location.href !== own, own)
+await seen('the list shows the name', () => [...document.querySelectorAll('nav .title')].some((one) => one.innerText === 'The parser'))
 
 // The words of the terminal: a line for the notes, a goal, a plan.
 await press('nav button', 'New')
-await tab.waitForFunction(() => document.querySelector('h1').innerText === 'New session', { timeout: 10000 }).catch(() => wrong.push('there is no new session'))
+await seen('there is a new session', () => document.querySelector('h1').innerText === 'New session')
 await tab.waitForSelector('#prompt')
 // How the session stood when it was asked for is told late, when the question is there already.
 await tab.evaluate(() => {
@@ -176,15 +134,15 @@ expect('the question stays', (await tab.$$('.asking .diff')).length === 1)
 expect(`the line is shown: ${await text('.asking .diff')}`, /use pnpm, not npm <!-- haft: /.test(await text('.asking .diff')))
 expect('nothing is noted before', !existsSync(join(workspace, 'AGENTS.md')))
 await press('.asking button', 'Allow once')
-await tab.waitForFunction(() => document.querySelectorAll('.end').length === 1, { timeout: 20000 }).catch(() => wrong.push('the call for the notes has no end'))
+await seen('the call for the notes ends', () => document.querySelectorAll('.end').length === 1)
 expect('it is noted', readFileSync(join(workspace, 'AGENTS.md'), 'utf8').includes('- use pnpm, not npm <!-- haft: '))
 await say('/goal')
-await tab.waitForFunction(() => document.body.innerText.includes('no goal is set'), { timeout: 10000 }).catch(() => wrong.push('the goal is not shown'))
+await seen('the goal is shown', () => document.body.innerText.includes('no goal is set'))
 await say('/plan write a parser')
 await has('Carry out this plan?')
 expect('in plan mode nothing is written', !existsSync(join(workspace, 'parser.py')))
 await press('.asking button', 'no, keep planning')
-await tab.waitForFunction(() => document.querySelector('.facts').innerText.endsWith('plan'), { timeout: 10000 }).catch(() => wrong.push('the mode is not shown'))
+await seen('the mode is shown', () => document.querySelector('.facts').innerText.endsWith('plan'))
 
 // A job, started and cancelled.
 await press('nav button', 'New job')
@@ -192,19 +150,19 @@ await tab.waitForSelector('dialog[open] select')
 await tab.select('dialog select', 'triager')
 await tab.type('dialog textarea', 'look into it')
 await press('dialog button', 'Start')
-await tab.waitForFunction(() => [...document.querySelectorAll('nav .title')].some((one) => one.innerText === 'look into it'), { timeout: 20000 }).catch(() => wrong.push('the job is not listed'))
+await seen('the job is listed', () => [...document.querySelectorAll('nav .title')].some((one) => one.innerText === 'look into it'))
 const cancel = '[aria-label="Cancel the job: look into it"]'
 // The list is drawn anew whenever a session goes on.
-await tab.waitForFunction((cancel) => {
+await seen('the job can be cancelled', (cancel) => {
   const button = document.querySelector(cancel)
   button?.click()
   return button
-}, { timeout: 20000 }, cancel).catch(() => wrong.push('the job cannot be cancelled'))
+}, cancel)
 const isCancelled = (cancel) => {
   const row = document.querySelector('[aria-label="Retry the job: look into it"]')?.closest('li')
   return row?.querySelector('[data-state=cancelled]') && !row.querySelector(cancel)
 }
-await tab.waitForFunction(isCancelled, { timeout: 20000 }, cancel).catch(() => wrong.push('the job is not cancelled'))
+await seen('the job is cancelled', isCancelled, cancel)
 
 // By keyboard, and on a phone.
 await tab.setViewport({ width: 390, height: 844 })
@@ -213,8 +171,4 @@ expect('the lists unfold', await tab.$eval('nav', (nav) => nav.offsetParent !== 
 await looked('lists')
 await tab.keyboard.press('Escape')
 await browser.close()
-
-if (wrong.length) {
-  console.error([...new Set(wrong)].map((line) => `FAILED  page: ${line}`).join('\n'))
-  process.exit(1)
-}
+end('page')

@@ -4,12 +4,10 @@ import { spawn } from 'node:child_process'
 import { appendFileSync, readFileSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import puppeteer from 'puppeteer-core'
+import { end, expect, launch, wrong } from './browser.mjs'
 
 const [program, haft, workspace, model] = process.argv.slice(2)
 const home = process.env.HAFT_HOME
-const wrong = []
-const expect = (what, is) => { if (!is) wrong.push(what) }
 
 const port = await new Promise((resolve) => {
   const server = createServer().listen(0, '127.0.0.1', () => { const { port } = server.address(); server.close(() => resolve(port)) })
@@ -42,7 +40,7 @@ const single = async (when) => {
 const ids = []
 for (let number = 0; number < 6; number++) ids.push((await ask('POST', '/v1/sessions', { name: `session ${number}` })).id)
 
-const browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu'] })
+const browser = await launch(program)
 const tabs = []
 for (const [number, id] of ids.entries()) {
   const tab = await browser.newPage()
@@ -115,8 +113,4 @@ await single('after the restart')
 expect(`as many sessions as before: ${readdirSync(join(home, 'sessions')).length}`, readdirSync(join(home, 'sessions')).length === 6)
 await browser.close()
 await stop()
-
-if (wrong.length) {
-  console.error([...new Set(wrong)].map((line) => `FAILED  tabs: ${line}`).join('\n'))
-  process.exit(1)
-}
+end('tabs')
