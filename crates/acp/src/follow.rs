@@ -208,14 +208,14 @@ impl Follower {
             Picked::Cancelled | Picked::NoAnswer => None,
         };
         if let Some(accepted) = part {
-            return Some(Command::AnswerInPart { call, accepted });
+            return Some(Command::accept(call, accepted));
         }
         if matches!(picked, Picked::Option(id) if id == REFUSE_AND_SAY) {
             self.tell(self.teller.said("not allowed; your next prompt says what to do instead"));
             self.open.refuse_with_next_prompt(call);
             return None;
         }
-        Some(Command::Answer { call, answer: answer(picked) })
+        Some(Command::answer(call, answer(picked)))
     }
 
     fn picked(&mut self, picked: Option<(CallId, Asked, Picked)>) {

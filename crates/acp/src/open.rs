@@ -142,7 +142,7 @@ impl OpenSession {
 
     fn refusal(&self) -> Option<Command> {
         let call = self.refused().take()?;
-        Some(Command::Answer { call, answer: Answer::No })
+        Some(Command::answer(call, Answer::No))
     }
 
     fn refused(&self) -> MutexGuard<'_, Option<CallId>> {

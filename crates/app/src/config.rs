@@ -15,6 +15,7 @@ mod keys;
 mod lsp;
 mod origin;
 mod places;
+pub mod serve;
 mod setting;
 mod settings;
 mod timeouts;

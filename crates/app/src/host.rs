@@ -152,7 +152,7 @@ impl AppHost {
     }
 
     async fn make(&self, request: EngineRequest) -> Result<Engine, Failure> {
-        let EngineRequest { workspace, model, profile, effort, servers, stages } = request;
+        let EngineRequest { workspace, model, profile, effort, up_to, max_cost, servers, stages } = request;
         let (usual_model, usual_profile) =
             self.usual.as_ref().map(|(model, profile)| (model, profile)).unzip();
         let model = model.filter(|model| Some(model) != usual_model && model != NO_MODEL);
@@ -169,6 +169,14 @@ impl AppHost {
         let most = plan.config.most();
         let assembled = plan.engine_with(|setup| {
             setup.ceiling = self.ceiling.mode(most, setup.policy.mode);
+            if let Some(up_to) = up_to {
+                setup.policy.mode = setup.policy.mode.min(up_to);
+                setup.ceiling = setup.ceiling.map(|ceiling| ceiling.min(up_to));
+            }
+            if let Some(max_cost) = max_cost {
+                let usd = &mut setup.profile.limits.budget.usd;
+                *usd = Some(usd.map_or(max_cost, |usd| usd.min(max_cost)));
+            }
             if let Some(stages) = stages {
                 setup.stages = stages(setup.stages.clone());
             }

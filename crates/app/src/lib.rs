@@ -42,6 +42,7 @@ pub mod undo;
 pub mod untrusted_file;
 pub mod update;
 pub mod usage;
+pub mod users;
 mod workspace_files;
 
 pub use failure::{Exit, Failure};

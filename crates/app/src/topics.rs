@@ -45,6 +45,7 @@ pub const TOPICS: &[Topic] = topics! {
     "mcp" "tools of MCP servers, and Haft as one",
     "editors" "Haft in editors that speak ACP",
     "serve" "sessions and jobs over HTTP, and fleets",
+    "users" "users of a server, their roles, and the log of what they did",
     "deploy" "a server or a fleet in production",
     "ci" "GitHub, GitLab, and Harbor with Terminal-Bench",
     "telemetry" "traces and metrics for OpenTelemetry",

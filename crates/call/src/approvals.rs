@@ -19,7 +19,7 @@ pub struct Interactions(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    approvals: HashMap<CallId, oneshot::Sender<Answer>>,
+    approvals: HashMap<CallId, oneshot::Sender<Answered>>,
     questions: HashMap<CallId, oneshot::Sender<Option<String>>>,
     waits: HashMap<CallId, Wait>,
     granted: HashSet<Effect>,
@@ -71,7 +71,7 @@ impl Interactions {
                 Fact::ApprovalAsked { call, effects, .. } => {
                     asked.insert(call, effects);
                 }
-                Fact::ApprovalAnswered { call, answer } => {
+                Fact::ApprovalAnswered { call, answer, .. } => {
                     let asked = asked.get(call).map(|effects| effects.as_slice()).unwrap_or_default();
                     interactions.grant(*answer, asked);
                 }
@@ -82,23 +82,23 @@ impl Interactions {
     }
 
     /// Answers the approval that `call` waits for. Returns false, and does nothing, if it waits for none.
-    pub fn answer(&self, call: &CallId, answer: Answer) -> bool {
+    pub fn answer(&self, call: &CallId, answer: Answer, by: Option<String>) -> bool {
         let mut state = self.0.lock();
         let Some(waiting) = state.approvals.remove(call) else { return false };
         state.end_waiting(call);
-        waiting.send(answer).is_ok()
+        waiting.send(Answered { answer, by }).is_ok()
     }
 
     /// Answers the approval that `call` waits for with a yes to these parts of its changes. Returns false, and does nothing,
     /// if it waits for none.
-    pub fn answer_in_part(&self, call: &CallId, accepted: Accepted) -> bool {
+    pub fn answer_in_part(&self, call: &CallId, accepted: Accepted, by: Option<String>) -> bool {
         {
             let mut state = self.0.lock();
             if state.approvals.contains_key(call) {
                 state.accepted.insert(call.clone(), accepted);
             }
         }
-        self.answer(call, Answer::Once)
+        self.answer(call, Answer::Once, by)
     }
 
     /// Replies to the question that `call` waits for. Returns false, and does nothing, if it waits for none.
@@ -160,7 +160,7 @@ impl Interactions {
         self.0.lock().accepted.remove(call)
     }
 
-    fn wait_for_answer(&self, call: &CallId) -> oneshot::Receiver<Answer> {
+    fn wait_for_answer(&self, call: &CallId) -> oneshot::Receiver<Answered> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.0.lock();
         if !state.is_unattended {
@@ -241,11 +241,26 @@ impl ApprovalRequest {
     }
 }
 
+/// An answer, and the user of a server who gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The answer.
+    pub answer: Answer,
+    /// The user; `None` where the front-end knows no users.
+    pub by: Option<String>,
+}
+
+impl From<Answer> for Answered {
+    fn from(answer: Answer) -> Self {
+        Self { answer, by: None }
+    }
+}
+
 /// What a person answered to a call that asks.
 #[derive(Clone, Debug)]
 pub struct Approved {
     /// The answer.
-    pub answer: Answer,
+    pub answered: Answered,
     /// The parts of its changes that the answer is about; `None` for all.
     pub accepted: Option<Accepted>,
 }
@@ -276,32 +291,33 @@ impl Asker {
         &self,
         request: ApprovalRequest,
         must_be_granted: &[Effect],
-        elsewhere: Option<&mut oneshot::Receiver<Answer>>,
+        elsewhere: Option<&mut oneshot::Receiver<Answered>>,
     ) -> Result<Option<Approved>, Unrecorded> {
         if !request.exceeds_grants() && self.interactions.has_granted(must_be_granted) {
-            return Ok(Some(Approved { answer: Answer::Once, accepted: None }));
+            return Ok(Some(Approved { answered: Answer::Once.into(), accepted: None }));
         }
         let (call, given) = (self.call.clone(), self.interactions.wait_for_answer(&self.call));
         let effects = request.effects.clone();
         self.record(request.into_fact(call.clone())).await?;
         let answered_elsewhere = async {
             match elsewhere {
-                Some(elsewhere) => elsewhere.await.unwrap_or(Answer::No),
+                Some(elsewhere) => elsewhere.await.unwrap_or_else(|_| Answer::No.into()),
                 None => std::future::pending().await,
             }
         };
-        let (answer, is_ours) = tokio::select! {
+        let (answered, is_ours) = tokio::select! {
             biased;
-            answer = answered_elsewhere => (answer, false),
-            answer = given => (answer.unwrap_or(Answer::Unanswered), true),
+            answered = answered_elsewhere => (answered, false),
+            answered = given => (answered.unwrap_or_else(|_| Answer::Unanswered.into()), true),
         };
         let accepted = self.interactions.take_accepted(&call).filter(|_| is_ours);
         if let Some(accepted) = accepted.clone() {
             self.record(Fact::AcceptedPart { call: call.clone(), accepted }).await?;
         }
-        self.record(Fact::ApprovalAnswered { call, answer }).await?;
+        let Answered { answer, by } = answered.clone();
+        self.record(Fact::ApprovalAnswered { call, answer, by }).await?;
         self.interactions.grant(answer, &effects);
-        Ok(is_ours.then_some(Approved { answer, accepted }))
+        Ok(is_ours.then_some(Approved { answered, accepted }))
     }
 
     /// Asks a question and waits for the reply, or for `elsewhere`: then `None` is recorded as the answer, so that clients

@@ -273,9 +273,9 @@ impl CallRun<'_> {
         let asked: Vec<Effect> = request.effects.iter().filter(|effect| !is_open(effect)).cloned().collect();
         let reason = request.reason.clone();
         let approved = self.asker().approve(request, &asked, None).await?;
-        let unanswered = Approved { answer: Answer::Unanswered, accepted: None };
-        let Approved { answer, accepted } = approved.unwrap_or(unanswered);
-        let error = match answer {
+        let unanswered = Approved { answered: Answer::Unanswered.into(), accepted: None };
+        let Approved { answered, accepted } = approved.unwrap_or(unanswered);
+        let error = match answered.answer {
             Answer::Once | Answer::Always => return Ok(accepted),
             Answer::No => denied(format!("{reason}, and the user said no")),
             Answer::Unanswered => denied(format!("{reason}, and there is no person who could give it"))

@@ -41,12 +41,18 @@ impl Engine {
         self.begin(agent, Above::default(), None)
     }
 
-    /// A new session of this name, which [`new_session_id`](crate::new_session_id) gave.
+    /// A new session of this name, which [`new_session_id`](crate::new_session_id) gave, for the `user` of a server, if it knows
+    /// users.
     ///
     /// # Errors
     /// Also fails where a session has the name.
-    pub fn create_as(&self, id: SessionId, agent: &str) -> Result<Session, EngineError> {
-        self.begin(agent, Above::default(), Some(id))
+    pub fn create_as(
+        &self,
+        id: SessionId,
+        agent: &str,
+        user: Option<String>,
+    ) -> Result<Session, EngineError> {
+        self.begin(agent, Above { user, ..Above::default() }, Some(id))
     }
 
     /// The sessions that are open, those below others too: who holds one can watch it, steer it and stop it.
@@ -172,6 +178,6 @@ impl Engine {
 
 impl Opens for Engine {
     fn open_below(&self, agent: &str, caller: Caller) -> Result<Session, EngineError> {
-        self.begin(agent, Above { caller: Some(caller), order: None }, None)
+        self.begin(agent, Above { caller: Some(caller), ..Above::default() }, None)
     }
 }

@@ -288,11 +288,11 @@ impl Task {
                             cancel.cancel();
                             ticket.done(&journal);
                         }
-                        Command::Answer { call, answer } => {
-                            ticket.answered(interactions.answer(&call, answer), &journal);
+                        Command::Answer { call, answer, by } => {
+                            ticket.answered(interactions.answer(&call, answer, by), &journal);
                         }
-                        Command::AnswerInPart { call, accepted } => {
-                            ticket.answered(interactions.answer_in_part(&call, accepted), &journal);
+                        Command::AnswerInPart { call, accepted, by } => {
+                            ticket.answered(interactions.answer_in_part(&call, accepted, by), &journal);
                         }
                         Command::Reply { call, answer } => {
                             ticket.answered(interactions.reply(&call, answer), &journal);

@@ -6,9 +6,11 @@ use crate::session::{
     turn_report::TurnReport,
 };
 use futures::{StreamExt, future::BoxFuture};
-use haft_call::{ApprovalRequest, Approved, Asker, Attempt, Attempted, CallScope, Delegates, ParentCall};
+use haft_call::{
+    Answered, ApprovalRequest, Approved, Asker, Attempt, Attempted, CallScope, Delegates, ParentCall,
+};
 use haft_core::{
-    Answer, CallId, Command, Event, Fact, Limits, NoSubagents, Outcome, Question, Subagents, ToolError,
+    CallId, Command, Event, Fact, Limits, NoSubagents, Outcome, Question, Subagents, ToolError,
     ToolErrorKind, ToolOutput, arguments_in_brief,
 };
 use serde_json::json;
@@ -170,9 +172,11 @@ async fn ask_all(session: &Session, asker: &Asker, mut to_ask: mpsc::UnboundedRe
                 let (effects, request) =
                     (request.effects.clone(), ApprovalRequest { reason, runs, ..request });
                 let answer = asker.approve(request, &effects, Some(&mut settled)).await;
-                answer.ok().flatten().map(|approved| match approved {
-                    Approved { accepted: Some(accepted), .. } => Command::AnswerInPart { call, accepted },
-                    Approved { answer, accepted: None } => Command::Answer { call, answer },
+                answer.ok().flatten().map(|Approved { answered: Answered { answer, by }, accepted }| {
+                    match accepted {
+                        Some(accepted) => Command::AnswerInPart { call, accepted, by },
+                        None => Command::Answer { call, answer, by },
+                    }
                 })
             }
             Asked::Question(question) => {
@@ -226,13 +230,13 @@ struct Waiting {
     call: CallId,
     asked: Asked,
     /// The answer that was given elsewhere. Closed if no answer is needed any more.
-    settled: oneshot::Receiver<Answer>,
+    settled: oneshot::Receiver<Answered>,
 }
 
 /// What the subagent wants to know, and whether it still does. Dropped, all of it is settled.
 struct Open {
     to_ask: mpsc::UnboundedSender<Waiting>,
-    settled: HashMap<CallId, oneshot::Sender<Answer>>,
+    settled: HashMap<CallId, oneshot::Sender<Answered>>,
 }
 
 impl Open {
@@ -245,9 +249,9 @@ impl Open {
                 self.ask(call, Asked::Approval(request));
             }
             Fact::QuestionAsked { call, question } => self.ask(call, Asked::Question(question.clone())),
-            Fact::ApprovalAnswered { call, answer } => {
+            Fact::ApprovalAnswered { call, answer, by } => {
                 if let Some(settled) = self.settled.remove(call) {
-                    let _it_was_ours = settled.send(*answer);
+                    let _it_was_ours = settled.send(Answered { answer: *answer, by: by.clone() });
                 }
             }
             Fact::QuestionAnswered { call, .. } | Fact::ToolEnded { call, .. } => {

@@ -29,6 +29,7 @@ fn opened(id: &str, at: u64, workspace: &str) -> String {
         delegated_by: None,
         order: None,
         forked_from: None,
+        user: None,
         commit: None,
     });
     line(0, at, fact)

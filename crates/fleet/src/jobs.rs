@@ -79,6 +79,7 @@ fn first_line(new: &NewJob) -> String {
         delegated_by: None,
         order: Some(order),
         forked_from: None,
+        user: None,
         commit: None,
     });
     line::of_entry(&Entry { seq: Seq(0), parent: None, at, fact, chain: None })

@@ -41,7 +41,7 @@ pub(crate) use outbox::OutboxCommand;
 pub(crate) use plugins::{Answers, Plugins};
 pub(crate) use policy::{Policy, PolicyCheck};
 pub(crate) use proof::{BundleArgs, VerifyArgs};
-pub(crate) use serve::ServeArgs;
+pub(crate) use serve::{ServeArgs, ServeCommand};
 pub(crate) use sessions::{ExportForm, ReplayArgs, ResumeArgs, Sessions};
 pub(crate) use settings::{SettingsArgs, mode};
 pub(crate) use telegram::TelegramArgs;

@@ -261,7 +261,7 @@ async fn what_somebody_else_answers_is_not_waited_for() {
         while let Some(event) = events.next().await {
             let Event::Recorded(entry) = event else { continue };
             if let Fact::ApprovalAsked { call, .. } = &entry.fact {
-                session.send(Command::Answer { call: call.clone(), answer: Answer::Once }).unwrap();
+                session.send(Command::answer(call.clone(), Answer::Once)).unwrap();
                 return;
             }
         }

@@ -1,6 +1,6 @@
 //! [`Host`]: what front-ends that open sessions need of the program around them.
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::{Entry, Part};
+use haft_core::{Entry, Mode, Part};
 use haft_engine::{Engine, Session, Stages, Summary};
 use std::{
     fmt,
@@ -101,6 +101,10 @@ pub struct EngineRequest {
     pub profile: Option<String>,
     /// The reasoning effort, if the model takes it.
     pub effort: Option<String>,
+    /// Most permissive mode of the sessions, in addition to what the front-end allows.
+    pub up_to: Option<Mode>,
+    /// Maximum cost of a turn in US dollars, in addition to what the front-end allows.
+    pub max_cost: Option<f64>,
     /// MCP servers whose tools the sessions may call, in addition to the user's own.
     pub servers: Vec<RequestedServer>,
     /// Puts files of the front-end in front of those on disk: the engine's stages are what this makes of them.

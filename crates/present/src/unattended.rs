@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Refuses an approval, since no person can give it.
 pub fn refuse(session: &Session, call: &CallId) {
-    let _session_is_closed = session.send(Command::Answer { call: call.clone(), answer: Answer::Unanswered });
+    let _session_is_closed = session.send(Command::answer(call.clone(), Answer::Unanswered));
 }
 
 /// Answers a tool's question with nothing, since no person can answer.

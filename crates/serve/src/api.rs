@@ -14,13 +14,25 @@ pub(crate) mod undo;
 pub(crate) mod uploads;
 pub(crate) mod watch;
 
-use crate::{conversations::Conversations, crew::Crew, hub::Hub, readiness::Readiness};
-use axum::extract::FromRef;
+use crate::{
+    conversations::Conversations,
+    crew::Crew,
+    error::{Answer, ApiError},
+    hub::Hub,
+    readiness::Readiness,
+    users::{User, needed},
+};
+use axum::{
+    extract::{FromRef, FromRequestParts, MatchedPath},
+    http::request::Parts,
+};
 use completions::FileLists;
+use haft_app::config::serve::Permission;
 use std::sync::Arc;
 use uploads::Uploads;
 
-/// What handlers work with.
+/// What handlers work with. A handler that takes it is reached only by those who may do what its route does, and its hub has
+/// the sessions that they may see.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) hub: Hub,
@@ -29,6 +41,32 @@ pub(crate) struct Context {
     pub(crate) files: Arc<FileLists>,
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) readiness: Arc<Readiness>,
+}
+
+impl FromRequestParts<Self> for Context {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Self) -> Answer<Self> {
+        let Some(user) = parts.extensions.get::<Arc<User>>() else { return Ok(state.clone()) };
+        let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+        let context = Self { hub: state.hub.seen_by(user.clone()), ..state.clone() };
+        context.require(needed(parts.method.as_str(), route))?;
+        Ok(context)
+    }
+}
+
+impl Context {
+    /// Fails where the user who asks may not do this.
+    pub(crate) fn require(&self, what: Permission) -> Answer<()> {
+        match self.hub.user().filter(|user| !user.role.may(what)).map(Arc::as_ref) {
+            None => Ok(()),
+            Some(User { name, role }) => {
+                let message = format!("`{name}` has the role `{}`, which may not {}", role.name, what.name());
+                Err(ApiError::forbidden(message)
+                    .suggest("ask the person who runs the server for another role"))
+            }
+        }
+    }
 }
 
 impl FromRef<Context> for Arc<Readiness> {

@@ -255,6 +255,8 @@ pub(crate) fn all(hub: Hub) -> impl Stream<Item = Bytes> + Send {
                 heard = timeout(HEARTBEAT, news.recv()) => heard,
             };
             match heard {
+                // A user does not hear of what is another's.
+                Ok(Ok(News { session, .. })) if hub.user().is_some() && hub.find(&session.0).is_err() => {}
                 Ok(Ok(News { session, state })) => {
                     let line = json!({"session": session, "state": state});
                     yield Bytes::from(format!("data: {line}\n\n"));

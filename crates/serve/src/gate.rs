@@ -6,10 +6,12 @@ mod owners;
 
 use crate::{
     access_log::{AccessLog, Logged},
+    audit::{Asked, Audit},
     connection::Peer,
     error::ApiError,
     figures::Figures,
     page,
+    users::{User, Users},
 };
 use axum::{
     Router,
@@ -49,6 +51,9 @@ pub(crate) struct Gate {
     figures: Arc<Figures>,
     /// Owners, who have tokens of their own.
     owners: Option<Owners>,
+    /// Users of a server without a fleet, who have tokens of their own.
+    users: Option<Arc<Users>>,
+    audit: Option<Audit>,
     log: AccessLog,
 }
 
@@ -59,6 +64,12 @@ pub(crate) enum Asker {
     Admin,
     /// An owner of jobs.
     Owner(Owner),
+}
+
+/// Whom a request comes from.
+enum Caller {
+    Asker(Asker),
+    User(Arc<User>),
 }
 
 /// Why a request is refused.
@@ -88,6 +99,8 @@ impl Gate {
             requests: Mutex::new(Bucket::full(REQUESTS, REQUESTS_A_SECOND)),
             figures,
             owners: None,
+            users: None,
+            audit: None,
             log: AccessLog::Off,
         }
     }
@@ -95,6 +108,11 @@ impl Gate {
     /// Lets the owners of jobs in as well.
     pub(crate) fn with_owners(self, database: Database) -> Self {
         Self { owners: Some(Owners::new(database)), ..self }
+    }
+
+    /// Lets users in as well, and keeps a log of all that changes something.
+    pub(crate) fn with_users(self, users: Arc<Users>, audit: Audit) -> Self {
+        Self { users: Some(users), audit: Some(audit), ..self }
     }
 
     /// Logs requests.
@@ -108,15 +126,24 @@ impl Gate {
     }
 
     /// Who asks, by the token.
-    async fn asker(&self, uri: &Uri, headers: &HeaderMap) -> Result<Asker, Refusal> {
-        let owner = if is_open(uri.path()) { None } else { self.owner(headers).await? };
-        if owner.is_none() {
+    async fn caller(&self, uri: &Uri, headers: &HeaderMap) -> Result<Caller, Refusal> {
+        let caller = if is_open(uri.path()) { None } else { self.named(headers).await? };
+        if caller.is_none() {
             self.check_token(headers)?;
         }
         match take(&self.requests) {
-            true => Ok(owner.map_or(Asker::Admin, Asker::Owner)),
+            true => Ok(caller.unwrap_or(Caller::Asker(Asker::Admin))),
             false => Err(Refusal::Often),
         }
+    }
+
+    /// The owner or the user whose token it is.
+    async fn named(&self, headers: &HeaderMap) -> Result<Option<Caller>, Refusal> {
+        if let Some(owner) = self.owner(headers).await? {
+            return Ok(Some(Caller::Asker(Asker::Owner(owner))));
+        }
+        let user = self.users.as_ref().zip(given(headers)).and_then(|(users, given)| users.find(given));
+        Ok(user.map(Caller::User))
     }
 
     /// Whose token it is, where it is not the server's own.
@@ -158,6 +185,7 @@ impl Gate {
 pub(crate) fn guarded(routes: Router, gate: Gate) -> Router {
     let gate = Arc::new(gate);
     routes
+        .layer(from_fn_with_state(gate.clone(), audited))
         .layer(from_fn_with_state(gate.clone(), require_content_type))
         .layer(from_fn_with_state(gate.clone(), require_token))
         .layer(from_fn_with_state(gate.clone(), require_same_site))
@@ -202,18 +230,46 @@ async fn require_same_site(State(gate): State<Arc<Gate>>, request: Request, next
 async fn require_token(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
     // A body cannot be shared between threads, and a lookup waits.
     let (uri, headers) = (request.uri().clone(), request.headers().clone());
-    let asker = if is_public(&request) { Ok(Asker::Admin) } else { gate.asker(&uri, &headers).await };
-    let asker = match asker {
-        Ok(asker) => asker,
-        Err(refusal) => return gate.refuse(refusal),
+    let public = is_public(&request).then_some(Caller::Asker(Asker::Admin));
+    let caller = match public {
+        Some(caller) => Ok(caller),
+        None => gate.caller(&uri, &headers).await,
     };
-    request.extensions_mut().insert(asker);
+    match caller {
+        Ok(Caller::Asker(asker)) => drop(request.extensions_mut().insert(asker)),
+        Ok(Caller::User(user)) => drop(request.extensions_mut().insert(user)),
+        Err(refusal) => return gate.refuse(refusal),
+    }
     if !is_open(request.uri().path())
         && let Some(peer) = request.extensions().get::<Peer>()
     {
         peer.is_known();
     }
     next.run(request).await
+}
+
+/// What changes something is in the audit log before it is done, and with its status afterwards.
+async fn audited(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    let Some(audit) = gate.audit.as_ref().filter(|_| !is_read(request.method())) else {
+        return next.run(request).await;
+    };
+    let user = request.extensions().get::<Arc<User>>().cloned();
+    // A server without users has one person, whose sessions tell what was done.
+    if user.is_none() && !gate.users.as_ref().is_some_and(|users| users.are_known()) {
+        return next.run(request).await;
+    }
+    let asked = Asked::new(user.as_deref(), request.method(), request.uri().path());
+    if let Err(error) = audit.write(&asked).await {
+        return ApiError::failed(format!("the audit log cannot be written: {error}"))
+            .suggest("nothing was done; `haft serve audit` names the file")
+            .into_response();
+    }
+    let response = next.run(request).await;
+    let answered = Asked { status: Some(response.status().as_u16()), ..asked };
+    if let Err(error) = audit.write(&answered).await {
+        tracing::error!(%error, "the status of a request is not in the audit log");
+    }
+    response
 }
 
 /// A body must have a type that foreign pages cannot send without asking first.

@@ -11,7 +11,8 @@ mod now;
 use crate::{
     error::{Answer, ApiError},
     figures::Figures,
-    parts::{Place, Settings},
+    parts::{Bounds, Place, Settings},
+    users::{User, Users},
 };
 pub(crate) use chosen::Choice;
 use chosen::Chosen;
@@ -38,16 +39,23 @@ const EVENT_CAPACITY: usize = 1_024;
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Sessions that are open at the same time, whatever goes on in them.
 const MAX_OPEN: usize = 8_192;
+/// Sessions above a session, at most.
+const MAX_DEPTH: usize = 64;
 
 /// Terminals that are attached at the same time.
 const MAX_ATTACHED: usize = 256;
 
-/// All sessions that are served. All clones are one.
+/// The sessions that are served, as far as a user may see them. All clones share them.
 #[derive(Clone)]
-pub(crate) struct Hub(Arc<Inner>);
+pub(crate) struct Hub {
+    inner: Arc<Inner>,
+    /// `None` for the server itself and for clients with its own token, who see all.
+    user: Option<Arc<User>>,
+}
 
 struct Inner {
     settings: Arc<Settings>,
+    users: Arc<Users>,
     home: Home,
     figures: Arc<Figures>,
     engines: Engines,
@@ -89,13 +97,16 @@ pub(crate) struct Known {
     pub(crate) agent: String,
     pub(crate) place: Place,
     pub(crate) order: Option<JobSpec>,
+    /// The user who began it.
+    pub(crate) owner: Option<String>,
 }
 
 impl Hub {
     pub(crate) fn new(settings: Settings, figures: Arc<Figures>) -> Self {
         let settings = Arc::new(settings);
-        Self(Arc::new(Inner {
+        let inner = Inner {
             engines: Engines::new(settings.clone()),
+            users: Arc::new(Users::new(settings.home().0, settings.roles.clone())),
             home: settings.home(),
             settings,
             figures,
@@ -107,33 +118,52 @@ impl Hub {
             opened: Notify::new(),
             clients: RemoteClients::default(),
             places: Arc::new(Semaphore::new(MAX_ATTACHED)),
-        }))
+        };
+        Self { inner: Arc::new(inner), user: None }
+    }
+
+    /// The same sessions, as far as `user` may see them.
+    pub(crate) fn seen_by(&self, user: Arc<User>) -> Self {
+        Self { inner: self.inner.clone(), user: Some(user) }
+    }
+
+    /// The user whom this serves; `None` for a client with the server's own token.
+    pub(crate) fn user(&self) -> Option<&Arc<User>> {
+        self.user.as_ref()
+    }
+
+    pub(crate) fn user_name(&self) -> Option<&str> {
+        self.user().map(|user| user.name.as_str())
+    }
+
+    pub(crate) fn users(&self) -> &Arc<Users> {
+        &self.inner.users
     }
 
     pub(crate) fn settings(&self) -> &Settings {
-        &self.0.settings
+        &self.inner.settings
     }
 
     pub(crate) fn home(&self) -> &Home {
-        &self.0.home
+        &self.inner.home
     }
 
     pub(crate) fn figures(&self) -> &Arc<Figures> {
-        &self.0.figures
+        &self.inner.figures
     }
 
     pub(crate) fn engines(&self) -> &Engines {
-        &self.0.engines
+        &self.inner.engines
     }
 
     /// Those who have attached to sessions, and what was taken from them.
     pub(crate) fn clients(&self) -> &RemoteClients {
-        &self.0.clients
+        &self.inner.clients
     }
 
     /// A place for one more, for as long as it is held.
     pub(crate) fn place_for_client(&self) -> Answer<OwnedSemaphorePermit> {
-        self.0.places.clone().try_acquire_owned().map_err(|_| {
+        self.inner.places.clone().try_acquire_owned().map_err(|_| {
             ApiError::new(
                 axum::http::StatusCode::SERVICE_UNAVAILABLE,
                 "overloaded",
@@ -145,18 +175,23 @@ impl Hub {
 
     /// Ready once the server stops.
     pub(crate) fn stopping(&self) -> &CancellationToken {
-        &self.0.stop
+        &self.inner.stop
     }
 
     /// What changes about sessions, from here on.
     pub(crate) fn news(&self) -> broadcast::Receiver<News> {
-        self.0.news.subscribe()
+        self.inner.news.subscribe()
     }
 
     /// The folder that a client names, if it is served; else the first one.
     pub(crate) fn folder(&self, named: Option<&str>) -> Answer<PathBuf> {
-        let folders = &self.settings().folders;
-        let Some(named) = named else { return Ok(folders[0].clone()) };
+        let folders = self.folders();
+        let Some(named) = named else {
+            return folders.into_iter().next().ok_or_else(|| {
+                ApiError::forbidden("your role allows no folder that is served")
+                    .suggest("ask the person who runs the server to add one to the role")
+            });
+        };
         let path = Path::new(named);
         let real = path.canonicalize().ok().filter(|real| path.is_absolute() && real.is_dir());
         match real.filter(|real| self.is_served(real)) {
@@ -165,8 +200,7 @@ impl Hub {
                 Err(ApiError::wrong(format!("`{}` is not a folder that is served", named.escape_debug()))
                     .suggest(format!(
                         "name one in {}, or start `haft serve` with `--folder DIR`",
-                        self.settings()
-                            .folders
+                        folders
                             .iter()
                             .map(|folder| format!("`{}`", folder.display()))
                             .collect::<Vec<_>>()
@@ -185,21 +219,46 @@ impl Hub {
     ) -> Answer<Place> {
         let workspace = self.folder(folder)?;
         let settings = self.settings();
-        let model =
-            model.map_or_else(|| Ok(settings.model().to_owned()), |named| self.model(&workspace, named))?;
+        let model = model.map_or_else(|| self.usual_model(), |named| self.model(&workspace, named))?;
         let profile = profile
             .map_or_else(|| Ok(settings.profile().to_owned()), |named| self.profile(&workspace, named))?;
-        Ok(Place { workspace, model, profile, effort: None })
+        let bounds = self.user().map(|user| Bounds::of(&user.role)).unwrap_or_default();
+        Ok(Place { workspace, model, profile, effort: None, bounds })
+    }
+
+    /// The folders in which sessions may begin: those that are served, or those of a user's role, if they are in them.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        let Some(user) = self.user() else { return self.settings().folders.clone() };
+        let served = self.settings().folders.iter();
+        let inside = user.role.file().folders.iter().filter(|folder| self.is_served(folder));
+        served.filter(|folder| user.role.has_folder(folder)).chain(inside).cloned().collect()
     }
 
     /// Whether sessions may work in this folder.
     pub(crate) fn is_served(&self, folder: &Path) -> bool {
         self.settings().folders.iter().any(|served| folder.starts_with(served))
+            && self.user().is_none_or(|user| user.role.has_folder(folder))
+    }
+
+    /// Whether the user sees a session that begins so: it is the user's own, or the role shows all.
+    fn sees(&self, opened: &SessionOpened) -> bool {
+        let Some(user) = self.user() else { return true };
+        user.role.sees_all() || self.owner_of(opened).is_some_and(|owner| owner == user.name)
+    }
+
+    /// The user who began the session, or the one that it is below.
+    fn owner_of(&self, opened: &SessionOpened) -> Option<String> {
+        let mut above = opened.clone();
+        for _ in 0..MAX_DEPTH {
+            let Some(id) = above.delegated_by else { return above.user };
+            above = self.home().opened(&id)?.1;
+        }
+        None
     }
 
     /// Whether a session in `workspace` is shown. A job works in a copy of the folder that it was asked for in.
     pub(crate) fn shows(&self, workspace: &Path, id: &SessionId) -> bool {
-        self.is_served(workspace) || self.find(&id.0).is_ok()
+        (self.user().is_none() && self.is_served(workspace)) || self.find(&id.0).is_ok()
     }
 
     /// A session by its whole ID. A name is never a path.
@@ -214,23 +273,30 @@ impl Hub {
         if !self.is_served(opened.asked_in()) && !self.is_served(&opened.workspace) {
             return Err(missing());
         }
+        // What is another's is told as what is not there.
+        if !self.sees(&opened) {
+            return Err(missing());
+        }
+        let owner = self.owner_of(&opened);
+        let role = owner.as_deref().and_then(|name| self.users().named(name));
+        let bounds = role.map(|user| Bounds::of(&user.role)).unwrap_or_default();
         let SessionOpened { agent, model, workspace, profile, order, .. } = opened;
-        let place = Place { workspace, model, profile, effort: None };
-        Ok(self.0.chosen.over(Known { id, agent, place, order }))
+        let place = Place { workspace, model, profile, effort: None, bounds };
+        Ok(self.inner.chosen.over(Known { id, agent, place, order, owner }))
     }
 
     /// A new session of this name.
     pub(crate) async fn create(&self, id: SessionId, place: Place, agent: &str) -> Answer<Session> {
         let engine = self.engines().get(&place).await?;
         self.make_room()?;
-        let session = engine.create_as(id, agent)?;
+        let session = engine.create_as(id, agent, self.user_name().map(str::to_owned))?;
         Ok(self.hold(session, Kind::Fresh))
     }
 
     /// A session that can take commands: opened where it is not.
     pub(crate) async fn open(&self, id: &str) -> Answer<Session> {
         let known = self.find(id)?;
-        if let Some(session) = self.0.open.find(&known.id) {
+        if let Some(session) = self.inner.open.find(&known.id) {
             return Ok(session);
         }
         if let Some((_, below)) = self.engines().with(&known.id) {
@@ -264,12 +330,12 @@ impl Hub {
 
     /// The session where it is open here.
     pub(crate) fn live(&self, id: &SessionId) -> Option<Session> {
-        self.0.open.find(id).or_else(|| Some(self.engines().with(id)?.1))
+        self.inner.open.find(id).or_else(|| Some(self.engines().with(id)?.1))
     }
 
     /// How a session stands at this moment.
     pub(crate) fn state(&self, id: &SessionId) -> SessionState {
-        match self.0.open.state(id) {
+        match self.inner.open.state(id) {
             Some(state) => state,
             None if self.engines().with(id).is_some() => SessionState::Working,
             None if self.home().is_open(id) => SessionState::Elsewhere,
@@ -284,11 +350,11 @@ impl Hub {
 
     /// It is wanted still, though nothing happens in it.
     pub(crate) fn touch(&self, id: &SessionId) {
-        self.0.open.touch(id);
+        self.inner.open.touch(id);
     }
 
     fn make_room(&self) -> Answer<()> {
-        if self.0.open.len() < MAX_OPEN || self.0.open.close_oldest() {
+        if self.inner.open.len() < MAX_OPEN || self.inner.open.close_oldest() {
             return Ok(());
         }
         Err(ApiError::new(
@@ -305,13 +371,13 @@ impl Hub {
         let from = if kind == Kind::Running { Seq(0) } else { next };
         let held = Held::new(session.clone(), from, kind == Kind::Lent);
         let serial = held.serial();
-        if let Some(first) = self.0.open.add(held) {
+        if let Some(first) = self.inner.open.add(held) {
             return first;
         }
-        self.0.figures.sessions.inc();
+        self.inner.figures.sessions.inc();
         let (hub, events) = (self.clone(), session.events(from));
-        self.0.tasks.spawn(async move { hub.watch(id, serial, (events, next)).await });
-        self.0.opened.notify_one();
+        self.inner.tasks.spawn(async move { hub.watch(id, serial, (events, next)).await });
+        self.inner.opened.notify_one();
         session
     }
 
@@ -326,23 +392,23 @@ impl Hub {
             if entry.seq < new {
                 continue;
             }
-            self.0.figures.recorded(&entry);
-            self.0.open.used(&id, serial);
+            self.inner.figures.recorded(&entry);
+            self.inner.open.used(&id, serial);
             let state = now.state();
             let is_working = state != SessionState::Idle;
             if is_working != was_working {
-                self.0.figures.working.inc_by(if is_working { 1 } else { -1 });
+                self.inner.figures.working.inc_by(if is_working { 1 } else { -1 });
                 was_working = is_working;
             }
             if last.replace(state) != Some(state) {
-                let _nobody_listens = self.0.news.send(News { session: id.clone(), state: Some(state) });
+                let _nobody_listens = self.inner.news.send(News { session: id.clone(), state: Some(state) });
             }
         }
         if was_working {
-            self.0.figures.working.dec();
+            self.inner.figures.working.dec();
         }
-        self.0.open.remove(&id, serial);
-        self.0.figures.sessions.dec();
+        self.inner.open.remove(&id, serial);
+        self.inner.figures.sessions.dec();
         // Until its files are let go of, it would be told as one that another process has open.
         self.closed(&id).await;
         self.tell(&id);
@@ -351,14 +417,14 @@ impl Hub {
     /// Sends the status to the listeners.
     pub(crate) fn tell(&self, id: &SessionId) {
         let state = self.home().exact(&id.0).map(|id| self.state(&id));
-        let _nobody_listens = self.0.news.send(News { session: id.clone(), state });
+        let _nobody_listens = self.inner.news.send(News { session: id.clone(), state });
     }
 
     /// Closes a session, also one that another request opens again meanwhile. Fails where something goes on in it.
     pub(crate) async fn close(&self, id: &SessionId) -> Answer<()> {
         let close = async {
             loop {
-                if !self.0.open.close(id) {
+                if !self.inner.open.close(id) {
                     return Err(ApiError::conflict(format!("the session `{id}` is at work"))
                         .suggest("interrupt it first"));
                 }
@@ -392,11 +458,11 @@ impl Hub {
     pub(crate) async fn close_idle(&self) {
         let idle = self.settings().idle;
         loop {
-            match self.0.open.next_idle(idle).or(self.engines().next_unused(idle)) {
-                None => self.0.opened.notified().await,
+            match self.inner.open.next_idle(idle).or(self.engines().next_unused(idle)) {
+                None => self.inner.opened.notified().await,
                 Some(due) if due > Instant::now() => tokio::time::sleep_until(due.into()).await,
                 Some(_) => {
-                    let closed = self.0.open.close_due(idle) + self.engines().close_unused(idle).await;
+                    let closed = self.inner.open.close_due(idle) + self.engines().close_unused(idle).await;
                     if closed > 0 {
                         // Their tasks end first.
                         tokio::time::sleep(POLL_INTERVAL).await;
@@ -410,9 +476,9 @@ impl Hub {
     /// Interrupts what goes on, waits until all is recorded and told, and closes everything.
     pub(crate) async fn shut_down(&self) {
         self.engines().shut_down().await;
-        self.0.open.clear();
-        self.0.tasks.close();
-        let _one_of_them_hangs = tokio::time::timeout(held::FAREWELL, self.0.tasks.wait()).await;
-        self.0.stop.cancel();
+        self.inner.open.clear();
+        self.inner.tasks.close();
+        let _one_of_them_hangs = tokio::time::timeout(held::FAREWELL, self.inner.tasks.wait()).await;
+        self.inner.stop.cancel();
     }
 }

@@ -8,6 +8,7 @@
 //! | `figures`, `process_figures` | the metrics at `/metrics` |
 //! | `access_log` | a line of JSON for each request |
 //! | `gate` | access control, before anything else is done |
+//! | `users`, `audit` | users with tokens of their own, and the log of what they did |
 //! | `requests` | an `Idempotency-Key`, by which a request is carried out once |
 //! | `hub` | the open sessions, and those on disk |
 //! | `follow` | the events of a session, as server-sent events |
@@ -31,6 +32,7 @@
 mod access_log;
 mod api;
 pub mod attach;
+pub mod audit;
 mod connection;
 mod conversations;
 mod crew;
@@ -51,6 +53,7 @@ mod router;
 mod server;
 mod socket;
 mod timeline;
+mod users;
 
 pub use fleet::Fleet;
 pub use page::export_html;

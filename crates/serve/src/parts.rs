@@ -1,8 +1,9 @@
 //! [`Settings`]: what a server is made of.
-use haft_app::{App, AppHost, SessionSpec};
+use haft_app::{App, AppHost, SessionSpec, users::Role};
+use haft_core::Mode;
 use haft_engine::Home;
 use haft_present::host::Host;
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 /// What a server is made of.
 pub struct Settings {
@@ -19,6 +20,8 @@ pub struct Settings {
     pub workers: usize,
     /// What clients send as `Authorization: Bearer`.
     pub token: String,
+    /// The roles of users who have tokens of their own, by name.
+    pub roles: BTreeMap<String, Role>,
     /// Names under which clients reach the server, in addition to those of this machine.
     pub hosts: Vec<String>,
     /// Whether each request is logged, as a line of JSON on standard output.
@@ -60,4 +63,26 @@ pub(crate) struct Place {
     pub(crate) profile: String,
     /// Reasoning effort; as the server was started if left out.
     pub(crate) effort: Option<String>,
+    /// What the role of the user who began them allows.
+    pub(crate) bounds: Bounds,
+}
+
+/// What the role of a user allows the user's sessions, beyond what the server does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Bounds {
+    pub(crate) up_to: Option<Mode>,
+    /// Of a turn, as the bits of US dollars.
+    max_cost: Option<u64>,
+}
+
+impl Bounds {
+    pub(crate) fn of(role: &Role) -> Self {
+        let file = role.file();
+        Self { up_to: file.up_to, max_cost: file.max_cost.map(|usd| usd.0.to_bits()) }
+    }
+
+    /// In US dollars.
+    pub(crate) fn max_cost(self) -> Option<f64> {
+        self.max_cost.map(f64::from_bits)
+    }
 }

@@ -10,7 +10,6 @@ use crate::{
 };
 use axum::{
     Json, Router,
-    extract::State,
     http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
     middleware::from_fn_with_state,
     response::{IntoResponse, Response},
@@ -89,6 +88,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(jobs::schedules))
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::retry))
+        .routes(routes!(lists::me))
         .routes(routes!(lists::agents))
         .routes(routes!(lists::choices))
         .routes(routes!(lists::tools))
@@ -147,6 +147,6 @@ pub(crate) struct Health {
 
 /// Metrics, in the text format of Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "server", responses((status = OK, body = String, content_type = "text/plain")))]
-async fn metrics(State(context): State<Context>) -> Response {
+async fn metrics(context: Context) -> Response {
     (&**context.hub.figures()).into_response()
 }

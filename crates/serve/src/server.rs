@@ -1,6 +1,7 @@
 //! [`serve`] and [`listen`]: accept connections, and shut down.
 use crate::{
     access_log::AccessLog,
+    audit::Audit,
     connection::{Connections, Patient, Peer},
     crew::Crew,
     figures::Figures,
@@ -113,6 +114,7 @@ impl Service {
         let gate =
             Gate::new(&settings.token, names, figures.clone()).with_log(AccessLog::of(settings.access_log));
         let hub = Hub::new(settings, figures.clone());
+        let gate = gate.with_users(hub.users().clone(), Audit::new(&hub.home().0));
         let crew = Crew::new(hub.clone());
         let requests = Requests::new(hub.home().0.join("serve-requests"));
         let draining = CancellationToken::new();

@@ -279,7 +279,7 @@ impl TimelineFold {
             Fact::Called { .. } | Fact::GoalChecked { .. } | Fact::AttemptsBegun { .. } => {
                 self.timeline.calls.first().map(TimelineItem::waiting)
             }
-            Fact::ApprovalAnswered { call, answer } => {
+            Fact::ApprovalAnswered { call, answer, .. } => {
                 Some(TimelineItem::Approval { call: call.0.clone(), answer: (*answer).into() })
             }
             Fact::QuestionAnswered { answer: Some(answer), .. } => note(&format!("You answered: {answer}")),

@@ -17,7 +17,7 @@ impl Chat {
         match button {
             Button::Answer(ask, answer) => match self.call_of(ask) {
                 Some(call) => {
-                    self.send(Command::Answer { call, answer });
+                    self.send(Command::answer(call, answer));
                     self.bot.notice(&press.id, asking::said(answer));
                 }
                 None => self.over(press),

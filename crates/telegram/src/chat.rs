@@ -281,7 +281,7 @@ impl Chat {
                     self.ask_of(&session, &entry.fact);
                 }
             }
-            Fact::ApprovalAnswered { call, answer } => {
+            Fact::ApprovalAnswered { call, answer, .. } => {
                 self.outbox.tell(|renderer| renderer.fact(&entry.fact));
                 self.end_asks(Some(call), asking::said(*answer));
             }

@@ -41,8 +41,8 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs, editor: Option<E
         move |input, output| read_answer(shown, input, output),
         move |reply| {
             let (command, instead) = match reply {
-                Reply::Whole(answer, instead) => (Command::Answer { call, answer }, instead),
-                Reply::Part(accepted) => (Command::AnswerInPart { call, accepted }, None),
+                Reply::Whole(answer, instead) => (Command::answer(call, answer), instead),
+                Reply::Part(accepted) => (Command::accept(call, accepted), None),
             };
             // In front of the answer, so that the next request has it.
             let said = instead.map(|text| Command::Prompt { parts: vec![Part::text(text)], channel: None });

@@ -178,7 +178,7 @@ impl Reader<'_> {
                 self.with(call, |call| call.made.arguments.clone_from(arguments));
             }
             Fact::AcceptedPart { call, .. } => self.with(call, |call| call.approval = Approval::Part),
-            Fact::ApprovalAnswered { call, answer } => {
+            Fact::ApprovalAnswered { call, answer, .. } => {
                 self.with(call, |call| match (answer, call.approval) {
                     (Answer::Once, Approval::NotAsked) => call.approval = Approval::Once,
                     (Answer::Always, Approval::NotAsked) => call.approval = Approval::Always,

@@ -9,6 +9,7 @@ use super::{
         UpdateFile, VendorFile, no_hooks,
     },
     lsp::LspFile,
+    serve::ServeFile,
     setting::{Dollars, Kind, ModelList, Setting, Value, in_toml, settings},
     timeouts::TimeoutsFile,
     words::{EditorMode, Hyperlinks, NotificationKind},
@@ -100,6 +101,8 @@ settings! {
         claude_hooks: Vec<PluginHook>,
         /// The Telegram bot
         telegram: TelegramFile,
+        /// What users of `haft serve` may do
+        serve: ServeFile,
         /// Where `haft update` finds releases
         update: UpdateFile,
         /// Keys of the screen, by place and action, e.g., `[keys.prompt]` with `submit = "Alt+Enter"`; a list binds several keys, an empty one none. `haft help keys` lists places and actions

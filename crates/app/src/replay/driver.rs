@@ -135,8 +135,8 @@ impl Driver {
                     let answer = self.approval(call, asking.as_ref(), reason, effects);
                     let (accepted, call) = (asking.and_then(|asking| asking.accepted), call.clone());
                     turn.send(match accepted.filter(|_| answer == Answer::Once) {
-                        Some(accepted) => Command::AnswerInPart { call, accepted },
-                        None => Command::Answer { call, answer },
+                        Some(accepted) => Command::accept(call, accepted),
+                        None => Command::answer(call, answer),
                     })?;
                 }
                 Fact::QuestionAsked { call, .. } => {

@@ -186,7 +186,9 @@ impl Recording {
             Fact::AcceptedPart { call, accepted } => {
                 self.with(call, |call| call.accepted = Some(accepted.clone()));
             }
-            Fact::ApprovalAnswered { call, answer } => self.with(call, |call| call.approval = Some(*answer)),
+            Fact::ApprovalAnswered { call, answer, .. } => {
+                self.with(call, |call| call.approval = Some(*answer))
+            }
             Fact::QuestionAnswered { call, answer } => {
                 self.with(call, |call| call.answers.push(answer.clone()));
             }

@@ -44,6 +44,9 @@ pub enum Command {
         call: CallId,
         /// The answer.
         answer: Answer,
+        /// The user who gives it, where the front-end knows users.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// Answer a call that asks about its changes: yes to these parts of them, and no to the rest.
     AnswerInPart {
@@ -51,6 +54,9 @@ pub enum Command {
         call: CallId,
         /// The parts.
         accepted: Accepted,
+        /// The user who gives the answer, where the front-end knows users.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// Answer the question of a call.
     Reply {
@@ -130,4 +136,16 @@ pub enum Command {
     /// Put a summary in place of the beginning of the conversation. A turn ends with it, also where there is nothing
     /// to summarize.
     Compact,
+}
+
+impl Command {
+    /// Returns the answer to a call that asks, where the front-end knows no users.
+    pub fn answer(call: CallId, answer: Answer) -> Self {
+        Self::Answer { call, answer, by: None }
+    }
+
+    /// Returns a yes to parts of what a call would do, where the front-end knows no users.
+    pub fn accept(call: CallId, accepted: Accepted) -> Self {
+        Self::AnswerInPart { call, accepted, by: None }
+    }
 }

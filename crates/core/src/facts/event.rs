@@ -137,7 +137,13 @@ pub enum Fact {
     /// The person accepts only these parts of what the call would do; the answer follows.
     AcceptedPart { call: CallId, accepted: Accepted },
     /// The person, or the front-end in place of one, has answered.
-    ApprovalAnswered { call: CallId, answer: Answer },
+    ApprovalAnswered {
+        call: CallId,
+        answer: Answer,
+        /// The user of a server who answered; `None` where the front-end knows no users.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// A call wants to know something from a person.
     QuestionAsked {
         call: CallId,

@@ -27,6 +27,9 @@ pub struct SessionOpened {
     /// The session whose entries it begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Forked>,
+    /// The user of a server who began it; `None` where the front-end knows no users.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// The commit that the workspace was at, in hexadecimal; `None` outside of Git repositories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,

@@ -149,7 +149,7 @@ impl Fold<'_> {
             Fact::Called { made } => self.called(entry.seq, made),
             Fact::GoalChecked { .. } | Fact::AttemptsBegun { .. } => self.made_at = entry.seq,
             Fact::Prompted { parts, .. } => self.prompted(parts, entry.seq),
-            Fact::ApprovalAnswered { call, answer: Answer::No } => {
+            Fact::ApprovalAnswered { call, answer: Answer::No, .. } => {
                 self.is_refused = !self.proposed.contains_key(call);
                 let lines = self.proposed.get(call).map(|arguments| texts(arguments, &["add"]));
                 self.observed.declined.extend(lines.unwrap_or_default());

@@ -23,6 +23,7 @@ fn standing(facts: Vec<Fact>, is_alive: bool) -> (JobStatus, u32, String) {
         profile: "default".into(),
         delegated_by: None,
         forked_from: None,
+        user: None,
         commit: None,
         order: Some(order),
     });

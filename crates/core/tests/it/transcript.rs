@@ -46,7 +46,7 @@ fn name(step: Step) -> String {
 fn next_step_follows_from_the_facts() {
     let round = |id: &str| [said(vec![call(id)]), ended(id)];
     let many = |n: usize| [prompt()].into_iter().chain((0..n).flat_map(|i| round(&i.to_string()))).collect();
-    let refused = Fact::ApprovalAnswered { call: CallId("a".into()), answer: Answer::Unanswered };
+    let refused = Fact::ApprovalAnswered { call: CallId("a".into()), answer: Answer::Unanswered, by: None };
     let table: Vec<(&str, Vec<Fact>, &str)> = vec![
         ("a fresh session waits", vec![], "Finished"),
         ("a prompt asks the model", vec![prompt()], "ask"),

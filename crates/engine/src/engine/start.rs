@@ -327,6 +327,8 @@ const DELEGATE_TOOL: &str = "delegate";
 pub(super) struct Above {
     pub(super) caller: Option<Caller>,
     pub(super) order: Option<JobSpec>,
+    /// The user of a server who begins it.
+    pub(super) user: Option<String>,
 }
 
 impl Above {
@@ -362,6 +364,7 @@ fn opened(setup: &Setup, model: &Model, id: &SessionId, agent: &Agent, above: &A
         delegated_by: above.caller.as_ref().map(|caller| caller.session.clone()),
         order: above.order.clone(),
         forked_from: None,
+        user: above.user.clone(),
         commit: commit_of(&setup.workspace),
     })
 }

@@ -63,7 +63,7 @@ impl Responder {
         if let Some(approval) = Approval::of(session, event) {
             let own = self.approve.as_ref().map(|approve| approve(&approval));
             let answer = own.or(refuse_unanswered.then_some(Answer::Unanswered))?;
-            return Some(Command::Answer { call: approval.id, answer });
+            return Some(Command::answer(approval.id, answer));
         }
         let Event::Recorded(entry) = event else { return None };
         let Fact::QuestionAsked { call, question } = &entry.fact else { return None };

@@ -153,7 +153,7 @@ impl Turn {
     /// # Errors
     /// Fails if the session is closed.
     pub fn answer(&self, call: CallId, answer: Answer) -> Result<(), Closed> {
-        self.send(Command::Answer { call, answer })
+        self.send(Command::answer(call, answer))
     }
 
     /// Answers the question of a call; `None` if there is no person to ask.

@@ -218,10 +218,11 @@ mod tests {
     #[test]
     fn a_command_is_sent_again_only_where_it_was_not_taken() {
         let prompt = |text: &str| Command::Prompt { parts: vec![Part::text(text)], channel: None };
-        let yes = Command::Answer { call: CallId("a".into()), answer: Answer::Once };
+        let yes = Command::answer(CallId("a".into()), Answer::Once);
         let entry = |fact| Arc::new(Entry { seq: Seq(7), parent: None, at: 0, fact, chain: None });
         let said = entry(Fact::Prompted { parts: vec![Part::text("go\n\nFile: a")], channel: None });
-        let answered = entry(Fact::ApprovalAnswered { call: CallId("a".into()), answer: Answer::No });
+        let answered =
+            entry(Fact::ApprovalAnswered { call: CallId("a".into()), answer: Answer::No, by: None });
         let (nothing, said, answered) = (vec![], vec![said], vec![answered]);
         use Progress::{Held, Sent, Taken};
         let table = [

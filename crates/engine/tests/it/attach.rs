@@ -154,14 +154,14 @@ async fn each_command_is_carried_out_once_whenever_the_connection_is_cut() {
     let held = cable.cut();
     until(&attached, Seq(0), |event| matches!(event, Event::Live(Update::Disconnected { .. })).then_some(()))
         .await;
-    attached.send(Command::Answer { call: call.clone(), answer: Answer::Once }).unwrap();
+    attached.send(Command::answer(call.clone(), Answer::Once)).unwrap();
     cable.mend(held);
     until(&session, Seq(0), has_ended).await;
     let report = tokio::time::timeout(LONG, turn.report()).await.unwrap();
     assert_eq!((report.text.as_str(), report.error), ("done", None));
     // Given while there is no connection, and after its time.
     let held = cable.cut();
-    attached.send(Command::Answer { call, answer: Answer::No }).unwrap();
+    attached.send(Command::answer(call, Answer::No)).unwrap();
     let second = attached.start(prompt("once more"));
     *cable.is_at_rest.lock().unwrap() = true;
     cable.mend(held);

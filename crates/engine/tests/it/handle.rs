@@ -143,7 +143,7 @@ async fn a_command_that_opens_no_turn_ends_its_handle_within_a_turn_and_outside(
     let conclusion = Conclusion { status: JobStatus::Completed, reason: "x".into(), evidence: vec![] };
     let set = session.start(Command::SetMode { mode: Mode::ReadOnly });
     assert_eq!(told(set).await.0, "mode_set");
-    let answer = Command::Answer { call: haft_core::CallId("none".into()), answer: Answer::Once };
+    let answer = Command::answer(haft_core::CallId("none".into()), Answer::Once);
     let not_asked = |told: (String, TurnReport)| {
         let why = told.1.error.unwrap_or_default();
         assert!(told.0.is_empty() && why.contains("the call waits for no answer"), "{why}");
@@ -295,7 +295,7 @@ async fn who_follows_the_turn_answers_for_the_person() {
         if let Event::Recorded(entry) = event
             && let Fact::ApprovalAsked { call, .. } = &entry.fact
         {
-            turn.send(Command::Answer { call: call.clone(), answer: Answer::Once }).unwrap();
+            turn.send(Command::answer(call.clone(), Answer::Once)).unwrap();
         }
     }
     let report = turn.await.unwrap();

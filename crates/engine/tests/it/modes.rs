@@ -134,7 +134,7 @@ async fn a_mode_is_set_in_the_middle_of_a_turn() {
             match &entry.fact {
                 Fact::ApprovalAsked { call, .. } => {
                     steer.send(Command::SetMode { mode: Mode::AcceptEdits }).unwrap();
-                    steer.send(Command::Answer { call: call.clone(), answer: Answer::Once }).unwrap();
+                    steer.send(Command::answer(call.clone(), Answer::Once)).unwrap();
                 }
                 Fact::TurnEnded { .. } => return,
                 _ => {}

@@ -31,7 +31,7 @@ async fn accepted(place: &Place, hunks: Option<Vec<usize>>) -> (Engine, Session,
             {
                 let files = vec![AcceptedFile { path: "a.txt".into(), hunks: hunks.clone(), text: None }];
                 let accepted = Accepted { files };
-                turn.send(Command::AnswerInPart { call: call.clone(), accepted }).unwrap();
+                turn.send(Command::accept(call.clone(), accepted)).unwrap();
             }
         }
     };

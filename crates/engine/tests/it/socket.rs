@@ -65,9 +65,9 @@ async fn what_is_asked_in_one_process_is_answered_from_another() {
     let joined = elsewhere.open(&session.id().0, "haft").await.unwrap();
     assert!(joined.is_joined() && !session.is_joined());
     assert_eq!(joined.entries(), session.entries(), "all that was recorded is there at once");
-    joined.send(Command::Answer { call: call.clone(), answer: Answer::Once }).unwrap();
+    joined.send(Command::answer(call.clone(), Answer::Once)).unwrap();
     // Too late: the first answer wins.
-    session.send(Command::Answer { call, answer: Answer::No }).unwrap();
+    session.send(Command::answer(call, Answer::No)).unwrap();
     for seen in [&session, &joined] {
         let answer = until(seen, Seq(0), |fact| match fact {
             Fact::ApprovalAnswered { answer, .. } => Some(*answer),

@@ -238,7 +238,7 @@ async fn a_question_of_a_subagent_that_somebody_else_answers_is_withdrawn() {
         });
         let call = call.await;
         let said = match what {
-            "answered" => Command::Answer { call, answer: Answer::Once },
+            "answered" => Command::answer(call, Answer::Once),
             _ => Command::Interrupt,
         };
         below.send(said).unwrap();

@@ -677,7 +677,7 @@ async fn what_is_swapped_while_a_person_is_asked_does_not_run() {
                 assert_eq!(effects, &[haft_core::Effect::execute_in("touch here", "good")]);
                 std::fs::remove_file(&link).unwrap();
                 std::os::unix::fs::symlink("evil", &link).unwrap();
-                session.send(Command::Answer { call: call.clone(), answer: Answer::Once }).unwrap();
+                session.send(Command::answer(call.clone(), Answer::Once)).unwrap();
             }
             Fact::TurnEnded { .. } => break,
             _ => {}
@@ -717,7 +717,7 @@ async fn a_task_is_delegated() {
                     );
                 }
                 asked.push(reason.clone());
-                session.send(Command::Answer { call: call.clone(), answer }).unwrap();
+                session.send(Command::answer(call.clone(), answer)).unwrap();
             }
             Fact::TurnEnded { .. } => break,
             _ => {}

@@ -1,12 +1,16 @@
 //! [`ServeArgs`]: the options of `haft serve`.
 use super::{WorkArgs, mode};
-use clap::Args;
+use clap::{Args, Subcommand};
 use haft_core::Mode;
 use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf};
 
 /// `haft serve`
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ServeArgs {
+    /// What to do in place of serving.
+    #[command(subcommand)]
+    pub(crate) command: Option<ServeCommand>,
     /// Address to listen on; a non-loopback address is reachable from the network, without TLS
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8171")]
     pub(crate) listen: SocketAddr,
@@ -40,4 +44,41 @@ pub(crate) struct ServeArgs {
     /// Directory to work in
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+}
+
+/// `haft serve COMMAND`
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServeCommand {
+    /// List the users of the server and their roles
+    Users {
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a user, and print the user's token, which is not shown again
+    ///
+    /// A user of the same name gets another token and the new role.
+    AddUser {
+        /// Name of the user, e.g., an e-mail address
+        name: String,
+        /// `viewer`, `member`, `approver`, `admin`, or one of `[serve.roles]` in the configuration
+        #[arg(long, value_name = "ROLE", default_value = "member")]
+        role: String,
+    },
+    /// Remove a user; the token is refused from the next request on
+    RemoveUser {
+        /// Name of the user
+        name: String,
+    },
+    /// Print the log of all requests of users that changed something, and check that it is whole
+    ///
+    /// Exits with 5 if a line was changed, moved or removed.
+    Audit {
+        /// Only requests of this user
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
 }

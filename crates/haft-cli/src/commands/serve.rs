@@ -1,4 +1,6 @@
 //! [`serve`] (`haft serve`): sessions and jobs over HTTP.
+mod users;
+
 use crate::{CliContext, args::ServeArgs};
 use haft_app::{
     App, AppHost, Failure, SessionSpec, session,
@@ -12,10 +14,15 @@ use tokio::runtime::{Builder, Runtime};
 
 /// Serves until a signal interrupts.
 pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Failure> {
+    if let Some(command) = &args.command {
+        return users::carry_out(cli, command);
+    }
     let spec = SessionSpec { workspace: args.cwd.clone(), ..args.work.spec() };
     // Errors in the model, the configuration or the options appear before a client connects.
     let mut host = AppHost::new(cli, spec.clone(), args.up_to.into());
     let folders = folders(&host.first_engine().await?, &args.folder)?;
+    let config = cli.config(&folders[0], &spec.settings)?;
+    let roles = haft_app::users::roles(&config.user.serve);
     let Kept { token, is_new } = token::of(&cli.places.home, token::SERVE)?;
     let listening = haft_serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
     greet(cli, &listening, args, &token, is_new)?;
@@ -26,6 +33,7 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
         folders,
         workers: args.workers.get(),
         token,
+        roles,
         hosts: args.host.clone(),
         access_log: args.access_log,
         idle: Duration::from_secs(args.idle),

@@ -39,7 +39,7 @@ async fn tell(session: &Session, entry: &Entry, client: &Client) {
                 biased;
                 () = session.settled(call, entry.seq) => {}
                 answer = approve(session, &entry.fact, client) => {
-                    let _session_is_closed = session.send(Command::Answer { call: call.clone(), answer });
+                    let _session_is_closed = session.send(Command::answer(call.clone(), answer));
                 }
             }
         }

@@ -6,10 +6,7 @@ use crate::{
     socket::{MAX_MESSAGE_BYTES, PROTOCOL, link},
 };
 use axum::{
-    extract::{
-        State,
-        ws::{Message, WebSocket, WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
-    },
+    extract::ws::{Message, WebSocket, WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     http::{HeaderMap, header::SEC_WEBSOCKET_PROTOCOL},
     response::Response,
 };
@@ -24,7 +21,7 @@ use haft_engine::Served;
     params(("id" = String, Path, description = "ID of a session"), ("Sec-WebSocket-Protocol" = String, Header, description = "`haft-session.1`")),
     responses((status = SWITCHING_PROTOCOLS), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn attach(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,

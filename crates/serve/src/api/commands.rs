@@ -15,11 +15,11 @@ use crate::{
 };
 use axum::{
     Json,
-    extract::State,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
+use haft_app::config::serve::Permission;
 use haft_core::{AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Image, Part, changed};
 use haft_engine::Session;
 use haft_present::{
@@ -82,7 +82,7 @@ pub(crate) struct Accepted {
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = ACCEPTED, body = Accepted), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn prompt(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Key(key): Key,
     Body(said): Body<PromptRequest>,
@@ -96,14 +96,19 @@ pub(crate) async fn prompt(
     }
     let session = opened(&context, &id).await?;
     if let Some(key) = key.as_ref().filter(|key| key.is_repeated)
-        && let Some(taken) = taken_before(&session, key)
+        && let Some(taken) = taken_before(&context, &session, key)
     {
         return Ok(match said.wait {
             true => Json(Report::since(&session, taken.from)).into_response(),
             false => (StatusCode::ACCEPTED, Json(taken)).into_response(),
         });
     }
-    give(&session, Command::Prompt { parts, channel: key.as_ref().map(channel) }, said.wait).await
+    give(
+        &session,
+        Command::Prompt { parts, channel: channel(context.hub.user_name(), key.as_ref()) },
+        said.wait,
+    )
+    .await
 }
 
 /// What a person typed
@@ -133,7 +138,7 @@ pub(crate) struct TypedAnswer {
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = ACCEPTED, body = TypedAnswer), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn typed(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Body(TypedRequest { text }): Body<TypedRequest>,
 ) -> Answer<Response> {
@@ -153,6 +158,13 @@ pub(crate) async fn typed(
     let engine = context.hub.engines().get(&known.place).await?;
     let from = haft_present::cursor::next(&session).0;
     let Meant { commands, note } = typed.meant(&session, engine.setup()).map_err(ApiError::wrong)?;
+    // They run something without a question.
+    let is_approval = |command: &Command| {
+        matches!(command, Command::SendItem { .. } | Command::TypedCall { .. } | Command::SetGoal { .. })
+    };
+    if commands.iter().any(is_approval) {
+        context.require(Permission::Approve)?;
+    }
     for command in commands {
         let mut turn = session.start(command);
         turn.recorded().await;
@@ -172,7 +184,10 @@ async fn saved(context: &Context, id: &str, text: &str) -> Answer<Response> {
     };
     let session = opened(context, id).await?;
     let from = haft_present::cursor::next(&session).0;
-    let mut turn = session.start(Command::Prompt { parts: vec![Part::text(prompt)], channel: None });
+    let mut turn = session.start(Command::Prompt {
+        parts: vec![Part::text(prompt)],
+        channel: channel(context.hub.user_name(), None),
+    });
     turn.recorded().await;
     if let Some(why) = turn.refusal() {
         return Err(ApiError::conflict(why));
@@ -181,19 +196,21 @@ async fn saved(context: &Context, id: &str, text: &str) -> Answer<Response> {
     Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
 }
 
-/// Where a prompt of a request with a key was said: a request that finds it in a journal does not say it again.
-pub(crate) fn channel(key: &Keyed) -> Channel {
-    Channel { messages: vec![key.name.clone()], ..Channel::new("http", "") }
+/// Where a prompt was said: by which user, and with which key. A request that finds its key in a journal does not say it again.
+pub(crate) fn channel(user: Option<&str>, key: Option<&Keyed>) -> Option<Channel> {
+    let messages = key.map(|key| key.name.clone()).into_iter().collect();
+    (user.is_some() || key.is_some())
+        .then(|| Channel { messages, ..Channel::new("http", user.unwrap_or_default()) })
 }
 
 /// What was answered to a prompt of this key, if a crash came before the answer was kept.
-fn taken_before(session: &Session, key: &Keyed) -> Option<Accepted> {
-    let own = channel(key);
+fn taken_before(context: &Context, session: &Session, key: &Keyed) -> Option<Accepted> {
+    let own = channel(context.hub.user_name(), Some(key));
     let entries = session.entries();
     let said = entries.iter().find(|entry| match &entry.fact {
         Fact::Prompted { channel, .. }
         | Fact::PromptQueued { channel, .. }
-        | Fact::PromptDenied { channel, .. } => channel.as_ref() == Some(&own),
+        | Fact::PromptDenied { channel, .. } => channel.as_ref() == own.as_ref(),
         _ => false,
     })?;
     Some(Accepted { session: session.id().0.clone(), from: said.seq.0 })
@@ -319,7 +336,7 @@ impl From<ApprovalDecision> for Said {
            ("call" = String, Path, description = "ID of the call, as `approval_asked` names it")),
     responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn approve(
-    State(context): State<Context>,
+    context: Context,
     IdAndCall(id, call): IdAndCall,
     Body(given): Body<ApprovalAnswer>,
 ) -> Answer<Response> {
@@ -332,7 +349,7 @@ pub(crate) async fn approve(
     responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody)))]
 #[deprecated = "`approvals/{call}` takes its place"]
 pub(crate) async fn answer(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Body(given): Body<AnswerRequest>,
 ) -> Answer<Response> {
@@ -343,20 +360,24 @@ pub(crate) async fn answer(
 async fn approved(context: &Context, id: &str, call: &str, given: ApprovalAnswer) -> Answer<Response> {
     let (session, call) = asking(context, id, call, "an approval").await?;
     let answer = Said::from(given.answer);
+    let by = context.hub.user_name().map(str::to_owned);
     if !session.may_allow() && answer != Said::No {
         return Err(ApiError::conflict("the process that has the session open takes no approval from here")
             .suggest("answer there"));
     }
     if let Some(parts) = given.accepted {
         let accepted = accepted_of(&session, &call, answer, parts)?;
-        return give(&session, Command::AnswerInPart { call, accepted }, false).await;
+        return give(&session, Command::AnswerInPart { call, accepted, by }, false).await;
     }
     // It waits in the turn, so that the model reads both at once.
     let because = given.because.filter(|because| answer == Said::No && !because.trim().is_empty());
     if let Some(because) = because {
-        session.send(Command::Prompt { parts: vec![Part::text(because)], channel: None })?;
+        session.send(Command::Prompt {
+            parts: vec![Part::text(because)],
+            channel: channel(context.hub.user_name(), None),
+        })?;
     }
-    give(&session, Command::Answer { call, answer }, false).await
+    give(&session, Command::Answer { call, answer, by }, false).await
 }
 
 /// The named parts of what `call` would do to files, after checking that they exist.
@@ -421,7 +442,7 @@ pub(crate) struct ReplyRequest {
            ("call" = String, Path, description = "ID of the call, as `question_asked` names it")),
     responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn reply_to(
-    State(context): State<Context>,
+    context: Context,
     IdAndCall(id, call): IdAndCall,
     Body(given): Body<QuestionAnswer>,
 ) -> Answer<Response> {
@@ -433,11 +454,7 @@ pub(crate) async fn reply_to(
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody)))]
 #[deprecated = "`questions/{call}` takes its place"]
-pub(crate) async fn reply(
-    State(context): State<Context>,
-    Id(id): Id,
-    Body(told): Body<ReplyRequest>,
-) -> Answer<Response> {
+pub(crate) async fn reply(context: Context, Id(id): Id, Body(told): Body<ReplyRequest>) -> Answer<Response> {
     replied(&context, &id, &told.call, told.answer).await
 }
 
@@ -464,7 +481,7 @@ async fn asking(context: &Context, id: &str, call: &str, what: &str) -> Answer<(
 #[utoipa::path(post, path = "/v1/sessions/{id}/interrupt", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn interrupt(State(context): State<Context>, Id(id): Id) -> Answer<Response> {
+pub(crate) async fn interrupt(context: Context, Id(id): Id) -> Answer<Response> {
     let known = context.hub.find(&id)?;
     match context.hub.live(&known.id) {
         Some(session) => give(&session, Command::Interrupt, false).await,
@@ -486,7 +503,7 @@ pub(crate) struct WaitRequest {
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = ACCEPTED, body = Accepted), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn go_on(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Body(WaitRequest { wait }): Body<WaitRequest>,
 ) -> Answer<Response> {
@@ -500,7 +517,7 @@ pub(crate) async fn go_on(
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = ACCEPTED, body = Accepted), (status = OK, body = Report, description = "with `wait`"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn compact(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Body(WaitRequest { wait }): Body<WaitRequest>,
 ) -> Answer<Response> {

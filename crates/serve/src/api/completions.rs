@@ -4,7 +4,7 @@ use super::{
     body::{Body, Id, blocking},
 };
 use crate::error::{Answer, ApiError, ErrorBody};
-use axum::{Json, extract::State};
+use axum::Json;
 use haft_engine::Engine;
 use haft_present::{host::Host, matching::fitting, typed::COMMANDS};
 use parking_lot::Mutex;
@@ -107,7 +107,7 @@ fn with_folders(files: Vec<String>) -> Vec<String> {
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = CompletionList), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn completions(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Body(TypedText { typed }): Body<TypedText>,
 ) -> Answer<Json<CompletionList>> {

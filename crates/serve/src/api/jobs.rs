@@ -15,7 +15,6 @@ use crate::{
 };
 use axum::{
     Extension, Json,
-    extract::State,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
@@ -93,11 +92,7 @@ fn job(id: SessionId, standing: JobSummary) -> Job {
 /// The job is on disk when the request returns, and starts as soon as a worker is free, even after a restart of the server.
 #[utoipa::path(post, path = "/v1/jobs", operation_id = "create_job", tag = "jobs", request_body = NewJob,
     responses((status = CREATED, body = Job), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn create(
-    State(context): State<Context>,
-    Key(key): Key,
-    Body(new): Body<NewJob>,
-) -> Answer<Response> {
+pub(crate) async fn create(context: Context, Key(key): Key, Body(new): Body<NewJob>) -> Answer<Response> {
     if new.description.trim().is_empty() {
         return Err(
             ApiError::wrong("missing 'description' in input").suggest("say what to do in `description`")
@@ -148,10 +143,12 @@ pub(crate) struct Schedules {
 /// List the schedules of jobs
 #[utoipa::path(get, path = "/v1/schedules", operation_id = "list_schedules", tag = "jobs",
     responses((status = OK, body = Schedules), (status = "5XX", body = ErrorBody)))]
-pub(crate) async fn schedules(State(context): State<Context>) -> Answer<Json<Schedules>> {
+pub(crate) async fn schedules(context: Context) -> Answer<Json<Schedules>> {
     let found = blocking(move || {
         let mut known = schedule::list(context.hub.home())?;
-        known.retain(|(_, schedule)| context.hub.is_served(&schedule.origin));
+        // A schedule belongs to no user.
+        let sees_all = context.hub.user().is_none_or(|user| user.role.sees_all());
+        known.retain(|(_, schedule)| sees_all && context.hub.is_served(&schedule.origin));
         known.sort_by_key(|(_, schedule)| schedule.next);
         Ok(known)
     });
@@ -177,10 +174,7 @@ pub(crate) struct JobPage {
 /// List jobs
 #[utoipa::path(get, path = "/v1/jobs", operation_id = "list_jobs", tag = "jobs", params(JobsWanted),
     responses((status = OK, body = JobPage), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn list(
-    State(context): State<Context>,
-    Asked(wanted): Asked<JobsWanted>,
-) -> Answer<Json<JobPage>> {
+pub(crate) async fn list(context: Context, Asked(wanted): Asked<JobsWanted>) -> Answer<Json<JobPage>> {
     let (limit, status) = (pages::limit(wanted.limit), wanted.status()?);
     let jobs = blocking(move || {
         let hub = &context.hub;
@@ -199,14 +193,14 @@ pub(crate) async fn list(
 /// Show a job
 #[utoipa::path(get, path = "/v1/jobs/{id}", operation_id = "show_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = OK, body = Job), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn show(State(context): State<Context>, Id(id): Id) -> Answer<Json<Job>> {
+pub(crate) async fn show(context: Context, Id(id): Id) -> Answer<Json<Job>> {
     find(&context.hub, &id).await.map(Json)
 }
 
 /// Cancel a job
 #[utoipa::path(post, path = "/v1/jobs/{id}/cancel", operation_id = "cancel_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn cancel(State(context): State<Context>, Id(id): Id) -> Answer<Response> {
+pub(crate) async fn cancel(context: Context, Id(id): Id) -> Answer<Response> {
     let standing = standing(&context.hub, &id).await?;
     if standing.status.is_over() {
         return Err(ApiError::conflict(format!("the job `{id}` is {} already", standing.status)));
@@ -222,7 +216,7 @@ pub(crate) async fn cancel(State(context): State<Context>, Id(id): Id) -> Answer
 /// Retry a job that failed, was cancelled, or lost its process
 #[utoipa::path(post, path = "/v1/jobs/{id}/retry", operation_id = "retry_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn retry(State(context): State<Context>, Id(id): Id) -> Answer<Response> {
+pub(crate) async fn retry(context: Context, Id(id): Id) -> Answer<Response> {
     let standing = standing(&context.hub, &id).await?;
     let is_free = !context.hub.home().is_open(&SessionId(id.clone()));
     if standing.status == JobStatus::Completed || !is_free {

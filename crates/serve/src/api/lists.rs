@@ -5,7 +5,8 @@ use super::{
     closed_sets::PermissionMode,
 };
 use crate::error::{Answer, ApiError, ErrorBody};
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{Json, http::StatusCode};
+use haft_app::config::serve::Permission;
 use haft_core::Mode;
 use haft_engine::Engine;
 use haft_present::host::Host;
@@ -44,7 +45,7 @@ fn agent_rows(engine: &Engine) -> Vec<AgentRow> {
 
 /// List agents
 #[utoipa::path(get, path = "/v1/agents", operation_id = "list_agents", tag = "lists", responses((status = OK, body = Agents), (status = "5XX", body = ErrorBody)))]
-pub(crate) async fn agents(State(context): State<Context>) -> Answer<Json<Agents>> {
+pub(crate) async fn agents(context: Context) -> Answer<Json<Agents>> {
     Ok(Json(Agents { agents: agent_rows(&engine(&context).await?) }))
 }
 
@@ -95,7 +96,7 @@ pub(crate) struct ChoicesParams {
 /// List what can be chosen for a session: folders, models, agents and permission modes
 #[utoipa::path(get, path = "/v1/choices", operation_id = "list_choices", tag = "lists", params(ChoicesParams), responses((status = OK, body = Choices), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn choices(
-    State(context): State<Context>,
+    context: Context,
     Asked(ChoicesParams { workspace, live }): Asked<ChoicesParams>,
 ) -> Answer<Json<Choices>> {
     let (hub, host) = (&context.hub, &context.hub.settings().host);
@@ -103,13 +104,13 @@ pub(crate) async fn choices(
     let engine = hub.engines().get(&place).await?;
     let found = if live { host.live_models().await } else { host.models() };
     // A name that ends so has to be typed.
-    let whole = found.into_iter().filter(|(id, _)| !id.ends_with('…'));
+    let whole = found.into_iter().filter(|(id, _)| !id.ends_with('…') && hub.allows_model(id));
     let models = whole.map(|(id, about)| ModelChoice { efforts: host.efforts(&id), id, about });
     let beginning = engine.setup().policy.mode;
     let widest = engine.setup().ceiling.unwrap_or(beginning);
     let permissions = Mode::ALL.into_iter().filter(|mode| *mode <= widest);
     Ok(Json(Choices {
-        folders: hub.settings().folders.iter().map(|folder| folder.display().to_string()).collect(),
+        folders: hub.folders().iter().map(|folder| folder.display().to_string()).collect(),
         models: models.collect(),
         agents: agent_rows(&engine),
         permissions: permissions.map(PermissionMode::from).collect(),
@@ -122,6 +123,30 @@ pub(crate) async fn choices(
     }))
 }
 
+/// Who asks
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Me {
+    /// Name of the user; `null` with the server's own token
+    user: Option<String>,
+    /// Role of the user; `null` with the server's own token
+    role: Option<String>,
+    /// What the client may do: `view`, `prompt`, `approve`, `administer`
+    may: Vec<&'static str>,
+}
+
+/// Show who asks, and what the client may do
+#[utoipa::path(get, path = "/v1/me", operation_id = "show_me", tag = "server", responses((status = OK, body = Me), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn me(context: Context) -> Json<Me> {
+    use Permission::{Administer, Approve, Prompt, View};
+    let user = context.hub.user();
+    let may = [View, Prompt, Approve, Administer].into_iter().filter(|what| context.require(*what).is_ok());
+    Json(Me {
+        user: context.hub.user_name().map(str::to_owned),
+        role: user.map(|user| user.role.name.clone()),
+        may: may.map(Permission::name).collect(),
+    })
+}
+
 /// All tools that the agent can call, but for those of MCP servers, which are asked when a session begins.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Tools {
@@ -131,7 +156,7 @@ pub(crate) struct Tools {
 
 /// List tools
 #[utoipa::path(get, path = "/v1/tools", operation_id = "list_tools", tag = "lists", responses((status = OK, body = Tools), (status = "5XX", body = ErrorBody)))]
-pub(crate) async fn tools(State(context): State<Context>) -> Answer<Json<Tools>> {
+pub(crate) async fn tools(context: Context) -> Answer<Json<Tools>> {
     Ok(Json(Tools { tools: engine(&context).await?.setup().tools.definitions() }))
 }
 
@@ -157,7 +182,7 @@ pub(crate) struct Models {
 ///
 /// Any other `PROVIDER/MODEL` can be given as well, where there is a key for it.
 #[utoipa::path(get, path = "/v1/models", operation_id = "list_models", tag = "openai", responses((status = OK, body = Models), (status = "5XX", body = ErrorBody)))]
-pub(crate) async fn models(State(context): State<Context>) -> Answer<Json<Models>> {
+pub(crate) async fn models(context: Context) -> Answer<Json<Models>> {
     Ok(Json(Models { object: "list", data: rows(&engine(&context).await?) }))
 }
 
@@ -165,7 +190,7 @@ pub(crate) async fn models(State(context): State<Context>) -> Answer<Json<Models
 #[utoipa::path(get, path = "/v1/models/{*id}", operation_id = "show_model", tag = "openai",
     params(("id" = String, Path, description = "An agent, or `PROVIDER/MODEL`")),
     responses((status = OK, body = ModelRow), (status = "4XX", body = ErrorBody), (status = "5XX", body = ErrorBody)))]
-pub(crate) async fn model(State(context): State<Context>, Id(id): Id) -> Answer<Json<ModelRow>> {
+pub(crate) async fn model(context: Context, Id(id): Id) -> Answer<Json<ModelRow>> {
     let found = rows(&engine(&context).await?).into_iter().find(|row| row.id == id);
     found.map(Json).ok_or_else(|| no_model(&id))
 }

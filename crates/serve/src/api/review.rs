@@ -7,7 +7,7 @@ use super::{
     watch::{FileLines, files},
 };
 use crate::error::{Answer, ApiError, ErrorBody};
-use axum::{Json, extract::State};
+use axum::Json;
 use haft_core::{Change, Changed, Command, Entry, Fact, Mode, Seq, active_path};
 use haft_engine::Session;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 #[utoipa::path(get, path = "/v1/sessions/{id}/changes", operation_id = "session_changes", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Vec<FileLines>), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn changes(State(context): State<Context>, Id(id): Id) -> Answer<Json<Vec<FileLines>>> {
+pub(crate) async fn changes(context: Context, Id(id): Id) -> Answer<Json<Vec<FileLines>>> {
     let session = opened(&context, &id).await?;
     let files = blocking(move || Ok(files(&session, &changed_in(&session.entries()))));
     files.await.map(Json)
@@ -56,7 +56,7 @@ pub(crate) struct Committed {
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Committed), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn commit(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Body(CommitRequest { message, paths }): Body<CommitRequest>,
 ) -> Answer<Json<Committed>> {

@@ -15,7 +15,6 @@ use crate::{
 };
 use axum::{
     Extension, Json,
-    extract::State,
     http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
@@ -92,6 +91,8 @@ pub(crate) struct SessionDetail {
     row: SessionRow,
     /// Agent
     agent: String,
+    /// User who began it; `null` if a client with the server's own token did
+    user: Option<String>,
     /// Profile
     profile: String,
     /// Reasoning effort that was chosen for it
@@ -129,11 +130,7 @@ pub(crate) struct SessionFilter {
 /// Create a session
 #[utoipa::path(post, path = "/v1/sessions", operation_id = "create_session", tag = "sessions", request_body = NewSession,
     responses((status = CREATED, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn create(
-    State(context): State<Context>,
-    Key(key): Key,
-    Body(new): Body<NewSession>,
-) -> Answer<Response> {
+pub(crate) async fn create(context: Context, Key(key): Key, Body(new): Body<NewSession>) -> Answer<Response> {
     let hub = &context.hub;
     let mode = new.permission.as_deref().map(mode).transpose()?;
     let place = hub.place(new.workspace.as_deref(), new.model, new.profile)?;
@@ -178,10 +175,7 @@ fn mode(name: &str) -> Answer<Mode> {
 /// List sessions
 #[utoipa::path(get, path = "/v1/sessions", operation_id = "list_sessions", tag = "sessions", params(SessionFilter),
     responses((status = OK, body = SessionPage), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn list(
-    State(context): State<Context>,
-    Asked(which): Asked<SessionFilter>,
-) -> Answer<Json<SessionPage>> {
+pub(crate) async fn list(context: Context, Asked(which): Asked<SessionFilter>) -> Answer<Json<SessionPage>> {
     let limit = pages::limit(which.limit);
     let status = which.status.map(|name| pages::one_of(&name, &Standing::ALL)).transpose()?;
     let page = blocking(move || {
@@ -222,7 +216,7 @@ fn row(hub: &Hub, session: Summary) -> SessionRow {
 /// Show a session
 #[utoipa::path(get, path = "/v1/sessions/{id}", operation_id = "show_session", tag = "sessions", params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn show(State(context): State<Context>, Id(id): Id) -> Answer<Json<SessionDetail>> {
+pub(crate) async fn show(context: Context, Id(id): Id) -> Answer<Json<SessionDetail>> {
     detail(&context.hub, &id).await.map(Json)
 }
 
@@ -240,6 +234,7 @@ async fn detail(hub: &Hub, id: &str) -> Answer<SessionDetail> {
             is_unfinished: row.state == Standing::Idle && LastTurn::of(&entries).can_go_on(),
             row,
             agent: known.agent,
+            user: known.owner,
             profile: known.place.profile.clone(),
             effort: known.place.effort.clone(),
             permission: live.as_ref().map(|session| session.mode().into()),
@@ -276,7 +271,7 @@ pub(crate) struct SessionChange {
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn change(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Body(changed): Body<SessionChange>,
 ) -> Answer<Json<SessionDetail>> {
@@ -300,7 +295,7 @@ pub(crate) async fn change(
 /// Delete a session and its subagent sessions
 #[utoipa::path(delete, path = "/v1/sessions/{id}", operation_id = "delete_session", tag = "sessions", params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Deleted), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn delete(State(context): State<Context>, Id(id): Id) -> Answer<Json<Deleted>> {
+pub(crate) async fn delete(context: Context, Id(id): Id) -> Answer<Json<Deleted>> {
     let hub = context.hub.clone();
     let known = hub.find(&id)?;
     // Of one that another process has open, that is told below.
@@ -333,7 +328,7 @@ pub(crate) struct ForkRequest {
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = CREATED, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn fork(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Key(key): Key,
     Body(ForkRequest { at }): Body<ForkRequest>,
@@ -380,7 +375,7 @@ enum Export {
 #[utoipa::path(get, path = "/v1/sessions/{id}/export", operation_id = "export_session", tag = "sessions", params(ExportParams, ("id" = String, Path, description = "ID of a session")),
     responses((status = OK, content((String = "text/plain"), (String = "text/markdown"), (String = "application/x-ndjson"))), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn export(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Asked(ExportParams { format }): Asked<ExportParams>,
 ) -> Answer<Response> {

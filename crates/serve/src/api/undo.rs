@@ -8,7 +8,7 @@ use super::{
     watch::{FileLines, files},
 };
 use crate::error::{Answer, ApiError, ErrorBody};
-use axum::{Json, extract::State};
+use axum::Json;
 use futures::StreamExt;
 use haft_core::{
     Command, Direction, Entry, Event, Fact, Seq, UndoCalls, active_path, arguments_in_brief, changed,
@@ -82,7 +82,7 @@ pub(crate) struct ChangingCall {
 #[utoipa::path(get, path = "/v1/sessions/{id}/calls", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Vec<ChangingCall>), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn calls(State(context): State<Context>, Id(id): Id) -> Answer<Json<Vec<ChangingCall>>> {
+pub(crate) async fn calls(context: Context, Id(id): Id) -> Answer<Json<Vec<ChangingCall>>> {
     let past = PastCalls::of(&opened(&context, &id).await?.entries());
     let calls = past.calls.iter().filter(|call| !call.changes.is_empty());
     let calls = calls.map(|call| ChangingCall {
@@ -102,7 +102,7 @@ pub(crate) async fn calls(State(context): State<Context>, Id(id): Id) -> Answer<
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = RestoredFiles), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn undo(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Body(undo): Body<UndoRequest>,
 ) -> Answer<Json<RestoredFiles>> {
@@ -164,7 +164,7 @@ async fn undo_call(session: &Session, undo: UndoCalls) -> Answer<RestoredFiles> 
 #[utoipa::path(post, path = "/v1/sessions/{id}/redo", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = RestoredFiles), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn redo(State(context): State<Context>, Id(id): Id) -> Answer<Json<RestoredFiles>> {
+pub(crate) async fn redo(context: Context, Id(id): Id) -> Answer<Json<RestoredFiles>> {
     let session = resting(&context, &id).await?;
     if plan::last_undo(&session.entries()).is_none() {
         return Err(ApiError::conflict("there is nothing to redo"));

@@ -6,7 +6,7 @@ use crate::{
 };
 use axum::{
     Json,
-    extract::{Request, State},
+    extract::Request,
     http::{StatusCode, header::CONTENT_TYPE},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -90,10 +90,7 @@ pub(super) fn kind(bytes: &[u8]) -> Option<&'static str> {
 /// The body is the picture itself, with its media type or `application/octet-stream` as `Content-Type`.
 #[utoipa::path(post, path = "/v1/uploads", tag = "sessions", request_body(content = Picture, content_type = "application/octet-stream"),
     responses((status = CREATED, body = Uploaded), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn upload(
-    State(context): State<Context>,
-    request: Request,
-) -> Answer<(StatusCode, Json<Uploaded>)> {
+pub(crate) async fn upload(context: Context, request: Request) -> Answer<(StatusCode, Json<Uploaded>)> {
     let named = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).map(str::to_owned);
     let bytes = whole(request).await?;
     if bytes.len() > MAX_PICTURE_BYTES {

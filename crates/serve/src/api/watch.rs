@@ -9,7 +9,7 @@ use crate::{
     follow::{self, Followed, Message, View},
     timeline::{TimelineUpdate, updates},
 };
-use axum::{Json, extract::State, http::HeaderMap, response::Response};
+use axum::{Json, http::HeaderMap, response::Response};
 use futures::{StreamExt, stream};
 use haft_core::{Asking, CallId, Change, Entry, Fact, Seq, changed};
 use haft_engine::Recorded;
@@ -43,7 +43,7 @@ pub(crate) struct From {
     params(From, ("id" = String, Path, description = "ID of a session"), ("Last-Event-ID" = Option<u64>, Header, description = "Last entry received")),
     responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn events(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Asked(From { from, view }): Asked<From>,
     headers: HeaderMap,
@@ -61,10 +61,7 @@ pub(crate) async fn events(
 /// enough: each is `{"follow":N,"event":EVENT}`, with N its place in the list, from 0, or once `{"follow":N,"error":ERROR}`.
 #[utoipa::path(get, path = "/v1/events", operation_id = "all_events", tag = "sessions", params(Followed),
     responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn all(
-    State(context): State<Context>,
-    Asked(followed): Asked<Followed>,
-) -> Answer<Response> {
+pub(crate) async fn all(context: Context, Asked(followed): Asked<Followed>) -> Answer<Response> {
     let hub = &context.hub;
     let follow = |(id, from): (String, u64)| match hub.find(&id) {
         Ok(known) => followed.view.of(from, |from| follow::session(hub.clone(), known, Seq(from))),
@@ -100,7 +97,7 @@ pub(crate) struct FromEntry {
     params(FromEntry, ("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = SessionTimeline), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn timeline(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Asked(FromEntry { from }): Asked<FromEntry>,
 ) -> Answer<Json<SessionTimeline>> {
@@ -228,7 +225,7 @@ pub(crate) struct Line {
 #[utoipa::path(get, path = "/v1/sessions/{id}/asked", operation_id = "list_asked", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Vec<PendingRequest>), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn asked(State(context): State<Context>, Id(id): Id) -> Answer<Json<Vec<PendingRequest>>> {
+pub(crate) async fn asked(context: Context, Id(id): Id) -> Answer<Json<Vec<PendingRequest>>> {
     let known = context.hub.find(&id)?;
     let Some(session) = context.hub.live(&known.id) else { return Ok(Json(Vec::new())) };
     let waiting = blocking(move || Ok(waiting(&session)));
@@ -298,7 +295,7 @@ pub(crate) struct DiffParams {
     params(DiffParams, ("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Vec<FileLines>), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn diff(
-    State(context): State<Context>,
+    context: Context,
     Id(id): Id,
     Asked(DiffParams { seq }): Asked<DiffParams>,
 ) -> Answer<Json<Vec<FileLines>>> {

@@ -212,7 +212,7 @@ pub(super) async fn prompt(
     Key(key): Key,
     Body(PromptRequest { text }): Body<PromptRequest>,
 ) -> Answer<Response> {
-    let channel = key.as_ref().map(channel);
+    let channel = channel(None, key.as_ref());
     send((&context, &asker, &id, key), &[Command::Prompt { parts: vec![Part::text(text)], channel }]).await
 }
 
@@ -250,12 +250,12 @@ fn approval(call: String, given: ApprovalAnswer) -> Vec<Command> {
     let answer = Said::from(given.answer);
     if let Some(parts) = given.accepted.filter(|_| answer == Said::Once) {
         let accepted = haft_core::Accepted { files: parts.into_iter().map(AcceptedPart::named).collect() };
-        return vec![Command::AnswerInPart { call: CallId(call), accepted }];
+        return vec![Command::accept(CallId(call), accepted)];
     }
     // It waits in the turn, so that the model reads both at once.
     let because = given.because.filter(|because| answer == Said::No && !because.trim().is_empty());
     let because = because.map(|because| Command::Prompt { parts: vec![Part::text(because)], channel: None });
-    because.into_iter().chain([Command::Answer { call: CallId(call), answer }]).collect()
+    because.into_iter().chain([Command::answer(CallId(call), answer)]).collect()
 }
 
 /// Answer the question of a call

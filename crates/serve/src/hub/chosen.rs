@@ -86,9 +86,9 @@ impl Hub {
         }
         let mode = self.live(&known.id).map(|session| session.mode());
         // A request that opens it from now on opens it so.
-        let before = self.0.chosen.set(&known);
+        let before = self.inner.chosen.set(&known);
         if let Err(error) = self.close(&known.id).await {
-            self.0.chosen.restore(known.id, before);
+            self.inner.chosen.restore(known.id, before);
             return Err(error);
         }
         let session = self.open(id).await?;
@@ -103,12 +103,12 @@ impl Hub {
     pub(crate) fn chose_effort(&self, id: &str, effort: String) -> Answer<()> {
         let mut known = self.find(id)?;
         known.place.effort = Some(effort);
-        self.0.chosen.set(&known);
+        self.inner.chosen.set(&known);
         Ok(())
     }
 
     /// The model that a person chose for a session that had begun.
     pub(crate) fn chosen_model(&self, id: &SessionId) -> Option<String> {
-        self.0.chosen.model(id)
+        self.inner.chosen.model(id)
     }
 }

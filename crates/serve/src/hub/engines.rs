@@ -45,12 +45,14 @@ impl Engines {
         if let Some(engine) = find() {
             return Ok(engine);
         }
-        let Place { workspace, model, profile, effort } = wanted.clone();
+        let Place { workspace, model, profile, effort, bounds } = wanted.clone();
         let request = EngineRequest {
             workspace: Some(workspace),
             model: Some(model),
             profile: Some(profile),
             effort,
+            up_to: bounds.up_to,
+            max_cost: bounds.max_cost(),
             ..EngineRequest::default()
         };
         let engine = self.settings.host.engine(request).await?;

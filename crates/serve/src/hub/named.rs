@@ -4,12 +4,16 @@ use crate::{
     error::{Answer, ApiError},
     parts::Place,
 };
+use haft_app::users::Role;
 use std::path::{Path, PathBuf};
 
 impl Hub {
     /// `PROVIDER/MODEL`; a model that is a file (`script/FILE`, `local/FILE.gguf`) with its absolute path. A relative path
     /// counts from `workspace`. Fails where the file is in no served folder, whether it exists elsewhere or not.
     pub(super) fn model(&self, workspace: &Path, named: String) -> Answer<String> {
+        if let Some(user) = self.user().filter(|_| !self.allows_model(&named)) {
+            return Err(not_of_role(&user.role, &named));
+        }
         let file = match named.split_once('/') {
             Some((kind @ "script", file)) => Some((kind, file)),
             // One without a slash is a name, or a file in the folder of models.
@@ -22,6 +26,23 @@ impl Hub {
                 Ok(format!("{kind}/{}", found.display()))
             }
             _ => Ok(named),
+        }
+    }
+
+    /// Whether the user's role allows this model.
+    pub(crate) fn allows_model(&self, model: &str) -> bool {
+        self.user().is_none_or(|user| user.role.has_model(model))
+    }
+
+    /// The model to use if a client names none: that of the server, or the first one that a user's role names.
+    pub(super) fn usual_model(&self) -> Answer<String> {
+        let usual = self.settings().model();
+        match self.user() {
+            Some(user) if !user.role.has_model(usual) => {
+                let mut named = user.role.file().models.iter().filter(|model| !model.contains('*'));
+                named.next().cloned().ok_or_else(|| not_of_role(&user.role, usual))
+            }
+            _ => Ok(usual.to_owned()),
         }
     }
 
@@ -47,6 +68,11 @@ impl Hub {
         let real = workspace.join(named).canonicalize().ok()?;
         (real.is_file() && self.is_served(&real)).then_some(real)
     }
+}
+
+fn not_of_role(role: &Role, model: &str) -> ApiError {
+    let message = format!("the role `{}` does not allow the model `{}`", role.name, model.escape_debug());
+    ApiError::forbidden(message).suggest(format!("name one of {}", role.file().models.join(", ")))
 }
 
 fn refused(what: &str, named: &str) -> ApiError {

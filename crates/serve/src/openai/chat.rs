@@ -13,7 +13,6 @@ use crate::{
 use async_stream::stream;
 use axum::{
     Extension, Json,
-    extract::State,
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
@@ -53,10 +52,7 @@ pub(crate) struct ChatRequest {
 /// Talk to an agent as to a model
 #[utoipa::path(post, path = "/v1/chat/completions", operation_id = "create_chat_completion", tag = "openai", request_body = ChatRequest,
     responses((status = OK, description = "As OpenAI answers, with what the agent did in `haft`", body = Object), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn completions(
-    State(context): State<Context>,
-    Body(asked): Body<ChatRequest>,
-) -> Answer<Response> {
+pub(crate) async fn completions(context: Context, Body(asked): Body<ChatRequest>) -> Answer<Response> {
     refuse_what_cannot_be(&asked)?;
     let said = Said::read(&asked.messages, None)?;
     let known = said.before_key().and_then(|key| context.conversations.find(&key));

@@ -20,7 +20,6 @@ use crate::{
 use async_stream::stream;
 use axum::{
     Extension, Json,
-    extract::State,
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
@@ -60,10 +59,7 @@ pub(crate) struct ResponseRequest {
 /// Talk to an agent, with its calls as items
 #[utoipa::path(post, path = "/v1/responses", operation_id = "create_response", tag = "openai", request_body = ResponseRequest,
     responses((status = OK, description = "As OpenAI answers, with what the turn came to in `haft`", body = Object), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn create(
-    State(context): State<Context>,
-    Body(asked): Body<ResponseRequest>,
-) -> Answer<Response> {
+pub(crate) async fn create(context: Context, Body(asked): Body<ResponseRequest>) -> Answer<Response> {
     refuse_tools(asked.tools.as_ref())?;
     refuse_form(&asked.other)?;
     let format = asked.other.get("text").map_or(&Value::Null, |text| &text["format"]);
@@ -95,7 +91,7 @@ pub(crate) async fn create(
 #[utoipa::path(get, path = "/v1/responses/{id}", operation_id = "show_response", tag = "openai",
     params(("id" = String, Path, description = "ID of a response")),
     responses((status = OK, description = "As OpenAI answers", body = Object), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn retrieve(State(context): State<Context>, Id(id): Id) -> Answer<Json<Value>> {
+pub(crate) async fn retrieve(context: Context, Id(id): Id) -> Answer<Json<Value>> {
     blocking(move || {
         let (session, from) = place_of(&context, &id)?;
         let entries = context.hub.home().peek(&session.0)?;

@@ -391,7 +391,7 @@ async fn an_approval_that_somebody_else_answers_loses_its_buttons() {
         _ => None,
     });
     let session = bot.session(&place.home().list()[0].id);
-    session.send(Command::Answer { call: asked.unwrap(), answer: Answer::Always }).unwrap();
+    session.send(Command::answer(asked.unwrap(), Answer::Always)).unwrap();
     drop(session);
     fake.reads_part(OWNER, "Allowed in this session.").await;
     fake.reads_part(OWNER, "Done.").await;

@@ -45,7 +45,7 @@ impl App {
             self.answer(Answer::Once);
         } else if self.may_allow() {
             self.view.asked.pop_front();
-            self.send(Command::AnswerInPart { call, accepted });
+            self.send(Command::accept(call, accepted));
             self.follow_asked();
         }
     }

@@ -387,7 +387,7 @@ impl App {
             return;
         }
         if let Some(Asked::Approval { call, .. }) = self.view.asked.pop_front() {
-            self.send(Command::Answer { call, answer });
+            self.send(Command::answer(call, answer));
             self.follow_asked();
         }
     }

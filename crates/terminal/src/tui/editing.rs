@@ -68,7 +68,7 @@ impl App {
             None => self.hint = Some("the text is unchanged; y accepts it as it is".into()),
             Some(accepted) => {
                 self.view.asked.pop_front();
-                self.send(Command::AnswerInPart { call, accepted });
+                self.send(Command::accept(call, accepted));
                 self.follow_asked();
             }
         }

@@ -16,7 +16,7 @@ async fn say_yes(session: &Session) {
     while let Some(event) = events.next().await {
         let Event::Recorded(entry) = event else { continue };
         if let Fact::ApprovalAsked { call, .. } = &entry.fact {
-            session.send(Command::Answer { call: call.clone(), answer: Answer::Once }).unwrap();
+            session.send(Command::answer(call.clone(), Answer::Once)).unwrap();
         }
     }
 }

@@ -131,7 +131,7 @@ pub(crate) async fn tell(
         told.push(in_a_word(&entry));
         match (&entry.fact, answer) {
             (Fact::ApprovalAsked { call, .. }, Some(answer)) => {
-                session.send(Command::Answer { call: call.clone(), answer }).unwrap();
+                session.send(Command::answer(call.clone(), answer)).unwrap();
             }
             (Fact::ApprovalAsked { .. }, None) => session.send(Command::Interrupt).unwrap(),
             (Fact::TurnEnded { .. }, _) => ended += 1,

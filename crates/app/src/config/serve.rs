@@ -1,0 +1,78 @@
+//! [`ServeFile`]: the roles of the users of `haft serve`, in the user's file.
+use super::setting::Dollars;
+use haft_core::Mode;
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// What a person sets for `haft serve`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct ServeFile {
+    /// Roles of users, by name, in addition to `viewer`, `member`, `approver` and `admin`, or in place of one of the same name.
+    pub roles: BTreeMap<String, RoleFile>,
+}
+
+/// What users of a role may do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RoleFile {
+    /// What the users may do.
+    pub may: Vec<Permission>,
+    /// Which sessions they see (default: their own).
+    #[serde(default)]
+    pub sessions: VisibleSessions,
+    /// Folders that their sessions may work in, of those that are served (default: all).
+    #[serde(default)]
+    pub folders: Vec<PathBuf>,
+    /// Models that they may choose; `*` matches any characters (default: all).
+    #[serde(default)]
+    pub models: Vec<String>,
+    /// Most permissive mode of their sessions, as far as the server allows it: `read-only`, `plan`, `ask`, `accept-edits`, `full`.
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub up_to: Option<Mode>,
+    /// Maximum cost of a turn of their sessions in US dollars, including subagents.
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub max_cost: Option<Dollars>,
+}
+
+/// One thing that a user may do. None stands for another, but `administer` for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// Read sessions.
+    View,
+    /// Begin sessions, send prompts, interrupt and undo.
+    Prompt,
+    /// Answer approvals and questions, commit, and send from the outbox.
+    Approve,
+    /// Everything, in the sessions of all users.
+    Administer,
+}
+
+/// The sessions that a user sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum VisibleSessions {
+    /// Those that the user began.
+    #[default]
+    Own,
+    /// Those of all users.
+    All,
+}
+
+impl Permission {
+    /// Its name, as the configuration writes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::View => "view",
+            Self::Prompt => "prompt",
+            Self::Approve => "approve",
+            Self::Administer => "administer",
+        }
+    }
+}

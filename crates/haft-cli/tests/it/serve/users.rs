@@ -1,0 +1,304 @@
+//! Users of `haft serve`: what their roles allow, whose sessions they see, and the log of what they did.
+use crate::kit::{Place, serving::Answered, serving::Serving};
+use serde_json::{Value, json};
+use std::{fs, thread::sleep, time::Duration};
+
+/// A server with the roles that Haft has, and some of its own.
+fn serving(place: &Place, more: &[&str]) -> Serving {
+    place.configure(
+        "[serve.roles.writer]\nmay = [\"view\", \"prompt\"]\n\
+         [serve.roles.careful]\nmay = [\"view\", \"prompt\", \"approve\"]\nup_to = \"ask\"\nmodels = [\"script/*/model\"]\n\
+         max_cost = 0.5\n",
+    );
+    let write = json!({"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}});
+    let lines = [json!({"calls": [write]}), json!({"say": "Done."}), json!({"say": "Again."})];
+    let model = place.script("model", &lines);
+    place.script("other", &[json!({"say": "Another."})]);
+    let mut words = vec!["--model", &model];
+    words.extend(more);
+    Serving::start(place, &words)
+}
+
+/// A client with the token of a user who is added now.
+struct Client<'a> {
+    server: &'a Serving,
+    token: String,
+}
+
+fn add<'a>(place: &Place, server: &'a Serving, name: &str, role: &str) -> Client<'a> {
+    let added = place.run(&["serve", "add-user", name, "--role", role]);
+    assert_eq!(added.code, 0, "{added:?}");
+    Client { server, token: added.out.trim().to_owned() }
+}
+
+impl Client<'_> {
+    fn ask(&self, line: &str, body: &Value) -> Answered {
+        let token = format!("Bearer {}", self.token);
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let head = [
+            ("host", self.server.host.as_str()),
+            ("authorization", &token),
+            ("content-type", "application/json"),
+        ];
+        let head = if body.is_empty() { &head[..2] } else { &head[..] };
+        self.server.with(line, head, &body)
+    }
+
+    fn get(&self, path: &str) -> Answered {
+        self.ask(&format!("GET {path}"), &Value::Null)
+    }
+
+    fn session(&self) -> String {
+        let made = self.ask("POST /v1/sessions", &json!({}));
+        assert_eq!(made.status, 201, "{made:?}");
+        made.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Sends a prompt, and waits until the call asks.
+    fn prompt(&self, id: &str) -> String {
+        let taken = self.ask(&format!("POST /v1/sessions/{id}/prompt"), &json!({"text": "write it"}));
+        assert_eq!(taken.status, 202, "{taken:?}");
+        loop {
+            if let Some(asked) = self.get(&format!("/v1/sessions/{id}/asked")).json().get(0) {
+                return asked["call"].as_str().unwrap().to_owned();
+            }
+            sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+fn journal(place: &Place, id: &str) -> Vec<Value> {
+    let text = fs::read_to_string(place.path().join("home/sessions").join(id).join("journal.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+// H-91
+#[test]
+fn a_user_sees_no_session_of_another() {
+    let place = Place::new();
+    let server = serving(&place, &["--permission", "ask"]);
+    let (ann, ben) =
+        (add(&place, &server, "ann@example.org", "member"), add(&place, &server, "ben", "member"));
+    let id = ann.session();
+    let call = ann.prompt(&id);
+    let list = |client: &Client<'_>| client.get("/v1/sessions").json()["sessions"].as_array().unwrap().len();
+    assert_eq!((list(&ann), list(&ben)), (1, 0));
+    assert_eq!(ann.get(&format!("/v1/sessions/{id}")).json()["user"], "ann@example.org");
+    // What is another's is told as what is not there, whatever is asked of it.
+    for (method, path, body) in [
+        ("GET", "", json!(null)),
+        ("GET", "/timeline", json!(null)),
+        ("GET", "/events", json!(null)),
+        ("GET", "/asked", json!(null)),
+        ("GET", "/export?format=json", json!(null)),
+        ("GET", "/calls", json!(null)),
+        ("GET", "/changes", json!(null)),
+        ("GET", "/diff?seq=1", json!(null)),
+        ("POST", "/prompt", json!({"text": "x"})),
+        ("POST", "/typed", json!({"text": "/undo 1"})),
+        ("POST", "/completions", json!({"typed": "@"})),
+        ("POST", &format!("/approvals/{call}"), json!({"answer": "once"})),
+        ("POST", "/interrupt", json!({})),
+        ("POST", "/undo", json!({})),
+        ("POST", "/fork", json!({})),
+        ("PATCH", "", json!({"name": "mine"})),
+    ] {
+        let asked = ben.ask(&format!("{method} /v1/sessions/{id}{path}"), &body);
+        let unknown =
+            ben.ask(&format!("{method} /v1/sessions/20260101-000000-aaaaaaaaaaaaaaaa{path}"), &body);
+        assert_eq!((asked.status, asked.error()), (404, "not_found".into()), "{method} {path}: {asked:?}");
+        assert_eq!(asked.status, unknown.status, "{method} {path}");
+    }
+    let followed = server.with(
+        &format!("GET /v1/events?follow={id}:0"),
+        &[("host", &server.host), ("authorization", "Bearer none")],
+        "",
+    );
+    assert_eq!(followed.status, 401);
+    let admin = add(&place, &server, "root", "admin");
+    assert_eq!(list(&admin), 1);
+    assert_eq!(server.ask("GET /v1/sessions", "").json()["sessions"].as_array().unwrap().len(), 1);
+}
+
+// H-91
+#[test]
+fn a_stream_of_all_sessions_tells_a_user_of_their_own_alone() {
+    let place = Place::new();
+    let mut server = serving(&place, &["--permission", "ask"]);
+    let token = add(&place, &server, "ben", "member").token;
+    let ann = add(&place, &server, "ann", "member");
+    let others = ann.session();
+    let own = std::mem::replace(&mut server.token, token);
+    let mut stream = server.stream(&format!("/v1/events?follow={others}:0"), "");
+    let refused = stream.next().unwrap();
+    assert_eq!(refused["error"]["type"], "not_found", "{refused}");
+    let theirs = std::mem::replace(&mut server.token, own);
+    let ann = Client { token: add(&place, &server, "ann", "member").token, server: &server };
+    ann.prompt(&others);
+    let ben = Client { server: &server, token: theirs };
+    let mine = ben.session();
+    // The first one that the user hears of is their own.
+    assert_eq!(stream.next().unwrap()["session"], json!(mine));
+}
+
+// H-90
+#[test]
+fn a_role_says_what_its_users_may_do() {
+    let place = Place::new();
+    let server = serving(&place, &["--permission", "ask"]);
+    let writer = add(&place, &server, "wim", "writer");
+    let (viewer, approver) =
+        (add(&place, &server, "vera", "viewer"), add(&place, &server, "anton", "approver"));
+    let id = writer.session();
+    let call = writer.prompt(&id);
+    let answer = |client: &Client<'_>| {
+        client.ask(&format!("POST /v1/sessions/{id}/approvals/{call}"), &json!({"answer": "once"}))
+    };
+    let refused = answer(&writer);
+    assert_eq!((refused.status, refused.error()), (403, "forbidden".into()), "{refused:?}");
+    assert!(refused.body.contains("`wim` has the role `writer`, which may not approve"), "{refused:?}");
+    assert_eq!((viewer.get("/v1/sessions").status, answer(&viewer).status), (200, 403));
+    for (method, path) in [
+        ("POST", "/v1/sessions"),
+        ("POST", "/v1/jobs"),
+        ("POST", "/v1/chat/completions"),
+        ("POST", "/v1/responses"),
+        ("GET", "/metrics"),
+        ("DELETE", &format!("/v1/sessions/{id}")),
+        ("GET", &format!("/v1/sessions/{id}/socket")),
+        ("POST", &format!("/v1/sessions/{id}/prompt")),
+    ] {
+        let asked = viewer.ask(
+            &format!("{method} {path}"),
+            &if method == "POST" { json!({"text": "x"}) } else { json!(null) },
+        );
+        assert_eq!(asked.status, 403, "{method} {path}: {asked:?}");
+    }
+    let me = approver.get("/v1/me").json();
+    assert_eq!(me, json!({"user": "anton", "role": "approver", "may": ["view", "approve"]}));
+    assert_eq!(server.ask("GET /v1/me", "").json()["user"], Value::Null);
+    // Who answered and who asked stand in the journal.
+    assert_eq!(answer(&approver).status, 202);
+    let mut events = server.follow(&id, "");
+    let answered = events.until("approval_answered").pop().unwrap();
+    assert_eq!((&answered["answer"], &answered["by"]), (&json!("once"), &json!("anton")));
+    let entries = journal(&place, &id);
+    assert_eq!(entries[0]["user"], "wim");
+    let prompted = entries.iter().find(|entry| entry["type"] == "prompted").unwrap();
+    assert_eq!((&prompted["channel"]["kind"], &prompted["channel"]["chat"]), (&json!("http"), &json!("wim")));
+    // A goal has a command that runs without a question.
+    events.until("turn_ended");
+    let goal =
+        writer.ask(&format!("POST /v1/sessions/{id}/typed"), &json!({"text": "/goal done --proof 'true'"}));
+    assert_eq!(goal.status, 403, "{goal:?}");
+    // A role that is taken away is gone with the next request, and so is a user.
+    assert_eq!(place.run(&["serve", "remove-user", "anton"]).code, 0);
+    assert_eq!(approver.get("/v1/me").status, 401);
+    let known = place.run(&["serve", "users"]);
+    assert!(known.out.contains("vera") && !known.out.contains("anton"), "{known:?}");
+    let files = fs::read_to_string(place.path().join("home/serve-users.json")).unwrap();
+    assert!(!files.contains(&writer.token), "{files}");
+}
+
+// H-90
+#[test]
+fn sessions_of_a_role_have_its_mode_models_and_budget() {
+    let place = Place::new();
+    let server = serving(&place, &["--permission", "accept-edits", "--up-to", "full"]);
+    let careful = add(&place, &server, "carl", "careful");
+    let id = careful.session();
+    let detail = careful.get(&format!("/v1/sessions/{id}")).json();
+    assert_eq!((&detail["permission"], &detail["up_to"]), (&json!("ask"), &json!("ask")), "{detail}");
+    let wider = careful.ask(&format!("PATCH /v1/sessions/{id}"), &json!({"permission": "full"}));
+    assert!(wider.status >= 400 || wider.json()["permission"] == "ask", "{wider:?}");
+    careful.prompt(&id);
+    assert!(place.read("a.txt").is_none(), "it is asked for");
+    let choices = careful.get("/v1/choices").json();
+    assert_eq!(choices["permissions"], json!(["read-only", "plan", "ask"]));
+    let other = careful.ask("POST /v1/sessions", &json!({"model": "script/other"}));
+    assert_eq!((other.status, other.error()), (403, "forbidden".into()), "{other:?}");
+    let member = add(&place, &server, "mia", "member");
+    let detail = member.get(&format!("/v1/sessions/{}", member.session())).json();
+    assert_eq!(detail["up_to"], "full", "{detail}");
+}
+
+// H-92
+#[test]
+fn what_users_change_is_in_a_log_that_shows_what_was_changed_in_it() {
+    let place = Place::new();
+    let server = serving(&place, &["--permission", "ask"]);
+    let log = place.path().join("home/serve-audit.jsonl");
+    server.session("{}");
+    assert!(!log.exists(), "without users there is nothing to tell apart");
+    let ann = add(&place, &server, "ann", "member");
+    let id = ann.session();
+    ann.get("/v1/sessions");
+    let call = ann.prompt(&id);
+    ann.ask(&format!("POST /v1/sessions/{id}/approvals/{call}"), &json!({"answer": "no"}));
+    let viewer = add(&place, &server, "vera", "viewer");
+    viewer.ask("POST /v1/sessions", &json!({}));
+    server.ask("POST /v1/sessions", "{}");
+    let shown = place.run(&["serve", "audit", "--json"]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    let lines: Vec<Value> = shown.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            let path = line["path"].as_str().unwrap().replace(&id, "ID").replace(&call, "CALL");
+            (line["user"].as_str().unwrap_or("-").to_owned(), path, line["status"].as_u64())
+        })
+        .collect();
+    let (own, all) = ("/v1/sessions/ID", "/v1/sessions");
+    let expected = [
+        ("ann", all.to_owned(), 201),
+        ("ann", format!("{own}/prompt"), 202),
+        ("ann", format!("{own}/approvals/CALL"), 202),
+        ("vera", all.to_owned(), 403),
+        ("-", all.to_owned(), 201),
+    ];
+    let expected: Vec<_> = expected
+        .into_iter()
+        .flat_map(|(user, path, status)| {
+            [(user.to_owned(), path.clone(), None), (user.to_owned(), path, Some(status))]
+        })
+        .collect();
+    assert_eq!(told, expected);
+    let table = place.run(&["serve", "audit", "--user", "vera"]);
+    assert!(table.out.contains("POST /v1/sessions") && !table.out.contains("ann"), "{table:?}");
+    // A line that is changed, taken away or moved is seen.
+    let whole = fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let without = |place: usize| {
+        let left =
+            lines.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, line)| format!("{line}\n"));
+        left.collect::<String>()
+    };
+    for forged in [whole.replacen("\"ann\"", "\"ben\"", 1), without(1), without(0)] {
+        fs::write(&log, forged).unwrap();
+        let checked = place.run(&["serve", "audit"]);
+        assert_eq!(checked.code, 5, "{checked:?}");
+        assert!(checked.err.contains("is not as it was written"), "{checked:?}");
+    }
+    // Where it cannot be written, nothing is done.
+    fs::remove_file(&log).unwrap();
+    fs::create_dir(&log).unwrap();
+    let refused = ann.ask("POST /v1/sessions", &json!({}));
+    assert_eq!(refused.status, 500, "{refused:?}");
+    assert!(refused.body.contains("the audit log cannot be written"), "{refused:?}");
+}
+
+// H-90
+#[test]
+fn a_name_or_role_that_is_none_is_refused() {
+    let place = Place::new();
+    for (words, said) in [
+        (&["add-user", "a b"][..], "`a b` is not a name of a user"),
+        (&["add-user", "ann", "--role", "king"], "there is no role `king`"),
+        (&["remove-user", "ann"], "there is no user `ann`"),
+    ] {
+        let refused = place.run(&[&["serve"], words].concat());
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.err.contains(said) && refused.err.contains("hint:"), "{refused:?}");
+    }
+    assert!(place.run(&["serve", "users"]).out.contains("There are no users"));
+}

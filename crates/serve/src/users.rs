@@ -1,0 +1,131 @@
+//! [`Users`]: the users of the server, as the file in Haft's home has them at the moment.
+use haft_app::{
+    config::serve::Permission,
+    users::{self, Role},
+};
+use parking_lot::Mutex;
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    os::unix::fs::MetadataExt,
+    path::PathBuf,
+    sync::Arc,
+};
+
+/// A user who asks.
+#[derive(Debug)]
+pub(crate) struct User {
+    pub(crate) name: String,
+    pub(crate) role: Role,
+}
+
+/// All users.
+pub(crate) struct Users {
+    home: PathBuf,
+    roles: BTreeMap<String, Role>,
+    read: Mutex<Read>,
+}
+
+/// What the file held when it was read.
+#[derive(Default)]
+struct Read {
+    /// Tells whether the file is another one: it is only ever replaced.
+    version: Option<(u64, i64, i64)>,
+    by_token: HashMap<String, Arc<User>>,
+    by_name: HashMap<String, Arc<User>>,
+}
+
+impl Users {
+    pub(crate) fn new(home: PathBuf, roles: BTreeMap<String, Role>) -> Self {
+        Self { home, roles, read: Mutex::default() }
+    }
+
+    /// Whose token it is.
+    pub(crate) fn find(&self, token: &[u8]) -> Option<Arc<User>> {
+        let hash = users::hash_of(token);
+        self.with(|read| read.by_token.get(&hash).cloned())
+    }
+
+    /// The user of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<Arc<User>> {
+        self.with(|read| read.by_name.get(name).cloned())
+    }
+
+    /// Whether there is one.
+    pub(crate) fn are_known(&self) -> bool {
+        self.with(|read| !read.by_name.is_empty())
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&Read) -> T) -> T {
+        let version = fs::metadata(self.home.join(users::FILE))
+            .ok()
+            .map(|file| (file.ino(), file.mtime(), file.mtime_nsec()));
+        let mut read = self.read.lock();
+        if read.version != version {
+            *read = Read { version, ..self.read() };
+        }
+        look(&read)
+    }
+
+    /// A file that cannot be read lets no user in.
+    fn read(&self) -> Read {
+        let listed = users::list(&self.home).unwrap_or_else(|error| {
+            tracing::error!(error = %error.message, "no user is let in");
+            Vec::new()
+        });
+        let mut read = Read::default();
+        for user in listed {
+            let Some(role) = self.roles.get(&user.role).cloned() else {
+                tracing::warn!(user = user.name, role = user.role, "the role of a user is not configured");
+                continue;
+            };
+            let known = Arc::new(User { name: user.name.clone(), role });
+            read.by_token.insert(user.token_sha256, known.clone());
+            read.by_name.insert(user.name, known);
+        }
+        read
+    }
+}
+
+/// What a request needs. A route that is not named here is for those who may do everything.
+pub(crate) fn needed(method: &str, route: &str) -> Permission {
+    /// Below the path of a session.
+    const VIEWED: [&str; 8] =
+        ["", "/events", "/timeline", "/asked", "/diff", "/calls", "/changes", "/export"];
+    const PROMPTED: [&str; 9] = [
+        "/prompt",
+        "/typed",
+        "/completions",
+        "/interrupt",
+        "/continue",
+        "/compact",
+        "/undo",
+        "/redo",
+        "/fork",
+    ];
+    const APPROVED: [&str; 5] = ["/commit", "/approvals/{call}", "/questions/{call}", "/answer", "/reply"];
+    const VIEWED_ELSEWHERE: [&str; 11] = [
+        "/v1/me",
+        "/v1/sessions",
+        "/v1/events",
+        "/v1/agents",
+        "/v1/choices",
+        "/v1/tools",
+        "/v1/models",
+        "/v1/models/{*id}",
+        "/v1/jobs",
+        "/v1/jobs/{id}",
+        "/v1/schedules",
+    ];
+    let below = route.strip_prefix("/v1/sessions/{id}");
+    let is_below = |routes: &[&str]| below.is_some_and(|below| routes.contains(&below));
+    match method {
+        "GET" | "HEAD" if VIEWED_ELSEWHERE.contains(&route) || is_below(&VIEWED) => Permission::View,
+        "POST" if ["/v1/sessions", "/v1/uploads"].contains(&route) || is_below(&PROMPTED) => {
+            Permission::Prompt
+        }
+        "PATCH" if is_below(&[""]) => Permission::Prompt,
+        "POST" if is_below(&APPROVED) => Permission::Approve,
+        _ => Permission::Administer,
+    }
+}
