@@ -9,7 +9,9 @@ cd "$(dirname "$0")/.."
 haft=${HAFT:-$PWD/target/debug/haft}
 scratch=$(mktemp -d)
 server=
-trap 'if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi; rm -rf "$scratch"' EXIT
+port=0
+provider=
+trap 'for one in $server $provider; do kill "$one" 2>/dev/null || true; wait "$one" 2>/dev/null || true; done; rm -rf "$scratch"' EXIT
 export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
 mkdir -p "$scratch/work" "$scratch/config/haft"
 # Libraries are looked for beside a script.
@@ -27,7 +29,7 @@ try() {
 start() {
     rm -rf "$scratch/work" "$scratch/said"
     mkdir -p "$scratch/work"
-    (cd "$scratch/work" && exec "$haft" serve --listen 127.0.0.1:0 --model "$1" "${@:2}" 2>"$scratch/said") &
+    (cd "$scratch/work" && exec "$haft" serve --listen "127.0.0.1:$port" --model "$1" "${@:2}" 2>"$scratch/said") &
     server=$!
     for _ in $(seq 100); do
         address=$(sed -n 's/^note: listening on //p' "$scratch/said" 2>/dev/null || true)
@@ -131,6 +133,31 @@ SCRIPT
     for _ in 1 2 3; do echo '{"say": "From the other model."}'; done >"$scratch/work/docs/other"
     try "what a session is made of, on the page" timeout 300 node "$peers/serve_desk.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
+    # The server and the provider name each other, so that the server's port is chosen first.
+    port=$(python3 -c 'import socket; free = socket.socket(); free.bind(("127.0.0.1", 0)); print(free.getsockname()[1])')
+    cp scripts/login_provider.mjs scripts/serve_login.mjs "$peers/"
+    node "$peers/login_provider.mjs" "http://127.0.0.1:$port" >"$scratch/provider" 2>"$scratch/provider.log" &
+    provider=$!
+    for _ in $(seq 100); do [ -s "$scratch/provider" ] && break; sleep 0.1; done
+    cat >>"$scratch/config/haft/config.toml" <<TOML
+[serve.oidc]
+issuer = "$(cat "$scratch/provider")"
+client_id = "haft"
+client_secret_env = "LOGIN_SECRET"
+group_claim = "groups"
+groups = { team = "member" }
+TOML
+    cat >"$scratch/login" <<'SCRIPT'
+{"say": "I write.", "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}}]}
+{"say": "Done."}
+SCRIPT
+    export LOGIN_SECRET=secret-of-haft
+    start "script/$scratch/login"
+    try "people who log in at an OpenID provider" timeout 300 node "$peers/serve_login.mjs" "$browser" "$address" "$scratch/work" "${PAGES:-}"
+    stop
+    kill "$provider"
+    provider=
+    port=0
     cat >"$scratch/tabs" <<'SCRIPT'
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}

@@ -29,8 +29,9 @@ pub struct User {
     pub name: String,
     /// The name of the role.
     pub role: String,
-    /// SHA-256 of the token, in hexadecimal.
-    pub token_sha256: String,
+    /// SHA-256 of the token, in hexadecimal; `None` for a user who logs in elsewhere and was not added here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_sha256: Option<String>,
     /// When the user was added, in milliseconds since 1970-01-01 UTC.
     pub added_at: u64,
 }
@@ -129,8 +130,7 @@ pub fn list(home: &Path) -> Result<Vec<User>, Failure> {
 /// # Errors
 /// Fails where the name or the role is invalid, and where the file cannot be changed.
 pub fn add(home: &Path, roles: &BTreeMap<String, Role>, name: &str, role: &str) -> Result<String, Failure> {
-    let is_name = |char: char| char.is_ascii_alphanumeric() || ".-_@+".contains(char);
-    if name.is_empty() || name.len() > MAX_NAME_LENGTH || !name.chars().all(is_name) {
+    if !is_name(name) {
         return Err(Failure::usage(format!("`{}` is not a name of a user", name.escape_debug())).hint(
             format!("a name has up to {MAX_NAME_LENGTH} letters, digits and `.`, `-`, `_`, `@`, `+`"),
         ));
@@ -146,12 +146,45 @@ pub fn add(home: &Path, roles: &BTreeMap<String, Role>, name: &str, role: &str) 
         users.push(User {
             name: name.to_owned(),
             role: role.to_owned(),
-            token_sha256: hash_of(token.as_bytes()),
-            added_at: u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default(),
+            token_sha256: Some(hash_of(token.as_bytes())),
+            added_at: now(),
         });
         Ok(())
     })?;
     Ok(token)
+}
+
+/// Whether this can be the name of a user.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    let fits = |char: char| char.is_ascii_alphanumeric() || ".-_@+".contains(char);
+    (1..=MAX_NAME_LENGTH).contains(&name.len()) && name.chars().all(fits)
+}
+
+fn now() -> u64 {
+    u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default()
+}
+
+/// Notes that a user has logged in elsewhere, with `role`. A user who was added here keeps that role. Returns the role.
+///
+/// # Errors
+/// Fails where the file cannot be read or changed.
+pub fn note_login(home: &Path, name: &str, role: &str) -> Result<String, Failure> {
+    let mut has = role.to_owned();
+    change(home, |users| {
+        match users.iter_mut().find(|user| user.name == name) {
+            Some(User { token_sha256: Some(_), role, .. }) => has.clone_from(role),
+            Some(known) => known.role = role.to_owned(),
+            None => users.push(User {
+                name: name.to_owned(),
+                role: role.to_owned(),
+                token_sha256: None,
+                added_at: now(),
+            }),
+        }
+        Ok(())
+    })?;
+    Ok(has)
 }
 
 /// Removes a user. The token is refused from the next request on.

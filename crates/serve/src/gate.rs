@@ -10,6 +10,7 @@ use crate::{
     connection::Peer,
     error::ApiError,
     figures::Figures,
+    login::{self, Logins},
     page,
     users::{User, Users},
 };
@@ -53,6 +54,7 @@ pub(crate) struct Gate {
     owners: Option<Owners>,
     /// Users of a server without a fleet, who have tokens of their own.
     users: Option<Arc<Users>>,
+    logins: Option<Arc<Logins>>,
     audit: Option<Audit>,
     log: AccessLog,
 }
@@ -100,6 +102,7 @@ impl Gate {
             figures,
             owners: None,
             users: None,
+            logins: None,
             audit: None,
             log: AccessLog::Off,
         }
@@ -113,6 +116,11 @@ impl Gate {
     /// Lets users in as well, and keeps a log of all that changes something.
     pub(crate) fn with_users(self, users: Arc<Users>, audit: Audit) -> Self {
         Self { users: Some(users), audit: Some(audit), ..self }
+    }
+
+    /// Lets in who has logged in.
+    pub(crate) fn with_logins(self, logins: Option<Arc<Logins>>) -> Self {
+        Self { logins, ..self }
     }
 
     /// Logs requests.
@@ -142,7 +150,10 @@ impl Gate {
         if let Some(owner) = self.owner(headers).await? {
             return Ok(Some(Caller::Asker(Asker::Owner(owner))));
         }
-        let user = self.users.as_ref().zip(given(headers)).and_then(|(users, given)| users.find(given));
+        let user = given(headers).and_then(|given| {
+            let added = self.users.as_ref().and_then(|users| users.find(given));
+            added.or_else(|| self.logins.as_ref()?.find(given))
+        });
         Ok(user.map(Caller::User))
     }
 
@@ -286,7 +297,7 @@ const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// Routes without private data: the page, which asks for the token itself, and the checks of a load balancer.
 fn is_open(path: &str) -> bool {
-    matches!(path, "/healthz" | "/readyz") || page::is_part(path)
+    matches!(path, "/healthz" | "/readyz") || page::is_part(path) || login::is_part(path)
 }
 
 /// Whether the request reads what needs no token.

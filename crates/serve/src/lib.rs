@@ -9,6 +9,7 @@
 //! | `access_log` | a line of JSON for each request |
 //! | `gate` | access control, before anything else is done |
 //! | `users`, `audit` | users with tokens of their own, and the log of what they did |
+//! | `login` | users who log in at an OpenID provider |
 //! | `requests` | an `Idempotency-Key`, by which a request is carried out once |
 //! | `hub` | the open sessions, and those on disk |
 //! | `follow` | the events of a session, as server-sent events |
@@ -43,6 +44,7 @@ mod fleet;
 mod follow;
 mod gate;
 mod hub;
+mod login;
 mod openai;
 mod page;
 mod parts;

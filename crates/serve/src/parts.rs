@@ -1,5 +1,5 @@
 //! [`Settings`]: what a server is made of.
-use haft_app::{App, AppHost, SessionSpec, users::Role};
+use haft_app::{App, AppHost, SessionSpec, config::serve::OidcFile, users::Role};
 use haft_core::Mode;
 use haft_engine::Home;
 use haft_present::host::Host;
@@ -20,6 +20,8 @@ pub struct Settings {
     pub workers: usize,
     /// What clients send as `Authorization: Bearer`.
     pub token: String,
+    /// The OpenID provider at which users log in, and the secret of the client that this server is there.
+    pub oidc: Option<(OidcFile, Option<String>)>,
     /// The roles of users who have tokens of their own, by name.
     pub roles: BTreeMap<String, Role>,
     /// Names under which clients reach the server, in addition to those of this machine.

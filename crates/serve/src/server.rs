@@ -8,6 +8,7 @@ use crate::{
     fleet::{self, Fleet, FleetFigures},
     gate::{Gate, Names, guarded},
     hub::Hub,
+    login::{self, Logins},
     parts::Settings,
     readiness::{Needs, Readiness},
     requests::Requests,
@@ -114,13 +115,28 @@ impl Service {
         let gate =
             Gate::new(&settings.token, names, figures.clone()).with_log(AccessLog::of(settings.access_log));
         let hub = Hub::new(settings, figures.clone());
-        let gate = gate.with_users(hub.users().clone(), Audit::new(&hub.home().0));
+        let logins = logins(hub.settings());
+        let gate =
+            gate.with_users(hub.users().clone(), Audit::new(&hub.home().0)).with_logins(logins.clone());
         let crew = Crew::new(hub.clone());
         let requests = Requests::new(hub.home().0.join("serve-requests"));
         let draining = CancellationToken::new();
         let readiness = Readiness::new(Needs::Folder(hub.home().0.clone()), draining.clone());
-        let router = router(hub.clone(), crew.clone(), requests.clone(), Arc::new(readiness));
+        let router = router(hub.clone(), crew.clone(), requests.clone(), Arc::new(readiness))
+            .merge(login::routes(logins));
         Self { router: guarded(router, gate), hub, crew, requests, figures, draining }
+    }
+}
+
+/// The users who log in elsewhere, if the configuration names a provider.
+fn logins(settings: &Settings) -> Option<Arc<Logins>> {
+    let (oidc, secret) = settings.oidc.clone()?;
+    match Logins::new(oidc, secret, settings.roles.clone(), settings.home().0) {
+        Ok(logins) => Some(Arc::new(logins)),
+        Err(error) => {
+            tracing::error!(%error, "no user can log in");
+            None
+        }
     }
 }
 

@@ -80,7 +80,7 @@ impl Users {
                 continue;
             };
             let known = Arc::new(User { name: user.name.clone(), role });
-            read.by_token.insert(user.token_sha256, known.clone());
+            read.by_token.extend(user.token_sha256.map(|token| (token, known.clone())));
             read.by_name.insert(user.name, known);
         }
         read

@@ -100,7 +100,8 @@ impl Environment {
 fn key_variables(config: &Config) -> impl Iterator<Item = &str> {
     let vendors = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
     let clouds = SignIn::SECRETS.iter().copied();
-    vendors.chain(clouds).chain(TOKENS).chain(config.user.telegram.token_env.as_deref())
+    let login = config.user.serve.oidc.as_ref().and_then(|oidc| oidc.client_secret_env.as_deref());
+    vendors.chain(clouds).chain(TOKENS).chain(config.user.telegram.token_env.as_deref()).chain(login)
 }
 
 #[cfg(test)]
@@ -131,15 +132,17 @@ mod tests {
             ("HAFT_HOME", "/h"),
             ("MY_COPY", "see sk-0123456789"),
             ("ODD", "x"),
+            ("ODD_LOGIN", "x"),
             ("OPENAI_API_KEY", "sk-0123456789"),
             ("PATH", "/bin"),
             ("SSH_AUTH_SOCK", "/tmp/agent"),
         ]);
         let user = "[environment]\nhide = [\"acme_*\"]\npass = [\"DATABASE_URL\", \"SSH_*\"]\n\
-                    [telegram]\ntoken_env = \"ODD\"";
+                    [telegram]\ntoken_env = \"ODD\"\n\
+                    [serve.oidc]\nissuer = \"https://login.example\"\nclient_id = \"haft\"\nclient_secret_env = \"ODD_LOGIN\"";
         let project = "[environment]\nhide = [\"*_KEY\", \"HAFT_*\", \"MY_COPY\", \"D*\", \"SSH_AUTH_SOCK\"]";
         let table = [
-            ("", "", vec!["ACME_LICENSE=x", "CI=1", "ODD=x", "PATH=/bin"]),
+            ("", "", vec!["ACME_LICENSE=x", "CI=1", "ODD=x", "ODD_LOGIN=x", "PATH=/bin"]),
             (
                 user,
                 "",
@@ -150,7 +153,11 @@ mod tests {
                     "SSH_AUTH_SOCK=/tmp/agent",
                 ],
             ),
-            ("[environment]\npass = [\"*\"]", project, vec!["ACME_LICENSE=x", "CI=1", "ODD=x", "PATH=/bin"]),
+            (
+                "[environment]\npass = [\"*\"]",
+                project,
+                vec!["ACME_LICENSE=x", "CI=1", "ODD=x", "ODD_LOGIN=x", "PATH=/bin"],
+            ),
         ];
         for (user, project, expected) in table {
             assert_eq!(given(&environment.access(&config(user, project))), expected, "{user} {project}");

@@ -2,7 +2,7 @@
 use super::setting::Dollars;
 use haft_core::Mode;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, num::NonZeroU32, path::PathBuf};
 
 /// What a person sets for `haft serve`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -11,6 +11,36 @@ use std::{collections::BTreeMap, path::PathBuf};
 pub struct ServeFile {
     /// Roles of users, by name, in addition to `viewer`, `member`, `approver` and `admin`, or in place of one of the same name.
     pub roles: BTreeMap<String, RoleFile>,
+    /// Log-in at an OpenID provider.
+    pub oidc: Option<OidcFile>,
+}
+
+/// An OpenID provider, at which users log in. The server is registered there as a client, with the redirect address `…/login/callback`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct OidcFile {
+    /// Address of the provider, as it calls itself; `…/.well-known/openid-configuration` describes it.
+    pub issuer: String,
+    /// The client that was registered for this server.
+    pub client_id: String,
+    /// Environment variable that holds the secret of the client (default: the client has none).
+    pub client_secret_env: Option<String>,
+    /// Address at which browsers reach this server, without a path (default: the host that the browser names).
+    pub url: Option<String>,
+    /// Claim that holds the name of the user, in the ID token (default: `email`, which the provider must have verified).
+    pub claim: Option<String>,
+    /// Claim that holds groups of the user, one or a list.
+    pub group_claim: Option<String>,
+    /// Roles by group; the first group of this table that the user has counts, by the alphabet.
+    #[serde(default)]
+    pub groups: BTreeMap<String, String>,
+    /// Role of users in none of these groups (default: they are refused).
+    pub role: Option<String>,
+    /// Scopes to ask for in addition to `openid` (default: `email`, `profile`).
+    pub scopes: Option<Vec<String>>,
+    /// Hours after which users log in again (default: 12).
+    pub hours: Option<NonZeroU32>,
 }
 
 /// What users of a role may do.

@@ -57,12 +57,12 @@ function approval({ call: id, approval }, answer) {
     approval.diagnostics.length > 0 && el('div', { class: 'bulk' }, el('p', {}, approval.diagnostics[0]), el('ul', {}, approval.diagnostics.slice(1).map((line) => el('li', {}, el('code', {}, line))))),
     approval.bulk.length > 0 && el('div', { class: 'bulk' }, el('p', {}, 'Ignored by Git, and not taken back by an undo:'), el('ul', {}, approval.bulk.map((line) => el('li', {}, el('code', {}, line))))),
     approval.files.length ? el('details', {}, el('summary', {}, 'All that the call says'), el('pre', { tabindex: 0 }, approval.whole)) : el('pre', { tabindex: 0 }, approval.whole),
-    el('p', { class: 'actions' },
+    el('p', { class: 'actions', 'data-needs': 'approve' },
       once,
       always,
       el('button', { type: 'button', class: 'danger', onclick: no }, 'No')),
     el('p', { class: 'quiet', id: `always-${id}` }, `“Always” allows ${approval.always}.`),
-    el('form', { class: 'because', onsubmit: (event) => { event.preventDefault(); no() } },
+    el('form', { class: 'because', 'data-needs': 'approve', onsubmit: (event) => { event.preventDefault(); no() } },
       el('label', { for: `because-${id}` }, 'No, because…'), reason, el('button', { type: 'submit' }, 'Refuse and say so')))
 }
 
@@ -139,6 +139,6 @@ function question({ call: id, question }, answer) {
     el('h2', {}, question.text),
     el('p', { class: 'actions' }, (question.choices ?? []).map((option) => el('button', { type: 'button', onclick: () => choose(option) }, option))),
     draft && el('details', {}, el('summary', {}, 'Edit it first'), el('label', { for: `draft-${id}` }, 'Text'), draft),
-    el('form', { class: 'because', onsubmit: (event) => { event.preventDefault(); if (words.value.trim()) reply(words.value.trim()) } },
+    el('form', { class: 'because', 'data-needs': 'approve', onsubmit: (event) => { event.preventDefault(); if (words.value.trim()) reply(words.value.trim()) } },
       el('label', { for: `reply-${id}` }, 'Your answer'), words, el('button', { type: 'submit' }, 'Answer')))
 }

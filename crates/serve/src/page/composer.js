@@ -18,7 +18,7 @@ export class Composer {
     this.attached = el('p', { class: 'quiet attached', role: 'status' })
     const picture = el('input', { type: 'file', id: 'picture', accept: 'image/png,image/jpeg,image/gif,image/webp', class: 'spoken', onchange: () => this.attach([...picture.files]) })
     const dropped = isJob ? {} : { ondragover: (event) => event.preventDefault(), ondrop: (event) => this.dropped(event) }
-    this.form = el('form', { class: 'say', ...dropped, onsubmit: (event) => { event.preventDefault(); this.send() } },
+    this.form = el('form', { class: 'say', 'data-needs': 'prompt', ...dropped, onsubmit: (event) => { event.preventDefault(); this.send() } },
       el('label', { for: 'prompt', class: 'spoken' }, 'Prompt'), this.completer?.list, this.input,
       el('div', { class: 'actions' }, this.sending, this.stopping, !isJob && [this.continuing, picture, el('label', { for: 'picture', class: 'button' }, 'Picture')], this.attached))
   }

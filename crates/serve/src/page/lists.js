@@ -13,19 +13,20 @@ const STATES = { working: 'working', asking: 'asks you', idle: '', elsewhere: 'o
 
 export class Lists {
   /** `isFleet`: there are only jobs, and no event says when they change. */
-  constructor(place, { open, failed, isFleet }) {
+  constructor(place, { open, failed, isFleet, account }) {
     Object.assign(this, { open, failed, isFleet, rows: new Map() })
     this.sessions = el('ul')
     this.jobs = el('ul')
     this.more = el('button', { type: 'button', hidden: true, onclick: () => this.load(true).catch(failed) }, 'Older sessions')
     this.moreJobs = el('button', { type: 'button', hidden: true, onclick: () => this.loadJobs(true).catch(failed) }, 'Older jobs')
     this.search = el('input', { id: 'search', type: 'search', placeholder: 'Find a session', oninput: () => this.find() })
-    const button = (words, action) => el('button', { type: 'button', class: 'main', onclick: () => action().catch(failed) }, words)
-    const choosing = el('button', { type: 'button', 'aria-label': 'Choose… model, agent or folder of a new session', onclick: () => this.beginWith().catch(failed) }, 'Choose…')
+    const button = (words, needs, action) => el('button', { type: 'button', class: 'main', 'data-needs': needs, onclick: () => action().catch(failed) }, words)
+    const choosing = el('button', { type: 'button', 'data-needs': 'prompt', 'aria-label': 'Choose… model, agent or folder of a new session', onclick: () => this.beginWith().catch(failed) }, 'Choose…')
     fill(place,
-      !isFleet && el('section', { 'aria-labelledby': 'sessions-title' }, el('div', { class: 'row' }, el('h2', { id: 'sessions-title' }, 'Sessions'), el('span', { class: 'actions' }, choosing, button('New', () => this.begin()))),
+      !isFleet && el('section', { 'aria-labelledby': 'sessions-title' }, el('div', { class: 'row' }, el('h2', { id: 'sessions-title' }, 'Sessions'), el('span', { class: 'actions' }, choosing, button('New', 'prompt', () => this.begin()))),
         el('label', { for: 'search', class: 'spoken' }, 'Find a session'), this.search, this.sessions, this.more),
-      el('section', { 'aria-labelledby': 'jobs-title' }, el('div', { class: 'row' }, el('h2', { id: 'jobs-title' }, 'Jobs'), button('New job', () => this.job())), this.jobs, this.moreJobs))
+      el('section', { 'aria-labelledby': 'jobs-title' }, el('div', { class: 'row' }, el('h2', { id: 'jobs-title' }, 'Jobs'), button('New job', 'administer', () => this.job())), this.jobs, this.moreJobs),
+      account)
   }
 
   async show() {
@@ -127,8 +128,8 @@ export class Lists {
     const over = ['completed', 'failed', 'cancelled'].includes(status)
     const about = named(description.split('\n')[0].slice(0, 60))
     return el('li', {}, el('a', { href: `#s/${job}` }, el('span', { class: 'title' }, about), el('span', { class: 'quiet' }, named(`${kind} · ${progress.slice(0, 80)}`)), el('span', { class: 'state', 'data-state': status }, status)),
-      !over && el('button', { type: 'button', 'aria-label': `Cancel the job: ${about}`, onclick: () => act('cancel') }, 'Cancel'),
-      (status === 'failed' || status === 'cancelled') && el('button', { type: 'button', 'aria-label': `Retry the job: ${about}`, onclick: () => act('retry') }, 'Retry'))
+      !over && el('button', { type: 'button', 'data-needs': 'administer', 'aria-label': `Cancel the job: ${about}`, onclick: () => act('cancel') }, 'Cancel'),
+      (status === 'failed' || status === 'cancelled') && el('button', { type: 'button', 'data-needs': 'administer', 'aria-label': `Retry the job: ${about}`, onclick: () => act('retry') }, 'Retry'))
   }
 
   /** Begins a session, made of what is chosen. */

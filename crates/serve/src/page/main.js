@@ -1,6 +1,6 @@
 // The page: lists at the side, one session in the middle. Where it stands is in the address, behind `#`.
 import { Refused, call, forgetToken, keepToken, takeToken } from './api.js'
-import { ask, el, fill } from './dom.js'
+import { ask, el, fill, named } from './dom.js'
 import { Home } from './home.js'
 import { JobView } from './job.js'
 import { Lists } from './lists.js'
@@ -45,7 +45,9 @@ function askForToken() {
   shown?.close()
   fill(lists)
   const input = el('input', { id: 'token', type: 'password', autocomplete: 'off', required: true })
-  fill(main, el('h1', {}, 'Haft'), el('form', { class: 'token', onsubmit: (event) => { event.preventDefault(); keepToken(input.value.trim()); begin().catch(failed) } },
+  const login = el('p', { hidden: true }, el('a', { class: 'button main', href: '/login' }, 'Log in'))
+  fetch('/login/offer').then((answer) => answer.json()).then(({ issuer }) => { login.hidden = !issuer }, () => { /* the token is another way */ })
+  fill(main, el('h1', {}, 'Haft'), login, el('form', { class: 'token', onsubmit: (event) => { event.preventDefault(); keepToken(input.value.trim()); begin().catch(failed) } },
     el('p', {}, 'This server wants its token. ', el('code', {}, 'haft serve'), ' prints it, also as an address that carries it.'),
     el('label', { for: 'token' }, 'Token'), input, el('button', { type: 'submit', class: 'main' }, 'Open')))
   input.focus()
@@ -81,11 +83,22 @@ function unfold(is) {
   lists.classList.toggle('unfolded', is)
 }
 
+function logOut() {
+  // A token that was given to the user, and not by a login, stays.
+  call('POST', '/logout').catch(() => { /* there are no logins here */ })
+  askForToken()
+}
+
+/** Who is logged in. */
+const account = ({ user, role }) => el('p', { class: 'account' }, el('span', {}, named(user)), ' ', el('span', { class: 'quiet' }, named(role)), ' ', el('button', { type: 'button', class: 'quiet', onclick: logOut }, 'Log out'))
+
 async function begin() {
   // A server of a fleet has no models.
   isFleet = await call('GET', '/v1/models').then(() => false, (error) => { if (error.status === 404) return true; throw error })
+  const me = isFleet ? undefined : await call('GET', '/v1/me')
+  if (me) document.body.dataset.may = me.may.join(' ')
   menu.textContent = isFleet ? 'Jobs' : 'Sessions'
-  list = new Lists(lists, { open, failed, isFleet })
+  list = new Lists(lists, { open, failed, isFleet, account: me?.user && account(me) })
   await list.show()
   await route()
 }

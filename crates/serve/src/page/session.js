@@ -155,7 +155,7 @@ export class SessionView extends Transcript {
 
   prompted(words, { seq }, element) {
     if (!this.isJob) {
-      element.append(el('p', { class: 'actions from-here' }, this.item('Undo from here', () => this.undoFrom(seq), 'quiet'), this.item('Fork from here', () => this.fork(seq - 1), 'quiet')))
+      element.append(el('p', { class: 'actions from-here', 'data-needs': 'prompt' }, this.item('Undo from here', () => this.undoFrom(seq), 'quiet'), this.item('Fork from here', () => this.fork(seq - 1), 'quiet')))
     }
     if (this.title.textContent === 'New session') this.titled(words.split('\n')[0].slice(0, 60))
   }

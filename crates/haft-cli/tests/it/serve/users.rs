@@ -302,3 +302,21 @@ fn a_name_or_role_that_is_none_is_refused() {
     }
     assert!(place.run(&["serve", "users"]).out.contains("There are no users"));
 }
+
+// H-93
+#[test]
+fn a_provider_that_is_not_set_up_is_told_at_the_start() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"say": "Done."})]);
+    for (more, said) in [
+        ("role = \"king\"", "`[serve.oidc]` names the role `king`, which does not exist"),
+        ("client_secret_env = \"NO_SUCH\"", "NO_SUCH is not set"),
+    ] {
+        place.configure(&format!(
+            "[serve.oidc]\nissuer = \"https://login.example\"\nclient_id = \"haft\"\n{more}\n"
+        ));
+        let refused = place.run(&["serve", "--listen", "127.0.0.1:0", "--model", &model]);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.err.contains(said) && refused.err.contains("hint:"), "{refused:?}");
+    }
+}

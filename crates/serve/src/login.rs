@@ -1,0 +1,444 @@
+//! [`Logins`]: users who log in at an OpenID provider, by the authorization code flow with PKCE. A browser comes back with a
+//! code, for which the provider gives an ID token; the user gets a token of this server, which is forgotten when it ends.
+use crate::{gate::given, users::User};
+use axum::{
+    Json, Router,
+    extract::{Query, State},
+    http::{
+        HeaderMap, StatusCode,
+        header::{COOKIE, HOST, LOCATION, SET_COOKIE},
+    },
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use futures::{FutureExt, future::BoxFuture};
+use haft_app::{
+    config::serve::OidcFile,
+    token,
+    users::{self, Role},
+};
+use haft_core::address::is_loopback;
+use haft_http::Reach;
+use openidconnect::{
+    AccessTokenHash, AdditionalClaims, AsyncHttpClient, AuthenticationFlow, AuthorizationCode, Client,
+    ClientId, ClientSecret, CsrfToken, EmptyExtraTokenFields, EndpointMaybeSet, EndpointNotSet, EndpointSet,
+    HttpRequest, HttpResponse, IdTokenFields, IssuerUrl, Nonce, OAuth2TokenResponse, PkceCodeChallenge,
+    PkceCodeVerifier, RedirectUrl, Scope, StandardErrorResponse, StandardTokenResponse, TokenResponse as _,
+    core::{
+        CoreAuthDisplay, CoreAuthPrompt, CoreErrorResponseType, CoreGenderClaim, CoreJsonWebKey,
+        CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm, CoreProviderMetadata, CoreResponseType,
+        CoreRevocableToken, CoreRevocationErrorResponse, CoreTokenIntrospectionResponse, CoreTokenType,
+    },
+};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Where users begin to log in, where they come back, and what says that they can.
+const BEGIN: &str = "/login";
+const CALLBACK: &str = "/login/callback";
+const OFFER: &str = "/login/offer";
+const END: &str = "/logout";
+/// Ties a login to the browser in which it began.
+const COOKIE_NAME: &str = "haft-login";
+/// How long a user may take at the provider.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(600);
+/// Logins that have begun and not ended; the oldest gives way.
+const MAX_BEGUN: usize = 1_000;
+/// How long what the provider says of itself is believed, its keys included.
+const METADATA_LIFETIME: Duration = Duration::from_secs(600);
+/// Maximum seconds for a request to the provider, and bytes of an answer.
+const PROVIDER_TIMEOUT: Duration = Duration::from_secs(15);
+const MAX_ANSWER_BYTES: usize = 1 << 20;
+/// Hours after which users log in again.
+const HOURS: u32 = 12;
+
+/// Users who have logged in, and those who are about to.
+pub(crate) struct Logins {
+    settings: OidcFile,
+    secret: Option<ClientSecret>,
+    roles: BTreeMap<String, Role>,
+    home: PathBuf,
+    http: Http,
+    provider: tokio::sync::Mutex<Option<(Instant, CoreProviderMetadata)>>,
+    begun: Mutex<HashMap<String, Begun>>,
+    open: Mutex<HashMap<String, (Arc<User>, Instant)>>,
+}
+
+/// A login that has begun.
+struct Begun {
+    at: Instant,
+    nonce: Nonce,
+    verifier: PkceCodeVerifier,
+}
+
+/// Claims that no standard names, such as groups.
+#[derive(Debug, Deserialize, Serialize)]
+struct Claims {
+    #[serde(flatten)]
+    all: Map<String, Value>,
+}
+
+impl AdditionalClaims for Claims {}
+
+type IdFields = IdTokenFields<
+    Claims,
+    EmptyExtraTokenFields,
+    CoreGenderClaim,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJwsSigningAlgorithm,
+>;
+type Tokens = StandardTokenResponse<IdFields, CoreTokenType>;
+type IdClaims = openidconnect::IdTokenClaims<Claims, CoreGenderClaim>;
+
+/// The client that this server is at the provider.
+type OidcClient = Client<
+    Claims,
+    CoreAuthDisplay,
+    CoreGenderClaim,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJsonWebKey,
+    CoreAuthPrompt,
+    StandardErrorResponse<CoreErrorResponseType>,
+    Tokens,
+    CoreTokenIntrospectionResponse,
+    CoreRevocableToken,
+    CoreRevocationErrorResponse,
+    EndpointSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointMaybeSet,
+    EndpointMaybeSet,
+>;
+
+/// Why a user is not let in: what a person in front of a browser reads.
+pub(crate) struct LoginError {
+    status: StatusCode,
+    message: String,
+}
+
+impl LoginError {
+    fn refused(message: impl Into<String>) -> Self {
+        Self { status: StatusCode::FORBIDDEN, message: message.into() }
+    }
+
+    fn of_provider(what: &str, error: &dyn std::error::Error) -> Self {
+        let mut message = format!("{what}: {error}");
+        let mut cause = error.source();
+        while let Some(deeper) = cause {
+            message += &format!(": {deeper}");
+            cause = deeper.source();
+        }
+        tracing::warn!(message, "a login failed");
+        Self { status: StatusCode::BAD_GATEWAY, message }
+    }
+}
+
+impl IntoResponse for LoginError {
+    fn into_response(self) -> Response {
+        (
+            self.status,
+            format!(
+                "You are not logged in: {}.\nGo back to the page of this server to try again.\n",
+                self.message
+            ),
+        )
+            .into_response()
+    }
+}
+
+/// A failed request to the provider.
+#[derive(Debug)]
+enum ProviderError {
+    Http(reqwest::Error),
+    TooLong,
+}
+
+impl std::fmt::Display for ProviderError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Http(_) => f.write_str("the request failed"),
+            Self::TooLong => write!(f, "the answer has more than {MAX_ANSWER_BYTES} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for ProviderError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Http(error) => Some(error),
+            Self::TooLong => None,
+        }
+    }
+}
+
+/// What requests to the provider go through.
+struct Http(reqwest::Client);
+
+impl Http {
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, ProviderError> {
+        let request = reqwest::Request::try_from(request).map_err(ProviderError::Http)?;
+        let mut answer = self.0.execute(request).await.map_err(ProviderError::Http)?;
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let mut body = Vec::new();
+        while let Some(bytes) = answer.chunk().await.map_err(ProviderError::Http)? {
+            body.extend_from_slice(&bytes);
+            if body.len() > MAX_ANSWER_BYTES {
+                return Err(ProviderError::TooLong);
+            }
+        }
+        let mut response = HttpResponse::new(body);
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        Ok(response)
+    }
+}
+
+impl<'c> AsyncHttpClient<'c> for Http {
+    type Error = ProviderError;
+    type Future = BoxFuture<'c, Result<HttpResponse, ProviderError>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        self.send(request).boxed()
+    }
+}
+
+impl Logins {
+    /// Users log in as `settings` say. `secret` is that of the client.
+    ///
+    /// # Errors
+    /// Fails where the system's certificates cannot be read.
+    pub(crate) fn new(
+        settings: OidcFile,
+        secret: Option<String>,
+        roles: BTreeMap<String, Role>,
+        home: PathBuf,
+    ) -> reqwest::Result<Self> {
+        let http = Reach::of(&settings.issuer).builder().timeout(PROVIDER_TIMEOUT).build().map(Http)?;
+        let secret = secret.map(ClientSecret::new);
+        let (begun, open) = Default::default();
+        Ok(Self { settings, secret, roles, home, http, provider: Default::default(), begun, open })
+    }
+
+    /// Who has logged in and got this token.
+    pub(crate) fn find(&self, token: &[u8]) -> Option<Arc<User>> {
+        let mut open = self.open.lock();
+        open.retain(|_, (_, until)| *until > Instant::now());
+        open.get(&users::hash_of(token)).map(|(user, _)| user.clone())
+    }
+
+    /// What the provider says of itself, asked for again now and then: its keys change.
+    async fn provider(&self) -> Result<CoreProviderMetadata, LoginError> {
+        let mut known = self.provider.lock().await;
+        if let Some((_, metadata)) = known.as_ref().filter(|(at, _)| at.elapsed() < METADATA_LIFETIME) {
+            return Ok(metadata.clone());
+        }
+        let failed = |error: &dyn std::error::Error| {
+            LoginError::of_provider("the OpenID provider cannot be asked", error)
+        };
+        let issuer = IssuerUrl::new(self.settings.issuer.clone()).map_err(|error| failed(&error))?;
+        let found = CoreProviderMetadata::discover_async(issuer, &self.http).await;
+        let found = found.map_err(|error| failed(&error))?;
+        *known = Some((Instant::now(), found.clone()));
+        Ok(found)
+    }
+
+    /// Where the provider sends browsers back to.
+    fn address(&self, headers: &HeaderMap) -> Result<RedirectUrl, LoginError> {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let own = self.settings.url.clone().unwrap_or_else(|| {
+            let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+            let scheme = if is_loopback(name.trim_matches(['[', ']'])) { "http" } else { "https" };
+            format!("{scheme}://{host}")
+        });
+        RedirectUrl::new(format!("{}{CALLBACK}", own.trim_end_matches('/')))
+            .map_err(|error| LoginError::of_provider("the address of this server is invalid", &error))
+    }
+
+    async fn client(&self, back: RedirectUrl) -> Result<OidcClient, LoginError> {
+        let id = ClientId::new(self.settings.client_id.clone());
+        let client = OidcClient::from_provider_metadata(self.provider().await?, id, self.secret.clone());
+        Ok(client.set_redirect_uri(back))
+    }
+
+    /// Where to send the browser, and the state that it comes back with.
+    async fn begin(&self, headers: &HeaderMap) -> Result<(String, String), LoginError> {
+        let client = self.client(self.address(headers)?).await?;
+        let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+        let usual = || vec!["email".to_owned(), "profile".to_owned()];
+        let scopes = self.settings.scopes.clone().unwrap_or_else(usual);
+        let (url, state, nonce) = client
+            .authorize_url(
+                AuthenticationFlow::<CoreResponseType>::AuthorizationCode,
+                CsrfToken::new_random,
+                Nonce::new_random,
+            )
+            .add_scopes(scopes.into_iter().map(Scope::new))
+            .set_pkce_challenge(challenge)
+            .url();
+        let mut begun = self.begun.lock();
+        begun.retain(|_, login| login.at.elapsed() < LOGIN_TIMEOUT);
+        if begun.len() >= MAX_BEGUN
+            && let Some(oldest) =
+                begun.iter().min_by_key(|(_, login)| login.at).map(|(state, _)| state.clone())
+        {
+            begun.remove(&oldest);
+        }
+        begun.insert(state.secret().clone(), Begun { at: Instant::now(), nonce, verifier });
+        Ok((url.to_string(), state.secret().clone()))
+    }
+
+    /// Exchanges the code for an ID token, and gives the user a token of this server.
+    async fn finish(&self, code: String, state: &str, headers: &HeaderMap) -> Result<String, LoginError> {
+        let begun = self.begun.lock().remove(state).filter(|login| login.at.elapsed() < LOGIN_TIMEOUT);
+        let begun = begun.filter(|_| cookie(headers).is_some_and(|cookie| cookie == state));
+        let Some(Begun { nonce, verifier, .. }) = begun else {
+            return Err(LoginError::refused("the login took too long, or it began in another browser"));
+        };
+        let client = self.client(self.address(headers)?).await?;
+        let failed = |error: &dyn std::error::Error| {
+            LoginError::of_provider("the OpenID provider refused the login", error)
+        };
+        let asked = client.exchange_code(AuthorizationCode::new(code)).map_err(|error| failed(&error))?;
+        let tokens = asked.set_pkce_verifier(verifier).request_async(&self.http).await;
+        let tokens = tokens.map_err(|error| failed(&error))?;
+        let id = tokens.id_token().ok_or_else(|| LoginError::refused("the provider gave no ID token"))?;
+        let checker = client.id_token_verifier();
+        let claims = id.claims(&checker, &nonce).map_err(|error| failed(&error))?;
+        if let Some(expected) = claims.access_token_hash() {
+            let (algorithm, key) = (
+                id.signing_alg().map_err(|error| failed(&error))?,
+                id.signing_key(&checker).map_err(|error| failed(&error))?,
+            );
+            let found = AccessTokenHash::from_token(tokens.access_token(), algorithm, key);
+            if found.map_err(|error| failed(&error))? != *expected {
+                return Err(LoginError::refused("the ID token belongs to another access token"));
+            }
+        }
+        self.open(claims)
+    }
+
+    /// Lets the user of these claims in, and returns a token.
+    fn open(&self, claims: &IdClaims) -> Result<String, LoginError> {
+        let name = self.name(claims)?;
+        let role = self.role(claims, &name)?;
+        let noted = users::note_login(&self.home, &name, &role);
+        let role = noted.map_err(|error| LoginError::refused(error.message))?;
+        let Some(role) = self.roles.get(&role).cloned() else {
+            return Err(LoginError::refused(format!("there is no role `{role}` on this server")));
+        };
+        let token =
+            token::random().map_err(|error| LoginError::of_provider("no token can be made", &error))?;
+        let hours = self.settings.hours.map_or(HOURS, |hours| hours.get());
+        let until = Instant::now() + Duration::from_secs(u64::from(hours) * 3_600);
+        let user = Arc::new(User { name, role });
+        self.open.lock().insert(users::hash_of(token.as_bytes()), (user, until));
+        Ok(token)
+    }
+
+    fn name(&self, claims: &IdClaims) -> Result<String, LoginError> {
+        let claim = self.settings.claim.as_deref().unwrap_or("email");
+        let found = match claim {
+            "email" if claims.email_verified() != Some(true) => {
+                return Err(LoginError::refused("the provider has not verified the e-mail address"));
+            }
+            "email" => claims.email().map(|email| email.as_str().to_ascii_lowercase()),
+            "sub" => Some(claims.subject().as_str().to_owned()),
+            "preferred_username" => claims.preferred_username().map(|name| name.as_str().to_owned()),
+            other => claims.additional_claims().all.get(other).and_then(Value::as_str).map(str::to_owned),
+        };
+        found.filter(|name| users::is_name(name)).ok_or_else(|| {
+            LoginError::refused(format!("the claim `{claim}` holds no name that a user can have"))
+        })
+    }
+
+    fn role(&self, claims: &IdClaims, name: &str) -> Result<String, LoginError> {
+        let given =
+            self.settings.group_claim.as_ref().and_then(|claim| claims.additional_claims().all.get(claim));
+        let has = |group: &str| match given {
+            Some(Value::String(one)) => one == group,
+            Some(Value::Array(all)) => all.iter().any(|one| one == group),
+            _ => false,
+        };
+        let mapped = self.settings.groups.iter().find(|(group, _)| has(group)).map(|(_, role)| role);
+        mapped.or(self.settings.role.as_ref()).cloned().ok_or_else(|| {
+            LoginError::refused(format!("`{name}` is in no group that has a role on this server"))
+        })
+    }
+}
+
+/// The state that this browser began with.
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let all = headers.get_all(COOKIE).iter().filter_map(|cookie| cookie.to_str().ok());
+    all.flat_map(|cookies| cookies.split(';'))
+        .find_map(|cookie| cookie.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='))
+}
+
+/// Whether a path is one of the routes here, which need no token.
+pub(crate) fn is_part(path: &str) -> bool {
+    matches!(path, BEGIN | CALLBACK | OFFER)
+}
+
+/// The routes. Where there is no provider, the page is told so.
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>(logins: Option<Arc<Logins>>) -> Router<S> {
+    let issuer = logins.as_ref().map(|logins| logins.settings.issuer.clone());
+    let offer = Router::new().route(OFFER, get(async move || Json(json!({"issuer": issuer}))));
+    let Some(logins) = logins else { return offer };
+    let own = Router::new()
+        .route(BEGIN, get(begin))
+        .route(CALLBACK, get(callback))
+        .route(END, post(end))
+        .with_state(logins);
+    offer.merge(own)
+}
+
+async fn begin(State(logins): State<Arc<Logins>>, headers: HeaderMap) -> Result<Response, LoginError> {
+    let (url, state) = logins.begin(&headers).await?;
+    let secure = if logins.address(&headers)?.starts_with("https:") { "; Secure" } else { "" };
+    let seconds = LOGIN_TIMEOUT.as_secs();
+    let cookie =
+        format!("{COOKIE_NAME}={state}; Path={BEGIN}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+    Ok((StatusCode::SEE_OTHER, [(LOCATION, url), (SET_COOKIE, cookie)]).into_response())
+}
+
+/// Forgets the token of this request.
+async fn end(State(logins): State<Arc<Logins>>, headers: HeaderMap) -> StatusCode {
+    if let Some(token) = given(&headers) {
+        logins.open.lock().remove(&users::hash_of(token));
+    }
+    StatusCode::NO_CONTENT
+}
+
+/// What the provider sends a browser back with.
+#[derive(Deserialize)]
+struct Came {
+    code: Option<String>,
+    state: Option<String>,
+    error: Option<String>,
+    error_description: Option<String>,
+}
+
+async fn callback(
+    State(logins): State<Arc<Logins>>,
+    headers: HeaderMap,
+    Query(came): Query<Came>,
+) -> Result<Response, LoginError> {
+    if let Some(error) = came.error {
+        let more = came.error_description.map(|more| format!(" ({more})")).unwrap_or_default();
+        return Err(LoginError::refused(format!("the OpenID provider says `{error}`{more}")));
+    }
+    let (Some(code), Some(state)) = (came.code, came.state) else {
+        return Err(LoginError::refused("the OpenID provider sent no code"));
+    };
+    let token = logins.finish(code, &state, &headers).await?;
+    // Browsers send no part behind `#`; the page takes it out of the address.
+    let done = format!("{COOKIE_NAME}=; Path={BEGIN}; Max-Age=0; HttpOnly; SameSite=Lax");
+    Ok((StatusCode::SEE_OTHER, [(LOCATION, format!("/#token={token}")), (SET_COOKIE, done)]).into_response())
+}

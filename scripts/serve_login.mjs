@@ -1,0 +1,64 @@
+// People who log in at an OpenID provider, on the page of `haft serve`: serve_login.mjs BROWSER ADDRESS WORKSPACE [FOLDER]
+// Ends with 1 and a line for each thing that is not as it should be. Screenshots go into FOLDER.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { end, expect, launch, look, open, person } from './browser.mjs'
+
+const [program, address, workspace, folder] = process.argv.slice(2)
+const browser = await launch(program)
+
+/** A person in a browser of their own, who logs in as `name`. */
+async function logIn(name) {
+  const tab = await open(await browser.createBrowserContext(), /40[134]|ERR_NAME|\[DOM\]|Autofocus/)
+  const does = person(tab)
+  await tab.goto(address)
+  await does.seen('a login is offered', () => document.querySelector('a[href="/login"]')?.offsetParent)
+  if (name === 'ann') await look(tab, 'login', folder)
+  await tab.click('a[href="/login"]')
+  await tab.waitForSelector('input[name=login]')
+  await tab.type('input[name=login]', name)
+  await tab.type('input[name=password]', 'any')
+  await Promise.all([tab.waitForNavigation(), tab.click('button[type=submit]')])
+  // The provider asks whether the server may know this.
+  await Promise.all([tab.waitForNavigation(), tab.click('button[type=submit]')])
+  return { tab, ...does }
+}
+
+// H-93. The name and the role are those of the provider, and the address does not keep the token.
+const ann = await logIn('ann')
+await ann.has('ann@example.org', '.account')
+await ann.has('member', '.account')
+expect(`the token is not in the address: ${ann.tab.url()}`, ann.tab.url() === `${address}/`)
+await ann.press('nav button', 'New')
+await ann.tab.waitForSelector('#prompt')
+await ann.say('write it')
+await ann.tab.waitForSelector('.asking')
+await look(ann.tab, 'member', folder)
+await ann.press('.asking button', 'Allow once')
+await ann.has('Done ·')
+expect('it is written', existsSync(join(workspace, 'a.txt')))
+expect('jobs are for those who administer', await ann.tab.$$eval('nav button', (all) => all.every((one) => one.innerText !== 'New job' || one.offsetParent === null)))
+
+// Others are refused, and told why.
+const eve = await logIn('eve')
+expect(`eve is told why: ${await eve.text('body')}`, (await eve.text('body')).includes('`eve@example.org` is in no group that has a role on this server'))
+const mal = await logIn('mal')
+expect(`mal is told why: ${await mal.text('body')}`, (await mal.text('body')).includes('has not verified the e-mail address'))
+
+// Another person sees nothing of it.
+const ben = await logIn('ben')
+await ben.has('ben@example.org', '.account')
+expect(`ben sees no session: ${await ben.text('nav')}`, !(await ben.text('nav')).includes('write it'))
+
+// A login that was begun in another browser counts for none.
+const stolen = await (await fetch(`${address}/login`, { redirect: 'manual' })).headers.get('location')
+await ben.tab.goto(stolen)
+await ben.seen('the provider has let ben in', () => location.pathname === '/login/callback' || document.querySelector('button[type=submit]'))
+if (await ben.tab.$('button[type=submit]')) await Promise.all([ben.tab.waitForNavigation(), ben.tab.click('button[type=submit]')])
+expect(`a login of another browser is refused: ${await ben.text('body')}`, (await ben.text('body')).includes('it began in another browser'))
+
+// After a log-out the page asks again.
+await ann.press('nav button', 'Log out')
+await ann.has('wants its token')
+await browser.close()
+end('login')
