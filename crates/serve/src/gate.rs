@@ -151,8 +151,9 @@ impl Gate {
             return Ok(Some(Caller::Asker(Asker::Owner(owner))));
         }
         let user = given(headers).and_then(|given| {
-            let added = self.users.as_ref().and_then(|users| users.find(given));
-            added.or_else(|| self.logins.as_ref()?.find(given))
+            let users = self.users.as_ref()?;
+            let logged_in = || self.logins.as_ref()?.find(given).filter(|user| users.has(user));
+            users.find(given).or_else(logged_in)
         });
         Ok(user.map(Caller::User))
     }

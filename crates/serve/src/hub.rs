@@ -39,6 +39,8 @@ const EVENT_CAPACITY: usize = 1_024;
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Sessions that are open at the same time, whatever goes on in them.
 const MAX_OPEN: usize = 8_192;
+/// How soon a stream ends after its user was removed.
+const USER_INTERVAL: Duration = Duration::from_secs(2);
 /// Sessions above a session, at most.
 const MAX_DEPTH: usize = 64;
 
@@ -130,6 +132,14 @@ impl Hub {
     /// The user whom this serves; `None` for a client with the server's own token.
     pub(crate) fn user(&self) -> Option<&Arc<User>> {
         self.user.as_ref()
+    }
+
+    /// Waits until the user is removed or gets another role; for a client with the server's own token, for ever.
+    pub(crate) async fn until_removed(self) {
+        let Some(user) = &self.user else { return std::future::pending().await };
+        while self.users().has(user) {
+            tokio::time::sleep(USER_INTERVAL).await;
+        }
     }
 
     pub(crate) fn user_name(&self) -> Option<&str> {
@@ -288,6 +298,7 @@ impl Hub {
     /// A new session of this name.
     pub(crate) async fn create(&self, id: SessionId, place: Place, agent: &str) -> Answer<Session> {
         let engine = self.engines().get(&place).await?;
+        self.check_agent(&engine, agent)?;
         self.make_room()?;
         let session = engine.create_as(id, agent, self.user_name().map(str::to_owned))?;
         Ok(self.hold(session, Kind::Fresh))

@@ -51,6 +51,11 @@ impl Users {
         self.with(|read| read.by_name.get(name).cloned())
     }
 
+    /// Whether the user is still one, in the same role.
+    pub(crate) fn has(&self, user: &User) -> bool {
+        self.named(&user.name).is_some_and(|known| known.role == user.role)
+    }
+
     /// Whether there is one.
     pub(crate) fn are_known(&self) -> bool {
         self.with(|read| !read.by_name.is_empty())

@@ -51,7 +51,8 @@ pub(crate) async fn events(
     let known = context.hub.find(&id)?;
     let from = follow::from(&headers, from).0;
     let told = view.of(from, |from| follow::session(context.hub.clone(), known, Seq(from)));
-    Ok(follow::counted(context.hub.figures(), told.map(Message::alone)))
+    let told = told.map(Message::alone).take_until(Box::pin(context.hub.clone().until_removed()));
+    Ok(follow::counted(context.hub.figures(), told))
 }
 
 /// Follow the state of all sessions, as server-sent events
@@ -68,7 +69,8 @@ pub(crate) async fn all(context: Context, Asked(followed): Asked<Followed>) -> A
         Err(error) => stream::iter([Message::Refused(error)]).boxed(),
     };
     let streams = followed.sessions()?.into_iter().map(follow).collect();
-    let told = stream::select(follow::all(hub.clone()), follow::together(streams));
+    let told = stream::select(follow::all(hub.clone()), follow::together(streams))
+        .take_until(Box::pin(hub.clone().until_removed()));
     Ok(follow::counted(hub.figures(), told))
 }
 

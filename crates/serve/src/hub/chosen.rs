@@ -84,6 +84,7 @@ impl Hub {
             let message = format!("there is no agent `{}`", known.agent.escape_debug());
             return Err(ApiError::wrong(message).suggest("`GET /v1/choices` lists agents"));
         }
+        self.check_agent(&engine, &known.agent)?;
         let mode = self.live(&known.id).map(|session| session.mode());
         // A request that opens it from now on opens it so.
         let before = self.inner.chosen.set(&known);

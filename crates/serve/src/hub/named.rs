@@ -5,6 +5,7 @@ use crate::{
     parts::Place,
 };
 use haft_app::users::Role;
+use haft_engine::Engine;
 use std::path::{Path, PathBuf};
 
 impl Hub {
@@ -32,6 +33,16 @@ impl Hub {
     /// Whether the user's role allows this model.
     pub(crate) fn allows_model(&self, model: &str) -> bool {
         self.user().is_none_or(|user| user.role.has_model(model))
+    }
+
+    /// Fails where the agent works with a model that the user's role does not allow.
+    pub(super) fn check_agent(&self, engine: &Engine, name: &str) -> Answer<()> {
+        let agent = engine.setup().agents.iter().find(|agent| agent.name == name);
+        let model = agent.and_then(|agent| agent.model.as_deref()).filter(|model| !self.allows_model(model));
+        match (model, self.user()) {
+            (Some(model), Some(user)) => Err(not_of_role(&user.role, model)),
+            _ => Ok(()),
+        }
     }
 
     /// The model to use if a client names none: that of the server, or the first one that a user's role names.

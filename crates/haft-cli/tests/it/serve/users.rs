@@ -202,7 +202,7 @@ fn a_role_says_what_its_users_may_do() {
 
 // H-90
 #[test]
-fn sessions_of_a_role_have_its_mode_models_and_budget() {
+fn sessions_of_a_role_have_its_mode_and_models() {
     let place = Place::new();
     let server = serving(&place, &["--permission", "accept-edits", "--up-to", "full"]);
     let careful = add(&place, &server, "carl", "careful");
@@ -318,5 +318,26 @@ fn a_provider_that_is_not_set_up_is_told_at_the_start() {
         let refused = place.run(&["serve", "--listen", "127.0.0.1:0", "--model", &model]);
         assert_eq!(refused.code, 2, "{refused:?}");
         assert!(refused.err.contains(said) && refused.err.contains("hint:"), "{refused:?}");
+    }
+}
+
+// H-90
+#[test]
+fn a_turn_of_a_role_with_a_budget_ends_when_it_is_spent() {
+    let place = Place::new();
+    let read = json!({"name": "read", "arguments": {"path": "a.txt"}});
+    // A million tokens are three dollars.
+    let usage = json!({"input": 1_000_000, "output": 1});
+    let lines = [json!({"calls": [read], "usage": usage}), json!({"say": "Done.", "usage": usage})];
+    let model = place.script("model", &lines);
+    place.write("a.txt", "one\n");
+    let roles = "[serve.roles.poor]\nmay = [\"view\", \"prompt\"]\nmax_cost = 0.5\n";
+    place.configure(&format!("{roles}[models.\"{model}\"]\nprice = {{ input = 3.0, output = 15.0 }}\n"));
+    let server = Serving::start(&place, &["--model", &model, "--permission", "ask"]);
+    for (role, outcome) in [("poor", "budget"), ("member", "finished")] {
+        let client = add(&place, &server, role, role);
+        let id = client.session();
+        let ended = client.ask(&format!("POST /v1/sessions/{id}/prompt"), &json!({"text": "go", "wait": true}));
+        assert_eq!(ended.json()["outcome"], outcome, "{ended:?}");
     }
 }
