@@ -131,6 +131,13 @@ SCRIPT
     for _ in 1 2 3; do echo '{"say": "From the other model."}'; done >"$scratch/work/docs/other"
     try "what a session is made of, on the page" timeout 300 node "$peers/serve_desk.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
+    cat >"$scratch/outbox" <<'SCRIPT'
+{"calls": [{"name": "bash", "arguments": {"command": "git push --quiet origin main:one"}}, {"name": "bash", "arguments": {"command": "git push --quiet ../nothing.git main:two"}}, {"name": "bash", "arguments": {"command": "git push --quiet origin main:three"}}]}
+{"say": "All is queued."}
+SCRIPT
+    start "script/$scratch/outbox" --permission accept-edits
+    try "what waits in an outbox, on the page" timeout 300 node "$peers/serve_outbox.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
+    stop
     cat >"$scratch/tabs" <<'SCRIPT'
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}

@@ -6,6 +6,7 @@ pub(crate) mod commands;
 pub(crate) mod completions;
 pub(crate) mod jobs;
 pub(crate) mod lists;
+pub(crate) mod outbox;
 pub(crate) mod pages;
 pub(crate) mod report;
 pub(crate) mod review;

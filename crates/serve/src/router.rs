@@ -1,6 +1,8 @@
 //! [`router`]: the routes, and the description that is made of them.
 use crate::{
-    api::{Context, attach, commands, completions, jobs, lists, review, sessions, undo, uploads, watch},
+    api::{
+        Context, attach, commands, completions, jobs, lists, outbox, review, sessions, undo, uploads, watch,
+    },
     crew::Crew,
     error::{ApiError, ErrorBody},
     hub::Hub,
@@ -82,6 +84,10 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(watch::diff))
         .routes(routes!(review::changes))
         .routes(routes!(review::commit))
+        .routes(routes!(outbox::all))
+        .routes(routes!(outbox::of_session))
+        .routes(routes!(outbox::send))
+        .routes(routes!(outbox::drop_item))
         .routes(routes!(watch::all))
         .routes(routes!(uploads::upload))
         .routes(routes!(jobs::create, jobs::list))

@@ -20,7 +20,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
-use haft_core::{AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Image, Part, changed};
+use haft_core::{AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Image, Mode, Part, changed};
 use haft_engine::Session;
 use haft_present::{
     file_diff::FileDiff,
@@ -153,6 +153,9 @@ pub(crate) async fn typed(
     let engine = context.hub.engines().get(&known.place).await?;
     let from = haft_present::cursor::next(&session).0;
     let Meant { commands, note } = typed.meant(&session, engine.setup()).map_err(ApiError::wrong)?;
+    if commands.iter().any(|command| matches!(command, Command::SendItem { .. } | Command::DropItem { .. })) {
+        may_act(&context, &session, "send or drop an item").await?;
+    }
     for command in commands {
         let mut turn = session.start(command);
         turn.recorded().await;
@@ -517,4 +520,16 @@ pub(super) async fn resting(context: &Context, id: &str) -> Answer<Session> {
         }
         Standing::Idle | Standing::Elsewhere => Ok(session),
     }
+}
+
+/// Fails if this server, or the process that has the session open, only reads: no client does anything for good then.
+pub(super) async fn may_act(context: &Context, session: &Session, what: &str) -> Answer<()> {
+    let engine = context.hub.engine_of(&session.id().0).await?;
+    let own = engine.setup().ceiling.unwrap_or(engine.setup().policy.mode);
+    let ceiling = own.min(session.ceiling());
+    if ceiling > Mode::Plan {
+        return Ok(());
+    }
+    let message = format!("cannot {what}: this server allows the mode `{}` at most", ceiling.name());
+    Err(ApiError::conflict(message).suggest("do it in a terminal, where the session is"))
 }

@@ -8,6 +8,7 @@ import { ask, el, fill, money, named, plural, say, tokens } from './dom.js'
 import { dropLive } from './fold.js'
 import { follow } from './listen.js'
 import { LiveReply } from './live.js'
+import { showOutbox } from './outbox.js'
 import { preview, review } from './review.js'
 import { Transcript } from './transcript.js'
 
@@ -108,9 +109,11 @@ export class SessionView extends Transcript {
   /** What can be done with all of it. */
   acts() {
     const menu = el('details', { class: 'menu' }, el('summary', {}, 'More'), el('div', {},
-      this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Settings', () => this.choose()), this.item('Undo a call', () => this.undoCall()), this.item('Compact', () => this.act('compact', {})),
+      this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Settings', () => this.choose()), this.item('Undo a call', () => this.undoCall()), this.item('Outbox', () => this.showOutbox()), this.item('Compact', () => this.act('compact', {})),
       this.item('Export', () => this.exported()), this.item('Delete', () => this.remove(), 'danger')))
-    return [this.item('Changes', () => this.review()), this.item('Undo', () => this.undoFrom()), this.item('Redo', () => this.move('redo')), menu]
+    this.outbox = this.item('Outbox', () => this.showOutbox(), 'main')
+    this.outbox.hidden = true
+    return [this.outbox, this.item('Changes', () => this.review()), this.item('Undo', () => this.undoFrom()), this.item('Redo', () => this.move('redo')), menu]
   }
 
   async refresh() {
@@ -125,6 +128,20 @@ export class SessionView extends Transcript {
       this.stands(state)
     }
     this.measure()
+    await this.countOutbox()
+  }
+
+  /** Says how many items wait in the outbox; there is no button for none. */
+  async countOutbox() {
+    if (this.isJob) return
+    const { items } = await call('GET', `/v1/sessions/${this.id}/outbox?waiting=true`)
+    this.outbox.hidden = !items.length
+    this.outbox.textContent = `Outbox (${items.length})`
+  }
+
+  async showOutbox() {
+    await showOutbox(this.id)
+    await this.countOutbox()
   }
 
   /** Model, agent, folder and mode; what can be changed is a button. */
@@ -164,6 +181,7 @@ export class SessionView extends Transcript {
     say(words)
     this.composer.offerContinue(['interrupted', 'failed', 'round_limit'].includes(outcome))
     this.measure()
+    this.countOutbox().catch(this.failed)
   }
 
   measure() {
