@@ -54,5 +54,16 @@ await has('Waits in outboxes')
 await has('push all')
 await looked('home')
 
+// H-87. What was done so far is verified: its calls are made again.
+await tab.evaluate(() => history.back())
+await has('push all', 'h1')
+await tab.$eval('.menu', (menu) => { menu.open = true })
+await press('.menu button', 'Verify')
+await tab.waitForSelector('dialog[open] .result')
+await looked('verify')
+await press('dialog button', 'Verify')
+await has('calls made again, with the same results', 'dialog')
+await looked('verified')
+
 await browser.close()
 end('outbox')

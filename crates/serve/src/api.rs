@@ -13,6 +13,7 @@ pub(crate) mod review;
 pub(crate) mod sessions;
 pub(crate) mod undo;
 pub(crate) mod uploads;
+pub(crate) mod verify;
 pub(crate) mod watch;
 
 use crate::{conversations::Conversations, crew::Crew, hub::Hub, readiness::Readiness};
@@ -20,6 +21,7 @@ use axum::extract::FromRef;
 use completions::FileLists;
 use std::sync::Arc;
 use uploads::Uploads;
+use verify::Verifications;
 
 /// What handlers work with.
 #[derive(Clone)]
@@ -30,6 +32,7 @@ pub(crate) struct Context {
     pub(crate) files: Arc<FileLists>,
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) readiness: Arc<Readiness>,
+    pub(crate) verifications: Arc<Verifications>,
 }
 
 impl FromRef<Context> for Arc<Readiness> {

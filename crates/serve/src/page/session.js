@@ -11,6 +11,7 @@ import { LiveReply } from './live.js'
 import { showOutbox } from './outbox.js'
 import { preview, review } from './review.js'
 import { Transcript } from './transcript.js'
+import { showVerify } from './verify.js'
 
 /** Milliseconds before a question is fetched: those of earlier turns are answered by entries that follow at once. */
 const ASKED_DELAY = 50
@@ -110,7 +111,7 @@ export class SessionView extends Transcript {
   acts() {
     const menu = el('details', { class: 'menu' }, el('summary', {}, 'More'), el('div', {},
       this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Settings', () => this.choose()), this.item('Undo a call', () => this.undoCall()), this.item('Outbox', () => this.showOutbox()), this.item('Compact', () => this.act('compact', {})),
-      this.item('Export', () => this.exported()), this.item('Delete', () => this.remove(), 'danger')))
+      this.item('Export', () => this.exported()), this.item('Verify', async () => showVerify(this.id, (lines) => this.told.append(el('p', { class: 'note' }, lines.join('\n'))))), this.item('Delete', () => this.remove(), 'danger')))
     this.outbox = this.item('Outbox', () => this.showOutbox(), 'main')
     this.outbox.hidden = true
     return [this.outbox, this.item('Changes', () => this.review()), this.item('Undo', () => this.undoFrom()), this.item('Redo', () => this.move('redo')), menu]

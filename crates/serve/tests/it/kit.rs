@@ -79,6 +79,11 @@ impl Server {
         Self { router: haft_serve::routes(settings, ([127, 0, 0, 1], 8171).into()), place }
     }
 
+    /// Where sessions lie.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.place.path().join("home")
+    }
+
     /// The workspace.
     pub(crate) fn work(&self) -> PathBuf {
         self.place.path().join("work")

@@ -8,3 +8,4 @@ mod kit;
 mod outbox;
 mod review;
 mod sessions;
+mod verify;
