@@ -20,6 +20,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
+use haft_app::pdf::with_text;
 use haft_core::{AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Image, Mode, Part, changed};
 use haft_engine::Session;
 use haft_present::{
@@ -37,7 +38,7 @@ use utoipa::ToSchema;
 pub(crate) struct PromptRequest {
     /// Text of the prompt
     text: Option<String>,
-    /// Texts and pictures
+    /// Texts, pictures and PDFs
     #[serde(default)]
     parts: Vec<PromptPart>,
     /// Respond at the end of the turn, with its result
@@ -61,7 +62,7 @@ pub(crate) enum PromptPart {
         /// Base64
         data: String,
     },
-    /// A picture that was uploaded before
+    /// A picture or a PDF that was uploaded before
     Upload {
         /// ID that `POST /v1/uploads` returned
         id: String,
@@ -103,7 +104,20 @@ pub(crate) async fn prompt(
             false => (StatusCode::ACCEPTED, Json(taken)).into_response(),
         });
     }
-    give(&session, Command::Prompt { parts, channel: key.as_ref().map(channel) }, said.wait).await
+    let command = Command::Prompt { parts, channel: key.as_ref().map(channel) };
+    give(&session, readable(&context, &id, command).await?, said.wait).await
+}
+
+/// The command with the text of each PDF in its place, where the model of the session takes no documents.
+async fn readable(context: &Context, id: &str, command: Command) -> Answer<Command> {
+    let Command::Prompt { parts, .. } = &command else { return Ok(command) };
+    if !parts.iter().any(|part| matches!(part, Part::Document(_))) {
+        return Ok(command);
+    }
+    match context.hub.engine_of(id).await?.setup().model.documents {
+        true => Ok(command),
+        false => Ok(with_text(command)?),
+    }
 }
 
 /// What a person typed
@@ -205,7 +219,7 @@ fn taken_before(session: &Session, key: &Keyed) -> Option<Accepted> {
 fn part(context: &Context, piece: PromptPart) -> Answer<Part> {
     match piece {
         PromptPart::Text { text } => Ok(Part::text(text)),
-        PromptPart::Upload { id } => context.uploads.find(&id).map(Part::Image),
+        PromptPart::Upload { id } => context.uploads.find(&id),
         PromptPart::Image { mime, data } => {
             let bytes = BASE64_STANDARD
                 .decode(&data)

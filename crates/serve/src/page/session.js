@@ -45,7 +45,7 @@ export class SessionView extends Transcript {
     this.live = new LiveReply()
     this.composer = new Composer({
       isJob, failed,
-      send: (text, images) => this.send(text, isJob ? undefined : images),
+      send: (text, files) => this.send(text, isJob ? undefined : files),
       complete: (typed) => this.complete(typed),
       stop: () => this.act('interrupt', {}),
       goOn: () => this.act('continue', {}),
@@ -218,11 +218,11 @@ export class SessionView extends Transcript {
   }
 
   /** Sends a prompt, or does what a command says. */
-  async send(text, images = []) {
-    const name = this.composer.completer && !images.length && commandOf(text)
+  async send(text, files = []) {
+    const name = this.composer.completer && !files.length && commandOf(text)
     if (name && COMMANDS[name]) return COMMANDS[name][1](this)
-    if (this.composer.completer && !images.length && (isNote(text) || (name && await this.isCommand(name)))) return this.command(text)
-    return call('POST', `/v1/sessions/${this.id}/prompt`, this.prompt(text, images))
+    if (this.composer.completer && !files.length && (isNote(text) || (name && await this.isCommand(name)))) return this.command(text)
+    return call('POST', `/v1/sessions/${this.id}/prompt`, this.prompt(text, files))
   }
 
   /** Whether the server has a command or a saved prompt of this name. */
@@ -242,8 +242,8 @@ export class SessionView extends Transcript {
   }
 
   /** A prompt, as the server takes it. */
-  prompt(text, images) {
-    return { parts: [...(text ? [{ type: 'text', text }] : []), ...images] }
+  prompt(text, files) {
+    return { parts: [...(text ? [{ type: 'text', text }] : []), ...files] }
   }
 
   /** A command in the words of the terminal. */

@@ -8,3 +8,4 @@ mod lists;
 mod readiness;
 mod sessions;
 mod typed;
+mod uploads;
