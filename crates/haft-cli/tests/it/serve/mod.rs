@@ -5,6 +5,7 @@ mod approvals;
 mod attach;
 mod idempotency;
 mod lists;
+mod outbox;
 mod readiness;
 mod sessions;
 mod typed;
