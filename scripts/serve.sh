@@ -133,6 +133,13 @@ SCRIPT
     for _ in 1 2 3; do echo '{"say": "From the other model."}'; done >"$scratch/work/docs/other"
     try "what a session is made of, on the page" timeout 300 node "$peers/serve_desk.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
+    cat >"$scratch/outbox" <<'SCRIPT'
+{"calls": [{"name": "bash", "arguments": {"command": "git push --quiet origin main:one"}}, {"name": "bash", "arguments": {"command": "git push --quiet ../nothing.git main:two"}}, {"name": "bash", "arguments": {"command": "git push --quiet origin main:three"}}]}
+{"say": "All is queued."}
+SCRIPT
+    start "script/$scratch/outbox" --permission accept-edits
+    try "what waits in an outbox, on the page" timeout 300 node "$peers/serve_outbox.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
+    stop
     # The server and the provider name each other, so that the server's port is chosen first.
     port=$(python3 -c 'import socket; free = socket.socket(); free.bind(("127.0.0.1", 0)); print(free.getsockname()[1])')
     cp scripts/login_provider.mjs scripts/serve_login.mjs "$peers/"

@@ -1,7 +1,7 @@
 // What a person does around the conversation on the page of `haft serve`: serve_desk.mjs BROWSER ADDRESS TOKEN WORKSPACE [FOLDER]
 // Ends with 1 and a line for each thing that is not as it should be. Screenshots go into FOLDER.
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { end, expect, launch, look, open, person } from './browser.mjs'
 
@@ -12,6 +12,20 @@ const tab = await open(browser, /status of 4\d\d/)
 const { text, seen, has, press, say } = person(tab)
 const looked = (name) => look(tab, `desk-${name}`, folder)
 const ends = (count) => seen(`${count} turns end`, (count) => document.querySelectorAll('.end').length === count, count)
+
+/** A PDF of one page with this text. */
+function pdf(text) {
+  const shown = `BT /F 12 Tf 72 700 Td (${text}) Tj ET`
+  const objects = ['<</Type/Catalog/Pages 2 0 R>>', '<</Type/Pages/Kids[4 0 R]/Count 1>>', '<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>',
+    '<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F 3 0 R>>>>/Contents 5 0 R>>', `<</Length ${shown.length}>>\nstream\n${shown}\nendstream`]
+  let file = '%PDF-1.4\n'
+  const places = objects.map((object, place) => {
+    const start = file.length
+    file += `${place + 1} 0 obj\n${object}\nendobj\n`
+    return `${String(start).padStart(10, '0')} 00000 n \n`
+  })
+  return `${file}xref\n0 6\n0000000000 65535 f \n${places.join('')}trailer\n<</Size 6/Root 1 0 R>>\nstartxref\n${file.length}\n%%EOF\n`
+}
 
 await tab.goto(`${address}/#token=${token}`)
 
@@ -79,6 +93,26 @@ await has('the outbox is empty')
 await say('/rename')
 await tab.waitForSelector('dialog[open] #field-name')
 await tab.keyboard.press('Escape')
+
+// H-88. A PDF is attached by button and by drop, and removed again; what is none is named.
+const picker = await tab.$('#picture')
+writeFileSync(join(workspace, 'paper.pdf'), pdf('First page'))
+writeFileSync(join(workspace, 'wrong.pdf'), 'Not a PDF')
+await picker.uploadFile(join(workspace, 'paper.pdf'))
+await has('paper.pdf, 1 page', '.attached')
+await looked('attached')
+await picker.uploadFile(join(workspace, 'wrong.pdf'))
+await has('cannot attach `wrong.pdf`', '#failure')
+await press('#failure button', 'Close')
+await tab.$eval('.say', (form, text) => {
+  const transfer = new DataTransfer()
+  transfer.items.add(new File([text], 'dropped.pdf', { type: 'application/pdf' }))
+  form.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }))
+}, pdf('Dropped'))
+await has('dropped.pdf, 1 page', '.attached')
+await press('.attached button', 'Remove dropped.pdf')
+await seen('one is left', () => document.querySelectorAll('.attached button').length === 1)
+await press('.attached button', 'Remove paper.pdf')
 
 // H-69. What the session changed, file by file, is reviewed and committed.
 const git = (...words) => execFileSync('git', ['-C', join(workspace, 'docs'), ...words], { encoding: 'utf8' })

@@ -85,6 +85,8 @@ expect('always is for all of it', await tab.$$eval('.asking button', (all) => al
 await looked('part')
 await press('.asking button', 'Allow 1 of 2 parts')
 await has('Half of it.')
+// H-86. What was not taken is said beside the call.
+await has('not taken: two.txt')
 expect('the one part is there, and the other is not', existsSync(join(workspace, 'one.txt')) && !existsSync(join(workspace, 'two.txt')))
 
 // Interrupted, renamed, undone.

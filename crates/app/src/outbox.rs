@@ -31,15 +31,13 @@ impl App {
             return Ok(items(&home, &id, &home.peek(&id.0)?));
         }
         let workspace = session::workspace(workspace)?;
-        let here = home.list().into_iter().rev().map(|session| session.id);
-        let with_items = here.filter(|id| may_have_items(&home, id));
-        let read = with_items.filter_map(|id| {
-            let entries = home.peek(&id.0).ok()?;
-            works_in(&entries, &workspace).then(|| items(&home, &id, &entries))
-        });
-        let mut all: Vec<OutboxItem> = read.flatten().collect();
-        all.sort_by_key(|item| item.queued_at);
-        Ok(all)
+        let all = home.list().into_iter().rev().map(|session| session.id);
+        Ok(all_items(&home, all, |entries| works_in(entries, &workspace)))
+    }
+
+    /// Returns the items of these sessions, in the order in which they were queued. A session that cannot be read has none.
+    pub fn outbox_of(&self, sessions: impl IntoIterator<Item = SessionId>) -> Vec<OutboxItem> {
+        all_items(&self.home(), sessions, |_| true)
     }
 
     /// Returns the item with this ID, whatever session it is of.
@@ -109,14 +107,39 @@ impl OpenedOutbox {
     }
 
     async fn carry_out(&self, item: &str, command: Command) -> Result<OutboxItem, Failure> {
-        let mut turn = self.session.start(command);
-        while turn.next().await.is_some() {}
-        if let Some(why) = turn.refusal() {
-            return Err(Failure::failed(why));
-        }
-        let now = outbox::outbox(&self.session.entries()).into_iter().find(|known| known.id == item);
-        now.ok_or_else(|| Failure::failed(format!("the item `{item}` is gone from its session")))
+        carry_out(&self.session, item, command).await.map_err(Failure::failed)
     }
+}
+
+/// Gives `session` a command that sends or drops `item`, waits for its end, and returns the item as it is then.
+///
+/// # Errors
+///
+/// If the session refuses the command, with a sentence that says why.
+pub async fn carry_out(session: &Session, item: &str, command: Command) -> Result<OutboxItem, String> {
+    let mut turn = session.start(command);
+    while turn.next().await.is_some() {}
+    if let Some(why) = turn.refusal() {
+        return Err(why.to_owned());
+    }
+    let now = outbox::outbox(&session.entries()).into_iter().find(|known| known.id == item);
+    now.ok_or_else(|| format!("the item `{item}` is gone from its session"))
+}
+
+/// The items of those of these sessions whose entries are wanted.
+fn all_items(
+    home: &Home,
+    sessions: impl IntoIterator<Item = SessionId>,
+    is_wanted: impl Fn(&[Arc<Entry>]) -> bool,
+) -> Vec<OutboxItem> {
+    let with_items = sessions.into_iter().filter(|id| may_have_items(home, id));
+    let read = with_items.filter_map(|id| {
+        let entries = home.peek(&id.0).ok()?;
+        is_wanted(&entries).then(|| items(home, &id, &entries))
+    });
+    let mut all: Vec<OutboxItem> = read.flatten().collect();
+    all.sort_by_key(|item| item.queued_at);
+    all
 }
 
 /// Of a session that no process has open, what was being sent is unknown.

@@ -23,17 +23,34 @@ const MAX_NATIVE_PAGES: u32 = 100;
 ///
 /// If it cannot be read, is larger than 50 MB, or goes as text and has none.
 pub async fn part_of(file: &Path) -> Result<Part, Failure> {
-    let failed = |why: String| Failure::usage(format!("cannot attach `{}`: {why}", file.display()));
-    let content = content(file).map_err(failed)?;
-    let read = pdf_text(&content, 1).await;
-    let read = read.map_err(|error| failed(error.to_string()).hint(error.hint()))?;
-    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().replace('"', "'");
+    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+    let content = content(file).map_err(|why| not_attached(&file.display().to_string(), &why))?;
+    part(&file.display().to_string(), &name, &content).await
+}
+
+/// The same of the `content` of a PDF that is called `name`.
+///
+/// # Errors
+///
+/// If it is not a PDF that can be read, or goes as text and has none.
+pub async fn part_of_bytes(name: &str, content: &[u8]) -> Result<Part, Failure> {
+    part(name, name, content).await
+}
+
+async fn part(place: &str, name: &str, content: &[u8]) -> Result<Part, Failure> {
+    let read = pdf_text(content, 1).await;
+    let read = read.map_err(|error| not_attached(place, &error.to_string()).hint(error.hint()))?;
+    let name = name.replace('"', "'");
     let has_text = read.texts.iter().any(|text| !text.is_empty());
     let text = if has_text { marked(&name, &read) } else { String::new() };
     let is_small = content.len() <= MAX_NATIVE_BYTES && read.pages <= MAX_NATIVE_PAGES;
-    let data = if is_small { BASE64_STANDARD.encode(&content) } else { String::new() };
+    let data = if is_small { BASE64_STANDARD.encode(content) } else { String::new() };
     let document = Document { name, pages: read.pages as usize, data, text };
     if is_small { Ok(Part::Document(document)) } else { text_of(document) }
+}
+
+fn not_attached(place: &str, why: &str) -> Failure {
+    Failure::usage(format!("cannot attach `{place}`: {why}"))
 }
 
 /// `command` with the text of each PDF in its place, for a model that takes no documents.

@@ -7,6 +7,7 @@ mod commits;
 mod flaw;
 mod record;
 mod signature;
+mod words;
 
 use crate::{
     App, Failure,

@@ -1,7 +1,10 @@
 //! [`of`]: shows a fact in one line, beside replies and calls.
 use crate::safe;
-use haft_core::{AttemptEnd, AttemptResult, Change, ChangeKind, Fact, Outcome, StopReason};
+use haft_core::{
+    Accepted, AcceptedFile, AttemptEnd, AttemptResult, Change, ChangeKind, Fact, Outcome, StopReason,
+};
 use haft_engine::local_time;
+use std::path::Path;
 
 /// Nothing where a fact is shown in another way, or speaks for itself.
 pub fn of(fact: &Fact) -> Option<String> {
@@ -105,6 +108,33 @@ fn attempt(end: &AttemptEnd) -> String {
         "attempt {number} {result} ({} file{plural}, +{added} -{removed}; {price}; session {session})",
         files.len()
     )
+}
+
+/// What a person did not take of a proposal, and what was written otherwise than proposed. `None` if that is nothing.
+pub fn not_taken(proposed: &[Change], accepted: &Accepted) -> Option<String> {
+    let name = |path: &Path| safe::visible_line(&path.to_string_lossy());
+    let list =
+        |what: &str, names: Vec<String>| (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")));
+    let is_nothing = |file: &AcceptedFile| file.text.is_none() && file.hunks.as_deref() == Some(&[]);
+    let is_taken = |change: &&Change| match accepted.of(change) {
+        Some(file) => !is_nothing(file),
+        // A folder comes with the files in it.
+        None => accepted.files.iter().any(|file| !is_nothing(file) && file.path.starts_with(&change.path)),
+    };
+    let left = proposed.iter().filter(|change| !is_taken(change)).map(|change| name(&change.path)).collect();
+    let in_part = accepted.files.iter().filter(|file| file.text.is_none()).filter_map(|file| {
+        let hunks: Vec<String> = file.hunks.iter().flatten().map(|hunk| (hunk + 1).to_string()).collect();
+        let word = if hunks.len() == 1 { "hunk" } else { "hunks" };
+        (!hunks.is_empty()).then(|| format!("{word} {} of {}", hunks.join(" and "), name(&file.path)))
+    });
+    let edited = accepted.files.iter().filter(|file| file.text.is_some()).map(|file| name(&file.path));
+    let parts = [
+        list("not taken", left),
+        list("taken", in_part.collect()),
+        list("taken as you edited it", edited.collect()),
+    ];
+    let said: Vec<String> = parts.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// That the model could not be asked.

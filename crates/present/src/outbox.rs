@@ -79,6 +79,26 @@ pub fn list(entries: &[Arc<Entry>]) -> String {
     if items.is_empty() { "the outbox is empty".to_owned() } else { items.join("\n") }
 }
 
+/// What is known of the tests when the item was queued.
+pub const fn tests(item: &OutboxItem) -> &'static str {
+    match &item.evidence {
+        None => "not run",
+        Some(tests) if !tests.ok => "failed",
+        Some(tests) if tests.is_outdated => "passed before the last change",
+        Some(_) => "passed",
+    }
+}
+
+/// All arguments of the call that sends the item, one below the other.
+pub fn whole_call(item: &OutboxItem) -> String {
+    let all = item.sends.arguments.as_object().into_iter().flatten();
+    let lines = all.map(|(name, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+        format!("{name}: {}", value.trim_end().replace('\n', "\n    "))
+    });
+    safe::text(&lines.collect::<Vec<_>>().join("\n")).into_owned()
+}
+
 fn line(item: &OutboxItem) -> String {
     let OutboxItem { id, state, kind, target, tool, arguments, .. } = item;
     let call = format!("{tool} {}", arguments_in_brief(arguments));

@@ -347,6 +347,7 @@ impl Timeline {
             | Fact::ToolEnded { .. } => self.calling(fact),
             Fact::ApprovalAsked { .. }
             | Fact::QuestionAsked { .. }
+            | Fact::AcceptedPart { .. }
             | Fact::ApprovalAnswered { .. }
             | Fact::QuestionAnswered { .. } => self.asking(fact),
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),

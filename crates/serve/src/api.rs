@@ -6,12 +6,14 @@ pub(crate) mod commands;
 pub(crate) mod completions;
 pub(crate) mod jobs;
 pub(crate) mod lists;
+pub(crate) mod outbox;
 pub(crate) mod pages;
 pub(crate) mod report;
 pub(crate) mod review;
 pub(crate) mod sessions;
 pub(crate) mod undo;
 pub(crate) mod uploads;
+pub(crate) mod verify;
 pub(crate) mod watch;
 
 use crate::{
@@ -30,6 +32,7 @@ use completions::FileLists;
 use haft_app::config::serve::Permission;
 use std::sync::Arc;
 use uploads::Uploads;
+use verify::Verifications;
 
 /// What handlers work with. A handler that takes it is reached only by those who may do what its route does, and its hub has
 /// the sessions that they may see.
@@ -41,6 +44,7 @@ pub(crate) struct Context {
     pub(crate) files: Arc<FileLists>,
     pub(crate) conversations: Arc<Conversations>,
     pub(crate) readiness: Arc<Readiness>,
+    pub(crate) verifications: Arc<Verifications>,
 }
 
 impl FromRequestParts<Self> for Context {

@@ -345,7 +345,7 @@ fn is_content_of_ours(headers: &HeaderMap) -> bool {
     }
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    kind == "application/json" || kind == BYTES || kind.starts_with("image/")
+    ["application/json", "application/pdf", BYTES].contains(&kind.as_str()) || kind.starts_with("image/")
 }
 
 fn take(bucket: &Mutex<Bucket>) -> bool {

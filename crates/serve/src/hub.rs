@@ -66,6 +66,8 @@ struct Inner {
     news: broadcast::Sender<News>,
     tasks: TaskTracker,
     stop: CancellationToken,
+    /// The server begins to stop.
+    leaving: CancellationToken,
     /// A session is open that may become idle.
     opened: Notify,
     /// Who has attached to sessions.
@@ -117,6 +119,7 @@ impl Hub {
             news: broadcast::channel(EVENT_CAPACITY).0,
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
+            leaving: CancellationToken::new(),
             opened: Notify::new(),
             clients: RemoteClients::default(),
             places: Arc::new(Semaphore::new(MAX_ATTACHED)),
@@ -484,8 +487,14 @@ impl Hub {
         }
     }
 
+    /// Works on this although the client leaves, until the server stops.
+    pub(crate) fn go_on(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.0.tasks.spawn(self.0.leaving.clone().run_until_cancelled_owned(work));
+    }
+
     /// Interrupts what goes on, waits until all is recorded and told, and closes everything.
     pub(crate) async fn shut_down(&self) {
+        self.0.leaving.cancel();
         self.engines().shut_down().await;
         self.inner.open.clear();
         self.inner.tasks.close();

@@ -27,7 +27,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [File; 23] = files! {
+const FILES: [File; 25] = files! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
     "/icon.svg" "image/svg+xml" "icon.svg",
@@ -47,6 +47,8 @@ const FILES: [File; 23] = files! {
     "/choose.js" "text/javascript; charset=utf-8" "choose.js",
     "/complete.js" "text/javascript; charset=utf-8" "complete.js",
     "/review.js" "text/javascript; charset=utf-8" "review.js",
+    "/outbox.js" "text/javascript; charset=utf-8" "outbox.js",
+    "/verify.js" "text/javascript; charset=utf-8" "verify.js",
     "/home.js" "text/javascript; charset=utf-8" "home.js",
     "/composer.js" "text/javascript; charset=utf-8" "composer.js",
     "/fold.js" "text/javascript; charset=utf-8" "fold.js",

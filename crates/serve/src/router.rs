@@ -1,6 +1,9 @@
 //! [`router`]: the routes, and the description that is made of them.
 use crate::{
-    api::{Context, attach, commands, completions, jobs, lists, review, sessions, undo, uploads, watch},
+    api::{
+        Context, attach, commands, completions, jobs, lists, outbox, review, sessions, undo, uploads, verify,
+        watch,
+    },
     crew::Crew,
     error::{ApiError, ErrorBody},
     hub::Hub,
@@ -81,6 +84,11 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(watch::diff))
         .routes(routes!(review::changes))
         .routes(routes!(review::commit))
+        .routes(routes!(verify::verify))
+        .routes(routes!(outbox::all))
+        .routes(routes!(outbox::of_session))
+        .routes(routes!(outbox::send))
+        .routes(routes!(outbox::drop_item))
         .routes(routes!(watch::all))
         .routes(routes!(uploads::upload))
         .routes(routes!(jobs::create, jobs::list))
@@ -104,6 +112,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         files: Arc::default(),
         conversations: Arc::default(),
         readiness,
+        verifications: Arc::default(),
     };
     described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }

@@ -3,7 +3,7 @@ use crate::{CliContext, args::OutboxCommand};
 use haft_app::{Failure, outbox::OpenedOutbox};
 use haft_core::{ItemState, OutboxItem, SessionId, arguments_in_brief};
 use haft_engine::local_time;
-use haft_present::safe;
+use haft_present::{outbox::tests, safe};
 use haft_terminal::{Exit, signals::Interrupts, table::List};
 use serde_json::{Value, json};
 use std::{
@@ -36,16 +36,6 @@ fn list(cli: &CliContext, session: Option<&str>, cwd: Option<&Path>, is_json: bo
         list.row([&item.id, &state, &kind, &item.target, &call, tests(&item), prompt], || json!(item));
     }
     Ok(list.print("Nothing is queued here; a session with `--outbox` queues what cannot be taken back.")?)
-}
-
-/// What is known of the tests when the item was queued.
-fn tests(item: &OutboxItem) -> &'static str {
-    match &item.evidence {
-        None => "not run",
-        Some(tests) if !tests.ok => "failed",
-        Some(tests) if tests.is_outdated => "passed before the last change",
-        Some(_) => "passed",
-    }
 }
 
 /// One after the other, in the order in which they are named. One that goes wrong does not keep the others back.

@@ -30,51 +30,13 @@ pub(crate) async fn verify(cli: &CliContext, args: VerifyArgs) -> Result<Exit, F
     Ok(if verification.verified { Exit::Success } else { Exit::Unproven })
 }
 
+/// What was checked stands below the result.
 fn tell(target: &str, verification: &Verification) -> Result<(), Failure> {
-    let Verification { entries, difference, head, unchained, cut, calls, tests, commits, signed_by, .. } =
-        verification;
     let mut out = stdout().lock();
-    if let Some(difference) = difference {
-        writeln!(out, "not verified: {}", safe::text(difference))?;
-        return Ok(());
-    }
-    writeln!(out, "verified: `{}`", safe::name(target))?;
-    if let Some(signed_by) = signed_by {
-        writeln!(out, "  signed by {}", safe::name(signed_by))?;
-    }
-    if *commits > 0 {
-        let commits = counted(*commits, "commit holds", "commits hold");
-        writeln!(out, "  {commits} what the sessions left that they name")?;
-    }
-    let entries = counted(*entries, "entry", "entries");
-    match head {
-        Some(head) if *commits == 0 => writeln!(out, "  {entries} in a chain that ends with {head}")?,
-        _ => writeln!(out, "  {entries} in the chains of their journals")?,
-    }
-    if *unchained > 0 {
-        let older = counted(*unchained, "entry is", "entries are");
-        writeln!(
-            out,
-            "  {older} older than the chain: it shows only that they were not changed since it began"
-        )?;
-    }
-    if *cut > 0 {
-        writeln!(out, "  secrets were cut out of {}", counted(*cut, "entry", "entries"))?;
-    }
-    match (calls, tests) {
-        (0, _) => writeln!(out, "  no call was made again")?,
-        (_, 0) => writeln!(out, "  {} made again, with the same results", counted(*calls, "call", "calls"))?,
-        _ => {
-            let tests = counted(*tests, "run of tests", "runs of tests");
-            let calls = counted(*calls, "call", "calls");
-            writeln!(out, "  {calls} made again, with the same results, {tests} among them")?;
-        }
+    for (number, line) in verification.lines(target).into_iter().enumerate() {
+        writeln!(out, "{}{line}", if number == 0 { "" } else { "  " })?;
     }
     Ok(())
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// `haft bundle`

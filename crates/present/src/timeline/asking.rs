@@ -16,6 +16,10 @@ impl Timeline {
                 self.asked.push_back(Asked::Question { call: call.clone(), question: question.clone() });
                 vec![Item::Asked { call: call.clone(), has_changes: false }]
             }
+            Fact::AcceptedPart { call, accepted } => {
+                let proposed = self.call(call).map(|call| &call.proposed[..]).unwrap_or_default();
+                notes::not_taken(proposed, accepted).map(Item::Note).into_iter().collect()
+            }
             Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. } => {
                 self.answered(call);
                 match fact {

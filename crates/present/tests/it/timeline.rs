@@ -206,6 +206,29 @@ fn a_call_that_is_made_again_is_seen_while_it_runs() {
     assert_eq!((view.calls.len(), view.activity().words()), (0, "waiting for the model".into()));
 }
 
+// H-86
+#[test]
+fn what_a_person_did_not_take_of_a_proposal_is_said() {
+    let change = |path: &str| json!({"path": path, "kind": "deleted", "before": null, "after": null});
+    let changes = ["src", "src/a.txt", "b.txt", "c.txt"].map(change);
+    let ask =
+        json!({"type": "approval_asked", "call": "a", "reason": "r", "effects": [], "changes": changes});
+    let table = [
+        (json!([{"path": "src/a.txt"}, {"path": "b.txt"}]), "· not taken: c.txt"),
+        (json!([{"path": "b.txt", "hunks": []}, {"path": "c.txt"}]), "· not taken: src, src/a.txt, b.txt"),
+        (
+            json!([{"path": "src/a.txt", "hunks": [0, 2]}, {"path": "b.txt", "text": "x"}]),
+            "· not taken: c.txt; taken: hunks 1 and 3 of src/a.txt; taken as you edited it: b.txt",
+        ),
+    ];
+    for (files, expected) in table {
+        let part = json!({"type": "accepted_part", "call": "a", "accepted": {"files": files}});
+        let events = [prompted("go"), replied("", &["a"]), ask.clone(), part];
+        let events: Vec<Event> = (1..).zip(&events).map(|(seq, fact)| recorded(seq, fact)).collect();
+        assert_eq!(seen(&mut Timeline::default(), &events).pop().as_deref(), Some(expected));
+    }
+}
+
 #[test]
 fn the_time_that_a_person_takes_is_not_the_turns() {
     let ask = json!({"type": "approval_asked", "call": "a", "reason": "r", "effects": [], "changes": []});

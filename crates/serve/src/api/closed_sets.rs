@@ -1,5 +1,5 @@
 //! [`TurnOutcome`] and other closed sets, as the description of the API names their values.
-use haft_core::{ChangeKind, JobStatus, Mode, Outcome};
+use haft_core::{ChangeKind, ItemKind, ItemState, JobStatus, Mode, Outcome};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -123,6 +123,65 @@ impl From<JobStatus> for JobState {
             JobStatus::Completed => Self::Completed,
             JobStatus::Failed => Self::Failed,
             JobStatus::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+/// What sending an item of an outbox does
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OutboxItemKind {
+    /// Run a command that reaches what lies outside of its view
+    Command,
+    /// Push commits, a package or an image
+    Push,
+    /// Send a request to a server
+    Request,
+    /// Call a tool of an MCP server
+    Mcp,
+    /// Send a message to people
+    Message,
+}
+
+impl From<ItemKind> for OutboxItemKind {
+    fn from(kind: ItemKind) -> Self {
+        match kind {
+            ItemKind::Command => Self::Command,
+            ItemKind::Push => Self::Push,
+            ItemKind::Request => Self::Request,
+            ItemKind::Mcp => Self::Mcp,
+            ItemKind::Message => Self::Message,
+        }
+    }
+}
+
+/// What became of an item of an outbox
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OutboxItemState {
+    /// It waits for a person
+    Queued,
+    /// Its call has begun
+    Sending,
+    /// Its call went well
+    Sent,
+    /// Its call ended and did not go well
+    Failed,
+    /// Its call was cut off: what it did is unknown
+    Unknown,
+    /// A person does not want it, or its turn was undone
+    Dropped,
+}
+
+impl From<ItemState> for OutboxItemState {
+    fn from(state: ItemState) -> Self {
+        match state {
+            ItemState::Queued => Self::Queued,
+            ItemState::Sending => Self::Sending,
+            ItemState::Sent => Self::Sent,
+            ItemState::Failed => Self::Failed,
+            ItemState::Unknown => Self::Unknown,
+            ItemState::Dropped => Self::Dropped,
         }
     }
 }

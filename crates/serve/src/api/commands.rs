@@ -19,8 +19,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
-use haft_app::config::serve::Permission;
-use haft_core::{AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Image, Part, changed};
+use haft_app::{config::serve::Permission, pdf::with_text};
+use haft_core::{AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Image, Mode, Part, changed};
 use haft_engine::Session;
 use haft_present::{
     file_diff::FileDiff,
@@ -37,7 +37,7 @@ use utoipa::ToSchema;
 pub(crate) struct PromptRequest {
     /// Text of the prompt
     text: Option<String>,
-    /// Texts and pictures
+    /// Texts, pictures and PDFs
     #[serde(default)]
     parts: Vec<PromptPart>,
     /// Respond at the end of the turn, with its result
@@ -61,7 +61,7 @@ pub(crate) enum PromptPart {
         /// Base64
         data: String,
     },
-    /// A picture that was uploaded before
+    /// A picture or a PDF that was uploaded before
     Upload {
         /// ID that `POST /v1/uploads` returned
         id: String,
@@ -103,12 +103,20 @@ pub(crate) async fn prompt(
             false => (StatusCode::ACCEPTED, Json(taken)).into_response(),
         });
     }
-    give(
-        &session,
-        Command::Prompt { parts, channel: channel(context.hub.user_name(), key.as_ref()) },
-        said.wait,
-    )
-    .await
+    let command = Command::Prompt { parts, channel: channel(context.hub.user_name(), key.as_ref()) };
+    give(&session, readable(&context, &id, command).await?, said.wait).await
+}
+
+/// The command with the text of each PDF in its place, where the model of the session takes no documents.
+async fn readable(context: &Context, id: &str, command: Command) -> Answer<Command> {
+    let Command::Prompt { parts, .. } = &command else { return Ok(command) };
+    if !parts.iter().any(|part| matches!(part, Part::Document(_))) {
+        return Ok(command);
+    }
+    match context.hub.engine_of(id).await?.setup().model.documents {
+        true => Ok(command),
+        false => Ok(with_text(command)?),
+    }
 }
 
 /// What a person typed
@@ -165,6 +173,9 @@ pub(crate) async fn typed(
     if commands.iter().any(is_approval) {
         context.require(Permission::Approve)?;
     }
+    if commands.iter().any(|command| matches!(command, Command::SendItem { .. } | Command::DropItem { .. })) {
+        may_act(&context, &session, "send or drop an item").await?;
+    }
     for command in commands {
         let mut turn = session.start(command);
         turn.recorded().await;
@@ -219,7 +230,7 @@ fn taken_before(context: &Context, session: &Session, key: &Keyed) -> Option<Acc
 fn part(context: &Context, piece: PromptPart) -> Answer<Part> {
     match piece {
         PromptPart::Text { text } => Ok(Part::text(text)),
-        PromptPart::Upload { id } => context.uploads.find(&id).map(Part::Image),
+        PromptPart::Upload { id } => context.uploads.find(&id),
         PromptPart::Image { mime, data } => {
             let bytes = BASE64_STANDARD
                 .decode(&data)
@@ -534,4 +545,16 @@ pub(super) async fn resting(context: &Context, id: &str) -> Answer<Session> {
         }
         Standing::Idle | Standing::Elsewhere => Ok(session),
     }
+}
+
+/// Fails if this server, or the process that has the session open, only reads: no client does anything for good then.
+pub(super) async fn may_act(context: &Context, session: &Session, what: &str) -> Answer<()> {
+    let engine = context.hub.engine_of(&session.id().0).await?;
+    let own = engine.setup().ceiling.unwrap_or(engine.setup().policy.mode);
+    let ceiling = own.min(session.ceiling());
+    if ceiling > Mode::Plan {
+        return Ok(());
+    }
+    let message = format!("cannot {what}: this server allows the mode `{}` at most", ceiling.name());
+    Err(ApiError::conflict(message).suggest("do it in a terminal, where the session is"))
 }

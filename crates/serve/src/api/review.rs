@@ -2,13 +2,13 @@
 use super::{
     Context,
     body::{Body, Id, blocking},
-    commands::resting,
+    commands::{may_act, resting},
     sessions::opened,
     watch::{FileLines, files},
 };
 use crate::error::{Answer, ApiError, ErrorBody};
 use axum::Json;
-use haft_core::{Change, Changed, Command, Entry, Fact, Mode, Seq, active_path};
+use haft_core::{Change, Changed, Command, Entry, Fact, Seq, active_path};
 use haft_engine::Session;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -61,11 +61,7 @@ pub(crate) async fn commit(
     Body(CommitRequest { message, paths }): Body<CommitRequest>,
 ) -> Answer<Json<Committed>> {
     let session = resting(&context, &id).await?;
-    if session.ceiling() <= Mode::Plan {
-        let message =
-            format!("cannot commit: this server allows the mode `{}` at most", session.ceiling().name());
-        return Err(ApiError::conflict(message).suggest("commit where the repository is"));
-    }
+    may_act(&context, &session, "commit").await?;
     let changed = || changed_in(&session.entries()).into_iter().map(|change| change.path).collect();
     let paths: Vec<PathBuf> = if paths.is_empty() { changed() } else { paths };
     if message.trim().is_empty() || paths.is_empty() {

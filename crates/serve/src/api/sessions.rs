@@ -43,6 +43,9 @@ pub(crate) struct NewSession {
     /// Permission mode, up to the maximum that the server allows
     #[schema(value_type = Option<PermissionMode>)]
     permission: Option<String>,
+    /// Ask no questions, and queue what cannot be taken back
+    #[serde(default)]
+    outbox: bool,
 }
 
 /// A session in a list
@@ -145,6 +148,9 @@ pub(crate) async fn create(context: Context, Key(key): Key, Body(new): Body<NewS
     }
     if let Some(mode) = mode {
         session.start(Command::SetMode { mode }).report().await;
+    }
+    if new.outbox {
+        session.start(Command::OpenOutbox).report().await;
     }
     if let Some(name) = &new.name {
         hub.home().rename(&session.id().0, name)?;

@@ -45,8 +45,9 @@ export async function call(method, path, body) {
   return read(await asked(path, options))
 }
 
-export async function upload(file) {
-  return read(await asked('/v1/uploads', { method: 'POST', body: file, headers: { 'content-type': file.type } }))
+/** Sends a file of this media type, which is seen from its bytes if it is empty. */
+export async function upload(file, type) {
+  return read(await asked(`/v1/uploads?name=${encodeURIComponent(file.name)}`, { method: 'POST', body: file, headers: { 'content-type': type || 'application/octet-stream' } }))
 }
 
 export async function text(path) {

@@ -19,11 +19,12 @@ export async function chooseNew() {
   const choices = await call('GET', '/v1/choices')
   const { workspace, model, agent, permission } = choices.defaults
   const folders = [{ name: 'workspace', label: 'Folder', value: workspace, options: choices.folders.map((value) => ({ value, label: value })) }, { name: 'inside', label: 'Folder inside it, if not the whole', placeholder: 'crates/parser' }]
-  const given = await asked('New session', [...folders, ...fields(choices, { model, agent, permission })], 'Begin', workspace)
+  const outbox = { name: 'outbox', label: 'What needs an answer of yours', value: '', options: [{ value: '', label: 'is a question' }, { value: 'yes', label: 'waits in an outbox, if it cannot be taken back, or is denied' }] }
+  const given = await asked('New session', [...folders, ...fields(choices, { model, agent, permission }), outbox], 'Begin', workspace)
   if (!given) return undefined
-  const { inside, ...rest } = given
+  const { inside, outbox: queues, ...rest } = given
   if (inside) rest.workspace = `${rest.workspace}/${inside}`
-  return changed(rest, { workspace, model, agent, permission })
+  return { ...changed(rest, { workspace, model, agent, permission }), ...(queues && { outbox: true }) }
 }
 
 /** Asks what the session of `detail` goes on with, `field` first; gives what is to be changed. */

@@ -1,6 +1,6 @@
 // The page while no session is shown: what waits for the person, what runs, what ended since they were here, what comes next.
 import { call } from './api.js'
-import { age, el, fill, named } from './dom.js'
+import { age, el, fill, named, plural } from './dom.js'
 import { shortName } from './choose.js'
 
 /** Where this browser keeps when the person was here last. */
@@ -40,10 +40,10 @@ export class Home {
 
   async draw() {
     const list = (status) => call('GET', `/v1/sessions?limit=${ROWS}&status=${status}`).then(({ sessions }) => sessions)
-    const [asking, working, idle, { schedules }] = await Promise.all([list('asking'), list('working'), list('idle'), call('GET', '/v1/schedules')])
+    const [asking, working, idle, { schedules }, { items }] = await Promise.all([list('asking'), list('working'), list('idle'), call('GET', '/v1/schedules'), call('GET', '/v1/outbox?waiting=true')])
     if (this.isClosed) return
     const ended = idle.filter(({ last_at: at, title }) => title && at > this.seen)
-    fill(this.sections, section('Waits for you', asking), section('Runs', working), section(this.seen ? 'Ended since you were here' : 'Ended', ended),
+    fill(this.sections, section('Waits for you', asking), outboxes(items), section('Runs', working), section(this.seen ? 'Ended since you were here' : 'Ended', ended),
       schedules.length > 0 && el('section', {}, el('h2', {}, 'Schedules'), el('ul', {}, schedules.map(scheduled))))
   }
 }
@@ -52,6 +52,14 @@ function section(title, sessions) {
   if (!sessions.length) return undefined
   return el('section', {}, el('h2', {}, title), el('ul', {}, sessions.map(({ id, title: name, workspace, last_at: at }) => el('li', {},
     el('a', { href: `#s/${id}` }, named(name) || 'New session'), ' ', el('span', { class: 'quiet' }, `${named(shortName(workspace))} · ${age(at)}`)))))
+}
+
+/** What waits in outboxes, by session. */
+function outboxes(items) {
+  if (!items.length) return undefined
+  const bySession = Map.groupBy(items, ({ session }) => session)
+  return el('section', {}, el('h2', {}, 'Waits in outboxes'), el('ul', {}, [...bySession].map(([id, own]) => el('li', {},
+    el('a', { href: `#s/${id}` }, named(own[0].title) || 'New session'), ' ', el('span', { class: 'quiet' }, `${plural(own.length, 'item')}: ${named(own.map(({ kind, target }) => `${kind} ${target}`).join(', ')).slice(0, 120)}`)))))
 }
 
 function scheduled({ kind, description, recurrence, next }) {

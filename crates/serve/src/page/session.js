@@ -8,8 +8,10 @@ import { ask, el, fill, money, named, plural, say, tokens } from './dom.js'
 import { dropLive } from './fold.js'
 import { follow } from './listen.js'
 import { LiveReply } from './live.js'
+import { showOutbox } from './outbox.js'
 import { preview, review } from './review.js'
 import { Transcript } from './transcript.js'
+import { showVerify } from './verify.js'
 
 /** Milliseconds before a question is fetched: those of earlier turns are answered by entries that follow at once. */
 const ASKED_DELAY = 50
@@ -43,7 +45,7 @@ export class SessionView extends Transcript {
     this.live = new LiveReply()
     this.composer = new Composer({
       isJob, failed,
-      send: (text, images) => this.send(text, isJob ? undefined : images),
+      send: (text, files) => this.send(text, isJob ? undefined : files),
       complete: (typed) => this.complete(typed),
       stop: () => this.act('interrupt', {}),
       goOn: () => this.act('continue', {}),
@@ -108,9 +110,11 @@ export class SessionView extends Transcript {
   /** What can be done with all of it. */
   acts() {
     const menu = el('details', { class: 'menu' }, el('summary', {}, 'More'), el('div', {},
-      this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Settings', () => this.choose()), this.item('Undo a call', () => this.undoCall()), this.item('Compact', () => this.act('compact', {})),
-      this.item('Export', () => this.exported()), this.item('Delete', () => this.remove(), 'danger')))
-    return [this.item('Changes', () => this.review()), this.item('Undo', () => this.undoFrom()), this.item('Redo', () => this.move('redo')), menu]
+      this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Settings', () => this.choose()), this.item('Undo a call', () => this.undoCall()), this.item('Outbox', () => this.showOutbox()), this.item('Compact', () => this.act('compact', {})),
+      this.item('Export', () => this.exported()), this.item('Verify', async () => showVerify(this.id, (lines) => this.told.append(el('p', { class: 'note' }, lines.join('\n'))))), this.item('Delete', () => this.remove(), 'danger')))
+    this.outbox = this.item('Outbox', () => this.showOutbox(), 'main')
+    this.outbox.hidden = true
+    return [this.outbox, this.item('Changes', () => this.review()), this.item('Undo', () => this.undoFrom()), this.item('Redo', () => this.move('redo')), menu]
   }
 
   async refresh() {
@@ -125,6 +129,20 @@ export class SessionView extends Transcript {
       this.stands(state)
     }
     this.measure()
+    await this.countOutbox()
+  }
+
+  /** Says how many items wait in the outbox; there is no button for none. */
+  async countOutbox() {
+    if (this.isJob) return
+    const { items } = await call('GET', `/v1/sessions/${this.id}/outbox?waiting=true`)
+    this.outbox.hidden = !items.length
+    this.outbox.textContent = `Outbox (${items.length})`
+  }
+
+  async showOutbox() {
+    await showOutbox(this.id)
+    await this.countOutbox()
   }
 
   /** Model, agent, folder and mode; what can be changed is a button. */
@@ -164,6 +182,7 @@ export class SessionView extends Transcript {
     say(words)
     this.composer.offerContinue(['interrupted', 'failed', 'round_limit'].includes(outcome))
     this.measure()
+    this.countOutbox().catch(this.failed)
   }
 
   measure() {
@@ -199,11 +218,11 @@ export class SessionView extends Transcript {
   }
 
   /** Sends a prompt, or does what a command says. */
-  async send(text, images = []) {
-    const name = this.composer.completer && !images.length && commandOf(text)
+  async send(text, files = []) {
+    const name = this.composer.completer && !files.length && commandOf(text)
     if (name && COMMANDS[name]) return COMMANDS[name][1](this)
-    if (this.composer.completer && !images.length && (isNote(text) || (name && await this.isCommand(name)))) return this.command(text)
-    return call('POST', `/v1/sessions/${this.id}/prompt`, this.prompt(text, images))
+    if (this.composer.completer && !files.length && (isNote(text) || (name && await this.isCommand(name)))) return this.command(text)
+    return call('POST', `/v1/sessions/${this.id}/prompt`, this.prompt(text, files))
   }
 
   /** Whether the server has a command or a saved prompt of this name. */
@@ -223,8 +242,8 @@ export class SessionView extends Transcript {
   }
 
   /** A prompt, as the server takes it. */
-  prompt(text, images) {
-    return { parts: [...(text ? [{ type: 'text', text }] : []), ...images] }
+  prompt(text, files) {
+    return { parts: [...(text ? [{ type: 'text', text }] : []), ...files] }
   }
 
   /** A command in the words of the terminal. */

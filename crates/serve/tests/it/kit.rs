@@ -12,7 +12,7 @@ use haft_app::{
 };
 use haft_core::Mode;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 use tempfile::TempDir;
 use tower_service::Service;
 
@@ -44,6 +44,18 @@ impl Server {
         std::fs::create_dir(path("work")).unwrap();
         let script: String = lines.iter().map(|line| format!("{line}\n")).collect();
         std::fs::write(path("model"), script).unwrap();
+        Self::in_place(place, mode).await
+    }
+
+    /// Another server in the same place, up to another mode. This one keeps its sessions open no longer.
+    pub(crate) async fn again(self, mode: Mode) -> Self {
+        let Self { router, place } = self;
+        drop(router);
+        Self::in_place(place, mode).await
+    }
+
+    async fn in_place(place: TempDir, mode: Mode) -> Self {
+        let path = |name: &str| place.path().join(name);
         let variables = [("HOME", "person"), ("HAFT_HOME", "home")];
         let variables =
             variables.map(|(name, folder)| (name.to_owned(), path(folder).to_string_lossy().into_owned()));
@@ -67,6 +79,16 @@ impl Server {
             idle: Duration::from_secs(60),
         };
         Self { router: haft_serve::routes(settings, ([127, 0, 0, 1], 8171).into()), place }
+    }
+
+    /// Where sessions lie.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.place.path().join("home")
+    }
+
+    /// The workspace.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.place.path().join("work")
     }
 
     /// A file of the workspace.

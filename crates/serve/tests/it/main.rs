@@ -5,5 +5,7 @@ mod choices;
 mod completions;
 mod description;
 mod kit;
+mod outbox;
 mod review;
 mod sessions;
+mod verify;

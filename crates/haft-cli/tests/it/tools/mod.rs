@@ -1,7 +1,7 @@
 //! Calls of tools and their results.
 mod lsp;
 mod parallel_calls;
-mod pdf;
+pub(crate) mod pdf;
 mod settling;
 mod single_call;
 mod stale_writes;

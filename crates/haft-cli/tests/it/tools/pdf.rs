@@ -44,7 +44,7 @@ fn objects(texts: &[&str]) -> Vec<String> {
     all
 }
 
-fn pdf(texts: &[&str]) -> String {
+pub(crate) fn pdf(texts: &[&str]) -> String {
     file(&objects(texts), "")
 }
 
