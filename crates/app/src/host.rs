@@ -10,7 +10,7 @@ use crate::{
     workspace_files::workspace_files,
 };
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::{Entry, Mode, Part};
+use haft_core::{Entry, Mode, Part, Rule, Ruling};
 use haft_engine::Engine;
 use haft_mcp::client::{McpServer, Transport};
 use haft_present::host::{
@@ -152,7 +152,8 @@ impl AppHost {
     }
 
     async fn make(&self, request: EngineRequest) -> Result<Engine, Failure> {
-        let EngineRequest { workspace, model, profile, effort, up_to, max_cost, servers, stages } = request;
+        let EngineRequest { workspace, model, profile, effort, up_to, max_cost, is_guarded, servers, stages } =
+            request;
         let (usual_model, usual_profile) =
             self.usual.as_ref().map(|(model, profile)| (model, profile)).unzip();
         let model = model.filter(|model| Some(model) != usual_model && model != NO_MODEL);
@@ -167,13 +168,17 @@ impl AppHost {
         spec.servers.extend(servers.into_iter().map(server));
         let plan = self.app.plan(&spec)?;
         let most = plan.config.most();
+        let guards = if is_guarded { self.guards() } else { Vec::new() };
+        let mut unpriced = None;
         let assembled = plan.engine_with(|setup| {
             setup.ceiling = self.ceiling.mode(most, setup.policy.mode);
+            setup.policy.rules.splice(0..0, guards);
             if let Some(up_to) = up_to {
                 setup.policy.mode = setup.policy.mode.min(up_to);
                 setup.ceiling = setup.ceiling.map(|ceiling| ceiling.min(up_to));
             }
             if let Some(max_cost) = max_cost {
+                unpriced = setup.model.price.is_none().then(|| setup.model.spec.clone());
                 let usd = &mut setup.profile.limits.budget.usd;
                 *usd = Some(usd.map_or(max_cost, |usd| usd.min(max_cost)));
             }
@@ -187,8 +192,26 @@ impl AppHost {
             self.models.share(setup);
         });
         let Assembled { engine, notices } = assembled.await?;
+        if let Some(model) = unpriced {
+            engine.shut_down().await;
+            return Err(Failure::usage(format!(
+                "cannot limit the cost: the price of `{model}` is not known"
+            ))
+            .hint(format!(
+                "choose another model, or set `[models.\"{model}\"] price` in the configuration"
+            )));
+        }
         notices.into_iter().for_each(|notice| self.app.warn(notice));
         Ok(engine)
+    }
+
+    /// Rules by which tools leave the tokens, the users and the journals in Haft's home alone.
+    fn guards(&self) -> Vec<Rule> {
+        let home = self.app.places.home.display();
+        let files = ["serve-*", "mcp-token", "sessions/*/journal.jsonl"];
+        let rules =
+            files.into_iter().flat_map(|file| ["read", "write"].map(|kind| format!("{kind}:{home}/{file}")));
+        rules.filter_map(|rule| Rule::parse(Ruling::Deny, &rule).ok()).collect()
     }
 }
 

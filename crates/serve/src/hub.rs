@@ -291,8 +291,9 @@ impl Hub {
             return Err(missing());
         }
         let owner = self.owner_of(&opened);
-        let role = owner.as_deref().and_then(|name| self.users().named(name));
-        let bounds = role.map(|user| Bounds::of(&user.role)).unwrap_or_default();
+        let bounds = owner.as_deref().map_or_else(Bounds::default, |name| {
+            self.users().named(name).map_or_else(Bounds::of_unknown, |user| Bounds::of(&user.role))
+        });
         let SessionOpened { agent, model, workspace, profile, order, .. } = opened;
         let place = Place { workspace, model, profile, effort: None, bounds };
         Ok(self.inner.chosen.over(Known { id, agent, place, order, owner }))
@@ -311,7 +312,12 @@ impl Hub {
     pub(crate) async fn open(&self, id: &str) -> Answer<Session> {
         let known = self.find(id)?;
         if let Some(session) = self.inner.open.find(&known.id) {
-            return Ok(session);
+            if known.place.bounds.up_to.is_none_or(|up_to| session.ceiling() <= up_to) {
+                return Ok(session);
+            }
+            // The role was changed since it was opened.
+            drop(session);
+            self.close(&known.id).await?;
         }
         if let Some((_, below)) = self.engines().with(&known.id) {
             return Ok(self.hold(below, Kind::Running));
@@ -489,12 +495,12 @@ impl Hub {
 
     /// Works on this although the client leaves, until the server stops.
     pub(crate) fn go_on(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.0.tasks.spawn(self.0.leaving.clone().run_until_cancelled_owned(work));
+        self.inner.tasks.spawn(self.inner.leaving.clone().run_until_cancelled_owned(work));
     }
 
     /// Interrupts what goes on, waits until all is recorded and told, and closes everything.
     pub(crate) async fn shut_down(&self) {
-        self.0.leaving.cancel();
+        self.inner.leaving.cancel();
         self.engines().shut_down().await;
         self.inner.open.clear();
         self.inner.tasks.close();

@@ -50,7 +50,7 @@ const COOKIE_NAME: &str = "haft-login";
 /// How long a user may take at the provider.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(600);
 /// Logins that have begun and not ended; the oldest gives way.
-const MAX_BEGUN: usize = 1_000;
+const MAX_BEGUN: usize = 100_000;
 /// How long what the provider says of itself is believed, its keys included.
 const METADATA_LIFETIME: Duration = Duration::from_secs(600);
 /// Maximum seconds for a request to the provider, and bytes of an answer.
@@ -328,6 +328,12 @@ impl Logins {
     /// Lets the user of these claims in, and returns a token.
     fn open(&self, claims: &IdClaims) -> Result<String, LoginError> {
         let name = self.name(claims)?;
+        // A claim that people can edit must not lead to the role of another.
+        let is_verified = matches!(self.settings.claim.as_deref(), None | Some("email" | "sub"));
+        let known = users::list(&self.home).map_err(|error| LoginError::refused(error.message))?;
+        if !is_verified && known.iter().any(|user| user.name == name && user.token_sha256.is_some()) {
+            return Err(LoginError::refused(format!("`{name}` has a token on this server")));
+        }
         let role = self.role(claims, &name)?;
         let noted = users::note_login(&self.home, &name, &role);
         let role = noted.map_err(|error| LoginError::refused(error.message))?;

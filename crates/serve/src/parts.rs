@@ -1,5 +1,9 @@
 //! [`Settings`]: what a server is made of.
-use haft_app::{App, AppHost, SessionSpec, config::serve::OidcFile, users::Role};
+use haft_app::{
+    App, AppHost, SessionSpec,
+    config::serve::{OidcFile, Permission},
+    users::Role,
+};
 use haft_core::Mode;
 use haft_engine::Home;
 use haft_present::host::Host;
@@ -75,12 +79,23 @@ pub(crate) struct Bounds {
     pub(crate) up_to: Option<Mode>,
     /// Of a turn, as the bits of US dollars.
     max_cost: Option<u64>,
+    /// Tools neither read nor write tokens, users and journals in Haft's home.
+    pub(crate) is_guarded: bool,
 }
 
 impl Bounds {
     pub(crate) fn of(role: &Role) -> Self {
         let file = role.file();
-        Self { up_to: file.up_to, max_cost: file.max_cost.map(|usd| usd.0.to_bits()) }
+        // A wider mode would approve in place of the user.
+        let without_approval = (!role.may(Permission::Approve)).then_some(Mode::Ask);
+        let up_to = file.up_to.into_iter().chain(without_approval).min();
+        let is_guarded = !role.may(Permission::Administer);
+        Self { up_to, max_cost: file.max_cost.map(|usd| usd.0.to_bits()), is_guarded }
+    }
+
+    /// Of a user who is none any more: the role is not known.
+    pub(crate) fn of_unknown() -> Self {
+        Self { up_to: Some(Mode::Ask), max_cost: None, is_guarded: true }
     }
 
     /// In US dollars.

@@ -56,9 +56,9 @@ impl Users {
         self.named(&user.name).is_some_and(|known| known.role == user.role)
     }
 
-    /// Whether there is one.
+    /// Whether there is a file of users, also one that cannot be read.
     pub(crate) fn are_known(&self) -> bool {
-        self.with(|read| !read.by_name.is_empty())
+        self.home.join(users::FILE).exists()
     }
 
     fn with<T>(&self, look: impl FnOnce(&Read) -> T) -> T {
@@ -95,8 +95,8 @@ impl Users {
 /// What a request needs. A route that is not named here is for those who may do everything.
 pub(crate) fn needed(method: &str, route: &str) -> Permission {
     /// Below the path of a session.
-    const VIEWED: [&str; 8] =
-        ["", "/events", "/timeline", "/asked", "/diff", "/calls", "/changes", "/export"];
+    const VIEWED: [&str; 9] =
+        ["", "/events", "/timeline", "/asked", "/diff", "/calls", "/changes", "/export", "/outbox"];
     const PROMPTED: [&str; 9] = [
         "/prompt",
         "/typed",
@@ -108,8 +108,16 @@ pub(crate) fn needed(method: &str, route: &str) -> Permission {
         "/redo",
         "/fork",
     ];
-    const APPROVED: [&str; 5] = ["/commit", "/approvals/{call}", "/questions/{call}", "/answer", "/reply"];
-    const VIEWED_ELSEWHERE: [&str; 11] = [
+    const APPROVED: [&str; 7] = [
+        "/commit",
+        "/approvals/{call}",
+        "/questions/{call}",
+        "/answer",
+        "/reply",
+        "/outbox/{item}/send",
+        "/outbox/{item}/drop",
+    ];
+    const VIEWED_ELSEWHERE: [&str; 12] = [
         "/v1/me",
         "/v1/sessions",
         "/v1/events",
@@ -121,6 +129,7 @@ pub(crate) fn needed(method: &str, route: &str) -> Permission {
         "/v1/jobs",
         "/v1/jobs/{id}",
         "/v1/schedules",
+        "/v1/outbox",
     ];
     let below = route.strip_prefix("/v1/sessions/{id}");
     let is_below = |routes: &[&str]| below.is_some_and(|below| routes.contains(&below));

@@ -71,6 +71,7 @@ async fn serve(hub: &Hub, id: &SessionId, (served, is_at_rest): (Served, bool), 
         () = served.serve(link, hub.clients(), is_at_rest) => {}
         () = stays_open => {}
         () = hub.stopping().cancelled() => {}
+        () = hub.clone().until_removed() => {}
     }
 }
 

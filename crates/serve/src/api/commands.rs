@@ -154,6 +154,10 @@ pub(crate) async fn typed(
     let Some(typed) = Typed::read(&text) else {
         return saved(&context, &id, &text).await;
     };
+    if matches!(typed, Typed::Memory) && context.hub.user().is_some_and(|user| !user.role.sees_all()) {
+        // It reads the sessions of all users of the folder.
+        return Err(ApiError::forbidden("`/memory` is for users who see the sessions of all"));
+    }
     let session = match typed {
         Typed::Plan(_) => opened(&context, &id).await?,
         Typed::Goal(_)
@@ -176,7 +180,10 @@ pub(crate) async fn typed(
     if commands.iter().any(|command| matches!(command, Command::SendItem { .. } | Command::DropItem { .. })) {
         may_act(&context, &session, "send or drop an item").await?;
     }
-    for command in commands {
+    for mut command in commands {
+        if let Command::Prompt { channel: by, .. } = &mut command {
+            *by = by.take().or_else(|| channel(context.hub.user_name(), None));
+        }
         let mut turn = session.start(command);
         turn.recorded().await;
         if let Some(why) = turn.refusal() {

@@ -133,10 +133,7 @@ impl OutboxFilter {
 /// List what waits in the outboxes of all sessions, and what became of it
 #[utoipa::path(get, path = "/v1/outbox", operation_id = "list_outbox", tag = "sessions", params(OutboxFilter),
     responses((status = OK, body = OutboxRows), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn all(
-    context: Context,
-    Asked(which): Asked<OutboxFilter>,
-) -> Answer<Json<OutboxRows>> {
+pub(crate) async fn all(context: Context, Asked(which): Asked<OutboxFilter>) -> Answer<Json<OutboxRows>> {
     let rows = blocking(move || {
         let hub = &context.hub;
         let shown = hub.home().page(None, usize::MAX, |session| hub.shows(&session.workspace, &session.id));
@@ -198,10 +195,7 @@ pub(crate) async fn send(
 #[utoipa::path(post, path = "/v1/sessions/{id}/outbox/{item}/drop", operation_id = "drop_outbox_item", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session"), ("item" = String, Path, description = "ID of an item")),
     responses((status = OK, body = OutboxRow), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn drop_item(
-    context: Context,
-    IdAndCall(id, item): IdAndCall,
-) -> Answer<Json<OutboxRow>> {
+pub(crate) async fn drop_item(context: Context, IdAndCall(id, item): IdAndCall) -> Answer<Json<OutboxRow>> {
     let command = Command::DropItem { item: item.clone() };
     done(context, (&id, &item), ("drop an item", command)).await
 }

@@ -10,7 +10,7 @@ use crate::{
     access_log::OfSession,
     error::{Answer, ApiError, ErrorBody},
     hub::{Choice, Hub, SessionState as Standing},
-    parts::Place,
+    parts::{Bounds, Place},
     requests::{Key, Keyed},
 };
 use axum::{
@@ -283,6 +283,13 @@ pub(crate) async fn change(
 ) -> Answer<Json<SessionDetail>> {
     let (hub, known) = (&context.hub, context.hub.find(&id)?);
     let mode = changed.permission.as_deref().map(mode).transpose()?;
+    let up_to = hub.user().and_then(|user| Bounds::of(&user.role).up_to);
+    if let (Some(mode), Some(up_to)) = (mode, up_to)
+        && mode > up_to
+    {
+        let message = format!("your role does not allow the mode `{}`", mode.name());
+        return Err(ApiError::forbidden(message).suggest(format!("choose one up to `{}`", up_to.name())));
+    }
     if let Some(name) = &changed.name {
         hub.home().rename(&id, name)?;
         hub.tell(&known.id);

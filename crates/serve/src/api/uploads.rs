@@ -14,6 +14,7 @@ use axum::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_app::pdf::part_of_bytes;
+use haft_app::token::random;
 use haft_core::{Document, Image, Part};
 use haft_present::safe;
 use parking_lot::Mutex;
@@ -49,7 +50,6 @@ impl Default for Uploads {
 
 #[derive(Default)]
 pub(crate) struct Waiting {
-    count: u64,
     all: VecDeque<(String, Part)>,
 }
 
@@ -80,16 +80,17 @@ pub(crate) struct Uploaded {
 }
 
 impl Uploads {
-    fn add(&self, part: Part) -> String {
+    fn add(&self, part: Part) -> Answer<String> {
         let mut waiting = self.waiting.lock();
-        waiting.count += 1;
-        let id = format!("upload-{}", waiting.count);
+        // A user cannot guess the upload of another.
+        let id = random().map(|id| format!("upload-{id}"));
+        let id = id.map_err(|error| ApiError::failed(format!("cannot name an upload: {error}")))?;
         waiting.all.push_back((id.clone(), part));
         let bytes = |all: &VecDeque<(String, Part)>| all.iter().map(|(_, part)| size(part)).sum::<usize>();
         while waiting.all.len() > MAX_UPLOADS || bytes(&waiting.all) > MAX_TOTAL_BYTES {
             waiting.all.pop_front();
         }
-        id
+        Ok(id)
     }
 
     /// The upload of this name; it can be said more than once.
@@ -143,7 +144,7 @@ pub(crate) async fn upload(
         true => pdf(&context.uploads, &name_of(name.as_deref()), &bytes).await?,
         false => picture(named.as_deref(), &bytes)?,
     };
-    let id = context.uploads.add(part);
+    let id = context.uploads.add(part)?;
     Ok((StatusCode::CREATED, Json(Uploaded { id, mime, bytes: bytes.len(), pages })))
 }
 

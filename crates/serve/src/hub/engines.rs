@@ -53,6 +53,7 @@ impl Engines {
             effort,
             up_to: bounds.up_to,
             max_cost: bounds.max_cost(),
+            is_guarded: bounds.is_guarded,
             ..EngineRequest::default()
         };
         let engine = self.settings.host.engine(request).await?;

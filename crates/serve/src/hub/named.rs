@@ -4,7 +4,7 @@ use crate::{
     error::{Answer, ApiError},
     parts::Place,
 };
-use haft_app::users::Role;
+use haft_app::{config::serve::Permission, users::Role};
 use haft_engine::Engine;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +63,11 @@ impl Hub {
         let is_name = !named.ends_with(".toml") && !named.contains('/');
         if is_name || named == self.settings().profile() {
             return Ok(named);
+        }
+        // A file can say more than a role allows, e.g., that commands run unconfined.
+        if self.user().is_some_and(|user| !user.role.may(Permission::Administer)) {
+            return Err(ApiError::forbidden("a profile that is a file is for those who may administer")
+                .suggest("name a profile of the list"));
         }
         let found = self.served_file(workspace, &named).ok_or_else(|| refused("profile", &named))?;
         Ok(found.display().to_string())

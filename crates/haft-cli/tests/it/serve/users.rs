@@ -7,8 +7,7 @@ use std::{fs, thread::sleep, time::Duration};
 fn serving(place: &Place, more: &[&str]) -> Serving {
     place.configure(
         "[serve.roles.writer]\nmay = [\"view\", \"prompt\"]\n\
-         [serve.roles.careful]\nmay = [\"view\", \"prompt\", \"approve\"]\nup_to = \"ask\"\nmodels = [\"script/*/model\"]\n\
-         max_cost = 0.5\n",
+         [serve.roles.careful]\nmay = [\"view\", \"prompt\", \"approve\"]\nup_to = \"ask\"\nmodels = [\"script/*/model\"]\n",
     );
     let write = json!({"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}});
     let lines = [json!({"calls": [write]}), json!({"say": "Done."}), json!({"say": "Again."})];
@@ -337,7 +336,58 @@ fn a_turn_of_a_role_with_a_budget_ends_when_it_is_spent() {
     for (role, outcome) in [("poor", "budget"), ("member", "finished")] {
         let client = add(&place, &server, role, role);
         let id = client.session();
-        let ended = client.ask(&format!("POST /v1/sessions/{id}/prompt"), &json!({"text": "go", "wait": true}));
+        let ended =
+            client.ask(&format!("POST /v1/sessions/{id}/prompt"), &json!({"text": "go", "wait": true}));
         assert_eq!(ended.json()["outcome"], outcome, "{ended:?}");
     }
+}
+
+// H-90
+#[test]
+fn a_role_that_is_changed_or_gone_holds_for_sessions_that_are_open() {
+    let place = Place::new();
+    let server = serving(&place, &["--permission", "accept-edits", "--up-to", "full"]);
+    let mia = add(&place, &server, "mia", "member");
+    let id = mia.session();
+    assert_eq!(mia.ask(&format!("PATCH /v1/sessions/{id}"), &json!({"permission": "full"})).status, 200);
+    let mia = add(&place, &server, "mia", "careful");
+    mia.prompt(&id);
+    assert!(place.read("a.txt").is_none(), "it is asked for");
+    // Without its user, a session is no wider.
+    let ben = add(&place, &server, "ben", "writer");
+    let other = ben.session();
+    place.run(&["serve", "remove-user", "ben"]);
+    server.ask(&format!("PATCH /v1/sessions/{other}"), r#"{"permission":"full"}"#);
+    assert_eq!(server.ask(&format!("GET /v1/sessions/{other}"), "").json()["up_to"], "ask");
+}
+
+// H-91
+#[test]
+fn a_user_reads_nothing_of_the_server_or_of_others_through_tools() {
+    let place = Place::new();
+    let server = serving(&place, &["--permission", "full"]);
+    let (ann, ben) = (add(&place, &server, "ann", "member"), add(&place, &server, "ben", "member"));
+    let hers = ann.session();
+    let home = place.path().join("home");
+    for file in ["serve-token".to_owned(), format!("sessions/{hers}/journal.jsonl")] {
+        let read = json!({"name": "read", "arguments": {"path": home.join(file)}});
+        fs::write(
+            place.work().join("reads"),
+            format!("{}\n{}\n", json!({"calls": [read]}), json!({"say": "Done."})),
+        )
+        .unwrap();
+        let made = ben.ask("POST /v1/sessions", &json!({"model": "script/reads"}));
+        let id = made.json()["id"].as_str().unwrap().to_owned();
+        ben.ask(&format!("POST /v1/sessions/{id}/prompt"), &json!({"text": "go", "wait": true}));
+        let ended = journal(&place, &id).into_iter().find(|entry| entry["type"] == "tool_ended").unwrap();
+        assert_eq!(ended["ok"], false, "{ended}");
+        assert!(
+            !ended.to_string().contains(&server.token) && !ended.to_string().contains("session_opened"),
+            "{ended}"
+        );
+    }
+    let profile = ben.ask("POST /v1/sessions", &json!({"profile": "p.toml"}));
+    assert_eq!((profile.status, profile.error()), (403, "forbidden".into()), "{profile:?}");
+    let memory = ben.ask(&format!("POST /v1/sessions/{}/typed", ben.session()), &json!({"text": "/memory"}));
+    assert_eq!(memory.status, 403, "{memory:?}");
 }
