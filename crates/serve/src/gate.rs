@@ -7,6 +7,7 @@ mod owners;
 use crate::{
     access_log::{AccessLog, Logged},
     audit::{Asked, Audit},
+    bearer::{given, is_repeated},
     connection::Peer,
     error::ApiError,
     figures::Figures,
@@ -20,8 +21,8 @@ use axum::{
     http::{
         HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
         header::{
-            AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER,
-            TRANSFER_ENCODING, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+            CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, TRANSFER_ENCODING,
+            WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
         },
     },
     middleware::{Next, from_fn_with_state},
@@ -313,20 +314,6 @@ fn is_read(method: &Method) -> bool {
 /// Whether the request is a click on a link to the page.
 fn is_followed_link(headers: &HeaderMap) -> bool {
     headers.get(ORIGIN).is_none() && headers.get(SEC_FETCH_MODE).is_some_and(|mode| mode == "navigate")
-}
-
-fn is_repeated(headers: &HeaderMap, name: &HeaderName) -> bool {
-    headers.get_all(name).iter().nth(1).is_some()
-}
-
-/// The token, where there is one and no other. RFC 9110, 11.1: the name of a scheme may be written in any case.
-pub(crate) fn given(headers: &HeaderMap) -> Option<&[u8]> {
-    if is_repeated(headers, &AUTHORIZATION) {
-        return None;
-    }
-    let value = headers.get(AUTHORIZATION)?.as_bytes();
-    let (scheme, token) = value.split_at_checked(b"bearer ".len())?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
 fn has_body(headers: &HeaderMap) -> bool {

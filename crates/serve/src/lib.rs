@@ -7,6 +7,7 @@
 //! | `error` | the errors that a client reads |
 //! | `figures`, `process_figures` | the metrics at `/metrics` |
 //! | `access_log` | a line of JSON for each request |
+//! | `bearer` | the token of a request |
 //! | `gate` | access control, before anything else is done |
 //! | `users`, `audit` | users with tokens of their own, and the log of what they did |
 //! | `login` | users who log in at an OpenID provider |
@@ -34,6 +35,7 @@ mod access_log;
 mod api;
 pub mod attach;
 pub mod audit;
+mod bearer;
 mod connection;
 mod conversations;
 mod crew;

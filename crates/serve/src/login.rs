@@ -1,6 +1,6 @@
 //! [`Logins`]: users who log in at an OpenID provider, by the authorization code flow with PKCE. A browser comes back with a
 //! code, for which the provider gives an ID token; the user gets a token of this server, which is forgotten when it ends.
-use crate::{gate::given, users::User};
+use crate::{bearer::given, users::User};
 use axum::{
     Json, Router,
     extract::{Query, State},

@@ -8,8 +8,8 @@ mod rows;
 
 use crate::{
     api::body::whole,
+    bearer::given,
     error::{Answer, ApiError},
-    gate::given,
 };
 use axum::{
     body::{Body, Bytes, to_bytes},
