@@ -1,6 +1,6 @@
 // People who log in at an OpenID provider, on the page of `haft serve`: serve_login.mjs BROWSER ADDRESS WORKSPACE [FOLDER]
 // Ends with 1 and a line for each thing that is not as it should be. Screenshots go into FOLDER.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { end, expect, launch, look, open, person } from './browser.mjs'
 
@@ -38,6 +38,10 @@ await ann.press('.asking button', 'Allow once')
 await ann.has('Done ·')
 expect('it is written', existsSync(join(workspace, 'a.txt')))
 expect('jobs are for those who administer', await ann.tab.$$eval('nav button', (all) => all.every((one) => one.innerText !== 'New job' || one.offsetParent === null)))
+
+// The log of what users changed begins with the login.
+const log = readFileSync(join(process.env.HAFT_HOME, 'serve-audit.jsonl'), 'utf8').split('\n')
+expect(`the login is logged: ${log[0]}`, JSON.parse(log[0]).user === 'ann@example.org' && JSON.parse(log[0]).path === '/login/callback')
 
 // Others are refused, and told why.
 const eve = await logIn('eve')

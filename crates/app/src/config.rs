@@ -329,7 +329,9 @@ pub fn project_file(workspace: &Path) -> PathBuf {
 fn own_rules(places: &Places) -> Rules {
     let secret =
         |folder: &str| places.person.as_ref().map(|home| format!("read:{}/**", home.join(folder).display()));
-    let kept = [&places.keys_file, &places.mcp_logins_file].into_iter();
+    // Tokens, users and the log of their requests, and answers to requests.
+    let served = ["serve-*", "mcp-token"].map(|file| places.home.join(file));
+    let kept = [&places.keys_file, &places.mcp_logins_file].into_iter().chain(&served);
     let kept = kept.flat_map(|file| ["read", "write"].map(|effect| format!("{effect}:{}", file.display())));
     let secrets = [".ssh", ".gnupg", ".aws"].into_iter().filter_map(secret);
     let deny = secrets.chain(kept).collect();

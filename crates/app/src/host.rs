@@ -168,8 +168,7 @@ impl AppHost {
         spec.servers.extend(servers.into_iter().map(server));
         let plan = self.app.plan(&spec)?;
         let most = plan.config.most();
-        let guards = if is_guarded { self.guards() } else { Vec::new() };
-        let mut unpriced = None;
+        let guards = if is_guarded { self.guards()? } else { Vec::new() };
         let assembled = plan.engine_with(|setup| {
             setup.ceiling = self.ceiling.mode(most, setup.policy.mode);
             setup.policy.rules.splice(0..0, guards);
@@ -178,7 +177,6 @@ impl AppHost {
                 setup.ceiling = setup.ceiling.map(|ceiling| ceiling.min(up_to));
             }
             if let Some(max_cost) = max_cost {
-                unpriced = setup.model.price.is_none().then(|| setup.model.spec.clone());
                 let usd = &mut setup.profile.limits.budget.usd;
                 *usd = Some(usd.map_or(max_cost, |usd| usd.min(max_cost)));
             }
@@ -192,26 +190,16 @@ impl AppHost {
             self.models.share(setup);
         });
         let Assembled { engine, notices } = assembled.await?;
-        if let Some(model) = unpriced {
-            engine.shut_down().await;
-            return Err(Failure::usage(format!(
-                "cannot limit the cost: the price of `{model}` is not known"
-            ))
-            .hint(format!(
-                "choose another model, or set `[models.\"{model}\"] price` in the configuration"
-            )));
-        }
         notices.into_iter().for_each(|notice| self.app.warn(notice));
         Ok(engine)
     }
 
-    /// Rules by which tools leave the tokens, the users and the journals in Haft's home alone.
-    fn guards(&self) -> Vec<Rule> {
-        let home = self.app.places.home.display();
-        let files = ["serve-*", "mcp-token", "sessions/*/journal.jsonl"];
-        let rules =
-            files.into_iter().flat_map(|file| ["read", "write"].map(|kind| format!("{kind}:{home}/{file}")));
-        rules.filter_map(|rule| Rule::parse(Ruling::Deny, &rule).ok()).collect()
+    /// Rules by which tools leave the journals in Haft's home alone.
+    fn guards(&self) -> Result<Vec<Rule>, Failure> {
+        let journals = self.app.places.home.join("sessions/*/journal.jsonl");
+        let rules = ["read", "write"].map(|effect| format!("{effect}:{}", journals.display()));
+        let read = rules.iter().map(|rule| Rule::parse(Ruling::Deny, rule));
+        read.collect::<Result<_, _>>().map_err(|error| Failure::failed(error.to_string()))
     }
 }
 

@@ -303,12 +303,12 @@ impl SessionPlan {
         // What was typed of a format is about the model that was typed.
         let format = ToolCallFormat::of(&self.profile);
         let model = model::with_fallbacks(&self.app, &self.config, chosen.model, format).await?;
-        check_price(&model, &self.profile)?;
-        model.fallbacks.iter().try_for_each(|fallback| check_price(fallback, &self.profile))?;
         let notices = chosen.notices.into_iter().chain(stripped(&self.app, &self.config)).collect();
         let observer = self.app.observer();
         let mut setup = Setup { observer, ..self.setup(model)? };
         adjust(&mut setup);
+        let models = [&setup.model].into_iter().chain(&setup.model.fallbacks);
+        models.into_iter().try_for_each(|model| check_price(model, &setup.profile))?;
         Ok(Assembled { engine: Engine::new(setup), notices })
     }
 

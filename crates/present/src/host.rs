@@ -105,7 +105,7 @@ pub struct EngineRequest {
     pub up_to: Option<Mode>,
     /// Maximum cost of a turn in US dollars, in addition to what the front-end allows.
     pub max_cost: Option<f64>,
-    /// Tools neither read nor write the tokens, the users and the journals in Haft's home.
+    /// Tools neither read nor write the journals in Haft's home: sessions of others are among them.
     pub is_guarded: bool,
     /// MCP servers whose tools the sessions may call, in addition to the user's own.
     pub servers: Vec<RequestedServer>,

@@ -351,9 +351,6 @@ impl Timeline {
             | Fact::ApprovalAnswered { .. }
             | Fact::QuestionAnswered { .. } => self.asking(fact),
             Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
-            Fact::PromptDenied { reason, .. } => {
-                vec![Item::Denied { reason: safe::text(reason).into_owned() }]
-            }
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
                 self.turn_ended(at, *outcome, *rounds, (*usage, *cost_usd))
             }
@@ -362,11 +359,6 @@ impl Timeline {
                 let files = files(*way, changes, conflicts, merged, untracked.len());
                 vec![Item::Rewound { way: *way, files }]
             }
-            Fact::ModeSet { mode } => {
-                self.mode = Some(*mode);
-                aside(Aside::Mode(*mode), fact)
-            }
-            Fact::Evicted { .. } => aside(Aside::Room, fact),
             fact => self.noted(fact),
         }
     }
@@ -391,6 +383,14 @@ impl Timeline {
                 (self.retry, self.awaited_until) = (None, Some(local_time(*until)));
             }
             Fact::Unconfined { .. } => self.is_unconfined = true,
+            Fact::PromptDenied { reason, .. } => {
+                return vec![Item::Denied { reason: safe::text(reason).into_owned() }];
+            }
+            Fact::ModeSet { mode } => {
+                self.mode = Some(*mode);
+                return aside(Aside::Mode(*mode), fact);
+            }
+            Fact::Evicted { .. } => return aside(Aside::Room, fact),
             _ => {}
         }
         note(fact)

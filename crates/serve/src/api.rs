@@ -60,6 +60,11 @@ impl FromRequestParts<Self> for Context {
 }
 
 impl Context {
+    pub(crate) fn new(hub: Hub, crew: Crew, readiness: Arc<Readiness>) -> Self {
+        let (uploads, files, conversations, verifications) = Default::default();
+        Self { hub, crew, uploads, files, conversations, readiness, verifications }
+    }
+
     /// Fails where the user who asks may not do this.
     pub(crate) fn require(&self, what: Permission) -> Answer<()> {
         match self.hub.user().filter(|user| !user.role.may(what)).map(Arc::as_ref) {

@@ -72,12 +72,13 @@ impl Audit {
 fn append(path: &Path, line: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)?;
     file.lock()?;
-    let (line, _) = chained(line, last_value(&mut file)?);
-    file.write_all(format!("{line}\n").as_bytes())
+    let length = file.metadata()?.len();
+    let (line, _) = chained(line, last_value(&mut file, length)?);
+    // Half a line would be taken for one that was changed.
+    file.write_all(format!("{line}\n").as_bytes()).inspect_err(|_| drop(file.set_len(length)))
 }
 
-fn last_value(file: &mut File) -> io::Result<ChainValue> {
-    let length = file.metadata()?.len();
+fn last_value(file: &mut File, length: u64) -> io::Result<ChainValue> {
     file.seek(SeekFrom::Start(length.saturating_sub(LAST_LINE)))?;
     let mut last = Vec::new();
     file.read_to_end(&mut last)?;

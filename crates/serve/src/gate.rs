@@ -151,7 +151,8 @@ impl Gate {
         if let Some(owner) = self.owner(headers).await? {
             return Ok(Some(Caller::Asker(Asker::Owner(owner))));
         }
-        let user = given(headers).and_then(|given| {
+        let others = given(headers).filter(|given| !self.is_token(given));
+        let user = others.and_then(|given| {
             let users = self.users.as_ref()?;
             let logged_in = || self.logins.as_ref()?.find(given).filter(|user| users.has(user));
             users.find(given).or_else(logged_in)

@@ -61,5 +61,5 @@ mod users;
 
 pub use fleet::Fleet;
 pub use page::export_html;
-pub use parts::Settings;
+pub use parts::{LoginSettings, Settings};
 pub use server::{FleetSettings, Listening, listen, routes, serve, serve_fleet};

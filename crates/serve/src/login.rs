@@ -1,11 +1,16 @@
 //! [`Logins`]: users who log in at an OpenID provider, by the authorization code flow with PKCE. A browser comes back with a
 //! code, for which the provider gives an ID token; the user gets a token of this server, which is forgotten when it ends.
-use crate::{bearer::given, users::User};
+use crate::{
+    audit::{Asked, Audit},
+    bearer::given,
+    parts::LoginSettings,
+    users::User,
+};
 use axum::{
     Json, Router,
     extract::{Query, State},
     http::{
-        HeaderMap, StatusCode,
+        HeaderMap, Method, StatusCode,
         header::{COOKIE, HOST, LOCATION, SET_COOKIE},
     },
     response::{IntoResponse, Response},
@@ -17,7 +22,6 @@ use haft_app::{
     token,
     users::{self, Role},
 };
-use haft_core::address::is_loopback;
 use haft_http::Reach;
 use openidconnect::{
     AccessTokenHash, AdditionalClaims, AsyncHttpClient, AuthenticationFlow, AuthorizationCode, Client,
@@ -65,6 +69,7 @@ pub(crate) struct Logins {
     secret: Option<ClientSecret>,
     roles: BTreeMap<String, Role>,
     home: PathBuf,
+    audit: Audit,
     http: Http,
     provider: tokio::sync::Mutex<Option<(Instant, CoreProviderMetadata)>>,
     begun: Mutex<HashMap<String, Begun>>,
@@ -211,20 +216,20 @@ impl<'c> AsyncHttpClient<'c> for Http {
 }
 
 impl Logins {
-    /// Users log in as `settings` say. `secret` is that of the client.
+    /// Users log in as the settings say.
     ///
     /// # Errors
     /// Fails where the system's certificates cannot be read.
     pub(crate) fn new(
-        settings: OidcFile,
-        secret: Option<String>,
+        LoginSettings { provider: settings, secret }: LoginSettings,
         roles: BTreeMap<String, Role>,
         home: PathBuf,
     ) -> reqwest::Result<Self> {
+        let audit = Audit::new(&home);
         let http = Reach::of(&settings.issuer).builder().timeout(PROVIDER_TIMEOUT).build().map(Http)?;
         let secret = secret.map(ClientSecret::new);
         let (begun, open) = Default::default();
-        Ok(Self { settings, secret, roles, home, http, provider: Default::default(), begun, open })
+        Ok(Self { settings, secret, roles, home, audit, http, provider: Default::default(), begun, open })
     }
 
     /// Who has logged in and got this token.
@@ -254,9 +259,8 @@ impl Logins {
     fn address(&self, headers: &HeaderMap) -> Result<RedirectUrl, LoginError> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let own = self.settings.url.clone().unwrap_or_else(|| {
-            let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-            let scheme = if is_loopback(name.trim_matches(['[', ']'])) { "http" } else { "https" };
-            format!("{scheme}://{host}")
+            let plain = format!("http://{host}");
+            if Reach::of(&plain) == Reach::Loopback { plain } else { format!("https://{host}") }
         });
         RedirectUrl::new(format!("{}{CALLBACK}", own.trim_end_matches('/')))
             .map_err(|error| LoginError::of_provider("the address of this server is invalid", &error))
@@ -322,11 +326,11 @@ impl Logins {
                 return Err(LoginError::refused("the ID token belongs to another access token"));
             }
         }
-        self.open(claims)
+        self.open(claims).await
     }
 
     /// Lets the user of these claims in, and returns a token.
-    fn open(&self, claims: &IdClaims) -> Result<String, LoginError> {
+    async fn open(&self, claims: &IdClaims) -> Result<String, LoginError> {
         let name = self.name(claims)?;
         // A claim that people can edit must not lead to the role of another.
         let is_verified = matches!(self.settings.claim.as_deref(), None | Some("email" | "sub"));
@@ -345,6 +349,12 @@ impl Logins {
         let hours = self.settings.hours.map_or(HOURS, |hours| hours.get());
         let until = Instant::now() + Duration::from_secs(u64::from(hours) * 3_600);
         let user = Arc::new(User { name, role });
+        let asked = Asked {
+            status: Some(StatusCode::SEE_OTHER.as_u16()),
+            ..Asked::new(Some(&user), &Method::GET, CALLBACK)
+        };
+        let logged = self.audit.write(&asked).await;
+        logged.map_err(|error| LoginError::of_provider("the audit log cannot be written", &error))?;
         self.open.lock().insert(users::hash_of(token.as_bytes()), (user, until));
         Ok(token)
     }

@@ -24,8 +24,8 @@ pub struct Settings {
     pub workers: usize,
     /// What clients send as `Authorization: Bearer`.
     pub token: String,
-    /// The OpenID provider at which users log in, and the secret of the client that this server is there.
-    pub oidc: Option<(OidcFile, Option<String>)>,
+    /// Where users log in, if they do.
+    pub login: Option<LoginSettings>,
     /// The roles of users who have tokens of their own, by name.
     pub roles: BTreeMap<String, Role>,
     /// Names under which clients reach the server, in addition to those of this machine.
@@ -34,6 +34,15 @@ pub struct Settings {
     pub access_log: bool,
     /// How long a session may be idle before it is closed; the next command opens it.
     pub idle: Duration,
+}
+
+/// The OpenID provider at which users log in.
+#[derive(Clone)]
+pub struct LoginSettings {
+    /// What the configuration says of it.
+    pub provider: OidcFile,
+    /// The secret of the client that this server is there.
+    pub secret: Option<String>,
 }
 
 impl Settings {
@@ -79,7 +88,7 @@ pub(crate) struct Bounds {
     pub(crate) up_to: Option<Mode>,
     /// Of a turn, as the bits of US dollars.
     max_cost: Option<u64>,
-    /// Tools neither read nor write tokens, users and journals in Haft's home.
+    /// Tools neither read nor write the journals in Haft's home.
     pub(crate) is_guarded: bool,
 }
 
@@ -93,7 +102,7 @@ impl Bounds {
         Self { up_to, max_cost: file.max_cost.map(|usd| usd.0.to_bits()), is_guarded }
     }
 
-    /// Of a user who is none any more: the role is not known.
+    /// For sessions of a user who was removed, or whose role is not configured.
     pub(crate) fn of_unknown() -> Self {
         Self { up_to: Some(Mode::Ask), max_cost: None, is_guarded: true }
     }

@@ -105,15 +105,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(openai::chat::completions))
         .routes(routes!(openai::responses::create))
         .routes(routes!(openai::responses::retrieve));
-    let context = Context {
-        hub,
-        crew,
-        uploads: Arc::default(),
-        files: Arc::default(),
-        conversations: Arc::default(),
-        readiness,
-        verifications: Arc::default(),
-    };
+    let context = Context::new(hub, crew, readiness);
     described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }
 

@@ -130,8 +130,8 @@ impl Service {
 
 /// The users who log in elsewhere, if the configuration names a provider.
 fn logins(settings: &Settings) -> Option<Arc<Logins>> {
-    let (oidc, secret) = settings.oidc.clone()?;
-    match Logins::new(oidc, secret, settings.roles.clone(), settings.home().0) {
+    let login = settings.login.clone()?;
+    match Logins::new(login, settings.roles.clone(), settings.home().0) {
         Ok(logins) => Some(Arc::new(logins)),
         Err(error) => {
             tracing::error!(%error, "no user can log in");

@@ -4,12 +4,12 @@ mod users;
 use crate::{CliContext, args::ServeArgs};
 use haft_app::{
     App, AppHost, Failure, SessionSpec,
-    config::serve::{OidcFile, ServeFile},
+    config::serve::ServeFile,
     session,
     token::{self, Kept},
 };
 use haft_engine::Engine;
-use haft_serve::{self, Listening};
+use haft_serve::{self, Listening, LoginSettings};
 use haft_terminal::{Exit, signals::Interrupts};
 use std::{path::PathBuf, time::Duration};
 use tokio::runtime::{Builder, Runtime};
@@ -36,7 +36,7 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
         workers: args.workers.get(),
         token,
         roles,
-        oidc: oidc(cli, &config.user.serve)?,
+        login: login(cli, &config.user.serve)?,
         hosts: args.host.clone(),
         access_log: args.access_log,
         idle: Duration::from_secs(args.idle),
@@ -48,21 +48,22 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
 }
 
 /// The provider that the configuration names, with the secret of the client.
-fn oidc(cli: &CliContext, file: &ServeFile) -> Result<Option<(OidcFile, Option<String>)>, Failure> {
-    let Some(oidc) = file.oidc.clone() else { return Ok(None) };
+fn login(cli: &CliContext, file: &ServeFile) -> Result<Option<LoginSettings>, Failure> {
+    let Some(provider) = file.oidc.clone() else { return Ok(None) };
     let roles = haft_app::users::roles(file);
-    if let Some(role) = oidc.groups.values().chain(&oidc.role).find(|role| !roles.contains_key(*role)) {
+    if let Some(role) = provider.groups.values().chain(&provider.role).find(|role| !roles.contains_key(*role))
+    {
         return Err(Failure::usage(format!("`[serve.oidc]` names the role `{role}`, which does not exist"))
             .hint("name one of `haft help users`, or add it as `[serve.roles.NAME]`"));
     }
-    let secret = oidc.client_secret_env.as_deref().map(|variable| {
+    let secret = provider.client_secret_env.as_deref().map(|variable| {
         let value = cli.environment.get(variable).map(str::to_owned);
         value.ok_or_else(|| {
             Failure::usage(format!("there is no secret for the OpenID provider: {variable} is not set"))
                 .hint("set the variable to the secret of the client, or remove `client_secret_env`")
         })
     });
-    Ok(Some((oidc, secret.transpose()?)))
+    Ok(Some(LoginSettings { secret: secret.transpose()?, provider }))
 }
 
 /// Where many sessions run: a journal that waits for the disk holds up one thread of several.

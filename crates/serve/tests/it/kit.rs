@@ -66,7 +66,7 @@ impl Server {
         let mut host = AppHost::new(&app, spec.clone(), Some(mode).into());
         let folders = vec![host.first_engine().await.unwrap().setup().workspace.clone()];
         let settings = haft_serve::Settings {
-            oidc: None,
+            login: None,
             roles: Default::default(),
             app,
             spec,
