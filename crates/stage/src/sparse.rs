@@ -137,3 +137,22 @@ impl Read for Extents<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_ends_once_the_time_of_the_call_and_the_least_time_are_over() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        let late = |since: Duration| {
+            let stop = Stop::default();
+            stop.at(Instant::now());
+            stop.began.set(Instant::now().checked_sub(since).unwrap()).unwrap();
+            hash(&file, &stop).map_err(|error| error.kind())
+        };
+        assert!(late(Duration::ZERO).is_ok());
+        assert_eq!(late(MIN_COMPARE_TIME + Duration::from_secs(1)).unwrap_err(), io::ErrorKind::TimedOut);
+    }
+}
