@@ -39,6 +39,12 @@ await ann.has('Done ·')
 expect('it is written', existsSync(join(workspace, 'a.txt')))
 expect('jobs are for those who administer', await ann.tab.$$eval('nav button', (all) => all.every((one) => one.innerText !== 'New job' || one.offsetParent === null)))
 
+await ann.tab.click('.menu > summary')
+expect('what only administrators may do is not offered', await ann.tab.$$eval('.menu button', (all) => all.filter((one) => one.offsetParent !== null).every((one) => !['Verify', 'Delete'].includes(one.innerText))))
+await ann.press('.menu button', 'Rename')
+await ann.tab.waitForSelector('dialog[open] input')
+await ann.tab.keyboard.press('Escape')
+
 // The log of what users changed begins with the login.
 const log = readFileSync(join(process.env.HAFT_HOME, 'serve-audit.jsonl'), 'utf8').split('\n')
 expect(`the login is logged: ${log[0]}`, JSON.parse(log[0]).user === 'ann@example.org' && JSON.parse(log[0]).path === '/login/callback')

@@ -13,6 +13,12 @@ export function el(name, attributes = {}, ...children) {
   return element
 }
 
+/** `element`, which is offered only to those who may do `what`. */
+export function needs(what, element) {
+  element.dataset.needs = what
+  return element
+}
+
 export function append(element, children) {
   for (const child of [children].flat(9)) {
     if (child === undefined || child === null || child === false || child === '') continue

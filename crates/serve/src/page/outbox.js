@@ -1,7 +1,7 @@
 // The outbox of a session: what it queued since it cannot be taken back. A person ticks what may leave, sends or drops it,
 // and sees in place what became of each item.
 import { call } from './api.js'
-import { age, el, fill, named, plural, say } from './dom.js'
+import { age, el, fill, named, needs, plural, say } from './dom.js'
 
 /** What became of an item, for a person; the rest is over. */
 const STATES = { queued: 'waits', sending: 'is being sent', sent: 'sent', failed: 'failed', unknown: 'unknown whether it arrived', dropped: 'dropped' }
@@ -49,7 +49,7 @@ class Outbox {
     const count = this.ticked().length
     const items = count ? ` ${plural(count, 'item')}` : ''
     const isOpen = this.cards.some(({ box }) => box)
-    fill(this.acts, isOpen && [this.button(`Send${items}`, () => this.confirm(), 'main', !count), this.button(`Drop${items}`, () => this.each('drop', 'Dropped'), 'danger', !count)], this.button('Close', this.close))
+    fill(this.acts, isOpen && [needs('approve', this.button(`Send${items}`, () => this.confirm(), 'main', !count)), needs('approve', this.button(`Drop${items}`, () => this.each('drop', 'Dropped'), 'danger', !count))], this.button('Close', this.close))
   }
 
   /** What is sent cannot be taken back, so it takes a second press. */

@@ -4,7 +4,7 @@ import { showAsked } from './approvals.js'
 import { chooseFor, shortName } from './choose.js'
 import { Composer } from './composer.js'
 import { files } from './diff.js'
-import { ask, el, fill, money, named, plural, say, tokens } from './dom.js'
+import { ask, el, fill, money, named, needs, plural, say, tokens } from './dom.js'
 import { dropLive } from './fold.js'
 import { follow } from './listen.js'
 import { LiveReply } from './live.js'
@@ -110,11 +110,11 @@ export class SessionView extends Transcript {
   /** What can be done with all of it. */
   acts() {
     const menu = el('details', { class: 'menu' }, el('summary', {}, 'More'), el('div', {},
-      this.item('Rename', () => this.rename()), this.item('Fork', () => this.fork()), this.item('Settings', () => this.choose()), this.item('Undo a call', () => this.undoCall()), this.item('Outbox', () => this.showOutbox()), this.item('Compact', () => this.act('compact', {})),
-      this.item('Export', () => this.exported()), this.item('Verify', async () => showVerify(this.id, (lines) => this.told.append(el('p', { class: 'note' }, lines.join('\n'))))), this.item('Delete', () => this.remove(), 'danger')))
+      needs('prompt', this.item('Rename', () => this.rename())), needs('prompt', this.item('Fork', () => this.fork())), needs('prompt', this.item('Settings', () => this.choose())), needs('prompt', this.item('Undo a call', () => this.undoCall())), this.item('Outbox', () => this.showOutbox()), needs('prompt', this.item('Compact', () => this.act('compact', {}))),
+      this.item('Export', () => this.exported()), needs('administer', this.item('Verify', async () => showVerify(this.id, (lines) => this.told.append(el('p', { class: 'note' }, lines.join('\n')))))), needs('administer', this.item('Delete', () => this.remove(), 'danger'))))
     this.outbox = this.item('Outbox', () => this.showOutbox(), 'main')
     this.outbox.hidden = true
-    return [this.outbox, this.item('Changes', () => this.review()), this.item('Undo', () => this.undoFrom()), this.item('Redo', () => this.move('redo')), menu]
+    return [this.outbox, this.item('Changes', () => this.review()), needs('prompt', this.item('Undo', () => this.undoFrom())), needs('prompt', this.item('Redo', () => this.move('redo'))), menu]
   }
 
   async refresh() {
@@ -317,7 +317,7 @@ export class SessionView extends Transcript {
   }
 
   offerUndo(made, place, ...before) {
-    fill(place, before, this.item('Undo this call', () => this.undoThis(made, place, {}), 'quiet'))
+    fill(place, before, needs('prompt', this.item('Undo this call', () => this.undoThis(made, place, {}), 'quiet')))
   }
 
   /** Later calls may be made again meanwhile, which an interrupt ends. */
