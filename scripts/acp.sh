@@ -62,17 +62,17 @@ try() {
     if [ "$code" = 0 ]; then echo "ok      $name"; else echo "FAILED  $name"; cat "$scratch/log"; failed=1; fi
 }
 # The library is looked for beside the script.
-cp scripts/acp_client.mjs "$peers/"
+copy_beside_libraries scripts/acp_client.mjs
 for way in plain deny allow cancel leave tools typed part because undo; do
     permission=ask
     case $way in cancel | leave) permission=full ;; undo) permission=accept-edits ;; esac
-    try "editor: $way" node "$peers/acp_client.mjs" "$way" "$haft" acp --quiet --permission "$permission" --model "script/$scratch/$way"
+    try "editor: $way" node "$beside/acp_client.mjs" "$way" "$haft" acp --quiet --permission "$permission" --model "script/$scratch/$way"
 done
 if [ -f "$probe" ]; then
-    cp "$probe" "$peers/"
-    try "probe: plain" node "$peers/acp_probe.mjs" -- "$haft" acp --model "script/$scratch/plain"
-    try "probe: deny" node "$peers/acp_probe.mjs" --deny --prompt "write x to a.txt" -- "$haft" acp --model "script/$scratch/deny"
-    try "probe: cancel" node "$peers/acp_probe.mjs" --cancel-after 700 -- "$haft" acp --permission full --model "script/$scratch/cancel"
+    copy_beside_libraries "$probe"
+    try "probe: plain" node "$beside/acp_probe.mjs" -- "$haft" acp --model "script/$scratch/plain"
+    try "probe: deny" node "$beside/acp_probe.mjs" --deny --prompt "write x to a.txt" -- "$haft" acp --model "script/$scratch/deny"
+    try "probe: cancel" node "$beside/acp_probe.mjs" --cancel-after 700 -- "$haft" acp --permission full --model "script/$scratch/cancel"
 else
     echo "note: the probe does not lie beside the repository; only our own editor was tried"
 fi

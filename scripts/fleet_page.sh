@@ -57,8 +57,8 @@ if [ -x "$peers/python/bin/openapi-spec-validator" ]; then
     curl -sf -H "Authorization: Bearer $(cat "$scratch/home/serve-token")" "$address/openapi.json" >"$scratch/openapi.json"
     "$peers/python/bin/openapi-spec-validator" "$scratch/openapi.json" >"$scratch/log" || { echo "FAILED  the description of a fleet"; cat "$scratch/log"; exit 1; }
 fi
-cp scripts/browser.mjs scripts/fleet_page.mjs "$peers/"
-if timeout 200 node "$peers/fleet_page.mjs" "$browser" "$address" "$(cat "$scratch/home/serve-token")" "$scratch/work"; then
+copy_beside_libraries scripts/browser.mjs scripts/fleet_page.mjs
+if timeout 200 node "$beside/fleet_page.mjs" "$browser" "$address" "$(cat "$scratch/home/serve-token")" "$scratch/work"; then
     echo "ok      the page of a fleet in a browser"
 else
     echo "FAILED  the page of a fleet in a browser"

@@ -14,8 +14,7 @@ if [ -z "$browser" ] || [ ! -d "$packages/axe-core" ]; then
     exit 0
 fi
 
-# Libraries are looked for beside a script.
-cp scripts/browser.mjs scripts/page_reader.mjs "$peers/"
+copy_beside_libraries scripts/browser.mjs scripts/page_reader.mjs
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
@@ -48,4 +47,4 @@ say "Take a note."
 "$haft" undo >/dev/null
 "$haft" sessions export "$(ls "$HAFT_HOME/sessions")" --format html >"$scratch/page.html"
 
-node "$peers/page_reader.mjs" "$browser" "$scratch/page.html" "${PAGES:-}"
+node "$beside/page_reader.mjs" "$browser" "$scratch/page.html" "${PAGES:-}"

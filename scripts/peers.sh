@@ -74,3 +74,12 @@ if unpack_services; then
 else
     left_out "nginx, Caddy and promtool cannot be unpacked in $peers"
 fi
+
+# Copies scripts of Node to where they find the libraries, a folder beside these of the calling script alone, and sets `beside`
+# to it.
+# shellcheck disable=SC2034
+copy_beside_libraries() {
+    beside=$peers/$(basename "$0" .sh)
+    mkdir -p "$beside"
+    cp "$@" "$beside/"
+}

@@ -14,8 +14,7 @@ provider=
 trap 'for one in $server $provider; do kill "$one" 2>/dev/null || true; wait "$one" 2>/dev/null || true; done; rm -rf "$scratch"' EXIT
 export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
 mkdir -p "$scratch/work" "$scratch/config/haft"
-# Libraries are looked for beside a script.
-if [ -d "$peers" ]; then cp scripts/browser.mjs scripts/serve_*.mjs "$peers/"; fi
+if [ -d "$peers" ]; then copy_beside_libraries scripts/browser.mjs scripts/login_provider.mjs scripts/serve_*.mjs; fi
 
 failed=0
 # name, then the command; its words only where it failed.
@@ -54,7 +53,7 @@ SCRIPT
 start "script/$scratch/model" --permission accept-edits
 if [ -d "$packages/openai" ]; then
     try "OpenAI's SDK for Python" timeout 120 "$peers/python/bin/python" scripts/serve_client.py "$address" "$token"
-    try "OpenAI's SDK for JavaScript" timeout 120 node "$peers/serve_client.mjs" "$address" "$token"
+    try "OpenAI's SDK for JavaScript" timeout 120 node "$beside/serve_client.mjs" "$address" "$token"
 else
     left_out "OpenAI's SDKs against \`haft serve\`"
 fi
@@ -112,7 +111,7 @@ TOML
 {"say": "Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly.", "pieces": 100, "delay_ms": 150}
 SCRIPT
     start "script/$scratch/page"
-    try "the page in a browser" timeout 300 node "$peers/serve_page.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
+    try "the page in a browser" timeout 300 node "$beside/serve_page.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
     cat >"$scratch/parts" <<'SCRIPT'
 {"say": "I write.", "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "one\ntwo\n"}}]}
@@ -121,7 +120,7 @@ SCRIPT
 {"say": "Done."}
 SCRIPT
     start "script/$scratch/parts"
-    try "parts of a proposal and single calls on the page" timeout 300 node "$peers/serve_parts.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
+    try "parts of a proposal and single calls on the page" timeout 300 node "$beside/serve_parts.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
     cat >"$scratch/desk" <<'SCRIPT'
 {"say": "I write.", "calls": [{"name": "write", "arguments": {"path": "src/parser.py", "content": "def parse(text):\n    return int(text)\n"}}], "usage": {"input": 4200, "output": 180}}
@@ -131,19 +130,18 @@ SCRIPT
     mkdir -p "$scratch/work/docs"
     # It is asked for the third reply.
     for _ in 1 2 3; do echo '{"say": "From the other model."}'; done >"$scratch/work/docs/other"
-    try "what a session is made of, on the page" timeout 300 node "$peers/serve_desk.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
+    try "what a session is made of, on the page" timeout 300 node "$beside/serve_desk.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
     cat >"$scratch/outbox" <<'SCRIPT'
 {"calls": [{"name": "bash", "arguments": {"command": "git push --quiet origin main:one"}}, {"name": "bash", "arguments": {"command": "git push --quiet ../nothing.git main:two"}}, {"name": "bash", "arguments": {"command": "git push --quiet origin main:three"}}]}
 {"say": "All is queued."}
 SCRIPT
     start "script/$scratch/outbox" --permission accept-edits
-    try "what waits in an outbox, on the page" timeout 300 node "$peers/serve_outbox.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
+    try "what waits in an outbox, on the page" timeout 300 node "$beside/serve_outbox.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
     # The server and the provider name each other, so that the server's port is chosen first.
     port=$(python3 -c 'import socket; free = socket.socket(); free.bind(("127.0.0.1", 0)); print(free.getsockname()[1])')
-    cp scripts/login_provider.mjs scripts/serve_login.mjs "$peers/"
-    node "$peers/login_provider.mjs" "http://127.0.0.1:$port" >"$scratch/provider" 2>"$scratch/provider.log" &
+    node "$beside/login_provider.mjs" "http://127.0.0.1:$port" >"$scratch/provider" 2>"$scratch/provider.log" &
     provider=$!
     for _ in $(seq 100); do [ -s "$scratch/provider" ] && break; sleep 0.1; done
     cat >>"$scratch/config/haft/config.toml" <<TOML
@@ -160,7 +158,7 @@ TOML
 SCRIPT
     export LOGIN_SECRET=secret-of-haft
     start "script/$scratch/login"
-    try "people who log in at an OpenID provider" timeout 300 node "$peers/serve_login.mjs" "$browser" "$address" "$scratch/work" "${PAGES:-}"
+    try "people who log in at an OpenID provider" timeout 300 node "$beside/serve_login.mjs" "$browser" "$address" "$scratch/work" "${PAGES:-}"
     stop
     kill "$provider"
     provider=
@@ -171,7 +169,7 @@ SCRIPT
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}
 SCRIPT
     mkdir -p "$scratch/tabs-home"
-    try "six tabs, and a server that is started anew" env HAFT_HOME="$scratch/tabs-home" timeout 300 node "$peers/serve_tabs.mjs" "$browser" "$haft" "$scratch/work" "script/$scratch/tabs"
+    try "six tabs, and a server that is started anew" env HAFT_HOME="$scratch/tabs-home" timeout 300 node "$beside/serve_tabs.mjs" "$browser" "$haft" "$scratch/work" "script/$scratch/tabs"
     python3 >"$scratch/long" <<'PYTHON'
 import json
 for turn in range(30):
@@ -184,7 +182,7 @@ hard = [">" * 5_000, "[" * 20_000, "**a " * 10_000, "`" * 3_001 + "a" * 20_000, 
 print(json.dumps({"say": "\n\n".join(hard)}))
 PYTHON
     start "script/$scratch/long" --permission accept-edits --max-rounds 50
-    try "long replies and long sessions" timeout 300 node "$peers/serve_long.mjs" "$browser" "$address" "$token"
+    try "long replies and long sessions" timeout 300 node "$beside/serve_long.mjs" "$browser" "$address" "$token"
     stop
 else
     left_out "the page of \`haft serve\` in a browser"

@@ -162,7 +162,7 @@ impl Link {
     /// Ready once the server has had the time to learn its roots.
     pub(crate) async fn is_ready(&self) {
         if let Some(roots) = &self.roots {
-            roots.settled(self.greeted).await;
+            roots.settled(self.greeted, self.service.peer()).await;
         }
     }
 
