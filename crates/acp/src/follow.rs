@@ -167,7 +167,7 @@ impl Follower {
     /// A question without choices cannot be asked over ACP, and stays unanswered.
     fn question(&mut self, call: &CallId, question: &Question) {
         if question.choices.is_empty() {
-            let _it_is_closed = self.open.session.send(Command::Reply { call: call.clone(), answer: None });
+            let _it_is_closed = self.open.session.send(Command::reply(call.clone(), None));
             return;
         }
         let choices = question.choices.iter().enumerate().map(|(place, choice)| {
@@ -227,9 +227,7 @@ impl Follower {
                 Some(command) => command,
                 None => return,
             },
-            (Asked::Question(question), picked) => {
-                Command::Reply { call, answer: choice(&question, &picked) }
-            }
+            (Asked::Question(question), picked) => Command::reply(call, choice(&question, &picked)),
         };
         let _it_is_closed = self.open.session.send(command);
     }

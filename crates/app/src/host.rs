@@ -4,7 +4,7 @@ use crate::{
     agents::AGENT,
     config::{Config, edit},
     export, mcp_servers,
-    model::{self, SharedModels},
+    model::{self, AllowedModels, SharedModels},
     pdf,
     session::NO_MODEL,
     workspace_files::workspace_files,
@@ -152,10 +152,14 @@ impl AppHost {
     }
 
     async fn make(&self, request: EngineRequest) -> Result<Engine, Failure> {
-        let EngineRequest { workspace, model, profile, effort, up_to, max_cost, is_guarded, servers, stages } =
-            request;
+        let EngineRequest { workspace, model, profile, effort, servers, stages, .. } = request;
+        let (up_to, max_cost) = (request.up_to, request.max_cost);
         let (usual_model, usual_profile) =
             self.usual.as_ref().map(|(model, profile)| (model, profile)).unzip();
+        let allowed = AllowedModels(request.models);
+        if let Some(model) = model.as_ref().or(usual_model).filter(|model| *model != NO_MODEL) {
+            allowed.check(model).map_err(Failure::usage)?;
+        }
         let model = model.filter(|model| Some(model) != usual_model && model != NO_MODEL);
         let profile = profile.filter(|profile| Some(profile) != usual_profile);
         let mut spec = self.spec.clone();
@@ -168,7 +172,7 @@ impl AppHost {
         spec.servers.extend(servers.into_iter().map(server));
         let plan = self.app.plan(&spec)?;
         let most = plan.config.most();
-        let guards = if is_guarded { self.guards()? } else { Vec::new() };
+        let guards = if request.is_guarded { self.guards()? } else { Vec::new() };
         let assembled = plan.engine_with(|setup| {
             setup.ceiling = self.ceiling.mode(most, setup.policy.mode);
             setup.policy.rules.splice(0..0, guards);
@@ -188,6 +192,7 @@ impl AppHost {
                 setup.profile.name = file;
             }
             self.models.share(setup);
+            allowed.hold(setup);
         });
         let Assembled { engine, notices } = assembled.await?;
         notices.into_iter().for_each(|notice| self.app.warn(notice));

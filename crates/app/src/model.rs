@@ -13,12 +13,14 @@ use haft_providers::{
 use haft_text_calls::TextToolCalls;
 use std::{borrow::Cow, path::Path, sync::Arc};
 
+mod allowed;
 mod choices;
 #[cfg(feature = "local")]
 mod embedded;
 mod fallbacks;
 mod offer;
 mod shared;
+pub(crate) use allowed::AllowedModels;
 pub use choices::{choices, efforts, live_choices};
 #[cfg(feature = "local")]
 pub use embedded::no_file;

@@ -78,7 +78,7 @@ impl Role {
 }
 
 /// Whether `text` is `pattern`, in which `*` stands for any characters.
-fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let Some((begin, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(text) = text.strip_prefix(begin) else { return false };
     let ends = text.char_indices().map(|(place, _)| place).chain([text.len()]);

@@ -20,7 +20,7 @@ pub struct Interactions(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     approvals: HashMap<CallId, oneshot::Sender<Answered>>,
-    questions: HashMap<CallId, oneshot::Sender<Option<String>>>,
+    questions: HashMap<CallId, oneshot::Sender<Replied>>,
     waits: HashMap<CallId, Wait>,
     granted: HashSet<Effect>,
     /// Parts of what calls would do to files, where a person accepts no more than these.
@@ -102,11 +102,11 @@ impl Interactions {
     }
 
     /// Replies to the question that `call` waits for. Returns false, and does nothing, if it waits for none.
-    pub fn reply(&self, call: &CallId, answer: Option<String>) -> bool {
+    pub fn reply(&self, call: &CallId, answer: Option<String>, by: Option<String>) -> bool {
         let mut state = self.0.lock();
         let Some(waiting) = state.questions.remove(call) else { return false };
         state.end_waiting(call);
-        waiting.send(answer).is_ok()
+        waiting.send(Replied { answer, by }).is_ok()
     }
 
     /// Says which call a person has typed; `None` once it has ended.
@@ -170,7 +170,7 @@ impl Interactions {
         receiver
     }
 
-    fn wait_for_reply(&self, call: &CallId) -> oneshot::Receiver<Option<String>> {
+    fn wait_for_reply(&self, call: &CallId) -> oneshot::Receiver<Replied> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.0.lock();
         if !state.is_unattended {
@@ -256,6 +256,15 @@ impl From<Answer> for Answered {
     }
 }
 
+/// What was said to a question, and the user of a server who said it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replied {
+    /// The answer; `None` if there is no person.
+    pub answer: Option<String>,
+    /// The user; `None` where the front-end knows no users.
+    pub by: Option<String>,
+}
+
 /// What a person answered to a call that asks.
 #[derive(Clone, Debug)]
 pub struct Approved {
@@ -322,30 +331,30 @@ impl Asker {
 
     /// Asks a question and waits for the reply, or for `elsewhere`: then `None` is recorded as the answer, so that clients
     /// close their prompt.
-    pub async fn ask_unless(
-        &self,
-        question: Question,
-        elsewhere: impl Future<Output = ()>,
-    ) -> Option<String> {
+    pub async fn ask_unless(&self, question: Question, elsewhere: impl Future<Output = ()>) -> Replied {
         if self.interactions.asks_nothing() {
-            return None;
+            return Replied::default();
         }
         let reply = self.interactions.wait_for_reply(&self.call);
         let asked = Fact::QuestionAsked { call: self.call.clone(), question };
-        self.record(asked).await.ok()?;
+        if self.record(asked).await.is_err() {
+            return Replied::default();
+        }
         let mut withdrawn = WithdrawOnDrop { asker: self, is_open: true };
-        let answer = tokio::select! {
+        let replied = tokio::select! {
             biased;
-            () = elsewhere => None,
-            reply = reply => reply.unwrap_or(None),
+            () = elsewhere => Replied::default(),
+            replied = reply => replied.unwrap_or_default(),
         };
         withdrawn.is_open = false;
-        self.record(self.answered(answer.clone())).await.ok()?;
-        answer
+        match self.record(self.answered(replied.clone())).await {
+            Ok(()) => replied,
+            Err(Unrecorded) => Replied::default(),
+        }
     }
 
-    fn answered(&self, answer: Option<String>) -> Fact {
-        Fact::QuestionAnswered { call: self.call.clone(), answer }
+    fn answered(&self, Replied { answer, by }: Replied) -> Fact {
+        Fact::QuestionAnswered { call: self.call.clone(), answer, by }
     }
 
     async fn record(&self, fact: Fact) -> Result<(), Unrecorded> {
@@ -355,7 +364,7 @@ impl Asker {
 
 impl Person for Asker {
     fn ask(&self, question: Question) -> BoxFuture<'_, Option<String>> {
-        Box::pin(self.ask_unless(question, std::future::pending()))
+        Box::pin(async { self.ask_unless(question, std::future::pending()).await.answer })
     }
 }
 
@@ -371,7 +380,7 @@ impl Drop for WithdrawOnDrop<'_> {
         if self.is_open
             && let Some(recorder) = self.asker.recorder.upgrade()
         {
-            recorder.record_later(self.asker.answered(None));
+            recorder.record_later(self.asker.answered(Replied::default()));
         }
     }
 }

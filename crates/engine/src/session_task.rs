@@ -294,8 +294,8 @@ impl Task {
                         Command::AnswerInPart { call, accepted, by } => {
                             ticket.answered(interactions.answer_in_part(&call, accepted, by), &journal);
                         }
-                        Command::Reply { call, answer } => {
-                            ticket.answered(interactions.reply(&call, answer), &journal);
+                        Command::Reply { call, answer, by } => {
+                            ticket.answered(interactions.reply(&call, answer, by), &journal);
                         }
                         // No part of the conversation, so that the transcript need not hear of it.
                         Command::SetMode { mode } => {

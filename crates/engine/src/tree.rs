@@ -7,7 +7,7 @@ use crate::session::{
 };
 use futures::{StreamExt, future::BoxFuture};
 use haft_call::{
-    Answered, ApprovalRequest, Approved, Asker, Attempt, Attempted, CallScope, Delegates, ParentCall,
+    Answered, ApprovalRequest, Approved, Asker, Attempt, Attempted, CallScope, Delegates, ParentCall, Replied,
 };
 use haft_core::{
     CallId, Command, Event, Fact, Limits, NoSubagents, Outcome, Question, Subagents, ToolError,
@@ -181,8 +181,8 @@ async fn ask_all(session: &Session, asker: &Asker, mut to_ask: mpsc::UnboundedRe
             }
             Asked::Question(question) => {
                 let elsewhere = async { drop((&mut settled).await) };
-                let answer = asker.ask_unless(question, elsewhere).await;
-                Some(Command::Reply { call, answer })
+                let Replied { answer, by } = asker.ask_unless(question, elsewhere).await;
+                Some(Command::Reply { call, answer, by })
             }
         };
         if let Some(command) = command {

@@ -105,6 +105,9 @@ pub struct EngineRequest {
     pub up_to: Option<Mode>,
     /// Maximum cost of a turn in US dollars, in addition to what the front-end allows.
     pub max_cost: Option<f64>,
+    /// The models that sessions and their subagents may use, as `PROVIDER/MODEL`, in which `*` stands for any characters;
+    /// without any, all.
+    pub models: Arc<[String]>,
     /// Tools neither read nor write the journals in Haft's home: sessions of others are among them.
     pub is_guarded: bool,
     /// MCP servers whose tools the sessions may call, in addition to the user's own.

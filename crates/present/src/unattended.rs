@@ -10,7 +10,7 @@ pub fn refuse(session: &Session, call: &CallId) {
 
 /// Answers a tool's question with nothing, since no person can answer.
 pub fn reply(session: &Session, call: &CallId) {
-    let _session_is_closed = session.send(Command::Reply { call: call.clone(), answer: None });
+    let _session_is_closed = session.send(Command::reply(call.clone(), None));
 }
 
 /// What would have allowed `effects` in `session`: the narrowest mode, or rules.

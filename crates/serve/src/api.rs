@@ -22,7 +22,7 @@ use crate::{
     error::{Answer, ApiError},
     hub::Hub,
     readiness::Readiness,
-    users::{User, needed},
+    users::{SignedIn, User, needed},
 };
 use axum::{
     extract::{FromRef, FromRequestParts, MatchedPath},
@@ -51,9 +51,9 @@ impl FromRequestParts<Self> for Context {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &Self) -> Answer<Self> {
-        let Some(user) = parts.extensions.get::<Arc<User>>() else { return Ok(state.clone()) };
+        let Some(signed_in) = parts.extensions.get::<SignedIn>() else { return Ok(state.clone()) };
         let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
-        let context = Self { hub: state.hub.seen_by(user.clone()), ..state.clone() };
+        let context = Self { hub: state.hub.seen_by(signed_in.clone()), ..state.clone() };
         context.require(needed(parts.method.as_str(), route))?;
         Ok(context)
     }

@@ -1,6 +1,5 @@
 //! [`Gate`]: checks every request before anything else sees it: a name of this server, no other page's origin, a token,
 //! a content type that no foreign page can send without asking.
-mod bucket;
 mod names;
 mod owners;
 
@@ -8,12 +7,12 @@ use crate::{
     access_log::{AccessLog, Logged},
     audit::{Asked, Audit},
     bearer::{given, is_repeated},
+    bucket::Bucket,
     connection::Peer,
     error::ApiError,
     figures::Figures,
-    login::{self, Logins},
-    page,
-    users::{User, Users},
+    login, page,
+    users::{SignedIn, Users},
 };
 use axum::{
     Router,
@@ -22,13 +21,12 @@ use axum::{
         HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
         header::{
             CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, TRANSFER_ENCODING,
-            WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+            UPGRADE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
         },
     },
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
-use bucket::Bucket;
 use haft_fleet::{Database, Owner};
 pub(crate) use names::Names;
 use owners::Owners;
@@ -55,7 +53,6 @@ pub(crate) struct Gate {
     owners: Option<Owners>,
     /// Users of a server without a fleet, who have tokens of their own.
     users: Option<Arc<Users>>,
-    logins: Option<Arc<Logins>>,
     audit: Option<Audit>,
     log: AccessLog,
 }
@@ -72,7 +69,7 @@ pub(crate) enum Asker {
 /// Whom a request comes from.
 enum Caller {
     Asker(Asker),
-    User(Arc<User>),
+    User(SignedIn),
 }
 
 /// Why a request is refused.
@@ -103,7 +100,6 @@ impl Gate {
             figures,
             owners: None,
             users: None,
-            logins: None,
             audit: None,
             log: AccessLog::Off,
         }
@@ -117,11 +113,6 @@ impl Gate {
     /// Lets users in as well, and keeps a log of all that changes something.
     pub(crate) fn with_users(self, users: Arc<Users>, audit: Audit) -> Self {
         Self { users: Some(users), audit: Some(audit), ..self }
-    }
-
-    /// Lets in who has logged in.
-    pub(crate) fn with_logins(self, logins: Option<Arc<Logins>>) -> Self {
-        Self { logins, ..self }
     }
 
     /// Logs requests.
@@ -152,11 +143,7 @@ impl Gate {
             return Ok(Some(Caller::Asker(Asker::Owner(owner))));
         }
         let others = given(headers).filter(|given| !self.is_token(given));
-        let user = others.and_then(|given| {
-            let users = self.users.as_ref()?;
-            let logged_in = || self.logins.as_ref()?.find(given).filter(|user| users.has(user));
-            users.find(given).or_else(logged_in)
-        });
+        let user = others.and_then(|given| self.users.as_ref()?.find(given));
         Ok(user.map(Caller::User))
     }
 
@@ -264,10 +251,12 @@ async fn require_token(State(gate): State<Arc<Gate>>, mut request: Request, next
 
 /// What changes something is in the audit log before it is done, and with its status afterwards.
 async fn audited(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
-    let Some(audit) = gate.audit.as_ref().filter(|_| !is_read(request.method())) else {
+    // All that an attached terminal says comes over one connection.
+    let is_read = is_read(request.method()) && !request.headers().contains_key(UPGRADE);
+    let Some(audit) = gate.audit.as_ref().filter(|_| !is_read) else {
         return next.run(request).await;
     };
-    let user = request.extensions().get::<Arc<User>>().cloned();
+    let user = request.extensions().get::<SignedIn>().map(|signed_in| signed_in.user.clone());
     // A server without users has one person, whose sessions tell what was done.
     if user.is_none() && !gate.users.as_ref().is_some_and(|users| users.are_known()) {
         return next.run(request).await;

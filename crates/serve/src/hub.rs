@@ -12,7 +12,7 @@ use crate::{
     error::{Answer, ApiError},
     figures::Figures,
     parts::{Bounds, Place, Settings},
-    users::{User, Users},
+    users::{SignedIn, User, Users},
 };
 pub(crate) use chosen::Choice;
 use chosen::Chosen;
@@ -39,7 +39,7 @@ const EVENT_CAPACITY: usize = 1_024;
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Sessions that are open at the same time, whatever goes on in them.
 const MAX_OPEN: usize = 8_192;
-/// How soon a stream ends after its user was removed.
+/// How soon a stream ends after its user was signed out.
 const USER_INTERVAL: Duration = Duration::from_secs(2);
 /// Sessions above a session, at most.
 const MAX_DEPTH: usize = 64;
@@ -52,7 +52,7 @@ const MAX_ATTACHED: usize = 256;
 pub(crate) struct Hub {
     inner: Arc<Inner>,
     /// `None` for the server itself and for clients with its own token, who see all.
-    user: Option<Arc<User>>,
+    signed_in: Option<SignedIn>,
 }
 
 struct Inner {
@@ -124,23 +124,24 @@ impl Hub {
             clients: RemoteClients::default(),
             places: Arc::new(Semaphore::new(MAX_ATTACHED)),
         };
-        Self { inner: Arc::new(inner), user: None }
+        Self { inner: Arc::new(inner), signed_in: None }
     }
 
-    /// The same sessions, as far as `user` may see them.
-    pub(crate) fn seen_by(&self, user: Arc<User>) -> Self {
-        Self { inner: self.inner.clone(), user: Some(user) }
+    /// The same sessions, as far as this user may see them.
+    pub(crate) fn seen_by(&self, signed_in: SignedIn) -> Self {
+        Self { inner: self.inner.clone(), signed_in: Some(signed_in) }
     }
 
     /// The user whom this serves; `None` for a client with the server's own token.
     pub(crate) fn user(&self) -> Option<&Arc<User>> {
-        self.user.as_ref()
+        self.signed_in.as_ref().map(|signed_in| &signed_in.user)
     }
 
-    /// Waits until the user is removed or gets another role; for a client with the server's own token, for ever.
-    pub(crate) async fn until_removed(self) {
-        let Some(user) = &self.user else { return std::future::pending().await };
-        while self.users().has(user) {
+    /// Waits until the token of the user no longer holds: the user logs out, gets another token or role, or is removed. For
+    /// a client with the server's own token, waits for ever.
+    pub(crate) async fn until_signed_out(self) {
+        let Some(signed_in) = &self.signed_in else { return std::future::pending().await };
+        while self.users().still_lets_in(signed_in) {
             tokio::time::sleep(USER_INTERVAL).await;
         }
     }

@@ -36,6 +36,7 @@ mod api;
 pub mod attach;
 pub mod audit;
 mod bearer;
+mod bucket;
 mod connection;
 mod conversations;
 mod crew;

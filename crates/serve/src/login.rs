@@ -3,8 +3,9 @@
 use crate::{
     audit::{Asked, Audit},
     bearer::given,
+    bucket::Bucket,
     parts::LoginSettings,
-    users::User,
+    users::{User, Users},
 };
 use axum::{
     Json, Router,
@@ -53,10 +54,13 @@ const END: &str = "/logout";
 const COOKIE_NAME: &str = "haft-login";
 /// How long a user may take at the provider.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(600);
-/// Logins that have begun and not ended; the oldest gives way.
-const MAX_BEGUN: usize = 100_000;
+/// Logins that may begin at once, and how many come back a second. They need no token, and each is kept for a while.
+const LOGINS: f64 = 100.0;
+const LOGINS_A_SECOND: f64 = 5.0;
 /// How long what the provider says of itself is believed, its keys included.
 const METADATA_LIFETIME: Duration = Duration::from_secs(600);
+/// How long a provider that cannot be asked is not asked again.
+const FAILURE_LIFETIME: Duration = Duration::from_secs(5);
 /// Maximum seconds for a request to the provider, and bytes of an answer.
 const PROVIDER_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_ANSWER_BYTES: usize = 1 << 20;
@@ -67,13 +71,14 @@ const HOURS: u32 = 12;
 pub(crate) struct Logins {
     settings: OidcFile,
     secret: Option<ClientSecret>,
+    users: Arc<Users>,
     roles: BTreeMap<String, Role>,
     home: PathBuf,
     audit: Audit,
     http: Http,
-    provider: tokio::sync::Mutex<Option<(Instant, CoreProviderMetadata)>>,
+    provider: tokio::sync::Mutex<Option<(Instant, Result<CoreProviderMetadata, LoginError>)>>,
     begun: Mutex<HashMap<String, Begun>>,
-    open: Mutex<HashMap<String, (Arc<User>, Instant)>>,
+    rate: Mutex<Bucket>,
 }
 
 /// A login that has begun.
@@ -124,6 +129,7 @@ type OidcClient = Client<
 >;
 
 /// Why a user is not let in: what a person in front of a browser reads.
+#[derive(Clone)]
 pub(crate) struct LoginError {
     status: StatusCode,
     message: String,
@@ -222,37 +228,37 @@ impl Logins {
     /// Fails where the system's certificates cannot be read.
     pub(crate) fn new(
         LoginSettings { provider: settings, secret }: LoginSettings,
-        roles: BTreeMap<String, Role>,
+        (users, roles): (Arc<Users>, BTreeMap<String, Role>),
         home: PathBuf,
     ) -> reqwest::Result<Self> {
         let audit = Audit::new(&home);
         let http = Reach::of(&settings.issuer).builder().timeout(PROVIDER_TIMEOUT).build().map(Http)?;
         let secret = secret.map(ClientSecret::new);
-        let (begun, open) = Default::default();
-        Ok(Self { settings, secret, roles, home, audit, http, provider: Default::default(), begun, open })
-    }
-
-    /// Who has logged in and got this token.
-    pub(crate) fn find(&self, token: &[u8]) -> Option<Arc<User>> {
-        let mut open = self.open.lock();
-        open.retain(|_, (_, until)| *until > Instant::now());
-        open.get(&users::hash_of(token)).map(|(user, _)| user.clone())
+        let (provider, begun) = Default::default();
+        let rate = Mutex::new(Bucket::full(LOGINS, LOGINS_A_SECOND));
+        Ok(Self { settings, secret, users, roles, home, audit, http, provider, begun, rate })
     }
 
     /// What the provider says of itself, asked for again now and then: its keys change.
     async fn provider(&self) -> Result<CoreProviderMetadata, LoginError> {
         let mut known = self.provider.lock().await;
-        if let Some((_, metadata)) = known.as_ref().filter(|(at, _)| at.elapsed() < METADATA_LIFETIME) {
-            return Ok(metadata.clone());
+        if let Some((at, found)) = known.as_ref()
+            && at.elapsed() < if found.is_ok() { METADATA_LIFETIME } else { FAILURE_LIFETIME }
+        {
+            return found.clone();
         }
+        let found = self.discover().await;
+        *known = Some((Instant::now(), found.clone()));
+        found
+    }
+
+    async fn discover(&self) -> Result<CoreProviderMetadata, LoginError> {
         let failed = |error: &dyn std::error::Error| {
             LoginError::of_provider("the OpenID provider cannot be asked", error)
         };
         let issuer = IssuerUrl::new(self.settings.issuer.clone()).map_err(|error| failed(&error))?;
         let found = CoreProviderMetadata::discover_async(issuer, &self.http).await;
-        let found = found.map_err(|error| failed(&error))?;
-        *known = Some((Instant::now(), found.clone()));
-        Ok(found)
+        found.map_err(|error| failed(&error))
     }
 
     /// Where the provider sends browsers back to.
@@ -274,6 +280,10 @@ impl Logins {
 
     /// Where to send the browser, and the state that it comes back with.
     async fn begin(&self, headers: &HeaderMap) -> Result<(String, String), LoginError> {
+        if !self.rate.lock().take(Instant::now()) {
+            let message = "too many people log in at the moment; wait a few seconds".to_owned();
+            return Err(LoginError { status: StatusCode::TOO_MANY_REQUESTS, message });
+        }
         let client = self.client(self.address(headers)?).await?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let usual = || vec!["email".to_owned(), "profile".to_owned()];
@@ -289,12 +299,6 @@ impl Logins {
             .url();
         let mut begun = self.begun.lock();
         begun.retain(|_, login| login.at.elapsed() < LOGIN_TIMEOUT);
-        if begun.len() >= MAX_BEGUN
-            && let Some(oldest) =
-                begun.iter().min_by_key(|(_, login)| login.at).map(|(state, _)| state.clone())
-        {
-            begun.remove(&oldest);
-        }
         begun.insert(state.secret().clone(), Begun { at: Instant::now(), nonce, verifier });
         Ok((url.to_string(), state.secret().clone()))
     }
@@ -348,14 +352,14 @@ impl Logins {
             token::random().map_err(|error| LoginError::of_provider("no token can be made", &error))?;
         let hours = self.settings.hours.map_or(HOURS, |hours| hours.get());
         let until = Instant::now() + Duration::from_secs(u64::from(hours) * 3_600);
-        let user = Arc::new(User { name, role });
+        let user = User { name, role };
         let asked = Asked {
             status: Some(StatusCode::SEE_OTHER.as_u16()),
             ..Asked::new(Some(&user), &Method::GET, CALLBACK)
         };
         let logged = self.audit.write(&asked).await;
         logged.map_err(|error| LoginError::of_provider("the audit log cannot be written", &error))?;
-        self.open.lock().insert(users::hash_of(token.as_bytes()), (user, until));
+        self.users.log_in(token.as_bytes(), user, until);
         Ok(token)
     }
 
@@ -427,7 +431,7 @@ async fn begin(State(logins): State<Arc<Logins>>, headers: HeaderMap) -> Result<
 /// Forgets the token of this request.
 async fn end(State(logins): State<Arc<Logins>>, headers: HeaderMap) -> StatusCode {
     if let Some(token) = given(&headers) {
-        logins.open.lock().remove(&users::hash_of(token));
+        logins.users.log_out(token);
     }
     StatusCode::NO_CONTENT
 }

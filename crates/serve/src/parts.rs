@@ -7,7 +7,7 @@ use haft_app::{
 use haft_core::Mode;
 use haft_engine::Home;
 use haft_present::host::Host;
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 /// What a server is made of.
 pub struct Settings {
@@ -83,11 +83,13 @@ pub(crate) struct Place {
 }
 
 /// What the role of a user allows the user's sessions, beyond what the server does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Bounds {
     pub(crate) up_to: Option<Mode>,
     /// Of a turn, as the bits of US dollars.
     max_cost: Option<u64>,
+    /// `PROVIDER/MODEL`, in which `*` stands for any characters; without any, all.
+    pub(crate) models: Arc<[String]>,
     /// Tools neither read nor write the journals in Haft's home.
     pub(crate) is_guarded: bool,
 }
@@ -99,16 +101,17 @@ impl Bounds {
         let without_approval = (!role.may(Permission::Approve)).then_some(Mode::Ask);
         let up_to = file.up_to.into_iter().chain(without_approval).min();
         let is_guarded = !role.may(Permission::Administer);
-        Self { up_to, max_cost: file.max_cost.map(|usd| usd.0.to_bits()), is_guarded }
+        let (max_cost, models) = (file.max_cost.map(|usd| usd.0.to_bits()), file.models.clone().into());
+        Self { up_to, max_cost, models, is_guarded }
     }
 
     /// For sessions of a user who was removed, or whose role is not configured.
     pub(crate) fn of_unknown() -> Self {
-        Self { up_to: Some(Mode::Ask), max_cost: None, is_guarded: true }
+        Self { up_to: Some(Mode::Ask), is_guarded: true, ..Self::default() }
     }
 
     /// In US dollars.
-    pub(crate) fn max_cost(self) -> Option<f64> {
+    pub(crate) fn max_cost(&self) -> Option<f64> {
         self.max_cost.map(f64::from_bits)
     }
 }

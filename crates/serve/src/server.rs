@@ -13,6 +13,7 @@ use crate::{
     readiness::{Needs, Readiness},
     requests::Requests,
     router::router,
+    users::Users,
 };
 use axum::{Router, extract::Request};
 use futures::FutureExt;
@@ -115,9 +116,8 @@ impl Service {
         let gate =
             Gate::new(&settings.token, names, figures.clone()).with_log(AccessLog::of(settings.access_log));
         let hub = Hub::new(settings, figures.clone());
-        let logins = logins(hub.settings());
-        let gate =
-            gate.with_users(hub.users().clone(), Audit::new(&hub.home().0)).with_logins(logins.clone());
+        let logins = logins(hub.settings(), hub.users());
+        let gate = gate.with_users(hub.users().clone(), Audit::new(&hub.home().0));
         let crew = Crew::new(hub.clone());
         let requests = Requests::new(hub.home().0.join("serve-requests"));
         let draining = CancellationToken::new();
@@ -129,9 +129,9 @@ impl Service {
 }
 
 /// The users who log in elsewhere, if the configuration names a provider.
-fn logins(settings: &Settings) -> Option<Arc<Logins>> {
+fn logins(settings: &Settings, users: &Arc<Users>) -> Option<Arc<Logins>> {
     let login = settings.login.clone()?;
-    match Logins::new(login, settings.roles.clone(), settings.home().0) {
+    match Logins::new(login, (users.clone(), settings.roles.clone()), settings.home().0) {
         Ok(logins) => Some(Arc::new(logins)),
         Err(error) => {
             tracing::error!(%error, "no user can log in");

@@ -1,4 +1,4 @@
-//! [`Users`]: the users of the server, as the file in Haft's home has them at the moment.
+//! [`Users`]: the users of the server, as the file in Haft's home has them at the moment, and their tokens.
 use haft_app::{
     config::serve::Permission,
     users::{self, Role},
@@ -10,6 +10,7 @@ use std::{
     os::unix::fs::MetadataExt,
     path::PathBuf,
     sync::Arc,
+    time::Instant,
 };
 
 /// A user who asks.
@@ -19,11 +20,20 @@ pub(crate) struct User {
     pub(crate) role: Role,
 }
 
+/// A user who was let in, and the token of the request.
+#[derive(Clone, Debug)]
+pub(crate) struct SignedIn {
+    pub(crate) user: Arc<User>,
+    token_sha256: String,
+}
+
 /// All users.
 pub(crate) struct Users {
     home: PathBuf,
     roles: BTreeMap<String, Role>,
     read: Mutex<Read>,
+    /// Tokens of those who have logged in at an OpenID provider, by SHA-256, and until when each holds.
+    logins: Mutex<HashMap<String, (Arc<User>, Instant)>>,
 }
 
 /// What the file held when it was read.
@@ -37,13 +47,38 @@ struct Read {
 
 impl Users {
     pub(crate) fn new(home: PathBuf, roles: BTreeMap<String, Role>) -> Self {
-        Self { home, roles, read: Mutex::default() }
+        Self { home, roles, read: Mutex::default(), logins: Mutex::default() }
     }
 
     /// Whose token it is.
-    pub(crate) fn find(&self, token: &[u8]) -> Option<Arc<User>> {
-        let hash = users::hash_of(token);
-        self.with(|read| read.by_token.get(&hash).cloned())
+    pub(crate) fn find(&self, token: &[u8]) -> Option<SignedIn> {
+        let token_sha256 = users::hash_of(token);
+        let user = self.of_token(&token_sha256)?;
+        Some(SignedIn { user, token_sha256 })
+    }
+
+    fn of_token(&self, sha256: &str) -> Option<Arc<User>> {
+        let added = self.with(|read| read.by_token.get(sha256).cloned());
+        added.or_else(|| {
+            let mut logins = self.logins.lock();
+            logins.retain(|_, (_, until)| *until > Instant::now());
+            logins.get(sha256).map(|(user, _)| user.clone()).filter(|user| self.has(user))
+        })
+    }
+
+    /// Lets the user in by this token, until then.
+    pub(crate) fn log_in(&self, token: &[u8], user: User, until: Instant) {
+        self.logins.lock().insert(users::hash_of(token), (Arc::new(user), until));
+    }
+
+    /// Forgets the token of a login.
+    pub(crate) fn log_out(&self, token: &[u8]) {
+        self.logins.lock().remove(&users::hash_of(token));
+    }
+
+    /// Whether the token still lets the user in, in the same role.
+    pub(crate) fn still_lets_in(&self, SignedIn { user, token_sha256 }: &SignedIn) -> bool {
+        self.of_token(token_sha256).is_some_and(|now| now.name == user.name && now.role == user.role)
     }
 
     /// The user of this name.
@@ -52,7 +87,7 @@ impl Users {
     }
 
     /// Whether the user is still one, in the same role.
-    pub(crate) fn has(&self, user: &User) -> bool {
+    fn has(&self, user: &User) -> bool {
         self.named(&user.name).is_some_and(|known| known.role == user.role)
     }
 

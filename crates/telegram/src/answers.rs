@@ -24,7 +24,7 @@ impl Chat {
             },
             Button::Choice(ask, place) => match self.call_of(ask).zip(self.choice(ask, place)) {
                 Some((call, choice)) => {
-                    self.send(Command::Reply { call, answer: Some(choice.clone()) });
+                    self.send(Command::reply(call, Some(choice.clone())));
                     self.bot.notice(&press.id, &choice);
                 }
                 None => self.over(press),

@@ -285,7 +285,7 @@ impl Chat {
                 self.outbox.tell(|renderer| renderer.fact(&entry.fact));
                 self.end_asks(Some(call), asking::said(*answer));
             }
-            Fact::QuestionAnswered { call, answer } => {
+            Fact::QuestionAnswered { call, answer, .. } => {
                 let answer = answer.as_deref().unwrap_or("no person could be asked");
                 self.end_asks(Some(call), &format!("Answered: {answer}"));
             }

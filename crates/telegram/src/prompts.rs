@@ -79,7 +79,7 @@ impl Chat {
     fn replied(&mut self, text: &str) -> bool {
         let asked = self.asks.iter().rev().find(|ask| matches!(ask.kind, Kind::Question { .. }));
         let Some(call) = asked.map(|ask| ask.call.clone()) else { return false };
-        self.send(Command::Reply { call, answer: Some(safe::text(text).trim().to_owned()) })
+        self.send(Command::reply(call, Some(safe::text(text).trim().to_owned())))
     }
 
     /// Files belong to a session, so that it must be open before they are fetched.

@@ -14,7 +14,7 @@ pub(crate) fn ask(session: &Session, call: &CallId, question: &Question, editor:
     Asking::begin(
         move |input, output| read_answer(&question, editor.as_ref(), input, output),
         move |answer| {
-            let _session_is_closed = session.send(Command::Reply { call, answer });
+            let _session_is_closed = session.send(Command::reply(call, answer));
         },
     )
 }

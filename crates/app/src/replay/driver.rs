@@ -144,7 +144,7 @@ impl Driver {
                     let told = self.heard.call(reply, call).map_or(0, |call| call.answers.len());
                     let answer =
                         self.recorded(call).and_then(|call| call.answers.get(told).cloned().flatten());
-                    turn.send(Command::Reply { call: call.clone(), answer })?;
+                    turn.send(Command::reply(call.clone(), answer))?;
                 }
                 Fact::ToolEnded { call, .. }
                     if self.heard.attempts.last().is_some_and(|made| made.id == *call) =>

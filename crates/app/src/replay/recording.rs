@@ -189,7 +189,7 @@ impl Recording {
             Fact::ApprovalAnswered { call, answer, .. } => {
                 self.with(call, |call| call.approval = Some(*answer))
             }
-            Fact::QuestionAnswered { call, answer } => {
+            Fact::QuestionAnswered { call, answer, .. } => {
                 self.with(call, |call| call.answers.push(answer.clone()));
             }
             Fact::ToolEnded { call, result, .. } => {

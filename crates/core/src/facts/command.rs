@@ -64,6 +64,9 @@ pub enum Command {
         call: CallId,
         /// What the person said; `None` if there is no person.
         answer: Option<String>,
+        /// The user who gives the answer, where the front-end knows users.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// Make this call in place of the model; the turn has this one round.
     Call {
@@ -147,5 +150,23 @@ impl Command {
     /// Returns a yes to parts of what a call would do, where the front-end knows no users.
     pub fn accept(call: CallId, accepted: Accepted) -> Self {
         Self::AnswerInPart { call, accepted, by: None }
+    }
+
+    /// Returns the answer to the question of a call, where the front-end knows no users.
+    pub fn reply(call: CallId, answer: Option<String>) -> Self {
+        Self::Reply { call, answer, by: None }
+    }
+
+    /// The same command in the name of this user, or of none, whatever it says of itself.
+    #[must_use]
+    pub fn signed(mut self, user: Option<&str>) -> Self {
+        match &mut self {
+            Self::Answer { by, .. } | Self::AnswerInPart { by, .. } | Self::Reply { by, .. } => {
+                *by = user.map(str::to_owned);
+            }
+            Self::Prompt { channel, .. } => *channel = user.map(|user| Channel::new("http", user)),
+            _ => {}
+        }
+        self
     }
 }

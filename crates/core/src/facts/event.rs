@@ -151,7 +151,13 @@ pub enum Fact {
         question: Question,
     },
     /// What the person said; `None` if no person could be asked.
-    QuestionAnswered { call: CallId, answer: Option<String> },
+    QuestionAnswered {
+        call: CallId,
+        answer: Option<String>,
+        /// The user of a server who answered; `None` where the front-end knows no users.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// A call asked the model something beside the conversation, in the name of an MCP server: what the model answered. The
     /// person read the prompt in the question before it.
     Sampled { call: CallId, server: String, model: String, text: String, usage: Usage, stop: StopReason },

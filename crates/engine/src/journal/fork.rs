@@ -25,14 +25,21 @@ impl Home {
     /// Fails if there is no such session or entry, if a call has no result there yet, and if nothing can be
     /// written.
     pub fn fork(&self, id: &str, at: Option<Seq>) -> Result<SessionId, JournalError> {
-        self.fork_as(new_session_id(), id, at)
+        self.fork_as(new_session_id(), id, at, None)
     }
 
-    /// The same, where the new session gets the name `forked`, which [`new_session_id`] gave.
+    /// The same, where the new session gets the name `forked`, which [`new_session_id`] gave, and is one of this user of a
+    /// server.
     ///
     /// # Errors
     /// Also fails where a session has the name.
-    pub fn fork_as(&self, forked: SessionId, id: &str, at: Option<Seq>) -> Result<SessionId, JournalError> {
+    pub fn fork_as(
+        &self,
+        forked: SessionId,
+        id: &str,
+        at: Option<Seq>,
+        user: Option<String>,
+    ) -> Result<SessionId, JournalError> {
         let session = self.find(id)?;
         let entries = Journal::peek(&self.folder(&session))?;
         let taken = fork::up_to(&entries, at)
@@ -44,7 +51,7 @@ impl Home {
         let from = Forked { seq, session, chain: chain.map(|value| value.to_string()) };
         let filled = take_contents(taken, &self.contents(&from.session), &folder.join("blobs"))
             .map_err(|source| journal.io("write", source))
-            .and_then(|()| journal.begin_with(&begun(taken, &forked, &from)));
+            .and_then(|()| journal.begin_with(&begun(taken, &forked, (&from, user))));
         if let Err(error) = filled {
             let _nobody_knows_it = fs::remove_dir_all(&folder);
             return Err(error);
@@ -54,7 +61,11 @@ impl Home {
 }
 
 /// The same entries at the same places, but for the first one, which is the new session's own.
-fn begun(taken: &[Arc<Entry>], forked: &SessionId, from: &Forked) -> Vec<Arc<Entry>> {
+fn begun(
+    taken: &[Arc<Entry>],
+    forked: &SessionId,
+    (from, user): (&Forked, Option<String>),
+) -> Vec<Arc<Entry>> {
     let own = |entry: &Arc<Entry>| match entry.opened() {
         Some(opened) => Arc::new(Entry {
             at: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64,
@@ -64,6 +75,7 @@ fn begun(taken: &[Arc<Entry>], forked: &SessionId, from: &Forked) -> Vec<Arc<Ent
                 delegated_by: None,
                 order: None,
                 forked_from: Some(from.clone()),
+                user: user.clone(),
                 ..opened.clone()
             }),
             ..entry.as_ref().clone()

@@ -72,6 +72,6 @@ impl Responder {
             None if refuse_unanswered => None,
             None => return None,
         };
-        Some(Command::Reply { call: call.clone(), answer })
+        Some(Command::reply(call.clone(), answer))
     }
 }

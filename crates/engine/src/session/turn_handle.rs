@@ -161,7 +161,7 @@ impl Turn {
     /// # Errors
     /// Fails if the session is closed.
     pub fn reply(&self, call: CallId, answer: Option<String>) -> Result<(), Closed> {
-        self.send(Command::Reply { call, answer })
+        self.send(Command::reply(call, answer))
     }
 
     /// Stops the turn that runs. Its report comes all the same.

@@ -54,6 +54,8 @@ pub(super) enum Client<'a> {
         /// Where the texts of files lie that are sent to them.
         stage: &'a dyn Stage,
         is_at_rest: bool,
+        /// The user whom the program let in, if it knows users.
+        user: Option<&'a str>,
     },
 }
 
@@ -206,7 +208,7 @@ fn pass_on(
         serde_json::from_slice(line).map_err(|error| format!("the command cannot be read: {error}"))?;
     let command = match client {
         Client::Process(peer) => taken(command, peer, permission)?,
-        Client::Person { .. } => taken_from_afar(command)?,
+        Client::Person { user, .. } => taken_from_afar(command)?.signed(user),
     };
     let sent = mailbox
         .upgrade()

@@ -18,13 +18,14 @@ pub struct Served {
     mailbox: mpsc::WeakUnboundedSender<SessionMessage>,
     permission: Permission,
     stage: Arc<dyn Stage>,
+    user: Option<String>,
 }
 
 impl Served {
-    /// `session` for people at other machines.
-    pub fn of(session: &Session) -> Self {
+    /// `session` for people at other machines. What they say is said in the name of `user`, if the server knows users.
+    pub fn of(session: &Session, user: Option<String>) -> Self {
         let (journal, mailbox) = (session.journal.clone(), session.mailbox.downgrade());
-        Self { journal, mailbox, permission: session.permission.clone(), stage: session.stage.clone() }
+        Self { journal, mailbox, permission: session.permission.clone(), stage: session.stage.clone(), user }
     }
 
     /// Serves the person at the other end of `link`, who has proved to be allowed to, until they leave or the session
@@ -34,7 +35,7 @@ impl Served {
     /// widest, and accept lines for the notes of the workspace. They make no call and add no folder.
     pub async fn serve(&self, link: Link, clients: &RemoteClients, is_at_rest: bool) {
         let owned = Owned { journal: &self.journal, mailbox: &self.mailbox, permission: &self.permission };
-        let client = Client::Person { clients, stage: &*self.stage, is_at_rest };
+        let client = Client::Person { clients, stage: &*self.stage, is_at_rest, user: self.user.as_deref() };
         receive(link, Ok(client), owned).await;
     }
 }

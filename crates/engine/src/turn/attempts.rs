@@ -189,7 +189,7 @@ impl Race<'_> {
         };
         let interactions = self.session.calls.interactions.clone();
         let asker = Asker::new(call.id.clone(), interactions, self.recorder.downgrade());
-        let answer = asker.ask_unless(question, self.cancel.cancelled()).await;
+        let answer = asker.ask_unless(question, self.cancel.cancelled()).await.answer;
         if self.cancel.is_cancelled() {
             return Taken::Refused;
         }

@@ -50,10 +50,10 @@ pub(super) async fn ask(
     };
     let call = CallId(format!("plan_{}", log.journal.entries().len()));
     let interactions = session.calls.interactions.clone();
-    let answer = attended(log, async |recorder| {
+    let replied = attended(log, async |recorder| {
         Asker::new(call, interactions, recorder.downgrade()).ask_unless(question, cancel.cancelled()).await
     });
-    let Some(answer) = answer.await? else { return Ok((!cancel.is_cancelled()).then_some(outcome)) };
+    let Some(answer) = replied.await?.answer else { return Ok((!cancel.is_cancelled()).then_some(outcome)) };
     match Answered::of(&answer, &choices) {
         Answered::KeepPlanning => return Ok(Some(outcome)),
         Answered::Accepted { mode, edited } => {

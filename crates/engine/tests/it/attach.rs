@@ -1,7 +1,7 @@
 //! A session of another machine: what is lost with the connection, and what is not.
 use crate::kit::{Place, bash, calls, prompt, says, scripted};
 use futures::{FutureExt, StreamExt, future::BoxFuture};
-use haft_core::{Answer, CallId, Command, Event, Fact, Mode, Policy, Seq, Update};
+use haft_core::{Answer, CallId, Channel, Command, Event, Fact, Mode, Part, Policy, Seq, Update};
 use haft_engine::{Dial, Engine, Link, NotDialed, Remote, RemoteClients, Served, Session};
 use serde_json::json;
 use std::{
@@ -50,7 +50,7 @@ impl Dial for Cable {
                 let is_at_rest = *self.is_at_rest.lock().unwrap();
                 self.tasks.spawn(async move {
                     let (reader, writer) = tokio::io::split(far);
-                    let served = Served::of(&session);
+                    let served = Served::of(&session, Some("root".to_owned()));
                     let serving = served.serve(Link::new(reader, writer), &clients, is_at_rest);
                     cut.run_until_cancelled(serving).await;
                 });
@@ -142,6 +142,28 @@ async fn a_person_afar_may_widen_the_mode_and_makes_no_call() {
     let after = change.unwrap().after.unwrap();
     assert_eq!(attached.content(&after.hash).unwrap(), b"one\n", "the text came before its entry");
     assert_eq!(attached.entries(), session.entries());
+}
+
+#[tokio::test]
+async fn a_person_afar_names_no_other_person() {
+    let (place, far) = (Place::new(), Place::new());
+    let script = bash("echo one > made") + &says("done");
+    let (session, attached, _cable, _engine) = attached(&place, &far, &script, Mode::Ask).await;
+    let said = Command::Prompt { parts: vec![Part::text("go")], channel: Some(Channel::new("http", "ann")) };
+    let turn = attached.start(said);
+    let call = until(&attached, Seq(0), asked).await;
+    attached.send(Command::Answer { call, answer: Answer::Once, by: Some("ann".into()) }).unwrap();
+    turn.report().await;
+    let named: Vec<Option<String>> = session
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.fact {
+            Fact::Prompted { channel, .. } => Some(channel.as_ref().map(|channel| channel.chat.clone())),
+            Fact::ApprovalAnswered { by, .. } => Some(by.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(named, [Some("root".to_owned()), Some("root".to_owned())]);
 }
 
 #[tokio::test]

@@ -619,7 +619,7 @@ async fn a_tool_asks_the_person() {
                 Fact::QuestionAsked { call, question } => {
                     assert_eq!((question.text.as_str(), question.choices.len()), ("Which?", 2));
                     let answer = answer.map(str::to_owned);
-                    session.send(Command::Reply { call: call.clone(), answer }).unwrap();
+                    session.send(Command::reply(call.clone(), answer)).unwrap();
                 }
                 Fact::QuestionAnswered { answer: given, .. } => assert_eq!(given.as_deref(), answer),
                 Fact::TurnEnded { .. } => break,

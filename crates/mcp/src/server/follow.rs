@@ -48,7 +48,7 @@ async fn tell(session: &Session, entry: &Entry, client: &Client) {
                 biased;
                 () = session.settled(call, entry.seq) => {}
                 answer = reply(question, client) => {
-                    let _session_is_closed = session.send(Command::Reply { call: call.clone(), answer });
+                    let _session_is_closed = session.send(Command::reply(call.clone(), answer));
                 }
             }
         }

@@ -34,7 +34,7 @@ pub(crate) async fn attach(
             .suggest("`haft attach` opens one; a proxy before the server must pass on `Upgrade`")
     })?;
     let place = hub.place_for_client()?;
-    let served = Served::of(&hub.open(&id.0).await?);
+    let served = Served::of(&hub.open(&id.0).await?, hub.user_name().map(str::to_owned));
     let is_at_rest = hub.state(&id) == SessionState::Idle;
     let upgrade = upgrade.max_message_size(MAX_MESSAGE_BYTES).max_frame_size(MAX_MESSAGE_BYTES);
     Ok(upgrade.protocols([PROTOCOL]).on_upgrade(async move |socket| {
@@ -71,7 +71,7 @@ async fn serve(hub: &Hub, id: &SessionId, (served, is_at_rest): (Served, bool), 
         () = served.serve(link, hub.clients(), is_at_rest) => {}
         () = stays_open => {}
         () = hub.stopping().cancelled() => {}
-        () = hub.clone().until_removed() => {}
+        () = hub.clone().until_signed_out() => {}
     }
 }
 

@@ -478,7 +478,8 @@ pub(crate) async fn reply(context: Context, Id(id): Id, Body(told): Body<ReplyRe
 
 async fn replied(context: &Context, id: &str, call: &str, answer: Option<String>) -> Answer<Response> {
     let (session, call) = asking(context, id, call, "an answer").await?;
-    give(&session, Command::Reply { call, answer }, false).await
+    let by = context.hub.user_name().map(str::to_owned);
+    give(&session, Command::Reply { call, answer, by }, false).await
 }
 
 /// The session, and the call in it that waits for a person.

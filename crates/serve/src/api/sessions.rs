@@ -349,9 +349,10 @@ pub(crate) async fn fork(
     let hub = context.hub.clone();
     hub.find(&id)?;
     let (own, made) = (hub.clone(), made_as(key));
+    let user = hub.user_name().map(str::to_owned);
     let forked = blocking(move || match own.home().exact(&made.0) {
         Some(forked) => Ok(forked),
-        None => own.home().fork_as(made, &id, at.map(Seq)).map_err(ApiError::from),
+        None => own.home().fork_as(made, &id, at.map(Seq), user).map_err(ApiError::from),
     });
     let forked = forked.await?;
     hub.tell(&forked);

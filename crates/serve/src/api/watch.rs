@@ -51,7 +51,7 @@ pub(crate) async fn events(
     let known = context.hub.find(&id)?;
     let from = follow::from(&headers, from).0;
     let told = view.of(from, |from| follow::session(context.hub.clone(), known, Seq(from)));
-    let told = told.map(Message::alone).take_until(Box::pin(context.hub.clone().until_removed()));
+    let told = told.map(Message::alone).take_until(Box::pin(context.hub.clone().until_signed_out()));
     Ok(follow::counted(context.hub.figures(), told))
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn all(context: Context, Asked(followed): Asked<Followed>) -> A
     };
     let streams = followed.sessions()?.into_iter().map(follow).collect();
     let told = stream::select(follow::all(hub.clone()), follow::together(streams))
-        .take_until(Box::pin(hub.clone().until_removed()));
+        .take_until(Box::pin(hub.clone().until_signed_out()));
     Ok(follow::counted(hub.figures(), told))
 }
 

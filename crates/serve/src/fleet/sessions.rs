@@ -270,7 +270,7 @@ pub(super) async fn reply_to(
     Key(key): Key,
     Body(QuestionAnswer { answer }): Body<QuestionAnswer>,
 ) -> Answer<Response> {
-    send((&context, &asker, &id, key), &[Command::Reply { call: CallId(call), answer }]).await
+    send((&context, &asker, &id, key), &[Command::reply(CallId(call), answer)]).await
 }
 
 /// Answer the question of a call. Deprecated: use `questions/{call}`
@@ -284,7 +284,7 @@ pub(super) async fn reply(
     Key(key): Key,
     Body(told): Body<ReplyRequest>,
 ) -> Answer<Response> {
-    let reply = Command::Reply { call: CallId(told.call), answer: told.answer };
+    let reply = Command::reply(CallId(told.call), told.answer);
     send((&context, &asker, &id, key), &[reply]).await
 }
 

@@ -53,6 +53,7 @@ impl Engines {
             effort,
             up_to: bounds.up_to,
             max_cost: bounds.max_cost(),
+            models: bounds.models,
             is_guarded: bounds.is_guarded,
             ..EngineRequest::default()
         };

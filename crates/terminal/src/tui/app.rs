@@ -397,7 +397,7 @@ impl App {
             return;
         }
         if let Some(Asked::Question { call, .. }) = self.view.asked.pop_front() {
-            self.send(Command::Reply { call, answer });
+            self.send(Command::reply(call, answer));
         }
         if self.draft.is_some() {
             // A beginning without an answer is of no use.

@@ -385,3 +385,94 @@ fn a_user_reads_nothing_of_the_server_or_of_others_through_tools() {
     let memory = ben.ask(&format!("POST /v1/sessions/{}/typed", ben.session()), &json!({"text": "/memory"}));
     assert_eq!(memory.status, 403, "{memory:?}");
 }
+
+// H-90
+#[test]
+fn a_stream_ends_when_its_token_no_longer_holds() {
+    let place = Place::new();
+    let mut server = serving(&place, &["--permission", "ask"]);
+    let first = add(&place, &server, "ann", "member").token;
+    let own = std::mem::replace(&mut server.token, first);
+    let id = server.session("{}");
+    let mut streams = [server.stream("/v1/events", ""), server.follow(&id, "")];
+    streams[1].until("session_opened");
+    server.token = own;
+    // The same user in the same role, with another token.
+    let again = add(&place, &server, "ann", "member");
+    streams.iter_mut().for_each(|stream| while stream.next().is_some() {});
+    assert_eq!(again.get("/v1/sessions").json()["sessions"][0]["id"], json!(id));
+}
+
+// H-91
+#[test]
+fn a_fork_is_of_the_user_who_made_it() {
+    let place = Place::new();
+    let server = serving(&place, &["--permission", "ask"]);
+    let (ann, root) = (add(&place, &server, "ann", "member"), add(&place, &server, "root", "admin"));
+    let id = ann.session();
+    ann.prompt(&id);
+    ann.ask(&format!("POST /v1/sessions/{id}/interrupt"), &json!({}));
+    server.follow(&id, "").until("turn_ended");
+    let fork = |client: &Client<'_>| client.ask(&format!("POST /v1/sessions/{id}/fork"), &json!({})).json();
+    let (own, others) = (fork(&ann), fork(&root));
+    assert_eq!((&own["user"], &others["user"]), (&json!("ann"), &json!("root")), "{others}");
+    let status = |forked: &Value| ann.get(&format!("/v1/sessions/{}", forked["id"].as_str().unwrap())).status;
+    assert_eq!((status(&own), status(&others)), (200, 404));
+}
+
+// H-91
+#[test]
+fn an_answer_to_a_question_names_the_user_who_gave_it() {
+    let place = Place::new();
+    let ask = json!({"name": "ask_user", "arguments": {"question": "Which?", "options": ["red", "blue"]}});
+    let model = place.script("model", &[json!({"calls": [ask]}), json!({"say": "Done."})]);
+    let server = Serving::start(&place, &["--model", &model]);
+    let (mia, anton) = (add(&place, &server, "mia", "member"), add(&place, &server, "anton", "approver"));
+    let id = mia.session();
+    let call = mia.prompt(&id);
+    let path = format!("POST /v1/sessions/{id}/questions/{call}");
+    assert_eq!(anton.ask(&path, &json!({"answer": "blue"})).status, 202);
+    let answered = server.follow(&id, "").until("question_answered").pop().unwrap();
+    assert_eq!((&answered["answer"], &answered["by"]), (&json!("blue"), &json!("anton")));
+}
+
+// H-90
+#[test]
+fn the_models_of_a_role_hold_for_subagents_and_for_what_others_choose() {
+    let place = Place::new();
+    let roles = "[serve.roles.careful]\nmay = [\"view\", \"prompt\"]\nmodels = [\"script/*/model\"]\n";
+    place.configure(roles);
+    place.write("other", "{\"say\": \"Another.\"}\n");
+    let agents = place.path().join("person/.config/haft/agents");
+    fs::create_dir(&agents).unwrap();
+    let other = format!("script/{}", place.work().join("other").display());
+    let scout = format!("---\nname: scout\ndescription: Looks around\nmodel: {other}\n---\nLook around.\n");
+    fs::write(agents.join("scout.md"), scout).unwrap();
+    let delegate = json!({"name": "delegate", "arguments": {"agent": "scout", "task": "look around"}});
+    let model = place.script("model", &[json!({"calls": [delegate]}), json!({"say": "Done."})]);
+    let server = Serving::start(&place, &["--model", &model, "--permission", "accept-edits"]);
+    let carl = add(&place, &server, "carl", "careful");
+    let id = carl.session();
+    carl.ask(&format!("POST /v1/sessions/{id}/prompt"), &json!({"text": "go", "wait": true}));
+    let ended = journal(&place, &id).into_iter().find(|entry| entry["type"] == "tool_ended").unwrap();
+    let said = format!("does not allow the model `{other}`");
+    assert!(ended["ok"] == false && ended.to_string().contains(&said), "{ended}");
+    let chosen = server.ask(&format!("PATCH /v1/sessions/{id}"), r#"{"model":"script/other"}"#);
+    assert!(chosen.status == 400 && chosen.body.contains(&said), "{chosen:?}");
+    assert_eq!(carl.get(&format!("/v1/sessions/{id}")).status, 200);
+}
+
+// H-93
+#[test]
+fn only_some_logins_begin_at_a_time() {
+    let place = Place::new();
+    place.configure(
+        "[serve.oidc]\nissuer = \"http://127.0.0.1:9\"\nclient_id = \"haft\"\nrole = \"viewer\"\n",
+    );
+    let model = place.script("model", &[json!({"say": "Done."})]);
+    let server = Serving::start(&place, &["--model", &model]);
+    let host = [("host", server.host.as_str())];
+    let begun: Vec<u16> = (0..150).map(|_| server.with("GET /login", &host, "").status).collect();
+    assert_eq!((begun[0], begun[149]), (502, 429), "{begun:?}");
+    assert_eq!(server.ask("GET /v1/me", "").status, 200, "others are served");
+}

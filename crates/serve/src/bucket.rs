@@ -2,7 +2,7 @@
 use std::time::Instant;
 
 /// Holds what may still be taken.
-pub(super) struct Bucket {
+pub(crate) struct Bucket {
     most: f64,
     a_second: f64,
     left: f64,
@@ -10,12 +10,12 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    pub(super) fn full(most: f64, a_second: f64) -> Self {
+    pub(crate) fn full(most: f64, a_second: f64) -> Self {
         Self { most, a_second, left: most, since: None }
     }
 
     /// Whether one more may be taken at this moment.
-    pub(super) fn take(&mut self, now: Instant) -> bool {
+    pub(crate) fn take(&mut self, now: Instant) -> bool {
         let passed = self.since.map_or(0.0, |since| now.saturating_duration_since(since).as_secs_f64());
         self.since = Some(now);
         self.left = (self.left + passed * self.a_second).min(self.most);
