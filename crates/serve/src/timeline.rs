@@ -40,12 +40,29 @@ pub(crate) struct EntryRange {
     last: u64,
 }
 
+/// The user of a server whose word it is.
+fn by(fact: &Fact) -> Option<String> {
+    match fact {
+        Fact::Prompted { channel: Some(channel), .. } => {
+            Some(channel.chat.clone()).filter(|chat| channel.kind == "http" && !chat.is_empty())
+        }
+        Fact::ApprovalAnswered { by, .. } | Fact::QuestionAnswered { by, .. } => by.clone(),
+        _ => None,
+    }
+}
+
 /// One piece of what a person sees of a session, or a change of an earlier piece.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum TimelineItem {
     /// A prompt. It takes the place of the first queued one, if there is any
-    Prompt { text: String, images: Vec<TimelineImage> },
+    Prompt {
+        text: String,
+        images: Vec<TimelineImage>,
+        /// User who sent it, of a server with users
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// A prompt that the model reads with its next request
     QueuedPrompt { text: String },
     /// A hook denied the prompt, which takes the place of the first queued one, if there is any
@@ -75,7 +92,13 @@ enum TimelineItem {
     /// A call asks a person; `GET /v1/sessions/{id}/asked` shows what it would do
     Asked { call: String, text: String },
     /// A person approved or refused a call
-    Approval { call: String, answer: ApprovalOutcome },
+    Approval {
+        call: String,
+        answer: ApprovalOutcome,
+        /// User who answered, of a server with users
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// A line beside the conversation
     Note { about: NoteKind, text: String },
     /// The model could not be asked
@@ -220,7 +243,8 @@ impl TimelineFold {
     fn drawn(&self, item: Item, fact: Option<&Fact>) -> Vec<TimelineItem> {
         vec![match item {
             Item::Prompt { text, images, .. } => {
-                TimelineItem::Prompt { text, images: images.into_iter().map(TimelineImage::from).collect() }
+                let images = images.into_iter().map(TimelineImage::from).collect();
+                TimelineItem::Prompt { text, images, by: fact.and_then(by) }
             }
             Item::Call(call) => TimelineItem::ended(*call),
             // The page has its own words for these.
@@ -280,9 +304,12 @@ impl TimelineFold {
                 self.timeline.calls.first().map(TimelineItem::waiting)
             }
             Fact::ApprovalAnswered { call, answer, .. } => {
-                Some(TimelineItem::Approval { call: call.0.clone(), answer: (*answer).into() })
+                let (call, answer) = (call.0.clone(), (*answer).into());
+                Some(TimelineItem::Approval { call, answer, by: by(fact) })
             }
-            Fact::QuestionAnswered { answer: Some(answer), .. } => note(&format!("You answered: {answer}")),
+            Fact::QuestionAnswered { answer: Some(answer), .. } => {
+                note(&format!("{} answered: {answer}", by(fact).as_deref().unwrap_or("You")))
+            }
             Fact::QuestionAnswered { answer: None, .. } => note("No answer."),
             Fact::Unconfined { reason } => {
                 note(&format!("Commands run unconfined, and an undo cannot take back what they do: {reason}"))

@@ -15,6 +15,9 @@ const STATES = { waiting: ['·', 'waiting'], running: ['…', 'running'], worked
 /** Notes about answers to approvals, where the answer says more than the call itself. */
 export const ANSWERS = { no: 'You said no.', unanswered: 'No person could be asked to allow it.' }
 
+/** The same, where the server knows which user answered. */
+const GIVEN = { no: 'said no.', once: 'allowed it, this time.', always: 'allowed it, from here on.' }
+
 export class Transcript {
   answers = ANSWERS
 
@@ -104,14 +107,15 @@ export class Transcript {
 
 const pictures = (images, alt) => images.map(({ mime, data }) => el('img', { src: `data:${mime};base64,${data}`, alt }))
 const you = () => el('h2', { class: 'spoken' }, 'You')
+const user = (name) => el('h2', { class: 'by' }, name)
 
 /** How each kind of block is drawn, but for calls. */
 const DRAWN = {
   queued_prompt({ text }, block) {
     this.put(block, el('div', { class: 'prompt' }, you(), el('p', {}, text), el('p', { class: 'dim' }, 'read with the next request')))
   },
-  prompt({ text, images }, block) {
-    const element = this.put(block, el('div', { class: 'prompt' }, you(), el('p', {}, text), pictures(images, 'A picture of the prompt')))
+  prompt({ text, images, by }, block) {
+    const element = this.put(block, el('div', { class: 'prompt' }, by ? user(by) : you(), el('p', {}, text), pictures(images, 'A picture of the prompt')))
     this.prompted(text, block, element)
   },
   denied({ reason }, block) {
@@ -134,8 +138,9 @@ const DRAWN = {
   asked({ text }, block) {
     this.asks(text, block)
   },
-  approval({ answer }, block) {
-    if (this.answers[answer]) this.note(this.answers[answer], block)
+  approval({ answer, by }, block) {
+    const words = by ? `${by} ${GIVEN[answer]}` : this.answers[answer]
+    if (words) this.note(words, block)
   },
   note({ about, text }, block) {
     this.put(block, el('p', { class: about === 'unconfined' ? 'note warning' : 'note' }, text))

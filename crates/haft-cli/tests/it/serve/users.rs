@@ -179,6 +179,12 @@ fn a_role_says_what_its_users_may_do() {
     assert_eq!(entries[0]["user"], "wim");
     let prompted = entries.iter().find(|entry| entry["type"] == "prompted").unwrap();
     assert_eq!((&prompted["channel"]["kind"], &prompted["channel"]["chat"]), (&json!("http"), &json!("wim")));
+    let timeline = viewer.get(&format!("/v1/sessions/{id}/timeline")).body;
+    for shown in
+        [r#""type":"prompt","text":"write it","images":[],"by":"wim""#, r#""answer":"once","by":"anton""#]
+    {
+        assert!(timeline.contains(shown), "{timeline}");
+    }
     // A goal has a command that runs without a question.
     events.until("turn_ended");
     let goal =
