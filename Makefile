@@ -45,6 +45,7 @@ soak:
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it queued_jobs
 	HAFT_SOAK=10000 $(CARGO) test -p haft-cli --no-default-features --test it in_a_storm -- --nocapture
 	HAFT_SOAK=200 $(CARGO) test -p haft-cli --no-default-features --test it simulated_models -- --nocapture
+	HAFT_SOAK=100000 $(CARGO) test -p haft-fleet --test simulation -- --nocapture
 
 # Ways out of the sandboxes of agents; none leads out. A part of `make test`.
 escape:
