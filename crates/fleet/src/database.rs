@@ -1,11 +1,12 @@
 //! Statements on a connection that is made anew where it broke. Each is one transaction: what it checks and what it does
 //! cannot come apart, however the connection ends.
-use crate::{error::FleetError, tls::Tls};
+use crate::{error::FleetError, storage::Objects, tls::Tls};
 use parking_lot::Mutex;
 use std::{
+    collections::{BTreeMap, HashMap},
     future::poll_fn,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -32,10 +33,13 @@ pub(crate) type Parameters<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
 /// A fleet's database. Cheap to clone; all clones share one connection.
 #[derive(Clone)]
-pub struct Database(Arc<Inner>);
+pub struct Database(pub(crate) Arc<Inner>);
 
-struct Inner {
+pub(crate) struct Inner {
     config: Config,
+    /// What is known of object stores, and those in use, by address.
+    pub(crate) variables: OnceLock<BTreeMap<String, String>>,
+    pub(crate) objects: Mutex<HashMap<String, Arc<Objects>>>,
     tls: Tls,
     client: Mutex<Option<Arc<Client>>>,
     /// Held by the one who makes the next connection.
@@ -68,13 +72,19 @@ impl Database {
 
     /// The same database on a connection of its own, for what must not wait.
     pub(crate) fn another(&self) -> Self {
-        Self::of(self.0.config.clone(), self.0.tls.clone())
+        let another = Self::of(self.0.config.clone(), self.0.tls.clone());
+        match self.0.variables.get() {
+            Some(variables) => another.with_objects(variables),
+            None => another,
+        }
     }
 
     fn of(config: Config, tls: Tls) -> Self {
         let stop = CancellationToken::new();
         Self(Arc::new(Inner {
             config,
+            variables: OnceLock::new(),
+            objects: Mutex::default(),
             tls,
             client: Mutex::default(),
             dialling: Default::default(),

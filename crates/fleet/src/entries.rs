@@ -4,6 +4,7 @@ use crate::{
     error::FleetError,
     places::Moved,
 };
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use haft_core::{SessionId, chain::rechained};
 use haft_engine::Home;
 use std::{
@@ -13,10 +14,12 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::Path,
 };
-use tokio_postgres::types::Type;
+use tokio_postgres::{Row, types::Type};
 
 /// Contents that are fetched at a time.
 const CONTENTS_PER_FETCH: i64 = 32;
+/// Of these, how many are fetched from an object store at the same time.
+const CONTENTS_AT_ONCE: usize = 8;
 
 /// The lines of a job's own session from the place `from` on, as they are kept.
 pub async fn entries_since(
@@ -44,10 +47,15 @@ pub async fn contents(
     job: &str,
     hashes: &[String],
 ) -> Result<Vec<(String, Vec<u8>)>, FleetError> {
-    let statement = "SELECT hash, bytes FROM contents WHERE job = $1 AND hash = ANY ($2)";
+    let statement = "SELECT hash, bytes, place FROM contents WHERE job = $1 AND hash = ANY ($2)";
     let parameters: Parameters<'_> = &[(&job, Type::TEXT), (&hashes, Type::TEXT_ARRAY)];
     let rows = database.query_within(SHORT, "read contents", statement, parameters).await?;
-    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    read(database, &rows).await
+}
+
+async fn read(database: &Database, rows: &[Row]) -> Result<Vec<(String, Vec<u8>)>, FleetError> {
+    let read: Vec<_> = rows.iter().map(|row| database.content(row).boxed()).collect();
+    stream::iter(read).buffered(CONTENTS_AT_ONCE).try_collect().await
 }
 
 /// Writes all that is kept of the job `id` into `home`, which has nothing of it: journals, and contents beside that of
@@ -75,7 +83,7 @@ pub async fn restore(
     let mut after = String::new();
     loop {
         let statement =
-            "SELECT hash, bytes FROM contents WHERE job = $1 AND hash > $2 ORDER BY hash LIMIT $3";
+            "SELECT hash, bytes, place FROM contents WHERE job = $1 AND hash > $2 ORDER BY hash LIMIT $3";
         let rows = database
             .query_within(
                 SHORT,
@@ -86,8 +94,8 @@ pub async fn restore(
             .await?;
         let Some(last) = rows.last() else { return Ok(()) };
         after = last.get(0);
-        for row in &rows {
-            write_content(&blobs, row.get(0), row.get(1)).map_err(|error| local(&blobs, &error))?;
+        for (hash, bytes) in read(database, &rows).await? {
+            write_content(&blobs, &hash, &bytes).map_err(|error| local(&blobs, &error))?;
         }
     }
 }

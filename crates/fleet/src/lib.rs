@@ -12,6 +12,7 @@
 //! | `requests` | what clients may send again |
 //! | `queue`, `lease` | who has a job, and until when |
 //! | `entries`, `writer` | journals: read for the next attempt, written by this one |
+//! | `storage` | where the contents of changed files are kept |
 //! | `git`, `replay_changes` | the work tree of an attempt |
 //! | `slot` | room for one job at work, which one that waits for a person leaves |
 //! | `app_work` | an attempt at a job with the sessions of `haft-app` |
@@ -35,6 +36,7 @@ mod requests;
 mod schema;
 mod slot;
 mod status;
+mod storage;
 mod tls;
 mod worker;
 mod writer;
@@ -55,5 +57,6 @@ pub use requests::{Request, RequestAnswer, answer_request, begin_request};
 pub use schema::{Migrated, migrate};
 pub use slot::{Slot, Slots};
 pub use status::{Status, WorkerLine, drain, status};
+pub use storage::{set_storage, storage};
 pub use worker::{Begun, Ended, Settings, Work, work};
 pub use writer::{CommitUploader, Writer};

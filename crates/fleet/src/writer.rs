@@ -8,6 +8,7 @@ use crate::{
     error::FleetError,
     lease::Lease,
     places::Moved,
+    storage::Objects,
 };
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::{Asking, Event, Seq, SessionId, changed, line};
@@ -18,7 +19,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 use tokio_postgres::types::Type;
 use tokio_util::task::TaskTracker;
 
@@ -58,9 +59,20 @@ impl Writer {
     ) -> Self {
         let ((to, from), failure) = (mpsc::unbounded_channel(), Arc::new(OnceLock::new()));
         let (told, asks) = watch::channel(false);
-        let (known, asking, failed) = (HashSet::new(), Asking::default(), failure.clone());
-        let task =
-            Task { database, lease, moved, blobs, uploader, known, failure: failed, asking, asks: told };
+        let (storage, known, asking) = Default::default();
+        let failed = failure.clone();
+        let task = Task {
+            database,
+            lease,
+            moved,
+            blobs,
+            uploader,
+            storage,
+            known,
+            failure: failed,
+            asking,
+            asks: told,
+        };
         tasks.spawn(task.run(from));
         Self { to, failure, asks }
     }
@@ -124,6 +136,7 @@ struct Task {
     moved: Moved,
     blobs: PathBuf,
     uploader: Option<Arc<dyn CommitUploader>>,
+    storage: OnceCell<Option<Arc<Objects>>>,
     /// Contents that stand there already.
     known: HashSet<String>,
     failure: Arc<OnceLock<String>>,
@@ -241,15 +254,23 @@ impl Task {
                 return Err(FleetError::Local { action, why: error.to_string() });
             }
         };
+        let (bytes, place) = match self.storage().await? {
+            None => (Some(bytes), None),
+            Some(objects) => {
+                self.unless_lost(objects.put(hash, bytes)).await?;
+                (None, Some(objects.address.clone()))
+            }
+        };
         let statement = "WITH held AS MATERIALIZED (SELECT id FROM jobs WHERE id = $1 AND token = $2 \
              AND status = 'running' AND leased_until > clock_timestamp() FOR NO KEY UPDATE), \
-           put AS (INSERT INTO contents SELECT id, $3, $4 FROM held ON CONFLICT DO NOTHING) \
+           put AS (INSERT INTO contents (job, hash, bytes, place) SELECT id, $3, $4, $5 FROM held ON CONFLICT DO NOTHING) \
            SELECT count(*) FROM held";
         let parameters: Parameters<'_> = &[
             (&self.lease.job.0, Type::TEXT),
             (&self.lease.token, Type::INT8),
             (&hash, Type::TEXT),
             (&bytes, Type::BYTEA),
+            (&place, Type::TEXT),
         ];
         let rows = self.while_it_lasts("keep a content", statement, parameters).await?;
         if rows[0].get::<_, i64>(0) == 0 {
@@ -258,6 +279,23 @@ impl Task {
         }
         self.known.insert(hash.to_owned());
         Ok(())
+    }
+
+    /// Where the contents of this attempt are kept; `None` for PostgreSQL.
+    async fn storage(&self) -> Result<Option<Arc<Objects>>, FleetError> {
+        let read = || self.unless_lost(self.database.storage());
+        self.storage.get_or_try_init(read).await.cloned()
+    }
+
+    async fn unless_lost<T>(
+        &self,
+        work: impl Future<Output = Result<T, FleetError>>,
+    ) -> Result<T, FleetError> {
+        tokio::select! {
+            biased;
+            done = work => done,
+            () = self.lease.lost() => Err(FleetError::Lost(self.lease.job.0.clone())),
+        }
     }
 
     /// While PostgreSQL is away it is asked again, until the lease has certainly ended.

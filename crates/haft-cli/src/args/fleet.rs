@@ -181,6 +181,20 @@ pub(crate) enum Fleet {
         #[arg(long)]
         json: bool,
     },
+    /// Show where the contents of changed files are stored, or store new ones in an object store: `s3://BUCKET/PREFIX`
+    Storage {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Object store with the protocol of Amazon S3; keys, region and endpoint come from the variables `AWS_…`
+        address: Option<String>,
+        /// Store new ones in the database again
+        #[arg(long, conflicts_with = "address")]
+        database: bool,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Create an owner and print its API token, or replace the token of an existing owner
     Owner {
         /// The fleet.

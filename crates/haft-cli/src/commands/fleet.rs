@@ -35,6 +35,9 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
         Fleet::Resume { fleet, owner, json } => resume(&open(cli, &fleet).await?, owner, json).await?,
         Fleet::Drain { fleet, worker, json } => drain(&open(cli, &fleet).await?, worker, json).await?,
         Fleet::Retry { fleet, id, json } => jobs::retry(&open(cli, &fleet).await?, &id, json).await?,
+        Fleet::Storage { fleet, address, database, json } => {
+            storage(&open(cli, &fleet).await?, address, database, json).await?;
+        }
         Fleet::Owner { fleet, name } => {
             let (database, token) = (open(cli, &fleet).await?, token::random()?);
             haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
@@ -98,6 +101,28 @@ async fn drain(database: &Database, worker: Option<String>, json: bool) -> Resul
     say(json, &json!({"draining": told}), &format!("draining {told} workers"))
 }
 
+/// Shows where contents are stored, or changes that.
+async fn storage(
+    database: &Database,
+    address: Option<String>,
+    in_database: bool,
+    json: bool,
+) -> Result<(), Failure> {
+    let is_change = in_database || address.is_some();
+    if is_change {
+        haft_fleet::set_storage(database, address.as_deref()).await?;
+    }
+    let stored = haft_fleet::storage(database).await?;
+    let place = stored.as_ref().map_or_else(|| "the database".to_owned(), |address| format!("`{address}`"));
+    let text = match is_change {
+        true => {
+            format!("new contents of changed files are stored in {place}; earlier ones stay where they are")
+        }
+        false => format!("contents of changed files are stored in {place}"),
+    };
+    say(json, &json!({"storage": stored}), &text)
+}
+
 /// What was typed, else what the environment says.
 pub(crate) fn address(cli: &CliContext, url: &FleetUrl) -> Result<String, Failure> {
     let known = url.fleet.clone().or_else(|| cli.environment.get("HAFT_FLEET").map(str::to_owned));
@@ -109,7 +134,7 @@ pub(crate) fn address(cli: &CliContext, url: &FleetUrl) -> Result<String, Failur
 }
 
 async fn open(cli: &CliContext, url: &FleetUrl) -> Result<Database, Failure> {
-    Ok(Database::open(&address(cli, url)?).await?)
+    Ok(Database::open(&address(cli, url)?).await?.with_objects(&cli.environment.variables))
 }
 
 /// What was done, for programs or for people.

@@ -16,7 +16,8 @@ use haft_terminal::{Exit, signals::Interrupts};
 /// Serves until a signal interrupts. No model is needed here: workers have theirs.
 pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Failure> {
     let url = address(cli, &FleetUrl { fleet: args.fleet.clone().flatten() })?;
-    let (database, admin) = (Database::open(&url).await?, Owner(ADMIN.to_owned()));
+    let database = Database::open(&url).await?.with_objects(&cli.environment.variables);
+    let admin = Owner(ADMIN.to_owned());
     haft_fleet::add_owner(&database, &admin, None).await?;
     let Kept { token, is_new } = token::of(&cli.places.home, token::SERVE)?;
     let listening = haft_serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;

@@ -12,7 +12,7 @@ pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, 
     let (spec, address) = (args.work.spec(), address(cli, &args.fleet)?);
     // What is wrong with the model, the configuration or the options shows before a job is taken.
     cli.silent().plan(&spec)?.engine().await?;
-    let database = Database::open(&address).await?;
+    let database = Database::open(&address).await?.with_objects(&cli.environment.variables);
     let note = cli.warnings();
     let folder = args.folder.clone().unwrap_or_else(|| cli.places.home.join("fleet"));
     let name = args.name.clone().unwrap_or_else(own_name);

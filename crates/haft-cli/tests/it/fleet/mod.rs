@@ -3,4 +3,5 @@ mod approvals;
 mod commands;
 mod database_faults;
 mod serve;
+mod storage;
 mod workers;

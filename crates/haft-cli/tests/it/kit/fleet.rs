@@ -15,6 +15,8 @@ use std::{
 pub(crate) struct Fleet {
     pub(crate) place: Place,
     pub(crate) server: Postgres,
+    /// More of the environment of its programs.
+    pub(crate) variables: Vec<(String, String)>,
 }
 
 impl Fleet {
@@ -28,7 +30,7 @@ impl Fleet {
         let fleet = Self::without_tables()?;
         fleet.server.sql(statement);
         let made = fleet.run(&["fleet", "migrate"]);
-        assert_eq!((made.code, made.out.as_str()), (0, "the tables have version 4\n"), "{made:?}");
+        assert_eq!((made.code, made.out.as_str()), (0, "the tables have version 5\n"), "{made:?}");
         Some(fleet)
     }
 
@@ -39,7 +41,7 @@ impl Fleet {
         let bare = place.path().join("remote.git");
         let (from, to) = (place.work(), bare.clone());
         git(&place.path(), &["clone", "--quiet", "--bare", from.to_str().unwrap(), to.to_str().unwrap()]);
-        Some(Self { place, server })
+        Some(Self { place, server, variables: Vec::new() })
     }
 
     pub(crate) fn remote(&self) -> PathBuf {
@@ -48,7 +50,7 @@ impl Fleet {
 
     pub(crate) fn haft(&self, words: &[&str]) -> Command {
         let mut command = self.place.haft(words);
-        command.env("HAFT_FLEET", self.server.address());
+        command.env("HAFT_FLEET", self.server.address()).envs(self.variables.iter().cloned());
         command
     }
 
