@@ -76,3 +76,20 @@ export async function look(tab, name, folder) {
   }
   await tab.setViewport({ width: 1280, height: 900 })
 }
+
+/** A person in a browser of their own, who logs in as `name` at the provider of `login_provider.mjs`. */
+export async function logIn(browser, address, name, folder) {
+  const tab = await open(await browser.createBrowserContext(), /40[134]|ERR_NAME|\[DOM\]|Autofocus/)
+  const does = person(tab)
+  await tab.goto(address)
+  await does.seen('a login is offered', () => document.querySelector('a[href="/login"]')?.offsetParent)
+  await look(tab, 'login', folder)
+  await tab.click('a[href="/login"]')
+  await tab.waitForSelector('input[name=login]')
+  await tab.type('input[name=login]', name)
+  await tab.type('input[name=password]', 'any')
+  await Promise.all([tab.waitForNavigation(), tab.click('button[type=submit]')])
+  // The provider asks whether the server may know this.
+  await Promise.all([tab.waitForNavigation(), tab.click('button[type=submit]')])
+  return { tab, ...does }
+}

@@ -57,11 +57,38 @@ if [ -x "$peers/python/bin/openapi-spec-validator" ]; then
     curl -sf -H "Authorization: Bearer $(cat "$scratch/home/serve-token")" "$address/openapi.json" >"$scratch/openapi.json"
     "$peers/python/bin/openapi-spec-validator" "$scratch/openapi.json" >"$scratch/log" || { echo "FAILED  the description of a fleet"; cat "$scratch/log"; exit 1; }
 fi
-copy_beside_libraries scripts/browser.mjs scripts/fleet_page.mjs
+copy_beside_libraries scripts/browser.mjs scripts/fleet_page.mjs scripts/fleet_login.mjs scripts/login_provider.mjs
 if timeout 200 node "$beside/fleet_page.mjs" "$browser" "$address" "$(cat "$scratch/home/serve-token")" "$scratch/work"; then
     echo "ok      the page of a fleet in a browser"
 else
     echo "FAILED  the page of a fleet in a browser"
     cat "$scratch/worker"
+    exit 1
+fi
+
+# The server and the provider name each other, so that the server's port is chosen first.
+port=$(python3 -c 'import socket; free = socket.socket(); free.bind(("127.0.0.1", 0)); print(free.getsockname()[1])')
+node "$beside/login_provider.mjs" "http://127.0.0.1:$port" >"$scratch/provider" 2>"$scratch/provider.log" &
+running=($! "${running[@]}")
+for _ in $(seq 100); do [ -s "$scratch/provider" ] && break; sleep 0.1; done
+mkdir -p "$scratch/config/haft"
+cat >"$scratch/config/haft/config.toml" <<TOML
+[serve.oidc]
+issuer = "$(cat "$scratch/provider")"
+client_id = "haft"
+client_secret_env = "LOGIN_SECRET"
+group_claim = "groups"
+groups = { team = "member" }
+role = "viewer"
+TOML
+"$haft" fleet add builder "Of the admin" >"$scratch/log"
+LOGIN_SECRET=secret-of-haft "$haft" serve --fleet "$HAFT_FLEET" --listen "127.0.0.1:$port" 2>"$scratch/login.log" &
+running=($! "${running[@]}")
+for _ in $(seq 100); do grep -q 'listening on' "$scratch/login.log" && break; sleep 0.1; done
+if timeout 200 node "$beside/fleet_login.mjs" "$browser" "http://127.0.0.1:$port" "$address" "$scratch/work"; then
+    echo "ok      people who log in to a fleet at an OpenID provider"
+else
+    echo "FAILED  people who log in to a fleet at an OpenID provider"
+    cat "$scratch/login.log"
     exit 1
 fi

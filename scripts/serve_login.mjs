@@ -2,30 +2,15 @@
 // Ends with 1 and a line for each thing that is not as it should be. Screenshots go into FOLDER.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { end, expect, launch, look, open, person } from './browser.mjs'
+import { end, expect, launch, logIn, look } from './browser.mjs'
 
 const [program, address, workspace, folder] = process.argv.slice(2)
 const browser = await launch(program)
 
-/** A person in a browser of their own, who logs in as `name`. */
-async function logIn(name) {
-  const tab = await open(await browser.createBrowserContext(), /40[134]|ERR_NAME|\[DOM\]|Autofocus/)
-  const does = person(tab)
-  await tab.goto(address)
-  await does.seen('a login is offered', () => document.querySelector('a[href="/login"]')?.offsetParent)
-  if (name === 'ann') await look(tab, 'login', folder)
-  await tab.click('a[href="/login"]')
-  await tab.waitForSelector('input[name=login]')
-  await tab.type('input[name=login]', name)
-  await tab.type('input[name=password]', 'any')
-  await Promise.all([tab.waitForNavigation(), tab.click('button[type=submit]')])
-  // The provider asks whether the server may know this.
-  await Promise.all([tab.waitForNavigation(), tab.click('button[type=submit]')])
-  return { tab, ...does }
-}
+const logsIn = (name, folder) => logIn(browser, address, name, folder)
 
 // H-93. The name and the role are those of the provider, and the address does not keep the token.
-const ann = await logIn('ann')
+const ann = await logsIn('ann', folder)
 await ann.has('ann@example.org', '.account')
 await ann.has('member', '.account')
 expect(`the token is not in the address: ${ann.tab.url()}`, ann.tab.url() === `${address}/`)
@@ -50,13 +35,13 @@ const log = readFileSync(join(process.env.HAFT_HOME, 'serve-audit.jsonl'), 'utf8
 expect(`the login is logged: ${log[0]}`, JSON.parse(log[0]).user === 'ann@example.org' && JSON.parse(log[0]).path === '/login/callback')
 
 // Others are refused, and told why.
-const eve = await logIn('eve')
+const eve = await logsIn('eve')
 expect(`eve is told why: ${await eve.text('body')}`, (await eve.text('body')).includes('`eve@example.org` is in no group that has a role on this server'))
-const mal = await logIn('mal')
+const mal = await logsIn('mal')
 expect(`mal is told why: ${await mal.text('body')}`, (await mal.text('body')).includes('has not verified the e-mail address'))
 
 // Another person sees nothing of it.
-const ben = await logIn('ben')
+const ben = await logsIn('ben')
 await ben.has('ben@example.org', '.account')
 expect(`ben sees no session: ${await ben.text('nav')}`, !(await ben.text('nav')).includes('write it'))
 

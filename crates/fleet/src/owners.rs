@@ -1,9 +1,10 @@
 //! Who gives jobs. What an owner shows is a token, of which only the hash is kept.
 use crate::{
-    database::{Database, SHORT},
+    database::{Database, Parameters, SHORT},
     error::FleetError,
 };
 use sha2::{Digest, Sha256};
+use std::time::Duration;
 use tokio_postgres::types::Type;
 
 /// Who asks.
@@ -12,14 +13,14 @@ pub struct Owner(pub String);
 
 /// Creates an owner, or changes the token of one. Without a token, no client can sign in with this name.
 ///
-/// Fails if the name is invalid: letters, digits, `-` and `_`, at most 64.
+/// Fails if the name is invalid: letters, digits and `-_.@+`, at most 64.
 pub async fn add_owner(database: &Database, owner: &Owner, token: Option<&str>) -> Result<(), FleetError> {
     let Owner(name) = owner;
     let is_name = (1..=64).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@+".contains(&byte));
     if !is_name {
         return Err(FleetError::Usage(format!(
-            "`{}` cannot be an owner: a name has up to 64 letters, digits, `-` and `_`",
+            "`{}` cannot be an owner: a name has up to 64 letters, digits and `-`, `_`, `.`, `@`, `+`",
             name.escape_debug()
         )));
     }
@@ -32,12 +33,66 @@ pub async fn add_owner(database: &Database, owner: &Owner, token: Option<&str>) 
     Ok(())
 }
 
-/// Whose token it is.
-pub async fn owner_of(database: &Database, token: &str) -> Result<Option<Owner>, FleetError> {
-    let statement = "SELECT name FROM owners WHERE token_hash = $1";
+/// Who has a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetClient {
+    /// Whose jobs the client gives.
+    pub owner: Owner,
+    /// Whether the client sees and steers the jobs of all owners.
+    pub is_admin: bool,
+}
+
+/// Whose token it is: an owner's, or one of a login that lasts.
+///
+/// # Errors
+/// Fails where PostgreSQL cannot be asked.
+pub async fn client_of(database: &Database, token: &str) -> Result<Option<FleetClient>, FleetError> {
+    let statement = "SELECT name, false FROM owners WHERE token_hash = $1 UNION ALL \
+         SELECT owner, is_admin FROM logins WHERE token_hash = $1 AND until > clock_timestamp()";
     let hash = hash(token);
     let rows = database.query_within(SHORT, "look for an owner", statement, &[(&hash, Type::TEXT)]).await?;
-    Ok(rows.first().map(|row| Owner(row.get(0))))
+    Ok(rows.first().map(|row| FleetClient { owner: Owner(row.get(0)), is_admin: row.get(1) }))
+}
+
+/// Lets a person who has logged in elsewhere in by `token` for so long, as this owner, who is made where there is none.
+/// `is_verified`: whether no one can give this name to themselves; otherwise it must not be that of an owner with a token.
+///
+/// # Errors
+/// Fails where the name is invalid or another's, and where PostgreSQL cannot be asked.
+pub async fn log_in(
+    database: &Database,
+    owner: &Owner,
+    (is_admin, is_verified): (bool, bool),
+    token: &str,
+    length: Duration,
+) -> Result<(), FleetError> {
+    add_owner(database, owner, None).await?;
+    let statement = "WITH ended AS (DELETE FROM logins WHERE until < clock_timestamp()) \
+         INSERT INTO logins (token_hash, owner, is_admin, until) \
+         SELECT $1, name, $3, clock_timestamp() + $4::float8 * interval '1 second' FROM owners \
+         WHERE name = $2 AND ($5 OR token_hash IS NULL) RETURNING 1";
+    let (hash, seconds) = (hash(token), length.as_secs_f64());
+    let parameters: Parameters<'_> = &[
+        (&hash, Type::TEXT),
+        (&owner.0, Type::TEXT),
+        (&is_admin, Type::BOOL),
+        (&seconds, Type::FLOAT8),
+        (&is_verified, Type::BOOL),
+    ];
+    match database.query_within(SHORT, "record a login", statement, parameters).await?.is_empty() {
+        true => Err(FleetError::Usage(format!("`{}` has a token of the fleet", owner.0))),
+        false => Ok(()),
+    }
+}
+
+/// Forgets the token of a login.
+///
+/// # Errors
+/// Fails where PostgreSQL cannot be asked.
+pub async fn log_out(database: &Database, token: &str) -> Result<(), FleetError> {
+    let statement = "DELETE FROM logins WHERE token_hash = $1";
+    let hash = hash(token);
+    database.query_within(SHORT, "end a login", statement, &[(&hash, Type::TEXT)]).await.map(|_| ())
 }
 
 fn hash(token: &str) -> String {

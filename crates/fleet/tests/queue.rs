@@ -4,8 +4,9 @@ use haft_core::{
     Tracking, line,
 };
 use haft_fleet::{
-    Claimed, Database, FleetError, Lease, Migrated, Moved, NewJob, Owner, Settled, Writer, add, add_owner,
-    cancel, claim, entries_since, job, migrate, owner_of, put_back, renew, retry, settle, status, sweep,
+    Claimed, Database, FleetClient, FleetError, Lease, Migrated, Moved, NewJob, Owner, Settled, Writer, add,
+    add_owner, cancel, claim, client_of, entries_since, job, migrate, put_back, renew, retry, settle, status,
+    sweep,
 };
 use haft_testing::postgres::Postgres;
 use std::{
@@ -17,7 +18,7 @@ use std::{
 use tokio_util::task::TaskTracker;
 
 /// The version of the tables.
-const NEWEST: i32 = 5;
+const NEWEST: i32 = 6;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -181,8 +182,9 @@ async fn whoever_has_least_is_next_then_what_matters_most_then_what_waits_longes
     }
     assert_eq!(order, ["m3", "f1", "m1", "f2", "m2", "m4"]);
     let token = |owner: &str| format!("token of {owner}");
-    assert_eq!(owner_of(&database, &token("few")).await.expect("an answer"), Some(Owner("few".into())));
-    assert_eq!(owner_of(&database, "unknown token").await.expect("an answer"), None);
+    let few = FleetClient { owner: Owner("few".into()), is_admin: false };
+    assert_eq!(client_of(&database, &token("few")).await.expect("an answer"), Some(few));
+    assert_eq!(client_of(&database, "unknown token").await.expect("an answer"), None);
     // An owner neither sees nor stops what is another's.
     let few = Owner("few".into());
     assert!(job(&database, "m1", Some(&few)).await.expect("an answer").is_none());

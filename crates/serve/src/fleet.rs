@@ -5,15 +5,16 @@ mod jobs;
 mod sessions;
 
 use crate::{
+    api::lists::Me,
     error::{Answer, ApiError, ErrorBody},
     gate::Asker,
     readiness::{self, Needs, Readiness},
     requests::{Requests, once},
     router::{self, Token, described},
 };
-use axum::{Router, extract::FromRef, middleware::from_fn_with_state};
+use axum::{Extension, Json, Router, extract::FromRef, middleware::from_fn_with_state};
 pub(crate) use figures::FleetFigures;
-use haft_app::App;
+use haft_app::{App, config::serve::Permission};
 use haft_fleet::{Database, FleetError, Owner};
 use jobs::Job;
 use std::sync::Arc;
@@ -69,6 +70,7 @@ pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: Cancell
         .routes(routes!(router::health))
         .routes(routes!(readiness::ready))
         .routes(routes!(figures::metrics))
+        .routes(routes!(me))
         .routes(routes!(jobs::create, jobs::list))
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::cancel))
@@ -111,9 +113,33 @@ fn unsure(error: FleetError) -> ApiError {
 /// What an asker may see: all, or what is its own.
 fn seen_by(asker: &Asker) -> Option<&Owner> {
     match asker {
-        Asker::Admin => None,
+        Asker::Admin(_) => None,
         Asker::Owner(owner) => Some(owner),
     }
+}
+
+/// Whom the token of the asker names.
+fn name_of(asker: &Asker) -> Option<&Owner> {
+    match asker {
+        Asker::Admin(name) => name.as_ref(),
+        Asker::Owner(owner) => Some(owner),
+    }
+}
+
+/// Show who asks, and what the client may do
+#[utoipa::path(get, path = "/v1/me", operation_id = "show_me", tag = "server", responses((status = OK, body = Me), (status = "4XX", body = ErrorBody)))]
+async fn me(Extension(asker): Extension<Asker>) -> Json<Me> {
+    use Permission::{Administer, Approve, Prompt, View};
+    let (role, may) = match &asker {
+        Asker::Admin(_) => ("admin", &[View, Prompt, Approve, Administer][..]),
+        Asker::Owner(_) => ("owner", &[View, Prompt, Approve][..]),
+    };
+    let user = name_of(&asker).map(|owner| owner.0.clone());
+    Json(Me {
+        role: user.is_some().then(|| role.to_owned()),
+        user,
+        may: may.iter().map(|what| what.name()).collect(),
+    })
 }
 
 async fn find(context: &Context, asker: &Asker, id: &str) -> Answer<Job> {

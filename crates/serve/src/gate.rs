@@ -60,8 +60,8 @@ pub(crate) struct Gate {
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
-    /// A client with the server's own token.
-    Admin,
+    /// A client with the server's own token, or a person who has logged in to administer a fleet.
+    Admin(Option<Owner>),
     /// An owner of jobs.
     Owner(Owner),
 }
@@ -132,23 +132,23 @@ impl Gate {
             self.check_token(headers)?;
         }
         match take(&self.requests) {
-            true => Ok(caller.unwrap_or(Caller::Asker(Asker::Admin))),
+            true => Ok(caller.unwrap_or(Caller::Asker(Asker::Admin(None)))),
             false => Err(Refusal::Often),
         }
     }
 
     /// The owner or the user whose token it is.
     async fn named(&self, headers: &HeaderMap) -> Result<Option<Caller>, Refusal> {
-        if let Some(owner) = self.owner(headers).await? {
-            return Ok(Some(Caller::Asker(Asker::Owner(owner))));
+        if let Some(asker) = self.of_fleet(headers).await? {
+            return Ok(Some(Caller::Asker(asker)));
         }
         let others = given(headers).filter(|given| !self.is_token(given));
         let user = others.and_then(|given| self.users.as_ref()?.find(given));
         Ok(user.map(Caller::User))
     }
 
-    /// Whose token it is, where it is not the server's own.
-    async fn owner(&self, headers: &HeaderMap) -> Result<Option<Owner>, Refusal> {
+    /// Who of a fleet has the token, where it is not the server's own.
+    async fn of_fleet(&self, headers: &HeaderMap) -> Result<Option<Asker>, Refusal> {
         match (&self.owners, given(headers)) {
             (Some(owners), Some(given)) if !self.is_token(given) => owners.find(given).await,
             _ => Ok(None),
@@ -231,7 +231,7 @@ async fn require_same_site(State(gate): State<Arc<Gate>>, request: Request, next
 async fn require_token(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
     // A body cannot be shared between threads, and a lookup waits.
     let (uri, headers) = (request.uri().clone(), request.headers().clone());
-    let public = is_public(&request).then_some(Caller::Asker(Asker::Admin));
+    let public = is_public(&request).then_some(Caller::Asker(Asker::Admin(None)));
     let caller = match public {
         Some(caller) => Ok(caller),
         None => gate.caller(&uri, &headers).await,

@@ -1,17 +1,15 @@
 //! [`Logins`]: users who log in at an OpenID provider, by the authorization code flow with PKCE. A browser comes back with a
 //! code, for which the provider gives an ID token; the user gets a token of this server, which is forgotten when it ends.
-use crate::{
-    audit::{Asked, Audit},
-    bearer::given,
-    bucket::Bucket,
-    parts::LoginSettings,
-    users::{User, Users},
-};
+mod accounts;
+
+use crate::{bearer::given, bucket::Bucket, parts::LoginSettings};
+pub(crate) use accounts::Accounts;
+use accounts::Claimed;
 use axum::{
     Json, Router,
     extract::{Query, State},
     http::{
-        HeaderMap, Method, StatusCode,
+        HeaderMap, StatusCode,
         header::{COOKIE, HOST, LOCATION, SET_COOKIE},
     },
     response::{IntoResponse, Response},
@@ -20,7 +18,6 @@ use axum::{
 use futures::{FutureExt, future::BoxFuture};
 use haft_app::{
     config::serve::OidcFile,
-    token,
     users::{self, Role},
 };
 use haft_http::Reach;
@@ -40,7 +37,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeMap, HashMap},
-    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -71,10 +67,8 @@ const HOURS: u32 = 12;
 pub(crate) struct Logins {
     settings: OidcFile,
     secret: Option<ClientSecret>,
-    users: Arc<Users>,
+    accounts: Accounts,
     roles: BTreeMap<String, Role>,
-    home: PathBuf,
-    audit: Audit,
     http: Http,
     provider: tokio::sync::Mutex<Option<(Instant, Result<CoreProviderMetadata, LoginError>)>>,
     begun: Mutex<HashMap<String, Begun>>,
@@ -228,15 +222,14 @@ impl Logins {
     /// Fails where the system's certificates cannot be read.
     pub(crate) fn new(
         LoginSettings { provider: settings, secret }: LoginSettings,
-        (users, roles): (Arc<Users>, BTreeMap<String, Role>),
-        home: PathBuf,
+        roles: BTreeMap<String, Role>,
+        accounts: Accounts,
     ) -> reqwest::Result<Self> {
-        let audit = Audit::new(&home);
         let http = Reach::of(&settings.issuer).builder().timeout(PROVIDER_TIMEOUT).build().map(Http)?;
         let secret = secret.map(ClientSecret::new);
         let (provider, begun) = Default::default();
         let rate = Mutex::new(Bucket::full(LOGINS, LOGINS_A_SECOND));
-        Ok(Self { settings, secret, users, roles, home, audit, http, provider, begun, rate })
+        Ok(Self { settings, secret, accounts, roles, http, provider, begun, rate })
     }
 
     /// What the provider says of itself, asked for again now and then: its keys change.
@@ -336,31 +329,11 @@ impl Logins {
     /// Lets the user of these claims in, and returns a token.
     async fn open(&self, claims: &IdClaims) -> Result<String, LoginError> {
         let name = self.name(claims)?;
-        // A claim that people can edit must not lead to the role of another.
-        let is_verified = matches!(self.settings.claim.as_deref(), None | Some("email" | "sub"));
-        let known = users::list(&self.home).map_err(|error| LoginError::refused(error.message))?;
-        if !is_verified && known.iter().any(|user| user.name == name && user.token_sha256.is_some()) {
-            return Err(LoginError::refused(format!("`{name}` has a token on this server")));
-        }
         let role = self.role(claims, &name)?;
-        let noted = users::note_login(&self.home, &name, &role);
-        let role = noted.map_err(|error| LoginError::refused(error.message))?;
-        let Some(role) = self.roles.get(&role).cloned() else {
-            return Err(LoginError::refused(format!("there is no role `{role}` on this server")));
-        };
-        let token =
-            token::random().map_err(|error| LoginError::of_provider("no token can be made", &error))?;
+        let is_verified = matches!(self.settings.claim.as_deref(), None | Some("email" | "sub"));
         let hours = self.settings.hours.map_or(HOURS, |hours| hours.get());
-        let until = Instant::now() + Duration::from_secs(u64::from(hours) * 3_600);
-        let user = User { name, role };
-        let asked = Asked {
-            status: Some(StatusCode::SEE_OTHER.as_u16()),
-            ..Asked::new(Some(&user), &Method::GET, CALLBACK)
-        };
-        let logged = self.audit.write(&asked).await;
-        logged.map_err(|error| LoginError::of_provider("the audit log cannot be written", &error))?;
-        self.users.log_in(token.as_bytes(), user, until);
-        Ok(token)
+        let length = Duration::from_secs(u64::from(hours) * 3_600);
+        self.accounts.let_in(Claimed { name, role, is_verified }, &self.roles, length).await
     }
 
     fn name(&self, claims: &IdClaims) -> Result<String, LoginError> {
@@ -429,11 +402,11 @@ async fn begin(State(logins): State<Arc<Logins>>, headers: HeaderMap) -> Result<
 }
 
 /// Forgets the token of this request.
-async fn end(State(logins): State<Arc<Logins>>, headers: HeaderMap) -> StatusCode {
+async fn end(State(logins): State<Arc<Logins>>, headers: HeaderMap) -> Result<StatusCode, LoginError> {
     if let Some(token) = given(&headers) {
-        logins.users.log_out(token);
+        logins.accounts.log_out(token).await?;
     }
-    StatusCode::NO_CONTENT
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// What the provider sends a browser back with.

@@ -8,15 +8,15 @@ use crate::{
     fleet::{self, Fleet, FleetFigures},
     gate::{Gate, Names, guarded},
     hub::Hub,
-    login::{self, Logins},
-    parts::Settings,
+    login::{self, Accounts, Logins},
+    parts::{LoginSettings, Settings},
     readiness::{Needs, Readiness},
     requests::Requests,
     router::router,
-    users::Users,
 };
 use axum::{Router, extract::Request};
 use futures::FutureExt;
+use haft_app::users::Role;
 use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -24,8 +24,8 @@ use hyper_util::{
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
-    convert::Infallible, future::Future, io, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc,
-    time::Duration,
+    collections::BTreeMap, convert::Infallible, future::Future, io, net::SocketAddr, panic::AssertUnwindSafe,
+    sync::Arc, time::Duration,
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -116,7 +116,8 @@ impl Service {
         let gate =
             Gate::new(&settings.token, names, figures.clone()).with_log(AccessLog::of(settings.access_log));
         let hub = Hub::new(settings, figures.clone());
-        let logins = logins(hub.settings(), hub.users());
+        let accounts = Accounts::Users { users: hub.users().clone(), home: hub.home().0.clone() };
+        let logins = logins(hub.settings().login.clone(), hub.settings().roles.clone(), accounts);
         let gate = gate.with_users(hub.users().clone(), Audit::new(&hub.home().0));
         let crew = Crew::new(hub.clone());
         let requests = Requests::new(hub.home().0.join("serve-requests"));
@@ -129,9 +130,12 @@ impl Service {
 }
 
 /// The users who log in elsewhere, if the configuration names a provider.
-fn logins(settings: &Settings, users: &Arc<Users>) -> Option<Arc<Logins>> {
-    let login = settings.login.clone()?;
-    match Logins::new(login, (users.clone(), settings.roles.clone()), settings.home().0) {
+fn logins(
+    login: Option<LoginSettings>,
+    roles: BTreeMap<String, Role>,
+    accounts: Accounts,
+) -> Option<Arc<Logins>> {
+    match Logins::new(login?, roles, accounts) {
         Ok(logins) => Some(Arc::new(logins)),
         Err(error) => {
             tracing::error!(%error, "no user can log in");
@@ -146,6 +150,10 @@ pub struct FleetSettings {
     pub fleet: Fleet,
     /// The token for all sessions, sent as `Authorization: Bearer`.
     pub token: String,
+    /// Where people log in, if they do.
+    pub login: Option<LoginSettings>,
+    /// The roles that logins lead to, by name.
+    pub roles: BTreeMap<String, Role>,
     /// Names under which clients reach the server, beside those of this machine.
     pub hosts: Vec<String>,
     /// Whether each request is logged, as a line of JSON on standard output.
@@ -168,7 +176,9 @@ pub async fn serve_fleet(
     let gate = Gate::new(&settings.token, names, own.clone())
         .with_owners(settings.fleet.database.clone())
         .with_log(AccessLog::of(settings.access_log));
-    let router = fleet::router(settings.fleet, figures, stopping.clone());
+    let accounts = Accounts::Owners(settings.fleet.database.clone());
+    let logins = logins(settings.login, settings.roles, accounts);
+    let router = fleet::router(settings.fleet, figures, stopping.clone()).merge(login::routes(logins));
     let doors = Doors::new(guarded(router, gate), own);
     tokio::select! {
         never = doors.receive(listening.0) => match never {},

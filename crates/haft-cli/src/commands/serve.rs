@@ -48,7 +48,7 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
 }
 
 /// The provider that the configuration names, with the secret of the client.
-fn login(cli: &CliContext, file: &ServeFile) -> Result<Option<LoginSettings>, Failure> {
+pub(crate) fn login(cli: &CliContext, file: &ServeFile) -> Result<Option<LoginSettings>, Failure> {
     let Some(provider) = file.oidc.clone() else { return Ok(None) };
     let roles = haft_app::users::roles(file);
     if let Some(role) = provider.groups.values().chain(&provider.role).find(|role| !roles.contains_key(*role))

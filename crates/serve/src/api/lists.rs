@@ -127,11 +127,11 @@ pub(crate) async fn choices(
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Me {
     /// Name of the user; `null` with the server's own token
-    user: Option<String>,
+    pub(crate) user: Option<String>,
     /// Role of the user; `null` with the server's own token
-    role: Option<String>,
+    pub(crate) role: Option<String>,
     /// What the client may do: `view`, `prompt`, `approve`, `administer`
-    may: Vec<&'static str>,
+    pub(crate) may: Vec<&'static str>,
 }
 
 /// Show who asks, and what the client may do

@@ -92,7 +92,7 @@ pub(super) async fn metrics(
 ) -> Result<Response, ApiError> {
     match asker {
         Asker::Owner(_) => Err(nothing_here().await),
-        Asker::Admin => {
+        Asker::Admin(_) => {
             context.figures.look(&context.fleet.database).await;
             Ok((&*context.figures.own).into_response())
         }

@@ -1,5 +1,5 @@
 //! Jobs of a fleet: created, listed, stopped, retried.
-use super::{Context, find, no_job, seen_by, unsure};
+use super::{Context, find, name_of, no_job, seen_by, unsure};
 use crate::{
     access_log::OfSession,
     api::{
@@ -113,7 +113,7 @@ pub(super) async fn create(
         );
     }
     let fleet = &context.fleet;
-    let owner = seen_by(&asker).unwrap_or(&fleet.admin).clone();
+    let owner = name_of(&asker).unwrap_or(&fleet.admin).clone();
     let kind = new.kind.unwrap_or_else(|| "builder".to_owned());
     let made = new_job(&fleet.app, made_as(key), kind, new.description, owner)?;
     let made = NewJob { repository: new.repository, base: new.base, priority: new.priority, ..made };

@@ -1,6 +1,7 @@
 //! [`Owners`]: owners of jobs, known by their tokens in the database of the fleet.
 use super::{Bucket, Refusal, take};
-use haft_fleet::{Database, Owner, owner_of};
+use crate::gate::Asker;
+use haft_fleet::{Database, client_of};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use std::{
@@ -17,7 +18,7 @@ const LOOKUPS_PER_SECOND: f64 = 20.0;
 /// The owners of tokens.
 pub(super) struct Owners {
     database: Database,
-    known: Mutex<HashMap<[u8; 32], (Owner, Instant)>>,
+    known: Mutex<HashMap<[u8; 32], (Asker, Instant)>>,
     looks: Mutex<Bucket>,
 }
 
@@ -30,24 +31,28 @@ impl Owners {
         }
     }
 
-    /// The owner of the token, if any. Fails if it cannot be looked up.
-    pub(super) async fn find(&self, given: &[u8]) -> Result<Option<Owner>, Refusal> {
+    /// Who has the token, if anyone. Fails if it cannot be looked up.
+    pub(super) async fn find(&self, given: &[u8]) -> Result<Option<Asker>, Refusal> {
         let Some(token) = std::str::from_utf8(given).ok().filter(|token| !token.is_empty()) else {
             return Ok(None);
         };
         let hash: [u8; 32] = Sha256::digest(given).into();
         let fresh = |since: &Instant| since.elapsed() < TOKEN_CACHE_TIME;
-        if let Some((owner, _)) = self.known.lock().get(&hash).filter(|(_, since)| fresh(since)) {
-            return Ok(Some(owner.clone()));
+        if let Some((asker, _)) = self.known.lock().get(&hash).filter(|(_, since)| fresh(since)) {
+            return Ok(Some(asker.clone()));
         }
         if !take(&self.looks) {
             return Err(Refusal::Guessing);
         }
-        let found = owner_of(&self.database, token).await;
-        let Some(owner) = found.map_err(|error| Refusal::Away(error.to_string()))? else { return Ok(None) };
+        let found = client_of(&self.database, token).await;
+        let Some(client) = found.map_err(|error| Refusal::Away(error.to_string()))? else { return Ok(None) };
+        let asker = match client.is_admin {
+            true => Asker::Admin(Some(client.owner)),
+            false => Asker::Owner(client.owner),
+        };
         let mut known = self.known.lock();
         known.retain(|_, (_, since)| fresh(since));
-        known.insert(hash, (owner.clone(), Instant::now()));
-        Ok(Some(owner))
+        known.insert(hash, (asker.clone(), Instant::now()));
+        Ok(Some(asker))
     }
 }

@@ -95,10 +95,10 @@ const account = ({ user, role }) => el('p', { class: 'account' }, el('span', {},
 async function begin() {
   // A server of a fleet has no models.
   isFleet = await call('GET', '/v1/models').then(() => false, (error) => { if (error.status === 404) return true; throw error })
-  const me = isFleet ? undefined : await call('GET', '/v1/me')
-  if (me) document.body.dataset.may = me.may.join(' ')
+  const me = await call('GET', '/v1/me')
+  document.body.dataset.may = me.may.join(' ')
   menu.textContent = isFleet ? 'Jobs' : 'Sessions'
-  list = new Lists(lists, { open, failed, isFleet, account: me?.user && account(me) })
+  list = new Lists(lists, { open, failed, isFleet, account: me.user && account(me) })
   await list.show()
   await route()
 }

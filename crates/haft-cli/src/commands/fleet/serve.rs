@@ -3,10 +3,12 @@ use super::address;
 use crate::{
     CliContext,
     args::{FleetUrl, ServeArgs},
-    commands::serve::{cannot_listen, greet},
+    commands::serve::{cannot_listen, greet, login},
 };
 use haft_app::{
     App, Failure,
+    config::Settings,
+    session,
     token::{self, Kept},
 };
 use haft_fleet::{self, ADMIN, Database, Owner};
@@ -19,12 +21,16 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
     let database = Database::open(&url).await?.with_objects(&cli.environment.variables);
     let admin = Owner(ADMIN.to_owned());
     haft_fleet::add_owner(&database, &admin, None).await?;
+    let config = cli.config(&session::workspace(None)?, &Settings::default())?;
+    let login = login(cli, &config.user.serve)?;
     let Kept { token, is_new } = token::of(&cli.places.home, token::SERVE)?;
     let listening = haft_serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
     greet(cli, &listening, args, &token, is_new)?;
     let settings = FleetSettings {
         fleet: Fleet { database, app: App::clone(cli), admin },
         token,
+        login,
+        roles: haft_app::users::roles(&config.user.serve),
         hosts: args.host.clone(),
         access_log: args.access_log,
     };

@@ -1,0 +1,33 @@
+// People who log in to a fleet at an OpenID provider: fleet_login.mjs BROWSER ADDRESS OTHER-ADDRESS REPOSITORY
+// Both addresses are servers of the same fleet. Ends with 1 and a line for each thing that is not as it should be.
+import { end, expect, launch, logIn } from './browser.mjs'
+
+const [program, address, other, repository] = process.argv.slice(2)
+const browser = await launch(program)
+
+// H-100. `ann` gives jobs of her own, and sees no others.
+const ann = await logIn(browser, address, 'ann')
+await ann.has('ann@example.org', '.account')
+expect(`ann sees no job: ${await ann.text('nav')}`, !(await ann.text('nav')).includes('Of the admin'))
+const token = await ann.tab.evaluate(() => sessionStorage.getItem('haft-token'))
+const ask = async (server, method, path, body) => {
+  const answer = await fetch(server + path, { method, headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: body && JSON.stringify(body) })
+  return { code: answer.status, body: await answer.json().catch(() => ({})) }
+}
+const given = await ask(address, 'POST', '/v1/jobs', { kind: 'builder', description: 'Of ann', repository })
+expect(`a job is given: ${JSON.stringify(given)}`, given.code === 201 && given.body.owner === 'ann@example.org')
+const jobs = await ask(other, 'GET', '/v1/jobs')
+expect(`another server of the fleet knows ann: ${JSON.stringify(jobs)}`, jobs.body.jobs?.length === 1)
+expect('figures are for those who administer', (await ask(address, 'GET', '/metrics')).code === 404)
+
+// Who has a role that may not prompt is told so.
+const eve = await logIn(browser, address, 'eve')
+expect(`eve is told why: ${await eve.text('body')}`, (await eve.text('body')).includes('the role `viewer` may not prompt'))
+
+await ann.press('nav button', 'Log out')
+await ann.has('wants its token')
+const ended = async () => (await ask(other, 'GET', '/v1/jobs')).code
+for (let tries = 0; tries < 150 && (await ended()) !== 401; tries++) await new Promise((done) => setTimeout(done, 100))
+expect('the token is refused everywhere', (await ended()) === 401)
+await browser.close()
+end('fleet login')
