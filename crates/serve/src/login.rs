@@ -348,7 +348,7 @@ impl Logins {
             token::random().map_err(|error| LoginError::of_provider("no token can be made", &error))?;
         let hours = self.settings.hours.map_or(HOURS, |hours| hours.get());
         let until = Instant::now() + Duration::from_secs(u64::from(hours) * 3_600);
-        let user = Arc::new(User { name, role });
+        let user = Arc::new(User { name, role, token_sha256: None });
         let asked = Asked {
             status: Some(StatusCode::SEE_OTHER.as_u16()),
             ..Asked::new(Some(&user), &Method::GET, CALLBACK)

@@ -10,6 +10,7 @@ use crate::{
     hub::Hub,
     login::{self, Logins},
     parts::Settings,
+    push::Push,
     readiness::{Needs, Readiness},
     requests::Requests,
     router::router,
@@ -74,10 +75,10 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     allow_many_files();
-    let Service { router, hub, crew, requests, figures, draining } =
+    let Service { router, hub, crew, push, requests, figures, draining } =
         Service::new(settings, listening.address()?);
     let doors = Doors::new(router, figures);
-    let background = async { tokio::join!(hub.close_idle(), crew.work()) };
+    let background = async { tokio::join!(hub.close_idle(), crew.work(), push.work()) };
     tokio::select! {
         never = doors.receive(listening.0) => match never {},
         _ = background => {}
@@ -102,6 +103,7 @@ struct Service {
     router: Router,
     hub: Hub,
     crew: Crew,
+    push: Push,
     requests: Requests,
     figures: Arc<Figures>,
     /// Cancelled when the server begins to stop.
@@ -118,13 +120,13 @@ impl Service {
         let logins = logins(hub.settings());
         let gate =
             gate.with_users(hub.users().clone(), Audit::new(&hub.home().0)).with_logins(logins.clone());
-        let crew = Crew::new(hub.clone());
+        let (crew, push) = (Crew::new(hub.clone()), Push::new(hub.clone()));
         let requests = Requests::new(hub.home().0.join("serve-requests"));
         let draining = CancellationToken::new();
         let readiness = Readiness::new(Needs::Folder(hub.home().0.clone()), draining.clone());
-        let router = router(hub.clone(), crew.clone(), requests.clone(), Arc::new(readiness))
+        let router = router(hub.clone(), crew.clone(), push.clone(), requests.clone(), Arc::new(readiness))
             .merge(login::routes(logins));
-        Self { router: guarded(router, gate), hub, crew, requests, figures, draining }
+        Self { router: guarded(router, gate), hub, crew, push, requests, figures, draining }
     }
 }
 
