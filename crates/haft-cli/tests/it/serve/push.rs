@@ -196,3 +196,48 @@ fn a_server_whose_notifications_are_off_or_without_a_valid_contact_says_so() {
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.err.contains("`[serve.push]` has a contact that is none: `me`"), "{ran:?}");
 }
+
+/// Jobs of this agent need nothing of a repository.
+const KEEPER: &str = "---\nname: keeper\ndescription: Keeps a log\ntools: [write]\n---\nYou keep a log.\n";
+
+// H-97
+#[test]
+fn the_end_of_a_job_is_told_once_and_not_to_those_who_stopped_it() {
+    let (place, service) = (Place::new(), Service::start());
+    let agents = place.path().join("person/.config/haft/agents");
+    fs::create_dir_all(&agents).unwrap();
+    fs::write(agents.join("keeper.md"), KEEPER).unwrap();
+    let server = serving(&place, "");
+    with(&server, &server.token, "PUT /v1/push", &service.device("/own", &json!({})));
+    let urgency = || {
+        let message = service.messages.recv_timeout(Duration::from_secs(30)).unwrap();
+        message.head.split("urgency: ").nth(1).unwrap().lines().next().unwrap().to_owned()
+    };
+    let job = || {
+        let order = json!({"kind": "keeper", "description": "keep"});
+        with(&server, &server.token, "POST /v1/jobs", &order)["job"].as_str().unwrap().to_owned()
+    };
+    let answer = |id: &str| {
+        let call = server.ask(&format!("GET /v1/sessions/{id}/asked"), "").json()[0]["call"].clone();
+        let call = call.as_str().unwrap();
+        server.ask(&format!("POST /v1/sessions/{id}/approvals/{call}"), r#"{"answer":"once"}"#);
+    };
+    let done = job();
+    assert_eq!(urgency(), "high", "it asks");
+    answer(&done);
+    assert_eq!(urgency(), "normal", "it has ended");
+    fs::remove_file(place.work().join("a.txt")).unwrap();
+    let stopped = job();
+    assert_eq!(urgency(), "high", "it asks");
+    with(&server, &server.token, &format!("POST /v1/jobs/{stopped}/cancel"), &json!({}));
+    // A turn that has ended is not told unless that is wanted.
+    let session = asks(&server, &server.token);
+    assert_eq!(urgency(), "high", "the session asks, and nothing was told before");
+    answer(&session);
+    while server.ask(&format!("GET /v1/sessions/{session}"), "").json()["state"] != "idle" {
+        thread::sleep(Duration::from_millis(20));
+    }
+    fs::remove_file(place.work().join("a.txt")).unwrap();
+    asks(&server, &server.token);
+    assert_eq!(urgency(), "high", "another one asks, and nothing was told before");
+}
