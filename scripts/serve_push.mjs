@@ -141,8 +141,10 @@ const first = await asking()
 const asked = await message('phone', about(first, 'approval'))
 expect(`what waits: ${JSON.stringify(asked)}`, asked?.title === 'write it' && /a\.txt/.test(asked?.text) && /\+ one/.test(asked?.text) && asked?.actions.join() === 'allow,deny')
 await deliver(asked)
-await pause(500)
+await has('Haft asks: write it', '#asks')
+await looked('in-view')
 expect('nothing is shown over the page', (await shown()).length === 0)
+await tab.click('#asks button')
 
 // The person looks elsewhere, and allows it from the notification.
 const other = await browser.newPage()

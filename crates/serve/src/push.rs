@@ -37,6 +37,8 @@ const AFTER: Duration = Duration::from_secs(10);
 /// Before a message is tried again that a push service did not take, unless the service says when.
 const RETRY_DELAYS: [Duration; 4] =
     [Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(120), Duration::from_secs(600)];
+/// A push service that asks for more time gets this much.
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(600);
 /// How often it is looked whether quiet hours have ended: clocks are set, and machines sleep.
 const QUIET_INTERVAL: Duration = Duration::from_secs(60);
 /// Devices of one person.
@@ -273,7 +275,7 @@ impl Push {
                 (Sent::Delivered, _) => return,
                 (Sent::Gone, _) => return self.forget(endpoint).await,
                 (Sent::Later { after, .. }, Some(delay)) => {
-                    sleep(after.unwrap_or(delay).min(RETRY_DELAYS[RETRY_DELAYS.len() - 1])).await;
+                    sleep(after.unwrap_or(delay).min(MAX_RETRY_DELAY)).await;
                 }
                 (Sent::Later { why, .. } | Sent::Refused { why }, _) => {
                     return tracing::warn!(service, why, "a device was not notified");

@@ -93,7 +93,7 @@ pub async fn serve(
 }
 
 /// All routes of a server at `address`, with access control, as a tower service. It accepts no connections, works on no
-/// jobs and closes no idle sessions: [`serve`] does.
+/// jobs, notifies no devices and closes no idle sessions: [`serve`] does.
 pub fn routes(settings: Settings, address: SocketAddr) -> Router {
     Service::new(settings, address).router
 }

@@ -16,9 +16,12 @@ export async function takeToken() {
 }
 
 async function onDevice() {
-  // Pages without HTTPS have no caches.
-  const kept = await globalThis.caches?.match(KEPT[1], { cacheName: KEPT[0] })
-  return kept?.text()
+  try {
+    return await (await caches.match(KEPT[1], { cacheName: KEPT[0] }))?.text()
+  } catch {
+    // Pages without HTTPS have no caches, and some private windows.
+    return undefined
+  }
 }
 
 /** Keeps the token for the service worker, and for the page as an app. */
@@ -27,7 +30,7 @@ export async function keepOnDevice() {
 }
 
 export async function forgetOnDevice() {
-  await globalThis.caches?.delete(KEPT[0])
+  await caches.delete(KEPT[0])
 }
 
 export function keepToken(token) {

@@ -1,6 +1,6 @@
 // Notifications of this device: switched on and off, and what is told when. `service-worker.js` shows them.
 import { call, forgetOnDevice, keepOnDevice } from './api.js'
-import { el, fill, say } from './dom.js'
+import { el, fill, named, say } from './dom.js'
 import { workerScript } from './listen.js'
 
 /** What a device can be told. */
@@ -15,9 +15,23 @@ const subscribed = async () => (await service())?.pushManager.getSubscription()
 
 /** Finds out whether this device is notified. The token that it keeps is the one that the page has now. */
 export async function begin() {
-  navigator.serviceWorker?.addEventListener('message', ({ data }) => { if (data.open) location.hash = `s/${data.open}` })
+  navigator.serviceWorker?.addEventListener('message', ({ data: { open, asks } }) => {
+    if (open) location.hash = `s/${open}`
+    else if (location.hash !== `#s/${asks.session}`) announce(asks)
+  })
   isOn = Boolean(await known(await subscribed()))
   if (isOn) await keepOnDevice()
+}
+
+/** Tells a person who looks at another session that this one asks: on a phone, the list is folded. */
+function announce({ session, title }) {
+  document.getElementById('asks')?.remove()
+  const close = () => box.remove()
+  const words = `Haft asks: ${named(title)}`
+  const box = el('div', { id: 'asks', class: 'toast' },
+    el('a', { href: `#s/${session}`, onclick: close }, words), el('button', { type: 'button', class: 'plain', onclick: close }, 'Close'))
+  document.body.append(box)
+  say(words)
 }
 
 /** What the server has of this device. */

@@ -16,11 +16,13 @@ self.addEventListener('notificationclick', (event) => {
 
 const windows = () => self.clients.matchAll({ type: 'window', includeUncontrolled: true })
 
-/** Who has the page in view sees it there. */
+/** A page that is in view tells it itself. */
 async function show({ kind, session, call, title, text, actions }) {
-  const isSeen = (await windows()).some(({ visibilityState }) => visibilityState === 'visible')
-  if (isSeen && !isSafari) return
   const asks = kind === 'approval' || kind === 'question'
+  const seen = (await windows()).filter(({ visibilityState }) => visibilityState === 'visible')
+  const isSeen = seen.length > 0
+  if (asks) seen.forEach((window) => window.postMessage({ asks: { session, title } }))
+  if (isSeen && !isSafari) return
   await self.registration.showNotification(asks ? `Haft asks: ${title}` : title, {
     body: text,
     icon: '/icon.png',
