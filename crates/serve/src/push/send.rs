@@ -1,10 +1,12 @@
 //! [`Sender`]: hands messages to push services (RFC 8030).
-use haft_http::{PublicNames, Reach};
+use haft_http::{LeadsInside, PublicNames, Reach, says};
 use reqwest::{
     Client, StatusCode, Url,
     header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER},
 };
 use std::{
+    error::Error,
+    iter::successors,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -71,7 +73,7 @@ impl Sender {
             .header("urgency", urgency)
             .body(letter.body);
         match request.send().await {
-            Err(error) => Sent::Later { why: error.without_url().to_string(), after: None },
+            Err(error) => failed(&error.without_url()),
             Ok(answer) => {
                 let after =
                     answer.headers().get(RETRY_AFTER).and_then(|after| after.to_str().ok()?.parse().ok());
@@ -88,6 +90,17 @@ impl Sender {
     }
 }
 
+/// What became of a message that no push service answered.
+fn failed(error: &reqwest::Error) -> Sent {
+    let last = successors(Some(error as &dyn Error), |&cause| cause.source()).last();
+    let why =
+        format!("the push service cannot be reached: {}", last.map_or_else(String::new, ToString::to_string));
+    match says(error, &LeadsInside.to_string()) {
+        true => Sent::Refused { why },
+        false => Sent::Later { why, after: None },
+    }
+}
+
 fn outcome(status: StatusCode, after: Option<Duration>) -> Sent {
     let why = format!("the push service answered {status}");
     match status {
@@ -96,5 +109,48 @@ fn outcome(status: StatusCode, after: Option<Duration>) -> Sent {
         StatusCode::TOO_MANY_REQUESTS => Sent::Later { why, after },
         status if status.is_server_error() => Sent::Later { why, after },
         _ => Sent::Refused { why },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // H-97
+    #[tokio::test]
+    async fn nothing_is_sent_to_a_name_that_leads_inside() {
+        let letter = Letter {
+            endpoint: Url::parse("https://localhost:1/a").unwrap(),
+            authorization: String::new(),
+            topic: "a".to_owned(),
+            is_urgent: true,
+            body: Vec::new(),
+        };
+        let why = "the push service cannot be reached: the name leads to a private address".to_owned();
+        assert_eq!(Sender::new(false).send(letter.clone()).await, Sent::Refused { why });
+        let reached = Sender::new(true).send(letter).await;
+        assert!(matches!(reached, Sent::Later { after: None, .. }), "{reached:?}");
+    }
+
+    // H-97
+    #[test]
+    fn an_answer_says_whether_to_try_again() {
+        let (minute, later) = (Some(Duration::from_secs(60)), |status, after| {
+            let why = format!("the push service answered {status}");
+            Sent::Later { why, after }
+        });
+        for (status, expected) in [
+            (StatusCode::CREATED, Sent::Delivered),
+            (StatusCode::NOT_FOUND, Sent::Gone),
+            (StatusCode::GONE, Sent::Gone),
+            (StatusCode::TOO_MANY_REQUESTS, later(StatusCode::TOO_MANY_REQUESTS, minute)),
+            (StatusCode::BAD_GATEWAY, later(StatusCode::BAD_GATEWAY, minute)),
+            (
+                StatusCode::FORBIDDEN,
+                Sent::Refused { why: "the push service answered 403 Forbidden".to_owned() },
+            ),
+        ] {
+            assert_eq!(outcome(status, minute), expected, "{status}");
+        }
     }
 }
