@@ -16,7 +16,7 @@ use haft_app::{
     config::serve::{Permission, PushFile},
     users::hash_of,
 };
-use haft_core::{CallId, Entry, SessionId};
+use haft_core::{CallId, Entry, JobSummary, SessionId};
 use jiff::Timestamp;
 use notice::{Notice, NoticeKind};
 use parking_lot::Mutex;
@@ -224,18 +224,29 @@ impl Push {
 
     /// The addresses of all devices, if there still is something to tell.
     fn begin(&self, id: &SessionId, about: &Subject) -> Vec<String> {
-        if self.notice(id, about).is_none() {
-            return Vec::new();
-        }
-        // Several news may say that a session rests.
-        if matches!(about, Subject::End) && self.0.active.lock().remove(id).is_none() {
-            return Vec::new();
-        }
         let devices = self.0.devices.list().unwrap_or_else(|error| {
             tracing::error!(%error, "the list of devices cannot be read: none is notified");
             Vec::new()
         });
+        if matches!(about, Subject::End) {
+            if !devices.is_empty() && self.goes_on(id) {
+                return Vec::new();
+            }
+            // Several news may say that a session rests.
+            if self.0.active.lock().remove(id).is_none() {
+                return Vec::new();
+            }
+        }
+        if devices.is_empty() || self.notice(id, about).is_none() {
+            return Vec::new();
+        }
         devices.iter().map(|device| device.endpoint().to_owned()).collect()
+    }
+
+    /// Whether a session that rested works again, or is a job that has not ended.
+    fn goes_on(&self, id: &SessionId) -> bool {
+        let job = self.entries(id).and_then(|entries| JobSummary::of(&entries, false));
+        self.0.hub.state(id) != SessionState::Idle || job.is_some_and(|job| !job.status.is_over())
     }
 
     /// What there is to tell at the moment.

@@ -73,7 +73,7 @@ fn push(file: &ServeFile) -> Result<PushFile, Failure> {
     match file.push.contact.as_ref().filter(|contact| !is_contact(contact)) {
         None => Ok(file.push.clone()),
         Some(contact) => {
-            Err(Failure::usage(format!("`[serve.push]` has a contact that is none: `{contact}`"))
+            Err(Failure::usage(format!("the contact in `[serve.push]` is invalid: `{contact}`"))
                 .hint("write `contact = \"mailto:NAME@HOST\"`, or an HTTPS address"))
         }
     }

@@ -152,7 +152,7 @@ impl PushSubscription {
             ));
         }
         let url =
-            Url::parse(&self.endpoint).map_err(|error| format!("`{endpoint}` is no address: {error}"))?;
+            Url::parse(&self.endpoint).map_err(|error| format!("`{endpoint}` is not an address: {error}"))?;
         let is_secure =
             url.scheme() == "https" || (allow_private && Reach::of(&self.endpoint) == Reach::Loopback);
         if !is_secure || !url.username().is_empty() || url.password().is_some() {

@@ -47,7 +47,7 @@ impl QuietHours {
         };
         let (from, to) = (time(&self.from)?, time(&self.to)?);
         if from == to {
-            return Err("quiet hours that end when they begin are none".to_owned());
+            return Err("quiet hours must not end when they begin".to_owned());
         }
         let zone = TimeZone::get(&self.zone)
             .map_err(|_| format!("the server does not know the time zone `{}`", self.zone.escape_debug()))?;
@@ -88,7 +88,7 @@ mod tests {
     fn invalid_quiet_hours_are_told() {
         for (from, to, zone, fault) in [
             ("25:00", "07:00", "UTC", Some("`25:00` is not a time such as `22:00`")),
-            ("07:00", "07:00", "UTC", Some("quiet hours that end when they begin are none")),
+            ("07:00", "07:00", "UTC", Some("quiet hours must not end when they begin")),
             ("22:00", "07:00", "Nowhere", Some("the server does not know the time zone `Nowhere`")),
             ("22:00", "07:00", "UTC", None),
         ] {

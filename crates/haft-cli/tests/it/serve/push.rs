@@ -194,7 +194,7 @@ fn a_server_whose_notifications_are_off_or_without_a_valid_contact_says_so() {
     let model = place.script("model", &[json!({"say": "Done."})]);
     let ran = place.run(&["serve", "--listen", "127.0.0.1:0", "--model", &model]);
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.err.contains("`[serve.push]` has a contact that is none: `me`"), "{ran:?}");
+    assert!(ran.err.contains("the contact in `[serve.push]` is invalid: `me`"), "{ran:?}");
 }
 
 /// Jobs of this agent need nothing of a repository.
