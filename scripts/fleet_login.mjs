@@ -5,7 +5,7 @@ import { end, expect, launch, logIn } from './browser.mjs'
 const [program, address, other, repository] = process.argv.slice(2)
 const browser = await launch(program)
 
-// H-100. `ann` gives jobs of her own, and sees no others.
+// H-89. `ann` gives jobs of her own, and sees no others.
 const ann = await logIn(browser, address, 'ann')
 await ann.has('ann@example.org', '.account')
 expect(`ann sees no job: ${await ann.text('nav')}`, !(await ann.text('nav')).includes('Of the admin'))

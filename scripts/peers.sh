@@ -11,7 +11,8 @@ node_packages="vitest@5.1.1 jest@30.5.2 mocha@12.0.3 telegram-test-api@4.2.1 @ag
     @modelcontextprotocol/conformance@0.1.16 @modelcontextprotocol/server-everything@2026.8.31
     @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31
     pyright@1.1.414 typescript@6.0.3 typescript-language-server@5.1.3
-    puppeteer-core@25.16.0 axe-core@4.14.1 openai@7.57.0 oidc-provider@9.13.3"
+    puppeteer-core@25.16.0 axe-core@4.14.1 openai@7.57.0 oidc-provider@9.13.3
+    http_ece@1.2.1 jose@6.2.18"
 
 # Says that WHAT is left out, or fails where nothing may be.
 left_out() {

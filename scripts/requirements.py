@@ -46,7 +46,7 @@ ID = '|'.join(id for _, _, _, id in LISTS)
 TEST = re.compile(r'^\s*#\[(?:tokio::)?test\b')
 MAIN = re.compile(r'^(?:async )?fn main\(')
 FUNCTION = re.compile(r'^(\s*)(?:pub(?:\([^)]*\))? )?(?:async )?fn (\w+)')
-SCRIPTS = re.compile(r'^(mcp|acp|telegram|serve)(_\w+)?\.(sh|py|mjs|cjs)$')
+SCRIPTS = re.compile(r'^(mcp|acp|telegram|serve|fleet)(_\w+)?\.(sh|py|mjs|cjs)$')
 
 
 def ids(comments):

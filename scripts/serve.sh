@@ -163,6 +163,19 @@ SCRIPT
     kill "$provider"
     provider=
     port=0
+    cat >>"$scratch/config/haft/config.toml" <<'TOML'
+[serve.push]
+contact = "mailto:push@example.org"
+after = 1
+allow_private = true
+TOML
+    cat >"$scratch/push" <<'SCRIPT'
+{"calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}}]}
+{"say": "It is written."}
+SCRIPT
+    start "script/$scratch/push"
+    try "people who answer from a notification" timeout 300 node "$beside/serve_push.mjs" "$browser" "$address" "$token" "$haft" "$scratch/work" "${PAGES:-}"
+    stop
     cat >"$scratch/tabs" <<'SCRIPT'
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}
 {"say": "All is said.", "pieces": 4, "delay_ms": 50}

@@ -8,12 +8,14 @@ mod address;
 mod cause;
 mod download;
 mod proxy;
+mod public;
 mod tls;
 
 pub use address::{Address, AddressError};
 pub use cause::{io_kind, says};
 pub use download::{Download, DownloadError};
 pub use proxy::Proxy;
+pub use public::{LeadsInside, PublicNames, is_inside};
 
 use haft_core::address::is_loopback;
 use reqwest::{Client, ClientBuilder, Url, redirect};

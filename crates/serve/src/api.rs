@@ -8,6 +8,7 @@ pub(crate) mod jobs;
 pub(crate) mod lists;
 pub(crate) mod outbox;
 pub(crate) mod pages;
+pub(crate) mod push;
 pub(crate) mod report;
 pub(crate) mod review;
 pub(crate) mod sessions;
@@ -21,6 +22,7 @@ use crate::{
     crew::Crew,
     error::{Answer, ApiError},
     hub::Hub,
+    push::Push,
     readiness::Readiness,
     users::{SignedIn, User, needed},
 };
@@ -40,6 +42,7 @@ use verify::Verifications;
 pub(crate) struct Context {
     pub(crate) hub: Hub,
     pub(crate) crew: Crew,
+    pub(crate) push: Push,
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) files: Arc<FileLists>,
     pub(crate) conversations: Arc<Conversations>,
@@ -60,16 +63,16 @@ impl FromRequestParts<Self> for Context {
 }
 
 impl Context {
-    pub(crate) fn new(hub: Hub, crew: Crew, readiness: Arc<Readiness>) -> Self {
+    pub(crate) fn new(hub: Hub, crew: Crew, push: Push, readiness: Arc<Readiness>) -> Self {
         let (uploads, files, conversations, verifications) = Default::default();
-        Self { hub, crew, uploads, files, conversations, readiness, verifications }
+        Self { hub, crew, push, uploads, files, conversations, readiness, verifications }
     }
 
     /// Fails where the user who asks may not do this.
     pub(crate) fn require(&self, what: Permission) -> Answer<()> {
         match self.hub.user().filter(|user| !user.role.may(what)).map(Arc::as_ref) {
             None => Ok(()),
-            Some(User { name, role }) => {
+            Some(User { name, role, .. }) => {
                 let message = format!("`{name}` has the role `{}`, which may not {}", role.name, what.name());
                 Err(ApiError::forbidden(message)
                     .suggest("ask the person who runs the server for another role"))

@@ -18,7 +18,7 @@ pub(crate) use chosen::Choice;
 use chosen::Chosen;
 use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
-use haft_core::{Event, JobSpec, Seq, SessionId, SessionOpened};
+use haft_core::{Event, Fact, JobSpec, Seq, SessionId, SessionOpened};
 use haft_engine::{Engine, Home, RemoteClients, Session};
 use haft_process::give_memory_back;
 use held::{Held, Opened};
@@ -75,7 +75,7 @@ struct Inner {
     places: Arc<Semaphore>,
 }
 
-/// A session stands otherwise than before.
+/// A session stands otherwise than before, or asks one question more.
 #[derive(Clone, Debug)]
 pub(crate) struct News {
     /// Which.
@@ -421,7 +421,8 @@ impl Hub {
                 self.inner.figures.working.inc_by(if is_working { 1 } else { -1 });
                 was_working = is_working;
             }
-            if last.replace(state) != Some(state) {
+            let asks = matches!(entry.fact, Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. });
+            if last.replace(state) != Some(state) || asks {
                 let _nobody_listens = self.inner.news.send(News { session: id.clone(), state: Some(state) });
             }
         }

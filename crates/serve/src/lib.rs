@@ -16,6 +16,7 @@
 //! | `follow` | the events of a session, as server-sent events |
 //! | `timeline` | the items that the page draws |
 //! | `crew` | works on jobs |
+//! | `push` | notifies devices of questions and ends |
 //! | `api` | the routes below `/v1` |
 //! | `openai` | `/v1/chat/completions` and `/v1/responses` |
 //! | `page` | the page at `/`, and a session as one file with that page in it |
@@ -52,6 +53,7 @@ mod openai;
 mod page;
 mod parts;
 mod process_figures;
+mod push;
 mod readiness;
 mod requests;
 mod router;

@@ -18,24 +18,28 @@ use axum::{
 struct File {
     path: &'static str,
     kind: &'static str,
-    text: &'static str,
+    content: &'static [u8],
 }
 
 macro_rules! files {
     ($($path:literal $kind:literal $name:literal,)*) => {
-        [$(File { path: $path, kind: $kind, text: include_str!(concat!("page/", $name)) }),*]
+        [$(File { path: $path, kind: $kind, content: include_bytes!(concat!("page/", $name)) }),*]
     };
 }
 
-const FILES: [File; 25] = files! {
+const FILES: [File; 29] = files! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
     "/icon.svg" "image/svg+xml" "icon.svg",
+    "/icon.png" "image/png" "icon.png",
+    "/manifest.webmanifest" "application/manifest+json" "manifest.webmanifest",
     "/main.js" "text/javascript; charset=utf-8" "main.js",
     "/api.js" "text/javascript; charset=utf-8" "api.js",
     "/listen.js" "text/javascript; charset=utf-8" "listen.js",
     "/streams.js" "text/javascript; charset=utf-8" "streams.js",
     "/worker.js" "text/javascript; charset=utf-8" "worker.js",
+    "/service-worker.js" "text/javascript; charset=utf-8" "service-worker.js",
+    "/notifications.js" "text/javascript; charset=utf-8" "notifications.js",
     "/dom.js" "text/javascript; charset=utf-8" "dom.js",
     "/diff.js" "text/javascript; charset=utf-8" "diff.js",
     "/markdown.js" "text/javascript; charset=utf-8" "markdown.js",
@@ -55,8 +59,8 @@ const FILES: [File; 25] = files! {
     "/live.js" "text/javascript; charset=utf-8" "live.js",
 };
 
-/// Nothing is loaded but from here (the policy `worker` of the page names the one script of its worker), pictures may stand in the page itself, and no other page may embed this one.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+/// Nothing is loaded but from here (the policy `worker` of the page names the scripts of its workers), pictures may stand in the page itself, and no other page may embed this one.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; manifest-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types worker";
 
@@ -82,6 +86,6 @@ impl File {
             (HeaderName::from_static("x-frame-options"), HeaderValue::from_static("DENY")),
             (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
         ];
-        (own, self.text).into_response()
+        (own, self.content).into_response()
     }
 }

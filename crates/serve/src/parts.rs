@@ -1,7 +1,7 @@
 //! [`Settings`]: what a server is made of.
 use haft_app::{
     App, AppHost, SessionSpec,
-    config::serve::{OidcFile, Permission},
+    config::serve::{OidcFile, Permission, PushFile},
     users::Role,
 };
 use haft_core::Mode;
@@ -28,6 +28,8 @@ pub struct Settings {
     pub login: Option<LoginSettings>,
     /// The roles of users who have tokens of their own, by name.
     pub roles: BTreeMap<String, Role>,
+    /// How devices are notified.
+    pub push: PushFile,
     /// Names under which clients reach the server, in addition to those of this machine.
     pub hosts: Vec<String>,
     /// Whether each request is logged, as a line of JSON on standard output.

@@ -1,13 +1,14 @@
 //! [`router`]: the routes, and the description that is made of them.
 use crate::{
     api::{
-        Context, attach, commands, completions, jobs, lists, outbox, review, sessions, undo, uploads, verify,
-        watch,
+        Context, attach, commands, completions, jobs, lists, outbox, push, review, sessions, undo, uploads,
+        verify, watch,
     },
     crew::Crew,
     error::{ApiError, ErrorBody},
     hub::Hub,
     openai, page,
+    push::Push,
     readiness::{self, Readiness},
     requests::{Requests, once},
 };
@@ -36,6 +37,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
         (name = "sessions", description = "Conversations with one journal each"),
         (name = "jobs", description = "Work that is a session of its own"),
         (name = "lists", description = "Agents and tools"),
+        (name = "push", description = "Devices that are notified"),
         (name = "openai", description = "The agent as an OpenAI-compatible endpoint"),
         (name = "server", description = "The server itself"),
     )
@@ -55,7 +57,13 @@ impl Modify for Token {
 
 /// All routes, without authorization.
 #[expect(deprecated, reason = "the old paths of answers stay for a version")]
-pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Readiness>) -> Router {
+pub(crate) fn router(
+    hub: Hub,
+    crew: Crew,
+    push: Push,
+    requests: Requests,
+    readiness: Arc<Readiness>,
+) -> Router {
     let routes = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(health))
         .routes(routes!(readiness::ready))
@@ -96,6 +104,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(jobs::schedules))
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::retry))
+        .routes(routes!(push::list, push::put, push::delete))
         .routes(routes!(lists::me))
         .routes(routes!(lists::agents))
         .routes(routes!(lists::choices))
@@ -105,7 +114,7 @@ pub(crate) fn router(hub: Hub, crew: Crew, requests: Requests, readiness: Arc<Re
         .routes(routes!(openai::chat::completions))
         .routes(routes!(openai::responses::create))
         .routes(routes!(openai::responses::retrieve));
-    let context = Context::new(hub, crew, readiness);
+    let context = Context::new(hub, crew, push, readiness);
     described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }
 

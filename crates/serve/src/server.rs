@@ -10,6 +10,7 @@ use crate::{
     hub::Hub,
     login::{self, Accounts, Logins},
     parts::{LoginSettings, Settings},
+    push::Push,
     readiness::{Needs, Readiness},
     requests::Requests,
     router::router,
@@ -75,10 +76,10 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     allow_many_files();
-    let Service { router, hub, crew, requests, figures, draining } =
+    let Service { router, hub, crew, push, requests, figures, draining } =
         Service::new(settings, listening.address()?);
     let doors = Doors::new(router, figures);
-    let background = async { tokio::join!(hub.close_idle(), crew.work()) };
+    let background = async { tokio::join!(hub.close_idle(), crew.work(), push.work()) };
     tokio::select! {
         never = doors.receive(listening.0) => match never {},
         _ = background => {}
@@ -93,7 +94,7 @@ pub async fn serve(
 }
 
 /// All routes of a server at `address`, with access control, as a tower service. It accepts no connections, works on no
-/// jobs and closes no idle sessions: [`serve`] does.
+/// jobs, notifies no devices and closes no idle sessions: [`serve`] does.
 pub fn routes(settings: Settings, address: SocketAddr) -> Router {
     Service::new(settings, address).router
 }
@@ -103,6 +104,7 @@ struct Service {
     router: Router,
     hub: Hub,
     crew: Crew,
+    push: Push,
     requests: Requests,
     figures: Arc<Figures>,
     /// Cancelled when the server begins to stop.
@@ -119,13 +121,13 @@ impl Service {
         let accounts = Accounts::Users { users: hub.users().clone(), home: hub.home().0.clone() };
         let logins = logins(hub.settings().login.clone(), hub.settings().roles.clone(), accounts);
         let gate = gate.with_users(hub.users().clone(), Audit::new(&hub.home().0));
-        let crew = Crew::new(hub.clone());
+        let (crew, push) = (Crew::new(hub.clone()), Push::new(hub.clone()));
         let requests = Requests::new(hub.home().0.join("serve-requests"));
         let draining = CancellationToken::new();
         let readiness = Readiness::new(Needs::Folder(hub.home().0.clone()), draining.clone());
-        let router = router(hub.clone(), crew.clone(), requests.clone(), Arc::new(readiness))
+        let router = router(hub.clone(), crew.clone(), push.clone(), requests.clone(), Arc::new(readiness))
             .merge(login::routes(logins));
-        Self { router: guarded(router, gate), hub, crew, requests, figures, draining }
+        Self { router: guarded(router, gate), hub, crew, push, requests, figures, draining }
     }
 }
 

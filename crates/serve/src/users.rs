@@ -18,6 +18,8 @@ use std::{
 pub(crate) struct User {
     pub(crate) name: String,
     pub(crate) role: Role,
+    /// SHA-256 of the user's own token, if there is one.
+    pub(crate) token_sha256: Option<String>,
 }
 
 /// A user who was let in, and the token of the request.
@@ -25,6 +27,14 @@ pub(crate) struct User {
 pub(crate) struct SignedIn {
     pub(crate) user: Arc<User>,
     token_sha256: String,
+}
+
+impl SignedIn {
+    /// For what the server does for a user without a request.
+    pub(crate) fn without_request(user: Arc<User>) -> Self {
+        let token_sha256 = user.token_sha256.clone().unwrap_or_default();
+        Self { user, token_sha256 }
+    }
 }
 
 /// All users.
@@ -119,9 +129,9 @@ impl Users {
                 tracing::warn!(user = user.name, role = user.role, "the role of a user is not configured");
                 continue;
             };
-            let known = Arc::new(User { name: user.name.clone(), role });
-            read.by_token.extend(user.token_sha256.map(|token| (token, known.clone())));
-            read.by_name.insert(user.name, known);
+            let known = Arc::new(User { name: user.name, role, token_sha256: user.token_sha256 });
+            read.by_token.extend(known.token_sha256.clone().map(|token| (token, known.clone())));
+            read.by_name.insert(known.name.clone(), known);
         }
         read
     }
@@ -152,8 +162,9 @@ pub(crate) fn needed(method: &str, route: &str) -> Permission {
         "/outbox/{item}/send",
         "/outbox/{item}/drop",
     ];
-    const VIEWED_ELSEWHERE: [&str; 12] = [
+    const VIEWED_ELSEWHERE: [&str; 13] = [
         "/v1/me",
+        "/v1/push",
         "/v1/sessions",
         "/v1/events",
         "/v1/agents",
@@ -170,6 +181,7 @@ pub(crate) fn needed(method: &str, route: &str) -> Permission {
     let is_below = |routes: &[&str]| below.is_some_and(|below| routes.contains(&below));
     match method {
         "GET" | "HEAD" if VIEWED_ELSEWHERE.contains(&route) || is_below(&VIEWED) => Permission::View,
+        "PUT" | "DELETE" if route == "/v1/push" => Permission::View,
         "POST" if ["/v1/sessions", "/v1/uploads"].contains(&route) || is_below(&PROMPTED) => {
             Permission::Prompt
         }

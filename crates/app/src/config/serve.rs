@@ -13,6 +13,8 @@ pub struct ServeFile {
     pub roles: BTreeMap<String, RoleFile>,
     /// Log-in at an OpenID provider.
     pub oidc: Option<OidcFile>,
+    /// Notifications of people's devices, by Web Push.
+    pub push: PushFile,
 }
 
 /// An OpenID provider, at which users log in. The server is registered there as a client, with the redirect address `…/login/callback`.
@@ -41,6 +43,21 @@ pub struct OidcFile {
     pub scopes: Option<Vec<String>>,
     /// Hours after which users log in again (default: 12).
     pub hours: Option<NonZeroU32>,
+}
+
+/// Notifications of people's devices, by Web Push.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct PushFile {
+    /// No device is notified.
+    pub off: bool,
+    /// Whom push services can ask about this server: `mailto:NAME@HOST` or an HTTPS address. Apple's takes nothing from a server without one.
+    pub contact: Option<String>,
+    /// Seconds that a question or an end waits before devices are told (default: 10).
+    pub after: Option<u64>,
+    /// Allow push services on this machine and in private networks.
+    pub allow_private: bool,
 }
 
 /// What users of a role may do.

@@ -4,7 +4,7 @@ mod users;
 use crate::{CliContext, args::ServeArgs};
 use haft_app::{
     App, AppHost, Failure, SessionSpec,
-    config::serve::ServeFile,
+    config::serve::{PushFile, ServeFile},
     session,
     token::{self, Kept},
 };
@@ -37,6 +37,7 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
         token,
         roles,
         login: login(cli, &config.user.serve)?,
+        push: push(&config.user.serve)?,
         hosts: args.host.clone(),
         access_log: args.access_log,
         idle: Duration::from_secs(args.idle),
@@ -64,6 +65,18 @@ pub(crate) fn login(cli: &CliContext, file: &ServeFile) -> Result<Option<LoginSe
         })
     });
     Ok(Some(LoginSettings { secret: secret.transpose()?, provider }))
+}
+
+/// How devices are notified.
+fn push(file: &ServeFile) -> Result<PushFile, Failure> {
+    let is_contact = |contact: &&String| contact.starts_with("mailto:") || contact.starts_with("https://");
+    match file.push.contact.as_ref().filter(|contact| !is_contact(contact)) {
+        None => Ok(file.push.clone()),
+        Some(contact) => {
+            Err(Failure::usage(format!("the contact in `[serve.push]` is invalid: `{contact}`"))
+                .hint("write `contact = \"mailto:NAME@HOST\"`, or an HTTPS address"))
+        }
+    }
 }
 
 /// Where many sessions run: a journal that waits for the disk holds up one thread of several.

@@ -98,7 +98,7 @@ fn user(
     }
     found(roles, &role)?;
     let role = users::note_login(home, &name, &role).map_err(refused)?;
-    Ok(User { name, role: found(roles, &role)?.clone() })
+    Ok(User { name, role: found(roles, &role)?.clone(), token_sha256: None })
 }
 
 fn found<'a>(roles: &'a BTreeMap<String, Role>, name: &str) -> Result<&'a Role, LoginError> {

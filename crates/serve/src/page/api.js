@@ -1,14 +1,36 @@
 // The API. The token stands behind `#` in the address that `haft serve` prints, which no browser sends anywhere; it is kept
-// for this tab, and taken out of the address.
+// for this tab, and taken out of the address. A device that is notified keeps it for all tabs.
 const KEY = 'haft-token'
+/** The cache of a device that is notified, and the name in it: a service worker reads no other store so simply. */
+const KEPT = ['haft', '/token']
 
-export function takeToken() {
+export async function takeToken() {
   const given = new URLSearchParams(location.hash.slice(1)).get('token')
   if (given) {
     sessionStorage.setItem(KEY, given)
     history.replaceState(null, '', location.pathname)
   }
+  const kept = sessionStorage.getItem(KEY) ? undefined : await onDevice()
+  if (kept) sessionStorage.setItem(KEY, kept)
   return sessionStorage.getItem(KEY)
+}
+
+async function onDevice() {
+  try {
+    return await (await caches.match(KEPT[1], { cacheName: KEPT[0] }))?.text()
+  } catch {
+    // Pages without HTTPS have no caches, and some private windows.
+    return undefined
+  }
+}
+
+/** Keeps the token for the service worker, and for the page as an app. */
+export async function keepOnDevice() {
+  await (await caches.open(KEPT[0])).put(KEPT[1], new Response(token()))
+}
+
+export async function forgetOnDevice() {
+  await caches.delete(KEPT[0])
 }
 
 export function keepToken(token) {
@@ -17,7 +39,9 @@ export function keepToken(token) {
 
 export const token = () => sessionStorage.getItem(KEY) ?? ''
 
-export function forgetToken() {
+/** A token that is refused: another one that the device keeps stays. */
+export async function forgetToken() {
+  if (await onDevice() === token()) await forgetOnDevice()
   sessionStorage.removeItem(KEY)
 }
 

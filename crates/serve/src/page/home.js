@@ -2,6 +2,7 @@
 import { call } from './api.js'
 import { age, el, fill, named, plural } from './dom.js'
 import { shortName } from './choose.js'
+import { notifying } from './notifications.js'
 
 /** Where this browser keeps when the person was here last. */
 const KEY = 'haft-seen'
@@ -34,7 +35,7 @@ export class Home {
     const button = (words, action, kind) => el('button', { type: 'button', class: kind, onclick: () => action().catch(this.failed) }, words)
     this.sections = el('div', { class: 'home' })
     fill(this.main, el('h1', {}, 'Haft'), el('p', {}, 'Choose a session, or begin one.'),
-      el('p', { class: 'actions' }, button('New session', this.begin, 'main'), button('Choose model, agent and folder…', this.choose), notifying()), this.sections)
+      el('p', { class: 'actions' }, button('New session', this.begin, 'main'), button('Choose model, agent and folder…', this.choose), notifying(this.failed)), this.sections)
     await this.draw()
   }
 
@@ -64,18 +65,4 @@ function outboxes(items) {
 
 function scheduled({ kind, description, recurrence, next }) {
   return el('li', {}, named(description.split('\n')[0].slice(0, 80)), ' ', el('span', { class: 'quiet' }, `${named(kind)} · ${recurrence} · next ${new Date(next).toLocaleString()}`))
-}
-
-/** Asks the browser to notify the person; nothing where that was answered, or cannot be. */
-function notifying() {
-  if (!('Notification' in globalThis) || Notification.permission !== 'default') return undefined
-  const button = el('button', { type: 'button', onclick: async () => { await Notification.requestPermission(); button.remove() } }, 'Notify me when a question waits')
-  return button
-}
-
-/** Tells a person who looks elsewhere that a session asks. */
-export function notify(title, id) {
-  if (!document.hidden || !('Notification' in globalThis) || Notification.permission !== 'granted') return
-  const shown = new Notification('Haft asks you', { body: title, tag: id })
-  shown.onclick = () => { window.focus(); location.hash = `s/${id}`; shown.close() }
 }

@@ -52,7 +52,7 @@ function connect() {
     return send
   }
   try {
-    const worker = new SharedWorker(script('/worker.js'), { type: 'module', name: 'haft' })
+    const worker = new SharedWorker(workerScript('/worker.js'), { type: 'module', name: 'haft' })
     worker.onerror = () => {
       alone()
       want()
@@ -67,8 +67,8 @@ function connect() {
   }
 }
 
-/** The one script that a worker may run. */
-function script(path) {
-  const policy = globalThis.trustedTypes?.createPolicy('worker', { createScriptURL: (path) => (path === '/worker.js' ? path : '') })
-  return policy ? policy.createScriptURL(path) : path
-}
+const WORKERS = ['/worker.js', '/service-worker.js']
+const policy = globalThis.trustedTypes?.createPolicy('worker', { createScriptURL: (path) => (WORKERS.includes(path) ? path : '') })
+
+/** One of the scripts that workers may run. */
+export const workerScript = (path) => (policy ? policy.createScriptURL(path) : path)

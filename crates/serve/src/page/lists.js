@@ -2,8 +2,8 @@
 import { call } from './api.js'
 import { chooseNew, shortName } from './choose.js'
 import { age, ask, el, fill, named } from './dom.js'
-import { notify } from './home.js'
 import { listen } from './listen.js'
+import { notify } from './notifications.js'
 
 /** Milliseconds between two looks at the jobs of a fleet. */
 const LOOK = 3000

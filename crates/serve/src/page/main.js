@@ -4,6 +4,7 @@ import { ask, el, fill, named } from './dom.js'
 import { Home } from './home.js'
 import { JobView } from './job.js'
 import { Lists } from './lists.js'
+import * as notifications from './notifications.js'
 import { SessionView } from './session.js'
 
 const main = document.getElementById('main')
@@ -40,8 +41,8 @@ function failed(error) {
   document.body.append(box)
 }
 
-function askForToken() {
-  forgetToken()
+async function askForToken() {
+  await forgetToken()
   shown?.close()
   fill(lists)
   const input = el('input', { id: 'token', type: 'password', autocomplete: 'off', required: true })
@@ -83,10 +84,11 @@ function unfold(is) {
   lists.classList.toggle('unfolded', is)
 }
 
-function logOut() {
+async function logOut() {
+  await notifications.stop().catch(() => { /* the server notifies no device */ })
   // A token that was given to the user, and not by a login, stays.
-  call('POST', '/logout').catch(() => { /* there are no logins here */ })
-  askForToken()
+  await call('POST', '/logout').catch(() => { /* there are no logins here */ })
+  await askForToken()
 }
 
 /** Who is logged in. */
@@ -97,6 +99,7 @@ async function begin() {
   isFleet = await call('GET', '/v1/models').then(() => false, (error) => { if (error.status === 404) return true; throw error })
   const me = await call('GET', '/v1/me')
   document.body.dataset.may = me.may.join(' ')
+  if (!isFleet) await notifications.begin().catch(() => { /* the server notifies no device */ })
   menu.textContent = isFleet ? 'Jobs' : 'Sessions'
   list = new Lists(lists, { open, failed, isFleet, account: me.user && account(me) })
   await list.show()
@@ -120,5 +123,5 @@ document.addEventListener('keydown', (event) => {
 })
 window.addEventListener('hashchange', () => { if (list) route() })
 
-if (takeToken()) begin().catch(failed)
+if (await takeToken()) begin().catch(failed)
 else askForToken()

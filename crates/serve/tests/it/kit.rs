@@ -8,7 +8,7 @@ use axum::{
 use futures::StreamExt;
 use haft_app::{
     App, AppHost, SessionSpec,
-    config::{Environment, Settings},
+    config::{Environment, Settings, serve::PushFile},
 };
 use haft_core::Mode;
 use serde_json::{Value, json};
@@ -68,6 +68,7 @@ impl Server {
         let settings = haft_serve::Settings {
             login: None,
             roles: Default::default(),
+            push: PushFile { after: Some(0), allow_private: true, ..PushFile::default() },
             app,
             spec,
             host,

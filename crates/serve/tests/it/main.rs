@@ -6,6 +6,7 @@ mod completions;
 mod description;
 mod kit;
 mod outbox;
+mod push;
 mod review;
 mod sessions;
 mod verify;

@@ -1,13 +1,9 @@
-//! [`LeadsInside`] and others: tell the model why a page could not be fetched.
+//! [`private`] and others: tell the model why a page could not be fetched.
 use haft_core::{ToolError, ToolErrorKind};
+use haft_http::LeadsInside;
 use reqwest::Response;
 use std::error::Error;
 use url::Url;
-
-/// Why a connection was not made.
-#[derive(Debug, thiserror::Error)]
-#[error("the name leads to a private address")]
-pub(super) struct LeadsInside;
 
 pub(super) fn private(url: &Url) -> ToolError {
     let message = format!("cannot fetch `{url}`: it is an address of this machine or of a private network");

@@ -1,20 +1,13 @@
 //! [`Web`]: sends a GET, and follows redirects that stay on its host.
 use super::{
-    fault::{LeadsInside, broken, failed, private},
+    fault::{broken, failed, private},
     page::Page,
 };
-use haft_core::{ToolError, ToolErrorKind, public_address::is_public};
-use haft_http::Reach;
-use reqwest::{
-    Client, Response,
-    dns::{Addrs, Name, Resolve, Resolving},
-    header::LOCATION,
-};
-use std::{
-    net::{IpAddr, ToSocketAddrs},
-    sync::{Arc, OnceLock},
-};
-use url::{Host, Url};
+use haft_core::{ToolError, ToolErrorKind};
+use haft_http::{PublicNames, Reach, is_inside};
+use reqwest::{Client, Response, header::LOCATION};
+use std::sync::{Arc, OnceLock};
+use url::Url;
 
 /// Maximum redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
@@ -62,7 +55,9 @@ impl Web {
     }
 
     async fn ask(&self, url: &Url) -> Result<Response, ToolError> {
-        self.refuse_private(url)?;
+        if !self.allow_private && is_inside(url) {
+            return Err(private(url));
+        }
         let client = match url.scheme() {
             "https" => self.secure.get_or_init(|| self.client(Reach::Secure)),
             _ => self.plain.get_or_init(|| self.client(Reach::Plain)),
@@ -75,39 +70,10 @@ impl Web {
         answer.map_err(|error| broken(url, error))
     }
 
-    /// An IP address, which needs no lookup, never reaches [`Public`].
-    fn refuse_private(&self, url: &Url) -> Result<(), ToolError> {
-        let address: IpAddr = match url.host() {
-            Some(Host::Ipv4(address)) => address.into(),
-            Some(Host::Ipv6(address)) => address.into(),
-            Some(Host::Domain(_)) | None => return Ok(()),
-        };
-        if self.allow_private || is_public(address) { Ok(()) } else { Err(private(url)) }
-    }
-
     fn client(&self, reach: Reach) -> Option<Client> {
-        let names = Arc::new(Public { allow_private: self.allow_private });
-        reach.builder().referer(false).no_proxy().dns_resolver(names).build().ok()
-    }
-}
-
-/// Looks up names and returns public addresses only. The connection is made to one of these, so a name that leads
-/// elsewhere on the next lookup gains nothing.
-struct Public {
-    allow_private: bool,
-}
-
-impl Resolve for Public {
-    fn resolve(&self, name: Name) -> Resolving {
-        let allow_private = self.allow_private;
-        Box::pin(async move {
-            let found = tokio::task::spawn_blocking(move || (name.as_str(), 0).to_socket_addrs()).await??;
-            let usable: Vec<_> = found.filter(|found| allow_private || is_public(found.ip())).collect();
-            if usable.is_empty() {
-                return Err(LeadsInside.into());
-            }
-            Ok(Box::new(usable.into_iter()) as Addrs)
-        })
+        let builder = reach.builder().referer(false).no_proxy();
+        let builder = if self.allow_private { builder } else { builder.dns_resolver(Arc::new(PublicNames)) };
+        builder.build().ok()
     }
 }
 

@@ -6,6 +6,7 @@ mod attach;
 mod idempotency;
 mod lists;
 mod outbox;
+mod push;
 mod readiness;
 mod sessions;
 mod typed;

@@ -1,0 +1,370 @@
+//! [`Push`]: tells people who look elsewhere, on their devices, that a question waits or that something has ended (Web Push).
+//!
+//! It follows the news of all sessions. What is told waits for a moment, and is left out if it was answered meanwhile, so
+//! that people in front of the page are not disturbed.
+mod devices;
+mod message;
+mod notice;
+mod quiet;
+mod send;
+mod vapid;
+
+use crate::hub::{Hub, News, SessionState};
+use devices::Devices;
+pub(crate) use devices::{Device, PushSubscription, Wishes};
+use haft_app::{
+    config::serve::{Permission, PushFile},
+    users::hash_of,
+};
+use haft_core::{CallId, Entry, JobSummary, SessionId};
+use jiff::Timestamp;
+use notice::{Notice, NoticeKind};
+use parking_lot::Mutex;
+pub(crate) use quiet::QuietHours;
+use reqwest::Url;
+use send::{Letter, Sender, Sent};
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{sync::broadcast::error::RecvError, task::spawn_blocking, time::sleep};
+use vapid::VapidKey;
+
+/// How long a question waits before devices are told of it, if the configuration does not say.
+const AFTER: Duration = Duration::from_secs(10);
+/// Before a message is tried again that a push service did not take, unless the service says when.
+const RETRY_DELAYS: [Duration; 4] =
+    [Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(120), Duration::from_secs(600)];
+/// A push service that asks for more time gets this much.
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(600);
+/// How often it is looked whether quiet hours have ended: clocks are set, and machines sleep.
+const QUIET_INTERVAL: Duration = Duration::from_secs(60);
+/// Devices of one person.
+const MAX_DEVICES: usize = 20;
+
+/// Notifies devices. All clones are one.
+#[derive(Clone)]
+pub(crate) struct Push(Arc<Inner>);
+
+struct Inner {
+    hub: Hub,
+    devices: Devices,
+    sender: Sender,
+    key: Mutex<Option<Arc<VapidKey>>>,
+    /// Sessions that work, with their calls of which devices are or were told.
+    active: Mutex<HashMap<SessionId, HashSet<CallId>>>,
+}
+
+/// What is to be told.
+#[derive(Clone, Debug)]
+enum Subject {
+    /// That this call waits.
+    Call(CallId),
+    /// That the session rests.
+    End,
+}
+
+/// What to do for a device now.
+enum Step {
+    Nothing,
+    /// Look again after this long.
+    Wait(Duration),
+    Send(Letter),
+}
+
+/// Why a device is not added.
+pub(crate) enum AddError {
+    /// Its subscription cannot be used, as a sentence without its dot.
+    Invalid(String),
+    /// Its push service takes nothing from a server without a contact.
+    NoContact,
+    /// There are too many.
+    Many(usize),
+    /// The user is gone.
+    NoUser,
+    /// The files cannot be read or written.
+    Files(io::Error),
+}
+
+impl Push {
+    pub(crate) fn new(hub: Hub) -> Self {
+        let devices = Devices::new(hub.home().0.clone());
+        let sender = Sender::new(hub.settings().push.allow_private);
+        let (key, active) = Default::default();
+        Self(Arc::new(Inner { hub, devices, sender, key, active }))
+    }
+
+    fn settings(&self) -> &PushFile {
+        &self.0.hub.settings().push
+    }
+
+    pub(crate) fn is_off(&self) -> bool {
+        self.settings().off
+    }
+
+    /// The public key that browsers subscribe with. Waits for files.
+    pub(crate) fn public_key(&self) -> io::Result<String> {
+        self.key().map(|key| key.public())
+    }
+
+    fn key(&self) -> io::Result<Arc<VapidKey>> {
+        let mut known = self.0.key.lock();
+        if let Some(key) = known.as_ref() {
+            return Ok(key.clone());
+        }
+        let key = Arc::new(VapidKey::of(&self.0.hub.home().0)?);
+        *known = Some(key.clone());
+        Ok(key)
+    }
+
+    /// The devices of the person whom `hub` serves. Waits for files.
+    pub(crate) fn devices_of(&self, hub: &Hub) -> io::Result<Vec<Device>> {
+        let all = self.0.devices.list()?;
+        Ok(all.into_iter().filter(|device| device.is_of(hub) && device.view(hub).is_some()).collect())
+    }
+
+    /// Adds a device of the person whom `hub` serves, or changes what it is told. Waits for files.
+    pub(crate) fn add(
+        &self,
+        hub: &Hub,
+        subscription: PushSubscription,
+        wishes: Wishes,
+    ) -> Result<(), AddError> {
+        if let Some(fault) = wishes.quiet.as_ref().and_then(QuietHours::fault) {
+            return Err(AddError::Invalid(fault));
+        }
+        let address = subscription.address(self.settings().allow_private).map_err(AddError::Invalid)?;
+        subscription.keys().map_err(AddError::Invalid)?;
+        if self.settings().contact.is_none() && is_apple(&address) {
+            return Err(AddError::NoContact);
+        }
+        let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
+        let device = Device::new(hub, subscription, wishes, now).ok_or(AddError::NoUser)?;
+        let mut are_many = false;
+        let changed = self.0.devices.change(|devices| {
+            // Another user may have logged in with the same browser.
+            devices
+                .retain(|known| known.endpoint() != device.endpoint() && known.view(&self.0.hub).is_some());
+            are_many = devices.iter().filter(|known| known.is_of(hub)).count() >= MAX_DEVICES;
+            if !are_many {
+                devices.push(device);
+            }
+            !are_many
+        });
+        match changed.map_err(AddError::Files)? {
+            () if are_many => Err(AddError::Many(MAX_DEVICES)),
+            () => Ok(()),
+        }
+    }
+
+    /// Notifies the device `id` no more, if it belongs to the person whom `hub` serves. Waits for files.
+    pub(crate) fn remove(&self, hub: &Hub, id: &str) -> io::Result<()> {
+        self.0.devices.remove(|device| device.is_of(hub) && device.subscription.id() == id)
+    }
+
+    /// Follows the news for ever.
+    pub(crate) async fn work(&self) {
+        if self.is_off() {
+            return;
+        }
+        let mut news = self.0.hub.news();
+        loop {
+            match news.recv().await {
+                Ok(News { session, state }) => self.hear(session, state),
+                Err(RecvError::Lagged(missed)) => {
+                    tracing::warn!(missed, "devices may not be told of questions: too much happens at once");
+                }
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    fn hear(&self, session: SessionId, state: Option<SessionState>) {
+        match state {
+            Some(SessionState::Working) => drop(self.0.active.lock().entry(session).or_default()),
+            Some(SessionState::Asking) => {
+                for call in self.new_calls(&session) {
+                    self.tell(session.clone(), Subject::Call(call));
+                }
+            }
+            Some(SessionState::Idle) if self.0.active.lock().contains_key(&session) => {
+                self.tell(session, Subject::End);
+            }
+            Some(SessionState::Idle) => {}
+            Some(SessionState::Elsewhere) | None => drop(self.0.active.lock().remove(&session)),
+        }
+    }
+
+    /// The calls that wait and of which no device was told.
+    fn new_calls(&self, id: &SessionId) -> Vec<CallId> {
+        let Some(session) = self.0.hub.live(id) else { return Vec::new() };
+        let waiting = crate::api::watch::pending(&session.entries());
+        let mut active = self.0.active.lock();
+        let told = active.entry(id.clone()).or_default();
+        waiting.into_iter().map(|(call, _)| call).filter(|call| told.insert(call.clone())).collect()
+    }
+
+    /// Tells all devices of it, after a moment.
+    fn tell(&self, session: SessionId, subject: Subject) {
+        let push = self.clone();
+        let after = self.settings().after.map_or(AFTER, Duration::from_secs);
+        self.0.hub.go_on(async move {
+            sleep(after).await;
+            let (own, id, about) = (push.clone(), session.clone(), subject.clone());
+            let endpoints = spawn_blocking(move || own.begin(&id, &about)).await.unwrap_or_default();
+            for endpoint in endpoints {
+                let (push, session, subject) = (push.clone(), session.clone(), subject.clone());
+                let hub = push.0.hub.clone();
+                hub.go_on(async move { push.deliver(endpoint, session, subject).await });
+            }
+        });
+    }
+
+    /// The addresses of all devices, if there still is something to tell.
+    fn begin(&self, id: &SessionId, about: &Subject) -> Vec<String> {
+        let devices = self.0.devices.list().unwrap_or_else(|error| {
+            tracing::error!(%error, "the list of devices cannot be read: none is notified");
+            Vec::new()
+        });
+        if matches!(about, Subject::End) {
+            if !devices.is_empty() && self.goes_on(id) {
+                return Vec::new();
+            }
+            // Several news may say that a session rests.
+            if self.0.active.lock().remove(id).is_none() {
+                return Vec::new();
+            }
+        }
+        if devices.is_empty() || self.notice(id, about).is_none() {
+            return Vec::new();
+        }
+        devices.iter().map(|device| device.endpoint().to_owned()).collect()
+    }
+
+    /// Whether a session that rested works again, or is a job that has not ended.
+    fn goes_on(&self, id: &SessionId) -> bool {
+        let job = self.entries(id).and_then(|entries| JobSummary::of(&entries, false));
+        self.0.hub.state(id) != SessionState::Idle || job.is_some_and(|job| !job.status.is_over())
+    }
+
+    /// What there is to tell at the moment.
+    fn notice(&self, id: &SessionId, about: &Subject) -> Option<Notice> {
+        let hub = &self.0.hub;
+        let title = hub.home().summary(id.clone())?.title;
+        match about {
+            Subject::Call(call) => Notice::of_call(&hub.live(id)?, id.clone(), call, &title),
+            Subject::End if hub.state(id) != SessionState::Idle => None,
+            // The session above goes on with what this one found.
+            Subject::End if hub.home().opened(id)?.1.delegated_by.is_some() => None,
+            Subject::End => Notice::of_end(&self.entries(id)?, id.clone(), &title),
+        }
+    }
+
+    fn entries(&self, id: &SessionId) -> Option<Vec<Arc<Entry>>> {
+        let hub = &self.0.hub;
+        hub.live(id).map_or_else(|| hub.home().peek(&id.0).ok(), |session| Some(session.entries()))
+    }
+
+    /// Tells one device of it, unless it was answered meanwhile.
+    async fn deliver(&self, endpoint: String, session: SessionId, subject: Subject) {
+        let mut delays = RETRY_DELAYS.into_iter();
+        loop {
+            let (own, at, id, about) = (self.clone(), endpoint.clone(), session.clone(), subject.clone());
+            let step = spawn_blocking(move || own.step(&at, &id, &about)).await.unwrap_or(Step::Nothing);
+            let letter = match step {
+                Step::Nothing => return,
+                Step::Wait(time) => {
+                    sleep(time).await;
+                    continue;
+                }
+                Step::Send(letter) => letter,
+            };
+            let service = letter.endpoint.host_str().unwrap_or_default().to_owned();
+            match (self.0.sender.send(letter).await, delays.next()) {
+                (Sent::Delivered, _) => return,
+                (Sent::Gone, _) => return self.forget(endpoint).await,
+                (Sent::Later { after, .. }, Some(delay)) => {
+                    sleep(after.unwrap_or(delay).min(MAX_RETRY_DELAY)).await;
+                }
+                (Sent::Later { why, .. } | Sent::Refused { why }, _) => {
+                    return tracing::warn!(service, why, "a device was not notified");
+                }
+            }
+        }
+    }
+
+    fn step(&self, endpoint: &str, id: &SessionId, about: &Subject) -> Step {
+        self.try_step(endpoint, id, about)
+            .unwrap_or_else(|error| {
+                tracing::warn!(%error, "a device was not notified");
+                None
+            })
+            .unwrap_or(Step::Nothing)
+    }
+
+    /// `None` if there is nothing to tell this device.
+    fn try_step(&self, endpoint: &str, id: &SessionId, about: &Subject) -> io::Result<Option<Step>> {
+        let devices = self.0.devices.list()?;
+        let Some(device) = devices.into_iter().find(|device| device.endpoint() == endpoint) else {
+            return Ok(None);
+        };
+        let Some(view) = device.view(&self.0.hub) else {
+            self.0.devices.remove(|known| known == &device)?;
+            return Ok(None);
+        };
+        let notice = self.notice(id, about).filter(|notice| device.wishes.include(notice.kind));
+        let Some(notice) = notice.filter(|_| view.find(&id.0).is_ok()) else { return Ok(None) };
+        let now = Timestamp::now();
+        if let Some(end) = device.wishes.quiet.as_ref().and_then(|quiet| quiet.end(now)) {
+            let left = Duration::try_from(end.duration_since(now)).unwrap_or_default();
+            return Ok(notice.kind.is_question().then(|| Step::Wait(left.min(QUIET_INTERVAL))));
+        }
+        let may_approve = view.user().is_none_or(|user| user.role.may(Permission::Approve));
+        self.letter(&device, id, notice, may_approve).map(|letter| Some(Step::Send(letter)))
+    }
+
+    fn letter(
+        &self,
+        device: &Device,
+        id: &SessionId,
+        notice: Notice,
+        may_approve: bool,
+    ) -> io::Result<Letter> {
+        let PushFile { contact, allow_private, .. } = self.settings();
+        let endpoint = device.subscription.address(*allow_private).map_err(io::Error::other)?;
+        let keys = device.subscription.keys().map_err(io::Error::other)?;
+        let mut topic = hash_of(id.0.as_bytes());
+        topic.truncate(32);
+        let is_urgent = notice.kind.is_question();
+        let body = message::encrypt(&notice.content(may_approve), &keys)
+            .map_err(|_| io::Error::other("the message cannot be encrypted"))?;
+        let authorization = self.key()?.authorization(&endpoint, contact.as_deref())?;
+        Ok(Letter { endpoint, authorization, topic, is_urgent, body })
+    }
+
+    async fn forget(&self, endpoint: String) {
+        let own = self.clone();
+        let removed =
+            spawn_blocking(move || own.0.devices.remove(|device| device.endpoint() == endpoint)).await;
+        if let Ok(Err(error)) = removed {
+            tracing::warn!(%error, "a device that has unsubscribed stays in the list");
+        }
+    }
+}
+
+impl Wishes {
+    fn include(&self, kind: NoticeKind) -> bool {
+        match kind {
+            NoticeKind::Approval | NoticeKind::Question => self.questions,
+            NoticeKind::Job => self.jobs,
+            NoticeKind::Turn => self.turns,
+        }
+    }
+}
+
+/// Apple's push service.
+fn is_apple(address: &Url) -> bool {
+    address.host_str().is_some_and(|host| host.ends_with(".push.apple.com"))
+}

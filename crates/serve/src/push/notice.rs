@@ -1,0 +1,206 @@
+//! [`Notice`]: what a device is told, in few words.
+use super::message::MAX_CONTENT_BYTES;
+use crate::api::watch::pending;
+use haft_core::{CallId, Entry, Fact, JobStatus, JobSummary, Outcome, Part, SessionId, changed};
+use haft_engine::Recorded;
+use haft_present::{file_diff::FileDiff, proposal::Proposal, safe};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Characters of a title.
+const MAX_TITLE_CHARS: usize = 100;
+/// Characters of a text.
+const MAX_TEXT_CHARS: usize = 600;
+/// A longer proposal cannot be allowed from a notification, which would not show all of it.
+const MAX_ALLOWED_CHARS: usize = 300;
+const MAX_ALLOWED_LINES: usize = 8;
+
+/// What a device is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Notice {
+    pub(super) kind: NoticeKind,
+    session: SessionId,
+    /// The call that waits.
+    call: Option<CallId>,
+    /// Title of the session.
+    title: String,
+    text: String,
+    actions: Vec<Action>,
+}
+
+/// What it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum NoticeKind {
+    /// A call waits for an approval.
+    Approval,
+    /// A tool asks a question.
+    Question,
+    /// A turn has ended.
+    Turn,
+    /// A job has ended.
+    Job,
+}
+
+/// What a person can do from the notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Action {
+    Allow,
+    Deny,
+}
+
+impl NoticeKind {
+    /// Whether it waits for a person.
+    pub(super) fn is_question(self) -> bool {
+        matches!(self, Self::Approval | Self::Question)
+    }
+}
+
+impl Notice {
+    /// Of a call that waits; `None` if it waits no longer.
+    pub(super) fn of_call(
+        recorded: &dyn Recorded,
+        session: SessionId,
+        call: &CallId,
+        title: &str,
+    ) -> Option<Self> {
+        let waiting = pending(&recorded.entries());
+        let entry = waiting.iter().find(|(waits, _)| waits == call).map(|(_, entry)| entry.clone())?;
+        let (kind, text) = match &entry.fact {
+            Fact::QuestionAsked { question, .. } => (NoticeKind::Question, safe::visible(&question.text)),
+            fact => (NoticeKind::Approval, proposed(recorded, fact)?),
+        };
+        let actions = match kind {
+            NoticeKind::Approval if is_short(&text) => vec![Action::Allow, Action::Deny],
+            NoticeKind::Approval => vec![Action::Deny],
+            _ => Vec::new(),
+        };
+        let text = match waiting.len() {
+            1 => clipped(&text, MAX_TEXT_CHARS),
+            more => format!("{}\n({} more wait)", clipped(&text, MAX_TEXT_CHARS), more - 1),
+        };
+        let title = titled(title);
+        Some(Self { kind, session, call: Some(call.clone()), title, text, actions })
+    }
+
+    /// Of a session that rests now; `None` if its person knows, who stopped it, or if it is a job that goes on.
+    pub(super) fn of_end(entries: &[Arc<Entry>], session: SessionId, title: &str) -> Option<Self> {
+        let (kind, text) = match JobSummary::of(entries, false) {
+            Some(job) => (NoticeKind::Job, job_end(&job)?),
+            None => (NoticeKind::Turn, turn_end(entries)?),
+        };
+        let (title, text) = (titled(title), clipped(&text, MAX_TEXT_CHARS));
+        Some(Self { kind, session, call: None, title, text, actions: Vec::new() })
+    }
+
+    /// As the page's worker reads it, with what its person may do. It fits into one message.
+    pub(super) fn content(mut self, may_approve: bool) -> Vec<u8> {
+        self.actions.retain(|_| may_approve);
+        loop {
+            let content = serde_json::to_vec(&self).unwrap_or_default();
+            if content.len() <= MAX_CONTENT_BYTES {
+                return content;
+            }
+            self.text = clipped(&self.text, self.text.chars().count() / 2);
+        }
+    }
+}
+
+/// What a call would do: nothing of it is left out.
+fn proposed(recorded: &dyn Recorded, fact: &Fact) -> Option<String> {
+    let proposal = Proposal::of(recorded, fact)?;
+    let changes = changed::squash(changed::changes_in(fact));
+    if changes.is_empty() && proposal.sentence.is_whole && proposal.bulk().is_empty() {
+        return Some(proposal.sentence.question);
+    }
+    let files = FileDiff::all(recorded, &changes);
+    let diff: String = files.iter().map(lines).collect();
+    Some(proposal.whole(&diff).trim_end().to_owned())
+}
+
+fn lines(file: &FileDiff) -> String {
+    let line = |line: &haft_present::file_diff::DiffLine| {
+        let sign = if line.is_added() {
+            '+'
+        } else if line.is_removed() {
+            '-'
+        } else {
+            ' '
+        };
+        format!("{sign} {}\n", line.text())
+    };
+    let about = [&file.properties, &file.note].into_iter().flatten().map(|about| format!("{about}\n"));
+    about.chain(file.lines().map(line)).collect()
+}
+
+fn is_short(text: &str) -> bool {
+    text.chars().count() <= MAX_ALLOWED_CHARS && text.lines().count() <= MAX_ALLOWED_LINES
+}
+
+fn job_end(job: &JobSummary) -> Option<String> {
+    let is_told = matches!(job.status, JobStatus::Completed | JobStatus::Failed);
+    is_told.then(|| format!("Job {}: {}", job.status, safe::visible(&job.progress)))
+}
+
+fn turn_end(entries: &[Arc<Entry>]) -> Option<String> {
+    let outcome = entries.iter().rev().find_map(|entry| match &entry.fact {
+        Fact::TurnEnded { outcome, .. } => Some(*outcome),
+        _ => None,
+    })?;
+    let said = entries.iter().rev().find_map(|entry| match &entry.fact {
+        Fact::Replied { parts, .. } => Some(text_of(parts)),
+        _ => None,
+    });
+    match outcome {
+        Outcome::Interrupted => None,
+        Outcome::Finished => Some(said.filter(|said| !said.is_empty()).unwrap_or_else(|| "Done".to_owned())),
+        other => Some(format!("Ended: {}", other.reason().unwrap_or_default())),
+    }
+}
+
+fn text_of(parts: &[Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(safe::visible(text)),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn titled(title: &str) -> String {
+    let title = clipped(&safe::visible_line(title), MAX_TITLE_CHARS);
+    if title.is_empty() { "New session".to_owned() } else { title }
+}
+
+fn clipped(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // H-97
+    #[test]
+    fn a_long_text_is_cut_so_that_it_fits_into_one_message() {
+        let notice = |text: &str| Notice {
+            kind: NoticeKind::Approval,
+            session: SessionId("20261127-101500-0123456789abcdef".into()),
+            call: Some(CallId("c1".into())),
+            title: titled(&"\u{1f600}".repeat(500)),
+            text: clipped(text, MAX_TEXT_CHARS),
+            actions: vec![Action::Allow, Action::Deny],
+        };
+        for text in ["x".repeat(9_000), "\u{1f600}".repeat(9_000), "\u{1}".repeat(9_000)] {
+            let content = notice(&text).content(true);
+            assert!(content.len() <= MAX_CONTENT_BYTES, "{}", content.len());
+            let read: serde_json::Value = serde_json::from_slice(&content).unwrap();
+            assert!(read["text"].as_str().unwrap().ends_with('…'), "{read}");
+        }
+        let read: serde_json::Value = serde_json::from_slice(&notice("x").content(false)).unwrap();
+        assert_eq!(read["actions"], serde_json::json!([]));
+    }
+}

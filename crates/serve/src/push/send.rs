@@ -1,0 +1,156 @@
+//! [`Sender`]: hands messages to push services (RFC 8030).
+use haft_http::{LeadsInside, PublicNames, Reach, says};
+use reqwest::{
+    Client, StatusCode, Url,
+    header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER},
+};
+use std::{
+    error::Error,
+    iter::successors,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+/// How long a push service may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a push service keeps a message for a device that is not reached, in seconds.
+const LIFETIME: &str = "86400";
+
+/// Makes clients on first use.
+pub(super) struct Sender {
+    allow_private: bool,
+    secure: OnceLock<Option<Client>>,
+    loopback: OnceLock<Option<Client>>,
+}
+
+/// A message for a push service.
+#[derive(Clone, Debug)]
+pub(super) struct Letter {
+    pub(super) endpoint: Url,
+    pub(super) authorization: String,
+    /// A message that is kept there for the same device and topic is replaced by this one.
+    pub(super) topic: String,
+    /// The device is to be woken up for it.
+    pub(super) is_urgent: bool,
+    pub(super) body: Vec<u8>,
+}
+
+/// What became of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    Delivered,
+    /// The subscription holds no more.
+    Gone,
+    /// It can be tried again, after this long if the service says so.
+    Later {
+        why: String,
+        after: Option<Duration>,
+    },
+    Refused {
+        why: String,
+    },
+}
+
+impl Sender {
+    pub(super) fn new(allow_private: bool) -> Self {
+        Self { allow_private, secure: OnceLock::new(), loopback: OnceLock::new() }
+    }
+
+    pub(super) async fn send(&self, letter: Letter) -> Sent {
+        let reach = Reach::of(letter.endpoint.as_str());
+        let client = if reach == Reach::Loopback { &self.loopback } else { &self.secure };
+        let Some(client) = client.get_or_init(|| self.client(reach)) else {
+            return Sent::Refused { why: "no certificates can be read".to_owned() };
+        };
+        let urgency = if letter.is_urgent { "high" } else { "normal" };
+        let request = client
+            .post(letter.endpoint)
+            .header(AUTHORIZATION, letter.authorization)
+            .header(CONTENT_TYPE, "application/octet-stream")
+            .header(CONTENT_ENCODING, "aes128gcm")
+            .header("ttl", LIFETIME)
+            .header("topic", letter.topic)
+            .header("urgency", urgency)
+            .body(letter.body);
+        match request.send().await {
+            Err(error) => failed(&error.without_url()),
+            Ok(answer) => {
+                let after =
+                    answer.headers().get(RETRY_AFTER).and_then(|after| after.to_str().ok()?.parse().ok());
+                outcome(answer.status(), after.map(Duration::from_secs))
+            }
+        }
+    }
+
+    /// A proxy would look up names itself.
+    fn client(&self, reach: Reach) -> Option<Client> {
+        let builder = reach.builder().no_proxy().timeout(TIMEOUT);
+        let builder = if self.allow_private { builder } else { builder.dns_resolver(Arc::new(PublicNames)) };
+        builder.build().ok()
+    }
+}
+
+/// What became of a message that no push service answered.
+fn failed(error: &reqwest::Error) -> Sent {
+    let last = successors(Some(error as &dyn Error), |&cause| cause.source()).last();
+    let why =
+        format!("the push service cannot be reached: {}", last.map_or_else(String::new, ToString::to_string));
+    match says(error, &LeadsInside.to_string()) {
+        true => Sent::Refused { why },
+        false => Sent::Later { why, after: None },
+    }
+}
+
+fn outcome(status: StatusCode, after: Option<Duration>) -> Sent {
+    let why = format!("the push service answered {status}");
+    match status {
+        status if status.is_success() => Sent::Delivered,
+        StatusCode::NOT_FOUND | StatusCode::GONE => Sent::Gone,
+        StatusCode::TOO_MANY_REQUESTS => Sent::Later { why, after },
+        status if status.is_server_error() => Sent::Later { why, after },
+        _ => Sent::Refused { why },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // H-97
+    #[tokio::test]
+    async fn nothing_is_sent_to_a_name_that_leads_inside() {
+        let letter = Letter {
+            endpoint: Url::parse("https://localhost:1/a").unwrap(),
+            authorization: String::new(),
+            topic: "a".to_owned(),
+            is_urgent: true,
+            body: Vec::new(),
+        };
+        let why = "the push service cannot be reached: the name leads to a private address".to_owned();
+        assert_eq!(Sender::new(false).send(letter.clone()).await, Sent::Refused { why });
+        let reached = Sender::new(true).send(letter).await;
+        assert!(matches!(reached, Sent::Later { after: None, .. }), "{reached:?}");
+    }
+
+    // H-97
+    #[test]
+    fn an_answer_says_whether_to_try_again() {
+        let (minute, later) = (Some(Duration::from_secs(60)), |status, after| {
+            let why = format!("the push service answered {status}");
+            Sent::Later { why, after }
+        });
+        for (status, expected) in [
+            (StatusCode::CREATED, Sent::Delivered),
+            (StatusCode::NOT_FOUND, Sent::Gone),
+            (StatusCode::GONE, Sent::Gone),
+            (StatusCode::TOO_MANY_REQUESTS, later(StatusCode::TOO_MANY_REQUESTS, minute)),
+            (StatusCode::BAD_GATEWAY, later(StatusCode::BAD_GATEWAY, minute)),
+            (
+                StatusCode::FORBIDDEN,
+                Sent::Refused { why: "the push service answered 403 Forbidden".to_owned() },
+            ),
+        ] {
+            assert_eq!(outcome(status, minute), expected, "{status}");
+        }
+    }
+}
