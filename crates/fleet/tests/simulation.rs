@@ -30,6 +30,9 @@ const LEASE: Time = 30 * SECOND;
 const PLACES: usize = 2;
 /// Owners; the first one has nine jobs of ten.
 const OWNERS: usize = 10;
+/// How long a worker works on average until something happens to it, and PostgreSQL.
+const FAULTS_OF_A_WORKER: Time = 120 * SECOND;
+const FAULTS_OF_SERVER: Time = 240 * SECOND;
 /// How far the clock of PostgreSQL may stay behind before it is set.
 const CLOCK_STEP: Time = 50;
 
@@ -37,15 +40,26 @@ const CLOCK_STEP: Time = 50;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// A worker looks for a job.
-    Claim { worker: usize },
+    Claim {
+        worker: usize,
+    },
     /// A worker renews its leases.
-    Renew { worker: usize },
+    Renew {
+        worker: usize,
+    },
     /// A worker looks for jobs of workers that are gone.
-    Sweep { worker: usize },
+    Sweep {
+        worker: usize,
+    },
     /// A worker has done a job.
-    Settle { worker: usize, token: i64, job: usize },
-    /// Something goes wrong.
+    Settle {
+        worker: usize,
+        token: i64,
+        job: usize,
+    },
+    /// Something goes wrong with a worker, and with PostgreSQL.
     Fault,
+    ServerFault,
 }
 
 /// What becomes of a statement.
@@ -190,6 +204,7 @@ impl Simulation {
             }
         }
         self.plan(SECOND, Step::Fault);
+        self.plan(FAULTS_OF_SERVER / 2, Step::ServerFault);
     }
 
     fn plan(&mut self, after: Time, step: Step) {
@@ -216,7 +231,8 @@ impl Simulation {
                 self.plan(LEASE / 2, step);
             }
             Step::Settle { worker, job, token } => self.settle(worker, job, token).await,
-            Step::Fault => self.fault().await,
+            Step::Fault => self.fault(),
+            Step::ServerFault => self.server_fault().await,
         }
     }
 
@@ -330,38 +346,46 @@ impl Simulation {
         }
     }
 
-    /// Something goes wrong: the more workers there are, the more often.
-    async fn fault(&mut self) {
+    /// Something goes wrong with workers or the network: the more workers there are, the more often.
+    fn fault(&mut self) {
         let (worker, now) = (self.chance.usize(..self.workers.len()), self.now);
         let long = self.chance.u64(SECOND..3 * LEASE);
-        match self.chance.u16(..1_000) {
-            0..300 => {
+        match self.chance.u8(..3) {
+            0 => {
                 self.workers[worker].holds.clear();
                 self.workers[worker].paused_until = now + long;
                 self.counts.crashes += 1;
             }
-            300..600 => {
+            1 => {
                 self.workers[worker].paused_until = now + long;
                 self.counts.pauses += 1;
             }
-            600..980 => {
+            _ => {
                 // A machine, or a whole row of them.
-                let several = if self.chance.u8(..10) == 0 { self.workers.len() / 10 } else { 1 };
+                let several = if self.chance.u8(..50) == 0 { self.workers.len() / 10 } else { 1 };
                 for cut_off in self.workers.iter_mut().skip(worker).take(several) {
                     cut_off.cut_off_until = now + long;
                 }
                 self.counts.partitions += 1;
             }
-            980..990 => {
-                self.ahead += self.chance.i64(-60_000..600_000);
-                (self.jumps, self.set) = (self.jumps + 1, None);
-                self.counts.jumps += 1;
-            }
-            _ => self.restart(long).await,
         }
-        let often = 120 * SECOND / self.workers.len() as Time + 1;
+        let often = FAULTS_OF_A_WORKER / self.workers.len() as Time + 1;
         let after = self.chance.u64(1..2 * often);
         self.plan(after, Step::Fault);
+    }
+
+    /// Something goes wrong with PostgreSQL.
+    async fn server_fault(&mut self) {
+        if self.chance.bool() {
+            self.ahead += self.chance.i64(-60_000..600_000);
+            (self.jumps, self.set) = (self.jumps + 1, None);
+            self.counts.jumps += 1;
+        } else {
+            let long = self.chance.u64(SECOND..3 * LEASE);
+            self.restart(long).await;
+        }
+        let after = self.chance.u64(1..2 * FAULTS_OF_SERVER);
+        self.plan(after, Step::ServerFault);
     }
 
     /// PostgreSQL goes in the middle of what it does, and comes back.
@@ -414,7 +438,7 @@ impl Step {
             | Self::Renew { worker }
             | Self::Sweep { worker }
             | Self::Settle { worker, .. } => Some(worker),
-            Self::Fault => None,
+            Self::Fault | Self::ServerFault => None,
         }
     }
 }
