@@ -15,9 +15,7 @@ pub struct Owner(pub String);
 /// Fails if the name is invalid: letters, digits, `-` and `_`, at most 64.
 pub async fn add_owner(database: &Database, owner: &Owner, token: Option<&str>) -> Result<(), FleetError> {
     let Owner(name) = owner;
-    let is_name = (1..=64).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-    if !is_name {
+    if !is_name(name) {
         return Err(FleetError::Usage(format!(
             "`{}` cannot be an owner: a name has up to 64 letters, digits, `-` and `_`",
             name.escape_debug()
@@ -38,6 +36,12 @@ pub async fn owner_of(database: &Database, token: &str) -> Result<Option<Owner>,
     let hash = hash(token);
     let rows = database.query_within(SHORT, "look for an owner", statement, &[(&hash, Type::TEXT)]).await?;
     Ok(rows.first().map(|row| Owner(row.get(0))))
+}
+
+/// Of an owner or a queue.
+pub(crate) fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 fn hash(token: &str) -> String {

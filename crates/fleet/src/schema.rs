@@ -2,11 +2,12 @@
 use crate::{database::Database, error::FleetError};
 
 /// In the order of their numbers, which begin with 1. What was handed out once is never changed.
-const MIGRATIONS: [(&str, &str); 4] = [
+const MIGRATIONS: [(&str, &str); 5] = [
     ("begin", include_str!("../migrations/0001_begin.sql")),
     ("requests", include_str!("../migrations/0002_requests.sql")),
     ("waiting", include_str!("../migrations/0003_waiting.sql")),
     ("pauses", include_str!("../migrations/0004_pauses.sql")),
+    ("limits", include_str!("../migrations/0005_limits.sql")),
 ];
 
 /// Of the lock that one migrating process holds.

@@ -2,5 +2,7 @@
 mod approvals;
 mod commands;
 mod database_faults;
+mod limits;
+mod queues;
 mod serve;
 mod workers;

@@ -28,7 +28,7 @@ impl Fleet {
         let fleet = Self::without_tables()?;
         fleet.server.sql(statement);
         let made = fleet.run(&["fleet", "migrate"]);
-        assert_eq!((made.code, made.out.as_str()), (0, "the tables have version 4\n"), "{made:?}");
+        assert_eq!((made.code, made.out.as_str()), (0, "the tables have version 5\n"), "{made:?}");
         Some(fleet)
     }
 
@@ -138,7 +138,7 @@ impl Fleet {
     pub(crate) fn add_many(&self, count: usize) {
         use haft_core::JobSpec;
         use haft_engine::new_session_id;
-        use haft_fleet::{Database, NewJob, Owner, add, add_owner};
+        use haft_fleet::{DEFAULT_QUEUE, Database, NewJob, Owner, add, add_owner};
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let remote = self.remote().display().to_string();
         let base = git(&self.remote(), &["rev-parse", "main"]);
@@ -159,6 +159,7 @@ impl Fleet {
                 let job = NewJob {
                     id: new_session_id(),
                     owner: owner.clone(),
+                    queue: DEFAULT_QUEUE.into(),
                     order,
                     repository: Some(remote.clone()),
                     base: Some(base.clone()),
