@@ -248,10 +248,17 @@ impl Worker {
         }
     }
 
-    /// Finds jobs whose workers are gone, and branches that do not stand where they should.
+    /// Finds jobs whose workers are gone, and branches that do not stand where they should. Takes no more jobs where the
+    /// tables have become too new for this program.
     async fn keep_order(&self) {
         loop {
             tokio::time::sleep(self.settings.lease / 2).await;
+            if let Err(error @ FleetError::Schema(_)) = self.database.check().await
+                && !self.is_draining.is_cancelled()
+            {
+                (self.settings.note)(format!("takes no more jobs: {error}"));
+                self.is_draining.cancel();
+            }
             // Each error is told before the next statement waits: it may answer again by then.
             if let Err(error) = queue::sweep(&self.database).await {
                 self.note(Asks::Jobs, &error);

@@ -4,5 +4,6 @@ mod commands;
 mod database_faults;
 mod limits;
 mod queues;
+mod rolling_upgrade;
 mod serve;
 mod workers;
