@@ -1,5 +1,5 @@
 //! [`AppWork`]: attempts at the jobs of a fleet: a restored session continues like any job that lost its process.
-use crate::{Begun, Ended, FleetError, NewJob, Owner, Work, replay_changes};
+use crate::{Begun, DEFAULT_QUEUE, Ended, FleetError, NewJob, Owner, Work, replay_changes};
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use haft_app::{App, Failure, SessionSpec};
 use haft_core::{BaseCommit, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, SessionId};
@@ -51,6 +51,10 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
         let stage = (setup.stages)(&setup.home.contents(&queued.id));
         redone = replay_changes(&*stage, &setup.workspace, &entries);
         setup.replicas = Some(writer.replicas());
+        if let Some(left) = queued.left_usd {
+            let usd = &mut setup.profile.limits.budget.usd;
+            *usd = Some(usd.map_or(left, |usd| usd.min(left)));
+        }
     });
     let job = taken.await?;
     if let Err(error) = redone {
@@ -139,6 +143,7 @@ pub fn new_job(
     Ok(NewJob {
         id,
         owner,
+        queue: DEFAULT_QUEUE.to_owned(),
         order,
         repository: None,
         base: None,
@@ -163,6 +168,8 @@ impl From<FleetError> for Failure {
                 "set SSL_CERT_FILE to the certificate authority of the server; \
                  `sslmode=disable` in the address turns off TLS",
             ),
+            FleetError::Limit(_) => Failure::usage(message)
+                .hint("`haft fleet limit` shows limits; add the job when fewer are pending"),
             FleetError::Schema(_) | FleetError::Usage(_) => Failure::usage(message),
             FleetError::Unreachable { .. } => Failure::failed(message)
                 .hint("check that PostgreSQL runs there and that this machine can reach it"),

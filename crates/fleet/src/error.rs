@@ -41,6 +41,9 @@ pub enum FleetError {
     /// There is no such thing, or it is not as it must be.
     #[error("{0}")]
     Usage(String),
+    /// It would be more than a limit allows.
+    #[error("cannot queue the job: {0}")]
+    Limit(String),
     /// PostgreSQL does not carry out a statement.
     #[error("PostgreSQL cannot {action}: {why}")]
     Statement {
@@ -80,6 +83,7 @@ impl FleetError {
             Some(state) if *state == SqlState::FOREIGN_KEY_VIOLATION => {
                 Self::Usage("there is no such owner; create it with `haft fleet owner NAME`".to_owned())
             }
+            Some(state) if state.code() == LIMIT => Self::Limit(why),
             Some(_) => Self::Statement { action, why },
             None if is_about_tls(&why) => Self::NotPrivate { place, why },
             None if error.is_closed() || error.source().is_some_and(|cause| cause.is::<std::io::Error>()) => {
@@ -93,6 +97,9 @@ impl FleetError {
         }
     }
 }
+
+/// What `check_pending` of the migrations raises.
+const LIMIT: &str = "HF001";
 
 /// The innermost cause says what happened.
 fn words(error: &tokio_postgres::Error) -> String {

@@ -3,8 +3,10 @@ use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
     git::is_address,
+    limits::{limits, reason},
     owners::Owner,
     places::work_place,
+    queues::check_queue,
 };
 use haft_core::{
     Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Seq, SessionId, SessionOpened,
@@ -20,6 +22,8 @@ pub struct NewJob {
     pub id: SessionId,
     /// Who gives it.
     pub owner: Owner,
+    /// Which workers may take it: those of this queue, and those of all.
+    pub queue: String,
     /// What is to be done; where, is said by `repository`.
     pub order: JobSpec,
     /// A URL that git takes; none: it works in an empty folder.
@@ -37,12 +41,16 @@ pub struct NewJob {
 }
 
 /// Puts a job down, unless there is one of its name. On return it is in the database with the first entry of its journal.
+///
+/// # Errors
+/// [`FleetError::Limit`] if its owner or its queue has as many pending jobs as it may.
 pub async fn add(database: &Database, new: &NewJob) -> Result<(), FleetError> {
-    let statement = "WITH put AS (INSERT INTO jobs (id, owner, kind, title, repository, base, priority, max_attempts) \
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING id), \
+    let statement = "WITH put AS (INSERT INTO jobs (id, owner, kind, title, repository, base, priority, max_attempts, queue) \
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $10) ON CONFLICT DO NOTHING RETURNING id), \
                      begun AS (INSERT INTO entries SELECT id, id, 0, 0, $9 FROM put) \
                      SELECT pg_notify('haft_jobs', id) FROM put";
-    let NewJob { id, owner, order, repository, base, priority, max_attempts, .. } = new;
+    let NewJob { id, owner, queue, order, repository, base, priority, max_attempts, .. } = new;
+    check_queue(queue)?;
     if let Some(url) = repository.as_deref().filter(|url| !is_address(url)) {
         let url = url.escape_debug();
         return Err(FleetError::Usage(format!(
@@ -60,6 +68,7 @@ pub async fn add(database: &Database, new: &NewJob) -> Result<(), FleetError> {
         (priority, Type::INT4),
         (max_attempts, Type::INT4),
         (&first_line(new), Type::TEXT),
+        (queue, Type::TEXT),
     ];
     database.query_within(SHORT, "put a job down", statement, parameters).await?;
     Ok(())
@@ -162,6 +171,8 @@ pub struct JobLine {
     pub id: String,
     /// Who gave it.
     pub owner: String,
+    /// Which workers may take it.
+    pub queue: String,
     /// Which agent does it.
     pub kind: String,
     /// The first line of what is to be done.
@@ -170,7 +181,7 @@ pub struct JobLine {
     pub status: String,
     /// So often it was begun.
     pub attempts: i32,
-    /// Why it stands so.
+    /// Why it stands so. Of a pending job, the limit that keeps it from beginning, if one does.
     pub reason: Option<String>,
     /// The name of the worker that has it.
     pub worker: Option<String>,
@@ -180,6 +191,8 @@ pub struct JobLine {
     pub conclusion: Option<String>,
     /// When it was given, in seconds since 1970-01-01 UTC.
     pub made: f64,
+    /// What its turns have cost that ended, in US dollars, as far as prices are known.
+    pub cost_usd: f64,
 }
 
 impl JobLine {
@@ -190,7 +203,7 @@ impl JobLine {
 }
 
 const LINE: &str = "SELECT j.id, j.owner, j.kind, j.title, j.stands, j.attempts, j.reason, w.name, j.head, j.conclusion, \
-                    extract(epoch FROM j.made)::float8 FROM standing j LEFT JOIN workers w ON w.instance = j.worker";
+                    extract(epoch FROM j.made)::float8, j.queue, j.cost_usd FROM standing j LEFT JOIN workers w ON w.instance = j.worker";
 
 /// One job of `owner` (none: of anybody).
 pub async fn job(
@@ -202,7 +215,7 @@ pub async fn job(
     let owner = owner.map(|owner| owner.0.as_str());
     let parameters: Parameters<'_> = &[(&id, Type::TEXT), (&owner, Type::TEXT)];
     let rows = database.query_within(SHORT, "look at a job", &statement, parameters).await?;
-    Ok(rows.first().map(job_line))
+    Ok(lines(database, &rows).await?.pop())
 }
 
 /// The job that is named by its ID or by a prefix of it that no other job has.
@@ -212,7 +225,7 @@ pub async fn job(
 pub async fn find(database: &Database, prefix: &str) -> Result<JobLine, FleetError> {
     let statement = format!("{LINE} WHERE starts_with(j.id, $1) ORDER BY j.id <> $1, j.made DESC LIMIT 2");
     let rows = database.query_within(SHORT, "look for a job", &statement, &[(&prefix, Type::TEXT)]).await?;
-    let mut found: Vec<JobLine> = rows.iter().map(job_line).collect();
+    let mut found = lines(database, &rows).await?;
     let shown = prefix.escape_debug();
     match found.len() {
         0 => Err(FleetError::Usage(format!(
@@ -230,6 +243,8 @@ pub async fn find(database: &Database, prefix: &str) -> Result<JobLine, FleetErr
 pub struct JobsWanted<'a> {
     /// Those that stand so; empty: all.
     pub statuses: Vec<String>,
+    /// Those of this queue; none: of all.
+    pub queue: Option<&'a str>,
     /// Those behind this job.
     pub after: Option<&'a str>,
     /// At most this many.
@@ -245,14 +260,32 @@ pub async fn jobs(
     let statement = format!(
         "{LINE} WHERE ($1::text IS NULL OR j.owner = $1) AND ($2::text[] = '{{}}' OR j.stands = ANY ($2)) \
          AND ($3::text IS NULL OR (j.made, j.id) < (SELECT made, id FROM jobs WHERE id = $3)) \
-         ORDER BY j.made DESC, j.id DESC LIMIT $4"
+         AND ($5::text IS NULL OR j.queue = $5) ORDER BY j.made DESC, j.id DESC LIMIT $4"
     );
     let owner = owner.map(|owner| owner.0.as_str());
-    let JobsWanted { statuses, after, most } = wanted;
-    let parameters: Parameters<'_> =
-        &[(&owner, Type::TEXT), (statuses, Type::TEXT_ARRAY), (after, Type::TEXT), (most, Type::INT8)];
+    let JobsWanted { statuses, queue, after, most } = wanted;
+    let parameters: Parameters<'_> = &[
+        (&owner, Type::TEXT),
+        (statuses, Type::TEXT_ARRAY),
+        (after, Type::TEXT),
+        (most, Type::INT8),
+        (queue, Type::TEXT),
+    ];
     let rows = database.query_within(SHORT, "list jobs", &statement, parameters).await?;
-    Ok(rows.iter().map(job_line).collect())
+    lines(database, &rows).await
+}
+
+/// Of a pending job, the reason is the limit that keeps it from beginning.
+async fn lines(database: &Database, rows: &[Row]) -> Result<Vec<JobLine>, FleetError> {
+    let mut lines: Vec<JobLine> = rows.iter().map(job_line).collect();
+    if lines.iter().any(|line| line.status == "pending") {
+        let limits = limits(database).await?;
+        for line in lines.iter_mut().filter(|line| line.status == "pending") {
+            let held = reason(&limits, &line.owner, &line.queue);
+            line.reason = held.or_else(|| line.reason.take());
+        }
+    }
+    Ok(lines)
 }
 
 fn job_line(row: &Row) -> JobLine {
@@ -268,5 +301,7 @@ fn job_line(row: &Row) -> JobLine {
         head: row.get(8),
         conclusion: row.get(9),
         made: row.get(10),
+        queue: row.get(11),
+        cost_usd: row.get(12),
     }
 }

@@ -17,6 +17,7 @@
 //! | `slot` | room for one job at work, which one that waits for a person leaves |
 //! | `app_work` | an attempt at a job with the sessions of `haft-app` |
 //! | `worker` | claims, works, renews, settles |
+//! | `queues`, `limits` | which workers may take a job; what owners and queues may use |
 //! | `status`, `pauses` | what there is; whose jobs no worker begins |
 //!
 //! How it works inside: `README.md` of this crate.
@@ -27,10 +28,12 @@ mod error;
 mod git;
 mod jobs;
 mod lease;
+mod limits;
 mod owners;
 mod pauses;
 mod places;
 mod queue;
+mod queues;
 mod replay_changes;
 mod requests;
 mod schema;
@@ -48,15 +51,17 @@ pub use error::FleetError;
 pub use git::{Attempt, Repository};
 pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, find, job, jobs, retry, send};
 pub use lease::{Lease, Leases};
+pub use limits::{LimitUsage, Limited, Limits, Period, limits, set_limits};
 pub use owners::{FleetClient, Owner, add_owner, client_of, log_in, log_out};
 pub use pauses::{Paused, pause, unpause};
 pub use places::{Moved, work_place};
 pub use queue::{Claimed, Heard, Settled, claim, put_back, renew, settle, sweep};
+pub use queues::{DEFAULT_QUEUE, check_queue};
 pub use replay_changes::replay_changes;
 pub use requests::{Request, RequestAnswer, answer_request, begin_request};
 pub use schema::{Migrated, migrate};
 pub use slot::{Slot, Slots};
-pub use status::{Status, WorkerLine, drain, status};
+pub use status::{JobCount, Status, WorkerLine, drain, status};
 pub use storage::{set_storage, storage};
 pub use worker::{Begun, Ended, Settings, Work, work};
 pub use writer::{CommitUploader, Writer};

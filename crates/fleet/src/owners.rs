@@ -16,9 +16,7 @@ pub struct Owner(pub String);
 /// Fails if the name is invalid: letters, digits and `-_.@+`, at most 64.
 pub async fn add_owner(database: &Database, owner: &Owner, token: Option<&str>) -> Result<(), FleetError> {
     let Owner(name) = owner;
-    let is_name = (1..=64).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@+".contains(&byte));
-    if !is_name {
+    if !is_name(name) {
         return Err(FleetError::Usage(format!(
             "`{}` cannot be an owner: a name has up to 64 letters, digits and `-`, `_`, `.`, `@`, `+`",
             name.escape_debug()
@@ -93,6 +91,12 @@ pub async fn log_out(database: &Database, token: &str) -> Result<(), FleetError>
     let statement = "DELETE FROM logins WHERE token_hash = $1";
     let hash = hash(token);
     database.query_within(SHORT, "end a login", statement, &[(&hash, Type::TEXT)]).await.map(|_| ())
+}
+
+/// Of an owner or a queue.
+pub(crate) fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@+".contains(&byte))
 }
 
 fn hash(token: &str) -> String {

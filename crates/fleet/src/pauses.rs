@@ -3,8 +3,9 @@ use crate::{
     database::{Database, SHORT},
     error::FleetError,
     owners::Owner,
+    queues::check_queue,
 };
-use tokio_postgres::types::Type;
+use tokio_postgres::{Row, types::Type};
 
 /// Stands for all owners in the table: no owner has such a name.
 const ALL: &str = "*";
@@ -16,13 +17,17 @@ pub enum Paused {
     All,
     /// One owner.
     Owner(Owner),
+    /// One queue.
+    Queue(String),
 }
 
 impl Paused {
-    fn name(&self) -> &str {
+    /// The table of such pauses, its column, and the value there.
+    fn row(&self) -> (&'static str, &'static str, &str) {
         match self {
-            Self::All => ALL,
-            Self::Owner(Owner(name)) => name,
+            Self::All => ("pauses", "owner", ALL),
+            Self::Owner(Owner(name)) => ("pauses", "owner", name),
+            Self::Queue(name) => ("queue_pauses", "queue", name),
         }
     }
 }
@@ -30,11 +35,19 @@ impl Paused {
 /// Lets no worker begin these jobs until [`unpause`]. Returns `false` if there is no such owner.
 ///
 /// # Errors
-/// If PostgreSQL cannot be reached or refuses the statement.
+/// If the name of a queue is invalid; if PostgreSQL cannot be reached or refuses the statement.
 pub async fn pause(database: &Database, paused: &Paused) -> Result<bool, FleetError> {
-    let statement = "WITH known AS (SELECT $1::text AS owner WHERE $1 = '*' OR EXISTS (SELECT FROM owners WHERE name = $1)), \
-         put AS (INSERT INTO pauses (owner) SELECT owner FROM known ON CONFLICT DO NOTHING) SELECT FROM known";
-    let rows = database.query_within(SHORT, "pause jobs", statement, &[(&paused.name(), Type::TEXT)]).await?;
+    let (table, column, name) = paused.row();
+    if let Paused::Queue(name) = paused {
+        check_queue(name)?;
+    }
+    // A queue exists as soon as it is named.
+    let statement = format!(
+        "WITH known AS (SELECT $1::text AS name \
+             WHERE $1 = '*' OR '{column}' = 'queue' OR EXISTS (SELECT FROM owners WHERE name = $1)), \
+           put AS (INSERT INTO {table} ({column}) SELECT name FROM known ON CONFLICT DO NOTHING) SELECT FROM known"
+    );
+    let rows = database.query_within(SHORT, "pause jobs", &statement, &[(&name, Type::TEXT)]).await?;
     Ok(!rows.is_empty())
 }
 
@@ -43,17 +56,26 @@ pub async fn pause(database: &Database, paused: &Paused) -> Result<bool, FleetEr
 /// # Errors
 /// If PostgreSQL cannot be reached or refuses the statement.
 pub async fn unpause(database: &Database, paused: &Paused) -> Result<bool, FleetError> {
-    let statement = "WITH ended AS (DELETE FROM pauses WHERE owner = $1 RETURNING owner) \
-         SELECT pg_notify('haft_jobs', owner) FROM ended";
-    let rows =
-        database.query_within(SHORT, "end a pause", statement, &[(&paused.name(), Type::TEXT)]).await?;
+    let (table, column, name) = paused.row();
+    let statement = format!(
+        "WITH ended AS (DELETE FROM {table} WHERE {column} = $1 RETURNING {column} AS name) \
+         SELECT pg_notify('haft_jobs', name) FROM ended"
+    );
+    let rows = database.query_within(SHORT, "end a pause", &statement, &[(&name, Type::TEXT)]).await?;
     Ok(!rows.is_empty())
 }
 
-/// All pauses, that of the whole fleet first.
+/// All pauses: that of the whole fleet, those of owners, those of queues.
 pub(crate) async fn pauses(database: &Database) -> Result<Vec<Paused>, FleetError> {
-    let statement = "SELECT owner FROM pauses ORDER BY owner <> '*', owner";
+    let statement = "SELECT owner, NULL FROM pauses UNION ALL SELECT NULL, queue FROM queue_pauses \
+         ORDER BY 1 NULLS LAST, 2";
     let rows = database.query_within(SHORT, "look at pauses", statement, &[]).await?;
-    let paused = |name: String| if name == ALL { Paused::All } else { Paused::Owner(Owner(name)) };
-    Ok(rows.iter().map(|row| paused(row.get(0))).collect())
+    let paused = |row: &Row| match row.get::<_, Option<String>>(0) {
+        Some(name) if name == ALL => Paused::All,
+        Some(name) => Paused::Owner(Owner(name)),
+        None => Paused::Queue(row.get(1)),
+    };
+    let mut all: Vec<Paused> = rows.iter().map(paused).collect();
+    all.sort_by_key(|paused| *paused != Paused::All);
+    Ok(all)
 }

@@ -13,7 +13,7 @@ use tokio_postgres::{Row, types::Type};
 const BACK_OFF: Duration = Duration::from_secs(2);
 
 /// What a worker needs to know of a job that it has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Claimed {
     /// Which.
     pub id: SessionId,
@@ -31,34 +31,26 @@ pub struct Claimed {
     pub owner: Owner,
     /// Whether it was cancelled.
     pub is_cancelled: bool,
+    /// What the budgets of its owner and its queue leave, in US dollars; none: there is no budget.
+    pub left_usd: Option<f64>,
 }
 
-/// Takes the next job of an owner that is not paused: of the owner with the fewest running jobs; of these the one with the highest priority; of these
-/// the oldest. None where none waits.
+/// Takes the next job of these queues (none: of all) that may begin, as `claim_job` of the migrations chooses it. None
+/// where none can begin.
 pub async fn claim(
     database: &Database,
     worker: &str,
     length: Duration,
+    queues: &[String],
 ) -> Result<Option<Claimed>, FleetError> {
-    let statement = "WITH fair AS MATERIALIZED ( \
-         SELECT o.name, best.priority, best.made, \
-           (SELECT count(*) FROM jobs r WHERE r.owner = o.name AND r.status = 'running' AND NOT r.is_asking \
-              AND r.leased_until > clock_timestamp()) AS running \
-         FROM owners o CROSS JOIN LATERAL (SELECT priority, made FROM jobs j WHERE j.owner = o.name \
-           AND j.status = 'pending' AND j.run_after <= clock_timestamp() \
-           ORDER BY priority DESC, made, id LIMIT 1) best \
-         WHERE NOT EXISTS (SELECT FROM pauses p WHERE p.owner IN ('*', o.name)) \
-         ORDER BY running, best.priority DESC, best.made), \
-       next AS (SELECT j.id FROM fair CROSS JOIN LATERAL (SELECT id FROM jobs j WHERE j.owner = fair.name \
-           AND j.status = 'pending' AND j.run_after <= clock_timestamp() \
-           ORDER BY priority DESC, made, id LIMIT 1 FOR UPDATE SKIP LOCKED) j LIMIT 1) \
-       UPDATE jobs SET status = 'running', is_asking = false, token = token + 1, attempts = attempts + 1, worker = $1, \
-           leased_until = clock_timestamp() + $2::float8 * interval '1 second' \
-         FROM next WHERE jobs.id = next.id AND jobs.status = 'pending' \
-         RETURNING jobs.id, token, attempts, repository, base, head, head_token, owner, is_cancelled";
+    let statement = "SELECT id, token, attempts, repository, base, head, head_token, owner, is_cancelled, \
+           (SELECT min(greatest(u.budget_usd - u.used_usd, 0)) FROM limit_usage u \
+             WHERE u.budget_usd IS NOT NULL AND (u.owner = j.owner OR u.queue = j.queue)) \
+         FROM claim_job($1, $2, $3) j";
     let length = length.as_secs_f64();
-    let rows =
-        database.query("claim a job", statement, &[(&worker, Type::TEXT), (&length, Type::FLOAT8)]).await?;
+    let parameters: Parameters<'_> =
+        &[(&worker, Type::TEXT), (&length, Type::FLOAT8), (&queues, Type::TEXT_ARRAY)];
+    let rows = database.query("claim a job", statement, parameters).await?;
     Ok(rows.first().map(claimed))
 }
 
@@ -73,6 +65,7 @@ fn claimed(row: &Row) -> Claimed {
         head: head.zip(by),
         owner: Owner(row.get(7)),
         is_cancelled: row.get(8),
+        left_usd: row.get(9),
     }
 }
 

@@ -1,15 +1,31 @@
 //! The tables, and how older ones become those of this program.
 use crate::{database::Database, error::FleetError};
 
+/// One step from older tables to those of this program.
+struct Migration {
+    name: &'static str,
+    statements: &'static str,
+    /// The oldest version of a program that can use the tables after it. Its own, unless it only adds what an older
+    /// program can do without.
+    oldest: i32,
+}
+
 /// In the order of their numbers, which begin with 1. What was handed out once is never changed.
-const MIGRATIONS: [(&str, &str); 6] = [
-    ("begin", include_str!("../migrations/0001_begin.sql")),
-    ("requests", include_str!("../migrations/0002_requests.sql")),
-    ("waiting", include_str!("../migrations/0003_waiting.sql")),
-    ("pauses", include_str!("../migrations/0004_pauses.sql")),
-    ("storage", include_str!("../migrations/0005_storage.sql")),
-    ("logins", include_str!("../migrations/0006_logins.sql")),
+const MIGRATIONS: [Migration; 5] = [
+    Migration { name: "begin", statements: include_str!("../migrations/0001_begin.sql"), oldest: 1 },
+    Migration { name: "requests", statements: include_str!("../migrations/0002_requests.sql"), oldest: 2 },
+    Migration { name: "waiting", statements: include_str!("../migrations/0003_waiting.sql"), oldest: 3 },
+    Migration { name: "pauses", statements: include_str!("../migrations/0004_pauses.sql"), oldest: 4 },
+    Migration {
+        name: "limits, storage, logins",
+        statements: include_str!("../migrations/0005_limits_storage_logins.sql"),
+        oldest: 5,
+    },
 ];
+/// The version of the tables that this program makes.
+const NEWEST: i32 = MIGRATIONS.len() as i32;
+/// The first version whose table of migrations has the column `oldest`. Programs before it refuse all newer tables.
+const FIRST_WITH_OLDEST: i32 = 5;
 
 /// Of the lock that one migrating process holds.
 const MIGRATION_LOCK_ID: i64 = 0x6861_6674;
@@ -24,30 +40,36 @@ pub struct Migrated {
 }
 
 /// Brings the tables to what this program uses. Each step is one transaction with its own row in the table of versions,
-/// so that one which was interrupted has not happened, and is made when this is called again.
+/// so that one which was interrupted has not happened, and is made when this is called again. Newer tables that this
+/// program can use are left as they are.
 ///
-/// Fails where PostgreSQL cannot be reached or refuses a step, and where the tables are newer.
+/// Fails where PostgreSQL cannot be reached or refuses a step, and where the tables are too new.
 pub async fn migrate(address: &str) -> Result<Migrated, FleetError> {
     let database = Database::connect(address).await?;
     let table = "CREATE TABLE IF NOT EXISTS migrations \
                  (version integer PRIMARY KEY, name text NOT NULL, made timestamptz NOT NULL DEFAULT now())";
     database.script("make the table of versions", &in_turn(table)).await?;
-    let from = version(&database).await?;
-    let newest = MIGRATIONS.len() as i32;
-    if from > newest {
-        return Err(newer(from, newest));
+    let tables = tables(&database).await?;
+    if tables.version > NEWEST {
+        tables.check()?;
+        return Ok(Migrated { from: tables.version, to: tables.version });
     }
-    for (number, (name, statements)) in (1..).zip(MIGRATIONS) {
-        // Another process may have made it while this one waited for the lock.
-        let step = format!(
-            "DO $haft$ BEGIN IF NOT EXISTS (SELECT FROM migrations WHERE version = {number}) THEN\n{statements}\n\
-             INSERT INTO migrations (version, name) VALUES ({number}, '{name}'); END IF; END $haft$"
-        );
-        if number > from {
-            database.script("migrate", &in_turn(&step)).await?;
-        }
+    for (number, migration) in (1..).zip(&MIGRATIONS).filter(|(number, _)| *number > tables.version) {
+        database.script("migrate", &in_turn(&step(number, migration))).await?;
     }
-    Ok(Migrated { from, to: newest })
+    Ok(Migrated { from: tables.version, to: NEWEST })
+}
+
+/// Another process may have made it while this one waited for the lock.
+fn step(number: i32, Migration { name, statements, oldest }: &Migration) -> String {
+    let (column, oldest) = match number < FIRST_WITH_OLDEST {
+        true => ("", String::new()),
+        false => (", oldest", format!(", {oldest}")),
+    };
+    format!(
+        "DO $haft$ BEGIN IF NOT EXISTS (SELECT FROM migrations WHERE version = {number}) THEN\n{statements}\n\
+         INSERT INTO migrations (version, name{column}) VALUES ({number}, '{name}'{oldest}); END IF; END $haft$"
+    )
 }
 
 fn in_turn(statements: &str) -> String {
@@ -56,44 +78,52 @@ fn in_turn(statements: &str) -> String {
 }
 
 impl Database {
-    /// Reads the address, connects, and looks whether the tables are those of this program.
+    /// Reads the address, connects, and looks whether this program can use the tables.
     ///
-    /// Fails if the address is invalid, if the server refuses the connection, and if the tables are older or newer.
+    /// Fails if the address is invalid, if the server refuses the connection, and if the tables are older or too new.
     pub async fn open(address: &str) -> Result<Self, FleetError> {
         let database = Self::connect(address).await?;
         database.check().await?;
         Ok(database)
     }
 
-    /// Looks whether the server answers, and whether the tables are those of this program.
+    /// Looks whether the server answers, and whether this program can use the tables.
     ///
     /// Fails as [`Self::open`] does.
     pub async fn check(&self) -> Result<(), FleetError> {
-        check(version(self).await?)
+        tables(self).await?.check()
     }
 }
 
-/// Fails where the tables are not those of this program.
-fn check(has: i32) -> Result<(), FleetError> {
-    let newest = MIGRATIONS.len() as i32;
-    match has {
-        has if has > newest => Err(newer(has, newest)),
-        has if has < newest => Err(FleetError::Schema(format!(
-            "the fleet's tables have version {has}, and this haft needs version {newest}; \
-             update them with `haft fleet migrate`"
-        ))),
-        _ => Ok(()),
+/// What the table of migrations says.
+struct Tables {
+    version: i32,
+    /// The oldest version of a program that can use them.
+    oldest: i32,
+}
+
+impl Tables {
+    /// Fails where this program cannot use them.
+    fn check(&self) -> Result<(), FleetError> {
+        let Self { version, oldest } = self;
+        match version {
+            version if version < &NEWEST => Err(FleetError::Schema(format!(
+                "the fleet's tables have version {version}, and this haft needs version {NEWEST}; \
+                 update them with `haft fleet migrate`"
+            ))),
+            version if oldest > &NEWEST => Err(FleetError::Schema(format!(
+                "the fleet's tables have version {version}, and this haft supports at most version {NEWEST}; upgrade haft"
+            ))),
+            _ => Ok(()),
+        }
     }
 }
 
-fn newer(has: i32, newest: i32) -> FleetError {
-    FleetError::Schema(format!(
-        "the fleet's tables have version {has}, and this haft supports at most version {newest}; upgrade haft"
-    ))
-}
-
-async fn version(database: &Database) -> Result<i32, FleetError> {
-    let statement = "SELECT coalesce(max(version), 0) FROM migrations";
+async fn tables(database: &Database) -> Result<Tables, FleetError> {
+    // As JSON, because older tables have no column `oldest`. Where it says nothing, only programs that know the version
+    // can use the tables.
+    let statement = "SELECT coalesce(max(version), 0), \
+         coalesce(max(coalesce((to_jsonb(m) ->> 'oldest')::integer, version)), 0) FROM migrations m";
     let rows = database.query("read the version of the tables", statement, &[]).await?;
-    Ok(rows[0].get(0))
+    Ok(Tables { version: rows[0].get(0), oldest: rows[0].get(1) })
 }

@@ -3,6 +3,7 @@ use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
     jobs::{JobLine, JobsWanted, jobs},
+    limits::{LimitUsage, limits},
     pauses::{Paused, pauses},
 };
 use tokio_postgres::types::Type;
@@ -15,16 +16,31 @@ const WORKER_EXPIRY_SECONDS: f64 = 86_400.0;
 /// A fleet at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
-    /// How many jobs stand how, of each owner.
-    pub counts: Vec<(String, String, i64)>,
+    /// How many jobs stand how, of each owner in each queue.
+    pub counts: Vec<JobCount>,
     /// Who works.
     pub workers: Vec<WorkerLine>,
     /// Jobs that were tried too often.
     pub dead: Vec<JobLine>,
     /// Whose jobs no worker begins.
     pub paused: Vec<Paused>,
+    /// What owners and queues may use, and what they do.
+    pub limits: Vec<LimitUsage>,
     /// How long the oldest job waits that could begin, in seconds.
     pub oldest_waits: Option<f64>,
+}
+
+/// How many jobs are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobCount {
+    /// Who gave them.
+    pub owner: String,
+    /// Which workers may take them.
+    pub queue: String,
+    /// How they stand, as in [`JobLine::status`].
+    pub status: String,
+    /// How many.
+    pub count: i64,
 }
 
 /// A worker.
@@ -42,6 +58,8 @@ pub struct WorkerLine {
     pub is_draining: bool,
     /// How many jobs it has.
     pub running: i64,
+    /// The queues whose jobs it takes; empty: all.
+    pub queues: Vec<String>,
 }
 
 /// Looks at all of it.
@@ -49,10 +67,12 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
     let ask = async |statement: &str, parameters: Parameters<'_>| {
         database.query_within(SHORT, "look at the fleet", statement, parameters).await
     };
-    let counts = ask("SELECT owner, stands, count(*) FROM standing GROUP BY 1, 2 ORDER BY 1, 2", &[]).await?;
+    let counts =
+        ask("SELECT owner, queue, stands, count(*) FROM standing GROUP BY 1, 2, 3 ORDER BY 1, 2, 3", &[])
+            .await?;
     let workers = ask(
         "SELECT instance, name, version, extract(epoch FROM clock_timestamp() - seen)::float8, is_draining, \
-           (SELECT count(*) FROM jobs WHERE worker = instance AND status = 'running') FROM workers \
+           (SELECT count(*) FROM jobs WHERE worker = instance AND status = 'running'), queues FROM workers \
          WHERE seen > clock_timestamp() - $1 * interval '1 second' ORDER BY name, instance",
         &[(&WORKER_EXPIRY_SECONDS, Type::FLOAT8)],
     )
@@ -63,9 +83,18 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
         &[],
     )
     .await?;
-    let dead = JobsWanted { statuses: vec!["dead".to_owned()], after: None, most: MAX_LISTED_JOBS };
+    let dead =
+        JobsWanted { statuses: vec!["dead".to_owned()], most: MAX_LISTED_JOBS, ..JobsWanted::default() };
     Ok(Status {
-        counts: counts.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect(),
+        counts: counts
+            .iter()
+            .map(|row| JobCount {
+                owner: row.get(0),
+                queue: row.get(1),
+                status: row.get(2),
+                count: row.get(3),
+            })
+            .collect(),
         workers: workers
             .iter()
             .map(|row| WorkerLine {
@@ -75,10 +104,12 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
                 seen: row.get(3),
                 is_draining: row.get(4),
                 running: row.get(5),
+                queues: row.get(6),
             })
             .collect(),
         dead: jobs(database, None, &dead).await?,
         paused: pauses(database).await?,
+        limits: limits(database).await?,
         oldest_waits: oldest.first().and_then(|row| row.get(0)),
     })
 }

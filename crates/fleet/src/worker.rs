@@ -2,7 +2,7 @@
 mod attempt;
 
 use crate::{
-    database::Database,
+    database::{Database, Parameters},
     error::FleetError,
     git::Repository,
     lease::Leases,
@@ -37,6 +37,8 @@ pub struct Settings {
     pub name: String,
     /// Of its program.
     pub version: String,
+    /// The queues whose jobs it takes; empty: all.
+    pub queues: Vec<String>,
     /// So many jobs at the same time.
     pub jobs: usize,
     /// So long a job is its own without a word.
@@ -140,10 +142,10 @@ pub async fn work(
 }
 
 async fn register(database: &Database, settings: &Settings) -> Result<String, FleetError> {
-    let statement = "INSERT INTO workers (name, version) VALUES ($1, $2) RETURNING instance";
-    let (name, version) = (&settings.name, &settings.version);
-    let rows =
-        database.query("register a worker", statement, &[(name, Type::TEXT), (version, Type::TEXT)]).await?;
+    let statement = "INSERT INTO workers (name, version, queues) VALUES ($1, $2, $3) RETURNING instance";
+    let Settings { name, version, queues, .. } = settings;
+    let parameters: Parameters<'_> = &[(name, Type::TEXT), (version, Type::TEXT), (queues, Type::TEXT_ARRAY)];
+    let rows = database.query("register a worker", statement, parameters).await?;
     Ok(rows[0].get(0))
 }
 
@@ -161,8 +163,8 @@ impl Worker {
                 break Ok(());
             };
             let sent = Instant::now();
-            let claiming = queue::claim(&self.database, &self.instance, self.settings.lease);
-            match claiming.await {
+            let Settings { lease, queues, .. } = &self.settings;
+            match queue::claim(&self.database, &self.instance, *lease, queues).await {
                 Ok(Some(job)) => {
                     self.answered(Asks::Jobs);
                     let (worker, work) = (self.clone(), work.clone());
@@ -246,10 +248,17 @@ impl Worker {
         }
     }
 
-    /// Finds jobs whose workers are gone, and branches that do not stand where they should.
+    /// Finds jobs whose workers are gone, and branches that do not stand where they should. Takes no more jobs where the
+    /// tables have become too new for this program.
     async fn keep_order(&self) {
         loop {
             tokio::time::sleep(self.settings.lease / 2).await;
+            if let Err(error @ FleetError::Schema(_)) = self.database.check().await
+                && !self.is_draining.is_cancelled()
+            {
+                (self.settings.note)(format!("takes no more jobs: {error}"));
+                self.is_draining.cancel();
+            }
             // Each error is told before the next statement waits: it may answer again by then.
             if let Err(error) = queue::sweep(&self.database).await {
                 self.note(Asks::Jobs, &error);

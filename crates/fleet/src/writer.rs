@@ -11,7 +11,7 @@ use crate::{
     storage::Objects,
 };
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::{Asking, Event, Seq, SessionId, changed, line};
+use haft_core::{Asking, Event, Fact, Seq, SessionId, changed, line};
 use haft_engine::{Replica, Replicas};
 use std::{
     collections::HashSet,
@@ -151,6 +151,8 @@ struct Group {
     sessions: Vec<String>,
     places: Vec<i64>,
     lines: Vec<String>,
+    /// What each line says that a turn has cost, in US dollars.
+    costs: Vec<f64>,
     contents: Vec<String>,
     /// Of the job's own session, whether calls wait for a person behind these lines.
     asking: Asking,
@@ -206,14 +208,19 @@ impl Task {
 
     async fn put(&self, group: &Group, head: Option<String>) -> Result<(), FleetError> {
         // What a broken connection has written already is counted as well: it is the same, by the same attempt.
-        let statement = "WITH held AS MATERIALIZED (SELECT id FROM jobs WHERE id = $1 AND token = $2 \
+        let statement = "WITH held AS MATERIALIZED (SELECT id, owner, queue FROM jobs WHERE id = $1 AND token = $2 \
              AND status = 'running' AND leased_until > clock_timestamp() FOR NO KEY UPDATE), \
-           lines AS (SELECT * FROM unnest($3::text[], $4::int8[], $5::text[]) AS lines (session, seq, line)), \
+           lines AS (SELECT * FROM unnest($3::text[], $4::int8[], $5::text[], $8::float8[]) \
+             AS lines (session, seq, line, cost)), \
            put AS (INSERT INTO entries SELECT held.id, lines.session, lines.seq, $2, lines.line FROM lines, held \
-             ON CONFLICT DO NOTHING RETURNING seq), \
-           moved AS (UPDATE jobs SET head = coalesce($6, head), is_asking = $7, \
-               head_token = CASE WHEN $6 IS NULL THEN head_token ELSE $2 END FROM held \
-             WHERE jobs.id = held.id AND ($6 IS NOT NULL OR is_asking <> $7)) \
+             ON CONFLICT DO NOTHING RETURNING session, seq), \
+           spent AS (SELECT coalesce(sum(cost), 0) AS usd FROM put JOIN lines USING (session, seq)), \
+           counted AS (INSERT INTO spending (owner, queue, day, usd) \
+             SELECT held.owner, held.queue, (clock_timestamp() AT TIME ZONE 'UTC')::date, usd FROM held, spent WHERE usd > 0 \
+             ON CONFLICT (owner, queue, day) DO UPDATE SET usd = spending.usd + excluded.usd), \
+           moved AS (UPDATE jobs SET head = coalesce($6, head), is_asking = $7, cost_usd = cost_usd + usd, \
+               head_token = CASE WHEN $6 IS NULL THEN head_token ELSE $2 END FROM held, spent \
+             WHERE jobs.id = held.id AND ($6 IS NOT NULL OR is_asking <> $7 OR usd > 0)) \
            SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM put) + (SELECT count(*) FROM entries e, lines \
              WHERE e.job = $1 AND e.session = lines.session AND e.seq = lines.seq AND e.token = $2 \
                AND e.line = lines.line), (SELECT pg_notify('haft_entries', id) FROM held)::text";
@@ -225,6 +232,7 @@ impl Task {
             (&group.lines, Type::TEXT_ARRAY),
             (&head, Type::TEXT),
             (&!group.asking.is_empty(), Type::BOOL),
+            (&group.costs, Type::FLOAT8_ARRAY),
         ];
         let rows = self.while_it_lasts("append to a journal", statement, parameters).await?;
         let (held, put): (i64, i64) = (rows[0].get(0), rows[0].get(1));
@@ -319,9 +327,11 @@ impl Task {
 
 impl Group {
     fn add(&mut self, (session, seq): (&SessionId, Seq), text: &str, moved: &Moved, is_own: bool) {
+        let mut cost = 0.0;
         if let Ok(Event::Recorded(entry)) = line::read(text.as_bytes()) {
             if is_own {
                 self.asking.apply(&entry.fact);
+                cost = cost_of(&entry.fact);
             }
             let states =
                 changed::changes_in(&entry.fact).iter().flat_map(|change| [&change.before, &change.after]);
@@ -331,6 +341,15 @@ impl Group {
         self.sessions.push(session.0.clone());
         self.places.push(seq.0 as i64);
         self.lines.push(moved.kept(text));
+        self.costs.push(cost);
+    }
+}
+
+/// What a turn has cost that ends here, with the sessions that it delegated to; 0 if a price is unknown.
+fn cost_of(fact: &Fact) -> f64 {
+    match fact {
+        Fact::TurnEnded { cost_usd: Some(usd), .. } if usd.is_finite() && *usd > 0.0 => *usd,
+        _ => 0.0,
     }
 }
 

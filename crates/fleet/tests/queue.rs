@@ -1,12 +1,12 @@
 //! The queue, leases and journals on a real PostgreSQL.
 use haft_core::{
-    CallId, Change, Conclusion, Entry, Fact, FileState, Hash, JobSpec, JobStatus, Seq, SessionId, ToolResult,
-    Tracking, line,
+    CallId, Change, Conclusion, Entry, Fact, FileState, Hash, JobSpec, JobStatus, Outcome, Seq, SessionId,
+    ToolResult, Tracking, Usage, line,
 };
 use haft_fleet::{
-    Claimed, Database, FleetClient, FleetError, Lease, Migrated, Moved, NewJob, Owner, Settled, Writer, add,
-    add_owner, cancel, claim, client_of, entries_since, job, migrate, put_back, renew, retry, settle, status,
-    sweep,
+    Claimed, DEFAULT_QUEUE, Database, FleetClient, FleetError, Lease, Limited, Limits, Migrated, Moved,
+    NewJob, Owner, Period, Settled, Writer, add, add_owner, cancel, claim, client_of, entries_since, job,
+    migrate, put_back, renew, retry, set_limits, settle, status, sweep,
 };
 use haft_testing::postgres::Postgres;
 use std::{
@@ -18,7 +18,7 @@ use std::{
 use tokio_util::task::TaskTracker;
 
 /// The version of the tables.
-const NEWEST: i32 = 6;
+const NEWEST: i32 = 5;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -35,6 +35,7 @@ fn new_job(id: &str, owner: &str) -> NewJob {
     NewJob {
         id: SessionId(id.into()),
         owner: Owner(owner.into()),
+        queue: DEFAULT_QUEUE.into(),
         order,
         repository: None,
         base: None,
@@ -133,7 +134,7 @@ async fn jobs_of_older_tables_keep_their_places() {
         "a pending, b running, c dead"
     );
     let database = Database::open(&server.address()).await.expect("tables");
-    let claimed = claim(&database, "w", Duration::from_secs(30)).await.expect("a claim").expect("a job");
+    let claimed = claim(&database, "w", Duration::from_secs(30), &[]).await.expect("a claim").expect("a job");
     assert_eq!(claimed.id.0, "a");
 }
 
@@ -177,7 +178,7 @@ async fn whoever_has_least_is_next_then_what_matters_most_then_what_waits_longes
         add(&database, &NewJob { priority, ..new_job(id, owner) }).await.expect("a job");
     }
     let mut order = Vec::new();
-    while let Some(claimed) = claim(&database, "w", LONG).await.expect("an answer") {
+    while let Some(claimed) = claim(&database, "w", LONG, &[]).await.expect("an answer") {
         order.push(claimed.id.0);
     }
     assert_eq!(order, ["m3", "f1", "m1", "f2", "m2", "m4"]);
@@ -201,23 +202,23 @@ async fn what_fails_is_tried_later_and_at_last_left_to_people() {
     let database = open(&server, &["a"]).await;
     add(&database, &new_job("j", "a")).await.expect("a job");
     for attempt in 1..=3 {
-        let claimed = claim(&database, "w", LONG).await.expect("an answer").expect("a job");
+        let claimed = claim(&database, "w", LONG, &[]).await.expect("an answer").expect("a job");
         assert_eq!(claimed.attempt, attempt);
         put_back(&database, &lease(&claimed), "no model", true).await.expect("an answer");
         let pause: f64 =
             server.sql("SELECT extract(epoch FROM run_after - now()) FROM jobs").parse().unwrap_or(0.0);
         assert!(pause > f64::from(1 << attempt) * 0.5, "{attempt}: {pause}");
-        assert_eq!(claim(&database, "w", LONG).await.expect("an answer"), None);
+        assert_eq!(claim(&database, "w", LONG, &[]).await.expect("an answer"), None);
         server.sql("UPDATE jobs SET run_after = now()");
     }
     let now = status(&database).await.expect("an answer");
     assert_eq!((now.dead[0].id.as_str(), now.dead[0].reason.as_deref()), ("j", Some("no model")));
     assert!(retry(&database, "j", None).await.expect("an answer"));
     // A worker that is not heard of any more has tried as well; one that ends in order has not.
-    let claimed = claim(&database, "w", LONG).await.expect("an answer").expect("a job");
+    let claimed = claim(&database, "w", LONG, &[]).await.expect("an answer").expect("a job");
     put_back(&database, &lease(&claimed), "it ends", false).await.expect("an answer");
     for _ in 0..3 {
-        let claimed = claim(&database, "w", LONG).await.expect("an answer").expect("a job");
+        let claimed = claim(&database, "w", LONG, &[]).await.expect("an answer").expect("a job");
         late(&server, "j");
         sweep(&database).await.expect("an answer");
         let refused = settle(&database, &lease(&claimed), &done(), None).await.expect("an answer");
@@ -260,7 +261,7 @@ async fn no_order_of_steps_settles_or_writes_twice() {
             (0 | 1, held) => {
                 // Restarted, or so long away that it begins anew; the old handle may still speak.
                 left_behind.extend(held);
-                if let Some(job) = claim(&database, &worker.name, LONG).await.expect("an answer") {
+                if let Some(job) = claim(&database, &worker.name, LONG, &[]).await.expect("an answer") {
                     let before = claims.insert(job.id.0.clone(), job.token);
                     assert!(before.is_none_or(|before| before < job.token), "seed {seed}, step {step}");
                     assert!(!settled.contains_key(&job.id.0), "seed {seed}, step {step}: {job:?}");
@@ -362,7 +363,7 @@ async fn while_the_database_is_away_nothing_counts_and_then_it_goes_on() {
     for id in ["waits", "ends"] {
         add(&database, &new_job(id, "a")).await.expect("a job");
     }
-    let claimed = [claim(&database, "w", LONG).await, claim(&database, "w", LONG).await];
+    let claimed = [claim(&database, "w", LONG, &[]).await, claim(&database, "w", LONG, &[]).await];
     let [first, second] = claimed.map(|job| job.expect("an answer").expect("a job"));
     let short =
         Arc::new(Lease::new(second.id.clone(), second.token, Duration::from_millis(300), Instant::now()));
@@ -400,4 +401,183 @@ async fn while_the_database_is_away_nothing_counts_and_then_it_goes_on() {
         (stands, job(&database, "waits", None).await.expect("an answer").expect("a job").status),
         (Settled::Stands, "completed".into())
     );
+}
+
+fn owner(name: &str) -> Limited {
+    Limited::Owner(Owner(name.into()))
+}
+
+fn running(most: i32) -> Limits {
+    Limits { running: Some(most), ..Limits::default() }
+}
+
+/// Claims until no job is left, each on a connection of its own, and looks after each claim how many jobs run.
+async fn claim_side_by_side(server: &Postgres, claimers: usize, most: &[(&str, usize)]) -> usize {
+    let claimer = async |number: usize| {
+        let database = Database::open(&server.address()).await.expect("tables");
+        let (client, connection) =
+            tokio_postgres::connect(&server.address(), tokio_postgres::NoTls).await.expect("a connection");
+        let looking = TaskTracker::new().spawn(connection);
+        let mut claims = 0;
+        loop {
+            let Some(job) = claim(&database, &format!("w{number}"), LONG, &[]).await.expect("an answer")
+            else {
+                let left = client.query_one("SELECT count(*) FROM jobs WHERE ended IS NULL", &[]).await;
+                if left.expect("an answer").get::<_, i64>(0) == 0 {
+                    break;
+                }
+                tokio::task::yield_now().await;
+                continue;
+            };
+            claims += 1;
+            for (of, most) in most {
+                let count = format!("SELECT count(*) FROM jobs WHERE status = 'running' AND {of}");
+                let count: i64 = client.query_one(&count, &[]).await.expect("an answer").get(0);
+                assert!(count as usize <= *most, "{of}: {count} jobs run");
+            }
+            let stands = settle(&database, &lease(&job), &done(), None).await.expect("an answer");
+            assert_eq!(stands, Settled::Stands);
+        }
+        drop(client);
+        let _it_ends_with_its_client = looking.await;
+        claims
+    };
+    futures::future::join_all((0..claimers).map(claimer)).await.into_iter().sum()
+}
+
+// H-94
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claims_in_the_same_moment_never_exceed_a_limit() {
+    let Some(server) = Postgres::start() else { return };
+    let database = open(&server, &["ann", "bob"]).await;
+    for number in 0..40 {
+        for (name, queue) in [("ann", "default"), ("ann", "gpu"), ("bob", "gpu")] {
+            let id = format!("{name}-{queue}-{number}");
+            add(&database, &NewJob { queue: queue.into(), ..new_job(&id, name) }).await.expect("a job");
+        }
+    }
+    set_limits(&database, &owner("ann"), &running(3)).await.expect("limits");
+    set_limits(&database, &Limited::Queue("gpu".into()), &running(2)).await.expect("limits");
+    let claims = claim_side_by_side(&server, 16, &[("owner = 'ann'", 3), ("queue = 'gpu'", 2)]).await;
+    assert_eq!(claims, 120);
+}
+
+// H-94
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_that_are_added_in_the_same_moment_never_exceed_a_limit() {
+    let Some(server) = Postgres::start() else { return };
+    let database = open(&server, &["ann", "bob"]).await;
+    let limits = Limits { pending: Some(5), ..Limits::default() };
+    set_limits(&database, &owner("ann"), &limits).await.expect("limits");
+    let adding = async |number: usize| {
+        let database = Database::open(&server.address()).await.expect("tables");
+        add(&database, &new_job(&format!("j{number}"), "ann")).await
+    };
+    let added = futures::future::join_all((0..20).map(adding)).await;
+    let refused: Vec<_> = added.iter().filter_map(|added| added.as_ref().err()).collect();
+    assert_eq!((refused.len(), server.sql("SELECT count(*) FROM jobs").as_str()), (15, "5"));
+    for error in refused {
+        assert!(matches!(error, FleetError::Limit(_)), "{error:?}");
+        assert_eq!(
+            error.to_string(),
+            "cannot queue the job: the owner `ann` is at its limit of 5 pending jobs"
+        );
+    }
+    // A job that is there already is not refused when it is sent again, and others are not concerned.
+    let there = server.sql("SELECT min(id) FROM jobs");
+    add(&database, &new_job(&there, "ann")).await.expect("it is there");
+    add(&database, &new_job("b", "bob")).await.expect("a job");
+    // One that is begun makes room, and a job that comes back is taken.
+    let begun = claim(&database, "w", LONG, &[]).await.expect("an answer").expect("a job");
+    assert_eq!(begun.left_usd, None);
+    add(&database, &new_job("one-more", "ann")).await.expect("a job");
+    put_back(&database, &lease(&begun), "it ends", false).await.expect("an answer");
+    assert_eq!(server.sql("SELECT count(*) FROM jobs WHERE status = 'pending' AND owner = 'ann'"), "6");
+}
+
+/// Records the end of a turn that has cost so much. Whether it counts.
+async fn spend(database: &Database, lease: &Arc<Lease>, seq: u64, usd: f64) -> bool {
+    let tasks = TaskTracker::new();
+    let moved = Moved::new(&lease.job, Path::new("/attempt"));
+    let writer = Writer::new(database.clone(), lease.clone(), moved, PathBuf::new(), None, &tasks);
+    let (outcome, usage, cost_usd) = (Outcome::Finished, Usage::default(), Some(usd));
+    let fact = Fact::TurnEnded { outcome, rounds: 1, usage, cost_usd };
+    let entry = Entry { seq: Seq(seq), parent: None, at: 1, fact, chain: None };
+    writer.append(&lease.job, Seq(seq), &line::of_entry(&entry));
+    writer.sync().await.is_ok()
+}
+
+// H-94
+#[tokio::test]
+async fn once_a_budget_is_spent_no_job_begins_until_the_next_period() {
+    let Some(server) = Postgres::start() else { return };
+    let database = open(&server, &["ann", "bob"]).await;
+    let take = async || claim(&database, "w", LONG, &[]).await.expect("an answer");
+    for id in ["a1", "a2", "a3"] {
+        add(&database, &new_job(id, "ann")).await.expect("a job");
+    }
+    let budget = |usd, period| Limits { budget: Some((usd, period)), ..Limits::default() };
+    set_limits(&database, &owner("ann"), &budget(5.0, Period::Day)).await.expect("limits");
+    set_limits(&database, &Limited::Queue(DEFAULT_QUEUE.into()), &budget(4.5, Period::Month))
+        .await
+        .expect("limits");
+    let first = take().await.expect("a job");
+    assert_eq!(first.left_usd, Some(4.5));
+    let held = lease(&first);
+    assert!(spend(&database, &held, 1, 3.0).await);
+    // The same entry again is the same cost.
+    assert!(spend(&database, &held, 1, 3.0).await);
+    let second = take().await.expect("a job");
+    assert_eq!(second.left_usd, Some(1.5));
+    set_limits(&database, &Limited::Queue(DEFAULT_QUEUE.into()), &Limits::default())
+        .await
+        .expect("no limits");
+    assert!(spend(&database, &lease(&second), 1, 2.5).await);
+    // What a worker records that has lost the job costs nothing here.
+    late(&server, "a2");
+    assert!(!spend(&database, &lease(&second), 2, 100.0).await);
+    assert_eq!(take().await, None);
+    let waits = job(&database, "a3", None).await.expect("an answer").expect("a job");
+    assert_eq!(waits.reason.as_deref(), Some("the owner `ann` is over its budget of $5.00 a day"));
+    assert_eq!(server.sql("SELECT id, cost_usd FROM jobs ORDER BY id"), "a1|3\na2|2.5\na3|0");
+    add(&database, &new_job("b1", "bob")).await.expect("a job");
+    assert_eq!(take().await.expect("another owner's job").id.0, "b1");
+    // The next day, in the same month or another one.
+    server.sql("UPDATE spending SET day = day - 1");
+    let next = take().await.expect("a job");
+    assert_eq!((next.id.0.as_str(), next.left_usd), ("a3", Some(5.0)));
+}
+
+// H-95
+#[tokio::test]
+async fn a_worker_takes_jobs_of_its_queues_alone_and_is_fair_inside_them() {
+    let Some(server) = Postgres::start() else { return };
+    let database = open(&server, &["ann", "bob"]).await;
+    for (id, name, queue, priority) in [
+        ("d1", "ann", "default", 9),
+        ("d2", "ann", "default", 9),
+        ("g1", "bob", "gpu", 0),
+        ("g2", "bob", "gpu", 0),
+        ("g3", "ann", "gpu", 0),
+        ("h1", "ann", "huge", 0),
+    ] {
+        add(&database, &NewJob { queue: queue.into(), priority, ..new_job(id, name) }).await.expect("a job");
+    }
+    let take = async |queues: &[&str]| {
+        let queues: Vec<String> = queues.iter().map(|name| (*name).to_owned()).collect();
+        let claimed = claim(&database, "w", LONG, &queues).await.expect("an answer");
+        claimed.map_or_else(|| "none".to_owned(), |job| job.id.0)
+    };
+    assert_eq!(take(&["default"]).await, "d1");
+    assert_eq!(take(&["default"]).await, "d2");
+    assert_eq!(take(&["default"]).await, "none");
+    // That an owner has many jobs in other queues does not count here.
+    let mut order = Vec::new();
+    for _ in 0..4 {
+        order.push(take(&["gpu", "missing"]).await);
+    }
+    assert_eq!(order, ["g1", "g3", "g2", "none"]);
+    assert_eq!(take(&[]).await, "h1");
+    let wrong = add(&database, &NewJob { queue: "a b".into(), ..new_job("x", "ann") }).await;
+    assert!(matches!(wrong, Err(FleetError::Usage(_))), "{wrong:?}");
 }

@@ -8,7 +8,8 @@
 use fastrand::Rng;
 use haft_core::{Conclusion, JobSpec, JobStatus, SessionId};
 use haft_fleet::{
-    Claimed, Database, Lease, NewJob, Owner, Settled, add, add_owner, claim, migrate, renew, settle, sweep,
+    Claimed, DEFAULT_QUEUE, Database, Lease, NewJob, Owner, Settled, add, add_owner, claim, migrate, renew,
+    settle, sweep,
 };
 use haft_testing::{postgres::Postgres, tries};
 use std::{
@@ -262,7 +263,7 @@ impl Simulation {
         }
         let asked = Instant::now();
         let lease = Duration::from_millis(LEASE);
-        let claimed = claim(&self.database, &format!("w{worker}"), lease).await.expect("an answer");
+        let claimed = claim(&self.database, &format!("w{worker}"), lease, &[]).await.expect("an answer");
         self.claims.push(asked.elapsed());
         if let Some(claimed) = &claimed {
             self.tokens[number(&claimed.id)] = claimed.token;
@@ -468,6 +469,7 @@ fn new_job(job: usize) -> NewJob {
         order,
         repository: None,
         base: None,
+        queue: DEFAULT_QUEUE.into(),
         priority: 0,
         max_attempts: 1_000,
         model: "none".into(),

@@ -71,6 +71,11 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "in_the_way", message)
     }
 
+    /// It would be more than a limit allows at the moment.
+    pub(crate) fn limited(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit", message)
+    }
+
     /// A server behind this one does not answer at the moment.
     pub(crate) fn away(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message).suggest("send the request again")

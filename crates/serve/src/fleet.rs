@@ -97,6 +97,9 @@ impl From<FleetError> for ApiError {
         let message = error.to_string();
         match error {
             FleetError::Usage(_) => Self::wrong(message),
+            FleetError::Limit(_) => {
+                Self::limited(message).suggest("send it again when fewer jobs are pending")
+            }
             FleetError::Unreachable { .. } => Self::away(message),
             _ => Self::failed(message),
         }

@@ -1,6 +1,7 @@
 //! [`WorkerArgs`] and [`Fleet`]: the options of `haft worker` and `haft fleet`.
 use super::WorkArgs;
 use clap::{Args, Subcommand};
+use haft_fleet::{DEFAULT_QUEUE, Period};
 use std::{num::NonZeroUsize, path::PathBuf};
 
 /// The database that the machines of a fleet share.
@@ -20,6 +21,9 @@ pub(crate) struct WorkerArgs {
     /// Name of this worker [default: the host name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Take only jobs of this queue; can be repeated [default: all queues]
+    #[arg(long = "queue", value_name = "NAME")]
+    pub(crate) queues: Vec<String>,
     /// Maximum number of jobs to run at the same time
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) workers: NonZeroUsize,
@@ -63,6 +67,9 @@ pub(crate) enum Fleet {
         /// Only the jobs of this owner
         #[arg(long, value_name = "NAME")]
         owner: Option<String>,
+        /// Only the jobs of this queue
+        #[arg(long, value_name = "NAME")]
+        queue: Option<String>,
         /// Maximum number of jobs to list
         #[arg(long, value_name = "N", default_value = "50", value_parser = clap::value_parser!(i64).range(1..))]
         limit: i64,
@@ -106,13 +113,16 @@ pub(crate) enum Fleet {
         #[arg(long)]
         json: bool,
     },
-    /// Begin no more jobs, of one owner or of the whole fleet; running jobs continue
+    /// Begin no more jobs, of one owner, one queue or the whole fleet; running jobs continue
     Pause {
         /// The fleet.
         #[command(flatten)]
         fleet: FleetUrl,
         /// Owner [default: all owners]
         owner: Option<String>,
+        /// Queue, in place of an owner
+        #[arg(long, value_name = "NAME", conflicts_with = "owner")]
+        queue: Option<String>,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
@@ -124,10 +134,15 @@ pub(crate) enum Fleet {
         fleet: FleetUrl,
         /// Owner [default: the whole fleet]
         owner: Option<String>,
+        /// Queue, in place of an owner
+        #[arg(long, value_name = "NAME", conflicts_with = "owner")]
+        queue: Option<String>,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
+    /// Limit what the jobs of an owner or a queue use together; without options, show limits
+    Limit(LimitArgs),
     /// Drain workers: finish current jobs, then exit
     Drain {
         /// The fleet.
@@ -166,6 +181,9 @@ pub(crate) enum Fleet {
         /// Owner of the job
         #[arg(long, value_name = "NAME", default_value = "admin")]
         owner: String,
+        /// Queue: workers started with `--queue NAME` or without `--queue` take the job
+        #[arg(long, value_name = "NAME", default_value = DEFAULT_QUEUE)]
+        queue: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -200,7 +218,63 @@ pub(crate) enum Fleet {
         /// The fleet.
         #[command(flatten)]
         fleet: FleetUrl,
-        /// Name: letters, digits, `-` and `_`
+        /// Name: letters, digits and `-`, `_`, `.`, `@`, `+`
         name: String,
     },
+}
+
+/// `haft fleet limit`
+#[derive(Debug, Args)]
+pub(crate) struct LimitArgs {
+    /// The fleet.
+    #[command(flatten)]
+    pub(crate) fleet: FleetUrl,
+    /// Owner
+    pub(crate) owner: Option<String>,
+    /// Queue, in place of an owner
+    #[arg(long, value_name = "NAME", conflicts_with = "owner")]
+    pub(crate) queue: Option<String>,
+    /// Maximum number of jobs that run at the same time, including those that wait for a person; `none` removes the limit
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub(crate) running: Option<OrNone<i32>>,
+    /// Maximum number of pending jobs: adding more is refused; `none` removes the limit
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub(crate) pending: Option<OrNone<i32>>,
+    /// Maximum cost in US dollars: once it is spent, no job begins until the next period; `none` removes the limit
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub(crate) budget: Option<OrNone<f64>>,
+    /// Period of the budget, in UTC: `day`, `week` or `month` [default: the period that the budget has, or `day`]
+    #[arg(long, value_name = "PERIOD", requires = "budget", value_parser = period)]
+    pub(crate) per: Option<Period>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A limit to set, or `none` to remove it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OrNone<T>(pub(crate) Option<T>);
+
+fn jobs(text: &str) -> Result<OrNone<i32>, String> {
+    or_none(text, |jobs: &i32| *jobs >= 0, "a number of jobs")
+}
+
+fn dollars(text: &str) -> Result<OrNone<f64>, String> {
+    or_none(text, |usd: &f64| usd.is_finite() && *usd >= 0.0, "an amount in US dollars")
+}
+
+fn or_none<T: std::str::FromStr>(
+    text: &str,
+    is_valid: impl Fn(&T) -> bool,
+    what: &str,
+) -> Result<OrNone<T>, String> {
+    if text == "none" {
+        return Ok(OrNone(None));
+    }
+    let value = text.parse().ok().filter(is_valid);
+    value.map(|value| OrNone(Some(value))).ok_or_else(|| format!("expected {what}, or `none`"))
+}
+
+fn period(text: &str) -> Result<Period, String> {
+    Period::named(text).ok_or_else(|| "expected `day`, `week` or `month`".to_owned())
 }

@@ -1,5 +1,6 @@
 //! [`fleet`] (`haft fleet …`): reads from a fleet's database, and sends commands to its jobs.
 mod jobs;
+mod limits;
 mod serve;
 mod status;
 mod worker;
@@ -21,9 +22,9 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
         Fleet::Migrate { fleet } => migrate(&address(cli, &fleet)?).await?,
         Fleet::Status { fleet, json } => status::status(&open(cli, &fleet).await?, json).await?,
         Fleet::Top { fleet } => status::top(&open(cli, &fleet).await?).await?,
-        Fleet::List { fleet, status, owner, limit, json } => {
+        Fleet::List { fleet, status, owner, queue, limit, json } => {
             let owner = owner.map(Owner);
-            let wanted = JobsWanted { statuses: status, after: None, most: limit };
+            let wanted = JobsWanted { statuses: status, queue: queue.as_deref(), after: None, most: limit };
             return jobs::list(&open(cli, &fleet).await?, owner.as_ref(), &wanted, json).await;
         }
         Fleet::Show { fleet, id, json } => jobs::show(&open(cli, &fleet).await?, &id, json).await?,
@@ -31,8 +32,13 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             jobs::logs(&open(cli, &fleet).await?, &id, follow).await?;
         }
         Fleet::Cancel { fleet, id, json } => jobs::cancel(&open(cli, &fleet).await?, &id, json).await?,
-        Fleet::Pause { fleet, owner, json } => pause(&open(cli, &fleet).await?, owner, json).await?,
-        Fleet::Resume { fleet, owner, json } => resume(&open(cli, &fleet).await?, owner, json).await?,
+        Fleet::Pause { fleet, owner, queue, json } => {
+            pause(&open(cli, &fleet).await?, owner, queue, json).await?;
+        }
+        Fleet::Resume { fleet, owner, queue, json } => {
+            resume(&open(cli, &fleet).await?, owner, queue, json).await?;
+        }
+        Fleet::Limit(args) => limits::limit(&open(cli, &args.fleet).await?, &args).await?,
         Fleet::Drain { fleet, worker, json } => drain(&open(cli, &fleet).await?, worker, json).await?,
         Fleet::Retry { fleet, id, json } => jobs::retry(&open(cli, &fleet).await?, &id, json).await?,
         Fleet::Storage { fleet, address, database, json } => {
@@ -43,12 +49,13 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
             writeln!(stdout(), "{token}")?;
         }
-        Fleet::Add { fleet, kind, description, repository, base, priority, owner, json } => {
+        Fleet::Add { fleet, kind, description, repository, base, priority, owner, queue, json } => {
             let database = open(cli, &fleet).await?;
             let job = NewJob {
                 repository,
                 base,
                 priority,
+                queue,
                 ..new_job(cli, new_session_id(), kind, description, Owner(owner))?
             };
             if job.owner.0 == ADMIN {
@@ -70,9 +77,14 @@ async fn migrate(address: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Of the whole fleet, if `owner` is `None`.
-async fn pause(database: &Database, owner: Option<String>, json: bool) -> Result<(), Failure> {
-    let (object, paused) = (json!({"owner": owner, "paused": true}), paused(owner));
+/// Of the whole fleet, if `owner` and `queue` are `None`.
+async fn pause(
+    database: &Database,
+    owner: Option<String>,
+    queue: Option<String>,
+    json: bool,
+) -> Result<(), Failure> {
+    let (object, paused) = (json!({"owner": owner, "queue": queue, "paused": true}), paused(owner, queue));
     if !haft_fleet::pause(database, &paused).await? {
         return Err(Failure::usage(format!("the fleet has no owner {}", whose(&paused)))
             .hint("`haft fleet owner NAME` creates one"));
@@ -80,9 +92,14 @@ async fn pause(database: &Database, owner: Option<String>, json: bool) -> Result
     say(json, &object, &format!("paused {}; running jobs continue", whose(&paused)))
 }
 
-/// Of the whole fleet, if `owner` is `None`.
-async fn resume(database: &Database, owner: Option<String>, json: bool) -> Result<(), Failure> {
-    let (object, paused) = (json!({"owner": owner, "paused": false}), paused(owner));
+/// Of the whole fleet, if `owner` and `queue` are `None`.
+async fn resume(
+    database: &Database,
+    owner: Option<String>,
+    queue: Option<String>,
+    json: bool,
+) -> Result<(), Failure> {
+    let (object, paused) = (json!({"owner": owner, "queue": queue, "paused": false}), paused(owner, queue));
     if !haft_fleet::unpause(database, &paused).await? {
         return Err(Failure::usage(format!("{} is not paused", whose(&paused)))
             .hint("`haft fleet status` shows what is paused"));
@@ -146,14 +163,19 @@ fn say(json: bool, object: &Value, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `None`: the whole fleet.
-fn paused(owner: Option<String>) -> Paused {
-    owner.map_or(Paused::All, |name| Paused::Owner(Owner(name)))
+/// Neither: the whole fleet.
+fn paused(owner: Option<String>, queue: Option<String>) -> Paused {
+    match (owner, queue) {
+        (Some(name), _) => Paused::Owner(Owner(name)),
+        (None, Some(name)) => Paused::Queue(name),
+        (None, None) => Paused::All,
+    }
 }
 
 fn whose(paused: &Paused) -> String {
     match paused {
         Paused::All => "the fleet".to_owned(),
         Paused::Owner(Owner(name)) => format!("`{}`", name.escape_debug()),
+        Paused::Queue(name) => format!("the queue `{}`", name.escape_debug()),
     }
 }

@@ -71,9 +71,9 @@ impl FleetFigures {
         jobs.clear();
         let Some(status) = status else { return };
         for word in ["pending", "running", "waiting", "completed", "failed", "cancelled", "dead"] {
-            let counts = status.counts.iter().filter(|(_, stands, _)| stands == word);
+            let counts = status.counts.iter().filter(|count| count.status == word);
             let stands = Stands { status: word.to_owned() };
-            jobs.get_or_create(&stands).set(counts.map(|(_, _, count)| count).sum());
+            jobs.get_or_create(&stands).set(counts.map(|count| count.count).sum());
         }
         workers
             .set(status.workers.iter().filter(|worker| worker.seen < WORKER_EXPIRY_SECONDS).count() as i64);

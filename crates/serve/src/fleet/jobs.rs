@@ -18,7 +18,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use haft_core::JobStatus;
-use haft_fleet::{JobLine, NewJob, new_job};
+use haft_fleet::{DEFAULT_QUEUE, JobLine, NewJob, new_job};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -41,6 +41,8 @@ pub(super) struct New {
     /// The larger number goes first
     #[serde(default)]
     priority: i32,
+    /// Queue: workers of it, and workers of all queues take the job [default: default]
+    queue: Option<String>,
 }
 
 /// A job, with the fields that a server without a fleet gives, and those of a fleet.
@@ -59,6 +61,8 @@ pub(super) struct Job {
     output: Option<Value>,
     /// Who gave it
     owner: String,
+    /// Which workers may take it
+    queue: String,
     /// How often it was begun
     attempts: i32,
     /// Name of the worker that has it, or had it last
@@ -89,6 +93,7 @@ impl From<JobLine> for Job {
             progress: line.reason.unwrap_or_default(),
             output: output.or(dead),
             owner: line.owner,
+            queue: line.queue,
             attempts: line.attempts,
             worker: line.worker,
             commit: line.head,
@@ -116,7 +121,8 @@ pub(super) async fn create(
     let owner = name_of(&asker).unwrap_or(&fleet.admin).clone();
     let kind = new.kind.unwrap_or_else(|| "builder".to_owned());
     let made = new_job(&fleet.app, made_as(key), kind, new.description, owner)?;
-    let made = NewJob { repository: new.repository, base: new.base, priority: new.priority, ..made };
+    let queue = new.queue.unwrap_or_else(|| DEFAULT_QUEUE.to_owned());
+    let made = NewJob { repository: new.repository, base: new.base, priority: new.priority, queue, ..made };
     haft_fleet::add(&fleet.database, &made).await.map_err(unsure)?;
     let job = find(&context, &asker, &made.id.0).await?;
     Ok((StatusCode::CREATED, Extension(OfSession(made.id)), Json(job)).into_response())
@@ -151,7 +157,7 @@ pub(super) async fn list(
     if let Some(after) = after {
         find(&context, &asker, after).await?;
     }
-    let wanted = haft_fleet::JobsWanted { statuses, after, most: limit as i64 + 1 };
+    let wanted = haft_fleet::JobsWanted { statuses, queue: None, after, most: limit as i64 + 1 };
     let found = haft_fleet::jobs(&context.fleet.database, seen_by(&asker), &wanted).await?;
     let (found, next) = pages::page(found, limit, |job| job.id.clone());
     Ok(Json(JobPage { jobs: found.into_iter().map(Job::from).collect(), next }))

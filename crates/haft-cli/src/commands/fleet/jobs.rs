@@ -17,7 +17,7 @@ use std::{
 const ENTRIES_PER_READ: i64 = 500;
 /// [`logs`] looks again after this time, whatever it has heard.
 const HEARTBEAT: Duration = Duration::from_secs(5);
-const HEADINGS: [&str; 7] = ["JOB", "KIND", "STATUS", "OWNER", "WORKER", "TASK", "REASON"];
+const HEADINGS: [&str; 8] = ["JOB", "KIND", "STATUS", "OWNER", "QUEUE", "WORKER", "TASK", "REASON"];
 
 pub(super) async fn list(
     database: &Database,
@@ -33,24 +33,25 @@ pub(super) async fn list(
 }
 
 /// The same columns, without a JSON form.
-pub(super) fn table(jobs: &[JobLine]) -> Table<7> {
+pub(super) fn table(jobs: &[JobLine]) -> Table<8> {
     let mut table = Table::of_ids(HEADINGS);
     jobs.iter().for_each(|job| table.row(row(job)));
     table
 }
 
-fn row(job: &JobLine) -> [String; 7] {
-    let JobLine { id, kind, status, owner, worker, title, reason, .. } = job;
+fn row(job: &JobLine) -> [String; 8] {
+    let JobLine { id, kind, status, owner, queue, worker, title, reason, .. } = job;
     let (worker, reason) = (worker.as_deref().unwrap_or_default(), reason.as_deref().unwrap_or_default());
-    [id, kind, status, owner, worker, title, reason].map(|cell| safe::name(cell).into_owned())
+    [id, kind, status, owner, queue, worker, title, reason].map(|cell| safe::name(cell).into_owned())
 }
 
 fn object(job: &JobLine) -> Value {
-    let JobLine { id, owner, kind, title, status, attempts, reason, worker, head, conclusion, made } = job;
+    let JobLine { id, owner, queue, kind, title, status, attempts, reason, worker, head, .. } = job;
+    let JobLine { conclusion, made, cost_usd, .. } = job;
     let output: Option<Value> = conclusion.as_deref().and_then(|whole| serde_json::from_str(whole).ok());
     json!({
-        "job": id, "kind": kind, "status": status, "description": title, "owner": owner, "attempts": attempts,
-        "worker": worker, "reason": reason, "branch": branch(job), "commit": head, "output": output, "made": made,
+        "job": id, "kind": kind, "status": status, "description": title, "owner": owner, "queue": queue,
+        "attempts": attempts, "cost_usd": cost_usd, "worker": worker, "reason": reason, "branch": branch(job), "commit": head, "output": output, "made": made,
     })
 }
 
@@ -65,14 +66,17 @@ pub(super) async fn show(database: &Database, id: &str, json: bool) -> Result<()
         return Ok(());
     }
     let branch = branch(&job);
-    let JobLine { id, owner, kind, title, status, attempts, reason, worker, head, .. } = job;
+    let cost = (job.cost_usd > 0.0).then(|| format!("${:.4}", job.cost_usd));
+    let JobLine { id, owner, queue, kind, title, status, attempts, reason, worker, head, .. } = job;
     let rows = [
         ("job", Some(id)),
         ("kind", Some(kind)),
         ("status", Some(status)),
         ("description", Some(title)),
         ("owner", Some(owner)),
+        ("queue", Some(queue)),
         ("attempts", Some(attempts.to_string())),
+        ("cost", cost),
         ("worker", worker),
         ("reason", reason),
         ("branch", branch),

@@ -1,7 +1,7 @@
 //! [`status`] and [`top`]: workers, and how many jobs are in which state.
-use super::{jobs, whose};
+use super::{jobs, limits, whose};
 use haft_app::Failure;
-use haft_fleet::{Database, JobsWanted, Paused, Status, WorkerLine};
+use haft_fleet::{Database, JobCount, JobsWanted, LimitUsage, Paused, Status, WorkerLine};
 use haft_terminal::{signals::Interrupts, table::Table};
 use serde_json::{Value, json};
 use std::{
@@ -29,8 +29,8 @@ pub(super) async fn top(database: &Database) -> Result<(), Failure> {
     let mut interrupts = Interrupts::listen()?;
     let wanted = JobsWanted {
         statuses: ["running", "waiting", "pending"].map(str::to_owned).to_vec(),
-        after: None,
         most: MAX_SHOWN_JOBS,
+        ..JobsWanted::default()
     };
     loop {
         let (status, at_work) =
@@ -53,44 +53,55 @@ pub(super) async fn top(database: &Database) -> Result<(), Failure> {
 }
 
 fn object(status: &Status) -> Value {
-    let Status { counts, workers, dead, paused, oldest_waits } = status;
-    let jobs =
-        counts.iter().map(|(owner, status, count)| json!({"owner": owner, "status": status, "count": count}));
+    let Status { counts, workers, dead, paused, limits, oldest_waits } = status;
+    let jobs = counts.iter().map(|JobCount { owner, queue, status, count }| {
+        json!({"owner": owner, "queue": queue, "status": status, "count": count})
+    });
     let workers = workers.iter().map(|worker| {
-        let WorkerLine { instance, name, version, seen, is_draining, running } = worker;
+        let WorkerLine { instance, name, version, seen, is_draining, running, queues } = worker;
         json!({"instance": instance, "name": name, "version": version, "seen_seconds_ago": seen,
-               "draining": is_draining, "running": running})
+               "draining": is_draining, "running": running, "queues": queues})
     });
     let dead = dead.iter().map(|job| {
         json!({"job": job.id, "owner": job.owner, "title": job.title, "attempts": job.attempts, "reason": job.reason})
     });
     let owners = paused.iter().filter_map(|paused| match paused {
-        Paused::All => None,
         Paused::Owner(owner) => Some(&owner.0),
+        Paused::All | Paused::Queue(_) => None,
+    });
+    let queues = paused.iter().filter_map(|paused| match paused {
+        Paused::Queue(queue) => Some(queue),
+        Paused::All | Paused::Owner(_) => None,
     });
     json!({"jobs": jobs.collect::<Vec<_>>(), "workers": workers.collect::<Vec<_>>(), "dead": dead.collect::<Vec<_>>(),
-           "paused": {"fleet": paused.contains(&Paused::All), "owners": owners.collect::<Vec<_>>()},
+           "paused": {"fleet": paused.contains(&Paused::All), "owners": owners.collect::<Vec<_>>(),
+                      "queues": queues.collect::<Vec<_>>()},
+           "limits": limits.iter().map(limits::object).collect::<Vec<_>>(),
            "oldest_waits_seconds": oldest_waits})
 }
 
 fn print(status: &Status) -> Result<(), Failure> {
-    let Status { counts, workers, dead, paused, oldest_waits } = status;
-    let mut table = Table::new(["WORKER", "INSTANCE", "JOBS", "SEEN", "STATE"]);
+    let Status { counts, workers, dead, paused, limits, oldest_waits } = status;
+    let mut table = Table::new(["WORKER", "INSTANCE", "QUEUES", "JOBS", "SEEN", "STATE"]);
     for worker in workers {
         let state = if worker.is_draining { "draining" } else { "" };
         let seen = format!("{:.0} s ago", worker.seen);
         let (name, instance) = (worker.name.clone(), worker.instance.clone());
-        table.row([name, instance, worker.running.to_string(), seen, state.to_owned()]);
+        let queues = if worker.queues.is_empty() { "all".to_owned() } else { worker.queues.join(" ") };
+        table.row([name, instance, queues, worker.running.to_string(), seen, state.to_owned()]);
     }
     table.print("no workers")?;
     writeln!(stdout())?;
-    let mut table = Table::new(["OWNER", "STATUS", "JOBS"]);
-    for (owner, status, count) in counts {
-        table.row([owner.clone(), status.clone(), count.to_string()]);
+    let mut table = Table::new(["OWNER", "QUEUE", "STATUS", "JOBS"]);
+    for JobCount { owner, queue, status, count } in counts {
+        table.row([owner.clone(), queue.clone(), status.clone(), count.to_string()]);
     }
     table.print("no jobs")?;
     for paused in paused {
         writeln!(stdout(), "\npaused: {}; `haft fleet resume` ends a pause", whose(paused))?;
+    }
+    for usage in limits {
+        print_reached(usage)?;
     }
     if let Some(seconds) = oldest_waits {
         writeln!(stdout(), "\noldest runnable job has waited {seconds:.0} s")?;
@@ -102,6 +113,14 @@ fn print(status: &Status) -> Result<(), Failure> {
             table.row([job.id, job.owner, job.title, job.reason.unwrap_or_default()]);
         }
         table.print("")?;
+    }
+    Ok(())
+}
+
+/// Says why jobs are pending that no worker may begin.
+fn print_reached(usage: &LimitUsage) -> Result<(), Failure> {
+    if let Some(why) = usage.reached().filter(|_| usage.pending > 0) {
+        writeln!(stdout(), "\npending jobs wait: {why}; `haft fleet limit` shows limits")?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 /// Works until a signal interrupts, or until the worker is drained.
 pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, Failure> {
     let (spec, address) = (args.work.spec(), address(cli, &args.fleet)?);
+    args.queues.iter().try_for_each(|queue| haft_fleet::check_queue(queue))?;
     // What is wrong with the model, the configuration or the options shows before a job is taken.
     cli.silent().plan(&spec)?.engine().await?;
     let database = Database::open(&address).await?.with_objects(&cli.environment.variables);
@@ -20,6 +21,7 @@ pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, 
     let settings = haft_fleet::Settings {
         name,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        queues: args.queues.clone(),
         jobs: args.workers.get(),
         lease: Duration::from_secs(args.lease),
         folder,

@@ -39,7 +39,10 @@ fn a_job_that_waits_for_a_person_says_so_and_leaves_its_slot_to_others() {
         assert!(metrics.contains(line), "{line}: {metrics}");
     }
     let told = fleet.run(&["fleet", "status", "--json"]);
-    assert!(told.out.contains(r#"{"owner":"admin","status":"waiting","count":3}"#), "{told:?}");
+    assert!(
+        told.out.contains(r#"{"owner":"admin","queue":"default","status":"waiting","count":3}"#),
+        "{told:?}"
+    );
     let waiting = of(&server, "GET /v1/jobs?status=waiting")["jobs"].as_array().unwrap().len();
     assert_eq!(waiting, 3);
     // What is asked is told with the lines of the file, as where nothing is on other machines.

@@ -78,7 +78,7 @@ fn no_job_of_a_paused_owner_or_fleet_begins() {
     let over = |id: &str| (!["pending", "running"].contains(&fleet.job(id, "status").as_str())).then_some(());
     fleet.wait_for("the other owner's job is over", || over(&of_bob));
     let status: Value = serde_json::from_str(&fleet.run(&["fleet", "status", "--json"]).out).unwrap();
-    assert_eq!(status["paused"], json!({"fleet": false, "owners": ["ann"]}));
+    assert_eq!(status["paused"], json!({"fleet": false, "owners": ["ann"], "queues": []}));
     // All of them, twice: that is no error.
     for _ in 0..2 {
         assert_eq!(fleet.run(&["fleet", "pause"]).code, 0);

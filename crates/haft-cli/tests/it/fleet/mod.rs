@@ -2,6 +2,9 @@
 mod approvals;
 mod commands;
 mod database_faults;
+mod limits;
+mod queues;
+mod rolling_upgrade;
 mod serve;
 mod storage;
 mod workers;

@@ -30,7 +30,7 @@ impl Fleet {
         let fleet = Self::without_tables()?;
         fleet.server.sql(statement);
         let made = fleet.run(&["fleet", "migrate"]);
-        assert_eq!((made.code, made.out.as_str()), (0, "the tables have version 6\n"), "{made:?}");
+        assert_eq!((made.code, made.out.as_str()), (0, "the tables have version 5\n"), "{made:?}");
         Some(fleet)
     }
 
@@ -140,7 +140,7 @@ impl Fleet {
     pub(crate) fn add_many(&self, count: usize) {
         use haft_core::JobSpec;
         use haft_engine::new_session_id;
-        use haft_fleet::{Database, NewJob, Owner, add, add_owner};
+        use haft_fleet::{DEFAULT_QUEUE, Database, NewJob, Owner, add, add_owner};
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let remote = self.remote().display().to_string();
         let base = git(&self.remote(), &["rev-parse", "main"]);
@@ -161,6 +161,7 @@ impl Fleet {
                 let job = NewJob {
                     id: new_session_id(),
                     owner: owner.clone(),
+                    queue: DEFAULT_QUEUE.into(),
                     order,
                     repository: Some(remote.clone()),
                     base: Some(base.clone()),

@@ -1,0 +1,75 @@
+//! [`limit`] (`haft fleet limit`): shows and sets what owners and queues may use.
+use crate::args::LimitArgs;
+use haft_app::Failure;
+use haft_fleet::{self, Database, LimitUsage, Limited, Limits, Owner};
+use haft_terminal::table::Table;
+use serde_json::{Value, json};
+use std::io::{Write, stdout};
+
+/// Changes the limits that were given, and shows those of the owner or queue; of all, where none is named.
+pub(super) async fn limit(database: &Database, args: &LimitArgs) -> Result<(), Failure> {
+    let of = match (&args.owner, &args.queue) {
+        (Some(name), _) => Some(Limited::Owner(Owner(name.clone()))),
+        (None, Some(name)) => Some(Limited::Queue(name.clone())),
+        (None, None) => None,
+    };
+    let is_change = args.running.is_some() || args.pending.is_some() || args.budget.is_some();
+    match &of {
+        Some(of) if is_change => {
+            let known = haft_fleet::limits(database).await?;
+            let before = known.iter().find(|usage| usage.of == *of).map(|usage| usage.limits);
+            haft_fleet::set_limits(database, of, &changed(before.unwrap_or_default(), args)).await?;
+        }
+        None if is_change => {
+            return Err(Failure::usage("cannot set a limit: no owner and no queue is named").hint(
+                "`haft fleet limit NAME …` limits an owner, `haft fleet limit --queue NAME …` a queue",
+            ));
+        }
+        _ => {}
+    }
+    let all = haft_fleet::limits(database).await?;
+    let shown: Vec<_> = all.iter().filter(|usage| of.as_ref().is_none_or(|of| usage.of == *of)).collect();
+    match args.json {
+        true => writeln!(stdout(), "{}", json!(shown.iter().map(|usage| object(usage)).collect::<Vec<_>>()))?,
+        false => print(&shown)?,
+    }
+    Ok(())
+}
+
+fn changed(before: Limits, args: &LimitArgs) -> Limits {
+    let period = args.per.or(before.budget.map(|(_, period)| period)).unwrap_or_default();
+    Limits {
+        running: args.running.map_or(before.running, |set| set.0),
+        pending: args.pending.map_or(before.pending, |set| set.0),
+        budget: args.budget.map_or(before.budget, |set| set.0.map(|usd| (usd, period))),
+    }
+}
+
+/// What is allowed and what is used, for programs.
+pub(super) fn object(usage: &LimitUsage) -> Value {
+    let LimitUsage { of, limits, running, pending, spent_usd } = usage;
+    let (owner, queue) = match of {
+        Limited::Owner(Owner(name)) => (Some(name), None),
+        Limited::Queue(name) => (None, Some(name)),
+    };
+    let (budget, period) = limits.budget.map(|(usd, period)| (usd, period.word())).unzip();
+    json!({
+        "owner": owner, "queue": queue, "max_running": limits.running, "max_pending": limits.pending,
+        "budget_usd": budget, "period": period, "running": running, "pending": pending, "spent_usd": spent_usd,
+        "reached": usage.reached(),
+    })
+}
+
+fn print(all: &[&LimitUsage]) -> Result<(), Failure> {
+    let mut table = Table::new(["LIMIT OF", "RUNNING", "PENDING", "BUDGET"]);
+    for LimitUsage { of, limits, running, pending, spent_usd } in all {
+        let used = |used: &i64, most: Option<i32>| most.map(|most| format!("{used} of {most}"));
+        let budget =
+            limits.budget.map(|(usd, period)| format!("${spent_usd:.2} of ${usd:.2} a {}", period.word()));
+        let cells = [used(running, limits.running), used(pending, limits.pending), budget];
+        let [running, pending, budget] = cells.map(|cell| cell.unwrap_or_else(|| "no limit".to_owned()));
+        table.row([of.to_string(), running, pending, budget]);
+    }
+    table.print("no limits")?;
+    Ok(())
+}
