@@ -1,6 +1,6 @@
 //! Statements on a connection that is made anew where it broke. Each is one transaction: what it checks and what it does
 //! cannot come apart, however the connection ends.
-use crate::{error::FleetError, storage::Objects, tls::Tls};
+use crate::{error::FleetError, objects::Objects, tls::Tls};
 use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashMap},

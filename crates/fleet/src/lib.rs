@@ -12,7 +12,7 @@
 //! | `requests` | what clients may send again |
 //! | `queue`, `lease` | who has a job, and until when |
 //! | `entries`, `writer` | journals: read for the next attempt, written by this one |
-//! | `storage` | where the contents of changed files are kept |
+//! | `objects`, `storage` | where the contents of changed files are kept |
 //! | `git`, `replay_changes` | the work tree of an attempt |
 //! | `slot` | room for one job at work, which one that waits for a person leaves |
 //! | `app_work` | an attempt at a job with the sessions of `haft-app` |
@@ -29,6 +29,7 @@ mod git;
 mod jobs;
 mod lease;
 mod limits;
+mod objects;
 mod owners;
 mod pauses;
 mod places;

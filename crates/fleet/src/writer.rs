@@ -7,8 +7,8 @@ use crate::{
     database::{Database, Parameters},
     error::FleetError,
     lease::Lease,
+    objects::Objects,
     places::Moved,
-    storage::Objects,
 };
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::{Asking, Event, Fact, Seq, SessionId, changed, line};
