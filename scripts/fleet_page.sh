@@ -66,21 +66,10 @@ else
     exit 1
 fi
 
-# The server and the provider name each other, so that the server's port is chosen first.
-port=$(python3 -c 'import socket; free = socket.socket(); free.bind(("127.0.0.1", 0)); print(free.getsockname()[1])')
-node "$beside/login_provider.mjs" "http://127.0.0.1:$port" >"$scratch/provider" 2>"$scratch/provider.log" &
-running=($! "${running[@]}")
-for _ in $(seq 100); do [ -s "$scratch/provider" ] && break; sleep 0.1; done
 mkdir -p "$scratch/config/haft"
-cat >"$scratch/config/haft/config.toml" <<TOML
-[serve.oidc]
-issuer = "$(cat "$scratch/provider")"
-client_id = "haft"
-client_secret_env = "LOGIN_SECRET"
-group_claim = "groups"
-groups = { team = "member" }
-role = "viewer"
-TOML
+start_login_provider "$scratch" "$scratch/config/haft/config.toml"
+running=("$provider" "${running[@]}")
+echo 'role = "viewer"' >>"$scratch/config/haft/config.toml"
 "$haft" fleet add builder "Of the admin" >"$scratch/log"
 LOGIN_SECRET=secret-of-haft "$haft" serve --fleet "$HAFT_FLEET" --listen "127.0.0.1:$port" 2>"$scratch/login.log" &
 running=($! "${running[@]}")

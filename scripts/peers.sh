@@ -76,6 +76,25 @@ else
     left_out "nginx, Caddy and promtool cannot be unpacked in $peers"
 fi
 
+# Starts an OpenID provider for a server that will listen on `port`, a free one, and sets `provider` to its process. Both name
+# each other, so that the port is chosen first. Its address comes into SCRATCH/provider, and `[serve.oidc]` into the
+# configuration CONFIG.
+# shellcheck disable=SC2034,SC2154
+start_login_provider() {
+    port=$(python3 -c 'import socket; free = socket.socket(); free.bind(("127.0.0.1", 0)); print(free.getsockname()[1])')
+    node "$beside/login_provider.mjs" "http://127.0.0.1:$port" >"$1/provider" 2>"$1/provider.log" &
+    provider=$!
+    for _ in $(seq 100); do [ -s "$1/provider" ] && break; sleep 0.1; done
+    cat >>"$2" <<TOML
+[serve.oidc]
+issuer = "$(cat "$1/provider")"
+client_id = "haft"
+client_secret_env = "LOGIN_SECRET"
+group_claim = "groups"
+groups = { team = "member" }
+TOML
+}
+
 # Copies scripts of Node to where they find the libraries, a folder beside these of the calling script alone, and sets `beside`
 # to it.
 # shellcheck disable=SC2034

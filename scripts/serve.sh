@@ -139,19 +139,7 @@ SCRIPT
     start "script/$scratch/outbox" --permission accept-edits
     try "what waits in an outbox, on the page" timeout 300 node "$beside/serve_outbox.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
     stop
-    # The server and the provider name each other, so that the server's port is chosen first.
-    port=$(python3 -c 'import socket; free = socket.socket(); free.bind(("127.0.0.1", 0)); print(free.getsockname()[1])')
-    node "$beside/login_provider.mjs" "http://127.0.0.1:$port" >"$scratch/provider" 2>"$scratch/provider.log" &
-    provider=$!
-    for _ in $(seq 100); do [ -s "$scratch/provider" ] && break; sleep 0.1; done
-    cat >>"$scratch/config/haft/config.toml" <<TOML
-[serve.oidc]
-issuer = "$(cat "$scratch/provider")"
-client_id = "haft"
-client_secret_env = "LOGIN_SECRET"
-group_claim = "groups"
-groups = { team = "member" }
-TOML
+    start_login_provider "$scratch" "$scratch/config/haft/config.toml"
     cat >"$scratch/login" <<'SCRIPT'
 {"say": "I write.", "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}}]}
 {"say": "Done."}

@@ -106,6 +106,11 @@ fn words(error: &tokio_postgres::Error) -> String {
     if let Some(told) = error.as_db_error() {
         return told.message().to_owned();
     }
+    with_causes(error)
+}
+
+/// What an error says, with the causes that it does not name itself.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {

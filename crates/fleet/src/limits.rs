@@ -18,7 +18,7 @@ pub enum Limited {
 }
 
 impl Limited {
-    /// As columns: one of the two is none.
+    /// As the columns `owner` and `queue`, of which one is empty.
     fn columns(&self) -> (Option<&str>, Option<&str>) {
         match self {
             Self::Owner(Owner(name)) => (Some(name), None),

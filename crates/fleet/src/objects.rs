@@ -1,5 +1,5 @@
 //! [`Objects`]: an object store with the protocol of Amazon S3, which keeps contents under their hashes.
-use crate::error::FleetError;
+use crate::error::{FleetError, with_causes};
 use haft_http::Reach;
 use object_store::{
     ClientOptions, ObjectStoreExt, RetryConfig,
@@ -8,7 +8,7 @@ use object_store::{
     path::Path,
 };
 use sha2::{Digest, Sha256};
-use std::{collections::BTreeMap, error::Error, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 /// How long an object store that does not answer is asked again.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -104,16 +104,7 @@ fn hash_of(bytes: &[u8]) -> String {
 }
 
 fn failed(action: String, error: &object_store::Error) -> FleetError {
-    let mut why = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        let said = next.to_string();
-        if !why.contains(&said) {
-            why = format!("{why}: {said}");
-        }
-        cause = next.source();
-    }
-    FleetError::Local { action, why }
+    FleetError::Local { action, why: with_causes(error) }
 }
 
 /// Connects as the rest of Haft does.

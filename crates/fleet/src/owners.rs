@@ -52,8 +52,8 @@ pub async fn client_of(database: &Database, token: &str) -> Result<Option<FleetC
     Ok(rows.first().map(|row| FleetClient { owner: Owner(row.get(0)), is_admin: row.get(1) }))
 }
 
-/// Lets a person who has logged in elsewhere in by `token` for so long, as this owner, who is made where there is none.
-/// `is_verified`: whether no one can give this name to themselves; otherwise it must not be that of an owner with a token.
+/// Lets a person who has logged in elsewhere in by `token` for so long, as this owner, and adds the owner if
+/// the fleet does not have it. `is_verified`: the provider vouches for the name; otherwise an owner with a token keeps it.
 ///
 /// # Errors
 /// Fails where the name is invalid or another's, and where PostgreSQL cannot be asked.

@@ -10,7 +10,7 @@ use haft_app::{
     token,
     users::{self, Role},
 };
-use haft_fleet::{Database, Owner};
+use haft_fleet::{ADMIN, Database, Owner};
 use std::{
     collections::BTreeMap,
     path::PathBuf,
@@ -31,7 +31,7 @@ pub(super) struct Claimed {
     pub(super) name: String,
     /// The role's name.
     pub(super) role: String,
-    /// Whether the provider vouches for the name: no one can give it to themselves.
+    /// Whether the provider vouches for the name: people cannot choose it themselves.
     pub(super) is_verified: bool,
 }
 
@@ -55,13 +55,8 @@ impl Accounts {
                 users.log_in(token.as_bytes(), user, Instant::now() + length);
             }
             Self::Owners(database) => {
-                let role = found(roles, &claimed.role)?;
-                if !role.may(Permission::Prompt) {
-                    let message = format!("the role `{}` may not prompt, and so gives no jobs", role.name);
-                    return Err(LoginError::refused(message));
-                }
-                let Claimed { name, is_verified, .. } = claimed;
-                let (owner, is_admin) = (Owner(name), role.may(Permission::Administer));
+                let is_verified = claimed.is_verified;
+                let (owner, is_admin) = owner(claimed, roles)?;
                 let let_in =
                     haft_fleet::log_in(database, &owner, (is_admin, is_verified), &token, length).await;
                 let_in.map_err(|error| LoginError::refused(error.to_string()))?;
@@ -101,6 +96,47 @@ fn user(
     Ok(User { name, role: found(roles, &role)?.clone(), token_sha256: None })
 }
 
+/// The owner that the person is, and whether they administer the fleet.
+fn owner(claimed: Claimed, roles: &BTreeMap<String, Role>) -> Result<(Owner, bool), LoginError> {
+    let Claimed { name, role, .. } = claimed;
+    // The jobs of this owner are those that the server's own token gives.
+    if name == ADMIN {
+        return Err(LoginError::refused(format!("the name `{ADMIN}` is that of the fleet's own owner")));
+    }
+    let role = found(roles, &role)?;
+    match role.may(Permission::Prompt) {
+        true => Ok((Owner(name), role.may(Permission::Administer))),
+        false => {
+            let message = format!("the role `{}` may not prompt, and so gives no jobs", role.name);
+            Err(LoginError::refused(message))
+        }
+    }
+}
+
 fn found<'a>(roles: &'a BTreeMap<String, Role>, name: &str) -> Result<&'a Role, LoginError> {
     roles.get(name).ok_or_else(|| LoginError::refused(format!("there is no role `{name}` on this server")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_app::config::serve::ServeFile;
+
+    // H-89
+    #[test]
+    fn a_login_is_an_owner_with_its_name_but_not_the_fleets_own() {
+        let roles = users::roles(&ServeFile::default());
+        for (name, role, expected) in [
+            ("ann@example.org", "member", Ok(("ann@example.org", false))),
+            ("ann@example.org", "admin", Ok(("ann@example.org", true))),
+            ("ann@example.org", "viewer", Err("the role `viewer` may not prompt, and so gives no jobs")),
+            ("admin", "member", Err("the name `admin` is that of the fleet's own owner")),
+            ("admin", "admin", Err("the name `admin` is that of the fleet's own owner")),
+        ] {
+            let claimed = Claimed { name: name.into(), role: role.into(), is_verified: true };
+            let found = owner(claimed, &roles).map_err(|error| error.message);
+            let found = found.as_ref().map(|(owner, is_admin)| (owner.0.as_str(), *is_admin));
+            assert_eq!(found.map_err(String::as_str), expected, "{name}, {role}");
+        }
+    }
 }

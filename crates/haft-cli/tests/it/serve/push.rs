@@ -126,7 +126,7 @@ fn a_device_is_told_what_its_person_may_see_and_as_long_as_the_login_holds() {
     }
     asks(&server, &ben);
     assert_eq!(service.next(2), ["/ben", "/own"]);
-    // Neither a user with another token nor one who was removed is told.
+    // The server tells no removed user, and no user with another token.
     add(&place, "ann", "admin");
     place.run(&["serve", "remove-user", "ben"]);
     asks(&server, &server.token);
