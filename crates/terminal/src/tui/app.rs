@@ -37,6 +37,8 @@ pub(super) struct App {
     pub(super) events: BoxStream<'static, Event>,
     /// What was asked of the host and is not there yet.
     pub(super) waiting: FuturesUnordered<BoxFuture<'static, Done>>,
+    /// What was submitted for a session that is still opening.
+    pub(super) submitted_early: Option<Draft>,
     pub(super) view: Timeline,
     pub(super) input: Input,
     pub(super) mode: Mode,
@@ -119,7 +121,9 @@ impl<T: Into<String>> From<T> for Hint {
 /// What came of something that took a while.
 pub(super) enum Done {
     /// With the request that was carried out.
-    Opened(Result<(Conversation, OpenRequest), String>),
+    Opened(Conversation, OpenRequest),
+    /// That failed, and this is what was open before, if it opens.
+    NotOpened(Result<(Conversation, OpenRequest), String>),
     Files(Vec<list::Item>),
     /// What MCP servers offer for this text.
     Offered(String, Option<Completions>),
@@ -159,6 +163,7 @@ impl App {
             session: None,
             events: futures::stream::pending().boxed(),
             waiting: FuturesUnordered::new(),
+            submitted_early: None,
             view: Timeline::default(),
             input: Input::new(typed, is_vim),
             mode: Mode::default(),
@@ -343,7 +348,7 @@ impl App {
                 engine.shut_down().await;
             }
             let why = match around.open(request.clone()).await {
-                Ok(opened) => return Done::Opened(Ok((opened, request))),
+                Ok(opened) => return Done::Opened(opened, request),
                 Err(why) => why,
             };
             let mut again = around.open(before.clone()).await.map(|opened| (opened, before));
@@ -352,19 +357,30 @@ impl App {
                     .notices
                     .push(format!("{}; the session continues as before", why.replace("\nhint: ", "; ")));
             }
-            Done::Opened(again)
+            Done::NotOpened(again)
         }));
+    }
+
+    fn opened(&mut self, opened: Conversation, request: OpenRequest) {
+        (self.hint, self.open_request) = (None, OpenRequest { is_kept: false, ..request });
+        self.show(opened, false);
     }
 
     pub(super) fn done(&mut self, done: Done) {
         match done {
-            Done::Opened(Ok((opened, request))) => {
-                (self.hint, self.open_request) = (None, OpenRequest { is_kept: false, ..request });
-                self.show(opened, false);
+            Done::Opened(opened, request) => {
+                self.opened(opened, request);
+                self.submit_early();
             }
-            Done::Opened(Err(why)) => {
-                self.hint = None;
-                self.fail(why, Some("open another one with `/new` or `/sessions`".into()));
+            Done::NotOpened(before) => {
+                match before {
+                    Ok((opened, request)) => self.opened(opened, request),
+                    Err(why) => {
+                        self.hint = None;
+                        self.fail(why, Some("open another one with `/new` or `/sessions`".into()));
+                    }
+                }
+                self.give_back_early();
             }
             Done::Models(models) => self.models(models),
             Done::Servers(servers) => self.servers(servers),

@@ -128,14 +128,23 @@ impl Input {
         let pictures = self.pictures.drain(..).filter(|(mark, _)| text.contains(mark.as_str()));
         let pictures = pictures.map(|(_, picture)| picture).collect();
         let text = unfolded(&text, &self.pastes);
-        if self.history.last() != Some(&text) && !text.trim().is_empty() {
-            self.history.push(text.clone());
-        }
+        self.push(&text);
         self.clear();
         if let Some(vim) = &mut self.vim {
             vim.insert();
         }
         (text, pictures)
+    }
+
+    /// Keeps it among what was typed before.
+    pub(super) fn remember(&mut self, draft: Draft) {
+        self.push(&unfolded(&draft.text, &draft.pastes));
+    }
+
+    fn push(&mut self, text: &str) {
+        if self.history.last().is_none_or(|last| last != text) && !text.trim().is_empty() {
+            self.history.push(text.to_owned());
+        }
     }
 
     /// Something that was said before; what is long is folded again.

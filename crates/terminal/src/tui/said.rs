@@ -25,7 +25,10 @@ impl App {
             return;
         }
         if !self.waiting.is_empty() && self.session.is_none() {
-            self.hint = Some("the session is still opening".into());
+            if self.submitted_early.is_none() {
+                self.submitted_early = Some(self.input.put_aside());
+            }
+            self.hint = Some(Hint::Lasting("opening …; what you entered is sent then"));
             return;
         }
         let folded = self.input.text();
@@ -43,6 +46,28 @@ impl App {
         match console::parse_with(&text, &self.around.prompts) {
             Some(action) => self.run(action),
             None => self.say(text.trim(), pictures),
+        }
+    }
+
+    /// Submits what was entered while the session was opening.
+    pub(super) fn submit_early(&mut self) {
+        if let Some(early) = self.submitted_early.take() {
+            let typed = self.input.put_aside();
+            self.input.restore(early);
+            self.submit();
+            self.input.restore(typed);
+            self.complete();
+        }
+    }
+
+    /// The session that it was entered for did not open.
+    pub(super) fn give_back_early(&mut self) {
+        let Some(early) = self.submitted_early.take() else { return };
+        if self.input.is_empty() {
+            self.input.restore(early);
+        } else {
+            self.input.remember(early);
+            self.hint = Some("what you entered was not sent; press Up in the first line for it".into());
         }
     }
 

@@ -200,3 +200,33 @@ async fn a_command_that_is_not_known_is_told_where_all_are_listed() {
         assert_eq!(person.request(), Some(Request::Leave), "{line}");
     }
 }
+
+/// What is entered before another session is open is said in that one, and comes back where it does not open.
+#[tokio::test]
+async fn a_prompt_waits_for_the_session_that_is_opening() {
+    let mut person = Begin { size: (100, 40), ..Begin::default() }.with(&[say("Here I am.")]).await;
+    person.say("/new");
+    person.paste(&"word ".repeat(300));
+    person.keys("Enter");
+    person.type_in("and then");
+    let screen = person.see("Here I am.").await;
+    assert!(screen.contains("> [paste 1: 1 line]\n") && screen.contains("> and then\n"), "{screen}");
+    assert_eq!(person.prompts(), ["word ".repeat(300).trim()]);
+    person.no_longer_see("Esc to interrupt").await;
+    let failures = |screen: &str| screen.matches("the session continues as before").count();
+    person.keys("Ctrl+U");
+    person.say("/model no/such");
+    person.say("hello");
+    let screen = person.until("the first failure", |screen| failures(screen) == 1).await;
+    assert!(screen.contains("> hello\n"), "{screen}");
+    // One waits at a time; what is typed behind it stays where it is.
+    person.keys("Ctrl+U");
+    person.say("/model no/such");
+    person.say("hello");
+    person.say("more");
+    let screen = person.until("the second failure", |screen| failures(screen) == 2).await;
+    assert!(screen.contains("> more\n") && screen.contains("press Up"), "{screen}");
+    person.keys("↑");
+    assert!(person.screen().contains("> hello\n"), "{}", person.screen());
+    assert_eq!(person.prompts().len(), 1);
+}
