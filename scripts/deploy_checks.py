@@ -22,7 +22,11 @@ VALUES = {
             "args": ["--access-log"],
             "ingress": {"enabled": True, "className": "nginx", "annotations": {"a": "b"}},
         },
-        "worker": {"confineCommands": False},
+        "worker": {"confineCommands": False, "queues": ["default"]},
+        "queues": {
+            "gpu": {"replicas": 1, "image": {"repository": "haft-gpu"}, "nodeSelector": {"accelerator": "nvidia"}},
+            "web": {"args": ["--model", "openai"]},
+        },
         "serviceMonitor": {"enabled": True},
     },
 }
@@ -54,6 +58,27 @@ def wrong(manifest: dict) -> str | None:
     return None
 
 
+def pools(made: list[dict], values: dict) -> list[str]:
+    """What is wrong with the workers of queues."""
+    found = {manifest["metadata"]["name"]: manifest["spec"] for manifest in made if manifest["kind"] == "Deployment"}
+    problems = []
+    for queue, own in {"": {}, **values.get("queues", {})}.items():
+        name = f"prod-haft-worker-{queue}" if queue else "prod-haft-worker"
+        pod = found[name]["template"]["spec"]
+        worker = pod["containers"][0]
+        taken = [queue] if queue else values.get("worker", {}).get("queues", [])
+        begin = ["worker"] + [word for one in taken for word in ("--queue", one)]
+        image = own.get("image", {}).get("repository", "haft")
+        selected = {**values.get("nodeSelector", {}), **own.get("nodeSelector", {})}
+        if worker["args"][: len(begin)] != begin or len(worker["args"]) == len(begin):
+            problems.append(f"{name} is started with {worker['args']}")
+        if not worker["image"].startswith(f"{image}:"):
+            problems.append(f"{name} has the image {worker['image']}")
+        if found[name]["replicas"] != own.get("replicas", 2) or pod.get("nodeSelector", {}) != selected:
+            problems.append(f"{name} has other replicas or nodes")
+    return problems
+
+
 def composed(text: str) -> list[str]:
     """What is wrong with a Compose file: its form, and names that lead nowhere."""
     # The reader of the specification knows no anchors, which are YAML's own.
@@ -79,6 +104,7 @@ def main() -> int:
         made = manifests(chart, values)
         problems += [f"{what}: {problem}" for problem in map(wrong, made) if problem]
         print(f"the chart {what}: {', '.join(sorted(manifest['kind'] for manifest in made))}")
+        problems += [f"{what}: {problem}" for problem in pools(made, values)]
     problems += composed((DEPLOY / "compose/compose.yaml").read_text())
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)

@@ -39,7 +39,7 @@ REACHED = [
 
 # What is proven: its name, its list, its page, how its IDs look.
 LISTS = [
-    ('requirement', 'docs/requirements.md', 'docs/requirements-coverage.md', r'[ACHOPT]-\d\d'),
+    ('requirement', 'docs/requirements.md', 'docs/requirements-coverage.md', r'[ACHOPT]-\d{2,3}'),
     ('fault', 'docs/faults.md', 'docs/faults-coverage.md', r'[A-E]\d\d'),
 ]
 ID = '|'.join(id for _, _, _, id in LISTS)

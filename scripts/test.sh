@@ -21,24 +21,28 @@ trap tell_skipped EXIT
 cargo test --workspace --no-run
 target/debug/haft models pull smollm2-135m || left_out "the demo model cannot be had here"
 
-# More threads than cores: most tests wait for a process or a server.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-8}
-cargo test --workspace --lib --bins --tests
-
-# Programs of others against the binary, beside the examples of the documentation: each mostly waits for a process or a server.
+# More threads than cores: most tests wait for a process or a server. The tests of the binary take the longest, so all others
+# run beside them, few at a time.
 logs=$(mktemp -d)
-try_outside() {
-    "scripts/$1.sh" >"$logs/$1" 2>&1 || echo "$1" >>"$logs/failed"
+try_beside() {
+    "${@:2}" >"$logs/$1" 2>&1 || echo "$1" >>"$logs/failed"
 }
-export -f try_outside
-export logs
+beside=("other-tests" "doc-tests")
+run_beside() {
+    RUST_TEST_THREADS=2 try_beside other-tests cargo test --workspace --lib --bins --test '[!i]*' --test 'i[!t]*'
+    try_beside doc-tests cargo test --workspace --doc
+    # Programs of others against the binary.
+    for script in $outside; do
+        try_beside "$script" "scripts/$script.sh"
+    done
+}
 outside="mcp serve page deploy fleet_page otel telegram acp"
-printf "%s\n" $outside | xargs -P 3 -I{} bash -c 'try_outside {}' &
-cargo test --workspace --doc || echo doc >>"$logs/failed"
+run_beside &
+RUST_TEST_THREADS=${RUST_TEST_THREADS:-8} cargo test --workspace --test 'it*' || echo tests >>"$logs/failed"
 wait "$!"
-for script in $outside; do
-    echo "scripts/$script.sh"
-    cat "$logs/$script"
+for name in "${beside[@]}" $outside; do
+    echo "$name:"
+    cat "$logs/$name"
 done
 if [ -e "$logs/failed" ]; then
     echo "error: failed: $(tr '\n' ' ' <"$logs/failed")(their output is above)" >&2

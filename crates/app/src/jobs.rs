@@ -1,6 +1,7 @@
 //! [`Jobs`]: work that is a session of its own: begun, queued, continued, cancelled, and repeated on a schedule.
 mod queue;
 pub mod schedule;
+mod setup_commands;
 mod work_tree;
 
 use crate::{App, Existing, Failure, SessionSpec, config::Settings, session::NO_MODEL};

@@ -5,6 +5,7 @@
 pub mod agents;
 pub mod attempts;
 pub mod blame;
+mod command_call;
 pub mod config;
 pub mod diagnosis;
 pub mod eval;

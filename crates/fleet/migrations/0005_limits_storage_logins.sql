@@ -19,6 +19,21 @@ CREATE TABLE queue_pauses (
     made timestamptz NOT NULL DEFAULT now()
 );
 
+-- What workers run in a work tree before a job of the queue begins.
+CREATE TABLE queue_setups (
+    queue text PRIMARY KEY,
+    commands text NOT NULL
+);
+-- What those commands get in a variable.
+CREATE TABLE queue_secrets (
+    queue text NOT NULL,
+    name text NOT NULL,
+    -- A nonce of 12 bytes, then the value under AES-256-GCM and its tag. The database does not have the key.
+    sealed bytea NOT NULL,
+    made timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (queue, name)
+);
+
 -- What the jobs of an owner or of a queue may use together.
 CREATE TABLE limits (
     owner text UNIQUE REFERENCES owners,

@@ -1,5 +1,5 @@
 //! [`AppWork`]: attempts at the jobs of a fleet: a restored session continues like any job that lost its process.
-use crate::{Begun, DEFAULT_QUEUE, Ended, FleetError, NewJob, Owner, Work, replay_changes};
+use crate::{Begun, DEFAULT_QUEUE, Ended, FleetError, NewJob, Owner, Preparation, Work, replay_changes};
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use haft_app::{App, Failure, SessionSpec};
 use haft_core::{BaseCommit, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, SessionId};
@@ -20,6 +20,16 @@ pub struct AppWork {
 }
 
 impl Work for AppWork {
+    fn prepare(&self, preparation: Preparation) -> BoxFuture<'static, Result<(), String>> {
+        let Preparation { tree, home, commands, secrets } = preparation;
+        let (app, spec) = (self.app.clone().with_home(&home), self.spec.clone());
+        async move {
+            let ran = app.jobs().run_setup(&spec, &tree, &commands, secrets).await;
+            ran.map_err(|failure| failure.message)
+        }
+        .boxed()
+    }
+
     fn work(&self, begun: Begun) -> BoxFuture<'static, Ended> {
         // Sessions of an attempt lie in a folder of its own.
         let app = self.app.clone().with_home(&begun.home);

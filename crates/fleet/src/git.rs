@@ -41,19 +41,45 @@ impl Repository {
         (base, head): (Option<&str>, Option<&(String, i64)>),
         tree: &Path,
     ) -> Result<Attempt, FleetError> {
-        let head = head.map(|(commit, token)| (commit.as_str(), reference(id, *token)));
-        let commit = self.find(base, head)?;
+        let commit = self.start(id, (base, head))?;
         self.make(tree)?;
+        self.begin(id, token, &commit, tree)
+    }
+
+    /// The commit with which an attempt begins, in the mirror. Waits for git.
+    pub(crate) fn start(
+        &self,
+        id: &SessionId,
+        (base, head): (Option<&str>, Option<&(String, i64)>),
+    ) -> Result<String, FleetError> {
+        let head = head.map(|(commit, token)| (commit.as_str(), reference(id, *token)));
+        self.find(base, head)
+    }
+
+    /// Makes a work tree of a commit that is in the mirror, on no branch. Waits for git.
+    pub(crate) fn make_at(&self, commit: &str, tree: &Path) -> Result<(), FleetError> {
+        self.make(tree)?;
+        run(Some(tree), ["checkout", "--quiet", "--detach", commit]).map(|_| ())
+    }
+
+    /// Begins an attempt in a work tree that [`Self::make_at`] has made of this commit, or in an empty one. Waits for git.
+    pub(crate) fn begin(
+        &self,
+        id: &SessionId,
+        token: i64,
+        commit: &str,
+        tree: &Path,
+    ) -> Result<Attempt, FleetError> {
         let branch = branch(id);
-        run(Some(tree), ["checkout", "--quiet", "--no-track", "-B", &branch, &commit])?;
-        let carried = Arc::new(Mutex::new(commit.clone()));
+        run(Some(tree), ["checkout", "--quiet", "--no-track", "-B", &branch, commit])?;
+        let carried = Arc::new(Mutex::new(commit.to_owned()));
         let (tree, to) = (tree.to_owned(), reference(id, token));
-        Ok(Attempt { tree, branch, repository: self.clone(), to, begun: commit, carried })
+        Ok(Attempt { tree, branch, repository: self.clone(), to, begun: commit.to_owned(), carried })
     }
 
     /// An empty repository that borrows the mirror's objects and knows of no other: whatever the agent pushes has nowhere
     /// to go, and what counts goes through the worker.
-    fn make(&self, tree: &Path) -> Result<(), FleetError> {
+    pub(crate) fn make(&self, tree: &Path) -> Result<(), FleetError> {
         run(None, ["init", "--quiet", "--"].map(OsStr::new).into_iter().chain([tree.as_os_str()]))?;
         let (git, objects) = (tree.join(".git"), self.mirror.join("objects"));
         let written = objects.canonicalize().and_then(|objects| {

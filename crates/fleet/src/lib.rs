@@ -18,6 +18,7 @@
 //! | `app_work` | an attempt at a job with the sessions of `haft-app` |
 //! | `worker` | claims, works, renews, settles |
 //! | `queues`, `limits` | which workers may take a job; what owners and queues may use |
+//! | `setups`, `secrets`, `prepared` | what is run once before jobs of a queue, and what it gets |
 //! | `status`, `pauses` | what there is; whose jobs no worker begins |
 //!
 //! How it works inside: `README.md` of this crate.
@@ -33,11 +34,14 @@ mod objects;
 mod owners;
 mod pauses;
 mod places;
+mod prepared;
 mod queue;
 mod queues;
 mod replay_changes;
 mod requests;
 mod schema;
+mod secrets;
+mod setups;
 mod slot;
 mod status;
 mod storage;
@@ -61,8 +65,10 @@ pub use queues::{DEFAULT_QUEUE, check_queue};
 pub use replay_changes::replay_changes;
 pub use requests::{Request, RequestAnswer, answer_request, begin_request};
 pub use schema::{Migrated, migrate};
+pub use secrets::{FleetKey, SecretLine, remove_secret, secrets, set_secret};
+pub use setups::{QueueSetup, set_setup, setups};
 pub use slot::{Slot, Slots};
 pub use status::{JobCount, Status, WorkerLine, drain, status};
 pub use storage::{set_storage, storage};
-pub use worker::{Begun, Ended, Settings, Work, work};
+pub use worker::{Begun, Ended, Preparation, Settings, Work, work};
 pub use writer::{CommitUploader, Writer};

@@ -29,6 +29,8 @@ pub struct Claimed {
     pub head: Option<(String, i64)>,
     /// Who gave it.
     pub owner: Owner,
+    /// The queue in which it was.
+    pub queue: String,
     /// Whether it was cancelled.
     pub is_cancelled: bool,
     /// What the budgets of its owner and its queue leave, in US dollars; none: there is no budget.
@@ -45,7 +47,7 @@ pub async fn claim(
 ) -> Result<Option<Claimed>, FleetError> {
     let statement = "SELECT id, token, attempts, repository, base, head, head_token, owner, is_cancelled, \
            (SELECT min(greatest(u.budget_usd - u.used_usd, 0)) FROM limit_usage u \
-             WHERE u.budget_usd IS NOT NULL AND (u.owner = j.owner OR u.queue = j.queue)) \
+             WHERE u.budget_usd IS NOT NULL AND (u.owner = j.owner OR u.queue = j.queue)), queue \
          FROM claim_job($1, $2, $3) j";
     let length = length.as_secs_f64();
     let parameters: Parameters<'_> =
@@ -66,6 +68,7 @@ fn claimed(row: &Row) -> Claimed {
         owner: Owner(row.get(7)),
         is_cancelled: row.get(8),
         left_usd: row.get(9),
+        queue: row.get(10),
     }
 }
 

@@ -6,7 +6,9 @@ use crate::{
     error::FleetError,
     git::Repository,
     lease::Leases,
+    prepared,
     queue::{self, Branch, Claimed, Heard},
+    secrets::FleetKey,
     slot::Slots,
     writer::Writer,
 };
@@ -43,8 +45,10 @@ pub struct Settings {
     pub jobs: usize,
     /// So long a job is its own without a word.
     pub lease: Duration,
-    /// Where mirrors and attempts lie.
+    /// Where mirrors, attempts and prepared work trees lie.
     pub folder: PathBuf,
+    /// With which secrets of queues are decrypted.
+    pub key: Option<FleetKey>,
     /// Hears what a person should know.
     pub note: Arc<dyn Fn(String) + Send + Sync>,
 }
@@ -53,6 +57,21 @@ pub struct Settings {
 pub trait Work: Send + Sync {
     /// Until the job is over, or until `attempt.leave`.
     fn work(&self, attempt: Begun) -> BoxFuture<'static, Ended>;
+
+    /// Runs setup commands in a work tree; fails with the reason where they do.
+    fn prepare(&self, preparation: Preparation) -> BoxFuture<'static, Result<(), String>>;
+}
+
+/// Setup commands that are to run.
+pub struct Preparation {
+    /// The work tree in which they run, and which they may change.
+    pub tree: PathBuf,
+    /// Where the session lies that runs them.
+    pub home: Home,
+    /// Lines of the shell.
+    pub commands: String,
+    /// Secrets that they get, as variables: names and values.
+    pub secrets: Vec<(String, String)>,
 }
 
 /// An attempt that can begin.
@@ -119,6 +138,7 @@ pub async fn work(
 ) -> Result<(), FleetError> {
     let instance = register(&database, &settings).await?;
     attempt::clear(&settings.folder);
+    prepared::clear(&settings.folder.join("prepared"));
     let worker = Arc::new(Worker {
         database,
         settings,

@@ -7,25 +7,22 @@ use super::{
 };
 use crate::{
     App, Failure, OpenedSession, SessionSpec,
+    command_call::{CallEnd, call, isolate},
     config::{Dollars, Settings},
     jobs::unattended_turn,
     replay::moved::Moved,
 };
-use haft_core::{Command, Fact, Mode, Network, NoHooks, Outcome, Resource, Ruling};
-use haft_engine::{CallReport, Engine, Home, Model, Session, Setup, TurnReport};
+use haft_core::{Command, Fact, Mode, Network, Outcome, Resource};
+use haft_engine::{Engine, Home, Model, Session, TurnReport};
 use haft_providers::Scripted;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     num::NonZeroU64,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Instant,
 };
-use tokio::time::timeout;
-
-/// How long a check that was ended may take to report that.
-const GRACE: Duration = Duration::from_secs(30);
 
 /// What all runs of an evaluation share.
 pub(super) struct Runner<'a> {
@@ -159,16 +156,6 @@ async fn make_folder(home: Home, place: PathBuf, begins: Beginning) -> Result<Ta
     made.map_err(std::io::Error::from)?
 }
 
-/// Nothing but the copy is changed, and no other model answers. What the person allows elsewhere may reach farther, as may
-/// hooks and servers.
-fn isolate(setup: &mut Setup) {
-    setup.policy.rules.retain(|rule| rule.ruling() != Ruling::Allow);
-    setup.sources.clear();
-    setup.hooks = Arc::new(NoHooks);
-    setup.model.fallbacks.clear();
-    setup.models = None;
-}
-
 /// What the session spoke of, as it is named in the copy; `None` if the task does not come from a session.
 fn moved(task: &Task, folder: &TaskFolder) -> Option<Moved> {
     match &task.begins {
@@ -202,7 +189,7 @@ async fn check(
     task: &Task,
     seconds: u64,
 ) -> Result<Checked, Failure> {
-    let (name, mut arguments) = match &task.check {
+    let (name, arguments) = match &task.check {
         Check::Script(script) => ("bash".to_owned(), json!({"command": folder.with_check(script)?})),
         Check::Call { tool, arguments } => {
             let there = moved(task, folder).map(|moved| moved.all_there(arguments));
@@ -210,43 +197,11 @@ async fn check(
             (tool.clone(), there.unwrap_or_else(|| arguments.clone()))
         }
     };
-    if let ("bash", Some(fields)) = (name.as_str(), arguments.as_object_mut()) {
-        fields.insert("timeout".into(), json!(seconds));
-        fields.remove("background");
-    }
-    let turn = session.start(Command::Call { name, arguments });
-    let ended = timeout(Duration::from_secs(seconds) + GRACE, unattended_turn(turn)).await;
-    let Ok(report) = ended else { return Ok(Checked::Red(too_long(seconds))) };
-    Ok(match report.calls.first() {
-        Some(call) => judged(call, seconds),
-        None => {
-            let why = report.error.as_deref().unwrap_or("no call was made");
-            Checked::NotRun(format!("its check could not run: {why}"))
-        }
+    Ok(match call(session, &name, arguments, seconds).await {
+        CallEnd::Succeeded => Checked::Green,
+        CallEnd::Failed(why) => Checked::Red(format!("its check {why}")),
+        CallEnd::NotMade(why) => Checked::NotRun(format!("its check could not run: {why}")),
     })
-}
-
-fn judged(call: &CallReport, seconds: u64) -> Checked {
-    let result = call.result();
-    if result.details["timed_out"] == Value::Bool(true) || result.job.is_some() {
-        return Checked::Red(too_long(seconds));
-    }
-    if result.went_well() {
-        return Checked::Green;
-    }
-    if !call.has_started() {
-        let why = result.error.as_ref().map_or(result.content.clone(), |error| error.message.clone());
-        return Checked::NotRun(format!("its check could not run: {why}"));
-    }
-    let mut said = result.content.lines().rev().map(str::trim);
-    let said = said.find(|line| !line.is_empty() && !line.starts_with('['));
-    let code = result.details["exit_code"].as_i64().map(|code| format!(" with exit code {code}"));
-    let said = said.filter(|said| *said != "(no output)").map(|said| format!(": {said}"));
-    Checked::Red(format!("its check ended{}{}", code.unwrap_or_default(), said.unwrap_or_default()))
-}
-
-fn too_long(seconds: u64) -> String {
-    format!("its check did not end within {seconds} s")
 }
 
 /// Why a task is not solved: also how the turn ended, if not by itself.

@@ -1,12 +1,14 @@
 //! One attempt at a job, from its claim to what became of it.
-use super::{Asks, Begun, Ended, Work, Worker};
+use super::{Asks, Begun, Ended, Preparation, Work, Worker};
 use crate::{
     entries::restore,
     error::FleetError,
-    git::{Attempt, is_commit},
+    git::{Attempt, Repository, is_commit},
     lease::Lease,
     places::Moved,
+    prepared::PreparedTree,
     queue::{self, Claimed, Settled},
+    secrets, setups,
     slot::Slot,
     writer::{CommitUploader, Writer},
 };
@@ -121,6 +123,39 @@ async fn hand_over(
     }
 }
 
+/// A prepared work tree that no other attempt changes or removes meanwhile.
+struct HeldTree {
+    tree: PreparedTree,
+    _held: File,
+}
+
+impl HeldTree {
+    fn copy(&self, tree: &Path) -> Result<(), FleetError> {
+        self.tree.copy(tree)
+    }
+}
+
+async fn hold(prepared: &PreparedTree, shared: bool) -> Result<File, FleetError> {
+    let prepared = prepared.clone();
+    waiting(move || prepared.hold(shared)).await
+}
+
+fn make_folder(folder: &Path) -> Result<(), FleetError> {
+    fs::create_dir(folder).map_err(|error| FleetError::Local {
+        action: format!("make `{}`", folder.display()),
+        why: error.to_string(),
+    })
+}
+
+/// Does what waits for git or for files, apart from what else goes on.
+async fn waiting<T: Send + 'static>(
+    what: impl FnOnce() -> Result<T, FleetError> + Send + 'static,
+) -> Result<T, FleetError> {
+    tokio::task::spawn_blocking(what).await.map_err(std::io::Error::from).unwrap_or_else(|error| {
+        Err(FleetError::Local { action: "make a work tree".to_owned(), why: error.to_string() })
+    })
+}
+
 impl Worker {
     pub(super) async fn attempt(&self, job: Claimed, sent: Instant, slot: Slot, work: &dyn Work) {
         let lease = Arc::new(Lease::new(job.id.clone(), job.token, self.settings.lease, sent));
@@ -148,7 +183,11 @@ impl Worker {
         work: &dyn Work,
     ) -> Result<(), FleetError> {
         let (tree, home) = (place.folder.join("tree"), Home(place.folder.join("home")));
-        let checked_out = self.files(job, lease, &tree).await?;
+        let checked_out = tokio::select! {
+            made = self.files(job, lease, &tree, work) => made?,
+            () = lease.lost() => return Ok(()),
+            () = self.stop.cancelled() => return self.leave(lease).await,
+        };
         let moved = Moved::new(&job.id, &place.folder);
         restore(&self.database, &job.id, &home, &moved).await?;
         let tasks = TaskTracker::new();
@@ -194,27 +233,90 @@ impl Worker {
     }
 
     /// The work tree, and where it begins.
-    async fn files(&self, job: &Claimed, lease: &Lease, tree: &Path) -> Result<Option<Attempt>, FleetError> {
-        let (job, tree) = (job.clone(), tree.to_owned());
-        let repository = job.repository.as_deref().map(|url| self.repository(url));
-        let fixed = job.base.as_ref().is_some_and(|base| is_commit(base)) || job.head.is_some();
-        let made = tokio::task::spawn_blocking(move || match repository {
+    async fn files(
+        &self,
+        job: &Claimed,
+        lease: &Lease,
+        tree: &Path,
+        work: &dyn Work,
+    ) -> Result<Option<Attempt>, FleetError> {
+        let start = match job.repository.as_deref().map(|url| self.repository(url)) {
+            None => None,
             Some(repository) => {
-                let from = (job.base.as_deref(), job.head.as_ref());
-                repository.check_out(&job.id, job.token, from, &tree).map(Some)
+                let (id, base, head) = (job.id.clone(), job.base.clone(), job.head.clone());
+                Some(
+                    waiting(move || {
+                        let commit = repository.start(&id, (base.as_deref(), head.as_ref()))?;
+                        Ok((repository, commit))
+                    })
+                    .await?,
+                )
             }
-            None => fs::create_dir(&tree).map(|()| None).map_err(|error| FleetError::Local {
-                action: format!("make `{}`", tree.display()),
-                why: error.to_string(),
-            }),
-        });
-        let made = made.await.map_err(std::io::Error::from).unwrap_or_else(|error| {
-            Err(FleetError::Local { action: "make a work tree".to_owned(), why: error.to_string() })
-        })?;
-        if let Some(attempt) = made.as_ref().filter(|_| !fixed) {
+        };
+        let prepared = self.prepared(job, start.as_ref(), work).await?;
+        let (id, token, tree) = (job.id.clone(), job.token, tree.to_owned());
+        let made = waiting(move || {
+            match (prepared, &start) {
+                (Some(prepared), _) => prepared.copy(&tree)?,
+                (None, Some((repository, _))) => repository.make(&tree)?,
+                (None, None) => make_folder(&tree)?,
+            }
+            start.map(|(repository, commit)| repository.begin(&id, token, &commit, &tree)).transpose()
+        })
+        .await?;
+        let is_fixed = job.base.as_ref().is_some_and(|base| is_commit(base)) || job.head.is_some();
+        if let Some(attempt) = made.as_ref().filter(|_| !is_fixed) {
             queue::begin_at(&self.database, lease, attempt.begun()).await?;
         }
         Ok(made)
+    }
+
+    /// The work tree in which the setup commands of the job's queue have run, if it has some. The first attempt of this
+    /// machine that needs it makes it.
+    async fn prepared(
+        &self,
+        job: &Claimed,
+        start: Option<&(Repository, String)>,
+        work: &dyn Work,
+    ) -> Result<Option<HeldTree>, FleetError> {
+        let Some(commands) = setups::setup_of(&self.database, &job.queue).await? else { return Ok(None) };
+        let commit =
+            start.map(|(_, commit)| (job.repository.as_deref().unwrap_or_default(), commit.as_str()));
+        let prepared = PreparedTree::new(&self.settings.folder.join("prepared"), commit, &commands);
+        let held = hold(&prepared, true).await?;
+        if prepared.is_made() {
+            return Ok(Some(HeldTree { tree: prepared, _held: held }));
+        }
+        drop(held);
+        let held = hold(&prepared, false).await?;
+        if !prepared.is_made() {
+            let secrets = secrets::opened(&self.database, self.settings.key.as_ref(), &job.queue).await?;
+            let (begins, from) = (prepared.clone(), start.cloned());
+            let folder = waiting(move || {
+                let folder = begins.begin()?;
+                match from {
+                    Some((repository, commit)) => repository.make_at(&commit, &folder.join("tree"))?,
+                    None => make_folder(&folder.join("tree"))?,
+                }
+                Ok(folder)
+            })
+            .await?;
+            let (tree, home) = (folder.join("tree"), Home(folder.join("home")));
+            work.prepare(Preparation { tree, home, commands, secrets }).await.map_err(|why| {
+                FleetError::Local {
+                    action: format!("run the setup commands of the queue `{}`", job.queue),
+                    why,
+                }
+            })?;
+            let made = prepared.clone();
+            waiting(move || made.finish()).await?;
+        }
+        Ok(Some(HeldTree { tree: prepared, _held: held }))
+    }
+
+    /// Puts the job back: the worker ends.
+    async fn leave(&self, lease: &Lease) -> Result<(), FleetError> {
+        queue::put_back(&self.database, lease, "its worker has ended", false).await
     }
 
     /// Tells the database what came of it.
@@ -241,7 +343,7 @@ impl Worker {
                 (self.settings.note)(format!("requeued the job `{}`: {why}", job.id));
                 queue::put_back(&self.database, lease, &why, true).await
             }
-            Ended::Left => queue::put_back(&self.database, lease, "its worker has ended", false).await,
+            Ended::Left => self.leave(lease).await,
         }
     }
 

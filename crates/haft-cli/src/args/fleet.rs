@@ -213,6 +213,44 @@ pub(crate) enum Fleet {
         #[arg(long)]
         json: bool,
     },
+    /// Show the setup commands of queues, or set those of one: workers run them once in the work tree of a commit
+    Setup {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Commands of the shell, such as `npm ci`
+        #[arg(conflicts_with = "remove")]
+        commands: Option<String>,
+        /// Read the commands from this file, or from standard input if it is `-`
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "remove"])]
+        file: Option<PathBuf>,
+        /// Remove the setup commands of the queue
+        #[arg(long)]
+        remove: bool,
+        /// Queue
+        #[arg(long, value_name = "NAME", default_value = DEFAULT_QUEUE)]
+        queue: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the secrets of queues, or set one from standard input: setup commands get it, commands of agents do not
+    Secret {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Variable in which setup commands get the secret
+        name: Option<String>,
+        /// Remove the secret
+        #[arg(long, requires = "name")]
+        remove: bool,
+        /// Queue
+        #[arg(long, value_name = "NAME", default_value = DEFAULT_QUEUE)]
+        queue: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Create an owner and print its API token, or replace the token of an existing owner
     Owner {
         /// The fleet.

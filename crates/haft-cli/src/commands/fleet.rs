@@ -2,6 +2,7 @@
 mod jobs;
 mod limits;
 mod serve;
+mod setup;
 mod status;
 mod worker;
 
@@ -11,7 +12,7 @@ pub(crate) use worker::worker;
 use crate::{CliContext, args::Fleet, args::FleetUrl};
 use haft_app::{Failure, token};
 use haft_engine::new_session_id;
-use haft_fleet::{self, ADMIN, Database, JobsWanted, NewJob, Owner, Paused, new_job};
+use haft_fleet::{self, ADMIN, Database, FleetKey, JobsWanted, NewJob, Owner, Paused, new_job};
 use haft_terminal::Exit;
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -44,6 +45,20 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
         Fleet::Storage { fleet, address, database, json } => {
             storage(&open(cli, &fleet).await?, address, database, json).await?;
         }
+        Fleet::Setup { fleet, commands, file, remove, queue, json } => {
+            let change = setup::change(commands, file.as_deref(), remove)?;
+            setup::setup(&open(cli, &fleet).await?, &queue, change, json).await?;
+        }
+        Fleet::Secret { fleet, name, remove, queue, json } => match name {
+            None => setup::list_secrets(&open(cli, &fleet).await?, json).await?,
+            Some(name) if remove => {
+                setup::remove_secret(&open(cli, &fleet).await?, (&queue, &name), json).await?;
+            }
+            Some(name) => {
+                let key = fleet_key(cli)?.ok_or_else(setup::no_key)?;
+                setup::set_secret(&open(cli, &fleet).await?, &key, (&queue, &name), json).await?;
+            }
+        },
         Fleet::Owner { fleet, name } => {
             let (database, token) = (open(cli, &fleet).await?, token::random()?);
             haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
@@ -148,6 +163,12 @@ pub(crate) fn address(cli: &CliContext, url: &FleetUrl) -> Result<String, Failur
             "pass `--fleet postgres://USER@HOST/DATABASE`, or set HAFT_FLEET, which hides it from other programs",
         )
     })
+}
+
+/// With what the secrets of queues are encrypted, if the environment says it.
+fn fleet_key(cli: &CliContext) -> Result<Option<FleetKey>, Failure> {
+    let key = cli.environment.get("HAFT_FLEET_KEY").map(FleetKey::parse).transpose();
+    key.map_err(|error| Failure::usage(format!("cannot read HAFT_FLEET_KEY: {error}")))
 }
 
 async fn open(cli: &CliContext, url: &FleetUrl) -> Result<Database, Failure> {

@@ -28,6 +28,16 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
       key: HAFT_FLEET
 {{- end }}
 
+{{/* With what a worker decrypts the secrets of queues. */}}
+{{- define "haft.fleetKey" -}}
+- name: HAFT_FLEET_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.fleetSecret }}
+      key: HAFT_FLEET_KEY
+      optional: true
+{{- end }}
+
 {{/* Of a pod: no token of the cluster, and an account that owns nothing. */}}
 {{- define "haft.pod" -}}
 automountServiceAccountToken: false

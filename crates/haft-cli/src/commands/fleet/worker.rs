@@ -1,5 +1,5 @@
 //! [`worker`] (`haft worker`): works on the jobs of a fleet.
-use super::address;
+use super::{address, fleet_key};
 use crate::{CliContext, args::WorkerArgs};
 use haft_app::{App, Failure};
 use haft_fleet::{self, AppWork, Database};
@@ -25,6 +25,7 @@ pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, 
         jobs: args.workers.get(),
         lease: Duration::from_secs(args.lease),
         folder,
+        key: fleet_key(cli)?,
         note,
     };
     let work = Arc::new(AppWork { app: App::clone(&cli.silent()), spec });

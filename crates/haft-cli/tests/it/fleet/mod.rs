@@ -6,5 +6,6 @@ mod limits;
 mod queues;
 mod rolling_upgrade;
 mod serve;
+mod setup;
 mod storage;
 mod workers;

@@ -67,10 +67,14 @@ impl Fleet {
     }
 
     pub(crate) fn worker(&self, script: &str, more: &[&str]) -> Child {
+        self.start(self.worker_command(script, more))
+    }
+
+    /// Starts a worker, whose words are those of the log.
+    pub(crate) fn start(&self, mut worker: Command) -> Child {
         let log = self.place.path().join("workers.log");
         let log = std::fs::File::options().create(true).append(true).open(log).unwrap();
-        let mut command = self.worker_command(script, more);
-        command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
+        worker.stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 
     pub(crate) fn worker_command(&self, script: &str, more: &[&str]) -> Command {

@@ -1,0 +1,69 @@
+//! [`call`] and [`isolate`]: one call in a session that nothing but its folder depends on, and how it ended in words.
+use crate::jobs::unattended_turn;
+use haft_core::{Command, NoHooks, Ruling};
+use haft_engine::{CallReport, Session, Setup};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use tokio::time::timeout;
+
+/// How long a command that was ended may take to report that.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CallEnd {
+    /// It did what it should.
+    Succeeded,
+    /// It did not, in words that go on after what was called.
+    Failed(String),
+    /// It could not be made, and why.
+    NotMade(String),
+}
+
+/// Makes the call, which ends after `seconds`. No person is asked.
+pub(crate) async fn call(session: &Session, name: &str, mut arguments: Value, seconds: u64) -> CallEnd {
+    if let ("bash", Some(fields)) = (name, arguments.as_object_mut()) {
+        fields.insert("timeout".into(), json!(seconds));
+        fields.remove("background");
+    }
+    let turn = session.start(Command::Call { name: name.to_owned(), arguments });
+    let ended = timeout(Duration::from_secs(seconds) + GRACE, unattended_turn(turn)).await;
+    let Ok(report) = ended else { return CallEnd::Failed(too_long(seconds)) };
+    match report.calls.first() {
+        Some(call) => judged(call, seconds),
+        None => CallEnd::NotMade(report.error.unwrap_or_else(|| "no call was made".to_owned())),
+    }
+}
+
+fn judged(call: &CallReport, seconds: u64) -> CallEnd {
+    let result = call.result();
+    if result.details["timed_out"] == Value::Bool(true) || result.job.is_some() {
+        return CallEnd::Failed(too_long(seconds));
+    }
+    if result.went_well() {
+        return CallEnd::Succeeded;
+    }
+    if !call.has_started() {
+        let why = result.error.as_ref().map_or(result.content.clone(), |error| error.message.clone());
+        return CallEnd::NotMade(why);
+    }
+    let mut said = result.content.lines().rev().map(str::trim);
+    let said = said.find(|line| !line.is_empty() && !line.starts_with('['));
+    let code = result.details["exit_code"].as_i64().map(|code| format!(" with exit code {code}"));
+    let said = said.filter(|said| *said != "(no output)").map(|said| format!(": {said}"));
+    CallEnd::Failed(format!("ended{}{}", code.unwrap_or_default(), said.unwrap_or_default()))
+}
+
+fn too_long(seconds: u64) -> String {
+    format!("did not end within {seconds} s")
+}
+
+/// Nothing but the folder is changed, and no other model answers. What the person allows elsewhere may reach farther, as may
+/// hooks and servers.
+pub(crate) fn isolate(setup: &mut Setup) {
+    setup.policy.rules.retain(|rule| rule.ruling() != Ruling::Allow);
+    setup.sources.clear();
+    setup.hooks = Arc::new(NoHooks);
+    setup.model.fallbacks.clear();
+    setup.models = None;
+}

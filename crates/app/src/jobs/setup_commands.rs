@@ -1,0 +1,63 @@
+//! [`Jobs::run_setup`]: commands that prepare a work tree before a job begins.
+use super::Jobs;
+use crate::{
+    Failure, SessionSpec,
+    command_call::{CallEnd, call, isolate},
+    config::Settings,
+};
+use haft_core::{Access, Mode, Network, Sandbox, Secrets};
+use haft_engine::{Engine, Model};
+use haft_providers::Scripted;
+use serde_json::json;
+use std::{path::Path, sync::Arc};
+
+/// Setup commands that take longer are ended.
+const MAX_SECONDS: u64 = 30 * 60;
+
+impl Jobs {
+    /// Runs `commands` of the shell in `tree`, with the network and with `secrets` as variables. They are confined like
+    /// those of an agent, unless `spec` lets those do everything.
+    ///
+    /// # Errors
+    ///
+    /// If the commands fail, do not end within half an hour, or cannot be confined.
+    pub async fn run_setup(
+        &self,
+        spec: &SessionSpec,
+        tree: &Path,
+        commands: &str,
+        secrets: Vec<(String, String)>,
+    ) -> Result<(), Failure> {
+        let is_full = spec.settings.permission == Some(Mode::Full);
+        let settings = Settings {
+            permission: Some(Mode::Full),
+            network: Some(Network::On),
+            sandbox: if is_full { spec.settings.sandbox } else { Some(Sandbox::Require) },
+            ..Settings::default()
+        };
+        let spec = SessionSpec { settings, ..SessionSpec::default() };
+        let model = Model::plain("script/nothing", Arc::new(Scripted::new([])));
+        let mut setup = self.app.plan_in(spec, tree.to_owned())?.setup(model)?;
+        isolate(&mut setup);
+        setup.access = with_secrets(&setup.access, secrets);
+        let engine = Engine::new(setup);
+        let session = engine.create(crate::agents::AGENT)?;
+        let ended = call(&session, "bash", json!({"command": commands}), MAX_SECONDS).await;
+        engine.shut_down().await;
+        match ended {
+            CallEnd::Succeeded => Ok(()),
+            CallEnd::Failed(why) => Err(Failure::failed(format!("they {why}"))),
+            CallEnd::NotMade(why) => Err(Failure::failed(format!("they cannot be run: {why}"))),
+        }
+    }
+}
+
+/// No output shows their values.
+fn with_secrets(access: &Access, secrets: Vec<(String, String)>) -> Access {
+    let hidden = access.secrets.values().iter().cloned();
+    let hidden = Secrets::new(hidden.chain(secrets.iter().map(|(_, value)| value.clone())), []);
+    let is_replaced = |name: &String| secrets.iter().any(|(other, _)| other == name);
+    let rest = access.environment.iter().filter(|(name, _)| !is_replaced(name)).cloned();
+    let environment = rest.chain(secrets.iter().cloned()).collect();
+    Access { environment, secrets: hidden, ..access.clone() }
+}
