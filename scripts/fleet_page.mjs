@@ -7,10 +7,11 @@ const [program, address, token, repository] = process.argv.slice(2)
 const browser = await launch(program)
 const tab = await open(browser, /404/)
 const { has, press, seen } = person(tab)
-async function begin(description) {
+async function begin(description, queue) {
   await press('nav button', 'New job')
   await tab.type('#field-description', description)
   await tab.type('#field-repository', repository)
+  if (queue) await tab.evaluate((queue) => { document.querySelector('#field-queue').value = queue }, queue)
   await press('dialog button', 'Start')
   await has('Edit counter.txt?', 'body')
 }
@@ -30,7 +31,8 @@ await has('The job is completed', 'body')
 await has('completed', 'body')
 await seen('a job that is over offers no Send', () => document.querySelector('form.say').hidden)
 // A client that comes in the middle sees what is asked, and may end it.
-await begin('Count twice')
+await begin('Count twice', 'web')
+await has('queue web', 'body')
 await tab.reload()
 await has('Edit counter.txt?', 'body')
 await press('main button', 'Cancel')

@@ -11,7 +11,7 @@ use crate::{
 };
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::{Entry, Mode, Part, Rule, Ruling};
-use haft_engine::Engine;
+use haft_engine::{Engine, Setup};
 use haft_mcp::client::{McpServer, Transport};
 use haft_present::host::{
     Conversation, EngineRequest, ExpandedPrompt, Host, OpenRequest, Problem, RequestedServer, SavedPrompt,
@@ -152,8 +152,8 @@ impl AppHost {
     }
 
     async fn make(&self, request: EngineRequest) -> Result<Engine, Failure> {
+        let narrow = narrowing(&self.app, &request)?;
         let EngineRequest { workspace, model, profile, effort, servers, stages, .. } = request;
-        let (up_to, max_cost) = (request.up_to, request.max_cost);
         let (usual_model, usual_profile) =
             self.usual.as_ref().map(|(model, profile)| (model, profile)).unzip();
         let allowed = AllowedModels(request.models);
@@ -172,18 +172,8 @@ impl AppHost {
         spec.servers.extend(servers.into_iter().map(server));
         let plan = self.app.plan(&spec)?;
         let most = plan.config.most();
-        let guards = if request.is_guarded { self.guards()? } else { Vec::new() };
         let assembled = plan.engine_with(|setup| {
             setup.ceiling = self.ceiling.mode(most, setup.policy.mode);
-            setup.policy.rules.splice(0..0, guards);
-            if let Some(up_to) = up_to {
-                setup.policy.mode = setup.policy.mode.min(up_to);
-                setup.ceiling = setup.ceiling.map(|ceiling| ceiling.min(up_to));
-            }
-            if let Some(max_cost) = max_cost {
-                let usd = &mut setup.profile.limits.budget.usd;
-                *usd = Some(usd.map_or(max_cost, |usd| usd.min(max_cost)));
-            }
             if let Some(stages) = stages {
                 setup.stages = stages(setup.stages.clone());
             }
@@ -192,20 +182,42 @@ impl AppHost {
                 setup.profile.name = file;
             }
             self.models.share(setup);
-            allowed.hold(setup);
+            narrow(setup);
         });
         let Assembled { engine, notices } = assembled.await?;
         notices.into_iter().for_each(|notice| self.app.warn(notice));
         Ok(engine)
     }
+}
 
-    /// Rules by which tools leave the journals in Haft's home alone.
-    fn guards(&self) -> Result<Vec<Rule>, Failure> {
-        let journals = self.app.places.home.join("sessions/*/journal.jsonl");
-        let rules = ["read", "write"].map(|effect| format!("{effect}:{}", journals.display()));
-        let read = rules.iter().map(|rule| Rule::parse(Ruling::Deny, rule));
-        read.collect::<Result<_, _>>().map_err(|error| Failure::failed(error.to_string()))
-    }
+/// Leaves to an engine only what `request` allows: modes, costs, models, and no journals of others.
+pub(crate) fn narrowing(
+    app: &App,
+    request: &EngineRequest,
+) -> Result<impl FnOnce(&mut Setup) + use<>, Failure> {
+    let EngineRequest { up_to, max_cost, .. } = *request;
+    let guards = if request.is_guarded { guards(app)? } else { Vec::new() };
+    let allowed = AllowedModels(request.models.clone());
+    Ok(move |setup: &mut Setup| {
+        setup.policy.rules.splice(0..0, guards);
+        if let Some(up_to) = up_to {
+            setup.policy.mode = setup.policy.mode.min(up_to);
+            setup.ceiling = setup.ceiling.map(|ceiling| ceiling.min(up_to));
+        }
+        if let Some(max_cost) = max_cost {
+            let usd = &mut setup.profile.limits.budget.usd;
+            *usd = Some(usd.map_or(max_cost, |usd| usd.min(max_cost)));
+        }
+        allowed.hold(setup);
+    })
+}
+
+/// Rules by which tools leave the journals in Haft's home alone.
+fn guards(app: &App) -> Result<Vec<Rule>, Failure> {
+    let journals = app.places.home.join("sessions/*/journal.jsonl");
+    let rules = ["read", "write"].map(|effect| format!("{effect}:{}", journals.display()));
+    let read = rules.iter().map(|rule| Rule::parse(Ruling::Deny, rule));
+    read.collect::<Result<_, _>>().map_err(|error| Failure::failed(error.to_string()))
 }
 
 impl Ceiling {

@@ -4,7 +4,10 @@ pub mod schedule;
 mod setup_commands;
 mod work_tree;
 
-use crate::{App, Existing, Failure, SessionSpec, config::Settings, session::NO_MODEL};
+use crate::{
+    App, Existing, Failure, SessionSpec, config::Settings, host::narrowing, model::AllowedModels,
+    session::NO_MODEL,
+};
 use futures::StreamExt;
 use haft_core::{
     Command, Conclusion, Entry, Event, Fact, JobSpec, JobStatus, JobSummary, Mode, Outcome, SessionId,
@@ -13,7 +16,7 @@ use haft_core::{
 use haft_engine::{
     Agent, Engine, Home, JournalError, Session, Setup, Turn, TurnReport, Turns, record, run_job,
 };
-use haft_present::unattended;
+use haft_present::{host::EngineRequest, unattended};
 pub use queue::{Queue, Task};
 use schedule::{Recurrence, Schedule};
 use std::{
@@ -35,6 +38,8 @@ pub struct JobRequest {
     pub origin: PathBuf,
     /// Whether its work tree and saved outputs are kept after it completes.
     pub keeps_files: bool,
+    /// The user of a server who asks for it; `None` for the person whose configuration it is.
+    pub user: Option<String>,
 }
 
 /// The jobs of a person.
@@ -94,7 +99,7 @@ impl Jobs {
         order: &JobSpec,
     ) -> Result<(Engine, Session, Vec<String>), Failure> {
         let assembled = self.app.plan(spec)?.engine().await?;
-        let session = assembled.engine.create_job(order.clone(), None).await?;
+        let session = assembled.engine.create_job(order.clone(), None, None).await?;
         keep_mode(&session, spec)?;
         Ok((assembled.engine, session, assembled.notices))
     }
@@ -111,10 +116,11 @@ impl Jobs {
         request: JobRequest,
         model: Option<&str>,
     ) -> Result<(SessionId, Option<String>), Failure> {
+        let user = request.user.clone();
         let Prepared { order, folder, note, .. } = self.prepare(request).await?;
         let engine = self.app.bare_engine(&folder, model.unwrap_or(NO_MODEL));
         let engine = engine.inspect_err(|_| discard(&order, &folder))?;
-        let created = engine.create_job(order.clone(), id).await.map(|session| session.id().clone());
+        let created = engine.create_job(order.clone(), id, user).await.map(|session| session.id().clone());
         engine.shut_down().await;
         let id = created.map_err(Failure::from).inspect_err(|_| discard(&order, &folder))?;
         Ok((id, note))
@@ -139,6 +145,28 @@ impl Jobs {
     /// If there is no such job, it is completed, or the configuration is invalid.
     pub async fn resume(&self, id: &str, spec: &SessionSpec) -> Result<Job, Failure> {
         self.resume_with(id, spec, |_| {}).await
+    }
+
+    /// The same for a user of a server, within what `request` allows. `usual`: the model of `spec`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::resume`], and if the model is not allowed.
+    pub async fn resume_within(
+        &self,
+        id: &str,
+        spec: &SessionSpec,
+        usual: &str,
+        request: &EngineRequest,
+    ) -> Result<Job, Failure> {
+        let (mut spec, model) = (spec.clone(), request.model.as_deref().unwrap_or(usual));
+        AllowedModels(request.models.clone()).check(model).map_err(Failure::usage)?;
+        if model != usual {
+            // The base URL is that of the usual one.
+            (spec.settings.model, spec.base_url) = (Some(model.to_owned()), None);
+        }
+        let narrow = narrowing(&self.app, request)?;
+        self.resume_with(id, &spec, narrow).await
     }
 
     /// The same with a last word on the engine's parts.
@@ -332,7 +360,7 @@ struct Prepared {
 
 impl Prepared {
     fn new(app: &App, request: JobRequest) -> Result<Self, Failure> {
-        let JobRequest { kind, description, origin, keeps_files } = request;
+        let JobRequest { kind, description, origin, keeps_files, user: _ } = request;
         let agent = app.agent(&origin, &kind)?;
         let make = || WorkTree::make(&app.places.home, &origin, &kind);
         let tree = agent.work_tree.then(make).transpose()?;

@@ -106,8 +106,13 @@ fn begin(app: &App, spec: &SessionSpec, kind: &str, origin: &Path, working: &Wor
     let (app, spec, working) = (app.clone(), spec.clone(), working.clone());
     let (kind, origin) = (kind.to_owned(), origin.to_owned());
     Arc::new(move |description| {
-        let request =
-            JobRequest { kind: kind.clone(), description, origin: origin.clone(), keeps_files: false };
+        let request = JobRequest {
+            kind: kind.clone(),
+            description,
+            origin: origin.clone(),
+            keeps_files: false,
+            user: None,
+        };
         let (app, spec, working) = (app.clone(), spec.clone(), working.clone());
         Box::pin(async move {
             let job = app.jobs().begin(request, &spec).await.map_err(|failure| failure.message)?;

@@ -65,9 +65,15 @@ impl Engine {
         self.0.live.find(id)
     }
 
-    /// A new session that is a job, of this name where one is given. On return it survives a power cut.
-    pub async fn create_job(&self, order: JobSpec, id: Option<SessionId>) -> Result<Session, EngineError> {
-        let above = Above { order: Some(order.clone()), ..Above::default() };
+    /// A new session that is a job, of this name where one is given, asked for by `user` of a server. On return it survives a
+    /// power cut.
+    pub async fn create_job(
+        &self,
+        order: JobSpec,
+        id: Option<SessionId>,
+        user: Option<String>,
+    ) -> Result<Session, EngineError> {
+        let above = Above { order: Some(order.clone()), user, ..Above::default() };
         let session = self.begin(&order.kind, above, id)?;
         session.journal().sync().await?;
         Ok(session)

@@ -16,7 +16,7 @@ async fn main() -> Result<(), Failure> {
     opened.engine.shut_down().await;
 
     let (kind, description) = ("triager".to_owned(), "It crashes".to_owned());
-    let request = JobRequest { kind, description, origin: work, keeps_files: false };
+    let request = JobRequest { kind, description, origin: work, keeps_files: false, user: None };
     let job = app.jobs().begin(request, &spec).await?;
     let id = job.session.id().clone();
     let conclusion = job.work().await;

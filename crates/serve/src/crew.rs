@@ -138,15 +138,22 @@ impl Crew {
     }
 
     async fn resume(&self, id: &SessionId) -> Result<Job, Failure> {
-        let Settings { app, spec, .. } = self.0.hub.settings();
+        let Settings { app, spec, host, .. } = self.0.hub.settings();
+        // What the role of a user allows now holds, whatever it was when the job was given.
+        let known = self.0.hub.find(&id.0).ok().filter(|known| known.owner.is_some());
+        let request = known.map(|known| known.place.request());
         let jobs = app.jobs();
+        let resume = async || match &request {
+            Some(request) => jobs.resume_within(&id.0, spec, host.usual_model(), request).await,
+            None => jobs.resume(&id.0, spec).await,
+        };
         for pause in RETRY_DELAYS {
-            match jobs.resume(&id.0, spec).await {
+            match resume().await {
                 Err(_) => sleep(pause).await,
                 job => return job,
             }
         }
-        jobs.resume(&id.0, spec).await
+        resume().await
     }
 
     async fn run(&self, id: &SessionId, slot: Slot) {

@@ -6,7 +6,7 @@ use haft_app::{
 };
 use haft_core::Mode;
 use haft_engine::Home;
-use haft_present::host::Host;
+use haft_present::host::{EngineRequest, Host};
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 /// What a server is made of.
@@ -94,6 +94,24 @@ pub(crate) struct Bounds {
     pub(crate) models: Arc<[String]>,
     /// Tools neither read nor write the journals in Haft's home.
     pub(crate) is_guarded: bool,
+}
+
+impl Place {
+    /// The engine of such sessions.
+    pub(crate) fn request(&self) -> EngineRequest {
+        let Self { workspace, model, profile, effort, bounds } = self.clone();
+        EngineRequest {
+            workspace: Some(workspace),
+            model: Some(model),
+            profile: Some(profile),
+            effort,
+            up_to: bounds.up_to,
+            max_cost: bounds.max_cost(),
+            models: bounds.models,
+            is_guarded: bounds.is_guarded,
+            ..EngineRequest::default()
+        }
+    }
 }
 
 impl Bounds {

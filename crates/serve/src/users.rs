@@ -162,6 +162,8 @@ pub(crate) fn needed(method: &str, route: &str) -> Permission {
         "/outbox/{item}/send",
         "/outbox/{item}/drop",
     ];
+    const PROMPTED_ELSEWHERE: [&str; 5] =
+        ["/v1/sessions", "/v1/uploads", "/v1/jobs", "/v1/jobs/{id}/cancel", "/v1/jobs/{id}/retry"];
     const VIEWED_ELSEWHERE: [&str; 13] = [
         "/v1/me",
         "/v1/push",
@@ -182,9 +184,7 @@ pub(crate) fn needed(method: &str, route: &str) -> Permission {
     match method {
         "GET" | "HEAD" if VIEWED_ELSEWHERE.contains(&route) || is_below(&VIEWED) => Permission::View,
         "PUT" | "DELETE" if route == "/v1/push" => Permission::View,
-        "POST" if ["/v1/sessions", "/v1/uploads"].contains(&route) || is_below(&PROMPTED) => {
-            Permission::Prompt
-        }
+        "POST" if PROMPTED_ELSEWHERE.contains(&route) || is_below(&PROMPTED) => Permission::Prompt,
         "PATCH" if is_below(&[""]) => Permission::Prompt,
         "POST" if is_below(&APPROVED) => Permission::Approve,
         _ => Permission::Administer,

@@ -54,7 +54,13 @@ impl Queue {
         let due = if waiting.is_none() { schedule::take_due(&home, Timestamp::now())? } else { None };
         self.was_schedule = due.is_some();
         if let Some(Schedule { kind, description, origin, .. }) = due {
-            return Ok(Some(Task::Begin(JobRequest { kind, description, origin, keeps_files: false })));
+            return Ok(Some(Task::Begin(JobRequest {
+                kind,
+                description,
+                origin,
+                keeps_files: false,
+                user: None,
+            })));
         }
         let job = waiting.or_else(|| self.left());
         Ok(job.map(|id| {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 fn request(person: &Person, kind: &str) -> JobRequest {
     let (kind, description) = (kind.to_owned(), "Write down what it does".to_owned());
-    JobRequest { kind, description, origin: person.work(), keeps_files: false }
+    JobRequest { kind, description, origin: person.work(), keeps_files: false, user: None }
 }
 
 #[tokio::test]

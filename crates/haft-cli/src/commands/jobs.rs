@@ -164,7 +164,7 @@ pub(crate) async fn jobs(cli: &CliContext, command: Jobs) -> Result<Exit, Failur
                 (None, Some(pattern)) => Some(Recurrence::cron(&pattern)?),
                 (None, None) => None,
             };
-            let request = JobRequest { kind, description, origin, keeps_files: false };
+            let request = JobRequest { kind, description, origin, keeps_files: false, user: None };
             add(cli, request, recurrence, json).await
         }
         Jobs::Serve { once, turn } => queue::work(cli, &turn, once).await,

@@ -6,11 +6,11 @@ use super::{
     pages::{self, JobsWanted},
     sessions::made_as,
 };
-use crate::Settings;
 use crate::{
     access_log::OfSession,
     error::{Answer, ApiError, ErrorBody},
     hub::Hub,
+    parts::Place,
     requests::Key,
 };
 use axum::{
@@ -98,17 +98,13 @@ pub(crate) async fn create(context: Context, Key(key): Key, Body(new): Body<NewJ
             ApiError::wrong("missing 'description' in input").suggest("say what to do in `description`")
         );
     }
-    let folder = context.hub.folder(new.workspace.as_deref())?;
+    let Place { workspace: origin, model, .. } = context.hub.place(new.workspace.as_deref(), None, None)?;
     let kind = new.kind.unwrap_or_else(|| "builder".to_owned());
+    let user = context.hub.user_name().map(str::to_owned);
     let id = made_as(key);
     if context.hub.home().exact(&id.0).is_none() {
-        {
-            let Settings { app, host, .. } = context.hub.settings();
-            let request =
-                JobRequest { kind, description: new.description, origin: folder, keeps_files: false };
-            let queued = app.jobs().queue(Some(id.clone()), request, Some(host.usual_model())).await;
-            queued?;
-        }
+        let request = JobRequest { kind, description: new.description, origin, keeps_files: false, user };
+        context.hub.settings().app.jobs().queue(Some(id.clone()), request, Some(&model)).await?;
     }
     context.crew.add(id.clone());
     context.hub.tell(&id);

@@ -6,7 +6,7 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use haft_fleet::Database;
+use haft_fleet::{Database, JobCount};
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{family::Family, gauge::Gauge},
@@ -27,10 +27,18 @@ struct Stands {
     status: String,
 }
 
+/// A queue is named by who gives a job, so queues without jobs that wait or run have no series.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StandsInQueue {
+    queue: String,
+    status: String,
+}
+
 /// Figures of a fleet, as of the last request.
 #[derive(Default)]
 struct Counts {
     jobs: Family<Stands, Gauge>,
+    queues: Family<StandsInQueue, Gauge>,
     workers: Gauge,
     oldest: Gauge<f64, AtomicU64>,
     is_reached: Gauge,
@@ -47,6 +55,8 @@ impl FleetFigures {
         let (mut own, counts) = (Figures::of_requests(), Counts::default());
         let registry = own.registry();
         registry.register("fleet_jobs", "Jobs of all owners, by how they stand", counts.jobs.clone());
+        let queues = "Jobs that wait or run, by their queue";
+        registry.register("fleet_queue_jobs", queues, counts.queues.clone());
         registry.register(
             "fleet_workers",
             "Workers that were heard of in the last minute",
@@ -64,16 +74,22 @@ impl FleetFigures {
 
     /// While the database does not answer, the figures of jobs are left out.
     async fn look(&self, database: &Database) {
-        let Counts { jobs, workers, oldest, is_reached } = &self.counts;
+        let Counts { jobs, queues, workers, oldest, is_reached } = &self.counts;
         let status = tokio::time::timeout(QUERY_TIMEOUT, haft_fleet::status(database)).await;
         let status = status.ok().and_then(Result::ok);
         is_reached.set(i64::from(status.is_some()));
         jobs.clear();
+        queues.clear();
         let Some(status) = status else { return };
         for word in ["pending", "running", "waiting", "completed", "failed", "cancelled", "dead"] {
             let counts = status.counts.iter().filter(|count| count.status == word);
             let stands = Stands { status: word.to_owned() };
             jobs.get_or_create(&stands).set(counts.map(|count| count.count).sum());
+        }
+        let is_open = |count: &&JobCount| ["pending", "running", "waiting"].contains(&count.status.as_str());
+        for JobCount { queue, status, count, .. } in status.counts.iter().filter(is_open) {
+            let stands = StandsInQueue { queue: queue.clone(), status: status.clone() };
+            queues.get_or_create(&stands).inc_by(*count);
         }
         workers
             .set(status.workers.iter().filter(|worker| worker.seen < WORKER_EXPIRY_SECONDS).count() as i64);

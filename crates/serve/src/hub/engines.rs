@@ -5,7 +5,7 @@ use crate::{
 };
 use haft_core::SessionId;
 use haft_engine::{Engine, Session};
-use haft_present::host::{EngineRequest, Host};
+use haft_present::host::Host;
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -45,19 +45,7 @@ impl Engines {
         if let Some(engine) = find() {
             return Ok(engine);
         }
-        let Place { workspace, model, profile, effort, bounds } = wanted.clone();
-        let request = EngineRequest {
-            workspace: Some(workspace),
-            model: Some(model),
-            profile: Some(profile),
-            effort,
-            up_to: bounds.up_to,
-            max_cost: bounds.max_cost(),
-            models: bounds.models,
-            is_guarded: bounds.is_guarded,
-            ..EngineRequest::default()
-        };
-        let engine = self.settings.host.engine(request).await?;
+        let engine = self.settings.host.engine(wanted.request()).await?;
         // Another request may have been faster: then this one starts nothing.
         let fresh = || Kept { engine, used: Instant::now() };
         Ok(self.known.lock().entry(wanted.clone()).or_insert_with(fresh).engine.clone())

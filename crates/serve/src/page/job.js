@@ -25,11 +25,11 @@ export class JobView extends SessionView {
 
   async refresh() {
     const { updates } = this
-    const { description, kind, owner, worker, branch, attempts, status } = await call('GET', `/v1/jobs/${this.id}`)
+    const { description, kind, owner, queue, worker, branch, attempts, status } = await call('GET', `/v1/jobs/${this.id}`)
     this.detail = {}
     this.title.textContent = named(description.split('\n')[0])
     document.title = `${this.title.textContent} – Haft`
-    fill(this.facts, el('code', {}, named(kind)), ` for ${named(owner)}`, worker && ` · on ${named(worker)}`, attempts > 1 && ` · attempt ${attempts}`, branch && [' · ', el('code', {}, branch)])
+    fill(this.facts, el('code', {}, named(kind)), ` for ${named(owner)}`, queue !== 'default' && ` · queue ${named(queue)}`, worker && ` · on ${named(worker)}`, attempts > 1 && ` · attempt ${attempts}`, branch && [' · ', el('code', {}, branch)])
     // An update that came meanwhile is newer; only the database knows the end.
     if (updates === this.updates || OVER.includes(status)) this.stands(status)
     this.cancelling.hidden = OVER.includes(status)

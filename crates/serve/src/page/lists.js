@@ -25,7 +25,7 @@ export class Lists {
     fill(place,
       !isFleet && el('section', { 'aria-labelledby': 'sessions-title' }, el('div', { class: 'row' }, el('h2', { id: 'sessions-title' }, 'Sessions'), el('span', { class: 'actions' }, choosing, button('New', 'prompt', () => this.begin()))),
         el('label', { for: 'search', class: 'spoken' }, 'Find a session'), this.search, this.sessions, this.more),
-      el('section', { 'aria-labelledby': 'jobs-title' }, el('div', { class: 'row' }, el('h2', { id: 'jobs-title' }, 'Jobs'), button('New job', 'administer', () => this.job())), this.jobs, this.moreJobs),
+      el('section', { 'aria-labelledby': 'jobs-title' }, el('div', { class: 'row' }, el('h2', { id: 'jobs-title' }, 'Jobs'), button('New job', 'prompt', () => this.job())), this.jobs, this.moreJobs),
       account)
   }
 
@@ -123,13 +123,13 @@ export class Lists {
     if (!this.jobs.children.length) fill(this.jobs, el('li', { class: 'quiet' }, 'There is no job yet.'))
   }
 
-  jobRow({ job, kind, status, description, progress }) {
+  jobRow({ job, kind, queue, status, description, progress }) {
     const act = (what) => call('POST', `/v1/jobs/${job}/${what}`, {}).then(() => this.loadJobs()).catch(this.failed)
     const over = ['completed', 'failed', 'cancelled'].includes(status)
     const about = named(description.split('\n')[0].slice(0, 60))
-    return el('li', {}, el('a', { href: `#s/${job}` }, el('span', { class: 'title' }, about), el('span', { class: 'quiet' }, named(`${kind} · ${progress.slice(0, 80)}`)), el('span', { class: 'state', 'data-state': status }, status)),
-      !over && el('button', { type: 'button', 'data-needs': 'administer', 'aria-label': `Cancel the job: ${about}`, onclick: () => act('cancel') }, 'Cancel'),
-      (status === 'failed' || status === 'cancelled') && el('button', { type: 'button', 'data-needs': 'administer', 'aria-label': `Retry the job: ${about}`, onclick: () => act('retry') }, 'Retry'))
+    return el('li', {}, el('a', { href: `#s/${job}` }, el('span', { class: 'title' }, about), el('span', { class: 'quiet' }, named([kind, queue !== 'default' && queue, progress.slice(0, 80)].filter(Boolean).join(' · '))), el('span', { class: 'state', 'data-state': status }, status)),
+      !over && el('button', { type: 'button', 'data-needs': 'prompt', 'aria-label': `Cancel the job: ${about}`, onclick: () => act('cancel') }, 'Cancel'),
+      (status === 'failed' || status === 'cancelled') && el('button', { type: 'button', 'data-needs': 'prompt', 'aria-label': `Retry the job: ${about}`, onclick: () => act('retry') }, 'Retry'))
   }
 
   /** Begins a session, made of what is chosen. */
@@ -156,7 +156,7 @@ export class Lists {
 
   async fleetJob() {
     const given = await ask('New job', [{ name: 'description', label: 'What to do', long: true, required: true }, { name: 'repository', label: 'Repository', placeholder: 'https://git.example.org/parser.git' },
-      { name: 'base', label: 'Commit or branch to begin with' }, { name: 'kind', label: 'Agent', value: 'builder' }], 'Start')
+      { name: 'base', label: 'Commit or branch to begin with' }, { name: 'kind', label: 'Agent', value: 'builder' }, { name: 'queue', label: 'Queue', value: 'default' }], 'Start')
     if (!given) return
     const { job } = await call('POST', '/v1/jobs', Object.fromEntries(Object.entries(given).filter(([, words]) => words)))
     await this.loadJobs()

@@ -58,6 +58,7 @@ fn a_server_of_a_fleet_tells_figures_of_all_jobs_to_nobody_but_its_admin() {
     for line in [
         "haft_fleet_jobs{status=\"pending\"} 1\n",
         "haft_fleet_jobs{status=\"waiting\"} 0\n",
+        "haft_fleet_queue_jobs{queue=\"default\",status=\"pending\"} 1\n",
         "haft_fleet_workers 0\n",
         "haft_fleet_database_up 1\n",
         "# UNIT haft_fleet_oldest_waits_seconds seconds\n",

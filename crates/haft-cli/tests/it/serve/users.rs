@@ -1,5 +1,5 @@
 //! Users of `haft serve`: what their roles allow, whose sessions they see, and the log of what they did.
-use crate::kit::{Place, serving::Answered, serving::Serving};
+use crate::kit::{Place, project::begin_repository, serving::Answered, serving::Serving};
 use serde_json::{Value, json};
 use std::{fs, thread::sleep, time::Duration};
 
@@ -481,4 +481,79 @@ fn only_some_logins_begin_at_a_time() {
     let begun: Vec<u16> = (0..150).map(|_| server.with("GET /login", &host, "").status).collect();
     assert_eq!((begun[0], begun[149]), (502, 429), "{begun:?}");
     assert_eq!(server.ask("GET /v1/me", "").status, 200, "others are served");
+}
+
+// H-101
+#[test]
+fn users_start_jobs_of_their_own_within_what_their_roles_allow() {
+    let place = Place::new();
+    begin_repository(&place.work());
+    let write = json!({"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}});
+    let lines = [json!({"calls": [write]}), json!({"say": "Done."}), json!({"say": "Done."})];
+    let (usual, other) = (place.script("model", &lines), place.script("other", &lines));
+    let role = |name: &str, more: &str| {
+        format!("[serve.roles.{name}]\nmay = [\"view\", \"prompt\", \"approve\"]\n{more}\n")
+    };
+    place.configure(
+        &[
+            role("careful", "up_to = \"ask\""),
+            role("frugal", &format!("models = [\"{other}\"]")),
+            role("elsewhere", "folders = [\"/nowhere\"]"),
+        ]
+        .concat(),
+    );
+    let server = Serving::start(&place, &["--model", &usual, "--permission", "accept-edits"]);
+    let [carl, mia, fred, elli, vera] = [
+        ("carl", "careful"),
+        ("mia", "member"),
+        ("fred", "frugal"),
+        ("elli", "elsewhere"),
+        ("vera", "viewer"),
+    ]
+    .map(|(name, role)| add(&place, &server, name, role));
+    let begin = |client: &Client<'_>| client.ask("POST /v1/jobs", &json!({"description": "Write it"}));
+    let id = |made: Answered| {
+        assert_eq!(made.status, 201, "{made:?}");
+        made.json()["job"].as_str().unwrap().to_owned()
+    };
+    let jobs = |client: &Client<'_>| {
+        let listed = client.get("/v1/jobs").json();
+        listed["jobs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|job| job["job"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let until = |client: &Client<'_>, id: &str, status: &str| {
+        for _ in 0..1_500 {
+            if client.get(&format!("/v1/jobs/{id}")).json()["status"] == status {
+                return;
+            }
+            sleep(Duration::from_millis(20));
+        }
+        panic!("waited for {status}: {:?}", client.get(&format!("/v1/jobs/{id}")));
+    };
+    // The mode of the role holds: the server would write without a question.
+    let asks = id(begin(&carl));
+    until(&carl, &asks, "waiting");
+    assert_eq!((jobs(&carl), jobs(&mia), jobs(&vera)), (vec![asks.clone()], vec![], vec![asks.clone()]));
+    for (client, status) in [(&mia, 404), (&vera, 403)] {
+        assert_eq!(client.ask(&format!("POST /v1/jobs/{asks}/cancel"), &json!({})).status, status);
+    }
+    let entries = journal(&place, &asks);
+    assert_eq!(entries[0]["user"], "carl");
+    assert!(entries.iter().any(|entry| entry["type"] == "approval_asked"), "{entries:?}");
+    assert_eq!(carl.ask(&format!("POST /v1/jobs/{asks}/cancel"), &json!({})).status, 202);
+    until(&carl, &asks, "cancelled");
+    // So does that of another one, and its model.
+    let writes = id(begin(&mia));
+    until(&mia, &writes, "failed");
+    let entries = journal(&place, &writes);
+    assert!(entries.iter().any(|entry| entry["type"] == "tool_ended" && entry["ok"] == true), "{entries:?}");
+    assert_eq!(mia.ask(&format!("POST /v1/jobs/{writes}/retry"), &json!({})).status, 202);
+    assert_eq!(journal(&place, &id(begin(&fred)))[0]["model"], json!(other));
+    let refused = begin(&elli);
+    assert_eq!((refused.status, refused.error()), (403, "forbidden".into()), "{refused:?}");
+    assert_eq!(begin(&vera).status, 403);
 }
