@@ -21,26 +21,23 @@ trap tell_skipped EXIT
 cargo test --workspace --no-run
 target/debug/haft models pull smollm2-135m || left_out "the demo model cannot be had here"
 
-# More threads than cores: most tests wait for a process or a server. The tests of the binary take the longest, so all others
-# run beside them, few at a time.
+# Programs of others against the binary, one after the other, and the examples of the documentation, beside the tests: each
+# mostly waits for a process or a server.
 logs=$(mktemp -d)
-try_beside() {
-    "${@:2}" >"$logs/$1" 2>&1 || echo "$1" >>"$logs/failed"
-}
-beside=("other-tests" "doc-tests")
+beside="mcp serve page deploy fleet_page otel telegram acp doc"
 run_beside() {
-    RUST_TEST_THREADS=2 try_beside other-tests cargo test --workspace --lib --bins --test '[!i]*' --test 'i[!t]*'
-    try_beside doc-tests cargo test --workspace --doc
-    # Programs of others against the binary.
-    for script in $outside; do
-        try_beside "$script" "scripts/$script.sh"
+    for name in $beside; do
+        case $name in
+            doc) cargo test --workspace --doc ;;
+            *) "scripts/$name.sh" ;;
+        esac >"$logs/$name" 2>&1 || echo "$name" >>"$logs/failed"
     done
 }
-outside="mcp serve page deploy fleet_page otel telegram acp"
 run_beside &
-RUST_TEST_THREADS=${RUST_TEST_THREADS:-8} cargo test --workspace --test 'it*' || echo tests >>"$logs/failed"
+# More threads than cores: most tests wait, too.
+RUST_TEST_THREADS=${RUST_TEST_THREADS:-8} cargo test --workspace --lib --bins --tests || echo tests >>"$logs/failed"
 wait "$!"
-for name in "${beside[@]}" $outside; do
+for name in $beside; do
     echo "$name:"
     cat "$logs/$name"
 done

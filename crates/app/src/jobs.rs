@@ -157,7 +157,7 @@ impl Jobs {
         id: &str,
         spec: &SessionSpec,
         usual: &str,
-        request: &EngineRequest,
+        request: EngineRequest,
     ) -> Result<Job, Failure> {
         let (mut spec, model) = (spec.clone(), request.model.as_deref().unwrap_or(usual));
         AllowedModels(request.models.clone()).check(model).map_err(Failure::usage)?;
@@ -165,7 +165,7 @@ impl Jobs {
             // The base URL is that of the usual one.
             (spec.settings.model, spec.base_url) = (Some(model.to_owned()), None);
         }
-        let narrow = narrowing(&self.app, request)?;
+        let narrow = narrowing(&self.app, &request)?;
         self.resume_with(id, &spec, narrow).await
     }
 

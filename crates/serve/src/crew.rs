@@ -9,7 +9,7 @@ use haft_fleet::{Slot, Slots};
 use haft_process::appears;
 use parking_lot::Mutex;
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     path::Path,
     sync::Arc,
     time::Duration,
@@ -38,6 +38,8 @@ struct Inner {
 struct State {
     queue: VecDeque<SessionId>,
     running: HashMap<SessionId, CancellationToken>,
+    /// Those of them that are to be worked on again once they have been put down.
+    again: HashSet<SessionId>,
     /// Journals that need not be read again before they grow, and what those of jobs said.
     settled: HashMap<SessionId, u64>,
     over: HashMap<SessionId, JobSummary>,
@@ -58,9 +60,21 @@ impl Crew {
         self.0.more.notify_one();
     }
 
+    /// Queues a job anew that is over, though it may not have been put down here yet.
+    pub(crate) fn retry(&self, id: SessionId) {
+        let mut state = self.0.state.lock();
+        if state.running.contains_key(&id) {
+            state.again.insert(id);
+            return;
+        }
+        drop(state);
+        self.add(id);
+    }
+
     /// Stops a job that is worked on here; says whether it is.
     pub(crate) fn cancel(&self, id: &SessionId) -> bool {
         let mut state = self.0.state.lock();
+        state.again.remove(id);
         state.queue.retain(|queued| queued != id);
         let running = state.running.get(id);
         running.inspect(|stop| stop.cancel()).is_some()
@@ -97,10 +111,20 @@ impl Crew {
             let crew = self.clone();
             self.0.tasks.spawn(async move {
                 crew.run(&id, slot).await;
-                crew.0.state.lock().running.remove(&id);
                 crew.0.hub.figures().jobs.dec();
                 crew.0.hub.tell(&id);
+                crew.put_down(id);
             });
+        }
+    }
+
+    fn put_down(&self, id: SessionId) {
+        let mut state = self.0.state.lock();
+        state.running.remove(&id);
+        let again = state.again.remove(&id);
+        drop(state);
+        if again {
+            self.add(id);
         }
     }
 
@@ -141,10 +165,10 @@ impl Crew {
         let Settings { app, spec, host, .. } = self.0.hub.settings();
         // What the role of a user allows now holds, whatever it was when the job was given.
         let known = self.0.hub.find(&id.0).ok().filter(|known| known.owner.is_some());
-        let request = known.map(|known| known.place.request());
+        let place = known.map(|known| known.place);
         let jobs = app.jobs();
-        let resume = async || match &request {
-            Some(request) => jobs.resume_within(&id.0, spec, host.usual_model(), request).await,
+        let resume = async || match &place {
+            Some(place) => jobs.resume_within(&id.0, spec, host.usual_model(), place.request()).await,
             None => jobs.resume(&id.0, spec).await,
         };
         for pause in RETRY_DELAYS {

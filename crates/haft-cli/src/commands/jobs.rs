@@ -34,6 +34,7 @@ pub(crate) async fn start(cli: &CliContext, kind: &str, job: &JobArgs) -> Result
         description: description(job)?,
         origin: origin.clone(),
         keeps_files: job.debug,
+        user: None,
     };
     let turn = TurnArgs { cwd: Some(origin), ..job.turn.clone() };
     let plan = cli.plan(&turn.spec())?;

@@ -214,11 +214,11 @@ pub(crate) async fn cancel(context: Context, Id(id): Id) -> Answer<Response> {
     responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn retry(context: Context, Id(id): Id) -> Answer<Response> {
     let standing = standing(&context.hub, &id).await?;
-    let is_free = !context.hub.home().is_open(&SessionId(id.clone()));
-    if standing.status == JobStatus::Completed || !is_free {
+    let is_running = !standing.status.is_over() && context.hub.home().is_open(&SessionId(id.clone()));
+    if standing.status == JobStatus::Completed || is_running {
         return Err(ApiError::conflict(format!("the job `{id}` is {} already", standing.status)));
     }
-    context.crew.add(SessionId(id.clone()));
+    context.crew.retry(SessionId(id.clone()));
     Ok((StatusCode::ACCEPTED, Json(find(&context.hub, &id).await?)).into_response())
 }
 

@@ -120,14 +120,14 @@ fn sessions_go_on_from_a_copy_that_was_made_while_the_server_ran() {
 fn jobs_go_on_from_a_dump_that_was_made_while_the_fleet_worked() {
     let (Some(fleet), Some(elsewhere)) = (Fleet::new(), Fleet::without_tables()) else { return };
     let script = fleet.place.script("steps.jsonl", &[count(), publish_slowly(), say()]);
-    let work = |fleet: &Fleet| {
-        let words = ["worker", "--model", &script, "--permission", "accept-edits", "--lease", "3"];
+    let work = |fleet: &Fleet, lease: &str| {
+        let words = ["worker", "--model", &script, "--permission", "accept-edits", "--lease", lease];
         fleet.haft(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let is_waiting = |fleet: &Fleet, id: &str| {
         fleet.server.sql(&format!("SELECT stands FROM standing WHERE id = '{id}'")) == "waiting"
     };
-    let mut worker = work(&fleet);
+    let mut worker = work(&fleet, "3");
     let waiting = fleet.add();
     fleet.wait_for("it waits", || is_waiting(&fleet, &waiting).then_some(()));
     let midway = fleet.add();
@@ -142,7 +142,7 @@ fn jobs_go_on_from_a_dump_that_was_made_while_the_fleet_worked() {
 
     elsewhere.server.restore(&dump);
     let server = Serving::start(&elsewhere.place, &["--fleet", &elsewhere.server.address()]);
-    let mut worker = work(&elsewhere);
+    let mut worker = work(&elsewhere, "30");
     for id in [&waiting, &midway] {
         elsewhere.wait_for("it is taken over, and asks anew", || {
             (elsewhere.job(id, "attempts") != "1" && is_waiting(&elsewhere, id)).then_some(())

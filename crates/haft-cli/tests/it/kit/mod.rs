@@ -124,6 +124,9 @@ impl Place {
         if !self.confines {
             command.env("HAFT_SANDBOX", "off");
         }
+        if self.work().join("go.mod").exists() {
+            command.env("GOCACHE", project::go_cache());
+        }
         command.stdin(Stdio::null());
         command
     }

@@ -36,7 +36,7 @@ impl Project {
 
     pub(crate) fn haft(&self, words: &[&str]) -> Command {
         let mut command = self.place.haft(words);
-        command.env("GOCACHE", go_cache()).env("GITHUB_TOKEN", "t0ken").env("GITHUB_API_URL", &self.api);
+        command.env("GITHUB_TOKEN", "t0ken").env("GITHUB_API_URL", &self.api);
         command.env("GITHUB_REPOSITORY", "octo/instances");
         command
     }
@@ -71,7 +71,7 @@ impl Project {
 }
 
 /// A cache with what every test of a Go package needs: to compile that takes 12 seconds, and each project would.
-pub(crate) fn go_cache() -> &'static Path {
+pub(super) fn go_cache() -> &'static Path {
     static CACHE: LazyLock<PathBuf> = LazyLock::new(|| {
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-build");
         let folder = tempfile::tempdir().unwrap();

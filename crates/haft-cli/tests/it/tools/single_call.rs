@@ -1,6 +1,6 @@
 //! A call that is made without a model, `haft tools call` and `haft mcp`: its result says what happened, once.
 
-use crate::kit::{Place, Ran, project::go_cache};
+use crate::kit::{Place, Ran};
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -140,7 +140,7 @@ fn a_red_run_of_tests_is_not_ok() {
                 let own = if *name == "CARGO_HOME" { ".cargo" } else { ".rustup" };
                 haft.env(name, value.clone().unwrap_or_else(|_| format!("{home}/{own}")));
             }
-            Ran::from(haft.env("GOCACHE", go_cache()).output().unwrap())
+            Ran::from(haft.output().unwrap())
         };
         for profile in ["default", "pedro", "ally", "picoclaw"] {
             let ran = of(&["tools", "call", "test", "{}", "--permission", "full", "--profile", profile]);
