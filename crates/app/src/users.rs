@@ -12,6 +12,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     io::{self, Write},
+    os::unix::fs::{MetadataExt, fchown},
     path::{Path, PathBuf},
 };
 
@@ -209,12 +210,20 @@ pub fn hash_of(token: &[u8]) -> String {
     hex::encode(Sha256::digest(token))
 }
 
+/// Gives a file that root makes to the account that runs the server: that of `home`.
+fn give_to_server(home: &Path, file: &File) {
+    if let Ok(folder) = fs::metadata(home) {
+        let _only_root_may = fchown(file, Some(folder.uid()), Some(folder.gid()));
+    }
+}
+
 fn change(home: &Path, change: impl FnOnce(&mut Vec<User>) -> Result<(), Failure>) -> Result<(), Failure> {
     let failed = |error: io::Error| {
         Failure::failed(format!("cannot change the users in `{}`: {error}", home.join(FILE).display()))
     };
     fs::create_dir_all(home).map_err(failed)?;
     let lock = File::create(home.join(LOCK)).map_err(failed)?;
+    give_to_server(home, &lock);
     lock.lock().map_err(failed)?;
     let mut users = list(home)?;
     change(&mut users)?;
@@ -224,6 +233,7 @@ fn change(home: &Path, change: impl FnOnce(&mut Vec<User>) -> Result<(), Failure
         // Readable only for the person who runs the server.
         let mut file = tempfile::NamedTempFile::new_in(home)?;
         writeln!(file, "{text}")?;
+        give_to_server(home, file.as_file());
         file.as_file().sync_all()?;
         file.persist(home.join(FILE))?;
         Ok(())

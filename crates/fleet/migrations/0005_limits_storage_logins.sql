@@ -75,6 +75,10 @@ LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off
 AS $claim$
 BEGIN
+    -- A worker that is to take no more jobs may not know it yet.
+    IF EXISTS (SELECT FROM workers w WHERE w.instance = claim_job.instance AND w.is_draining) THEN
+        RETURN;
+    END IF;
     -- Limited claims follow each other. The statement below begins after the lock is taken, so it counts what all
     -- earlier ones have claimed.
     IF EXISTS (SELECT FROM limits l WHERE l.running IS NOT NULL) THEN

@@ -5,6 +5,7 @@ use crate::{
     git::is_address,
     limits::{limits, reason},
     owners::Owner,
+    pauses::pauses,
     places::work_place,
     queues::check_queue,
 };
@@ -181,7 +182,7 @@ pub struct JobLine {
     pub status: String,
     /// So often it was begun.
     pub attempts: i32,
-    /// Why it stands so. Of a pending job, the limit that keeps it from beginning, if one does.
+    /// Why it stands so. Of a pending job, the pause or the limit that keeps it from beginning, if one does.
     pub reason: Option<String>,
     /// The name of the worker that has it.
     pub worker: Option<String>,
@@ -193,6 +194,12 @@ pub struct JobLine {
     pub made: f64,
     /// What its turns have cost that ended, in US dollars, as far as prices are known.
     pub cost_usd: f64,
+    /// Where its files are.
+    pub repository: Option<String>,
+    /// The commit or branch that it begins with.
+    pub base: Option<String>,
+    /// Among the jobs of its owner, larger numbers begin first.
+    pub priority: i32,
 }
 
 impl JobLine {
@@ -203,7 +210,7 @@ impl JobLine {
 }
 
 const LINE: &str = "SELECT j.id, j.owner, j.kind, j.title, j.stands, j.attempts, j.reason, w.name, j.head, j.conclusion, \
-                    extract(epoch FROM j.made)::float8, j.queue, j.cost_usd FROM standing j LEFT JOIN workers w ON w.instance = j.worker";
+                    extract(epoch FROM j.made)::float8, j.queue, j.cost_usd, j.repository, j.base, j.priority FROM standing j LEFT JOIN workers w ON w.instance = j.worker";
 
 /// One job of `owner` (none: of anybody).
 pub async fn job(
@@ -275,13 +282,15 @@ pub async fn jobs(
     lines(database, &rows).await
 }
 
-/// Of a pending job, the reason is the limit that keeps it from beginning.
+/// Of a pending job, the reason is the pause or the limit that keeps it from beginning.
 async fn lines(database: &Database, rows: &[Row]) -> Result<Vec<JobLine>, FleetError> {
     let mut lines: Vec<JobLine> = rows.iter().map(job_line).collect();
     if lines.iter().any(|line| line.status == "pending") {
-        let limits = limits(database).await?;
+        let (pauses, limits) = (pauses(database).await?, limits(database).await?);
         for line in lines.iter_mut().filter(|line| line.status == "pending") {
-            let held = reason(&limits, &line.owner, &line.queue);
+            let paused = pauses.iter().find(|paused| paused.is_of(&line.owner, &line.queue));
+            let held = paused.map(|paused| format!("{paused} is paused"));
+            let held = held.or_else(|| reason(&limits, &line.owner, &line.queue));
             line.reason = held.or_else(|| line.reason.take());
         }
     }
@@ -303,5 +312,8 @@ fn job_line(row: &Row) -> JobLine {
         made: row.get(10),
         queue: row.get(11),
         cost_usd: row.get(12),
+        repository: row.get(13),
+        base: row.get(14),
+        priority: row.get(15),
     }
 }

@@ -57,7 +57,7 @@ pub use git::{Attempt, Repository};
 pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, find, job, jobs, retry, send};
 pub use lease::{Lease, Leases};
 pub use limits::{LimitUsage, Limited, Limits, Period, limits, set_limits};
-pub use owners::{FleetClient, Owner, add_owner, client_of, log_in, log_out};
+pub use owners::{FleetClient, Owner, OwnerLine, add_owner, client_of, log_in, log_out, owners};
 pub use pauses::{Paused, pause, unpause};
 pub use places::{Moved, work_place};
 pub use queue::{Claimed, Heard, Settled, claim, put_back, renew, settle, sweep};

@@ -5,7 +5,7 @@ use crate::{
 };
 use sha2::{Digest, Sha256};
 use std::time::Duration;
-use tokio_postgres::types::Type;
+use tokio_postgres::{Row, types::Type};
 
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +29,29 @@ pub async fn add_owner(database: &Database, owner: &Owner, token: Option<&str>) 
         .query_within(SHORT, "make an owner", statement, &[(name, Type::TEXT), (&hash, Type::TEXT)])
         .await?;
     Ok(())
+}
+
+/// An owner, as lists show one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerLine {
+    /// The owner.
+    pub owner: Owner,
+    /// Whether clients can sign in with a token of this owner.
+    pub has_token: bool,
+    /// How many jobs the fleet has of the owner.
+    pub jobs: i64,
+}
+
+/// All owners, by name.
+///
+/// # Errors
+/// Fails where PostgreSQL cannot be asked.
+pub async fn owners(database: &Database) -> Result<Vec<OwnerLine>, FleetError> {
+    let statement = "SELECT name, token_hash IS NOT NULL, (SELECT count(*) FROM jobs WHERE owner = name) \
+         FROM owners ORDER BY name";
+    let rows = database.query_within(SHORT, "list owners", statement, &[]).await?;
+    let line = |row: &Row| OwnerLine { owner: Owner(row.get(0)), has_token: row.get(1), jobs: row.get(2) };
+    Ok(rows.iter().map(line).collect())
 }
 
 /// Who has a token.

@@ -5,6 +5,7 @@ use crate::{
     owners::Owner,
     queues::check_queue,
 };
+use std::fmt;
 use tokio_postgres::{Row, types::Type};
 
 /// Stands for all owners in the table: no owner has such a name.
@@ -21,7 +22,26 @@ pub enum Paused {
     Queue(String),
 }
 
+impl fmt::Display for Paused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("the fleet"),
+            Self::Owner(Owner(name)) => write!(f, "the owner `{}`", name.escape_debug()),
+            Self::Queue(name) => write!(f, "the queue `{}`", name.escape_debug()),
+        }
+    }
+}
+
 impl Paused {
+    /// Whether it holds for jobs of this owner in this queue.
+    pub(crate) fn is_of(&self, owner: &str, queue: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Owner(Owner(name)) => name == owner,
+            Self::Queue(name) => name == queue,
+        }
+    }
+
     /// The table of such pauses, its column, and the value there.
     fn row(&self) -> (&'static str, &'static str, &str) {
         match self {

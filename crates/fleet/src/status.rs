@@ -78,8 +78,10 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
     )
     .await?;
     let oldest = ask(
-        "SELECT extract(epoch FROM clock_timestamp() - min(greatest(made, run_after)))::float8 FROM jobs \
-         WHERE status = 'pending' AND run_after <= clock_timestamp()",
+        "SELECT extract(epoch FROM clock_timestamp() - min(greatest(made, run_after)))::float8 FROM jobs j \
+         WHERE status = 'pending' AND run_after <= clock_timestamp() \
+           AND NOT EXISTS (SELECT FROM pauses p WHERE p.owner IN ('*', j.owner)) \
+           AND NOT EXISTS (SELECT FROM queue_pauses p WHERE p.queue = j.queue)",
         &[],
     )
     .await?;

@@ -571,6 +571,10 @@ async fn a_worker_takes_jobs_of_its_queues_alone_and_is_fair_inside_them() {
     assert_eq!(take(&["default"]).await, "d1");
     assert_eq!(take(&["default"]).await, "d2");
     assert_eq!(take(&["default"]).await, "none");
+    // A worker that is to take no more gets none, before it knows.
+    server.sql("INSERT INTO workers (instance, name, version, is_draining) VALUES ('w', 'w', '0', true)");
+    assert_eq!(take(&["gpu"]).await, "none");
+    server.sql("DELETE FROM workers");
     // That an owner has many jobs in other queues does not count here.
     let mut order = Vec::new();
     for _ in 0..4 {

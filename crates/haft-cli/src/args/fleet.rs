@@ -251,13 +251,16 @@ pub(crate) enum Fleet {
         #[arg(long)]
         json: bool,
     },
-    /// Create an owner and print its API token, or replace the token of an existing owner
+    /// List owners, or create one and print its API token; the token of an existing owner is replaced
     Owner {
         /// The fleet.
         #[command(flatten)]
         fleet: FleetUrl,
-        /// Name: letters, digits and `-`, `_`, `.`, `@`, `+`
-        name: String,
+        /// Name of the owner to create: letters, digits and `-`, `_`, `.`, `@`, `+`
+        name: Option<String>,
+        /// Print the list as JSON
+        #[arg(long, conflicts_with = "name")]
+        json: bool,
     },
 }
 

@@ -12,8 +12,8 @@ pub(crate) use worker::worker;
 use crate::{CliContext, args::Fleet, args::FleetUrl};
 use haft_app::{Failure, token};
 use haft_engine::new_session_id;
-use haft_fleet::{self, ADMIN, Database, FleetKey, JobsWanted, NewJob, Owner, Paused, new_job};
-use haft_terminal::Exit;
+use haft_fleet::{self, ADMIN, Database, FleetKey, JobsWanted, NewJob, Owner, OwnerLine, Paused, new_job};
+use haft_terminal::{Exit, table::Table};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 
@@ -59,7 +59,8 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
                 setup::set_secret(&open(cli, &fleet).await?, &key, (&queue, &name), json).await?;
             }
         },
-        Fleet::Owner { fleet, name } => {
+        Fleet::Owner { fleet, name: None, json } => owners(&open(cli, &fleet).await?, json).await?,
+        Fleet::Owner { fleet, name: Some(name), .. } => {
             let (database, token) = (open(cli, &fleet).await?, token::random()?);
             haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
             writeln!(stdout(), "{token}")?;
@@ -153,6 +154,22 @@ async fn storage(
         false => format!("contents of changed files are stored in {place}"),
     };
     say(json, &json!({"storage": stored}), &text)
+}
+
+async fn owners(database: &Database, json: bool) -> Result<(), Failure> {
+    let all = haft_fleet::owners(database).await?;
+    if json {
+        let object =
+            |line: &OwnerLine| json!({"owner": line.owner.0, "has_token": line.has_token, "jobs": line.jobs});
+        writeln!(stdout(), "{}", json!(all.iter().map(object).collect::<Vec<_>>()))?;
+        return Ok(());
+    }
+    let mut table = Table::new(["OWNER", "TOKEN", "JOBS"]);
+    for OwnerLine { owner, has_token, jobs } in all {
+        table.row([owner.0, if has_token { "yes" } else { "no" }.to_owned(), jobs.to_string()]);
+    }
+    table.print("no owners: `haft fleet owner NAME` creates one")?;
+    Ok(())
 }
 
 /// What was typed, else what the environment says.

@@ -39,7 +39,7 @@ struct StandsInQueue {
 struct Counts {
     jobs: Family<Stands, Gauge>,
     queues: Family<StandsInQueue, Gauge>,
-    workers: Gauge,
+    workers: Gauge<f64, AtomicU64>,
     oldest: Gauge<f64, AtomicU64>,
     is_reached: Gauge,
 }
@@ -72,7 +72,7 @@ impl FleetFigures {
         Self { own: Arc::new(own), counts }
     }
 
-    /// While the database does not answer, the figures of jobs are left out.
+    /// While the database does not answer, the figures of jobs are left out, and the others are no numbers.
     async fn look(&self, database: &Database) {
         let Counts { jobs, queues, workers, oldest, is_reached } = &self.counts;
         let status = tokio::time::timeout(QUERY_TIMEOUT, haft_fleet::status(database)).await;
@@ -80,6 +80,9 @@ impl FleetFigures {
         is_reached.set(i64::from(status.is_some()));
         jobs.clear();
         queues.clear();
+        // Not known, so no alert compares them.
+        workers.set(f64::NAN);
+        oldest.set(f64::NAN);
         let Some(status) = status else { return };
         for word in ["pending", "running", "waiting", "completed", "failed", "cancelled", "dead"] {
             let counts = status.counts.iter().filter(|count| count.status == word);
@@ -91,8 +94,8 @@ impl FleetFigures {
             let stands = StandsInQueue { queue: queue.clone(), status: status.clone() };
             queues.get_or_create(&stands).inc_by(*count);
         }
-        workers
-            .set(status.workers.iter().filter(|worker| worker.seen < WORKER_EXPIRY_SECONDS).count() as i64);
+        let heard_of = status.workers.iter().filter(|worker| worker.seen < WORKER_EXPIRY_SECONDS).count();
+        workers.set(heard_of as f64);
         oldest.set(status.oldest_waits.unwrap_or_default());
     }
 }

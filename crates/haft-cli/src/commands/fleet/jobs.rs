@@ -47,11 +47,11 @@ fn row(job: &JobLine) -> [String; 8] {
 
 fn object(job: &JobLine) -> Value {
     let JobLine { id, owner, queue, kind, title, status, attempts, reason, worker, head, .. } = job;
-    let JobLine { conclusion, made, cost_usd, .. } = job;
+    let JobLine { conclusion, made, cost_usd, repository, base, priority, .. } = job;
     let output: Option<Value> = conclusion.as_deref().and_then(|whole| serde_json::from_str(whole).ok());
     json!({
         "job": id, "kind": kind, "status": status, "description": title, "owner": owner, "queue": queue,
-        "attempts": attempts, "cost_usd": cost_usd, "worker": worker, "reason": reason, "branch": branch(job), "commit": head, "output": output, "made": made,
+        "repository": repository, "base": base, "priority": priority, "attempts": attempts, "cost_usd": cost_usd, "worker": worker, "reason": reason, "branch": branch(job), "commit": head, "output": output, "made": made,
     })
 }
 
@@ -67,7 +67,9 @@ pub(super) async fn show(database: &Database, id: &str, json: bool) -> Result<()
     }
     let branch = branch(&job);
     let cost = (job.cost_usd > 0.0).then(|| format!("${:.4}", job.cost_usd));
+    let made = jiff::Timestamp::from_second(job.made as i64).ok().map(|made| made.to_string());
     let JobLine { id, owner, queue, kind, title, status, attempts, reason, worker, head, .. } = job;
+    let priority = (job.priority != 0).then(|| job.priority.to_string());
     let rows = [
         ("job", Some(id)),
         ("kind", Some(kind)),
@@ -75,6 +77,10 @@ pub(super) async fn show(database: &Database, id: &str, json: bool) -> Result<()
         ("description", Some(title)),
         ("owner", Some(owner)),
         ("queue", Some(queue)),
+        ("priority", priority),
+        ("repository", job.repository),
+        ("base", job.base),
+        ("added", made),
         ("attempts", Some(attempts.to_string())),
         ("cost", cost),
         ("worker", worker),

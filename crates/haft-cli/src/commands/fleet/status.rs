@@ -11,6 +11,8 @@ use std::{
 
 /// Between two pictures of [`top`].
 const INTERVAL: Duration = Duration::from_secs(2);
+/// A worker that was not heard of for so many seconds has ended, or cannot reach the database.
+const EXPIRY_SECONDS: f64 = 60.0;
 /// Jobs that [`top`] shows.
 const MAX_SHOWN_JOBS: i64 = 20;
 
@@ -84,7 +86,11 @@ fn print(status: &Status) -> Result<(), Failure> {
     let Status { counts, workers, dead, paused, limits, oldest_waits } = status;
     let mut table = Table::new(["WORKER", "INSTANCE", "QUEUES", "JOBS", "SEEN", "STATE"]);
     for worker in workers {
-        let state = if worker.is_draining { "draining" } else { "" };
+        let state = match worker {
+            WorkerLine { seen, .. } if *seen > EXPIRY_SECONDS => "gone",
+            WorkerLine { is_draining: true, .. } => "draining",
+            _ => "",
+        };
         let seen = format!("{:.0} s ago", worker.seen);
         let (name, instance) = (worker.name.clone(), worker.instance.clone());
         let queues = if worker.queues.is_empty() { "all".to_owned() } else { worker.queues.join(" ") };
@@ -98,7 +104,12 @@ fn print(status: &Status) -> Result<(), Failure> {
     }
     table.print("no jobs")?;
     for paused in paused {
-        writeln!(stdout(), "\npaused: {}; `haft fleet resume` ends a pause", whose(paused))?;
+        let which = match paused {
+            Paused::All => String::new(),
+            Paused::Owner(owner) => format!(" {}", owner.0),
+            Paused::Queue(queue) => format!(" --queue {queue}"),
+        };
+        writeln!(stdout(), "\npaused: {}; `haft fleet resume{which}` ends the pause", whose(paused))?;
     }
     for usage in limits {
         print_reached(usage)?;

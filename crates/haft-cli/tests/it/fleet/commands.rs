@@ -88,9 +88,21 @@ fn no_job_of_a_paused_owner_or_fleet_begins() {
     for id in [&of_ann, &later] {
         assert_eq!(fleet.job(id, "status, attempts"), "pending|0");
     }
-    assert!(fleet.run(&["fleet", "status"]).out.contains("paused: the fleet; `haft fleet resume`"));
+    let status = fleet.run(&["fleet", "status"]).out;
+    for expected in
+        ["paused: the fleet; `haft fleet resume` ends", "paused: `ann`; `haft fleet resume ann` ends"]
+    {
+        assert!(status.contains(expected), "{expected}: {status}");
+    }
+    assert!(!status.contains("oldest runnable job"), "{status}");
+    let shown = fleet.run(&["fleet", "show", &later]).out;
+    assert!(shown.contains("the fleet is paused") && shown.contains("\nadded "), "{shown}");
+    let owners: Value = serde_json::from_str(&fleet.run(&["fleet", "owner", "--json"]).out).unwrap();
+    assert_eq!(owners[1], json!({"owner": "bob", "has_token": true, "jobs": 2}), "{owners}");
     assert_eq!(fleet.run(&["fleet", "resume"]).out, "resumed the fleet\n");
     fleet.wait_for("a later job is over", || over(&later));
+    let listed = fleet.run(&["fleet", "list", "--status", "pending"]).out;
+    assert!(listed.contains("the owner `ann` is paused"), "{listed}");
     assert_eq!(fleet.job(&of_ann, "attempts"), "0");
     assert_eq!(fleet.run(&["fleet", "resume", "ann"]).out, "resumed `ann`\n");
     fleet.wait_for("the paused job is over", || over(&of_ann));

@@ -59,7 +59,7 @@ fn a_server_of_a_fleet_tells_figures_of_all_jobs_to_nobody_but_its_admin() {
         "haft_fleet_jobs{status=\"pending\"} 1\n",
         "haft_fleet_jobs{status=\"waiting\"} 0\n",
         "haft_fleet_queue_jobs{queue=\"default\",status=\"pending\"} 1\n",
-        "haft_fleet_workers 0\n",
+        "haft_fleet_workers 0.0\n",
         "haft_fleet_database_up 1\n",
         "# UNIT haft_fleet_oldest_waits_seconds seconds\n",
         "haft_http_connections ",
@@ -77,6 +77,9 @@ fn a_server_of_a_fleet_tells_figures_of_all_jobs_to_nobody_but_its_admin() {
     let away = server.ask("GET /metrics", "");
     assert!(away.status == 200 && away.body.contains("haft_fleet_database_up 0\n"), "{away:?}");
     assert!(!away.body.contains("haft_fleet_jobs{"), "{away:?}");
+    for unknown in ["haft_fleet_workers NaN\n", "haft_fleet_oldest_waits_seconds NaN\n"] {
+        assert!(away.body.contains(unknown), "{unknown}: {away:?}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Users of `haft serve`: what their roles allow, whose sessions they see, and the log of what they did.
 use crate::kit::{Place, project::begin_repository, serving::Answered, serving::Serving};
 use serde_json::{Value, json};
-use std::{fs, thread::sleep, time::Duration};
+use std::{fs, os::unix::fs::MetadataExt, thread::sleep, time::Duration};
 
 /// A server with the roles that Haft has, and some of its own.
 fn serving(place: &Place, more: &[&str]) -> Serving {
@@ -563,4 +563,22 @@ fn users_start_jobs_of_their_own_within_what_their_roles_allow() {
     let refused = begin(&elli);
     assert_eq!((refused.status, refused.error()), (403, "forbidden".into()), "{refused:?}");
     assert_eq!(begin(&vera).status, 403);
+}
+
+// H-91
+#[test]
+fn users_whom_root_adds_are_those_of_the_account_that_runs_the_server() {
+    let place = Place::new();
+    let home = place.path().join("home");
+    fs::create_dir_all(&home).unwrap();
+    // Only root can give the folder away; for others, all files are their own.
+    let _own = std::os::unix::fs::chown(&home, Some(65_534), Some(65_534));
+    for name in ["ann", "ben"] {
+        let added = place.run(&["serve", "add-user", name, "--role", "member"]);
+        assert_eq!(added.code, 0, "{added:?}");
+    }
+    let owner = fs::metadata(&home).unwrap().uid();
+    for file in ["serve-users.json", "serve-users.lock"] {
+        assert_eq!(fs::metadata(home.join(file)).unwrap().uid(), owner, "{file}");
+    }
 }
