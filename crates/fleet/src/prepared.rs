@@ -22,11 +22,12 @@ pub(crate) struct PreparedTree {
 }
 
 impl PreparedTree {
-    /// `above`: the folder for all of them. `commit`: with its repository, if there is one.
-    pub(crate) fn new(above: &Path, commit: Option<(&str, &str)>, commands: &str) -> Self {
+    /// `above`: the folder for all of them. `commit`: with its repository, if there is one. Queues share none, since their
+    /// commands get other secrets.
+    pub(crate) fn new(above: &Path, queue: &str, commit: Option<(&str, &str)>, commands: &str) -> Self {
         let (repository, commit) = commit.unwrap_or_default();
         let mut hash = Sha256::new();
-        for part in [repository, commit, commands] {
+        for part in [queue, repository, commit, commands] {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }

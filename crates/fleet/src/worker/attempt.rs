@@ -282,7 +282,8 @@ impl Worker {
         let Some(commands) = setups::setup_of(&self.database, &job.queue).await? else { return Ok(None) };
         let commit =
             start.map(|(_, commit)| (job.repository.as_deref().unwrap_or_default(), commit.as_str()));
-        let prepared = PreparedTree::new(&self.settings.folder.join("prepared"), commit, &commands);
+        let prepared =
+            PreparedTree::new(&self.settings.folder.join("prepared"), &job.queue, commit, &commands);
         let held = hold(&prepared, true).await?;
         if prepared.is_made() {
             return Ok(Some(HeldTree { tree: prepared, _held: held }));
