@@ -224,6 +224,7 @@ const mine = await fetch(`${address}/v1/sessions`, { method: 'POST', headers: { 
 await ask('POST', `/v1/sessions/${mine.id}/prompt`, { text: 'mine' }, stranger)
 const toStranger = await message('stranger', about(mine.id, 'approval'))
 expect(`a member is told of their own: ${JSON.stringify(toStranger)}`, toStranger?.actions.join() === 'allow,deny')
+await message('viewer', about(mine.id, 'approval'))
 // Another token, another role: neither is notified any more.
 addUser('vera', 'viewer')
 execFileSync(haft, ['serve', 'remove-user', 'sam'])

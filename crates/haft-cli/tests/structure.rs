@@ -267,6 +267,45 @@ fn absolute(module: &[String], path: &[String]) -> Option<Module> {
     Some(base)
 }
 
+/// Blocks of code in comments of documentation that Rust would run as tests.
+fn examples(text: &str) -> usize {
+    let lines = text.lines().map(str::trim_start);
+    let comments = lines.filter_map(|line| line.strip_prefix("///").or_else(|| line.strip_prefix("//!")));
+    let fences = comments.filter_map(|comment| comment.trim_start().strip_prefix("```"));
+    // Each second one ends a block.
+    let is_rust = |language: &&str| ["", "rust", "no_run", "should_panic"].iter().any(|own| language == own);
+    fences.step_by(2).filter(is_rust).count()
+}
+
+/// Building a crate for its examples takes seconds, and most have none.
+#[test]
+fn a_crate_whose_examples_are_not_tested_has_none() {
+    assert_eq!(examples("/// ```\n/// a();\n/// ```\n//! ```text\n//! b\n//! ```\nfn a() {}\n"), 1);
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut untested = 0;
+    for entry in fs::read_dir(crates).unwrap() {
+        let folder = entry.unwrap().path();
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+        if !manifest.contains("\ndoctest = false\n") {
+            continue;
+        }
+        untested += 1;
+        let mut folders = vec![folder.join("src")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let found = examples(&fs::read_to_string(&path).unwrap());
+                    assert_eq!(found, 0, "{} has an example, and its crate tests none", path.display());
+                }
+            }
+        }
+    }
+    assert!(untested >= 20, "{untested}");
+}
+
 /// What a `use` brings in: the name, and its path. All that `*` brings in is one path, to where it comes from.
 fn imports(tree: &UseTree) -> Vec<(String, Vec<String>)> {
     match tree {
