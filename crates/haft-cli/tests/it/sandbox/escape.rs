@@ -70,7 +70,7 @@ struct Outside {
     udp: UdpSocket,
     path: UnixListener,
     named: UnixListener,
-    /// More sockets than a command could be told of, in a folder of their own; none where the escape does not try them.
+    /// More sockets than a command could be told of, in a folder of their own.
     many: Vec<UnixListener>,
     /// The reader of a named pipe there.
     pipe: fs::File,
@@ -108,8 +108,7 @@ impl Outside {
         let mut victim = Command::new("sleep");
         victim.arg("600").env("CANARY", SECRET).stdin(Stdio::null()).process_group(0);
         let name = SocketAddr::from_abstract_name(folder.path().as_os_str().as_encoded_bytes()).unwrap();
-        let pipe = pipe(&root.join("sockets/pipe"));
-        let many = if escape.tries_sockets() { sockets(&root.join("sockets")) } else { Vec::new() };
+        let (many, pipe) = (sockets(&root.join("sockets")), pipe(&root.join("sockets/pipe")));
         let outside = Self {
             many,
             pipe,
@@ -210,12 +209,6 @@ impl Outside {
         expect("one of many sockets", self.many.iter().all(|socket| is_silent(socket.accept().err())));
         expect("the named pipe", is_silent(self.pipe.read(&mut [0; 8]).err()));
         harm
-    }
-}
-
-impl Escape {
-    fn tries_sockets(&self) -> bool {
-        [&self.sh, &self.py].into_iter().flatten().any(|script| script.contains("SOCKETS"))
     }
 }
 
