@@ -21,25 +21,24 @@ trap tell_skipped EXIT
 cargo test --workspace --no-run
 target/debug/haft models pull smollm2-135m || left_out "the demo model cannot be had here"
 
-# Programs of others against the binary, one after the other, and the examples of the documentation, beside the tests: each
-# mostly waits for a process or a server.
+# More threads than cores: most tests wait for a process or a server.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-8}
+cargo test --workspace --lib --bins --tests
+
+# Programs of others against the binary, beside the examples of the documentation: each mostly waits for a process or a server.
 logs=$(mktemp -d)
-beside="mcp serve page deploy fleet_page otel telegram acp doc"
-run_beside() {
-    for name in $beside; do
-        case $name in
-            doc) cargo test --workspace --doc ;;
-            *) "scripts/$name.sh" ;;
-        esac >"$logs/$name" 2>&1 || echo "$name" >>"$logs/failed"
-    done
+try_outside() {
+    "scripts/$1.sh" >"$logs/$1" 2>&1 || echo "$1" >>"$logs/failed"
 }
-run_beside &
-# More threads than cores: most tests wait, too.
-RUST_TEST_THREADS=${RUST_TEST_THREADS:-8} cargo test --workspace --lib --bins --tests || echo tests >>"$logs/failed"
+export -f try_outside
+export logs
+outside="mcp serve page deploy fleet_page otel telegram acp"
+printf "%s\n" $outside | xargs -P 3 -I{} bash -c 'try_outside {}' &
+cargo test --workspace --doc || echo doc >>"$logs/failed"
 wait "$!"
-for name in $beside; do
-    echo "$name:"
-    cat "$logs/$name"
+for script in $outside; do
+    echo "scripts/$script.sh"
+    cat "$logs/$script"
 done
 if [ -e "$logs/failed" ]; then
     echo "error: failed: $(tr '\n' ' ' <"$logs/failed")(their output is above)" >&2
