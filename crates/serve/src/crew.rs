@@ -163,9 +163,10 @@ impl Crew {
 
     async fn resume(&self, id: &SessionId) -> Result<Job, Failure> {
         let Settings { app, spec, host, .. } = self.0.hub.settings();
-        // What the role of a user allows now holds, whatever it was when the job was given.
-        let known = self.0.hub.find(&id.0).ok().filter(|known| known.owner.is_some());
-        let place = known.map(|known| known.place);
+        // What the role of a user allows now holds, whatever it was when the job was given. A job whose owner cannot be told
+        // is not worked on.
+        let known = self.0.hub.find(&id.0).map_err(|error| Failure::failed(error.message()))?;
+        let place = known.owner.is_some().then_some(known.place);
         let jobs = app.jobs();
         let resume = async || match &place {
             Some(place) => jobs.resume_within(&id.0, spec, host.usual_model(), place.request()).await,

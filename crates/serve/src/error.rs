@@ -93,6 +93,10 @@ impl ApiError {
     }
 
     /// Whether there is no such thing.
+    pub(crate) fn message(&self) -> &str {
+        &self.detail.message
+    }
+
     pub(crate) fn is_missing(&self) -> bool {
         self.status == StatusCode::NOT_FOUND
     }

@@ -19,8 +19,6 @@ use std::{
 
 /// Prometheus waits for ten seconds by default.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(4);
-/// Seconds without a sign of life after which a worker is not counted.
-const WORKER_EXPIRY_SECONDS: f64 = 60.0;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Stands {
@@ -94,7 +92,7 @@ impl FleetFigures {
             let stands = StandsInQueue { queue: queue.clone(), status: status.clone() };
             queues.get_or_create(&stands).inc_by(*count);
         }
-        let heard_of = status.workers.iter().filter(|worker| worker.seen < WORKER_EXPIRY_SECONDS).count();
+        let heard_of = status.workers.iter().filter(|worker| !worker.is_gone()).count();
         workers.set(heard_of as f64);
         oldest.set(status.oldest_waits.unwrap_or_default());
     }
