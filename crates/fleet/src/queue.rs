@@ -31,6 +31,8 @@ pub struct Claimed {
     pub owner: Owner,
     /// The queue in which it was.
     pub queue: String,
+    /// The setup commands of that queue, if it has some.
+    pub setup: Option<String>,
     /// Whether it was cancelled.
     pub is_cancelled: bool,
     /// What the budgets of its owner and its queue leave, in US dollars; none: there is no budget.
@@ -47,7 +49,8 @@ pub async fn claim(
 ) -> Result<Option<Claimed>, FleetError> {
     let statement = "SELECT id, token, attempts, repository, base, head, head_token, owner, is_cancelled, \
            (SELECT min(greatest(u.budget_usd - u.used_usd, 0)) FROM limit_usage u \
-             WHERE u.budget_usd IS NOT NULL AND (u.owner = j.owner OR u.queue = j.queue)), queue \
+             WHERE u.budget_usd IS NOT NULL AND (u.owner = j.owner OR u.queue = j.queue)), queue, \
+           (SELECT commands FROM queue_setups s WHERE s.queue = j.queue) \
          FROM claim_job($1, $2, $3) j";
     let length = length.as_secs_f64();
     let parameters: Parameters<'_> =
@@ -69,6 +72,7 @@ fn claimed(row: &Row) -> Claimed {
         is_cancelled: row.get(8),
         left_usd: row.get(9),
         queue: row.get(10),
+        setup: row.get(11),
     }
 }
 

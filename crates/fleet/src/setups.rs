@@ -43,10 +43,3 @@ pub async fn setups(database: &Database) -> Result<Vec<QueueSetup>, FleetError> 
     let rows = database.query_within(SHORT, "read setup commands", statement, &[]).await?;
     Ok(rows.iter().map(|row| QueueSetup { queue: row.get(0), commands: row.get(1) }).collect())
 }
-
-/// Those of one queue.
-pub(crate) async fn setup_of(database: &Database, queue: &str) -> Result<Option<String>, FleetError> {
-    let statement = "SELECT commands FROM queue_setups WHERE queue = $1";
-    let rows = database.query("read setup commands", statement, &[(&queue, Type::TEXT)]).await?;
-    Ok(rows.first().map(|row| row.get(0)))
-}

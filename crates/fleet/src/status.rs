@@ -62,6 +62,16 @@ pub struct WorkerLine {
     pub queues: Vec<String>,
 }
 
+/// Seconds of silence after which a worker counts as gone. It reports at least every third of its lease.
+const SILENCE_SECONDS: f64 = 60.0;
+
+impl WorkerLine {
+    /// Whether the worker has ended, or cannot reach the database.
+    pub fn is_gone(&self) -> bool {
+        self.seen > SILENCE_SECONDS
+    }
+}
+
 /// Looks at all of it.
 pub async fn status(database: &Database) -> Result<Status, FleetError> {
     let ask = async |statement: &str, parameters: Parameters<'_>| {
@@ -120,7 +130,8 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
 /// how many it is.
 pub async fn drain(database: &Database, name: Option<&str>) -> Result<i64, FleetError> {
     let statement = "WITH told AS (UPDATE workers SET is_draining = true WHERE ($1::text IS NULL OR name = $1 OR instance = $1) \
-           AND seen > clock_timestamp() - interval '1 minute' RETURNING 1) SELECT count(*) FROM told";
-    let rows = database.query_within(SHORT, "drain workers", statement, &[(&name, Type::TEXT)]).await?;
+           AND seen > clock_timestamp() - $2 * interval '1 second' RETURNING 1) SELECT count(*) FROM told";
+    let parameters: Parameters<'_> = &[(&name, Type::TEXT), (&SILENCE_SECONDS, Type::FLOAT8)];
+    let rows = database.query_within(SHORT, "drain workers", statement, parameters).await?;
     Ok(rows[0].get(0))
 }

@@ -8,7 +8,7 @@ use crate::{
     places::Moved,
     prepared::PreparedTree,
     queue::{self, Claimed, Settled},
-    secrets, setups,
+    secrets,
     slot::Slot,
     writer::{CommitUploader, Writer},
 };
@@ -120,18 +120,6 @@ async fn hand_over(
         if let Some(place) = kept.iter().position(|command| matches!(command, Command::Interrupt)) {
             let _it_has_ended = kept.remove(place).map(|interrupt| to.send(interrupt));
         }
-    }
-}
-
-/// A prepared work tree that no other attempt changes or removes meanwhile.
-struct HeldTree {
-    tree: PreparedTree,
-    _held: File,
-}
-
-impl HeldTree {
-    fn copy(&self, tree: &Path) -> Result<(), FleetError> {
-        self.tree.copy(tree)
     }
 }
 
@@ -257,7 +245,7 @@ impl Worker {
         let (id, token, tree) = (job.id.clone(), job.token, tree.to_owned());
         let made = waiting(move || {
             match (prepared, &start) {
-                (Some(prepared), _) => prepared.copy(&tree)?,
+                (Some((prepared, _held)), _) => prepared.copy(&tree)?,
                 (None, Some((repository, _))) => repository.make(&tree)?,
                 (None, None) => make_folder(&tree)?,
             }
@@ -271,22 +259,22 @@ impl Worker {
         Ok(made)
     }
 
-    /// The work tree in which the setup commands of the job's queue have run, if it has some. The first attempt of this
-    /// machine that needs it makes it.
+    /// The work tree in which the setup commands of the job's queue have run, if it has some; held, so that no other attempt
+    /// changes or removes it. The first attempt of this machine that needs it makes it.
     async fn prepared(
         &self,
         job: &Claimed,
         start: Option<&(Repository, String)>,
         work: &dyn Work,
-    ) -> Result<Option<HeldTree>, FleetError> {
-        let Some(commands) = setups::setup_of(&self.database, &job.queue).await? else { return Ok(None) };
+    ) -> Result<Option<(PreparedTree, File)>, FleetError> {
+        let Some(commands) = job.setup.clone() else { return Ok(None) };
         let commit =
             start.map(|(_, commit)| (job.repository.as_deref().unwrap_or_default(), commit.as_str()));
         let prepared =
             PreparedTree::new(&self.settings.folder.join("prepared"), &job.queue, commit, &commands);
         let held = hold(&prepared, true).await?;
         if prepared.is_made() {
-            return Ok(Some(HeldTree { tree: prepared, _held: held }));
+            return Ok(Some((prepared, held)));
         }
         drop(held);
         let held = hold(&prepared, false).await?;
@@ -312,7 +300,7 @@ impl Worker {
             let made = prepared.clone();
             waiting(move || made.finish()).await?;
         }
-        Ok(Some(HeldTree { tree: prepared, _held: held }))
+        Ok(Some((prepared, held)))
     }
 
     /// Puts the job back: the worker ends.

@@ -11,8 +11,6 @@ use std::{
 
 /// Between two pictures of [`top`].
 const INTERVAL: Duration = Duration::from_secs(2);
-/// A worker that was not heard of for so many seconds has ended, or cannot reach the database.
-const EXPIRY_SECONDS: f64 = 60.0;
 /// Jobs that [`top`] shows.
 const MAX_SHOWN_JOBS: i64 = 20;
 
@@ -87,7 +85,7 @@ fn print(status: &Status) -> Result<(), Failure> {
     let mut table = Table::new(["WORKER", "INSTANCE", "QUEUES", "JOBS", "SEEN", "STATE"]);
     for worker in workers {
         let state = match worker {
-            WorkerLine { seen, .. } if *seen > EXPIRY_SECONDS => "gone",
+            gone if gone.is_gone() => "gone",
             WorkerLine { is_draining: true, .. } => "draining",
             _ => "",
         };
