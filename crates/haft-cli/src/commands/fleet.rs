@@ -49,21 +49,19 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             let change = setup::change(commands, file.as_deref(), remove)?;
             setup::setup(&open(cli, &fleet).await?, &queue, change, json).await?;
         }
-        Fleet::Secret { fleet, name, remove, queue, json } => match name {
-            None => setup::list_secrets(&open(cli, &fleet).await?, json).await?,
-            Some(name) if remove => {
-                setup::remove_secret(&open(cli, &fleet).await?, (&queue, &name), json).await?;
-            }
-            Some(name) => {
-                let key = fleet_key(cli)?.ok_or_else(setup::no_key)?;
-                setup::set_secret(&open(cli, &fleet).await?, &key, (&queue, &name), json).await?;
-            }
-        },
+        Fleet::Secret { fleet, name: None, json, .. } => {
+            setup::list_secrets(&open(cli, &fleet).await?, json).await?;
+        }
+        Fleet::Secret { fleet, name: Some(name), remove: true, queue, json } => {
+            setup::remove_secret(&open(cli, &fleet).await?, (&queue, &name), json).await?;
+        }
+        Fleet::Secret { fleet, name: Some(name), remove: false, queue, json } => {
+            let key = fleet_key(cli)?.ok_or_else(setup::no_key)?;
+            setup::set_secret(&open(cli, &fleet).await?, &key, (&queue, &name), json).await?;
+        }
         Fleet::Owner { fleet, name: None, json } => owners(&open(cli, &fleet).await?, json).await?,
         Fleet::Owner { fleet, name: Some(name), .. } => {
-            let (database, token) = (open(cli, &fleet).await?, token::random()?);
-            haft_fleet::add_owner(&database, &Owner(name), Some(&token)).await?;
-            writeln!(stdout(), "{token}")?;
+            add_owner(&open(cli, &fleet).await?, Owner(name)).await?;
         }
         Fleet::Add { fleet, kind, description, repository, base, priority, owner, queue, json } => {
             let database = open(cli, &fleet).await?;
@@ -74,14 +72,25 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
                 queue,
                 ..new_job(cli, new_session_id(), kind, description, Owner(owner))?
             };
-            if job.owner.0 == ADMIN {
-                haft_fleet::add_owner(&database, &job.owner, None).await?;
-            }
-            haft_fleet::add(&database, &job).await?;
-            say(json, &json!({"job": job.id.0}), &job.id.0)?;
+            add(&database, &job, json).await?;
         }
     }
     Ok(Exit::Success)
+}
+
+async fn add(database: &Database, job: &NewJob, json: bool) -> Result<(), Failure> {
+    if job.owner.0 == ADMIN {
+        haft_fleet::add_owner(database, &job.owner, None).await?;
+    }
+    haft_fleet::add(database, job).await?;
+    say(json, &json!({"job": job.id.0}), &job.id.0)
+}
+
+async fn add_owner(database: &Database, owner: Owner) -> Result<(), Failure> {
+    let token = token::random()?;
+    haft_fleet::add_owner(database, &owner, Some(&token)).await?;
+    writeln!(stdout(), "{token}")?;
+    Ok(())
 }
 
 async fn migrate(address: &str) -> Result<(), Failure> {
