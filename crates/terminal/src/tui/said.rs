@@ -25,10 +25,13 @@ impl App {
             return;
         }
         if !self.waiting.is_empty() && self.session.is_none() {
-            if self.submitted_early.is_none() {
-                self.submitted_early = Some(self.input.put_aside());
-            }
-            self.hint = Some(Hint::Lasting("opening …; what you entered is sent then"));
+            self.hint = Some(Hint::Lasting(match self.submitted_early {
+                None => {
+                    self.submitted_early = Some(self.input.put_aside());
+                    "opening …; what you entered is sent then"
+                }
+                Some(_) => "opening …; what you entered before is sent then, this is not",
+            }));
             return;
         }
         let folded = self.input.text();
