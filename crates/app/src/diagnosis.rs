@@ -109,8 +109,8 @@ fn commands(app: &App, workspace: &Path, report: &mut Report<'_>) {
                 Outside::Overlays => report.good("Unix sockets", "of other programs cannot be reached"),
                 Outside::Bound => report.optional(
                     "Unix sockets",
-                    "of other programs are hidden if they exist at the start",
-                    &["of a command: the system refuses overlays of their folders"],
+                    "cannot be used by commands, not even their own",
+                    &["the system refuses overlays that keep those of other programs out of reach"],
                 ),
             }
             layers(&config, places, report)

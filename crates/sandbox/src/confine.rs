@@ -59,7 +59,7 @@ impl Plan {
             steps: steps(confinement, is_root)?,
             listening,
             limits: confinement.limits,
-            filter: filter::filter()?,
+            filter: filter::filter(confinement.outside)?,
             folder: CString::new(folder.as_os_str().as_bytes())?,
         };
         Ok((plan, receiver))

@@ -82,8 +82,7 @@ impl Default for ProcessLimits {
 pub enum Outside {
     /// Through overlays: it cannot connect to the Unix sockets of other programs.
     Overlays,
-    /// As they are, for systems that refuse such overlays: it cannot connect to those Unix sockets that are known when it
-    /// starts.
+    /// As they are, for systems that refuse such overlays: it cannot make Unix sockets, but for pairs of connected ones.
     Bound,
 }
 

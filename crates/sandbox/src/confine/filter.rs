@@ -4,6 +4,7 @@ use super::{
     calls::{ALLOWED, OLDER, PERSONALITIES, REFUSED},
     step::done,
 };
+use haft_core::Outside;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch,
@@ -32,16 +33,29 @@ const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6,
 /// TCP over several paths at once, which the proxy and the network rules do not cover.
 const MULTIPATH: u64 = 262;
 
-/// Made once: every command has the same filter.
-pub(super) fn filter() -> io::Result<&'static Filter> {
-    static FILTER: OnceLock<Filter> = OnceLock::new();
-    match FILTER.get() {
+/// The kinds of Unix sockets that reach another one by its name without having been made by `socket`: of a pair of
+/// datagram sockets, each can send to any name. To the system a raw one is the same.
+const DATAGRAMS: [libc::c_int; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
+
+/// The bits of a socket's kind; the others are flags (`SOCK_TYPE_MASK` in `linux/net.h`).
+const SOCKET_KIND: u64 = 0xf;
+
+/// Each is made once: every command has one of the two filters.
+pub(super) fn filter(outside: Outside) -> io::Result<&'static Filter> {
+    static WITH_UNIX: OnceLock<Filter> = OnceLock::new();
+    static WITHOUT_UNIX: OnceLock<Filter> = OnceLock::new();
+    let (made, unix) = match outside {
+        Outside::Overlays => (&WITH_UNIX, true),
+        Outside::Bound => (&WITHOUT_UNIX, false),
+    };
+    match made.get() {
         Some(filter) => Ok(filter),
-        None => made().map(|filter| FILTER.get_or_init(|| filter)),
+        None => new(unix).map(|filter| made.get_or_init(|| filter)),
     }
 }
 
-fn made() -> io::Result<Filter> {
+/// `unix`: whether the process may make Unix sockets that can have, or reach, a name.
+fn new(unix: bool) -> io::Result<Filter> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let masked = |bits: u64| SeccompCmpOp::MaskedEq(bits);
     let namespaces = NAMESPACES.iter().map(|bits| {
@@ -55,7 +69,12 @@ fn made() -> io::Result<Filter> {
         condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64)?,
     ];
     let multipath = vec![condition(2, SeccompCmpOp::Eq, MULTIPATH)?];
-    let sockets = vec![rule(others.collect::<io::Result<_>>()?)?, rule(netlink)?, rule(multipath)?];
+    let mut sockets = vec![rule(others.collect::<io::Result<_>>()?)?, rule(netlink)?, rule(multipath)?];
+    if !unix {
+        sockets.push(rule(vec![condition(0, SeccompCmpOp::Eq, libc::AF_UNIX as u64)?])?);
+        let pairs = DATAGRAMS.iter().map(|kind| rule(vec![condition(1, masked(SOCKET_KIND), *kind as u64)?]));
+        rules.insert(libc::SYS_socketpair, pairs.collect::<io::Result<_>>()?);
+    }
     rules.insert(libc::SYS_socket, sockets);
     // Injects characters that a person would read in their terminal as typed by themselves.
     let typed =

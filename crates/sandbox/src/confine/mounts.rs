@@ -87,11 +87,8 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     let shown: Vec<&Path> =
         others.iter().map(|(_, folder)| folder.as_path()).chain([workspace.as_path()]).collect();
     hidden.iter().try_for_each(|path| plan.hide(path, &shown))?;
-    let is_open = |path: &Path| {
-        confinement.outside == Outside::Bound
-            || is_bound(path, &pieces)
-            || writable.iter().any(|folder| path.starts_with(folder))
-    };
+    let is_open =
+        |path: &Path| is_bound(path, &pieces) || writable.iter().any(|folder| path.starts_with(folder));
     sockets(&hidden, is_open).iter().try_for_each(|path| plan.hide(path, &shown))?;
     Ok(plan.steps)
 }
@@ -111,7 +108,8 @@ pub fn limits_processes() -> bool {
 /// Maximum sockets that are hidden, so that a command does not wait for them.
 const MAX_SOCKETS: usize = 4_096;
 
-/// Where programs listen at this moment (proc_net(5)) and a command could connect, even to what it cannot write to.
+/// Where programs listen at this moment (proc_net(5)) and a command could connect, even to what it cannot write to. The
+/// system knows a socket by the name with which it was bound, which may be another one by now.
 fn sockets(hidden: &[PathBuf], is_open: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let all = fs::read("/proc/net/unix").unwrap_or_default();
     let paths = all.split(|byte| *byte == b'\n').filter_map(|line| {
@@ -181,17 +179,15 @@ impl Mounts {
         }
         for piece in pieces {
             match piece {
-                Piece::Overlay(place) => {
+                Piece::Overlay(place) => self.if_present(|plan| {
                     let layers = [escaped(place), EMPTY.into()].join(OsStr::new(":"));
-                    let slot = self.system("overlay", &[("lowerdir", &layers)], NOTHING)?;
-                    self.attach(slot, below(NEW_ROOT, place))?;
-                    self.slots -= 1;
-                }
-                Piece::Bound(place) => {
-                    let slot = self.clone_of(place)?;
-                    self.attach(slot, below(NEW_ROOT, place))?;
-                    self.slots -= 1;
-                }
+                    let slot = plan.system("overlay", &[("lowerdir", &layers)], NOTHING)?;
+                    plan.attach(slot, below(NEW_ROOT, place))
+                })?,
+                Piece::Bound(place) => self.if_present(|plan| {
+                    let slot = plan.clone_of(place)?;
+                    plan.attach(slot, below(NEW_ROOT, place))
+                })?,
                 Piece::Folder(place, mode) => {
                     self.steps.push(Step::Folder { path: name(&below(NEW_ROOT, place))?, mode: *mode });
                 }
@@ -203,6 +199,15 @@ impl Mounts {
             }
         }
         self.steps.push(Step::Root { place: CString::new(NEW_ROOT)? });
+        Ok(())
+    }
+
+    /// Adds steps that put a mount in its place, or do nothing where a file is gone by then: other programs make and remove
+    /// files while the plan is made and run.
+    fn if_present(&mut self, add: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
+        let mut part = Self { steps: Vec::new(), slots: self.slots };
+        add(&mut part)?;
+        self.steps.push(Step::IfPresent(part.steps));
         Ok(())
     }
 
@@ -361,7 +366,7 @@ impl Mounts {
             }
             false => self.clone_of(Path::new("/dev/null"))?,
         };
-        self.steps.push(Step::Hide { slot, place: name(path)? });
+        self.if_present(|plan| plan.attach(slot, path))?;
         self.slots -= 1;
         Ok(())
     }

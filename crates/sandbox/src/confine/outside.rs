@@ -14,7 +14,7 @@ use std::{
 pub(super) const REPLACED: [&str; 5] = ["/proc", "/dev", "/run", "/tmp", "/var/tmp"];
 
 /// Maximum entries of a folder that is rebuilt because something is mounted below it. A larger one is seen as it is.
-const MAX_ENTRIES: usize = 128;
+const MAX_ENTRIES: usize = 1_024;
 
 /// A part of the new root, in the order in which they are made.
 #[derive(Debug, PartialEq, Eq)]

@@ -32,8 +32,6 @@ pub(super) enum Step {
     New { kind: CString, options: Vec<(CString, CString)>, attributes: MountAttrFlags, slot: usize },
     /// Mounts it in its place.
     Attach { slot: usize, place: CString },
-    /// The same, if there still is something to hide.
-    Hide { slot: usize, place: CString },
     /// Sets and clears attributes of the mount at `place`, and with `all` of those below it.
     Attributes { place: CString, set: MountAttrFlags, clear: MountAttrFlags, all: bool },
     /// Makes what is mounted at `place` the root, and takes the old one away.
@@ -46,6 +44,8 @@ pub(super) enum Step {
     Write { path: CString, text: CString },
     /// Makes a link.
     Link { path: CString, target: CString },
+    /// These steps, up to the first one that finds something removed in the meantime.
+    IfPresent(Vec<Step>),
 }
 
 pub(super) const NOTHING: MountAttrFlags = MountAttrFlags::empty();
@@ -68,10 +68,6 @@ impl Step {
                 slots[*slot] = Some(made(kind, options, *attributes)?);
             }
             Self::Attach { slot, place } => attach(slots[*slot].take(), place)?,
-            Self::Hide { slot, place } => match attach(slots[*slot].take(), place) {
-                Ok(()) | Err(Errno::NOENT) => {}
-                Err(error) => return Err(error.into()),
-            },
             Self::Attributes { place, set, clear, all } => set_attributes(place, *set, *clear, *all)?,
             Self::Root { place } => {
                 chdir(place)?;
@@ -92,6 +88,10 @@ impl Step {
             }
             Self::Write { path, text } => write(path, text)?,
             Self::Link { path, target } => symlink(target, path)?,
+            Self::IfPresent(steps) => match steps.iter().try_for_each(|step| step.run(slots)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                run => run?,
+            },
         }
         Ok(())
     }

@@ -6,8 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// File systems that hold no socket of a program.
-const WITHOUT_SOCKETS: [&str; 20] = [
+/// File systems that hold no socket of a program. Overlays of some of them, such as those of EFI partitions, cannot be
+/// mounted.
+const WITHOUT_SOCKETS: [&str; 23] = [
     "autofs",
     "binfmt_misc",
     "bpf",
@@ -18,16 +19,19 @@ const WITHOUT_SOCKETS: [&str; 20] = [
     "devpts",
     "efivarfs",
     "erofs",
+    "exfat",
     "fusectl",
     "hugetlbfs",
     "iso9660",
     "mqueue",
+    "msdos",
     "nsfs",
     "proc",
     "securityfs",
     "squashfs",
     "sysfs",
     "tracefs",
+    "vfat",
 ];
 
 /// One mount.

@@ -11,13 +11,16 @@ use std::{
         linux::net::SocketAddrExt,
         unix::{
             fs::{OpenOptionsExt, symlink},
-            net::{SocketAddr, UnixListener},
+            net::{SocketAddr, UnixDatagram, UnixListener},
             process::CommandExt,
         },
     },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
 };
 
@@ -40,6 +43,13 @@ struct Escape {
     /// Whether Haft keeps its data on another file system than the workspace.
     #[serde(default)]
     elsewhere: bool,
+}
+
+impl Escape {
+    /// Whether it looks for what the variable names.
+    fn tries(&self, variable: &str) -> bool {
+        [&self.sh, &self.py].into_iter().flatten().any(|script| script.contains(variable))
+    }
 }
 
 /// What `py` begins with.
@@ -70,15 +80,27 @@ struct Outside {
     udp: UdpSocket,
     path: UnixListener,
     named: UnixListener,
-    /// More sockets than a command could be told of, in a folder of their own.
+    /// More sockets than a command could be told of, in a folder of their own, for an escape that tries them.
     many: Vec<UnixListener>,
+    /// One there that takes datagrams.
+    datagrams: UnixDatagram,
     /// The reader of a named pipe there.
     pipe: fs::File,
     /// In memory.
     elsewhere: tempfile::TempDir,
-    /// Whether Haft keeps its data there, and whether it cannot make an overlay of the workspace.
+    /// Whether Haft keeps its data there.
     is_elsewhere: bool,
-    on_copy: bool,
+    system: System,
+}
+
+/// What the system lets Haft mount.
+#[derive(Clone, Copy, PartialEq)]
+enum System {
+    Everything,
+    /// No overlay of the workspace: commands work on a copy.
+    NoWorkspace,
+    /// No overlay of what commands see of the machine, either.
+    NoOverlays,
 }
 
 impl Drop for Outside {
@@ -89,11 +111,13 @@ impl Drop for Outside {
 }
 
 impl Outside {
-    fn new(escape: &Escape, on_copy: bool) -> Self {
+    fn new(escape: &Escape, system: System) -> Self {
         let folder = tempfile::tempdir_in(crate::kit::other_user::seen_folder()).unwrap();
         let root = folder.path();
         let folders = ["outside", "work", "person/.ssh", "person/.aws", "person/.config/gh", "home"];
-        for name in folders.into_iter().chain(["vault/kube", "sockets", "lower", "upper", "work-of-it"]) {
+        for name in
+            folders.into_iter().chain(["vault/kube", "sockets", "lower", "upper", "work-of-it", "between"])
+        {
             fs::create_dir_all(root.join(name)).unwrap();
         }
         secrets_behind_links(root);
@@ -108,13 +132,15 @@ impl Outside {
         let mut victim = Command::new("sleep");
         victim.arg("600").env("CANARY", SECRET).stdin(Stdio::null()).process_group(0);
         let name = SocketAddr::from_abstract_name(folder.path().as_os_str().as_encoded_bytes()).unwrap();
-        let (many, pipe) = (sockets(&root.join("sockets")), pipe(&root.join("sockets/pipe")));
+        let many = if escape.tries("SOCKETS") { sockets(&root.join("sockets")) } else { Vec::new() };
+        let pipe = pipe(&root.join("sockets/pipe"));
         let outside = Self {
             many,
+            datagrams: UnixDatagram::bind(root.join("sockets/datagrams")).unwrap(),
             pipe,
             elsewhere: tempfile::tempdir_in("/dev/shm").unwrap(),
             is_elsewhere: escape.elsewhere,
-            on_copy,
+            system,
             victim: victim.spawn().unwrap(),
             tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
             udp: UdpSocket::bind("127.0.0.1:0").unwrap(),
@@ -125,6 +151,7 @@ impl Outside {
         outside.tcp.set_nonblocking(true).unwrap();
         outside.udp.set_nonblocking(true).unwrap();
         outside.path.set_nonblocking(true).unwrap();
+        outside.datagrams.set_nonblocking(true).unwrap();
         outside.named.set_nonblocking(true).unwrap();
         outside
     }
@@ -137,15 +164,21 @@ impl Outside {
         if self.is_elsewhere { self.elsewhere.path().join("home") } else { self.root().join("home") }
     }
 
-    /// `haft`, where no overlay of the workspace can be made if that is wanted: its data lie in an overlay.
+    /// `haft` on that system. Its data lie in an overlay, which cannot hold what is changed in another one; and if they lie
+    /// in an overlay of an overlay, there can be no third one over it.
     fn haft(&self) -> Command {
-        if !self.on_copy {
-            return self.command(crate::kit::other_user::program());
-        }
-        let script = "cd \"$0\" && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work-of-it,userxattr home && \
-                      cd work && exec \"$@\"";
+        let lower = match self.system {
+            System::Everything => return self.command(crate::kit::other_user::program()),
+            System::NoWorkspace => "lower",
+            System::NoOverlays => "between",
+        };
+        let script = format!(
+            "cd \"$0\" && mount -t overlay overlay -o lowerdir=lower:vault,userxattr between && \
+             mount -t overlay overlay -o lowerdir={lower},upperdir=upper,workdir=work-of-it,userxattr home && \
+             cd work && exec \"$@\""
+        );
         let mut haft = self.command("unshare");
-        haft.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(self.root());
+        haft.args(["--map-root-user", "--mount", "sh", "-c", &script]).arg(self.root());
         haft.arg(crate::kit::other_user::program());
         haft
     }
@@ -207,14 +240,15 @@ impl Outside {
         expect("the socket at a path", is_silent(self.path.accept().err()));
         expect("the abstract socket", is_silent(self.named.accept().err()));
         expect("one of many sockets", self.many.iter().all(|socket| is_silent(socket.accept().err())));
+        expect("the socket for datagrams", is_silent(self.datagrams.recv(&mut [0; 8]).err()));
         expect("the named pipe", is_silent(self.pipe.read(&mut [0; 8]).err()));
         harm
     }
 }
 
 /// What came of it that must not have.
-fn tried(escape: &Escape, on_copy: bool) -> Vec<String> {
-    let mut outside = Outside::new(escape, on_copy);
+fn tried(escape: &Escape, system: System) -> Vec<String> {
+    let mut outside = Outside::new(escape, system);
     let mut told = escape.before.as_ref().map(|script| outside.person(script)).unwrap_or_default();
     let line = match (&escape.sh, &escape.py) {
         (Some(sh), _) => sh.clone(),
@@ -271,19 +305,24 @@ fn pipe(path: &Path) -> fs::File {
         .unwrap()
 }
 
-/// All of them, or those whose names contain `HAFT_ESCAPE`.
-fn no_way_out(on_copy: bool) {
+fn escapes() -> Vec<Escape> {
     let all: Escapes = toml::from_str(include_str!("escapes.toml")).unwrap();
     assert!(all.escape.len() >= 75, "{}", all.escape.len());
+    all.escape
+}
+
+/// All of them, or those whose names contain `HAFT_ESCAPE`.
+fn no_way_out(system: System) {
     let only = env::var("HAFT_ESCAPE").unwrap_or_default();
-    let left = Mutex::new(all.escape.iter().filter(|escape| escape.name.contains(&only)));
+    let all = escapes();
+    let left = Mutex::new(all.iter().filter(|escape| escape.name.contains(&only)));
     let out = Mutex::new(Vec::new());
     // Each mostly waits for processes, and all of them one after the other take longer than the rest of the tests.
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
                 while let Some(escape) = { left.lock().unwrap().next() } {
-                    let harm = tried(escape, on_copy).into_iter();
+                    let harm = tried(escape, system).into_iter();
                     out.lock().unwrap().extend(harm.map(|harm| format!("{}: {harm}", escape.name)));
                 }
             });
@@ -296,12 +335,35 @@ fn no_way_out(on_copy: bool) {
 // D03, D04, D07, D08, D09, D10, D11, D12, D43, D57, D62, D63, D65, D67
 #[test]
 fn no_published_way_out_leads_out() {
-    no_way_out(false);
+    no_way_out(System::Everything);
 }
 
 #[test]
 fn nor_where_commands_work_on_a_copy() {
-    no_way_out(true);
+    no_way_out(System::NoWorkspace);
+}
+
+// D09
+#[test]
+fn sockets_are_out_of_reach_where_no_overlay_can_be_mounted_or_a_folder_beside_changes() {
+    let all = escapes();
+    let sockets: Vec<_> = all.iter().filter(|escape| escape.name.contains("socket")).collect();
+    assert!(sockets.len() >= 3);
+    let ended = AtomicBool::new(false);
+    let harm: Vec<String> = thread::scope(|scope| {
+        // Below the folder in which Haft's data are mounted anew, so that every command finds others there than the one before.
+        scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                drop(tempfile::tempdir_in(crate::kit::other_user::seen_folder()).unwrap());
+            }
+        });
+        let systems = [System::NoOverlays, System::NoWorkspace];
+        let harm = systems.iter().flat_map(|system| sockets.iter().flat_map(|escape| tried(escape, *system)));
+        let harm = harm.collect();
+        ended.store(true, Ordering::Relaxed);
+        harm
+    });
+    assert!(harm.is_empty(), "{}", harm.join("\n"));
 }
 
 /// The same by a user who may do nothing.
