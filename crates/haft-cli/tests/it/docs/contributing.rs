@@ -1,6 +1,7 @@
 //! What `CONTRIBUTING.md` says of adding things is true: its changes apply, compile and work.
 use crate::kit::Place;
 use std::{
+    collections::BTreeSet,
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
@@ -34,7 +35,10 @@ fn copy_repository(to: &Path) {
         if let Ok(leads_to) = fs::read_link(&from) {
             symlink(leads_to, to).unwrap();
         } else if from.is_file() {
-            fs::copy(from, to).unwrap();
+            fs::copy(&from, &to).unwrap();
+            // Of a crate that nothing is added to, Cargo takes what it has compiled already.
+            let modified = from.metadata().unwrap().modified().unwrap();
+            fs::File::options().write(true).open(&to).unwrap().set_modified(modified).unwrap();
         }
     }
 }
@@ -46,9 +50,22 @@ fn apply(diff: &str, folder: &Path) {
     assert!(applied.status.success(), "{diff}\n{}", String::from_utf8_lossy(&applied.stderr));
 }
 
-/// Builds the binary in `folder` beside that of the other tests, with the packages that were compiled for them. The crates of
-/// the copy get a version of their own: Cargo keeps those of the same name and version in the same files, wherever the
-/// source is.
+/// Gives the crates that the changes add to a version of their own: Cargo keeps those of the same name and version in the same
+/// files, wherever the source is.
+fn set_versions(changes: &[(String, String)], folder: &Path) {
+    let lines = changes.iter().flat_map(|(_, diff)| diff.lines());
+    let files = lines.filter_map(|line| line.strip_prefix("+++ b/crates/"));
+    let crates: BTreeSet<&str> = files.map(|file| file.split_once('/').unwrap().0).collect();
+    for name in crates {
+        let manifest = folder.join("crates").join(name).join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        let text = text.replacen("\nversion.workspace = true\n", "\nversion = \"0.1.0+additions\"\n", 1);
+        assert!(text.contains("+additions"), "{text}");
+        fs::write(&manifest, text).unwrap();
+    }
+}
+
+/// Builds the binary in `folder` beside that of the other tests, with what was compiled for them.
 fn build(folder: &Path) -> PathBuf {
     const NAME: &str = "haft-with-additions";
     let manifest = folder.join("crates/haft-cli/Cargo.toml");
@@ -56,11 +73,6 @@ fn build(folder: &Path) -> PathBuf {
     let bin = |name: &str| format!("[[bin]]\nname = \"{name}\"");
     assert!(text.contains(&bin("haft")), "{text}");
     fs::write(&manifest, text.replace(&bin("haft"), &bin(NAME))).unwrap();
-    let manifest = folder.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest).unwrap();
-    assert_eq!(text.matches("\nversion = \"0.1.0\"\n").count(), 1, "{text}");
-    fs::write(&manifest, text.replacen("\nversion = \"0.1.0\"\n", "\nversion = \"0.1.0+additions\"\n", 1))
-        .unwrap();
     let test = std::env::current_exe().unwrap();
     let target = test.ancestors().nth(3).unwrap();
     // Cargo compiles a package once for each set of features, and the tests were built with those that the whole workspace
@@ -92,6 +104,7 @@ fn what_is_added_as_the_page_says_compiles_and_works() {
         assert!((1..=2).contains(&files), "`{title}` takes {files} files");
         apply(diff, &folder);
     }
+    set_versions(&changes, &folder);
     let haft = build(&folder);
     let run = |words: &[&str]| {
         let mut command = place.haft(words);
