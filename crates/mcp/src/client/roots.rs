@@ -11,7 +11,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_millis(300);
 /// How long a server may take to use the answer. A server that is slower to answer has longer.
 const UPDATE_TIMEOUT: Duration = Duration::from_millis(100);
 /// How many answers a server gives meanwhile: each is one more round of its loop, however busy the machine is.
-const ANSWERS: usize = 4;
+const ANSWERS: usize = 20;
 /// How long all of it may take at most.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(3);
 
