@@ -92,6 +92,7 @@ pub(crate) fn router(
         .routes(routes!(watch::diff))
         .routes(routes!(review::changes))
         .routes(routes!(review::commit))
+        .routes(routes!(review::pull_request))
         .routes(routes!(verify::verify))
         .routes(routes!(outbox::all))
         .routes(routes!(outbox::of_session))

@@ -153,8 +153,9 @@ pub(crate) fn needed(method: &str, route: &str) -> Permission {
         "/redo",
         "/fork",
     ];
-    const APPROVED: [&str; 7] = [
+    const APPROVED: [&str; 8] = [
         "/commit",
+        "/pull-request",
         "/approvals/{call}",
         "/questions/{call}",
         "/answer",

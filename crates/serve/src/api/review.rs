@@ -1,4 +1,4 @@
-//! The changes of a session as a whole: shown, and committed.
+//! The changes of a session as a whole: shown, committed, and published.
 use super::{
     Context,
     body::{Body, Id, blocking},
@@ -42,10 +42,10 @@ pub(crate) struct CommitRequest {
     paths: Vec<PathBuf>,
 }
 
-/// A commit that was made
+/// What was committed, or published
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Committed {
-    /// What git says of it
+    /// What git, or the tool, says of it
     text: String,
 }
 
@@ -62,21 +62,68 @@ pub(crate) async fn commit(
 ) -> Answer<Json<Committed>> {
     let session = resting(&context, &id).await?;
     may_act(&context, &session, "commit").await?;
-    let changed = || changed_in(&session.entries()).into_iter().map(|change| change.path).collect();
-    let paths: Vec<PathBuf> = if paths.is_empty() { changed() } else { paths };
+    let paths = if paths.is_empty() { changed_paths(&session) } else { paths };
     if message.trim().is_empty() || paths.is_empty() {
         return Err(ApiError::wrong("a commit needs a message and a changed file")
             .suggest("`GET /v1/sessions/{id}/changes` shows the files that the session changed"));
     }
-    git(&session, json!({"action": "add", "paths": paths})).await?;
-    let text = git(&session, json!({"action": "commit", "message": message.trim(), "paths": paths})).await?;
+    let git = async |arguments| call(&session, "git", arguments, "commit").await;
+    git(json!({"action": "add", "paths": paths})).await?;
+    let text = git(json!({"action": "commit", "message": message.trim(), "paths": paths})).await?;
     Ok(Json(Committed { text }))
 }
 
-/// Makes a call of the tool `git`, which the person has asked for, and returns what came of it.
-async fn git(session: &Session, arguments: serde_json::Value) -> Answer<String> {
+fn changed_paths(session: &Session) -> Vec<PathBuf> {
+    changed_in(&session.entries()).into_iter().map(|change| change.path).collect()
+}
+
+/// What to publish
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PullRequest {
+    /// Title of the commit and of the pull request
+    title: String,
+    /// What changed and why
+    #[serde(default)]
+    description: Option<String>,
+    /// Branch to make first [default: the current one]
+    #[serde(default)]
+    branch: Option<String>,
+}
+
+/// Commit what a session changed, push the branch and open a pull request
+///
+/// The person's own, like a commit. It is a call of the tool `publish` in the session; without a repository of GitHub, or a
+/// way to sign in there, `text` says what was done without.
+#[utoipa::path(post, path = "/v1/sessions/{id}/pull-request", tag = "sessions", request_body = PullRequest,
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = OK, body = Committed), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn pull_request(
+    context: Context,
+    Id(id): Id,
+    Body(PullRequest { title, description, branch }): Body<PullRequest>,
+) -> Answer<Json<Committed>> {
+    let session = resting(&context, &id).await?;
+    may_act(&context, &session, "publish").await?;
+    let paths = changed_paths(&session);
+    if title.trim().is_empty() || paths.is_empty() {
+        return Err(ApiError::wrong("a pull request needs a title and a changed file")
+            .suggest("`GET /v1/sessions/{id}/changes` shows the files that the session changed"));
+    }
+    let mut arguments = json!({"title": title.trim(), "paths": paths});
+    for (name, value) in [("description", description), ("branch", branch)] {
+        if let Some(value) = value.filter(|value| !value.trim().is_empty()) {
+            arguments[name] = value.trim().into();
+        }
+    }
+    let text = call(&session, "publish", arguments, "publish").await?;
+    Ok(Json(Committed { text }))
+}
+
+/// Makes a call that the person has asked for, and returns what came of it. `what`: what fails if it fails.
+async fn call(session: &Session, name: &str, arguments: serde_json::Value, what: &str) -> Answer<String> {
     let from = haft_present::cursor::next(session);
-    session.start(Command::TypedCall { name: "git".to_owned(), arguments }).report().await;
+    session.start(Command::TypedCall { name: name.to_owned(), arguments }).report().await;
     let entries = session.entries_since(Seq(from.0));
     let ended = entries.iter().find_map(|entry| match &entry.fact {
         Fact::ToolEnded { result, .. } => Some(result),
@@ -84,7 +131,7 @@ async fn git(session: &Session, arguments: serde_json::Value) -> Answer<String> 
     });
     match ended {
         Some(result) if result.error.is_none() => Ok(result.content.clone()),
-        Some(result) => Err(ApiError::conflict(format!("cannot commit: {}", result.content))),
-        None => Err(ApiError::conflict("cannot commit: the call was interrupted")),
+        Some(result) => Err(ApiError::conflict(format!("cannot {what}: {}", result.content))),
+        None => Err(ApiError::conflict(format!("cannot {what}: the call was interrupted"))),
     }
 }

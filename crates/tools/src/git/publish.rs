@@ -5,7 +5,10 @@ use haft_core::{Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput}
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use std::path::Path;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 pub(crate) struct Publish(pub(crate) PublishSettings);
 
@@ -16,6 +19,11 @@ pub(crate) struct Args {
     title: String,
     /// What changed and why.
     description: Option<String>,
+    /// Files to commit, relative to the workspace. All that were changed if left out.
+    #[serde(default)]
+    paths: Vec<PathBuf>,
+    /// Branch to make first. The current one if left out.
+    branch: Option<String>,
 }
 
 /// What is published, and against what.
@@ -40,9 +48,10 @@ impl Tool for Publish {
     type Args = Args;
 
     /// The commands that it runs, as policy rules name them.
-    fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {
+    fn effects(&self, args: &Args, _: &Path) -> Vec<Effect> {
+        let branch = args.branch.as_ref().map(|_| Effect::execute("git checkout -b"));
         let commands = ["git add .", "git commit", "git push origin"].map(Effect::execute);
-        commands.into_iter().chain([Effect::Network("origin".into())]).collect()
+        branch.into_iter().chain(commands).chain([Effect::Network("origin".into())]).collect()
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -52,9 +61,12 @@ impl Tool for Publish {
         }
         let repository = open::open(ctx, Action::Add).await?;
         // Checks everything that may be refused before the commit.
-        let branches = branches(&repository, &self.0).await?;
+        let branches = branches(&repository, &self.0, args.branch.as_deref()).await?;
         let remote = remote(&repository).await?;
-        commit(&repository, title, args.description.as_deref()).await?;
+        if let Some(branch) = &args.branch {
+            repository.must(["checkout", "--quiet", "-b", branch]).await?;
+        }
+        commit(&repository, title, args.description.as_deref(), &args.paths).await?;
         let work = work(&repository, branches).await?;
         let pushed = match &remote {
             Some(_) => push(ctx, &work).await?,
@@ -93,12 +105,21 @@ fn told(work: &Work, pushed: bool, pull: Result<String, String>) -> ToolOutput {
     ToolOutput::text(lines.join("\n")).show(lines.join(" ")).details(details)
 }
 
-/// Uncommitted changes.
-async fn commit(repository: &Repository, title: &str, body: Option<&str>) -> Result<(), ToolError> {
-    let mut add = vec!["add".into(), "--all".into()];
-    add.extend(repository.scope(&[]));
-    repository.must(add).await?;
-    let nothing = repository.git(["diff", "--cached", "--quiet", "--no-ext-diff"]).await?.ok;
+/// Uncommitted changes of `paths`, or all where there are none.
+async fn commit(
+    repository: &Repository,
+    title: &str,
+    body: Option<&str>,
+    paths: &[PathBuf],
+) -> Result<(), ToolError> {
+    let scope = repository.scope(paths);
+    let with_scope = |words: &[&str]| -> Vec<OsString> {
+        words.iter().map(OsString::from).chain(scope.iter().cloned()).collect()
+    };
+    repository.must(with_scope(&["add", "--all"])).await?;
+    let only = if paths.is_empty() { &[][..] } else { &scope[..] };
+    let words = ["diff", "--cached", "--quiet", "--no-ext-diff"].map(OsString::from);
+    let nothing = repository.git(words.into_iter().chain(only.iter().cloned())).await?.ok;
     if nothing {
         return Ok(());
     }
@@ -106,8 +127,8 @@ async fn commit(repository: &Repository, title: &str, body: Option<&str>) -> Res
         Some(body) => format!("{title}\n\n{body}"),
         None => title.to_owned(),
     };
-    let words = ["commit", "--quiet", "--no-verify", "--no-gpg-sign"].map(str::to_owned);
-    let words = words.into_iter().chain([format!("--message={message}")]);
+    let words = ["commit", "--quiet", "--no-verify", "--no-gpg-sign"].map(OsString::from);
+    let words = words.into_iter().chain([format!("--message={message}").into()]).chain(only.iter().cloned());
     repository.must(words).await.map(|_| ())
 }
 
@@ -115,10 +136,15 @@ fn refused(why: impl std::fmt::Display) -> ToolError {
     ToolError::new(ToolErrorKind::User, format!("cannot publish: {why}"))
 }
 
-/// The current branch and the one to compare it with, which must be another one.
-async fn branches(repository: &Repository, settings: &PublishSettings) -> Result<Branches, ToolError> {
-    let branch = line(repository, ["symbolic-ref", "--short", "--quiet", "HEAD"]).await?;
-    let branch = branch.ok_or_else(|| refused("no branch is checked out"))?;
+/// The branch to publish, which is the current one unless another one is to be made, and the one to compare it with, which
+/// must be another one.
+async fn branches(
+    repository: &Repository,
+    settings: &PublishSettings,
+    new: Option<&str>,
+) -> Result<Branches, ToolError> {
+    let current = line(repository, ["symbolic-ref", "--short", "--quiet", "HEAD"]).await?;
+    let branch = new.map(str::to_owned).or(current).ok_or_else(|| refused("no branch is checked out"))?;
     let base = match &settings.base {
         Some(base) => base.clone(),
         None => {
@@ -129,7 +155,7 @@ async fn branches(repository: &Repository, settings: &PublishSettings) -> Result
     };
     if branch == base {
         return Err(refused(format!("`{branch}` is the branch that others work on"))
-            .hint("make a branch first, with `git` `branch` and `checkout`"));
+            .hint("name a new one with `branch`"));
     }
     let start = match &settings.start {
         Some(start) => start.commit.clone(),

@@ -8,6 +8,7 @@ mod lists;
 mod outbox;
 mod push;
 mod readiness;
+mod review;
 mod sessions;
 mod typed;
 mod uploads;

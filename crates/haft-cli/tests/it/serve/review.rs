@@ -1,0 +1,61 @@
+//! What a session changed is committed and published over HTTP. A real repository, and an API that takes pull requests.
+use crate::kit::{
+    project::{Project, git},
+    serving::Serving,
+};
+use serde_json::json;
+
+// H-106
+#[test]
+fn what_a_session_changed_becomes_a_commit_and_a_pull_request() {
+    let project = Project::new();
+    let edit = json!({"path": "instances.go", "old_text": "package", "new_text": "// By Haft.\npackage"});
+    let calls = json!({"calls": [{"name": "edit", "arguments": edit}]});
+    let script = project.place.script("edits.jsonl", &[calls, json!({"say": "Done."})]);
+    let server = Serving::begin(
+        &project.place,
+        project.haft(&[
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--permission",
+            "accept-edits",
+            "--model",
+            &script,
+        ]),
+    );
+    let id = server.session("{}");
+    let ended =
+        server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"say by whom it is","wait":true}"#);
+    assert_eq!(ended.status, 200, "{ended:?}");
+    let post = |what: &str, body: serde_json::Value| {
+        server.ask(&format!("POST /v1/sessions/{id}/{what}"), &body.to_string())
+    };
+    // What the person works on beside it is not published.
+    project.place.write("notes.txt", "mine\n");
+    let work = project.place.work();
+    for (what, body, expected) in [
+        ("pull-request", json!({"title": " "}), "needs a title"),
+        ("pull-request", json!({"title": "x"}), "`main` is the branch that others work on"),
+        ("pull-request", json!({"title": "x", "branch": "a b"}), "cannot publish"),
+        ("commit", json!({"message": ""}), "needs a message"),
+    ] {
+        let refused = post(what, body);
+        assert!(refused.status >= 400 && refused.body.contains(expected), "{what}: {refused:?}");
+        assert_eq!(git(&work, &["branch", "--format=%(refname:short)"]), "main");
+        assert_eq!(git(&work, &["log", "--format=%s"]), "Begin");
+    }
+    let opened =
+        post("pull-request", json!({"title": "Say by whom", "description": "As asked.", "branch": "by"}));
+    assert_eq!(opened.status, 200, "{opened:?}");
+    let text = opened.json()["text"].as_str().unwrap().to_owned();
+    assert!(text.contains("Pull request: https://example.org/octo/instances/pull/1"), "{text}");
+    assert_eq!(project.commits("by"), "Say by whom");
+    let files = git(&work, &["show", "--format=", "--name-only", "by"]);
+    assert_eq!(
+        (files.as_str(), git(&work, &["status", "--porcelain"])),
+        ("instances.go", "?? notes.txt".into())
+    );
+    let expected = json!({"title": "Say by whom", "head": "by", "base": "main", "body": "As asked."});
+    assert_eq!(*project.opened.lock().unwrap(), [expected]);
+}
