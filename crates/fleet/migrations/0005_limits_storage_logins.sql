@@ -19,6 +19,13 @@ CREATE TABLE queue_pauses (
     made timestamptz NOT NULL DEFAULT now()
 );
 
+-- The owners that may give jobs to a queue, and `admin`; all owners where a queue is not here.
+CREATE TABLE queue_owners (
+    queue text NOT NULL,
+    owner text NOT NULL REFERENCES owners ON DELETE CASCADE,
+    PRIMARY KEY (queue, owner)
+);
+
 -- What workers run in a work tree before a job of the queue begins.
 CREATE TABLE queue_setups (
     queue text PRIMARY KEY,
@@ -150,6 +157,20 @@ BEGIN
 END
 $check$;
 CREATE TRIGGER jobs_pending_limit BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION check_pending();
+
+-- Refuses a job of an owner that may not use its queue. One that is there already stays.
+CREATE FUNCTION check_queue_owner() RETURNS trigger LANGUAGE plpgsql AS $check$
+BEGIN
+    IF NEW.owner <> 'admin' AND EXISTS (SELECT FROM queue_owners q WHERE q.queue = NEW.queue)
+        AND NOT EXISTS (SELECT FROM queue_owners q WHERE q.queue = NEW.queue AND q.owner = NEW.owner)
+        AND NOT EXISTS (SELECT FROM jobs j WHERE j.id = NEW.id) THEN
+        RAISE EXCEPTION USING ERRCODE = 'HF002',
+            MESSAGE = format('the owner `%s` may not use the queue `%s`', NEW.owner, NEW.queue);
+    END IF;
+    RETURN NEW;
+END
+$check$;
+CREATE TRIGGER jobs_queue_owner BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION check_queue_owner();
 
 -- What holds for the whole fleet.
 CREATE TABLE settings (

@@ -1,5 +1,7 @@
 //! [`AppWork`]: attempts at the jobs of a fleet: a restored session continues like any job that lost its process.
-use crate::{Begun, DEFAULT_QUEUE, Ended, FleetError, NewJob, Owner, Preparation, Work, replay_changes};
+use crate::{
+    Begun, DEFAULT_QUEUE, Ended, FleetError, LiveSender, NewJob, Owner, Preparation, Work, replay_changes,
+};
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use haft_app::{App, Failure, SessionSpec};
 use haft_core::{BaseCommit, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, SessionId};
@@ -50,7 +52,7 @@ fn base(begun: &Begun) -> String {
 }
 
 async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, Failure> {
-    let Begun { job: queued, home, writer, commands, cancelled, leave, .. } = begun;
+    let Begun { job: queued, home, writer, live, commands, cancelled, leave, .. } = begun;
     let entries = home.peek(&queued.id.0)?;
     if let Some(conclusion) = concluded_before(&entries, queued.attempt) {
         return Ok(Ended::Concluded(conclusion));
@@ -71,7 +73,7 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
         job.engine.shut_down().await;
         return Err(error.into());
     }
-    let mut turns = Followed { session: &job.session, commands, cancelled, leave };
+    let mut turns = Followed { session: &job.session, live, commands, cancelled, leave };
     let concluded = job.run(&mut turns).await;
     let outcome = job.last_outcome();
     job.engine.shut_down().await;
@@ -98,6 +100,7 @@ struct Left;
 /// Turns that people steer and stop through the database.
 struct Followed<'a> {
     session: &'a Session,
+    live: LiveSender,
     commands: mpsc::UnboundedReceiver<Command>,
     cancelled: CancellationToken,
     leave: CancellationToken,
@@ -111,7 +114,10 @@ impl Turns for Followed<'_> {
         let mut is_told = false;
         loop {
             tokio::select! {
-                event = turn.next() => if event.is_none() { break },
+                event = turn.next() => match event {
+                    Some(event) => self.live.send(&event),
+                    None => break,
+                },
                 () = self.leave.cancelled() => return Err(Left),
                 () = self.cancelled.cancelled(), if !is_told => {
                     is_told = true;
@@ -180,6 +186,9 @@ impl From<FleetError> for Failure {
             ),
             FleetError::Limit(_) => Failure::usage(message)
                 .hint("`haft fleet limit` shows limits; add the job when fewer are pending"),
+            FleetError::Denied(_) => {
+                Failure::usage(message).hint("`haft fleet access` shows which owners may use a queue")
+            }
             FleetError::Schema(_) | FleetError::Usage(_) => Failure::usage(message),
             FleetError::Unreachable { .. } => Failure::failed(message)
                 .hint("check that PostgreSQL runs there and that this machine can reach it"),

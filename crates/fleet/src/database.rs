@@ -1,6 +1,6 @@
 //! Statements on a connection that is made anew where it broke. Each is one transaction: what it checks and what it does
 //! cannot come apart, however the connection ends.
-use crate::{error::FleetError, objects::Objects, tls::Tls};
+use crate::{error::FleetError, live, objects::Objects, tls::Tls};
 use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -54,10 +54,12 @@ pub(crate) struct Inner {
 /// A notification of PostgreSQL. One without a channel says that some may have been missed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notice {
-    /// `haft_jobs`, `haft_commands` or `haft_entries`.
+    /// `haft_jobs`, `haft_commands`, `haft_entries`, or a channel of live events.
     pub(crate) channel: String,
     /// The job.
     pub(crate) job: String,
+    /// What follows the job and a blank.
+    pub(crate) more: String,
 }
 
 impl Database {
@@ -166,6 +168,14 @@ impl Database {
         self.query_until(|| begun.elapsed() > limit, action, statement, parameters).await
     }
 
+    /// Does `work` beside its caller, as long as this database exists.
+    pub(crate) fn spawn<F>(&self, work: impl FnOnce(Self) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.0.tasks.spawn(self.0.stop.clone().run_until_cancelled_owned(work(self.clone())));
+    }
+
     /// Several statements, in one transaction of their own.
     pub(crate) async fn script(&self, action: &'static str, statements: &str) -> Result<(), FleetError> {
         let client = self.client().await?;
@@ -218,19 +228,15 @@ impl Database {
         heard
     }
 
-    /// Signals whenever something was recorded from here on; the receiver then reads what it was.
-    pub fn news(&self) -> News {
-        News(self.notices())
-    }
-
     /// Until the connection breaks.
     async fn hear(self) -> Result<(), FleetError> {
         let (client, mut connection) = self.dial().await?;
         let (notices, stop) = (self.0.notices.clone(), self.0.stop.clone());
         drop(self);
         let listen = async {
-            let channels = "LISTEN haft_jobs; LISTEN haft_commands; LISTEN haft_entries";
-            if client.batch_execute(channels).await.is_ok() {
+            let channels = ["haft_jobs", "haft_commands", "haft_entries"].into_iter().chain(live::CHANNELS);
+            let statements: Vec<String> = channels.map(|channel| format!("LISTEN {channel}")).collect();
+            if client.batch_execute(&statements.join("; ")).await.is_ok() {
                 // Notifications sent before this connection was made are lost.
                 let _nobody_listens = notices.send(Notice::default());
             }
@@ -238,8 +244,9 @@ impl Database {
         let hear = async {
             while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
                 if let AsyncMessage::Notification(told) = message {
-                    let notice =
-                        Notice { channel: told.channel().to_owned(), job: told.payload().to_owned() };
+                    let (job, more) = told.payload().split_once(' ').unwrap_or((told.payload(), ""));
+                    let channel = told.channel().to_owned();
+                    let notice = Notice { channel, job: job.to_owned(), more: more.to_owned() };
                     let _nobody_listens = notices.send(notice);
                 }
             }
@@ -255,26 +262,6 @@ impl Database {
 
 type Connection =
     tokio_postgres::Connection<tokio_postgres::Socket, crate::tls::Private<tokio_postgres::Socket>>;
-
-/// See [`Database::news`].
-pub struct News(broadcast::Receiver<Notice>);
-
-impl News {
-    /// Until something may have been recorded of `job`, or until `most` has passed without; says which.
-    pub async fn of(&mut self, job: &str, most: Duration) -> bool {
-        let heard = async {
-            loop {
-                match self.0.recv().await {
-                    Ok(notice) if notice.job == job || notice.channel.is_empty() => return,
-                    Ok(_) => {}
-                    Err(broadcast::error::RecvError::Lagged(_)) => return,
-                    Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
-                }
-            }
-        };
-        tokio::time::timeout(most, heard).await.is_ok()
-    }
-}
 
 /// Words of libpq that mean what always holds here: where there is TLS, the server must prove its name.
 const VERIFIED: [&str; 2] = ["sslmode=verify-full", "sslmode=verify-ca"];

@@ -44,6 +44,9 @@ pub enum FleetError {
     /// It would be more than a limit allows.
     #[error("cannot queue the job: {0}")]
     Limit(String),
+    /// The owner may not use the queue.
+    #[error("cannot queue the job: {0}")]
+    Denied(String),
     /// PostgreSQL does not carry out a statement.
     #[error("PostgreSQL cannot {action}: {why}")]
     Statement {
@@ -84,6 +87,7 @@ impl FleetError {
                 Self::Usage("there is no such owner; create it with `haft fleet owner NAME`".to_owned())
             }
             Some(state) if state.code() == LIMIT => Self::Limit(why),
+            Some(state) if state.code() == DENIED => Self::Denied(why),
             Some(_) => Self::Statement { action, why },
             None if is_about_tls(&why) => Self::NotPrivate { place, why },
             None if error.is_closed() || error.source().is_some_and(|cause| cause.is::<std::io::Error>()) => {
@@ -100,6 +104,8 @@ impl FleetError {
 
 /// What `check_pending` of the migrations raises.
 const LIMIT: &str = "HF001";
+/// What `check_queue_owner` of the migrations raises.
+const DENIED: &str = "HF002";
 
 /// The innermost cause says what happened.
 fn words(error: &tokio_postgres::Error) -> String {

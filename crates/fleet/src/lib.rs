@@ -12,14 +12,15 @@
 //! | `requests` | what clients may send again |
 //! | `queue`, `lease` | who has a job, and until when |
 //! | `entries`, `writer` | journals: read for the next attempt, written by this one |
+//! | `live` | what is shown of a job and not recorded |
 //! | `objects`, `storage` | where the contents of changed files are kept |
 //! | `git`, `replay_changes` | the work tree of an attempt |
 //! | `slot` | room for one job at work, which one that waits for a person leaves |
 //! | `app_work` | an attempt at a job with the sessions of `haft-app` |
 //! | `worker` | claims, works, renews, settles |
-//! | `queues`, `limits` | which workers may take a job; what owners and queues may use |
+//! | `queues`, `limits` | who may give and take the jobs of a queue; what owners and queues may use |
 //! | `setups`, `secrets`, `prepared` | what is run once before jobs of a queue, and what it gets |
-//! | `status`, `pauses` | what there is; whose jobs no worker begins |
+//! | `status`, `pauses`, `prune` | what there is; whose jobs no worker begins; how old jobs are removed |
 //!
 //! How it works inside: `README.md` of this crate.
 mod app_work;
@@ -30,11 +31,13 @@ mod git;
 mod jobs;
 mod lease;
 mod limits;
+mod live;
 mod objects;
 mod owners;
 mod pauses;
 mod places;
 mod prepared;
+mod prune;
 mod queue;
 mod queues;
 mod replay_changes;
@@ -50,18 +53,20 @@ mod worker;
 mod writer;
 
 pub use app_work::{ADMIN, AppWork, new_job};
-pub use database::{Database, News};
+pub use database::Database;
 pub use entries::{contents, entries_since, restore};
 pub use error::FleetError;
 pub use git::{Attempt, Repository};
 pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, find, job, jobs, retry, send};
 pub use lease::{Lease, Leases};
 pub use limits::{LimitUsage, Limited, Limits, Period, limits, set_limits};
+pub use live::{Following, LiveSender, News};
 pub use owners::{FleetClient, Owner, OwnerLine, add_owner, client_of, log_in, log_out, owners};
 pub use pauses::{Paused, pause, unpause};
 pub use places::{Moved, work_place};
+pub use prune::{Pruned, prune};
 pub use queue::{Claimed, Heard, Settled, claim, put_back, renew, settle, sweep};
-pub use queues::{DEFAULT_QUEUE, check_queue};
+pub use queues::{DEFAULT_QUEUE, QueueAccess, access, check_queue, set_access};
 pub use replay_changes::replay_changes;
 pub use requests::{Request, RequestAnswer, answer_request, begin_request};
 pub use schema::{Migrated, migrate};

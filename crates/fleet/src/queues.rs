@@ -1,5 +1,10 @@
-//! Queues: which workers may take a job. One exists as soon as a job or a worker names it.
-use crate::{error::FleetError, owners::is_name};
+//! Queues: which workers may take a job, and which owners may give one. A queue exists as soon as a job or a worker names it.
+use crate::{
+    database::{Database, Parameters, SHORT},
+    error::FleetError,
+    owners::{Owner, is_name},
+};
+use tokio_postgres::types::Type;
 
 /// The queue of jobs that name none.
 pub const DEFAULT_QUEUE: &str = "default";
@@ -16,4 +21,38 @@ pub fn check_queue(name: &str) -> Result<(), FleetError> {
             name.escape_debug()
         ))),
     }
+}
+
+/// A queue that only some owners may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueAccess {
+    /// The queue.
+    pub queue: String,
+    /// Who may give it jobs, besides the administrator.
+    pub owners: Vec<Owner>,
+}
+
+/// Sets which owners may give jobs to `queue`; all may if there is none. Jobs that are there already stay.
+///
+/// # Errors
+/// [`FleetError::Usage`] if the name of the queue is invalid or there is no such owner; if PostgreSQL cannot be reached.
+pub async fn set_access(database: &Database, queue: &str, owners: &[Owner]) -> Result<(), FleetError> {
+    check_queue(queue)?;
+    let statement = "WITH kept AS (DELETE FROM queue_owners WHERE queue = $1 AND owner <> ALL ($2)) \
+         INSERT INTO queue_owners SELECT DISTINCT $1, owner FROM unnest($2) AS owner ON CONFLICT DO NOTHING";
+    let owners: Vec<&str> = owners.iter().map(|owner| owner.0.as_str()).collect();
+    let parameters: Parameters<'_> = &[(&queue, Type::TEXT), (&owners, Type::TEXT_ARRAY)];
+    database.query_within(SHORT, "set who may use a queue", statement, parameters).await.map(|_| ())
+}
+
+/// The queues that only some owners may use, by name.
+///
+/// # Errors
+/// If PostgreSQL cannot be reached or refuses the statement.
+pub async fn access(database: &Database) -> Result<Vec<QueueAccess>, FleetError> {
+    let statement =
+        "SELECT queue, array_agg(owner ORDER BY owner) FROM queue_owners GROUP BY queue ORDER BY queue";
+    let rows = database.query_within(SHORT, "read who may use queues", statement, &[]).await?;
+    let owners = |names: Vec<String>| names.into_iter().map(Owner).collect();
+    Ok(rows.iter().map(|row| QueueAccess { queue: row.get(0), owners: owners(row.get(1)) }).collect())
 }

@@ -126,12 +126,16 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
     })
 }
 
-/// Tells the workers called `name` (none: all that there are) to take no more jobs and to end when they have none. Gives
-/// how many it is.
-pub async fn drain(database: &Database, name: Option<&str>) -> Result<i64, FleetError> {
-    let statement = "WITH told AS (UPDATE workers SET is_draining = true WHERE ($1::text IS NULL OR name = $1 OR instance = $1) \
-           AND seen > clock_timestamp() - $2 * interval '1 second' RETURNING 1) SELECT count(*) FROM told";
-    let parameters: Parameters<'_> = &[(&name, Type::TEXT), (&SILENCE_SECONDS, Type::FLOAT8)];
+/// Tells the workers called `name` (none: all that there are) to take no more jobs and to end when they have none; or, where
+/// it is not `wanted`, those that have some yet to take jobs again. Returns how many it is.
+///
+/// # Errors
+/// If PostgreSQL cannot be reached.
+pub async fn drain(database: &Database, name: Option<&str>, wanted: bool) -> Result<i64, FleetError> {
+    let statement = "WITH told AS (UPDATE workers SET is_draining = $3 WHERE ($1::text IS NULL OR name = $1 OR instance = $1) \
+           AND seen > clock_timestamp() - $2 * interval '1 second' AND (is_draining OR $3) RETURNING 1) SELECT count(*) FROM told";
+    let parameters: Parameters<'_> =
+        &[(&name, Type::TEXT), (&SILENCE_SECONDS, Type::FLOAT8), (&wanted, Type::BOOL)];
     let rows = database.query_within(SHORT, "drain workers", statement, parameters).await?;
     Ok(rows[0].get(0))
 }

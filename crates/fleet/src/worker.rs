@@ -6,6 +6,7 @@ use crate::{
     error::FleetError,
     git::Repository,
     lease::Leases,
+    live::LiveSender,
     prepared,
     queue::{self, Branch, Claimed, Heard},
     secrets::FleetKey,
@@ -23,7 +24,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_postgres::types::Type;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -86,6 +87,8 @@ pub struct Begun {
     pub start: Option<String>,
     /// What its sessions record goes there before it counts.
     pub writer: Writer,
+    /// What its session does goes there, for clients that follow the job.
+    pub live: LiveSender,
     /// What people send to it.
     pub commands: mpsc::UnboundedReceiver<Command>,
     /// A person wants it to stop.
@@ -122,7 +125,10 @@ pub(crate) struct Worker {
     pub(crate) leases: Leases,
     attempts: attempt::Attempts,
     pub(crate) stop: CancellationToken,
-    is_draining: CancellationToken,
+    /// Whether people want it to take no more jobs. They may change their minds while it has some.
+    is_draining: watch::Sender<bool>,
+    /// The tables have become too new for this program.
+    is_outdated: CancellationToken,
     /// The connections, as [`Asks`], on which PostgreSQL does not answer.
     away: AtomicU8,
 }
@@ -146,7 +152,8 @@ pub async fn work(
         leases: Leases::default(),
         attempts: Default::default(),
         stop,
-        is_draining: CancellationToken::new(),
+        is_draining: watch::Sender::new(false),
+        is_outdated: CancellationToken::new(),
         away: AtomicU8::new(0),
     });
     let (tasks, over) = (TaskTracker::new(), CancellationToken::new());
@@ -180,7 +187,10 @@ impl Worker {
         let mut notices = self.database.notices();
         let ended = loop {
             let Some(Some(slot)) = self.unless_over(slots.take()).await else {
-                break Ok(());
+                match self.ends_with(&tasks).await {
+                    true => break Ok(()),
+                    false => continue,
+                }
             };
             let sent = Instant::now();
             let Settings { lease, queues, .. } = &self.settings;
@@ -206,9 +216,7 @@ impl Worker {
                 }
             };
             let rest = tokio::time::timeout(POLL_INTERVAL, told);
-            if self.unless_over(rest).await.is_none() {
-                break Ok(());
-            }
+            let _claims_or_ends_next = self.unless_over(rest).await;
         };
         if ended.is_err() {
             self.stop.cancel();
@@ -223,8 +231,27 @@ impl Worker {
         tokio::select! {
             biased;
             () = self.stop.cancelled() => None,
-            () = self.is_draining.cancelled() => None,
+            () = self.is_outdated.cancelled() => None,
+            () = self.draining(true) => None,
             done = what => Some(done),
+        }
+    }
+
+    /// Waits until people want it to drain, or until they do not.
+    async fn draining(&self, wanted: bool) {
+        let mut is_draining = self.is_draining.subscribe();
+        let _its_sender_lives_here = is_draining.wait_for(|is_draining| *is_draining == wanted).await;
+    }
+
+    /// Waits until no job is left: true. Or until it may take more of them: false.
+    async fn ends_with(&self, tasks: &TaskTracker) -> bool {
+        tasks.close();
+        tokio::select! {
+            biased;
+            () = tasks.wait() => true,
+            () = self.draining(false), if !self.stop.is_cancelled() && !self.is_outdated.is_cancelled() => {
+                !tasks.reopen()
+            }
         }
     }
 
@@ -256,9 +283,7 @@ impl Worker {
     }
 
     async fn heed(&self, database: &Database, heard: Heard) {
-        if heard.is_draining {
-            self.is_draining.cancel();
-        }
+        self.is_draining.send_replace(heard.is_draining);
         for job in &heard.cancelled {
             self.attempts.cancel(job);
         }
@@ -274,10 +299,10 @@ impl Worker {
         loop {
             tokio::time::sleep(self.settings.lease / 2).await;
             if let Err(error @ FleetError::Schema(_)) = self.database.check().await
-                && !self.is_draining.is_cancelled()
+                && !self.is_outdated.is_cancelled()
             {
                 (self.settings.note)(format!("takes no more jobs: {error}"));
-                self.is_draining.cancel();
+                self.is_outdated.cancel();
             }
             // Each error is told before the next statement waits: it may answer again by then.
             if let Err(error) = queue::sweep(&self.database).await {

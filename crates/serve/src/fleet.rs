@@ -97,6 +97,9 @@ impl From<FleetError> for ApiError {
         let message = error.to_string();
         match error {
             FleetError::Usage(_) => Self::wrong(message),
+            FleetError::Denied(_) => {
+                Self::forbidden(message).suggest("ask the administrator of the fleet for access")
+            }
             FleetError::Limit(_) => {
                 Self::limited(message).suggest("send it again when fewer jobs are pending")
             }

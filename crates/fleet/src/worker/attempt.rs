@@ -5,6 +5,7 @@ use crate::{
     error::FleetError,
     git::{Attempt, Repository, is_commit},
     lease::Lease,
+    live::LiveEvents,
     places::Moved,
     prepared::PreparedTree,
     queue::{self, Claimed, Settled},
@@ -181,10 +182,13 @@ impl Worker {
         let tasks = TaskTracker::new();
         let uploader = checked_out.clone().map(|attempt| Arc::new(attempt) as Arc<dyn CommitUploader>);
         let blobs = home.folder(&job.id).join("blobs");
-        let writer = Writer::new(self.database.clone(), lease.clone(), moved, blobs, uploader, &tasks);
+        let writer =
+            Writer::new(self.database.clone(), lease.clone(), moved.clone(), blobs, uploader, &tasks);
         let (to, heard) = mpsc::unbounded_channel();
         let (hand_on, commands) = mpsc::unbounded_channel();
         let (cancelled, leave) = (CancellationToken::new(), self.stop.child_token());
+        let (live, events) = LiveEvents::new();
+        tasks.spawn(events.run(self.database.clone(), job.id.clone(), moved.clone()));
         let ears = AttemptChannels { cancelled: cancelled.clone(), commands: to };
         self.attempts.0.lock().insert(job.id.0.clone(), ears);
         if job.is_cancelled {
@@ -198,6 +202,7 @@ impl Worker {
                 job.base.clone().filter(|base| is_commit(base)).unwrap_or_else(|| attempt.begun().to_owned())
             }),
             writer: writer.clone(),
+            live,
             commands,
             cancelled,
             leave: leave.clone(),

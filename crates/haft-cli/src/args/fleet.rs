@@ -150,6 +150,42 @@ pub(crate) enum Fleet {
         fleet: FleetUrl,
         /// Worker name or instance ID [default: all workers]
         worker: Option<String>,
+        /// Let workers that have not finished yet take jobs again
+        #[arg(long)]
+        undo: bool,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let only some owners use a queue; without options, show such queues
+    Access {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Queue
+        #[arg(long, value_name = "NAME")]
+        queue: Option<String>,
+        /// Owner who may give jobs to the queue; can be repeated. Others are refused, except for `admin`
+        #[arg(long, value_name = "NAME", requires = "queue")]
+        owner: Vec<String>,
+        /// Let all owners use the queue
+        #[arg(long, requires = "queue", conflicts_with = "owner")]
+        all: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove jobs that ended long ago, with their journals
+    Prune {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Days since a job has ended
+        #[arg(long, value_name = "N")]
+        days: u32,
+        /// Only say what would be removed
+        #[arg(long)]
+        dry_run: bool,
         /// Print one JSON object
         #[arg(long)]
         json: bool,

@@ -1,4 +1,5 @@
 //! [`fleet`] (`haft fleet …`): reads from a fleet's database, and sends commands to its jobs.
+mod access;
 mod jobs;
 mod limits;
 mod serve;
@@ -12,7 +13,9 @@ pub(crate) use worker::worker;
 use crate::{CliContext, args::Fleet, args::FleetUrl};
 use haft_app::{Failure, token};
 use haft_engine::new_session_id;
-use haft_fleet::{self, ADMIN, Database, FleetKey, JobsWanted, NewJob, Owner, OwnerLine, Paused, new_job};
+use haft_fleet::{
+    self, ADMIN, Database, FleetKey, JobsWanted, NewJob, Owner, OwnerLine, Paused, Pruned, new_job,
+};
 use haft_terminal::{Exit, table::Table};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -40,7 +43,15 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             resume(&open(cli, &fleet).await?, owner, queue, json).await?;
         }
         Fleet::Limit(args) => limits::limit(&open(cli, &args.fleet).await?, &args).await?,
-        Fleet::Drain { fleet, worker, json } => drain(&open(cli, &fleet).await?, worker, json).await?,
+        Fleet::Drain { fleet, worker, undo, json } => {
+            drain(&open(cli, &fleet).await?, worker, undo, json).await?;
+        }
+        Fleet::Access { fleet, queue, owner, all, json } => {
+            access::access(&open(cli, &fleet).await?, queue, (owner, all), json).await?;
+        }
+        Fleet::Prune { fleet, days, dry_run, json } => {
+            prune(&open(cli, &fleet).await?, days, dry_run, json).await?;
+        }
         Fleet::Retry { fleet, id, json } => jobs::retry(&open(cli, &fleet).await?, &id, json).await?,
         Fleet::Storage { fleet, address, database, json } => {
             storage(&open(cli, &fleet).await?, address, database, json).await?;
@@ -133,14 +144,32 @@ async fn resume(
 }
 
 /// All workers, if `worker` is `None`.
-async fn drain(database: &Database, worker: Option<String>, json: bool) -> Result<(), Failure> {
-    let told = haft_fleet::drain(database, worker.as_deref()).await?;
+async fn drain(database: &Database, worker: Option<String>, undo: bool, json: bool) -> Result<(), Failure> {
+    let told = haft_fleet::drain(database, worker.as_deref(), !undo).await?;
     if told == 0 {
         let called = worker.map(|name| format!(" named `{name}`")).unwrap_or_default();
-        return Err(Failure::usage(format!("no worker{called} has reported in the last minute"))
-            .hint("`haft fleet status` lists them"));
+        let what = if undo { "is draining" } else { "has reported in the last minute" };
+        return Err(
+            Failure::usage(format!("no worker{called} {what}")).hint("`haft fleet status` lists them")
+        );
     }
-    say(json, &json!({"draining": told}), &format!("draining {told} workers"))
+    match undo {
+        true => {
+            say(json, &json!({"draining": 0, "resumed": told}), &format!("{told} workers take jobs again"))
+        }
+        false => say(json, &json!({"draining": told}), &format!("draining {told} workers")),
+    }
+}
+
+async fn prune(database: &Database, days: u32, dry_run: bool, json: bool) -> Result<(), Failure> {
+    let Pruned { jobs, entries, contents } = haft_fleet::prune(database, days, dry_run).await?;
+    let object = json!({"jobs": jobs, "entries": entries, "contents": contents, "dry_run": dry_run});
+    let done = if dry_run { "would remove" } else { "removed" };
+    say(
+        json,
+        &object,
+        &format!("{done} {jobs} jobs, with {entries} entries and {contents} contents of files"),
+    )
 }
 
 /// Shows where contents are stored, or changes that.

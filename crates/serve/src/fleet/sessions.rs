@@ -19,8 +19,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::{Stream, StreamExt, stream};
-use haft_core::{Answer as Said, CallId, Command, Entry, Hash, Part, changed, line};
+use haft_core::{Answer as Said, CallId, Command, Entry, Event, Hash, Part, changed, line};
 use haft_engine::Recorded;
+use haft_fleet::{Following, News};
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, io, sync::Arc};
 use utoipa::{IntoParams, ToSchema};
@@ -42,7 +43,8 @@ pub(super) struct Since {
 /// Follow a job, as server-sent events
 ///
 /// Each event is a line of `--output stream-json`; a recorded event has its `seq` as its ID. The stream continues until the
-/// client disconnects. Only the worker of the job has live events.
+/// client disconnects. Text of replies, thoughts and output of calls come while they are made; one that is missed is part of
+/// a recorded event.
 #[utoipa::path(get, path = "/v1/sessions/{id}/events", operation_id = "session_events", tag = "sessions",
     params(Since, ("id" = String, Path, description = "ID of a job"), ("Last-Event-ID" = Option<u64>, Header, description = "Last entry received")),
     responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
@@ -63,7 +65,7 @@ fn follow(context: &Context, id: String, next: u64) -> impl Stream<Item = Messag
     let Context { fleet, stopping, .. } = context.clone();
     let mut next = i64::try_from(next).unwrap_or(i64::MAX);
     stream! {
-        let mut news = fleet.database.news();
+        let mut following = Following::live(&fleet.database, &id);
         loop {
             let lines = haft_fleet::entries_since(&fleet.database, &id, next, ENTRIES_PER_READ).await.unwrap_or_default();
             let is_more = lines.len() as i64 == ENTRIES_PER_READ;
@@ -76,7 +78,13 @@ fn follow(context: &Context, id: String, next: u64) -> impl Stream<Item = Messag
             }
             tokio::select! {
                 () = stopping.cancelled() => break,
-                is_news = news.of(&id, follow::HEARTBEAT) => if !is_news { yield Message::Beat },
+                news = following.next(u64::try_from(next).unwrap_or(0), follow::HEARTBEAT) => match news {
+                    News::Entries => {}
+                    News::Live(updates) => for update in updates {
+                        yield Message::Event(Event::Live(update));
+                    },
+                    News::Silence => yield Message::Beat,
+                },
             }
         }
     }

@@ -1,6 +1,6 @@
 //! [`list`], [`show`], [`logs`], [`cancel`] and [`retry`]: the jobs of a fleet.
 use haft_app::Failure;
-use haft_fleet::{self, Database, JobLine, JobsWanted, Owner};
+use haft_fleet::{self, Database, Following, JobLine, JobsWanted, Owner};
 use haft_present::safe;
 use haft_terminal::{
     Exit,
@@ -99,7 +99,8 @@ pub(super) async fn show(database: &Database, id: &str, json: bool) -> Result<()
 /// The entries of the job's own session; with `follow`, those that come until the job ends or Ctrl+C.
 pub(super) async fn logs(database: &Database, id: &str, follow: bool) -> Result<(), Failure> {
     let id = haft_fleet::find(database, id).await?.id;
-    let (mut interrupts, mut news, mut next) = (Interrupts::listen()?, database.news(), 0);
+    let (mut interrupts, mut following, mut next) =
+        (Interrupts::listen()?, Following::recorded(database, &id), 0);
     loop {
         // A job that has ended before its entries are read has no more of them.
         let is_over = haft_fleet::find(database, &id).await?.is_over();
@@ -117,7 +118,7 @@ pub(super) async fn logs(database: &Database, id: &str, follow: bool) -> Result<
         }
         tokio::select! {
             () = interrupts.next() => return Ok(()),
-            _is_news = news.of(&id, HEARTBEAT) => {}
+            _news = following.next(u64::try_from(next).unwrap_or(0), HEARTBEAT) => {}
         }
     }
 }

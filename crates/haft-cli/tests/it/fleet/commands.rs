@@ -108,3 +108,36 @@ fn no_job_of_a_paused_owner_or_fleet_begins() {
     fleet.wait_for("the paused job is over", || over(&of_ann));
     end(&mut worker);
 }
+
+// H-105
+#[test]
+fn jobs_that_ended_long_ago_are_removed_with_their_journals() {
+    let Some(fleet) = Fleet::new() else { return };
+    let script = fleet.place.script("all.jsonl", &[count(), publish(), say()]);
+    let mut worker = fleet.worker(&script, &[]);
+    let [old, new] = [fleet.add(), fleet.add()];
+    fleet.wait_until_completed(&old);
+    fleet.wait_until_completed(&new);
+    end(&mut worker);
+    let pending = fleet.add();
+    let ago = |id: &str, what: &str| {
+        fleet.server.sql(&format!("UPDATE jobs SET {what} = {what} - interval '31 days' WHERE id = '{id}'"));
+    };
+    ago(&old, "ended");
+    ago(&pending, "made");
+    let prune = |words: &[&str]| fleet.run(&[&["fleet", "prune", "--days", "30", "--json"], words].concat());
+    let tried: Value = serde_json::from_str(&prune(&["--dry-run"]).out).unwrap();
+    assert_eq!((&tried["jobs"], &tried["dry_run"]), (&json!(1), &json!(true)));
+    assert!(tried["entries"].as_u64().unwrap() > 5 && tried["contents"].as_u64().unwrap() > 0, "{tried}");
+    assert_eq!(fleet.number("SELECT count(*) FROM jobs"), 3);
+    let removed: Value = serde_json::from_str(&prune(&[]).out).unwrap();
+    let same = |object: &Value| [&object["jobs"], &object["entries"], &object["contents"]].map(Value::clone);
+    assert_eq!(same(&removed), same(&tried));
+    for table in ["jobs WHERE id", "entries WHERE job", "contents WHERE job"] {
+        assert_eq!(fleet.number(&format!("SELECT count(*) FROM {table} = '{old}'")), 0, "{table}");
+    }
+    assert!(fleet.number(&format!("SELECT count(*) FROM entries WHERE job = '{new}'")) > 5);
+    assert_eq!(fleet.run(&["fleet", "show", &old]).code, 2);
+    assert_eq!(fleet.run(&["fleet", "prune", "--days", "0"]).out.split(',').next(), Some("removed 1 jobs"));
+    assert_eq!(fleet.job(&pending, "status"), "pending");
+}

@@ -77,3 +77,43 @@ fn a_queue_is_limited_and_paused_by_itself() {
     assert_eq!(fleet.job(&jobs[1], "status, attempts"), "pending|0");
     end(&mut worker);
 }
+
+// H-104
+#[test]
+fn only_owners_with_access_give_jobs_to_a_queue() {
+    let Some(fleet) = Fleet::new() else { return };
+    let mut server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let token = |name: &str| fleet.run(&["fleet", "owner", name]).out.trim().to_owned();
+    let (ann, bob) = (token("ann"), token("bob"));
+    let mut give = |token: &str, queue: &str| {
+        token.clone_into(&mut server.token);
+        server.ask("POST /v1/jobs", &json!({"description": "x", "queue": queue}).to_string())
+    };
+    let access = |words: &[&str]| fleet.run(&[&["fleet", "access"], words].concat());
+    assert_eq!(access(&[]).out, "all owners may use all queues\n");
+    assert_eq!(give(&bob, "web").status, 201);
+    let set = access(&["--queue", "web", "--owner", "ann", "--json"]);
+    assert_eq!(
+        serde_json::from_str::<Value>(&set.out).unwrap(),
+        json!([{"queue": "web", "owners": ["ann"]}])
+    );
+    let statuses =
+        [(&ann, "web"), (&bob, "web"), (&bob, "default")].map(|(who, queue)| give(who, queue).status);
+    assert_eq!(statuses, [201, 403, 201]);
+    let refused = give(&bob, "web");
+    assert!(refused.body.contains("the owner `bob` may not use the queue `web`"), "{refused:?}");
+    // The administrator may, but not in the name of bob; what bob gave before stays.
+    add(&fleet, &["--queue", "web"]);
+    let by_name = fleet.run(&["fleet", "add", "builder", "x", "--queue", "web", "--owner", "bob"]);
+    assert!(by_name.code == 2 && by_name.err.contains("haft fleet access"), "{by_name:?}");
+    assert_eq!(fleet.number("SELECT count(*) FROM jobs WHERE queue = 'web'"), 3);
+    for (words, expected) in [
+        (&["--queue", "web", "--owner", "carol"][..], "there is no such owner"),
+        (&["--queue", "a b", "--owner", "ann"], "cannot be a queue"),
+    ] {
+        let ran = access(words);
+        assert!(ran.code == 2 && ran.err.contains(expected), "{words:?}: {ran:?}");
+    }
+    assert_eq!(access(&["--queue", "web", "--all"]).out, "all owners may use the queue `web`\n");
+    assert_eq!(give(&bob, "web").status, 201);
+}

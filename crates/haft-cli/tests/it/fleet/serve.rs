@@ -1,5 +1,9 @@
 //! `haft serve --fleet`: what it says of itself, as every `haft serve` does. The real binary, a real PostgreSQL.
-use crate::kit::{fleet::Fleet, serving::Serving};
+use crate::kit::{
+    fleet::{Fleet, count, end, publish, say},
+    serving::Serving,
+};
+use serde_json::json;
 
 /// Every route of the description, with the name of a job where one is wanted.
 fn routes(server: &Serving, job: &str) -> Vec<String> {
@@ -138,4 +142,47 @@ fn a_request_with_a_key_is_done_once_by_all_servers_of_a_fleet() {
     fleet.run(&["fleet", "owner", "ann"]).out.trim().clone_into(&mut one.token);
     assert_eq!(keyed(&one, line, body).status, 201);
     assert_eq!(count("jobs"), jobs + 2);
+}
+
+// H-102
+#[test]
+fn a_reply_is_seen_on_every_server_of_a_fleet_while_it_is_written() {
+    let Some(fleet) = Fleet::new() else { return };
+    let start = || Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let (one, two) = (start(), start());
+    let reply =
+        format!("I count to {}.", (0..400).map(|number| number.to_string()).collect::<Vec<_>>().join(", "));
+    let slow = json!({"say": reply, "pieces": 40, "delay_ms": 50, "calls": count()["calls"]});
+    let script = fleet.place.script("slow.jsonl", &[slow, publish(), say()]);
+    let mut worker = fleet.worker(&script, &[]);
+    let id = fleet.add();
+    let seen = std::thread::scope(|scope| {
+        let clients: Vec<_> = [&one, &two]
+            .map(|server| {
+                let id = &id;
+                scope.spawn(move || {
+                    let mut stream = server.follow(id, "");
+                    let mut events = stream.until("text");
+                    // A client that comes in the middle gets what was written before.
+                    let late = server.follow(id, "").until("text");
+                    events.extend(stream.until("replied"));
+                    (events, late)
+                })
+            })
+            .into_iter()
+            .collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect::<Vec<_>>()
+    });
+    for (events, late) in seen {
+        let text = |events: &[serde_json::Value]| -> String {
+            let pieces = events.iter().filter(|event| event["type"] == "text");
+            pieces.map(|event| event["text"].as_str().unwrap()).collect()
+        };
+        let (all, begun) = (text(&events), text(&late));
+        assert!(events.iter().filter(|event| event["type"] == "text").count() > 2, "{events:?}");
+        assert!(reply.starts_with(&all) && all.len() > reply.len() / 2, "{all}");
+        assert!(reply.starts_with(&begun) && begun.len() < reply.len(), "{begun}");
+    }
+    fleet.wait_until_completed(&id);
+    end(&mut worker);
 }

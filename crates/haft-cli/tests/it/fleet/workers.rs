@@ -404,3 +404,23 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
         assert!(code == 2 && told.contains(expected), "{words:?}: {code} {told}");
     }
 }
+
+// H-103
+#[test]
+fn a_worker_that_drains_takes_jobs_again_if_that_is_undone() {
+    let Some(fleet) = Fleet::new() else { return };
+    let script = fleet.place.script("hangs.jsonl", &[json!({"hang": true})]);
+    let mut worker = fleet.worker(&script, &["--workers", "2", "--lease", "2"]);
+    let first = fleet.add();
+    let is_running = |id: &str| (fleet.job(id, "status") == "running").then_some(());
+    fleet.wait_for("the first job is begun", || is_running(&first));
+    assert_eq!(fleet.run(&["fleet", "drain", "--undo"]).code, 2);
+    assert_eq!(fleet.run(&["fleet", "drain"]).code, 0);
+    let second = fleet.add();
+    // Longer than the time between two signs of life.
+    std::thread::sleep(Duration::from_millis(1_000));
+    assert_eq!(fleet.job(&second, "status, attempts"), "pending|0");
+    assert_eq!(fleet.run(&["fleet", "drain", "--undo"]).out, "1 workers take jobs again\n");
+    fleet.wait_for("the second job is begun", || is_running(&second));
+    end(&mut worker);
+}

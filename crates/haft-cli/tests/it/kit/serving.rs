@@ -5,7 +5,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, ChildStderr, Command, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// A server that runs. It ends with the test.
@@ -177,7 +177,10 @@ pub(crate) struct Following(BufReader<TcpStream>);
 impl Following {
     /// The next event; none where the stream has ended.
     pub(crate) fn next(&mut self) -> Option<Value> {
+        let begun = Instant::now();
         loop {
+            // Comments come all the time.
+            assert!(begun.elapsed() < Duration::from_secs(60), "no event comes");
             let mut line = String::new();
             if self.0.read_line(&mut line).unwrap() == 0 {
                 return None;

@@ -1,0 +1,347 @@
+//! Live events of jobs: from the worker that has the job to the servers whose clients follow it, as notifications of
+//! PostgreSQL. No table keeps them: what is lost is part of what is recorded later.
+//!
+//! A worker sends only while a client follows: [`Following`] says so again and again.
+use crate::{
+    database::{Database, Notice},
+    places::Moved,
+};
+use haft_core::{Event, SessionId, Update};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+use tokio::sync::{broadcast, mpsc};
+use tokio_postgres::types::Type;
+
+/// The channel of live events: a job, a blank, and [`Pieces`] as JSON or [`BEGUN`].
+const LIVE: &str = "haft_live";
+/// A worker has begun with the job: it has not heard who follows it.
+const BEGUN: &str = "begun";
+/// The channel of what clients follow: a job, or a job, a blank and [`ANEW`].
+const FOLLOWED: &str = "haft_followed";
+/// A client begins to follow: it has no piece yet.
+const ANEW: &str = "anew";
+/// The channels of this module.
+pub(crate) const CHANNELS: [&str; 2] = [LIVE, FOLLOWED];
+
+/// A server says so often that a client still follows.
+const RENEWAL: Duration = Duration::from_secs(10);
+/// So long a worker sends after it heard that.
+const FOLLOWED_FOR: Duration = Duration::from_secs(30);
+/// Time between two notifications of a job.
+const INTERVAL: Duration = Duration::from_millis(150);
+/// Maximum bytes of a notification: PostgreSQL takes less than 8,000.
+const MAX_PAYLOAD: usize = 7_900;
+/// Bytes of the pieces that are kept for a client that comes later; the first ones go first.
+const MAX_KEPT: usize = 256 * 1024;
+
+/// Some pieces of what goes on after an entry.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Pieces {
+    /// Entries of the journal that come before.
+    after: u64,
+    /// The number of the first piece that a client can still get.
+    first: usize,
+    /// The number of the first of these pieces.
+    from: usize,
+    pieces: Vec<Update>,
+}
+
+impl Pieces {
+    /// The number of the piece that comes next.
+    fn end(&self) -> usize {
+        self.from + self.pieces.len()
+    }
+}
+
+/// Where the worker of a job hands its events over.
+#[derive(Clone)]
+pub struct LiveSender(mpsc::UnboundedSender<Event>);
+
+impl LiveSender {
+    /// Sends a live event to those who follow the job. A recorded one ends what was live before.
+    pub fn send(&self, event: &Event) {
+        let is_shown = match event {
+            Event::Recorded(_) => true,
+            Event::Live(update) => is_shown(update),
+        };
+        if is_shown {
+            let _it_has_ended = self.0.send(event.clone());
+        }
+    }
+}
+
+/// Whether a client that follows a job shows it.
+fn is_shown(update: &Update) -> bool {
+    matches!(
+        update,
+        Update::Text { .. } | Update::Thinking { .. } | Update::ToolOutput { .. } | Update::Retrying { .. }
+    )
+}
+
+/// The worker's end of a job: `run` is to be polled as long as the job is worked on.
+pub(crate) struct LiveEvents {
+    events: mpsc::UnboundedReceiver<Event>,
+    kept: Pieces,
+    /// Bytes of the text in `kept`.
+    bytes: usize,
+    /// The number of the first piece to send next.
+    next: usize,
+    /// The number of the first piece that was never sent, and so can still grow.
+    open: usize,
+}
+
+impl LiveEvents {
+    pub(crate) fn new() -> (LiveSender, Self) {
+        let (sender, events) = mpsc::unbounded_channel();
+        (LiveSender(sender), Self { events, kept: Pieces::default(), bytes: 0, next: 0, open: 0 })
+    }
+
+    /// Until no sender is left.
+    pub(crate) async fn run(mut self, database: Database, job: SessionId, moved: Moved) {
+        let mut notices = database.notices();
+        let mut followed: Option<Instant> = None;
+        let mut last = Instant::now();
+        notify(&database, LIVE, &format!("{job} {BEGUN}")).await;
+        loop {
+            let is_followed = followed.is_some_and(|heard| heard.elapsed() < FOLLOWED_FOR);
+            let is_due = is_followed && self.next < self.kept.end();
+            tokio::select! {
+                event = self.events.recv() => match event {
+                    Some(event) => self.apply(event),
+                    None => return,
+                },
+                notice = notices.recv() => match notice {
+                    Ok(notice) if notice.channel == FOLLOWED && notice.job == job.0 => {
+                        followed = Some(Instant::now());
+                        if notice.more == ANEW {
+                            self.next = 0;
+                        }
+                    }
+                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => return,
+                },
+                () = tokio::time::sleep_until((last + INTERVAL).into()), if is_due => {
+                    for payload in payloads(&job, &moved, self.unsent()) {
+                        notify(&database, LIVE, &payload).await;
+                    }
+                    last = Instant::now();
+                }
+            }
+        }
+    }
+
+    fn apply(&mut self, event: Event) {
+        let update = match event {
+            Event::Recorded(entry) => {
+                self.kept = Pieces { after: entry.seq.0 + 1, ..Pieces::default() };
+                (self.bytes, self.next, self.open) = (0, 0, 0);
+                return;
+            }
+            Event::Live(update) => update,
+        };
+        self.bytes += text_of(&update).len();
+        let is_open = self.open < self.kept.end();
+        let last = self.kept.pieces.last_mut().filter(|_| is_open);
+        if !last.is_some_and(|last| append(last, &update)) {
+            self.kept.pieces.push(update);
+        }
+        while self.bytes > MAX_KEPT && self.kept.pieces.len() > 1 {
+            self.bytes -= text_of(&self.kept.pieces.remove(0)).len();
+            self.kept.from += 1;
+        }
+    }
+
+    /// What is to be sent; it is sent then.
+    fn unsent(&mut self) -> Pieces {
+        let Pieces { after, from, pieces, .. } = &self.kept;
+        let begin = self.next.max(*from);
+        (self.next, self.open) = (self.kept.end(), self.kept.end());
+        Pieces { after: *after, first: *from, from: begin, pieces: pieces[begin - from..].to_vec() }
+    }
+}
+
+fn text_of(update: &Update) -> &str {
+    match update {
+        Update::Text { text } | Update::Thinking { text } => text,
+        Update::ToolOutput { chunk, .. } => chunk,
+        Update::Retrying { reason, .. } => reason,
+        _ => "",
+    }
+}
+
+/// Whether `more` continues `last`; then it is part of it.
+fn append(last: &mut Update, more: &Update) -> bool {
+    match (last, more) {
+        (Update::Text { text }, Update::Text { text: more })
+        | (Update::Thinking { text }, Update::Thinking { text: more }) => text.push_str(more),
+        (Update::ToolOutput { call, chunk }, Update::ToolOutput { call: of, chunk: more }) if call == of => {
+            chunk.push_str(more);
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// As notifications that PostgreSQL takes. A piece that is too long for one is left out.
+fn payloads(job: &SessionId, moved: &Moved, pieces: Pieces) -> Vec<String> {
+    let text = serde_json::to_string(&pieces).unwrap_or_default();
+    let payload = format!("{job} {}", moved.kept(&text));
+    if payload.len() <= MAX_PAYLOAD {
+        return vec![payload];
+    }
+    let Pieces { after, first, from, mut pieces } = pieces;
+    if pieces.len() > 1 {
+        let second = pieces.split_off(pieces.len() / 2);
+        let middle = from + pieces.len();
+        let halves = [(from, pieces), (middle, second)];
+        let halves = halves.map(|(from, pieces)| Pieces { after, first, from, pieces });
+        return halves.into_iter().flat_map(|half| payloads(job, moved, half)).collect();
+    }
+    Vec::new()
+}
+
+async fn notify(database: &Database, channel: &str, payload: &str) {
+    let parameters = &[(&channel as _, Type::TEXT), (&payload as _, Type::TEXT)];
+    let notified = database.query("send a live event", "SELECT pg_notify($1, $2)", parameters).await;
+    if let Err(error) = notified {
+        tracing::debug!(%error, "a live event is lost");
+    }
+}
+
+/// What there is of a job that a client follows.
+#[derive(Debug, PartialEq)]
+pub enum News {
+    /// Entries may have been recorded.
+    Entries,
+    /// Live events after the entries that the client has.
+    Live(Vec<Update>),
+    /// Nothing, for the time that was given.
+    Silence,
+}
+
+/// A client follows a job: what it hears of it from now on.
+pub struct Following {
+    database: Database,
+    job: String,
+    notices: broadcast::Receiver<Notice>,
+    /// Whether live events are wanted.
+    is_live: bool,
+    /// When the worker was last told.
+    told: Option<Instant>,
+    /// Entries that come before the pieces that were passed on, and how many of these.
+    place: (u64, usize),
+    /// Pieces after entries that the client does not have yet.
+    early: VecDeque<Pieces>,
+}
+
+impl Following {
+    /// Everything from here on.
+    pub fn live(database: &Database, job: &str) -> Self {
+        Self { is_live: true, ..Self::recorded(database, job) }
+    }
+
+    /// What is recorded from here on.
+    pub fn recorded(database: &Database, job: &str) -> Self {
+        let notices = database.notices();
+        let (database, job, early) = (database.clone(), job.to_owned(), VecDeque::new());
+        Self { database, job, notices, is_live: false, told: None, place: (0, 0), early }
+    }
+
+    /// Waits for news, but no longer than `most`. `read`: how many entries of the job the client has.
+    pub async fn next(&mut self, read: u64, most: Duration) -> News {
+        let end = Instant::now() + most;
+        loop {
+            self.early.retain(|pieces| pieces.after >= read);
+            while self.early.front().is_some_and(|pieces| pieces.after == read) {
+                let updates = self.early.pop_front().map(|pieces| self.unseen(pieces)).unwrap_or_default();
+                if !updates.is_empty() {
+                    return News::Live(updates);
+                }
+            }
+            let renewal = if self.is_live { self.tell_worker() } else { end };
+            let heard = tokio::select! {
+                heard = self.notices.recv() => heard,
+                () = tokio::time::sleep_until(end.min(renewal).into()) => {
+                    if Instant::now() >= end { return News::Silence }
+                    continue;
+                }
+            };
+            match heard {
+                Ok(notice) if notice.channel.is_empty() => return News::Entries,
+                Ok(notice) if notice.job != self.job || notice.channel == FOLLOWED => {}
+                Ok(notice) if notice.channel == LIVE && notice.more == BEGUN => self.told = None,
+                Ok(notice) if notice.channel == LIVE => {
+                    let pieces = serde_json::from_str::<Pieces>(&notice.more).ok();
+                    let Some(pieces) = pieces.filter(|_| self.is_live) else { continue };
+                    let is_early = pieces.after > read;
+                    self.early.push_back(pieces);
+                    if is_early {
+                        return News::Entries;
+                    }
+                }
+                Ok(_) => return News::Entries,
+                Err(broadcast::error::RecvError::Lagged(_)) => return News::Entries,
+                Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Says that the job is followed, where that was not said for a while. Returns when to say it again.
+    fn tell_worker(&mut self) -> Instant {
+        let now = Instant::now();
+        let told = match self.told {
+            Some(told) if now < told + RENEWAL => told,
+            told => {
+                let payload = if told.is_none() { format!("{} {ANEW}", self.job) } else { self.job.clone() };
+                self.database.spawn(|database| async move { notify(&database, FOLLOWED, &payload).await });
+                *self.told.insert(now)
+            }
+        };
+        told + RENEWAL
+    }
+
+    /// Those that were not passed on yet; none where earlier ones are still to come.
+    fn unseen(&mut self, pieces: Pieces) -> Vec<Update> {
+        let Pieces { after, first, from, mut pieces } = pieces;
+        if self.place.0 != after {
+            self.place = (after, 0);
+        }
+        let seen = self.place.1;
+        if from > seen.max(first) {
+            return Vec::new();
+        }
+        self.place.1 = seen.max(from + pieces.len());
+        pieces.drain(..seen.saturating_sub(from).min(pieces.len()));
+        pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Update {
+        Update::Text { text: text.to_owned() }
+    }
+
+    #[test]
+    fn what_is_longer_than_a_notification_becomes_several() {
+        let (job, moved) =
+            (SessionId("20261123-120000-x".into()), Moved::new(&SessionId("y".into()), "/z".as_ref()));
+        let pieces: Vec<_> =
+            (0..50).map(|number| text(&format!("{number} {}", "\u{1}".repeat(100)))).collect();
+        let all = Pieces { after: 3, first: 1, from: 7, pieces };
+        let payloads = payloads(&job, &moved, all.clone());
+        assert!(payloads.len() > 1 && payloads.iter().all(|payload| payload.len() < 8_000));
+        let mut joined = Pieces { after: 3, first: 1, from: 7, pieces: Vec::new() };
+        for payload in payloads {
+            let part: Pieces = serde_json::from_str(payload.split_once(' ').unwrap().1).unwrap();
+            assert_eq!(part.from, joined.from + joined.pieces.len());
+            joined.pieces.extend(part.pieces);
+        }
+        assert_eq!(joined, all);
+    }
+}
