@@ -1,6 +1,6 @@
 //! Statements on a connection that is made anew where it broke. Each is one transaction: what it checks and what it does
 //! cannot come apart, however the connection ends.
-use crate::{error::FleetError, live, objects::Objects, tls::Tls};
+use crate::{error::FleetError, objects::Objects, tls::Tls};
 use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -27,6 +27,11 @@ pub(crate) const SHORT: Duration = Duration::from_secs(5);
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// Notices that a slow listener may fall behind.
 const NOTICES: usize = 1024;
+
+/// The channel of live events of jobs.
+pub(crate) const LIVE: &str = "haft_live";
+/// The channel of jobs that clients follow.
+pub(crate) const FOLLOWED: &str = "haft_followed";
 
 /// What a statement is given.
 pub(crate) type Parameters<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
@@ -234,8 +239,8 @@ impl Database {
         let (notices, stop) = (self.0.notices.clone(), self.0.stop.clone());
         drop(self);
         let listen = async {
-            let channels = ["haft_jobs", "haft_commands", "haft_entries"].into_iter().chain(live::CHANNELS);
-            let statements: Vec<String> = channels.map(|channel| format!("LISTEN {channel}")).collect();
+            let channels = ["haft_jobs", "haft_commands", "haft_entries", LIVE, FOLLOWED];
+            let statements = channels.map(|channel| format!("LISTEN {channel}"));
             if client.batch_execute(&statements.join("; ")).await.is_ok() {
                 // Notifications sent before this connection was made are lost.
                 let _nobody_listens = notices.send(Notice::default());

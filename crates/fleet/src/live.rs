@@ -1,9 +1,10 @@
 //! Live events of jobs: from the worker that has the job to the servers whose clients follow it, as notifications of
 //! PostgreSQL. No table keeps them: what is lost is part of what is recorded later.
 //!
-//! A worker sends only while a client follows: [`Following`] says so again and again.
+//! A worker sends only while a client follows: [`Following`] says so again and again. What is sent to [`LIVE`] is a job, a
+//! blank, and [`Pieces`] as JSON or [`BEGUN`]; to [`FOLLOWED`], a job, or a job, a blank and [`ANEW`].
 use crate::{
-    database::{Database, Notice},
+    database::{Database, FOLLOWED, LIVE, Notice},
     places::Moved,
 };
 use haft_core::{Event, SessionId, Update};
@@ -15,16 +16,10 @@ use std::{
 use tokio::sync::{broadcast, mpsc};
 use tokio_postgres::types::Type;
 
-/// The channel of live events: a job, a blank, and [`Pieces`] as JSON or [`BEGUN`].
-const LIVE: &str = "haft_live";
 /// A worker has begun with the job: it has not heard who follows it.
 const BEGUN: &str = "begun";
-/// The channel of what clients follow: a job, or a job, a blank and [`ANEW`].
-const FOLLOWED: &str = "haft_followed";
 /// A client begins to follow: it has no piece yet.
 const ANEW: &str = "anew";
-/// The channels of this module.
-pub(crate) const CHANNELS: [&str; 2] = [LIVE, FOLLOWED];
 
 /// A server says so often that a client still follows.
 const RENEWAL: Duration = Duration::from_secs(10);
