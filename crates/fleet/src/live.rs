@@ -29,8 +29,10 @@ const FOLLOWED_FOR: Duration = Duration::from_secs(30);
 const INTERVAL: Duration = Duration::from_millis(150);
 /// Maximum bytes of a notification: PostgreSQL takes less than 8,000.
 const MAX_PAYLOAD: usize = 7_900;
-/// Bytes of the pieces that are kept for a client that comes later; the first ones go first.
-const MAX_KEPT: usize = 256 * 1024;
+/// Maximum bytes of the text of a piece: it fits a notification, also where JSON takes six bytes for each of them.
+const MAX_PIECE: usize = 1_200;
+/// Bytes of the pieces that are kept for a client that comes later, and sent at a time; the first ones go first.
+const MAX_KEPT: usize = 64 * 1024;
 
 /// Some pieces of what goes on after an entry.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -137,11 +139,13 @@ impl LiveEvents {
             }
             Event::Live(update) => update,
         };
-        self.bytes += text_of(&update).len();
-        let is_open = self.open < self.kept.end();
-        let last = self.kept.pieces.last_mut().filter(|_| is_open);
-        if !last.is_some_and(|last| append(last, &update)) {
-            self.kept.pieces.push(update);
+        for update in split(update) {
+            self.bytes += text_of(&update).len();
+            let is_open = self.open < self.kept.end();
+            let last = self.kept.pieces.last_mut().filter(|_| is_open);
+            if !last.is_some_and(|last| append(last, &update)) {
+                self.kept.pieces.push(update);
+            }
         }
         while self.bytes > MAX_KEPT && self.kept.pieces.len() > 1 {
             self.bytes -= text_of(&self.kept.pieces.remove(0)).len();
@@ -167,8 +171,31 @@ fn text_of(update: &Update) -> &str {
     }
 }
 
+/// Several that say the same, none of them longer than a piece.
+fn split(mut update: Update) -> Vec<Update> {
+    let (Update::Text { text } | Update::Thinking { text } | Update::ToolOutput { chunk: text, .. }) =
+        &mut update
+    else {
+        return vec![update];
+    };
+    if text.len() <= MAX_PIECE {
+        return vec![update];
+    }
+    let rest = text.split_off(text.floor_char_boundary(MAX_PIECE));
+    let mut behind = update.clone();
+    if let Update::Text { text } | Update::Thinking { text } | Update::ToolOutput { chunk: text, .. } =
+        &mut behind
+    {
+        *text = rest;
+    }
+    [vec![update], split(behind)].concat()
+}
+
 /// Whether `more` continues `last`; then it is part of it.
 fn append(last: &mut Update, more: &Update) -> bool {
+    if text_of(last).len() + text_of(more).len() > MAX_PIECE {
+        return false;
+    }
     match (last, more) {
         (Update::Text { text }, Update::Text { text: more })
         | (Update::Thinking { text }, Update::Thinking { text: more }) => text.push_str(more),
@@ -180,7 +207,7 @@ fn append(last: &mut Update, more: &Update) -> bool {
     true
 }
 
-/// As notifications that PostgreSQL takes. A piece that is too long for one is left out.
+/// As notifications that PostgreSQL takes. A piece that is too long for one is empty.
 fn payloads(job: &SessionId, moved: &Moved, pieces: Pieces) -> Vec<String> {
     let text = serde_json::to_string(&pieces).unwrap_or_default();
     let payload = format!("{job} {}", moved.kept(&text));
@@ -188,14 +215,13 @@ fn payloads(job: &SessionId, moved: &Moved, pieces: Pieces) -> Vec<String> {
         return vec![payload];
     }
     let Pieces { after, first, from, mut pieces } = pieces;
-    if pieces.len() > 1 {
-        let second = pieces.split_off(pieces.len() / 2);
-        let middle = from + pieces.len();
-        let halves = [(from, pieces), (middle, second)];
-        let halves = halves.map(|(from, pieces)| Pieces { after, first, from, pieces });
-        return halves.into_iter().flat_map(|half| payloads(job, moved, half)).collect();
+    let of = |from, pieces| Pieces { after, first, from, pieces };
+    if pieces.len() == 1 {
+        return payloads(job, moved, of(from, vec![Update::Text { text: String::new() }]));
     }
-    Vec::new()
+    let second = pieces.split_off(pieces.len() / 2);
+    let middle = from + pieces.len();
+    [payloads(job, moved, of(from, pieces)), payloads(job, moved, of(middle, second))].concat()
 }
 
 async fn notify(database: &Database, channel: &str, payload: &str) {
@@ -226,8 +252,7 @@ pub struct Following {
     is_live: bool,
     /// When the worker was last told.
     told: Option<Instant>,
-    /// Entries that come before the pieces that were passed on, and how many of these.
-    place: (u64, usize),
+    seen: Seen,
     /// Pieces after entries that the client does not have yet.
     early: VecDeque<Pieces>,
 }
@@ -242,7 +267,7 @@ impl Following {
     pub fn recorded(database: &Database, job: &str) -> Self {
         let notices = database.notices();
         let (database, job, early) = (database.clone(), job.to_owned(), VecDeque::new());
-        Self { database, job, notices, is_live: false, told: None, place: (0, 0), early }
+        Self { database, job, notices, is_live: false, told: None, seen: Seen::default(), early }
     }
 
     /// Waits for news, but no longer than `most`. `read`: how many entries of the job the client has.
@@ -251,7 +276,8 @@ impl Following {
         loop {
             self.early.retain(|pieces| pieces.after >= read);
             while self.early.front().is_some_and(|pieces| pieces.after == read) {
-                let updates = self.early.pop_front().map(|pieces| self.unseen(pieces)).unwrap_or_default();
+                let updates =
+                    self.early.pop_front().map(|pieces| self.seen.unseen(pieces)).unwrap_or_default();
                 if !updates.is_empty() {
                     return News::Live(updates);
                 }
@@ -297,20 +323,30 @@ impl Following {
         };
         told + RENEWAL
     }
+}
 
-    /// Those that were not passed on yet; none where earlier ones are still to come.
+/// Which pieces a client was shown.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Entries that come before them.
+    after: u64,
+    /// The number of the piece that it is shown next.
+    next: usize,
+}
+
+impl Seen {
+    /// Those that were not shown yet; none where earlier ones are still to come.
     fn unseen(&mut self, pieces: Pieces) -> Vec<Update> {
         let Pieces { after, first, from, mut pieces } = pieces;
-        if self.place.0 != after {
-            self.place = (after, 0);
+        if self.after != after {
+            *self = Self { after, next: 0 };
         }
-        let seen = self.place.1;
-        if from > seen.max(first) {
+        if from > self.next.max(first) {
             return Vec::new();
         }
-        self.place.1 = seen.max(from + pieces.len());
-        pieces.drain(..seen.saturating_sub(from).min(pieces.len()));
-        pieces
+        let is_seen = self.next.saturating_sub(from).min(pieces.len());
+        self.next = self.next.max(from + pieces.len());
+        pieces.split_off(is_seen)
     }
 }
 
@@ -318,25 +354,41 @@ impl Following {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Update {
-        Update::Text { text: text.to_owned() }
+    /// What a client that follows from the beginning, or from `late` notifications on, is shown.
+    fn shown(payloads: &[String], late: usize) -> String {
+        let mut shown = String::new();
+        let mut seen = Seen::default();
+        for payload in &payloads[late..] {
+            let pieces: Pieces = serde_json::from_str(payload.split_once(' ').unwrap().1).unwrap();
+            shown.extend(seen.unseen(pieces).iter().map(text_of));
+        }
+        shown
     }
 
     #[test]
-    fn what_is_longer_than_a_notification_becomes_several() {
-        let (job, moved) =
-            (SessionId("20261123-120000-x".into()), Moved::new(&SessionId("y".into()), "/z".as_ref()));
-        let pieces: Vec<_> =
-            (0..50).map(|number| text(&format!("{number} {}", "\u{1}".repeat(100)))).collect();
-        let all = Pieces { after: 3, first: 1, from: 7, pieces };
-        let payloads = payloads(&job, &moved, all.clone());
-        assert!(payloads.len() > 1 && payloads.iter().all(|payload| payload.len() < 8_000));
-        let mut joined = Pieces { after: 3, first: 1, from: 7, pieces: Vec::new() };
-        for payload in payloads {
-            let part: Pieces = serde_json::from_str(payload.split_once(' ').unwrap().1).unwrap();
-            assert_eq!(part.from, joined.from + joined.pieces.len());
-            joined.pieces.extend(part.pieces);
+    fn text_of_any_length_is_sent_in_notifications_that_postgresql_takes() {
+        let job = SessionId("20261123-120000-x".into());
+        let moved = Moved::new(&SessionId("y".into()), "/z".as_ref());
+        let texts = ["short".to_owned(), "\u{1b}[31m".repeat(400), "é".repeat(5_000), "a".repeat(20_000)];
+        let (_sender, mut events) = LiveEvents::new();
+        let mut sent = Vec::new();
+        for (place, text) in texts.iter().enumerate() {
+            events.apply(Event::Live(Update::Text { text: text.clone() }));
+            // Some come together.
+            if place % 2 == 1 {
+                sent.extend(payloads(&job, &moved, events.unsent()));
+            }
         }
-        assert_eq!(joined, all);
+        assert!(sent.iter().all(|payload| payload.len() < 8_000));
+        assert_eq!(shown(&sent, 0), texts.concat());
+        // A client that comes later is sent all once more; others pass over that.
+        events.next = 0;
+        sent.extend(payloads(&job, &moved, events.unsent()));
+        assert_eq!(shown(&sent, 0), texts.concat());
+        assert_eq!(shown(&sent, 3), texts.concat());
+        // What is kept has an end, and nothing is shown out of order.
+        events.apply(Event::Live(Update::Text { text: "b".repeat(MAX_KEPT) }));
+        sent.extend(payloads(&job, &moved, events.unsent()));
+        assert!(shown(&sent, 0).ends_with(&"b".repeat(MAX_KEPT - MAX_PIECE)));
     }
 }
