@@ -32,7 +32,8 @@ pub struct QueueAccess {
     pub owners: Vec<Owner>,
 }
 
-/// Sets which owners may give jobs to `queue`; all may if there is none. Jobs that are there already stay.
+/// Lets only these owners, and the administrator, give jobs to `queue`; an empty list lets all owners. Jobs that the queue
+/// has already stay in it.
 ///
 /// # Errors
 /// [`FleetError::Usage`] if the name of the queue is invalid or there is no such owner; if PostgreSQL cannot be reached.

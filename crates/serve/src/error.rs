@@ -92,11 +92,12 @@ impl ApiError {
         self
     }
 
-    /// Whether there is no such thing.
+    /// What is wrong, as the client reads it.
     pub(crate) fn message(&self) -> &str {
         &self.detail.message
     }
 
+    /// Whether there is no such thing.
     pub(crate) fn is_missing(&self) -> bool {
         self.status == StatusCode::NOT_FOUND
     }
