@@ -29,7 +29,7 @@ pub(crate) use attach::AttachArgs;
 pub(crate) use attempts::AttemptsCommand;
 pub(crate) use blame::BlameArgs;
 pub(crate) use eval::{Eval, EvalArgs, EvalForm};
-pub(crate) use fleet::{Fleet, FleetUrl, LimitArgs, WorkerArgs};
+pub(crate) use fleet::{AccessArgs, DrainArgs, Fleet, FleetUrl, LimitArgs, PruneArgs, WorkerArgs};
 pub(crate) use jobs::{Agents, JobArgs, Jobs};
 pub(crate) use known::{Commands, Profiles, Skills};
 pub(crate) use lazy::Lazy;

@@ -144,52 +144,11 @@ pub(crate) enum Fleet {
     /// Limit what the jobs of an owner or a queue use together; without options, show limits
     Limit(LimitArgs),
     /// Drain workers: finish current jobs, then exit
-    Drain {
-        /// The fleet.
-        #[command(flatten)]
-        fleet: FleetUrl,
-        /// Worker name or instance ID [default: all workers]
-        worker: Option<String>,
-        /// Let workers that have not finished yet take jobs again
-        #[arg(long)]
-        undo: bool,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
+    Drain(DrainArgs),
     /// Let only some owners use a queue; without options, show such queues
-    Access {
-        /// The fleet.
-        #[command(flatten)]
-        fleet: FleetUrl,
-        /// Queue
-        #[arg(long, value_name = "NAME")]
-        queue: Option<String>,
-        /// Owner who may give jobs to the queue; can be repeated. Others are refused, except for `admin`
-        #[arg(long, value_name = "NAME", requires = "queue")]
-        owner: Vec<String>,
-        /// Let all owners use the queue
-        #[arg(long, requires = "queue", conflicts_with = "owner")]
-        all: bool,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Access(AccessArgs),
     /// Remove jobs that ended long ago, with their journals
-    Prune {
-        /// The fleet.
-        #[command(flatten)]
-        fleet: FleetUrl,
-        /// Days since a job has ended
-        #[arg(long, value_name = "N")]
-        days: u32,
-        /// Only say what would be removed
-        #[arg(long)]
-        dry_run: bool,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
+    Prune(PruneArgs),
     /// Create the database tables of a fleet, or update them to this version
     Migrate {
         /// The fleet.
@@ -298,6 +257,59 @@ pub(crate) enum Fleet {
         #[arg(long, conflicts_with = "name")]
         json: bool,
     },
+}
+
+/// Which owners may use a queue.
+#[derive(Debug, Args)]
+pub(crate) struct AccessArgs {
+    /// The fleet.
+    #[command(flatten)]
+    pub(crate) fleet: FleetUrl,
+    /// Queue
+    #[arg(long, value_name = "NAME")]
+    pub(crate) queue: Option<String>,
+    /// Owner who may give jobs to the queue; can be repeated. Others are refused, except for `admin`
+    #[arg(long, value_name = "NAME", requires = "queue")]
+    pub(crate) owner: Vec<String>,
+    /// Let all owners use the queue
+    #[arg(long, requires = "queue", conflicts_with = "owner")]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which jobs are old.
+#[derive(Debug, Args)]
+pub(crate) struct PruneArgs {
+    /// The fleet.
+    #[command(flatten)]
+    pub(crate) fleet: FleetUrl,
+    /// Days since a job has ended
+    #[arg(long, value_name = "N")]
+    pub(crate) days: u32,
+    /// Only say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which workers take no more jobs.
+#[derive(Debug, Args)]
+pub(crate) struct DrainArgs {
+    /// The fleet.
+    #[command(flatten)]
+    pub(crate) fleet: FleetUrl,
+    /// Worker name or instance ID [default: all workers]
+    pub(crate) worker: Option<String>,
+    /// Let workers that have not finished yet take jobs again
+    #[arg(long)]
+    pub(crate) undo: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `haft fleet limit`

@@ -10,7 +10,10 @@ mod worker;
 pub(crate) use serve::serve;
 pub(crate) use worker::worker;
 
-use crate::{CliContext, args::Fleet, args::FleetUrl};
+use crate::{
+    CliContext,
+    args::{DrainArgs, Fleet, FleetUrl, PruneArgs},
+};
 use haft_app::{Failure, token};
 use haft_engine::new_session_id;
 use haft_fleet::{
@@ -43,15 +46,9 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             resume(&open(cli, &fleet).await?, owner, queue, json).await?;
         }
         Fleet::Limit(args) => limits::limit(&open(cli, &args.fleet).await?, &args).await?,
-        Fleet::Drain { fleet, worker, undo, json } => {
-            drain(&open(cli, &fleet).await?, worker, undo, json).await?;
-        }
-        Fleet::Access { fleet, queue, owner, all, json } => {
-            access::access(&open(cli, &fleet).await?, queue, (owner, all), json).await?;
-        }
-        Fleet::Prune { fleet, days, dry_run, json } => {
-            prune(&open(cli, &fleet).await?, days, dry_run, json).await?;
-        }
+        Fleet::Drain(args) => drain(&open(cli, &args.fleet).await?, args).await?,
+        Fleet::Access(args) => access::access(&open(cli, &args.fleet).await?, args).await?,
+        Fleet::Prune(args) => prune(&open(cli, &args.fleet).await?, &args).await?,
         Fleet::Retry { fleet, id, json } => jobs::retry(&open(cli, &fleet).await?, &id, json).await?,
         Fleet::Storage { fleet, address, database, json } => {
             storage(&open(cli, &fleet).await?, address, database, json).await?;
@@ -144,7 +141,8 @@ async fn resume(
 }
 
 /// All workers, if `worker` is `None`.
-async fn drain(database: &Database, worker: Option<String>, undo: bool, json: bool) -> Result<(), Failure> {
+async fn drain(database: &Database, args: DrainArgs) -> Result<(), Failure> {
+    let DrainArgs { worker, undo, json, .. } = args;
     let told = haft_fleet::drain(database, worker.as_deref(), !undo).await?;
     if told == 0 {
         let called = worker.map(|name| format!(" named `{name}`")).unwrap_or_default();
@@ -161,7 +159,8 @@ async fn drain(database: &Database, worker: Option<String>, undo: bool, json: bo
     }
 }
 
-async fn prune(database: &Database, days: u32, dry_run: bool, json: bool) -> Result<(), Failure> {
+async fn prune(database: &Database, args: &PruneArgs) -> Result<(), Failure> {
+    let PruneArgs { days, dry_run, json, .. } = *args;
     let Pruned { jobs, entries, contents } = haft_fleet::prune(database, days, dry_run).await?;
     let object = json!({"jobs": jobs, "entries": entries, "contents": contents, "dry_run": dry_run});
     let done = if dry_run { "would remove" } else { "removed" };

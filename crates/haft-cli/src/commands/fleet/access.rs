@@ -1,17 +1,14 @@
 //! [`access`] (`haft fleet access`): shows and sets which owners may use a queue.
+use crate::args::AccessArgs;
 use haft_app::Failure;
 use haft_fleet::{self, Database, Owner, QueueAccess};
 use haft_terminal::table::Table;
 use serde_json::json;
 use std::io::{Write, stdout};
 
-/// Changes who may use `queue`, if that is given, and shows it; without a queue, shows those that only some owners may use.
-pub(super) async fn access(
-    database: &Database,
-    queue: Option<String>,
-    (owners, all): (Vec<String>, bool),
-    json: bool,
-) -> Result<(), Failure> {
+/// Changes who may use the queue, if owners are given, and shows it; without a queue, shows those that only some may use.
+pub(super) async fn access(database: &Database, args: AccessArgs) -> Result<(), Failure> {
+    let AccessArgs { queue, owner: owners, all, json, .. } = args;
     if let Some(queue) = queue.as_deref().filter(|_| all || !owners.is_empty()) {
         let owners: Vec<_> = owners.into_iter().map(Owner).collect();
         haft_fleet::set_access(database, queue, &owners).await?;
