@@ -68,9 +68,7 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             setup::set_secret(&open(cli, &fleet).await?, &key, (&queue, &name), json).await?;
         }
         Fleet::Owner { fleet, name: None, json } => owners(&open(cli, &fleet).await?, json).await?,
-        Fleet::Owner { fleet, name: Some(name), .. } => {
-            add_owner(&open(cli, &fleet).await?, Owner(name)).await?;
-        }
+        Fleet::Owner { fleet, name: Some(name), .. } => add_owner(&open(cli, &fleet).await?, name).await?,
         Fleet::Add { fleet, kind, description, repository, base, priority, owner, queue, json } => {
             let database = open(cli, &fleet).await?;
             let job = NewJob {
@@ -94,9 +92,9 @@ async fn add(database: &Database, job: &NewJob, json: bool) -> Result<(), Failur
     say(json, &json!({"job": job.id.0}), &job.id.0)
 }
 
-async fn add_owner(database: &Database, owner: Owner) -> Result<(), Failure> {
+async fn add_owner(database: &Database, name: String) -> Result<(), Failure> {
     let token = token::random()?;
-    haft_fleet::add_owner(database, &owner, Some(&token)).await?;
+    haft_fleet::add_owner(database, &Owner(name), Some(&token)).await?;
     writeln!(stdout(), "{token}")?;
     Ok(())
 }
