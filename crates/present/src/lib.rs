@@ -6,7 +6,7 @@
 //! them itself, [`proposal`] says what a call that asks would do, [`parts`] which parts of it can be accepted alone, [`notes`] what is shown beside replies and calls,
 //! [`outcome`] what came of a call in a few words, [`Exit`] how a program that ran a turn ends, and [`safe`] makes text harmless for a terminal. [`unattended`]
 //! answers if there is no person to ask, [`cursor`] says from where to follow a session, [`context`] what fills the
-//! window, [`goal`] what a person types of a goal, [`memory`] what they type of notes, [`undo`] what they type behind `/undo`, [`matching`] what of a list fits the characters that they typed, and [`mod@age`] how long ago something was.
+//! window, [`goal`] what a person types of a goal, [`memory`] what they type of notes, [`undo`] what they type behind `/undo`, [`matching`] what of a list fits the characters that they typed, [`mod@age`] how long ago something was, and [`counted()`] puts a noun behind a number.
 //!
 //! It uses `haft-core` for facts and events and `haft-engine` for sessions, and does no IO of its own.
 //!
@@ -15,6 +15,7 @@
 pub mod age;
 pub mod call_order;
 pub mod context;
+mod counted;
 pub mod cursor;
 pub mod diff;
 mod exit;
@@ -38,4 +39,5 @@ pub mod unattended;
 pub mod undo;
 pub mod words;
 
+pub use counted::counted;
 pub use exit::Exit;

@@ -1,6 +1,6 @@
 //! [`Verification::lines`]: what a verification came to, in words.
 use super::Verification;
-use haft_present::safe;
+use haft_present::{counted, safe};
 
 impl Verification {
     /// The result for a person, a line each: whether `target` holds, and then what was checked.
@@ -41,8 +41,4 @@ impl Verification {
         });
         lines
     }
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

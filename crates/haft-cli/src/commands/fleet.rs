@@ -19,6 +19,7 @@ use haft_engine::new_session_id;
 use haft_fleet::{
     self, ADMIN, Database, FleetKey, JobsWanted, NewJob, Owner, OwnerLine, Paused, Pruned, new_job,
 };
+use haft_present::counted;
 use haft_terminal::{Exit, table::Table};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -151,9 +152,13 @@ async fn drain(database: &Database, args: DrainArgs) -> Result<(), Failure> {
     }
     match undo {
         true => {
-            say(json, &json!({"draining": 0, "resumed": told}), &format!("{told} workers take jobs again"))
+            let workers = counted(told, "worker takes", "workers take");
+            say(json, &json!({"draining": 0, "resumed": told}), &format!("{workers} jobs again"))
         }
-        false => say(json, &json!({"draining": told}), &format!("draining {told} workers")),
+        false => {
+            let workers = counted(told, "worker", "workers");
+            say(json, &json!({"draining": told}), &format!("draining {workers}"))
+        }
     }
 }
 
@@ -162,11 +167,10 @@ async fn prune(database: &Database, args: &PruneArgs) -> Result<(), Failure> {
     let Pruned { jobs, entries, contents } = haft_fleet::prune(database, days, dry_run).await?;
     let object = json!({"jobs": jobs, "entries": entries, "contents": contents, "dry_run": dry_run});
     let done = if dry_run { "would remove" } else { "removed" };
-    say(
-        json,
-        &object,
-        &format!("{done} {jobs} jobs, with {entries} entries and {contents} contents of files"),
-    )
+    let jobs = counted(jobs, "job", "jobs");
+    let entries = counted(entries, "entry", "entries");
+    let contents = counted(contents, "content of a file", "contents of files");
+    say(json, &object, &format!("{done} {jobs}, with {entries} and {contents}"))
 }
 
 /// Shows where contents are stored, or changes that.

@@ -63,6 +63,9 @@ impl Tool for Publish {
         // Checks everything that may be refused before the commit.
         let branches = branches(&repository, &self.0, args.branch.as_deref()).await?;
         let remote = remote(&repository).await?;
+        if !has_changes(&repository, &branches, &args.paths).await? {
+            return Err(nothing_changed(&branches.branch));
+        }
         if let Some(branch) = &args.branch {
             repository.must(["checkout", "--quiet", "-b", branch]).await?;
         }
@@ -91,8 +94,7 @@ impl Tool for Publish {
 fn told(work: &Work, pushed: bool, pull: Result<String, String>) -> ToolOutput {
     let Work { branches: Branches { branch, base, .. }, commit, commits, files } = work;
     let short = &commit[..commit.len().min(10)];
-    let mut lines =
-        vec![format!("Committed {short} on `{branch}`: {commits} commits, {} files.", files.len())];
+    let mut lines = vec![format!("Committed {short} on `{branch}`: {}.", amounts(*commits, files.len()))];
     lines.extend(pushed.then(|| format!("Pushed `{branch}` to `origin`.")));
     let missing = pull.as_ref().err().map(|why| format!("No pull request: {why}."));
     lines.extend(pull.as_ref().ok().map(|url| format!("Pull request: {url}")));
@@ -103,6 +105,11 @@ fn told(work: &Work, pushed: bool, pull: Result<String, String>) -> ToolOutput {
         details["missing"] = missing.into();
     }
     ToolOutput::text(lines.join("\n")).show(lines.join(" ")).details(details)
+}
+
+fn amounts(commits: usize, files: usize) -> String {
+    let word = |count, one: &'static str, many| if count == 1 { one } else { many };
+    format!("{commits} {}, {files} {}", word(commits, "commit", "commits"), word(files, "file", "files"))
 }
 
 /// Uncommitted changes of `paths`, or all where there are none.
@@ -134,6 +141,22 @@ async fn commit(
 
 fn refused(why: impl std::fmt::Display) -> ToolError {
     ToolError::new(ToolErrorKind::User, format!("cannot publish: {why}"))
+}
+
+fn nothing_changed(branch: &str) -> ToolError {
+    refused(format!("nothing was changed: `{branch}` has no change that was not there before"))
+}
+
+/// Whether the commits since the start changed anything, or there are uncommitted changes of `paths`.
+async fn has_changes(
+    repository: &Repository,
+    branches: &Branches,
+    paths: &[PathBuf],
+) -> Result<bool, ToolError> {
+    let same = repository.git(["diff", "--quiet", "--no-ext-diff", &branches.start, "HEAD"]).await?.ok;
+    let words = ["status", "--porcelain"].map(OsString::from);
+    let uncommitted = repository.must(words.into_iter().chain(repository.scope(paths))).await?.stdout;
+    Ok(!same || !uncommitted.trim().is_empty())
 }
 
 /// The branch to publish, which is the current one unless another one is to be made, and the one to compare it with, which
@@ -172,10 +195,7 @@ async fn work(repository: &Repository, branches: Branches) -> Result<Work, ToolE
     let files = repository.must(["diff", "--name-only", "--no-ext-diff", &range]).await?.stdout;
     let files: Vec<String> = files.lines().map(str::to_owned).collect();
     if commits == 0 || files.is_empty() {
-        let branch = &branches.branch;
-        return Err(refused(format!(
-            "nothing was changed: `{branch}` has no change that was not there before"
-        )));
+        return Err(nothing_changed(&branches.branch));
     }
     let commit = line(repository, ["rev-parse", "HEAD"]).await?.unwrap_or_default();
     Ok(Work { branches, commit, commits, files })

@@ -8,7 +8,7 @@ use haft_app::{
 use haft_core::SessionOpened;
 use haft_engine::Chat;
 use haft_present::{
-    safe,
+    counted, safe,
     words::{Style, Words},
 };
 use haft_terminal::{Exit, signals::Interrupts};
@@ -57,7 +57,7 @@ fn print(cli: &CliContext, report: &ReplayReport, json: bool) -> Result<Exit, Fa
     } else if let Some(difference) = difference {
         writeln!(stdout(), "{}", safe::text(&difference.to_string()))?;
     } else {
-        let (rounds, calls) = (counted(*rounds, "round"), counted(*calls, "call"));
+        let (rounds, calls) = (counted(*rounds, "round", "rounds"), counted(*calls, "call", "calls"));
         let entries = cli.home().peek(&session.0)?;
         let workspace = SessionOpened::of(&entries).map(|opened| opened.workspace.display().to_string());
         let place = safe::text(&workspace.unwrap_or_default()).into_owned();
@@ -65,8 +65,4 @@ fn print(cli: &CliContext, report: &ReplayReport, json: bool) -> Result<Exit, Fa
     }
     let after = outcome.map_or(Exit::Success, Exit::from);
     Ok(if difference.is_some() { Exit::Failed } else { after })
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -138,6 +138,6 @@ fn jobs_that_ended_long_ago_are_removed_with_their_journals() {
     }
     assert!(fleet.number(&format!("SELECT count(*) FROM entries WHERE job = '{new}'")) > 5);
     assert_eq!(fleet.run(&["fleet", "show", &old]).code, 2);
-    assert_eq!(fleet.run(&["fleet", "prune", "--days", "0"]).out.split(',').next(), Some("removed 1 jobs"));
+    assert_eq!(fleet.run(&["fleet", "prune", "--days", "0"]).out.split(',').next(), Some("removed 1 job"));
     assert_eq!(fleet.job(&pending, "status"), "pending");
 }

@@ -343,7 +343,7 @@ fn a_server_of_a_fleet_shows_each_owner_what_is_its_own() {
 
     // One that is drained ends by itself.
     let drained = fleet.run(&["fleet", "drain"]);
-    assert_eq!((drained.code, drained.out.as_str()), (0, "draining 1 workers\n"), "{drained:?}");
+    assert_eq!((drained.code, drained.out.as_str()), (0, "draining 1 worker\n"), "{drained:?}");
     assert!(worker.wait().unwrap().success(), "{}", fleet.log());
     assert_eq!(ask(&ann, "POST", &format!("{path}/retry"), None).1["status"], "pending");
     assert_eq!(fleet.run(&["fleet", "drain"]).code, 2);
@@ -420,7 +420,7 @@ fn a_worker_that_drains_takes_jobs_again_if_that_is_undone() {
     // Longer than the time between two signs of life.
     std::thread::sleep(Duration::from_millis(1_000));
     assert_eq!(fleet.job(&second, "status, attempts"), "pending|0");
-    assert_eq!(fleet.run(&["fleet", "drain", "--undo"]).out, "1 workers take jobs again\n");
+    assert_eq!(fleet.run(&["fleet", "drain", "--undo"]).out, "1 worker takes jobs again\n");
     fleet.wait_for("the second job is begun", || is_running(&second));
     end(&mut worker);
 }

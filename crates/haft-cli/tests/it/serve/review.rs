@@ -59,3 +59,28 @@ fn what_a_session_changed_becomes_a_commit_and_a_pull_request() {
     let expected = json!({"title": "Say by whom", "head": "by", "base": "main", "body": "As asked."});
     assert_eq!(*project.opened.lock().unwrap(), [expected]);
 }
+
+// H-106
+#[test]
+fn where_nothing_was_changed_no_branch_is_made() {
+    let project = Project::new();
+    let work = project.place.work();
+    let publish = |arguments: serde_json::Value| {
+        project.run(&["tools", "call", "publish", &arguments.to_string(), "--permission", "full"])
+    };
+    project.place.write("notes.txt", "mine\n");
+    for arguments in [
+        json!({"title": "x", "branch": "empty", "paths": ["instances.go"]}),
+        json!({"title": "x", "branch": "empty", "paths": ["absent.go"]}),
+    ] {
+        let refused = publish(arguments);
+        assert!(refused.code != 0 && refused.out.contains("nothing was changed: `empty`"), "{refused:?}");
+        assert_eq!(git(&work, &["branch", "--format=%(refname:short)"]), "main");
+        assert_eq!(git(&work, &["status", "--porcelain"]), "?? notes.txt");
+    }
+    // The branch has a commit then, and nothing that is not committed.
+    let published = publish(json!({"title": "Note it", "branch": "notes"}));
+    assert!(published.out.contains("on `notes`: 1 commit, 1 file."), "{published:?}");
+    let again = publish(json!({"title": "Note it"}));
+    assert!(again.out.contains("Pull request: "), "{again:?}");
+}
