@@ -50,5 +50,5 @@ pub use setup::{
     Note, Observer, Profile, ProfileRules, Reasons, Replica, Replicas, Setup, Stages, checked_root,
     with_header,
 };
-pub use socket::{Dial, Link, NotDialed, RemoteClients, Served};
+pub use socket::{Dial, Link, NotDialed, Relay, Relayed, RemoteClients, Served};
 pub use turn::attempts::ATTEMPT_MARK;

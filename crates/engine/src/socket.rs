@@ -39,12 +39,14 @@ mod given;
 mod joining;
 mod lines;
 mod peer;
+mod relay;
 mod remote;
 mod repeated;
 mod served;
 
 use client::{Connection, NotConnected, connect};
 pub(crate) use joining::{attach, join};
+pub use relay::{Relay, Relayed};
 pub use remote::{Dial, Link, NotDialed, RemoteClients};
 pub use served::Served;
 

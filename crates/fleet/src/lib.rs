@@ -61,7 +61,7 @@ pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, find, job, jobs, retry,
 pub use lease::{Lease, Leases};
 pub use limits::{LimitUsage, Limited, Limits, Period, limits, set_limits};
 pub use live::{Following, LiveSender, News};
-pub use owners::{FleetClient, Owner, OwnerLine, add_owner, client_of, log_in, log_out, owners};
+pub use owners::{FleetClient, Owner, OwnerLine, add_owner, client_of, end_logins, log_in, log_out, owners};
 pub use pauses::{Paused, pause, unpause};
 pub use places::{Moved, work_place};
 pub use prune::{Pruned, prune};

@@ -116,6 +116,20 @@ pub async fn log_out(database: &Database, token: &str) -> Result<(), FleetError>
     database.query_within(SHORT, "end a login", statement, &[(&hash, Type::TEXT)]).await.map(|_| ())
 }
 
+/// Ends all logins of an owner. Returns how many there were.
+///
+/// # Errors
+/// [`FleetError::Usage`] if there is no such owner; if PostgreSQL cannot be asked.
+pub async fn end_logins(database: &Database, owner: &Owner) -> Result<i64, FleetError> {
+    let statement = "WITH ended AS (DELETE FROM logins WHERE owner = $1 RETURNING until > clock_timestamp() AS held) \
+         SELECT (SELECT count(*) FROM ended WHERE held), EXISTS (SELECT FROM owners WHERE name = $1)";
+    let rows = database.query_within(SHORT, "end logins", statement, &[(&owner.0, Type::TEXT)]).await?;
+    match rows[0].get(1) {
+        true => Ok(rows[0].get(0)),
+        false => Err(FleetError::Usage(format!("there is no owner `{}`", owner.0.escape_debug()))),
+    }
+}
+
 /// Of an owner or a queue.
 pub(crate) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())

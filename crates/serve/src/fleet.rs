@@ -1,26 +1,36 @@
 //! [`Fleet`]: jobs of a fleet over HTTP: its database stores them, and workers on any machine run them. This process
 //! runs none.
+mod attach;
 mod figures;
 mod jobs;
 mod sessions;
 
 use crate::{
     api::lists::Me,
+    bearer::given,
     error::{Answer, ApiError, ErrorBody},
     gate::Asker,
+    hub,
     readiness::{self, Needs, Readiness},
     requests::{Requests, once},
     router::{self, Token, described},
 };
-use axum::{Extension, Json, Router, extract::FromRef, middleware::from_fn_with_state};
+use axum::{
+    Extension, Json, Router, extract::FromRef, http::HeaderMap, middleware::from_fn_with_state, routing::post,
+};
 pub(crate) use figures::FleetFigures;
 use haft_app::{App, config::serve::Permission};
-use haft_fleet::{Database, FleetError, Owner};
+use haft_engine::RemoteClients;
+use haft_fleet::{Database, FleetError, JobLine, Owner};
 use jobs::Job;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::Semaphore, time::sleep};
 use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
+
+/// How often it is looked whether the token of a client that stays connected still holds.
+const TOKEN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A fleet, as a server knows it.
 #[derive(Clone)]
@@ -40,6 +50,10 @@ struct Context {
     figures: Arc<FleetFigures>,
     stopping: CancellationToken,
     readiness: Arc<Readiness>,
+    /// What each attached terminal has given.
+    clients: Arc<RemoteClients>,
+    /// Places for attached terminals.
+    places: Arc<Semaphore>,
 }
 
 impl FromRef<Context> for Arc<Readiness> {
@@ -75,6 +89,11 @@ pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: Cancell
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::retry))
+        .routes(routes!(attach::list))
+        .route("/v1/sessions", post(attach::create))
+        .routes(routes!(attach::show))
+        .routes(routes!(attach::agents))
+        .routes(routes!(attach::attach))
         .routes(routes!(sessions::events))
         .routes(routes!(sessions::all))
         .routes(routes!(sessions::asked))
@@ -88,7 +107,8 @@ pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: Cancell
     let requests = Requests::in_fleet(fleet.database.clone());
     let needs = Needs::Database(fleet.database.clone());
     let readiness = Arc::new(Readiness::new(needs, stopping.clone()));
-    let context = Context { fleet, figures, stopping, readiness };
+    let places = Arc::new(Semaphore::new(hub::MAX_ATTACHED));
+    let context = Context { fleet, figures, stopping, readiness, clients: Arc::default(), places };
     described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }
 
@@ -148,9 +168,31 @@ async fn me(Extension(asker): Extension<Asker>) -> Json<Me> {
     })
 }
 
+/// Waits until the database no longer knows the token of the request: a login ends, or an owner gets another token. For the
+/// server's own token, waits for ever.
+fn until_signed_out(
+    context: &Context,
+    asker: &Asker,
+    headers: &HeaderMap,
+) -> impl Future<Output = ()> + Send + use<> {
+    let token = given(headers).map(|token| String::from_utf8_lossy(token).into_owned());
+    let token = token.filter(|_| *asker != Asker::Admin(None));
+    let database = context.fleet.database.clone();
+    async move {
+        let Some(token) = token else { return std::future::pending().await };
+        while !matches!(haft_fleet::client_of(&database, &token).await, Ok(None)) {
+            sleep(TOKEN_INTERVAL).await;
+        }
+    }
+}
+
 async fn find(context: &Context, asker: &Asker, id: &str) -> Answer<Job> {
+    find_line(context, asker, id).await.map(Job::from)
+}
+
+async fn find_line(context: &Context, asker: &Asker, id: &str) -> Answer<JobLine> {
     let found = haft_fleet::job(&context.fleet.database, id, seen_by(asker)).await?;
-    found.map(Job::from).ok_or_else(|| no_job(id))
+    found.ok_or_else(|| no_job(id))
 }
 
 /// What is another's is told as what is not there.

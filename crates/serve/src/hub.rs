@@ -45,7 +45,19 @@ const USER_INTERVAL: Duration = Duration::from_secs(2);
 const MAX_DEPTH: usize = 64;
 
 /// Terminals that are attached at the same time.
-const MAX_ATTACHED: usize = 256;
+pub(crate) const MAX_ATTACHED: usize = 256;
+
+/// A place for one more attached terminal, for as long as it is held.
+pub(crate) fn place_in(places: &Arc<Semaphore>) -> Answer<OwnedSemaphorePermit> {
+    places.clone().try_acquire_owned().map_err(|_| {
+        ApiError::new(
+            axum::http::StatusCode::SERVICE_UNAVAILABLE,
+            "overloaded",
+            format!("{MAX_ATTACHED} terminals are attached"),
+        )
+        .suggest("detach some of them")
+    })
+}
 
 /// The sessions that are served, as far as a user may see them. All clones share them.
 #[derive(Clone)]
@@ -177,14 +189,7 @@ impl Hub {
 
     /// A place for one more, for as long as it is held.
     pub(crate) fn place_for_client(&self) -> Answer<OwnedSemaphorePermit> {
-        self.inner.places.clone().try_acquire_owned().map_err(|_| {
-            ApiError::new(
-                axum::http::StatusCode::SERVICE_UNAVAILABLE,
-                "overloaded",
-                format!("{MAX_ATTACHED} terminals are attached"),
-            )
-            .suggest("detach some of them")
-        })
+        place_in(&self.inner.places)
     }
 
     /// Ready once the server stops.

@@ -16,6 +16,10 @@ impl SentContents {
         self.lock().insert(hash, text);
     }
 
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Hash, String>> {
         self.0.lock().expect("no code panics while it holds the contents")
     }

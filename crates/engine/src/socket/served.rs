@@ -14,11 +14,11 @@ use tokio::sync::mpsc;
 
 /// A session as it is served to people at other machines. It does not keep the session open.
 pub struct Served {
-    journal: Journal,
-    mailbox: mpsc::WeakUnboundedSender<SessionMessage>,
-    permission: Permission,
-    stage: Arc<dyn Stage>,
-    user: Option<String>,
+    pub(super) journal: Journal,
+    pub(super) mailbox: mpsc::WeakUnboundedSender<SessionMessage>,
+    pub(super) permission: Permission,
+    pub(super) stage: Arc<dyn Stage>,
+    pub(super) user: Option<String>,
 }
 
 impl Served {

@@ -164,7 +164,7 @@ pub(crate) enum Fleet {
         kind: String,
         /// Task to do
         description: String,
-        /// Repository to work on: a URL, or a path that every worker can read [default: an empty directory]
+        /// Repository to work on: a URL, or a path that every worker can read and push to [default: an empty directory]
         #[arg(long, value_name = "URL")]
         repository: Option<String>,
         /// Commit or branch to start from [default: HEAD of the repository]
@@ -253,6 +253,9 @@ pub(crate) enum Fleet {
         fleet: FleetUrl,
         /// Name of the owner to create: letters, digits and `-`, `_`, `.`, `@`, `+`
         name: Option<String>,
+        /// End all logins of the owner, and leave the token as it is
+        #[arg(long, requires = "name")]
+        log_out: bool,
         /// Print the list as JSON
         #[arg(long, conflicts_with = "name")]
         json: bool,

@@ -19,7 +19,7 @@ use haft_engine::new_session_id;
 use haft_fleet::{
     self, ADMIN, Database, FleetKey, JobsWanted, NewJob, Owner, OwnerLine, Paused, Pruned, new_job,
 };
-use haft_present::counted;
+use haft_present::{counted, safe};
 use haft_terminal::{Exit, table::Table};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -68,7 +68,12 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             let key = fleet_key(cli)?.ok_or_else(setup::no_key)?;
             setup::set_secret(&open(cli, &fleet).await?, &key, (&queue, &name), json).await?;
         }
-        Fleet::Owner { fleet, name: None, json } => owners(&open(cli, &fleet).await?, json).await?,
+        Fleet::Owner { fleet, name: None, json, .. } => owners(&open(cli, &fleet).await?, json).await?,
+        Fleet::Owner { fleet, name: Some(name), log_out: true, .. } => {
+            let ended = haft_fleet::end_logins(&open(cli, &fleet).await?, &Owner(name.clone())).await?;
+            let logins = counted(ended, "login", "logins");
+            writeln!(stdout(), "ended {logins} of `{}`", safe::name(&name))?;
+        }
         Fleet::Owner { fleet, name: Some(name), .. } => add_owner(&open(cli, &fleet).await?, name).await?,
         Fleet::Add { fleet, kind, description, repository, base, priority, owner, queue, json } => {
             let database = open(cli, &fleet).await?;

@@ -11,7 +11,7 @@ use axum::{
     response::Response,
 };
 use haft_core::SessionId;
-use haft_engine::Served;
+use haft_engine::{Link, Served};
 
 /// Attach to a session, over a WebSocket
 ///
@@ -28,19 +28,28 @@ pub(crate) async fn attach(
 ) -> Answer<Response> {
     let hub = context.hub.clone();
     let id = hub.find(&id)?.id;
-    check_protocol(&headers)?;
+    let upgrade = checked(&headers, upgrade)?;
+    let place = hub.place_for_client()?;
+    let served = Served::of(&hub.open(&id.0).await?, hub.user_name().map(str::to_owned));
+    let is_at_rest = hub.state(&id) == SessionState::Idle;
+    Ok(upgrade.on_upgrade(async move |socket| {
+        serve(&hub, &id, (served, is_at_rest), socket).await;
+        drop(place);
+    }))
+}
+
+/// The WebSocket that the request asks for, with the protocol of this version.
+pub(crate) fn checked(
+    headers: &HeaderMap,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Answer<WebSocketUpgrade> {
+    check_protocol(headers)?;
     let upgrade = upgrade.map_err(|why| {
         ApiError::wrong(format!("the request does not open a WebSocket: {}", why.body_text()))
             .suggest("`haft attach` opens one; a proxy before the server must pass on `Upgrade`")
     })?;
-    let place = hub.place_for_client()?;
-    let served = Served::of(&hub.open(&id.0).await?, hub.user_name().map(str::to_owned));
-    let is_at_rest = hub.state(&id) == SessionState::Idle;
     let upgrade = upgrade.max_message_size(MAX_MESSAGE_BYTES).max_frame_size(MAX_MESSAGE_BYTES);
-    Ok(upgrade.protocols([PROTOCOL]).on_upgrade(async move |socket| {
-        serve(&hub, &id, (served, is_at_rest), socket).await;
-        drop(place);
-    }))
+    Ok(upgrade.protocols([PROTOCOL]))
 }
 
 fn check_protocol(headers: &HeaderMap) -> Answer<()> {
@@ -60,7 +69,7 @@ fn check_protocol(headers: &HeaderMap) -> Answer<()> {
 
 /// Until the person leaves, the session closes or the server stops. Meanwhile the session is not idle.
 async fn serve(hub: &Hub, id: &SessionId, (served, is_at_rest): (Served, bool), socket: WebSocket) {
-    let link = link(socket, data, Message::Binary);
+    let link = lines(socket);
     let stays_open = async {
         loop {
             hub.touch(id);
@@ -73,6 +82,11 @@ async fn serve(hub: &Hub, id: &SessionId, (served, is_at_rest): (Served, bool), 
         () = hub.stopping().cancelled() => {}
         () = hub.clone().until_signed_out() => {}
     }
+}
+
+/// The two directions of a WebSocket.
+pub(crate) fn lines(socket: WebSocket) -> Link {
+    link(socket, data, Message::Binary)
 }
 
 fn data(message: Message) -> Option<bytes::Bytes> {

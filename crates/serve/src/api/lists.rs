@@ -8,7 +8,7 @@ use crate::error::{Answer, ApiError, ErrorBody};
 use axum::{Json, http::StatusCode};
 use haft_app::config::serve::Permission;
 use haft_core::Mode;
-use haft_engine::Engine;
+use haft_engine::{Agent, Engine};
 use haft_present::host::Host;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -31,16 +31,21 @@ pub(crate) struct AgentRow {
 /// All agents.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Agents {
-    agents: Vec<AgentRow>,
+    pub(crate) agents: Vec<AgentRow>,
+}
+
+impl AgentRow {
+    pub(crate) fn of(agent: &Agent) -> Self {
+        Self {
+            name: agent.name.clone(),
+            description: agent.description.clone(),
+            takes_jobs: agent.job.is_some() || agent.done.is_some() || agent.prompt.is_some(),
+        }
+    }
 }
 
 fn agent_rows(engine: &Engine) -> Vec<AgentRow> {
-    let row = |agent: &haft_engine::Agent| AgentRow {
-        name: agent.name.clone(),
-        description: agent.description.clone(),
-        takes_jobs: agent.job.is_some() || agent.done.is_some() || agent.prompt.is_some(),
-    };
-    engine.setup().agents.iter().map(row).collect()
+    engine.setup().agents.iter().map(AgentRow::of).collect()
 }
 
 /// List agents

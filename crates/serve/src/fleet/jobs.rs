@@ -147,6 +147,18 @@ pub(super) async fn list(
     Asked(wanted): Asked<JobsWanted>,
 ) -> Answer<Json<JobPage>> {
     let limit = pages::limit(wanted.limit);
+    let found = listed(&context, &asker, &wanted, limit).await?;
+    let (found, next) = pages::page(found, limit, |job| job.id.clone());
+    Ok(Json(JobPage { jobs: found.into_iter().map(Job::from).collect(), next }))
+}
+
+/// Those that are `wanted`, and one more than `limit` where there are more.
+pub(super) async fn listed(
+    context: &Context,
+    asker: &Asker,
+    wanted: &JobsWanted,
+    limit: usize,
+) -> Answer<Vec<JobLine>> {
     let statuses = match wanted.status()? {
         None => Vec::new(),
         // One that was tried too often is told as one that failed.
@@ -155,12 +167,10 @@ pub(super) async fn list(
     };
     let after = wanted.after.as_deref();
     if let Some(after) = after {
-        find(&context, &asker, after).await?;
+        find(context, asker, after).await?;
     }
     let wanted = haft_fleet::JobsWanted { statuses, queue: None, after, most: limit as i64 + 1 };
-    let found = haft_fleet::jobs(&context.fleet.database, seen_by(&asker), &wanted).await?;
-    let (found, next) = pages::page(found, limit, |job| job.id.clone());
-    Ok(Json(JobPage { jobs: found.into_iter().map(Job::from).collect(), next }))
+    Ok(haft_fleet::jobs(&context.fleet.database, seen_by(asker), &wanted).await?)
 }
 
 /// Show a job

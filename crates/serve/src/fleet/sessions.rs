@@ -1,5 +1,5 @@
 //! Events of a fleet's jobs, and the prompts and answers that clients send to them.
-use super::{Context, find, jobs::WAITING, seen_by, unsure};
+use super::{Context, find, jobs::WAITING, name_of, seen_by, unsure, until_signed_out};
 use crate::{
     api::{
         body::{Asked, Body, Id, IdAndCall, blocking},
@@ -27,7 +27,7 @@ use std::{collections::HashMap, io, sync::Arc};
 use utoipa::{IntoParams, ToSchema};
 
 /// Entries that are read at a time.
-const ENTRIES_PER_READ: i64 = 500;
+pub(super) const ENTRIES_PER_READ: i64 = 500;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -57,7 +57,8 @@ pub(super) async fn events(
 ) -> Answer<Response> {
     find(&context, &asker, &id).await?;
     let told = view.of(follow::from(&headers, from).0, |from| follow(&context, id, from));
-    Ok(follow::counted(&context.figures.own, told.map(Message::alone)))
+    let told = told.map(Message::alone).take_until(Box::pin(until_signed_out(&context, &asker, &headers)));
+    Ok(follow::counted(&context.figures.own, told))
 }
 
 /// What is recorded of a job from the entry `next` on, until the client leaves or the server stops.
@@ -100,6 +101,7 @@ pub(super) async fn all(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Asked(followed): Asked<Followed>,
+    headers: HeaderMap,
 ) -> Answer<Response> {
     let mut streams = Vec::new();
     for (id, from) in followed.sessions()? {
@@ -120,6 +122,7 @@ pub(super) async fn all(
         }
     };
     let told = stream::select(beats, follow::together(streams));
+    let told = told.take_until(Box::pin(until_signed_out(&context, &asker, &headers)));
     Ok(follow::counted(&context.figures.own, told))
 }
 
@@ -220,7 +223,8 @@ pub(super) async fn prompt(
     Key(key): Key,
     Body(PromptRequest { text }): Body<PromptRequest>,
 ) -> Answer<Response> {
-    let channel = channel(None, key.as_ref());
+    let who = name_of(&asker).map(|owner| owner.0.as_str());
+    let channel = channel(who, key.as_ref());
     send((&context, &asker, &id, key), &[Command::Prompt { parts: vec![Part::text(text)], channel }]).await
 }
 
@@ -314,8 +318,14 @@ async fn send(
     commands: &[Command],
 ) -> Answer<Response> {
     let job = find(context, asker, id).await?;
+    let who = name_of(asker).map(|owner| owner.0.as_str());
+    let signed = |command: &Command| match command {
+        Command::Prompt { channel: Some(_), .. } => command.clone(),
+        unsigned => unsigned.clone().signed(who),
+    };
+    let commands: Vec<_> = commands.iter().map(signed).collect();
     let name = key.as_ref().map(|key| key.name.as_str());
-    let sent = haft_fleet::send(&context.fleet.database, id, seen_by(asker), commands, name).await;
+    let sent = haft_fleet::send(&context.fleet.database, id, seen_by(asker), &commands, name).await;
     if !sent.map_err(unsure)? {
         return Err(ApiError::conflict(format!("the job `{id}` is {} already", job.status)));
     }

@@ -63,10 +63,11 @@ impl Tool for Publish {
         // Checks everything that may be refused before the commit.
         let branches = branches(&repository, &self.0, args.branch.as_deref()).await?;
         let remote = remote(&repository).await?;
-        if !has_changes(&repository, &branches, &args.paths).await? {
-            return Err(nothing_changed(&branches.branch));
-        }
         if let Some(branch) = &args.branch {
+            // Without changes the branch would stay behind.
+            if !has_changes(&repository, &branches, &args.paths).await? {
+                return Err(nothing_changed(branch));
+            }
             repository.must(["checkout", "--quiet", "-b", branch]).await?;
         }
         commit(&repository, title, args.description.as_deref(), &args.paths).await?;

@@ -1,5 +1,6 @@
 //! Jobs on many machines, with real workers and a real PostgreSQL.
 mod approvals;
+mod attach;
 mod commands;
 mod database_faults;
 mod limits;

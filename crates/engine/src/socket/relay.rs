@@ -1,0 +1,122 @@
+//! [`Relay`]: a session that another process has open and a database records, as it is served to people.
+use super::{Served, contents::SentContents};
+use crate::{
+    journal::Journal,
+    session::mailbox::{CommandTicket, SessionMessage},
+};
+use haft_call::Permission;
+use haft_core::{Command, Entry, Fact, Hash, Mode, Policy, Seq, Update};
+use std::{path::Path, sync::Arc};
+use tokio::sync::mpsc;
+
+/// Texts of files that are kept to be sent, in bytes. Where there are more, the earlier ones are dropped: their diffs say so.
+const MAX_CONTENTS_BYTES: usize = 64 << 20;
+
+/// A session that another process has open. Its owner is not connected to this one: what happens comes in entry by entry,
+/// and what a person says goes out command by command.
+pub struct Relay {
+    journal: Journal,
+    contents: Arc<SentContents>,
+    /// In `contents`.
+    bytes: usize,
+    permission: Permission,
+    mailbox: mpsc::UnboundedSender<SessionMessage>,
+    received: mpsc::UnboundedReceiver<SessionMessage>,
+    /// Of prompts that were passed on: they are done when the turn ends.
+    prompts: Vec<CommandTicket>,
+}
+
+/// A command that a person gave, to be passed on to the process that has the session open.
+pub struct Relayed {
+    /// What to carry out.
+    pub command: Command,
+    ticket: CommandTicket,
+}
+
+impl Default for Relay {
+    /// Without entries. Any mode can be asked for: the process that has the session open enforces its limit.
+    fn default() -> Self {
+        let (mailbox, received) = mpsc::unbounded_channel();
+        Self {
+            journal: Journal::mirror(Path::new("")),
+            contents: Arc::default(),
+            bytes: 0,
+            permission: Permission::new(Policy::default(), Mode::Full, &[]),
+            mailbox,
+            received,
+            prompts: Vec::new(),
+        }
+    }
+}
+
+impl Relay {
+    /// The place of the entry to record next.
+    pub fn next(&self) -> Seq {
+        self.journal.next()
+    }
+
+    /// Shows an entry, and before it the texts of files that it names.
+    pub fn record(&mut self, entry: Arc<Entry>, contents: impl IntoIterator<Item = (Hash, String)>) {
+        for (hash, text) in contents {
+            if self.bytes + text.len() > MAX_CONTENTS_BYTES {
+                self.contents.clear();
+                self.bytes = 0;
+            }
+            self.bytes += text.len();
+            self.contents.add(hash, text);
+        }
+        if let Fact::ModeSet { mode } = entry.fact {
+            self.permission.set(mode);
+        }
+        let has_ended = matches!(entry.fact, Fact::TurnEnded { .. });
+        self.journal.receive(entry);
+        if has_ended {
+            self.prompts.drain(..).for_each(|ticket| ticket.done(&self.journal));
+        }
+    }
+
+    /// Shows what goes on and is not recorded.
+    pub fn live(&self, update: Update) {
+        self.journal.live(update);
+    }
+
+    /// The session for a person, who says all in the name of `user`, if the server knows users.
+    pub fn served(&self, user: Option<String>) -> Served {
+        Served {
+            journal: self.journal.clone(),
+            mailbox: self.mailbox.downgrade(),
+            permission: self.permission.clone(),
+            stage: self.contents.clone(),
+            user,
+        }
+    }
+
+    /// Waits for the next command. One that is not taken up again counts as lost.
+    pub async fn command(&mut self) -> Relayed {
+        loop {
+            match self.received.recv().await {
+                Some(SessionMessage::Command(command, ticket)) => return Relayed { command, ticket },
+                // Jobs and their ends come from a session's own calls.
+                Some(_) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// The other process will carry it out.
+    pub fn passed_on(&mut self, Relayed { command, ticket }: Relayed) {
+        ticket.begin(&self.journal);
+        match command {
+            Command::Prompt { .. } => self.prompts.push(ticket),
+            _ => ticket.done(&self.journal),
+        }
+    }
+
+    /// It will not: `why`, as a sentence for people.
+    pub fn refuse(&self, Relayed { ticket, .. }: Relayed, why: String) {
+        match ticket.is_wanted() {
+            true => ticket.refuse(why),
+            false => self.journal.live(Update::Refused { why }),
+        }
+    }
+}
