@@ -1,6 +1,6 @@
 //! Why something with the fleet cannot be done.
 use std::error::Error as _;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 
 /// Why something with the fleet cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +84,7 @@ impl FleetError {
                 "the fleet's database at {place} has tables of another program ({why}); use a separate database for the fleet"
             )),
             Some(state) if *state == SqlState::FOREIGN_KEY_VIOLATION => {
-                Self::Usage("there is no such owner; create it with `haft fleet owner NAME`".to_owned())
+                Self::Usage(no_owner(error.as_db_error().and_then(DbError::detail)))
             }
             Some(state) if state.code() == LIMIT => Self::Limit(why),
             Some(state) if state.code() == DENIED => Self::Denied(why),
@@ -100,6 +100,14 @@ impl FleetError {
             None => Self::Statement { action, why },
         }
     }
+}
+
+/// `detail`: PostgreSQL's, such as `Key (owner)=(ann) is not present in table "owners".`
+fn no_owner(detail: Option<&str>) -> String {
+    let named = detail.and_then(|detail| detail.split_once(")=(")?.1.split_once(')'));
+    let owner = named.map(|(name, _)| format!("owner `{}`", name.escape_debug()));
+    let owner = owner.unwrap_or_else(|| "such owner".to_owned());
+    format!("there is no {owner}; create it with `haft fleet owner NAME`")
 }
 
 /// What `check_pending` of the migrations raises.

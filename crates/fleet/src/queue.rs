@@ -189,7 +189,10 @@ pub async fn settle(
     conclusion: &Conclusion,
     head: Option<&str>,
 ) -> Result<Settled, FleetError> {
-    let statement = "UPDATE jobs SET status = $3, reason = $4, conclusion = $5, head = coalesce($6, head), \
+    // What a session does not know, such as a push that was refused, may be why it failed.
+    let statement = "UPDATE jobs SET status = $3, conclusion = $5, head = coalesce($6, head), \
+         reason = CASE WHEN $3 = 'failed' AND attempts > 1 AND reason IS NOT NULL \
+           THEN $4 || '; the attempt before ended: ' || reason ELSE $4 END, \
          head_token = CASE WHEN $6 IS NULL THEN head_token ELSE token END, \
          leased_until = NULL, ended = clock_timestamp() \
        WHERE id = $1 AND token = $2 AND status = 'running' AND leased_until > clock_timestamp() \

@@ -223,6 +223,9 @@ impl Worker {
         }
         tasks.close();
         tasks.wait().await;
+        if ended.is_ok() && *self.is_draining.borrow() {
+            (self.settings.note)("drained: it has no more jobs, and ends".to_owned());
+        }
         ended
     }
 

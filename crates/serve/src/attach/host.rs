@@ -12,6 +12,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
 
+/// What is shown as the model of a job that does not say which model its worker asks.
+const WORKERS_MODEL: &str = "the worker's model";
+
 /// Opens sessions of one server. Models, tools and files are the server's; what is shown of them is made here.
 #[derive(Clone)]
 pub struct AttachedHost {
@@ -37,7 +40,11 @@ impl AttachedHost {
             setup.home = Home(self.app.places.home.join("attached"));
             setup.workspace = shown.workspace.clone().into();
             setup.agents = agents;
-            (setup.model.spec, setup.model.window) = (shown.model.clone(), shown.window);
+            setup.model.spec = match shown.model.is_empty() {
+                true => WORKERS_MODEL.to_owned(),
+                false => shown.model.clone(),
+            };
+            setup.model.window = shown.window;
         })?;
         let dial = Arc::new(Route { server: self.server.clone(), id: shown.id.clone() });
         let session = engine.attach(SessionId(shown.id), dial).await?;

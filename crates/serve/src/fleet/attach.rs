@@ -24,6 +24,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::Response,
 };
+use haft_app::session::NO_MODEL;
 use haft_core::{Entry, Hash, SessionId, SessionOpened, changed, line};
 use haft_engine::{Relay, Relayed};
 use haft_fleet::{FleetError, Following, JobLine, News, Owner, work_place};
@@ -113,7 +114,9 @@ pub(super) async fn show(
     let job = find_line(&context, &asker, &id).await?;
     let opened = haft_fleet::entries_since(&context.fleet.database, &id, 0, 1).await?;
     let opened: Vec<_> = opened.iter().filter_map(|(_, text)| entry(text)).collect();
-    let model = SessionOpened::of(&opened).map(|opened| opened.model.clone()).unwrap_or_default();
+    // The first entry names no model: which one it is, the worker decides.
+    let model = SessionOpened::of(&opened).map(|opened| opened.model.clone());
+    let model = model.filter(|model| model != NO_MODEL).unwrap_or_default();
     Ok(Json(JobSession::of(job, model)))
 }
 

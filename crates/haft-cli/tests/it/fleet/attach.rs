@@ -30,6 +30,7 @@ fn a_job_is_watched_steered_and_asked_about_from_any_terminal() {
     let question = terminal.see("1. Yes");
     // The lines of the file come from the database.
     assert!(question.contains("counter.txt") && question.contains("+end"), "{question}");
+    assert!(question.contains("the worker's model · builder · ask"), "{question}");
     terminal.keys(&["1"]);
     // Text is shown while the model writes it, and what is typed meanwhile reaches the worker.
     terminal.see("I have");

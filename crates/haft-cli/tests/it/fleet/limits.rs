@@ -131,7 +131,7 @@ fn a_job_beyond_what_may_be_pending_is_refused() {
 fn what_cannot_be_a_limit_is_refused() {
     let Some(fleet) = Fleet::new() else { return };
     for (words, expected) in [
-        (&["missing", "--running", "1"][..], "there is no such owner"),
+        (&["missing", "--running", "1"][..], "there is no owner `missing`; create it"),
         (&["--running", "1"], "no owner and no queue is named"),
         (&["--queue", "a b", "--running", "1"], "`a b` cannot be a queue"),
         (&["admin", "--running", "-1"], "unexpected argument"),

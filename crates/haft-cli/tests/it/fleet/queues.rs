@@ -108,7 +108,7 @@ fn only_owners_with_access_give_jobs_to_a_queue() {
     assert!(by_name.code == 2 && by_name.err.contains("haft fleet access"), "{by_name:?}");
     assert_eq!(fleet.number("SELECT count(*) FROM jobs WHERE queue = 'web'"), 3);
     for (words, expected) in [
-        (&["--queue", "web", "--owner", "carol"][..], "there is no such owner"),
+        (&["--queue", "web", "--owner", "carol"][..], "there is no owner `carol`; create it"),
         (&["--queue", "a b", "--owner", "ann"], "cannot be a queue"),
     ] {
         let ran = access(words);

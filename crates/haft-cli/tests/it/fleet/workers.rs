@@ -7,6 +7,8 @@ use crate::kit::{
 };
 use serde_json::{Value, json};
 use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -244,6 +246,24 @@ fn tell_throughput() {
     }
 }
 
+#[test]
+fn a_job_that_fails_says_how_the_attempt_before_ended() {
+    let Some(fleet) = Fleet::new() else { return };
+    let hook = fleet.remote().join("hooks/pre-receive");
+    fs::write(&hook, "#!/bin/sh\necho 'no pushes on Sundays'\nexit 1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let id = fleet.add();
+    let script = fleet.place.script("steps.jsonl", &[count(), publish(), say(), say(), say(), say()]);
+    let mut worker = fleet.worker(&script, &[]);
+    fleet.wait_for("it has ended", || ["failed", "dead"].contains(&&*fleet.job(&id, "status")).then_some(()));
+    end(&mut worker);
+    let shown = fleet.run(&["fleet", "show", &id]).out;
+    assert!(
+        shown.contains("; the attempt before ended: ") && shown.contains("no pushes on Sundays"),
+        "{shown}"
+    );
+}
+
 // D46
 #[test]
 fn a_server_of_a_fleet_shows_each_owner_what_is_its_own() {
@@ -392,7 +412,10 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
     }
     fleet.server.sql("DELETE FROM migrations WHERE version = 9");
     for (words, expected) in [
-        (&["fleet", "add", "builder", "x", "--owner", "missing"][..], "there is no such owner"),
+        (
+            &["fleet", "add", "builder", "x", "--owner", "missing"][..],
+            "there is no owner `missing`; create it",
+        ),
         (&["fleet", "add", "missing", "x"], "there is no agent `missing`"),
         (&["fleet", "retry", "x"], "the fleet has no job `x`"),
         (&["fleet", "show", "x"], "the fleet has no job `x`"),
