@@ -24,7 +24,8 @@
 //!
 //! A program that serves a session to people at other machines ([`Served`]) speaks the same lines with them, over a
 //! connection of its own. There the client gives itself a name, so that a command is carried out once although the
-//! connection was lost, and gets the texts of files:
+//! connection was lost, and gets the texts of files. [`Relay`] is a session that such a program has not open itself, as a
+//! server of a fleet serves the jobs of its workers:
 //!
 //! ```text
 //! client: {"from":SEQ,"client":NAME}
