@@ -70,9 +70,7 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
         }
         Fleet::Owner { fleet, name: None, json, .. } => owners(&open(cli, &fleet).await?, json).await?,
         Fleet::Owner { fleet, name: Some(name), log_out: true, .. } => {
-            let ended = haft_fleet::end_logins(&open(cli, &fleet).await?, &Owner(name.clone())).await?;
-            let logins = counted(ended, "login", "logins");
-            writeln!(stdout(), "ended {logins} of `{}`", safe::name(&name))?;
+            end_logins(&open(cli, &fleet).await?, Owner(name)).await?;
         }
         Fleet::Owner { fleet, name: Some(name), .. } => add_owner(&open(cli, &fleet).await?, name).await?,
         Fleet::Add { fleet, kind, description, repository, base, priority, owner, queue, json } => {
@@ -213,6 +211,12 @@ async fn owners(database: &Database, json: bool) -> Result<(), Failure> {
         table.row([owner.0, if has_token { "yes" } else { "no" }.to_owned(), jobs.to_string()]);
     }
     table.print("no owners: `haft fleet owner NAME` creates one")?;
+    Ok(())
+}
+
+async fn end_logins(database: &Database, owner: Owner) -> Result<(), Failure> {
+    let ended = haft_fleet::end_logins(database, &owner).await?;
+    writeln!(stdout(), "ended {} of `{}`", counted(ended, "login", "logins"), safe::name(&owner.0))?;
     Ok(())
 }
 

@@ -46,7 +46,7 @@ pub(super) struct JobSession {
     state: &'static str,
     /// Where its files lie, on whatever machine works on it
     workspace: String,
-    /// `PROVIDER/MODEL`, where a worker has begun with it
+    /// `PROVIDER/MODEL`; empty where the worker chooses it
     model: String,
     /// When it was added, in milliseconds since 1970-01-01 UTC
     opened_at: u64,

@@ -35,6 +35,8 @@ fn a_job_is_watched_steered_and_asked_about_from_any_terminal() {
     // Text is shown while the model writes it, and what is typed meanwhile reaches the worker.
     terminal.see("I have");
     terminal.say("say it in a word");
+    // The worker's own mode is the widest.
+    terminal.say("/mode full");
     terminal.see("git push origin");
     terminal.keys(&["1"]);
     fleet.wait_until_completed(&id);
@@ -44,6 +46,9 @@ fn a_job_is_watched_steered_and_asked_about_from_any_terminal() {
         "SELECT count(*) FROM entries WHERE job = '{id}' AND line LIKE '%approval_answered%' AND line LIKE '%\"ann\"%'"
     ));
     assert_eq!(answers, "2");
+    let widened =
+        format!("SELECT count(*) FROM entries WHERE job = '{id}' AND line LIKE '%\"mode\":\"full\"%'");
+    assert_eq!(fleet.server.sql(&widened), "0");
     terminal.say("and now?");
     terminal.see("the job is completed already");
     terminal.say("/detach");
