@@ -68,11 +68,9 @@ pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Fail
             let key = fleet_key(cli)?.ok_or_else(setup::no_key)?;
             setup::set_secret(&open(cli, &fleet).await?, &key, (&queue, &name), json).await?;
         }
-        Fleet::Owner { fleet, name: None, json, .. } => owners(&open(cli, &fleet).await?, json).await?,
-        Fleet::Owner { fleet, name: Some(name), log_out: true, .. } => {
-            end_logins(&open(cli, &fleet).await?, Owner(name)).await?;
+        Fleet::Owner { fleet, name, log_out, json } => {
+            owner(&open(cli, &fleet).await?, name, log_out, json).await?;
         }
-        Fleet::Owner { fleet, name: Some(name), .. } => add_owner(&open(cli, &fleet).await?, name).await?,
         Fleet::Add { fleet, kind, description, repository, base, priority, owner, queue, json } => {
             let database = open(cli, &fleet).await?;
             let job = NewJob {
@@ -212,6 +210,15 @@ async fn owners(database: &Database, json: bool) -> Result<(), Failure> {
     }
     table.print("no owners: `haft fleet owner NAME` creates one")?;
     Ok(())
+}
+
+/// Lists owners, or adds one or ends its logins.
+async fn owner(database: &Database, name: Option<String>, log_out: bool, json: bool) -> Result<(), Failure> {
+    match name {
+        None => owners(database, json).await,
+        Some(name) if log_out => end_logins(database, Owner(name)).await,
+        Some(name) => add_owner(database, name).await,
+    }
 }
 
 async fn end_logins(database: &Database, owner: Owner) -> Result<(), Failure> {
