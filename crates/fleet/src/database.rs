@@ -13,8 +13,9 @@ use std::{
 };
 use tokio::sync::broadcast;
 use tokio_postgres::{
-    AsyncMessage, Client, Config, Row,
+    AsyncMessage, Client, Config, Row, Statement,
     config::{Host, SslMode},
+    error::SqlState,
     types::{ToSql, Type},
 };
 use tokio_util::{sync::CancellationToken, sync::DropGuard, task::TaskTracker};
@@ -46,7 +47,7 @@ pub(crate) struct Inner {
     pub(crate) variables: OnceLock<BTreeMap<String, String>>,
     pub(crate) objects: Mutex<HashMap<String, Arc<Objects>>>,
     tls: Tls,
-    client: Mutex<Option<Arc<Client>>>,
+    client: Mutex<Option<Arc<Connected>>>,
     /// Held by the one who makes the next connection.
     dialling: tokio::sync::Mutex<()>,
     tasks: TaskTracker,
@@ -54,6 +55,56 @@ pub(crate) struct Inner {
     is_listening: AtomicBool,
     stop: CancellationToken,
     _stops: DropGuard,
+}
+
+/// A connection, with the statements that were executed on it, each prepared once it came again: PostgreSQL takes longer to
+/// parse and plan what a worker writes than to execute it.
+struct Connected {
+    client: Client,
+    statements: Mutex<HashMap<String, Option<Statement>>>,
+}
+
+impl Connected {
+    async fn query(
+        &self,
+        statement: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        if let Some(prepared) = self.prepared(statement, parameters).await? {
+            let values: Vec<_> = parameters.iter().map(|(value, _)| *value).collect();
+            let answered = self.client.query(&prepared, &values).await;
+            if !answered.as_ref().is_err_and(is_forgotten) {
+                return answered;
+            }
+            self.statements.lock().remove(statement);
+        }
+        self.client.query_typed(statement, parameters).await
+    }
+
+    async fn prepared(
+        &self,
+        statement: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Option<Statement>, tokio_postgres::Error> {
+        let known = self.statements.lock().get(statement).cloned();
+        let prepared = match known {
+            Some(None) => {
+                let types: Vec<Type> = parameters.iter().map(|(_, kind)| kind.clone()).collect();
+                Some(self.client.prepare_typed(statement, &types).await?)
+            }
+            known => known.flatten(),
+        };
+        self.statements.lock().insert(statement.to_owned(), prepared.clone());
+        Ok(prepared)
+    }
+}
+
+/// Whether PostgreSQL executed nothing because the tables changed since the statement was prepared, or a pooler went on with
+/// another connection.
+fn is_forgotten(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|state| {
+        [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::FEATURE_NOT_SUPPORTED].contains(state)
+    })
 }
 
 /// A notification of PostgreSQL. One without a channel says that some may have been missed.
@@ -118,7 +169,7 @@ impl Database {
         let mut used = None;
         let asking = async {
             let client = used.insert(self.client().await?);
-            let answered = client.query_typed(statement, parameters).await;
+            let answered = client.query(statement, parameters).await;
             answered.map_err(|error| FleetError::of(action, &self.place(), &error))
         };
         // To wait for others who wait for a server that says nothing is counted as well.
@@ -184,11 +235,15 @@ impl Database {
     /// Several statements, in one transaction of their own.
     pub(crate) async fn script(&self, action: &'static str, statements: &str) -> Result<(), FleetError> {
         let client = self.client().await?;
-        client.batch_execute(statements).await.map_err(|error| FleetError::of(action, &self.place(), &error))
+        client
+            .client
+            .batch_execute(statements)
+            .await
+            .map_err(|error| FleetError::of(action, &self.place(), &error))
     }
 
-    async fn client(&self) -> Result<Arc<Client>, FleetError> {
-        let open = || self.0.client.lock().clone().filter(|client| !client.is_closed());
+    async fn client(&self) -> Result<Arc<Connected>, FleetError> {
+        let open = || self.0.client.lock().clone().filter(|client| !client.client.is_closed());
         if let Some(client) = open() {
             return Ok(client);
         }
@@ -204,7 +259,8 @@ impl Database {
                 () = stop.cancelled() => {}
             }
         });
-        Ok(self.0.client.lock().insert(Arc::new(client)).clone())
+        let connected = Connected { client, statements: Mutex::default() };
+        Ok(self.0.client.lock().insert(Arc::new(connected)).clone())
     }
 
     async fn dial(&self) -> Result<(Client, Connection), FleetError> {
