@@ -1,7 +1,7 @@
 //! [`App::outbox`]: what sessions have queued since it cannot be taken back; sends and drops it.
 use crate::{App, Existing, Failure, SessionSpec, agents::AGENT, session};
 use futures::StreamExt;
-use haft_core::{Command, Entry, ItemState, OutboxItem, SessionId, SessionOpened, outbox};
+use haft_core::{Command, Entry, ItemState, OutboxItem, SessionId, SessionOpened, SessionSetup, outbox};
 use haft_engine::{Engine, Home, Model, Session};
 use haft_providers::{Scripted, direct};
 use std::{
@@ -57,18 +57,18 @@ impl App {
         })
     }
 
-    /// Opens the session `id`, with the agent, the profile and the folder that it began with, and without a model.
+    /// Opens the session `id`, with its agent, with the profile and the folder that it began with, and without a model.
     ///
     /// # Errors
     ///
     /// If the configuration is invalid, or the session cannot be opened.
     pub async fn open_outbox(&self, id: &SessionId) -> Result<OpenedOutbox, Failure> {
         let home = self.home();
-        let opened = SessionOpened::of(&home.peek(&id.0)?).cloned();
+        let setup_then = SessionSetup::of(&home.peek(&id.0)?);
         let spec = SessionSpec { session: Some(Existing::Named(id.0.clone())), ..SessionSpec::default() };
         let model = Model::plain(direct::MODEL, Arc::new(Scripted::new([])));
         let setup = self.plan(&spec)?.setup(model)?.for_one_call();
-        let agent = opened.map_or_else(|| AGENT.to_owned(), |opened| opened.agent);
+        let agent = setup_then.map_or_else(|| AGENT.to_owned(), |setup| setup.agent);
         let is_known = setup.agents.iter().any(|known| known.name == agent);
         let engine = Engine::new(setup);
         let session = engine.open(&id.0, if is_known { &agent } else { AGENT }).await?;

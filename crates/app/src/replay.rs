@@ -67,7 +67,7 @@ pub struct OtherModel {
 /// A replay that is about to begin.
 pub struct Replay {
     engine: Engine,
-    session: Session,
+    session: Option<Session>,
     driver: Option<Driver>,
     _scratch: Scratch,
 }
@@ -116,13 +116,11 @@ impl App {
         let samples = RetoldSamples::new(samples.flat_map(|recording| recording.samples.clone()));
         let said = Said { replies: retold, searches, samples, agents: &subagents.agents };
         let (engine, mode) = engine(self, options, profile, &scratch, said).await?;
-        let agent = engine.setup().agents.iter().find(|known| known.name == *agent);
-        let agent = agent.map_or(AGENT.to_owned(), |known| known.name.clone());
-        let session = engine.create(&agent)?;
+        let session = engine.create(known_agent(&engine, agent))?;
         let own_home = engine.setup().home.clone();
         let driver = Driver::new(id, recording, moved, handed_over, mode == Mode::Full, own_home);
         let driver = Some(driver.with_subagents(subagents));
-        Ok(Replay { engine, session, driver, _scratch: scratch })
+        Ok(Replay { engine, session: Some(session), driver, _scratch: scratch })
     }
 }
 
@@ -133,9 +131,9 @@ impl Replay {
     ///
     /// If the session closes, or `show` fails.
     pub async fn run(&mut self, show: Show<'_>) -> Result<ReplayReport, Failure> {
-        let driver = self.driver.take();
-        let driver = driver.ok_or_else(|| Failure::failed("the replay was run before"))?;
-        driver.drive(&self.session, show).await
+        let begun = self.driver.take().zip(self.session.take());
+        let (driver, session) = begun.ok_or_else(|| Failure::failed("the replay was run before"))?;
+        driver.drive(&self.engine, session, show).await
     }
 
     /// Ends what still runs, and removes the copy.
@@ -247,6 +245,11 @@ async fn engine(
     adjust(&mut setup);
     setup.profile.limits.budget = Default::default();
     Ok((Engine::new(setup), mode))
+}
+
+/// The agent of this name, or the usual one if it is not known here.
+fn known_agent<'a>(engine: &Engine, name: &'a str) -> &'a str {
+    if engine.setup().agents.iter().any(|known| known.name == name) { name } else { AGENT }
 }
 
 /// An agent that is not known here takes the tools of the usual one: what it said is recorded.

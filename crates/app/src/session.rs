@@ -7,7 +7,7 @@ use crate::{
     model::{self, ToolCallFormat},
     notes, skills,
 };
-use haft_core::{BaseCommit, Command, Entry, Mode, Registry, Sandbox, SessionOpened, Skill};
+use haft_core::{BaseCommit, Command, Entry, Mode, Registry, Sandbox, SessionOpened, SessionSetup, Skill};
 use haft_engine::{
     Agent, Engine, Home, Knowledge, Model, Models, Profile, Session, Setup, Stages, checked_root,
 };
@@ -138,7 +138,21 @@ impl App {
         };
         // If the person named another directory, they are told: see `workspace_of`.
         let entries = self.home().peek(&id)?;
-        Ok(spec.clone().continuing(&id, &entries))
+        let continued = spec.clone().continuing(&id, &entries);
+        let is_known = |name: &String, folder| {
+            name == AGENT
+                || self.agents(folder).is_ok_and(|all| all.iter().any(|known| known.agent.name == *name))
+        };
+        match (&spec.agent, &continued.agent, &continued.workspace) {
+            (None, Some(gone), Some(folder)) if !is_known(gone, folder) => {
+                let name = haft_present::safe::name(gone).into_owned();
+                self.warn(format!(
+                    "the agent `{name}` of this session no longer exists; it goes on with `{AGENT}`"
+                ));
+                Ok(SessionSpec { agent: None, ..continued })
+            }
+            _ => Ok(continued),
+        }
     }
 
     /// The newest session of the directory `workspace` that asked a model.
@@ -196,18 +210,20 @@ impl App {
 }
 
 impl SessionSpec {
-    /// The same for the session `id`: with the model, the profile and the directory that it began with, where nothing else
-    /// is asked for.
+    /// The same for the session `id`: with its agent and its model, and the profile and the directory that it began with, where
+    /// nothing else is asked for.
     #[must_use]
     pub fn continuing(self, id: &str, entries: &[Arc<Entry>]) -> Self {
         let session = Some(Existing::Named(id.to_owned()));
-        let Some(SessionOpened { model, workspace, profile, .. }) = SessionOpened::of(entries) else {
+        let opened = SessionOpened::of(entries).zip(SessionSetup::of(entries));
+        let Some((SessionOpened { workspace, profile, .. }, SessionSetup { agent, model })) = opened else {
             return Self { session, ..self };
         };
         let is_asked = ![NO_MODEL, direct::MODEL].contains(&model.as_str());
         Self {
+            agent: self.agent.or(Some(agent)),
             settings: Settings {
-                model: self.settings.model.or_else(|| is_asked.then(|| model.clone())),
+                model: self.settings.model.or_else(|| is_asked.then_some(model)),
                 profile: self.settings.profile.or_else(|| Some(profile.clone())),
                 ..self.settings
             },

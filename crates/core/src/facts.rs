@@ -39,7 +39,7 @@ pub use goal::Goal;
 pub use job_summary::JobSummary;
 pub use last_turn::{LastTurn, go_on};
 pub use model_fault::ModelFault;
-pub use opened::SessionOpened;
+pub use opened::{SessionOpened, SessionSetup};
 pub use place::{Forked, Seq, SessionId};
 pub use progress::OpenGoal;
 pub use running::Running;

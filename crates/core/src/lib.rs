@@ -43,7 +43,7 @@ pub use event::{
 pub use facts::{
     Accepted, AcceptedFile, Asking, AttemptEnd, AttemptResult, AttemptedFile, Command, Evidence, Forked,
     Goal, JobSummary, LastTurn, MAX_ATTEMPTS, ModelFault, NoEvidence, OpenGoal, Running, Seq, SessionId,
-    SessionOpened, UndoCalls, accepted, active_path,
+    SessionOpened, SessionSetup, UndoCalls, accepted, active_path,
     activity::{Activities, Activity, ActivityType},
     chain, change, changed, event, fork, go_on, job, line,
     outbox::{self, ItemState, OutboxItem},

@@ -16,6 +16,7 @@ mod memory;
 mod naming;
 pub(crate) mod ownership;
 mod sessions;
+mod setup;
 mod summary;
 mod used;
 
@@ -34,6 +35,7 @@ use heard::Heard;
 use hidden::Hidden;
 pub use memory::WorkspaceMemory;
 pub use sessions::new_session_id;
+pub use setup::SetupReader;
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Write},

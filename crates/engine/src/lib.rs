@@ -32,8 +32,8 @@ pub use engine::Engine;
 pub use haft_call::{Dependent, Moved, NotUndone, Redundancy, UndoPlan, Unread};
 pub use jobs::{Turns, record, run_job};
 pub use journal::{
-    Account, Garbage, Journal, JournalError, Row, Summary, Unnamed, Used, UsedRequest, WorkspaceMemory,
-    account, local_time::local_time, new_session_id,
+    Account, Garbage, Journal, JournalError, Row, SetupReader, Summary, Unnamed, Used, UsedRequest,
+    WorkspaceMemory, account, local_time::local_time, new_session_id,
 };
 pub use session::{
     Closed, EngineError, Recorded, Session,

@@ -9,7 +9,7 @@ use crate::{
     },
     setup::checked_root,
     socket::SessionSocket,
-    turn::{compact_now, open_turn, recover},
+    turn::{compact_now, keep_setup, open_turn, recover},
 };
 use futures::FutureExt;
 use haft_call::{Moved, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo};
@@ -211,6 +211,7 @@ impl Task {
                 let mode = self.session.calls.permission.set(mode);
                 self.log.record(Fact::ModeSet { mode })
             }
+            Command::KeepSetup => keep_setup(&mut self.log, &self.session),
             Command::SetGoal { goal } => self.log.record(Fact::GoalSet { goal }),
             Command::Compact => {
                 self.session.open_budget(&self.log).await;
@@ -305,7 +306,7 @@ impl Task {
                         }
                         Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), ticket)?,
                         Command::PromptWithSchema { .. } | Command::Continue | Command::Call { .. }
-                        | Command::TypedCall { .. } | Command::ProposedCall { .. } | Command::Conclude(_) | Command::SetGoal { .. }
+                        | Command::TypedCall { .. } | Command::ProposedCall { .. } | Command::Conclude(_) | Command::SetGoal { .. } | Command::KeepSetup
                         | Command::AddRoot { .. } | Command::OpenOutbox | Command::SendItem { .. } | Command::DropItem { .. }
                         | Command::Rewind { .. } | Command::UndoCalls(_) | Command::Redo | Command::Compact => self.later.push_back((command, ticket)),
                     },

@@ -27,8 +27,8 @@ use ask::NoReply;
 use calls::run_tools;
 use compact::compact;
 use haft_core::{
-    Completion, Fact, OnCap, Outcome, Part, ProviderError, RemainingWork, Spending, Step, StopReason, Usage,
-    Window, active_path,
+    Completion, Fact, OnCap, Outcome, Part, ProviderError, RemainingWork, SessionSetup, Spending, Step,
+    StopReason, Usage, Window, active_path,
     window::{self, Room},
 };
 use serde_json::Value;
@@ -48,6 +48,9 @@ pub(crate) async fn open_turn(
     let opening = hooks::checked(session, opening, cancel).await;
     let opening = background::settled(log, session, opening, cancel).await?;
     let is_denied = matches!(opening, Fact::PromptDenied { .. });
+    if !matches!(opening, Fact::Called { .. }) {
+        keep_setup(log, session)?;
+    }
     log.record(opening)?;
     if !is_denied && is_prompt && (schema.is_some() || log.transcript.answer_schema().is_some()) {
         log.record(Fact::AnswerSchema { schema })?;
@@ -59,6 +62,15 @@ pub(crate) async fn open_turn(
         (false, _) => run_turn(log, session, cancel).await,
         (true, false) => end_turn(log, session, Outcome::Refused).await,
         (true, true) => end_turn(log, session, Outcome::Interrupted).await,
+    }
+}
+
+/// Records the agent and the model that the session goes on with, if the conversation was had with others.
+pub(crate) fn keep_setup(log: &mut Log, session: &SessionContext) -> Result<(), JournalError> {
+    let setup = SessionSetup { agent: session.calls.agent.clone(), model: session.model.spec.clone() };
+    match log.transcript.setup() == Some(&setup) {
+        true => Ok(()),
+        false => log.record(Fact::SetupChanged { setup, price: session.model.price }),
     }
 }
 

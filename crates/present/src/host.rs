@@ -164,6 +164,13 @@ pub struct OpenRequest {
     pub agent: Option<String>,
 }
 
+impl OpenRequest {
+    /// The old session of this name, with its own agent and model.
+    pub fn of_session(id: String) -> Self {
+        Self { session: Some(id), ..Self::default() }
+    }
+}
+
 /// A session that was opened, with the engine that it lives in.
 pub struct Conversation {
     /// Holds the session; shut it down before another one opens the session again.

@@ -40,6 +40,10 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Compacted { before, after, .. } => {
             format!("summarized to save room: {before} tokens became {after}")
         }
+        Fact::SetupChanged { setup, .. } => {
+            let (agent, model) = (safe::name(&setup.agent), safe::name(&setup.model));
+            format!("the session goes on with the agent `{agent}` and the model `{model}`")
+        }
         Fact::ModelSwitched { from, to, reason, .. } => {
             format!("{from} {}; {to} goes on", reason.sentence())
         }

@@ -46,9 +46,10 @@ pub enum Replies {
 /// A session as people see it: the one fold of its events. Front-ends draw its items.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// The model it began with, as `PROVIDER/MODEL`.
+    /// The model that it works with, as `PROVIDER/MODEL`. A front-end that opened the session with another one sets it, and
+    /// `agent`: then no item tells of what the person knows.
     pub model: String,
-    /// The agent.
+    /// The agent that it works with.
     pub agent: String,
     /// The folder in which it works.
     pub workspace: PathBuf,
@@ -314,6 +315,11 @@ impl Timeline {
                 (self.model, self.agent) = (opened.model.clone(), opened.agent.clone());
                 self.workspace.clone_from(&opened.workspace);
                 Vec::new()
+            }
+            Fact::SetupChanged { setup, .. } => {
+                let is_known = (&self.agent, &self.model) == (&setup.agent, &setup.model);
+                (self.agent, self.model) = (setup.agent.clone(), setup.model.clone());
+                if is_known { Vec::new() } else { note(fact) }
             }
             Fact::Prompted { parts, channel } => vec![self.prompted(at, parts, channel.as_ref())],
             Fact::Called { made } => {

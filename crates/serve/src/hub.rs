@@ -302,7 +302,7 @@ impl Hub {
         });
         let SessionOpened { agent, model, workspace, profile, order, .. } = opened;
         let place = Place { workspace, model, profile, effort: None, bounds };
-        Ok(self.inner.chosen.over(Known { id, agent, place, order, owner }))
+        Ok(self.inner.chosen.over(Known { id, agent, place, order, owner }, self.home()))
     }
 
     /// A new session of this name.

@@ -81,6 +81,10 @@ impl SessionSpans {
                 self.agent.clone_from(&opened.agent);
                 self.model.clone_from(&opened.model);
             }
+            Fact::SetupChanged { setup, .. } => {
+                self.agent.clone_from(&setup.agent);
+                self.model.clone_from(&setup.model);
+            }
             Fact::ModelSwitched { to, .. } => self.model.clone_from(to),
             _ => {}
         }

@@ -194,7 +194,7 @@ impl Target {
     pub(crate) fn of(self, request: OpenRequest) -> OpenRequest {
         match self {
             Self::New => OpenRequest { session: None, ..request },
-            Self::Session(id) => OpenRequest { session: Some(id), ..request },
+            Self::Session(id) => OpenRequest::of_session(id),
             Self::Agent(name) => OpenRequest { agent: Some(name), ..request },
             Self::Model(typed) => {
                 let (model, effort) = typed.split_once(' ').unwrap_or((&typed, ""));

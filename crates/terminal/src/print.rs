@@ -159,6 +159,7 @@ impl Printer<'_> {
                 | Command::Redo
                 | Command::SetMode { .. }
                 | Command::AddRoot { .. }
+                | Command::KeepSetup
                 | Command::OpenOutbox
                 | Command::DropItem { .. }
                 | Command::SetGoal { .. }

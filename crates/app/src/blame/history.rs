@@ -99,6 +99,7 @@ impl History {
             by_id: HashMap::new(),
             prompt: String::new(),
             model: opened.model.clone(),
+            own_model: opened.model.clone(),
             steps: Vec::new(),
             passed: Vec::new(),
         };
@@ -151,6 +152,8 @@ struct Reader<'a> {
     by_id: HashMap<CallId, usize>,
     prompt: String,
     model: String,
+    /// The model with which a turn begins.
+    own_model: String,
     steps: Vec<Step>,
     /// Attempts of which a person took one, or none.
     passed: Vec<BlamedAttempt>,
@@ -161,7 +164,11 @@ impl Reader<'_> {
         match &entry.fact {
             Fact::Prompted { parts, .. } => self.prompt = text_of(parts),
             Fact::ModelSwitched { to, .. } => self.model.clone_from(to),
-            Fact::TurnEnded { .. } => self.model.clone_from(&self.opened.model),
+            Fact::SetupChanged { setup, .. } => {
+                self.own_model.clone_from(&setup.model);
+                self.model.clone_from(&setup.model);
+            }
+            Fact::TurnEnded { .. } => self.model.clone_from(&self.own_model),
             Fact::Replied { parts, .. } => {
                 parts.iter().filter_map(Part::as_call).for_each(|call| self.made(entry.seq, call));
             }

@@ -1,5 +1,6 @@
 //! [`Driver`]: repeats the recorded prompts and answers of a session, and compares the results of its calls.
 use super::{
+    known_agent,
     moved::Moved,
     recording::{Input, RecordedCall, Recording},
     report::{Difference, Refusal, ReplayReport},
@@ -10,11 +11,14 @@ use futures::StreamExt;
 use haft_core::{
     Answer, CallId, Command, Effect, Event, Fact, Part, Report, SessionId, ToolCall, ToolResult, text_of,
 };
-use haft_engine::{Home, Session, Turn};
-use std::io;
+use haft_engine::{Engine, Home, Session, Turn};
+use std::{io, time::Duration};
 
 /// What is said where a recorded turn went on and this one did not.
 const GO_ON: &str = "Continue.";
+
+/// Between two looks at a session that is being closed.
+const CLOSING_INTERVAL: Duration = Duration::from_millis(5);
 
 /// What another model was asked and does.
 #[derive(Clone, Copy, Debug)]
@@ -77,8 +81,16 @@ impl Driver {
     }
 
     /// Until all is said, or something is not as it was.
-    pub(super) async fn drive(mut self, session: &Session, show: Show<'_>) -> Result<ReplayReport, Failure> {
+    pub(super) async fn drive(
+        mut self,
+        engine: &Engine,
+        mut session: Session,
+        show: Show<'_>,
+    ) -> Result<ReplayReport, Failure> {
         while let Some(command) = self.next_command(show)? {
+            if let Some(agent) = self.next_agent() {
+                session = reopened(engine, session, known_agent(engine, &agent)).await?;
+            }
             if matches!(command, Command::SetGoal { .. } | Command::SetMode { .. } | Command::OpenOutbox) {
                 session.send(command)?;
                 continue;
@@ -95,6 +107,12 @@ impl Driver {
             self.report.difference = self.not_made();
         }
         Ok(self.report)
+    }
+
+    /// The agent that goes on from the last input on, if it is another one than before.
+    fn next_agent(&mut self) -> Option<String> {
+        let is_due = |(place, _): &mut (usize, String)| *place < self.next_input;
+        self.recording.agents.extract_if(.., is_due).last().map(|(_, agent)| agent)
     }
 
     /// A turn that ended before the recorded one did is told to go on.
@@ -316,4 +334,15 @@ impl Driver {
         let (seq, name) = missing.or_else(|| attempts.nth(self.heard.attempts.len()))?;
         Some(Difference::not_made(seq, name))
     }
+}
+
+/// The same session with this agent.
+async fn reopened(engine: &Engine, session: Session, agent: &str) -> Result<Session, Failure> {
+    let id = session.id().clone();
+    drop(session);
+    // Its task ends first.
+    while engine.find(&id).is_some() || engine.setup().home.is_open(&id) {
+        tokio::time::sleep(CLOSING_INTERVAL).await;
+    }
+    Ok(engine.open(&id.0, agent).await?)
 }

@@ -12,6 +12,8 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 pub(super) struct Recording {
     /// What people said.
     pub(super) inputs: Vec<Input>,
+    /// The agents that the session went on with, each with the place among the inputs from which on it worked.
+    pub(super) agents: Vec<(usize, String)>,
     /// Each with why it ended. A call that was made in place of the model counts as one.
     pub(super) replies: Vec<(Vec<Part>, StopReason)>,
     /// In the order in which they were made.
@@ -131,6 +133,7 @@ impl Recording {
                     goal.clone().map(|goal| Goal { is_typed: false, attempts: None, choose: false, ..goal });
                 self.before_a_turn(Command::SetGoal { goal });
             }
+            Fact::SetupChanged { setup, .. } => self.agents.push((self.inputs.len(), setup.agent.clone())),
             Fact::ModeSet { mode } if (*mode == Mode::Plan) != self.is_planning => {
                 self.is_planning = !self.is_planning;
                 let mode = if self.is_planning { Mode::Plan } else { Mode::Ask };

@@ -1,11 +1,11 @@
 //! [`Transcript`]: folds facts into a conversation and decides the next [`Step`].
 use super::{answer, loops::Loops, prompt_history::PromptHistory, turn_models::TurnModels};
 use crate::{
-    Answer, CallId, Channel, Completion, Entry, Fact, Limits, Message, OpenGoal, Outcome, Part, StopReason,
-    TaskId, ToolCall, ToolResult, Usage, active_path,
+    Answer, CallId, Channel, Completion, Entry, Fact, Limits, Message, OpenGoal, Outcome, Part, SessionSetup,
+    StopReason, TaskId, ToolCall, ToolResult, Usage, active_path,
 };
 use serde_json::Value;
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, mem, sync::Arc};
 
 /// The conversation so far. Always well formed: each call has its result, in call order.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,7 @@ pub struct Transcript {
     /// The model was told to make a plan and nothing more.
     is_planning: bool,
     goal: Option<OpenGoal>,
+    setup: Option<SessionSetup>,
     turn: Turn,
     phase: Phase,
 }
@@ -136,11 +137,12 @@ impl Transcript {
             Fact::TurnEnded { .. } | Fact::Rewound { .. } => {
                 self.undone(fact);
                 self.phase = Phase::Idle;
-                self.turn = Turn::default();
+                self.turn =
+                    Turn { models: mem::take(&mut self.turn.models).between_turns(), ..Turn::default() };
             }
             Fact::ModelSwitched { .. } | Fact::ModelAwaited { .. } => self.turn.models.apply(fact),
-            Fact::SessionOpened(_)
-            | Fact::PromptQueued { .. }
+            Fact::SessionOpened(_) | Fact::SetupChanged { .. } => self.set_up(fact),
+            Fact::PromptQueued { .. }
             | Fact::PromptDenied { .. }
             | Fact::QuestionAsked { .. }
             | Fact::QuestionAnswered { .. }
@@ -160,6 +162,15 @@ impl Transcript {
             | Fact::JobFinished(_)
             | Fact::TaskStarted { .. } => {}
         }
+    }
+
+    fn set_up(&mut self, fact: &Fact) {
+        self.turn.models.apply(fact);
+        self.setup = match fact {
+            Fact::SessionOpened(opened) => Some(opened.setup()),
+            Fact::SetupChanged { setup, .. } => Some(setup.clone()),
+            _ => return,
+        };
     }
 
     /// What the model is told of what a person did beside the conversation.
@@ -352,6 +363,11 @@ impl Transcript {
     /// Tokens of this turn so far.
     pub fn usage(&self) -> Usage {
         self.turn.usage
+    }
+
+    /// The agent and the model that the conversation was had with last; `None` before the first entry.
+    pub fn setup(&self) -> Option<&SessionSetup> {
+        self.setup.as_ref()
     }
 
     /// Which model this turn asks, and which ones failed in it.

@@ -1,9 +1,12 @@
 //! [`TurnModels`]: folds which model a turn asks, which ones failed in it, and until when it waits for one.
 use crate::{Fact, ModelFault, Price};
+use std::mem;
 
-/// The models of a turn. A turn begins with the first model of its session.
+/// The models of a turn. A turn begins with the model of its session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnModels {
+    /// What the model of the session costs, if it is not the one that the session began with.
+    chosen: Option<Option<Price>>,
     in_use: Option<(String, Option<Price>)>,
     failed: Vec<FailedModel>,
     awaited_until: Option<u64>,
@@ -38,9 +41,15 @@ impl TurnModels {
                 self.waits_in_a_row += 1;
             }
             Fact::Replied { .. } => (self.awaited_until, self.waits_in_a_row) = (None, 0),
-            Fact::TurnEnded { .. } | Fact::Rewound { .. } => *self = Self::default(),
+            Fact::SetupChanged { price, .. } => self.chosen = Some(*price),
+            Fact::TurnEnded { .. } | Fact::Rewound { .. } => *self = mem::take(self).between_turns(),
             _ => {}
         }
+    }
+
+    /// Forgets what is of one turn.
+    pub(super) fn between_turns(self) -> Self {
+        Self { chosen: self.chosen, ..Self::default() }
     }
 
     fn ask(&mut self, model: &str, price: Option<Price>) {
@@ -49,9 +58,14 @@ impl TurnModels {
         self.awaited_until = None;
     }
 
-    /// The model that took over, as `PROVIDER/MODEL`, and what it costs; `None` for the first one of the session.
+    /// The model that took over, as `PROVIDER/MODEL`, and what it costs; `None` for the one of the session.
     pub fn in_use(&self) -> Option<(&str, Option<Price>)> {
         self.in_use.as_ref().map(|(model, price)| (model.as_str(), *price))
+    }
+
+    /// What the model that is asked costs; `first` is the price of the model that the session began with.
+    pub fn price(&self, first: Option<Price>) -> Option<Price> {
+        self.in_use.as_ref().map_or(self.chosen.unwrap_or(first), |(_, price)| *price)
     }
 
     /// The models that failed and were not asked again since.

@@ -96,6 +96,9 @@ pub enum Command {
         /// The mode.
         mode: Mode,
     },
+    /// Record the agent and the model that the session was opened with, where its journal names others: it is opened
+    /// with them again. The first prompt does the same.
+    KeepSetup,
     /// Judge files below this folder as those of the workspace from here on. During a turn it waits for the end.
     AddRoot {
         /// Absolute, or relative to the workspace.

@@ -1,8 +1,8 @@
 //! [`Event`] and [`Fact`]: what happens in a session.
 use crate::{
     Accepted, AttemptEnd, BulkFolder, CallId, Change, Conclusion, DiagnosticsChange, Effect, FileRead, Goal,
-    Mode, ModelFault, Part, Price, Question, QueuedCall, Resource, Seq, SessionId, SessionOpened, StopReason,
-    TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
+    Mode, ModelFault, Part, Price, Question, QueuedCall, Resource, Seq, SessionId, SessionOpened,
+    SessionSetup, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -55,6 +55,14 @@ pub struct Entry {
 pub enum Fact {
     /// The first entry of each journal.
     SessionOpened(SessionOpened),
+    /// The session goes on with another agent or model: from here on, and when it is opened again.
+    SetupChanged {
+        #[serde(flatten)]
+        setup: SessionSetup,
+        /// What the model costs; `None` if unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        price: Option<Price>,
+    },
     /// A person spoke. Opens a turn, or steers the one that runs.
     Prompted {
         parts: Vec<Part>,
@@ -475,6 +483,18 @@ impl RemainingWork {
             (true, false) => Some(format!("last of all: {}", self.last)),
             (true, true) => None,
         }
+    }
+}
+
+impl SessionSetup {
+    /// Returns what was chosen last, also if that was undone since, or what the session began with. `None` if the first entry
+    /// is missing.
+    pub fn of(entries: &[Arc<Entry>]) -> Option<Self> {
+        let chosen = entries.iter().rev().find_map(|entry| match &entry.fact {
+            Fact::SetupChanged { setup, .. } => Some(setup.clone()),
+            _ => None,
+        });
+        chosen.or_else(|| SessionOpened::of(entries).map(SessionOpened::setup))
     }
 }
 

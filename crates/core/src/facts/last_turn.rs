@@ -107,7 +107,8 @@ impl Fold {
             }
             // A summary between two turns ends like a turn does.
             Fact::TurnEnded { .. } | Fact::Interrupted => {}
-            Fact::PromptQueued { .. }
+            Fact::SetupChanged { .. }
+            | Fact::PromptQueued { .. }
             | Fact::PromptDenied { .. }
             | Fact::Replied { .. }
             | Fact::Retried { .. }

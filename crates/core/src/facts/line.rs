@@ -41,6 +41,16 @@ pub fn entry(line: &[u8]) -> Result<Entry, serde_json::Error> {
     Ok(Entry { seq, parent, at, fact: serde_json::from_slice(line)?, chain })
 }
 
+/// The type of an entry stands in its first bytes, behind three numbers.
+const HEAD_BYTES: usize = 128;
+
+/// Returns whether an entry is of one of these types, each written as `"type":"NAME"`. Of its line only the first bytes are read:
+/// most lines are of other types, and many are long.
+pub fn is_one_of(line: &[u8], types: &[&[u8]]) -> bool {
+    let head = &line[..line.len().min(HEAD_BYTES)];
+    types.iter().any(|kind| head.windows(kind.len()).any(|part| part == *kind))
+}
+
 /// The place of an entry, also where nothing else of the line can be read: one that a newer Haft wrote still has its
 /// place.
 pub fn seq_of(line: &[u8]) -> Option<Seq> {

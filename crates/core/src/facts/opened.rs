@@ -1,4 +1,4 @@
-//! [`SessionOpened`]: the first fact of a session: who works, where, on what.
+//! [`SessionOpened`]: the first fact of a session: who works, where, on what; and [`SessionSetup`], which may change later.
 use crate::{Forked, JobSpec, SessionId};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -36,6 +36,11 @@ pub struct SessionOpened {
 }
 
 impl SessionOpened {
+    /// Returns what it began with.
+    pub fn setup(&self) -> SessionSetup {
+        SessionSetup { agent: self.agent.clone(), model: self.model.clone() }
+    }
+
     /// Returns whether the session is a job.
     pub fn is_job(&self) -> bool {
         self.order.is_some()
@@ -50,4 +55,13 @@ impl SessionOpened {
     pub fn asked_in(&self) -> &PathBuf {
         self.order.as_ref().map_or(&self.workspace, |order| &order.origin)
     }
+}
+
+/// The agent and the model that a session works with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionSetup {
+    /// The agent's name.
+    pub agent: String,
+    /// As `PROVIDER/MODEL`.
+    pub model: String,
 }

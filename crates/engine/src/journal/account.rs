@@ -31,7 +31,7 @@ pub fn account(entries: &[Arc<Entry>], system: u64, tools: u64, price: Option<Pr
     let mut book = Book { system, tools, is_priced: price.is_some(), ..Book::default() };
     let mut transcript = Transcript::default();
     for entry in active_path(entries) {
-        book.price = transcript.models().in_use().map_or(price, |(_, price)| price);
+        book.price = transcript.models().price(price);
         match &entry.fact {
             Fact::Replied { usage, .. } => book.enter(&transcript, *usage),
             Fact::Compacted { usage, .. } => book.whole("summaries", *usage),

@@ -1,6 +1,8 @@
 //! [`Summary`]: one line of a list of sessions, read off the beginning and the end of a journal: what lies between may
 //! be long.
-use haft_core::{Entry, Fact, Forked, SessionId, SessionOpened, event::JOURNAL_VERSION, text_of};
+use haft_core::{
+    Entry, Fact, Forked, SessionId, SessionOpened, event::JOURNAL_VERSION, line::is_one_of, text_of,
+};
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
@@ -80,8 +82,7 @@ pub(crate) fn first_fact(journal: &mut impl BufRead) -> Option<(u64, SessionOpen
 fn first_prompt(journal: &mut impl BufRead) -> String {
     let mut line = Vec::new();
     while let Ok(1..) = journal.read_until(b'\n', &mut line) {
-        let head = &line[..line.len().min(HEAD_BYTES)];
-        if head.windows(PROMPTED_TYPE.len()).any(|part| part == PROMPTED_TYPE)
+        if is_one_of(&line, &[PROMPTED_TYPE])
             && let Ok(Entry { fact: Fact::Prompted { parts, .. }, .. }) = serde_json::from_slice(&line)
         {
             return text_of(&parts);
@@ -92,9 +93,6 @@ fn first_prompt(journal: &mut impl BufRead) -> String {
 }
 
 const PROMPTED_TYPE: &[u8] = br#""type":"prompted""#;
-
-/// The type of an entry stands in its first bytes, behind three numbers.
-const HEAD_BYTES: usize = 128;
 
 /// Bytes read first from the end of a file; then twice as much, and so on.
 const TAIL_BYTES: u64 = 8 << 10;

@@ -27,7 +27,7 @@ pub struct Used {
 pub struct UsedRequest {
     /// When, in milliseconds since 1970-01-01 UTC.
     pub at: u64,
-    /// The model that was asked: the one that the session began with, or one that took over.
+    /// The model that was asked: that of the session, or one that took over.
     pub model: Arc<str>,
     /// Its tokens.
     pub usage: Usage,
@@ -45,8 +45,9 @@ struct Counted {
 /// The facts that have a usage of their own; the one at the end of a turn is the sum of those.
 const USAGE_TYPES: [&[u8]; 3] = [br#""type":"replied""#, br#""type":"retried""#, br#""type":"compacted""#];
 
-/// The facts that say which model is asked from there on; the first two under their earlier names, too.
-const MODEL_TYPES: [&[u8]; 6] = [
+/// The facts that say which model is asked from there on; two of them under their earlier names, too.
+const MODEL_TYPES: [&[u8]; 7] = [
+    br#""type":"setup_changed""#,
     br#""type":"model_changed""#,
     br#""type":"waiting""#,
     br#""type":"model_switched""#,
@@ -54,9 +55,6 @@ const MODEL_TYPES: [&[u8]; 6] = [
     br#""type":"turn_ended""#,
     br#""type":"rewound""#,
 ];
-
-/// The type of an entry stands in its first bytes, behind three numbers.
-const HEAD_BYTES: usize = 128;
 
 impl Home {
     /// What all sessions used since `since`, in milliseconds since 1970-01-01 UTC. What a fork took over counts where it
@@ -79,17 +77,17 @@ impl Home {
         let mut journal = BufReader::with_capacity(1 << 16, File::open(self.journal(&session)).ok()?);
         let (_, SessionOpened { model, workspace, forked_from, .. }) = first_fact(&mut journal)?;
         let taken_over = forked_from.map(|from| from.seq);
-        let first: Arc<str> = model.into();
-        let (mut model, mut requests, mut line) = (first.clone(), Vec::new(), Vec::new());
+        let mut own: Arc<str> = model.into();
+        let (mut model, mut requests, mut line) = (own.clone(), Vec::new(), Vec::new());
         while let Ok(1..) = journal.read_until(b'\n', &mut line) {
-            if is_one_of(&line, &USAGE_TYPES)
+            if line::is_one_of(&line, &USAGE_TYPES)
                 && let Ok(Counted { seq, at, usage }) = serde_json::from_slice(&line)
                 && at >= since
                 && taken_over.is_none_or(|last| seq > last)
             {
                 requests.push(UsedRequest { at, model: model.clone(), usage });
-            } else if is_one_of(&line, &MODEL_TYPES) {
-                model = asked_after(&line).map_or_else(|| first.clone(), Into::into);
+            } else if line::is_one_of(&line, &MODEL_TYPES) {
+                model = asked_after(&line, &mut own);
             }
             line.clear();
         }
@@ -97,15 +95,15 @@ impl Home {
     }
 }
 
-fn is_one_of(line: &[u8], types: &[&[u8]]) -> bool {
-    let head = &line[..line.len().min(HEAD_BYTES)];
-    types.iter().any(|kind| head.windows(kind.len()).any(|part| part == *kind))
-}
-
-/// The model that took over or was waited for; `None` for the first one of the session, with which a turn begins.
-fn asked_after(line: &[u8]) -> Option<String> {
-    match line::entry(line).ok()?.fact {
-        Fact::ModelSwitched { to: model, .. } | Fact::ModelAwaited { model, .. } => Some(model),
-        _ => None,
+/// The model that is asked from there on: one that took over or is waited for, or that of the session, `own`, with which a turn
+/// begins.
+fn asked_after(line: &[u8], own: &mut Arc<str>) -> Arc<str> {
+    match line::entry(line).ok().map(|entry| entry.fact) {
+        Some(Fact::ModelSwitched { to: model, .. } | Fact::ModelAwaited { model, .. }) => model.into(),
+        Some(Fact::SetupChanged { setup, .. }) => {
+            *own = setup.model.into();
+            own.clone()
+        }
+        _ => own.clone(),
     }
 }

@@ -252,6 +252,7 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
         }
         command @ (Command::Prompt { .. }
         | Command::PromptWithSchema { .. }
+        | Command::KeepSetup
         | Command::OpenOutbox
         | Command::Interrupt
         | Command::Answer { answer: Answer::No | Answer::Unanswered, .. }

@@ -61,7 +61,7 @@ fn of_entries(entries: &[&Arc<Entry>], first: Option<Price>) -> Spending {
     let (mut all, mut models) = (Spending::default(), TurnModels::default());
     for entry in entries {
         models.apply(&entry.fact);
-        let price = models.in_use().map_or(first, |(_, price)| price);
+        let price = models.price(first);
         if let Some(usage) = asked_for(&entry.fact) {
             all += spending(price, usage);
         }

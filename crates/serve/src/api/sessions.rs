@@ -271,8 +271,8 @@ pub(crate) struct SessionChange {
 
 /// Rename a session, or change its agent, model, effort or permission mode
 ///
-/// Another agent, model or effort is for the turns that follow, and until the server ends; a session in which a turn runs
-/// keeps those it has.
+/// Another agent, model or effort is for the turns that follow; a session in which a turn runs keeps those it has. The
+/// journal names agent and model; an effort is forgotten when the server ends.
 #[utoipa::path(patch, path = "/v1/sessions/{id}", operation_id = "change_session", tag = "sessions", request_body = SessionChange,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = SessionDetail), (status = "4XX", body = ErrorBody)))]

@@ -2,12 +2,20 @@
 use super::{Hub, Known, SessionState};
 use crate::error::{Answer, ApiError};
 use haft_core::{Command, SessionId};
+use haft_engine::{Home, SetupReader};
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::{collections::HashMap, mem};
 
-/// By session. A journal names what its session began with.
+/// By session. Models and agents are in the journals; an effort is forgotten when the server ends.
 #[derive(Default)]
-pub(super) struct Chosen(Mutex<HashMap<SessionId, Choice>>);
+pub(super) struct Chosen(Mutex<HashMap<SessionId, Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    setup: SetupReader,
+    /// Chosen, and not in the journal yet.
+    choice: Choice,
+}
 
 /// What a session goes on with. What is left out stays as it is.
 #[derive(Clone, Debug, Default)]
@@ -20,34 +28,42 @@ pub(crate) struct Choice {
 
 impl Chosen {
     /// `known` with what was chosen for it.
-    pub(super) fn over(&self, mut known: Known) -> Known {
-        if let Some(choice) = self.0.lock().get(&known.id) {
-            choice.clone().put_into(&mut known);
+    pub(super) fn over(&self, mut known: Known, home: &Home) -> Known {
+        let mut all = self.0.lock();
+        let kept = all.entry(known.id.clone()).or_default();
+        if let Some(setup) = kept.setup.read(home, &known.id) {
+            (known.agent, known.place.model) = (setup.agent.clone(), setup.model.clone());
         }
+        kept.choice.clone().put_into(&mut known);
         known
     }
 
     /// Gives what was chosen before.
-    fn set(&self, known: &Known) -> Option<Choice> {
+    fn set(&self, known: &Known) -> Choice {
         let choice = Choice {
             agent: Some(known.agent.clone()),
             model: Some(known.place.model.clone()),
             effort: known.place.effort.clone(),
         };
-        self.0.lock().insert(known.id.clone(), choice)
+        mem::replace(&mut self.0.lock().entry(known.id.clone()).or_default().choice, choice)
     }
 
-    fn restore(&self, id: SessionId, before: Option<Choice>) {
-        let mut all = self.0.lock();
-        match before {
-            Some(choice) => all.insert(id, choice),
-            None => all.remove(&id),
-        };
+    /// The journal has the agent and the model by now.
+    fn recorded(&self, id: &SessionId) {
+        if let Some(kept) = self.0.lock().get_mut(id) {
+            (kept.choice.agent, kept.choice.model) = (None, None);
+        }
     }
 
-    /// The model that was chosen for a session.
-    pub(super) fn model(&self, id: &SessionId) -> Option<String> {
-        self.0.lock().get(id)?.model.clone()
+    /// The model that was chosen for a session, as far as its journal was read.
+    fn model(&self, id: &SessionId) -> Option<String> {
+        let all = self.0.lock();
+        let kept = all.get(id)?;
+        kept.choice.model.clone().or_else(|| Some(kept.setup.known()?.model.clone()))
+    }
+
+    fn restore(&self, id: SessionId, before: Choice) {
+        self.0.lock().entry(id).or_default().choice = before;
     }
 }
 
@@ -93,6 +109,8 @@ impl Hub {
             return Err(error);
         }
         let session = self.open(id).await?;
+        session.start(Command::KeepSetup).report().await;
+        self.inner.chosen.recorded(&known.id);
         if let Some(mode) = mode.filter(|mode| *mode != session.mode()) {
             session.start(Command::SetMode { mode }).report().await;
         }
@@ -102,9 +120,9 @@ impl Hub {
 
     /// A session began with this effort, which its journal does not name.
     pub(crate) fn chose_effort(&self, id: &str, effort: String) -> Answer<()> {
-        let mut known = self.find(id)?;
-        known.place.effort = Some(effort);
-        self.inner.chosen.set(&known);
+        let known = self.find(id)?;
+        let mut all = self.inner.chosen.0.lock();
+        all.entry(known.id).or_default().choice.effort = Some(effort);
         Ok(())
     }
 

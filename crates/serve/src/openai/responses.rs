@@ -23,7 +23,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use haft_core::{Event, Fact, Outcome, Seq, SessionId, SessionOpened, Usage};
+use haft_core::{Event, Fact, Outcome, Seq, SessionId, SessionSetup, Usage};
 use haft_engine::{Session, TurnReport};
 use items::Items;
 use serde::Deserialize;
@@ -98,8 +98,9 @@ pub(crate) async fn retrieve(context: Context, Id(id): Id) -> Answer<Json<Value>
         let turn = entries.iter().skip_while(|entry| entry.seq < from);
         let (mut teller, mut items, mut usage) = (Teller::default(), Items::default(), Usage::default());
         let (mut at, mut status, mut model) = (0, "in_progress", Value::Null);
-        if let Some(opened) = SessionOpened::of(&entries) {
-            model = opened.model.as_str().into();
+        let before: Vec<_> = entries.iter().take_while(|entry| entry.seq < from).cloned().collect();
+        if let Some(setup) = SessionSetup::of(&before) {
+            model = setup.model.into();
         }
         for entry in turn {
             at = if at == 0 { entry.at / 1_000 } else { at };

@@ -147,7 +147,7 @@ impl SessionExport<'_> {
         let round = |entry: &Arc<Entry>| {
             models.apply(&entry.fact);
             let Fact::Replied { usage, .. } = &entry.fact else { return None };
-            let price = models.in_use().map_or(self.price, |(_, price)| price);
+            let price = models.price(self.price);
             let mut round = json!(usage);
             round["cost_usd"] = json!(price.map(|price| price.cost(*usage)));
             Some(round)

@@ -1,7 +1,7 @@
 //! [`show`]: prints the screen's panels line by line.
 use super::note;
 use crate::{Diffs, console::SlashAction, export, host::Surroundings, status::Status};
-use haft_core::{Event, SessionOpened, active_path, changed::Changed};
+use haft_core::{Event, SessionSetup, active_path, changed::Changed};
 use haft_engine::{Engine, Session};
 use haft_present::{context::Filling, timeline::Timeline};
 use std::io::{Write, stderr};
@@ -60,7 +60,7 @@ fn changes(session: &Session, diffs: Diffs) -> anyhow::Result<()> {
 
 fn filling(engine: &Engine, session: &Session) -> anyhow::Result<()> {
     let entries = session.entries();
-    let agent = SessionOpened::of(&entries).map(|opened| opened.agent.clone()).unwrap_or_default();
+    let agent = SessionSetup::of(&entries).map(|setup| setup.agent).unwrap_or_default();
     let filling = Filling::of(engine.setup(), &agent, &entries, view_of(session).context);
     filling.parts.iter().try_for_each(|(name, size)| note(&format!("  {name:<14} {size:>9} tokens")))?;
     match filling.free() {

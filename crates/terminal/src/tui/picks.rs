@@ -267,7 +267,7 @@ impl App {
             ..self.open_request.clone()
         };
         match what {
-            What::Session => self.open(OpenRequest { session: Some(item.value), ..request }),
+            What::Session => self.open(OpenRequest::of_session(item.value)),
             What::Model => self.choose_model(item.value, OpenRequest { effort, is_kept, ..request }),
             What::Agent => self.open(OpenRequest { agent: Some(item.value), ..request }),
             What::Mode => self.set_permission_mode(&item.value),

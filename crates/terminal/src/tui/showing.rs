@@ -9,6 +9,7 @@ use haft_present::{
     timeline::{Item, Timeline},
 };
 use ratatui::text::{Line, Span};
+use std::mem;
 
 /// Of a session that is taken up, at most this many blocks are shown.
 const MAX_SHOWN_AGAIN: usize = 60;
@@ -23,6 +24,11 @@ impl App {
         let entries = session.entries();
         let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
         let said: Vec<Item> = said.filter(is_drawn).collect();
+        if !session.is_joined() {
+            self.view.model.clone_from(&engine.setup().model.spec);
+            self.view.agent =
+                self.open_request.agent.clone().unwrap_or_else(|| mem::take(&mut self.view.agent));
+        }
         let is_at_rest = Remote::of(&session).map_or(!session.is_joined(), |remote| remote.is_at_rest);
         // It was so when the session was open before, and is told anew where it still is.
         self.view.is_unconfined &= session.is_joined();

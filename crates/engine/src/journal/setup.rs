@@ -1,0 +1,48 @@
+//! [`SetupReader`]: reads off a journal that grows which agent and model its session works with.
+use crate::setup::Home;
+use haft_core::{Fact, SessionId, SessionSetup, line};
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Seek, SeekFrom},
+};
+
+/// How far a journal was read, and what it said until there.
+#[derive(Clone, Debug, Default)]
+pub struct SetupReader {
+    read: u64,
+    changed: Option<SessionSetup>,
+}
+
+impl SetupReader {
+    /// Reads what was added to the journal of `session` since the last time, and returns the setup that was chosen last; `None`
+    /// while it is the one that the session began with. If the journal cannot be read, nothing was added.
+    pub fn read(&mut self, home: &Home, session: &SessionId) -> Option<&SessionSetup> {
+        if let Ok(mut journal) = File::open(home.journal(session)) {
+            // Only part of a line may be there yet.
+            let _unreadable = journal.seek(SeekFrom::Start(self.read)).and_then(|_| self.read_from(journal));
+        }
+        self.changed.as_ref()
+    }
+
+    /// The setup that was chosen last, as far as the journal was read.
+    pub fn known(&self) -> Option<&SessionSetup> {
+        self.changed.as_ref()
+    }
+
+    fn read_from(&mut self, journal: File) -> io::Result<()> {
+        let (mut journal, mut line) = (BufReader::with_capacity(1 << 16, journal), Vec::new());
+        while journal.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+            if line::is_one_of(&line, &[SETUP_CHANGED])
+                && let Ok(entry) = line::entry(&line)
+                && let Fact::SetupChanged { setup, .. } = entry.fact
+            {
+                self.changed = Some(setup);
+            }
+            self.read += line.len() as u64;
+            line.clear();
+        }
+        Ok(())
+    }
+}
+
+const SETUP_CHANGED: &[u8] = br#""type":"setup_changed""#;
