@@ -8,6 +8,7 @@ use crate::{
     pauses::pauses,
     places::work_place,
     queues::check_queue,
+    queues::queues_taken,
 };
 use haft_core::{
     Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Seq, SessionId, SessionOpened,
@@ -182,7 +183,8 @@ pub struct JobLine {
     pub status: String,
     /// So often it was begun.
     pub attempts: i32,
-    /// Why it stands so. Of a pending job, the pause or the limit that keeps it from beginning, if one does.
+    /// Why it stands so. Of a pending job, the pause or the limit that keeps it from beginning, if one does, or that no worker
+    /// takes jobs of its queue.
     pub reason: Option<String>,
     /// The name of the worker that has it.
     pub worker: Option<String>,
@@ -282,16 +284,20 @@ pub async fn jobs(
     lines(database, &rows).await
 }
 
-/// Of a pending job, the reason is the pause or the limit that keeps it from beginning.
+/// Of a pending job, the reason is the pause or the limit that keeps it from beginning, or that no worker is there for it.
 async fn lines(database: &Database, rows: &[Row]) -> Result<Vec<JobLine>, FleetError> {
     let mut lines: Vec<JobLine> = rows.iter().map(job_line).collect();
     if lines.iter().any(|line| line.status == "pending") {
         let (pauses, limits) = (pauses(database).await?, limits(database).await?);
+        let taken = queues_taken(database).await?;
         for line in lines.iter_mut().filter(|line| line.status == "pending") {
             let paused = pauses.iter().find(|paused| paused.is_of(&line.owner, &line.queue));
             let held = paused.map(|paused| format!("{paused} is paused"));
             let held = held.or_else(|| reason(&limits, &line.owner, &line.queue));
-            line.reason = held.or_else(|| line.reason.take());
+            let is_taken = taken.iter().any(|queues| queues.is_empty() || queues.contains(&line.queue));
+            let alone =
+                (!is_taken).then(|| format!("no running worker takes jobs of the queue `{}`", line.queue));
+            line.reason = held.or_else(|| line.reason.take()).or(alone);
         }
     }
     Ok(lines)

@@ -20,10 +20,12 @@
 //! | `worker` | claims, works, renews, settles |
 //! | `queues`, `limits` | who may give and take the jobs of a queue; what owners and queues may use |
 //! | `setups`, `secrets`, `prepared` | what is run once before jobs of a queue, and what it gets |
+//! | `audit` | what people did |
 //! | `status`, `pauses`, `prune` | what there is; whose jobs no worker begins; how old jobs are removed |
 //!
 //! How it works inside: `README.md` of this crate.
 mod app_work;
+mod audit;
 mod database;
 mod entries;
 mod error;
@@ -53,6 +55,7 @@ mod worker;
 mod writer;
 
 pub use app_work::{ADMIN, AppWork, new_job};
+pub use audit::{append_to_audit, audit_log};
 pub use database::Database;
 pub use entries::{contents, entries_since, restore};
 pub use error::FleetError;
@@ -61,7 +64,9 @@ pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, find, job, jobs, retry,
 pub use lease::{Lease, Leases};
 pub use limits::{LimitUsage, Limited, Limits, Period, limits, set_limits};
 pub use live::{Following, LiveSender, News};
-pub use owners::{FleetClient, Owner, OwnerLine, add_owner, client_of, end_logins, log_in, log_out, owners};
+pub use owners::{
+    FleetClient, Owner, OwnerLine, add_owner, client_of, end_logins, log_in, log_out, owners, remove_owner,
+};
 pub use pauses::{Paused, pause, unpause};
 pub use places::{Moved, work_place};
 pub use prune::{Pruned, prune};
@@ -73,7 +78,7 @@ pub use schema::{Migrated, migrate};
 pub use secrets::{FleetKey, SecretLine, remove_secret, secrets, set_secret};
 pub use setups::{QueueSetup, set_setup, setups};
 pub use slot::{Slot, Slots};
-pub use status::{JobCount, Status, WorkerLine, drain, status};
+pub use status::{JobCount, Status, WorkerLine, costs, drain, status};
 pub use storage::{set_storage, storage};
 pub use worker::{Begun, Ended, Preparation, Settings, Work, work};
 pub use writer::{CommitUploader, Writer};

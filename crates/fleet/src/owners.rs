@@ -130,6 +130,31 @@ pub async fn end_logins(database: &Database, owner: &Owner) -> Result<i64, Fleet
     }
 }
 
+/// Removes an owner who has no jobs, with logins, limits, pauses and access to queues. What the jobs have cost stays counted.
+///
+/// # Errors
+/// [`FleetError::Usage`] if there is no such owner, or the fleet has jobs of the owner; if PostgreSQL cannot be asked.
+pub async fn remove_owner(database: &Database, owner: &Owner) -> Result<(), FleetError> {
+    let statement = "WITH gone AS MATERIALIZED (SELECT name FROM owners WHERE name = $1 \
+           AND NOT EXISTS (SELECT FROM jobs WHERE owner = $1) FOR UPDATE), \
+         limits AS (DELETE FROM limits WHERE owner IN (SELECT name FROM gone)), \
+         pauses AS (DELETE FROM pauses WHERE owner IN (SELECT name FROM gone)), \
+         removed AS (DELETE FROM owners WHERE name IN (SELECT name FROM gone)) \
+         SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM owners WHERE name = $1), \
+           (SELECT count(*) FROM jobs WHERE owner = $1)";
+    let rows = database.query("remove an owner", statement, &[(&owner.0, Type::TEXT)]).await?;
+    let (gone, known, jobs): (i64, i64, i64) = (rows[0].get(0), rows[0].get(1), rows[0].get(2));
+    let name = owner.0.escape_debug();
+    match (gone, known) {
+        (1.., _) => Ok(()),
+        (_, 0) => Err(FleetError::Usage(format!("there is no owner `{name}`"))),
+        _ => Err(FleetError::Usage(format!(
+            "the fleet has {jobs} job{} of `{name}`; remove them first with `haft fleet prune`",
+            if jobs == 1 { "" } else { "s" }
+        ))),
+    }
+}
+
 /// Of an owner or a queue.
 pub(crate) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())

@@ -6,6 +6,9 @@ use crate::{
 };
 use tokio_postgres::types::Type;
 
+/// Seconds of silence after which a worker counts as gone. It reports at least every third of its lease.
+pub(crate) const SILENCE_SECONDS: f64 = 60.0;
+
 /// The queue of jobs that name none.
 pub const DEFAULT_QUEUE: &str = "default";
 
@@ -56,4 +59,13 @@ pub async fn access(database: &Database) -> Result<Vec<QueueAccess>, FleetError>
     let rows = database.query_within(SHORT, "read who may use queues", statement, &[]).await?;
     let owners = |names: Vec<String>| names.into_iter().map(Owner).collect();
     Ok(rows.iter().map(|row| QueueAccess { queue: row.get(0), owners: owners(row.get(1)) }).collect())
+}
+
+/// The queues of each worker that takes jobs; empty: all.
+pub(crate) async fn queues_taken(database: &Database) -> Result<Vec<Vec<String>>, FleetError> {
+    let statement = "SELECT DISTINCT queues FROM workers \
+         WHERE NOT is_draining AND seen > clock_timestamp() - $1 * interval '1 second'";
+    let parameters: Parameters<'_> = &[(&SILENCE_SECONDS, Type::FLOAT8)];
+    let rows = database.query_within(SHORT, "look at workers", statement, parameters).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
 }

@@ -11,7 +11,7 @@ struct Migration {
 }
 
 /// In the order of their numbers, which begin with 1. What was handed out once is never changed.
-const MIGRATIONS: [Migration; 5] = [
+const MIGRATIONS: [Migration; 6] = [
     Migration { name: "begin", statements: include_str!("../migrations/0001_begin.sql"), oldest: 1 },
     Migration { name: "requests", statements: include_str!("../migrations/0002_requests.sql"), oldest: 2 },
     Migration { name: "waiting", statements: include_str!("../migrations/0003_waiting.sql"), oldest: 3 },
@@ -21,6 +21,8 @@ const MIGRATIONS: [Migration; 5] = [
         statements: include_str!("../migrations/0005_limits_storage_logins.sql"),
         oldest: 5,
     },
+    // An older program does without the log.
+    Migration { name: "audit", statements: include_str!("../migrations/0006_audit.sql"), oldest: 5 },
 ];
 /// The version of the tables that this program makes.
 const NEWEST: i32 = MIGRATIONS.len() as i32;

@@ -5,6 +5,7 @@ use crate::{
     jobs::{JobLine, JobsWanted, jobs},
     limits::{LimitUsage, limits},
     pauses::{Paused, pauses},
+    queues::SILENCE_SECONDS,
 };
 use tokio_postgres::types::Type;
 
@@ -61,9 +62,6 @@ pub struct WorkerLine {
     /// The queues whose jobs it takes; empty: all.
     pub queues: Vec<String>,
 }
-
-/// Seconds of silence after which a worker counts as gone. It reports at least every third of its lease.
-const SILENCE_SECONDS: f64 = 60.0;
 
 impl WorkerLine {
     /// Whether the worker has ended, or cannot reach the database.
@@ -124,6 +122,16 @@ pub async fn status(database: &Database) -> Result<Status, FleetError> {
         limits: limits(database).await?,
         oldest_waits: oldest.first().and_then(|row| row.get(0)),
     })
+}
+
+/// What the jobs of each queue have cost so far, in US dollars, as far as prices are known.
+///
+/// # Errors
+/// If PostgreSQL cannot be reached.
+pub async fn costs(database: &Database) -> Result<Vec<(String, f64)>, FleetError> {
+    let statement = "SELECT queue, sum(usd) FROM spending GROUP BY queue ORDER BY queue";
+    let rows = database.query_within(SHORT, "look at costs", statement, &[]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
 /// Tells the workers called `name` (none: all that there are) to take no more jobs and to end when they have none; or, where

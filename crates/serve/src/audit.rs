@@ -1,13 +1,14 @@
-//! [`Audit`]: the log of all requests that change something, of a server with users. Lines are only ever appended, and each
-//! holds its value of a hash chain (see [`haft_core::chain`]), which shows where a line was changed, moved or lost.
+//! [`Audit`]: the log of all requests that change something, of a server with users in a file, of a fleet in its database. Lines
+//! are only ever appended, and each holds its value of a hash chain (see [`haft_core::chain`]), which shows where a line was
+//! changed, moved or lost.
 use crate::users::User;
-use axum::http::Method;
 use haft_core::chain::{ChainFault, ChainValue, Cuts, chained, check, end};
+use haft_fleet::{Database, append_to_audit};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, ErrorKind, Read, Seek, SeekFrom, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
@@ -37,34 +38,48 @@ pub struct Asked {
 }
 
 impl Asked {
-    pub(crate) fn new(user: Option<&User>, method: &Method, path: &str) -> Self {
-        Self {
-            at: now(),
-            user: user.map(|user| user.name.clone()),
-            role: user.map(|user| user.role.name.clone()),
-            method: method.to_string(),
-            path: path.chars().take(MAX_PATH_LENGTH).collect(),
-            status: None,
-        }
+    /// By `by`, a user and the role of that user.
+    pub fn new(by: Option<(String, String)>, method: &str, path: &str) -> Self {
+        let (user, role) = by.unzip();
+        let path = path.chars().take(MAX_PATH_LENGTH).collect();
+        Self { at: now(), user, role, method: method.to_owned(), path, status: None }
     }
+}
+
+/// As a log names a user.
+pub(crate) fn named(user: &User) -> (String, String) {
+    (user.name.clone(), user.role.name.clone())
 }
 
 fn now() -> u64 {
     u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default()
 }
 
-/// Writes the log.
+/// Where the log is written.
 #[derive(Clone)]
-pub(crate) struct Audit(PathBuf);
+pub(crate) enum Audit {
+    File(PathBuf),
+    Fleet(Database),
+}
 
 impl Audit {
+    /// In Haft's home.
     pub(crate) fn new(home: &Path) -> Self {
-        Self(home.join(FILE))
+        Self::File(home.join(FILE))
     }
 
     pub(crate) async fn write(&self, asked: &Asked) -> io::Result<()> {
-        let (path, line) = (self.0.clone(), serde_json::to_string(&Asked { at: now(), ..asked.clone() })?);
-        tokio::task::spawn_blocking(move || append(&path, &line)).await.map_err(io::Error::other)?
+        let line = serde_json::to_string(&Asked { at: now(), ..asked.clone() })?;
+        match self {
+            Self::File(path) => {
+                let path = path.clone();
+                tokio::task::spawn_blocking(move || append(&path, &line)).await.map_err(io::Error::other)?
+            }
+            Self::Fleet(database) => append_to_audit(database, &line).await.map_err(|error| {
+                let kind = if error.is_passing() { ErrorKind::NotConnected } else { ErrorKind::Other };
+                io::Error::new(kind, error)
+            }),
+        }
     }
 }
 
@@ -99,12 +114,18 @@ pub struct AuditLog {
 /// # Errors
 /// Fails where the log cannot be read. One that does not exist has no lines.
 pub fn read(home: &Path) -> io::Result<AuditLog> {
-    let text = match fs::read(home.join(FILE)) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error),
-    };
-    let fault = if text.is_empty() { None } else { check(&text, Cuts::Refused).err() };
-    let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
-    Ok(AuditLog { asked: lines.collect(), fault })
+    match fs::read(home.join(FILE)) {
+        Ok(text) => Ok(AuditLog::of(&text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(AuditLog::of(b"")),
+        Err(error) => Err(error),
+    }
+}
+
+impl AuditLog {
+    /// Takes the lines of a log apart and checks its chain.
+    pub fn of(text: &[u8]) -> Self {
+        let fault = if text.is_empty() { None } else { check(text, Cuts::Refused).err() };
+        let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+        Self { asked: lines.collect(), fault }
+    }
 }

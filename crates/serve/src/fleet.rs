@@ -9,7 +9,7 @@ use crate::{
     api::lists::Me,
     bearer::given,
     error::{Answer, ApiError, ErrorBody},
-    gate::Asker,
+    gate::{Asker, fleet_role},
     hub,
     readiness::{self, Needs, Readiness},
     requests::{Requests, once},
@@ -157,8 +157,8 @@ fn name_of(asker: &Asker) -> Option<&Owner> {
 async fn me(Extension(asker): Extension<Asker>) -> Json<Me> {
     use Permission::{Administer, Approve, Prompt, View};
     let (role, may) = match &asker {
-        Asker::Admin(_) => ("admin", &[View, Prompt, Approve, Administer][..]),
-        Asker::Owner(_) => ("owner", &[View, Prompt, Approve][..]),
+        Asker::Admin(_) => (fleet_role(true), &[View, Prompt, Approve, Administer][..]),
+        Asker::Owner(_) => (fleet_role(false), &[View, Prompt, Approve][..]),
     };
     let user = name_of(&asker).map(|owner| owner.0.clone());
     Json(Me {

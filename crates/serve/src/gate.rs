@@ -5,7 +5,7 @@ mod owners;
 
 use crate::{
     access_log::{AccessLog, Logged},
-    audit::{Asked, Audit},
+    audit::{Asked, Audit, named},
     bearer::{given, is_repeated},
     bucket::Bucket,
     connection::Peer,
@@ -32,7 +32,7 @@ pub(crate) use names::Names;
 use owners::Owners;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use std::{sync::Arc, time::Instant};
+use std::{io, sync::Arc, time::Instant};
 use subtle::ConstantTimeEq;
 
 /// Wrong tokens that are answered at once; more come back, one a second.
@@ -64,6 +64,22 @@ pub(crate) enum Asker {
     Admin(Option<Owner>),
     /// An owner of jobs.
     Owner(Owner),
+}
+
+impl Asker {
+    /// As the audit log names an owner; `None` for a client with the server's own token.
+    fn named(&self) -> Option<(String, String)> {
+        let (owner, is_admin) = match self {
+            Self::Admin(owner) => (owner.as_ref()?, true),
+            Self::Owner(owner) => (owner, false),
+        };
+        Some((owner.0.clone(), fleet_role(is_admin).to_owned()))
+    }
+}
+
+/// What people are called who administer a fleet, and those who do not.
+pub(crate) fn fleet_role(is_admin: bool) -> &'static str {
+    if is_admin { "admin" } else { "owner" }
 }
 
 /// Whom a request comes from.
@@ -105,9 +121,10 @@ impl Gate {
         }
     }
 
-    /// Lets the owners of jobs in as well.
+    /// Lets the owners of jobs in as well, and keeps a log of all that changes something.
     pub(crate) fn with_owners(self, database: Database) -> Self {
-        Self { owners: Some(Owners::new(database)), ..self }
+        let audit = Some(Audit::Fleet(database.clone()));
+        Self { owners: Some(Owners::new(database)), audit, ..self }
     }
 
     /// Lets users in as well, and keeps a log of all that changes something.
@@ -256,16 +273,22 @@ async fn audited(State(gate): State<Arc<Gate>>, request: Request, next: Next) ->
     let Some(audit) = gate.audit.as_ref().filter(|_| !is_read) else {
         return next.run(request).await;
     };
-    let user = request.extensions().get::<SignedIn>().map(|signed_in| signed_in.user.clone());
+    let user = request.extensions().get::<SignedIn>().map(|signed_in| named(&signed_in.user));
+    let by = user.or_else(|| request.extensions().get::<Asker>().and_then(Asker::named));
     // A server without users has one person, whose sessions tell what was done.
-    if user.is_none() && !gate.users.as_ref().is_some_and(|users| users.are_known()) {
+    if by.is_none() && gate.users.as_ref().is_some_and(|users| !users.are_known()) {
         return next.run(request).await;
     }
-    let asked = Asked::new(user.as_deref(), request.method(), request.uri().path());
+    let asked = Asked::new(by, request.method().as_str(), request.uri().path());
     if let Err(error) = audit.write(&asked).await {
-        return ApiError::failed(format!("the audit log cannot be written: {error}"))
-            .suggest("nothing was done; `haft serve audit` names the file")
-            .into_response();
+        return match error.kind() {
+            io::ErrorKind::NotConnected => {
+                ApiError::away(error.to_string()).suggest("nothing was done; send the request again")
+            }
+            _ => ApiError::failed(format!("the audit log cannot be written: {error}"))
+                .suggest("nothing was done; `haft serve audit` or `haft fleet audit` says more"),
+        }
+        .into_response();
     }
     let response = next.run(request).await;
     let answered = Asked { status: Some(response.status().as_u16()), ..asked };

@@ -149,6 +149,18 @@ pub(crate) enum Fleet {
     Access(AccessArgs),
     /// Remove jobs that ended long ago, with their journals
     Prune(PruneArgs),
+    /// Show who changed what: requests to servers, log-ins and commands of `haft fleet`, and check that nothing is missing
+    Audit {
+        /// The fleet.
+        #[command(flatten)]
+        fleet: FleetUrl,
+        /// Only what this owner did
+        #[arg(long, value_name = "NAME")]
+        owner: Option<String>,
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
     /// Create the database tables of a fleet, or update them to this version
     Migrate {
         /// The fleet.
@@ -256,10 +268,41 @@ pub(crate) enum Fleet {
         /// End all logins of the owner, and leave the token as it is
         #[arg(long, requires = "name")]
         log_out: bool,
+        /// Remove the owner, with logins, limits and access to queues; the jobs must have been removed with `haft fleet prune`
+        #[arg(long, requires = "name", conflicts_with = "log_out")]
+        remove: bool,
         /// Print the list as JSON
         #[arg(long, conflicts_with = "name")]
         json: bool,
     },
+}
+
+impl Fleet {
+    /// The fleet that is meant.
+    pub(crate) fn url(&self) -> &FleetUrl {
+        match self {
+            Self::Status { fleet, .. }
+            | Self::Top { fleet }
+            | Self::List { fleet, .. }
+            | Self::Show { fleet, .. }
+            | Self::Logs { fleet, .. }
+            | Self::Cancel { fleet, .. }
+            | Self::Pause { fleet, .. }
+            | Self::Resume { fleet, .. }
+            | Self::Audit { fleet, .. }
+            | Self::Migrate { fleet }
+            | Self::Add { fleet, .. }
+            | Self::Retry { fleet, .. }
+            | Self::Storage { fleet, .. }
+            | Self::Setup { fleet, .. }
+            | Self::Secret { fleet, .. }
+            | Self::Owner { fleet, .. }
+            | Self::Limit(LimitArgs { fleet, .. })
+            | Self::Drain(DrainArgs { fleet, .. })
+            | Self::Access(AccessArgs { fleet, .. })
+            | Self::Prune(PruneArgs { fleet, .. }) => fleet,
+        }
+    }
 }
 
 /// Which owners may use a queue.

@@ -1,5 +1,6 @@
 //! [`fleet`] (`haft fleet …`): reads from a fleet's database, and sends commands to its jobs.
 mod access;
+mod audit;
 mod jobs;
 mod limits;
 mod serve;
@@ -26,61 +27,53 @@ use std::io::{Write, stdout};
 
 /// Carries out one of them.
 pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Failure> {
+    if let Fleet::Migrate { fleet } = &command {
+        migrate(&address(cli, fleet)?).await?;
+        return Ok(Exit::Success);
+    }
+    let database = &open(cli, command.url()).await?;
+    audit::note(cli, database, &command).await?;
     match command {
-        Fleet::Migrate { fleet } => migrate(&address(cli, &fleet)?).await?,
-        Fleet::Status { fleet, json } => status::status(&open(cli, &fleet).await?, json).await?,
-        Fleet::Top { fleet } => status::top(&open(cli, &fleet).await?).await?,
-        Fleet::List { fleet, status, owner, queue, limit, json } => {
+        Fleet::Migrate { .. } => {}
+        Fleet::Status { json, .. } => status::status(database, json).await?,
+        Fleet::Top { .. } => status::top(database).await?,
+        Fleet::List { status, owner, queue, limit, json, .. } => {
             let owner = owner.map(Owner);
             let wanted = JobsWanted { statuses: status, queue: queue.as_deref(), after: None, most: limit };
-            return jobs::list(&open(cli, &fleet).await?, owner.as_ref(), &wanted, json).await;
+            return jobs::list(database, owner.as_ref(), &wanted, json).await;
         }
-        Fleet::Show { fleet, id, json } => jobs::show(&open(cli, &fleet).await?, &id, json).await?,
-        Fleet::Logs { fleet, id, follow, json: _ } => {
-            jobs::logs(&open(cli, &fleet).await?, &id, follow).await?;
+        Fleet::Show { id, json, .. } => jobs::show(database, &id, json).await?,
+        Fleet::Logs { id, follow, .. } => jobs::logs(database, &id, follow).await?,
+        Fleet::Cancel { id, json, .. } => jobs::cancel(database, &id, json).await?,
+        Fleet::Pause { owner, queue, json, .. } => pause(database, owner, queue, json).await?,
+        Fleet::Resume { owner, queue, json, .. } => resume(database, owner, queue, json).await?,
+        Fleet::Limit(args) => limits::limit(database, &args).await?,
+        Fleet::Drain(args) => drain(database, args).await?,
+        Fleet::Access(args) => access::access(database, args).await?,
+        Fleet::Prune(args) => prune(database, &args).await?,
+        Fleet::Audit { owner, json, .. } => return audit::log(cli, database, owner.as_deref(), json).await,
+        Fleet::Retry { id, json, .. } => jobs::retry(database, &id, json).await?,
+        Fleet::Storage { address, database: is_database, json, .. } => {
+            storage(database, address, is_database, json).await?;
         }
-        Fleet::Cancel { fleet, id, json } => jobs::cancel(&open(cli, &fleet).await?, &id, json).await?,
-        Fleet::Pause { fleet, owner, queue, json } => {
-            pause(&open(cli, &fleet).await?, owner, queue, json).await?;
-        }
-        Fleet::Resume { fleet, owner, queue, json } => {
-            resume(&open(cli, &fleet).await?, owner, queue, json).await?;
-        }
-        Fleet::Limit(args) => limits::limit(&open(cli, &args.fleet).await?, &args).await?,
-        Fleet::Drain(args) => drain(&open(cli, &args.fleet).await?, args).await?,
-        Fleet::Access(args) => access::access(&open(cli, &args.fleet).await?, args).await?,
-        Fleet::Prune(args) => prune(&open(cli, &args.fleet).await?, &args).await?,
-        Fleet::Retry { fleet, id, json } => jobs::retry(&open(cli, &fleet).await?, &id, json).await?,
-        Fleet::Storage { fleet, address, database, json } => {
-            storage(&open(cli, &fleet).await?, address, database, json).await?;
-        }
-        Fleet::Setup { fleet, commands, file, remove, queue, json } => {
+        Fleet::Setup { commands, file, remove, queue, json, .. } => {
             let change = setup::change(commands, file.as_deref(), remove)?;
-            setup::setup(&open(cli, &fleet).await?, &queue, change, json).await?;
+            setup::setup(database, &queue, change, json).await?;
         }
-        Fleet::Secret { fleet, name: None, json, .. } => {
-            setup::list_secrets(&open(cli, &fleet).await?, json).await?;
+        Fleet::Secret { name: None, json, .. } => setup::list_secrets(database, json).await?,
+        Fleet::Secret { name: Some(name), remove: true, queue, json, .. } => {
+            setup::remove_secret(database, (&queue, &name), json).await?;
         }
-        Fleet::Secret { fleet, name: Some(name), remove: true, queue, json } => {
-            setup::remove_secret(&open(cli, &fleet).await?, (&queue, &name), json).await?;
-        }
-        Fleet::Secret { fleet, name: Some(name), remove: false, queue, json } => {
+        Fleet::Secret { name: Some(name), remove: false, queue, json, .. } => {
             let key = fleet_key(cli)?.ok_or_else(setup::no_key)?;
-            setup::set_secret(&open(cli, &fleet).await?, &key, (&queue, &name), json).await?;
+            setup::set_secret(database, &key, (&queue, &name), json).await?;
         }
-        Fleet::Owner { fleet, name, log_out, json } => {
-            owner(&open(cli, &fleet).await?, name, log_out, json).await?;
+        Fleet::Owner { name, log_out, remove, json, .. } => {
+            owner(database, name, (log_out, remove), json).await?
         }
-        Fleet::Add { fleet, kind, description, repository, base, priority, owner, queue, json } => {
-            let database = open(cli, &fleet).await?;
-            let job = NewJob {
-                repository,
-                base,
-                priority,
-                queue,
-                ..new_job(cli, new_session_id(), kind, description, Owner(owner))?
-            };
-            add(&database, &job, json).await?;
+        Fleet::Add { kind, description, repository, base, priority, owner, queue, json, .. } => {
+            let new = new_job(cli, new_session_id(), kind, description, Owner(owner))?;
+            add(database, &NewJob { repository, base, priority, queue, ..new }, json).await?;
         }
     }
     Ok(Exit::Success)
@@ -212,11 +205,20 @@ async fn owners(database: &Database, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lists owners, or adds one or ends its logins.
-async fn owner(database: &Database, name: Option<String>, log_out: bool, json: bool) -> Result<(), Failure> {
+/// Lists owners, or adds one, ends its logins or removes it.
+async fn owner(
+    database: &Database,
+    name: Option<String>,
+    (log_out, remove): (bool, bool),
+    json: bool,
+) -> Result<(), Failure> {
     match name {
         None => owners(database, json).await,
         Some(name) if log_out => end_logins(database, Owner(name)).await,
+        Some(name) if remove => {
+            haft_fleet::remove_owner(database, &Owner(name.clone())).await?;
+            say(json, &json!({"owner": name, "removed": true}), &format!("removed `{}`", safe::name(&name)))
+        }
         Some(name) => add_owner(database, name).await,
     }
 }

@@ -1,6 +1,8 @@
 //! [`serve`] (`haft serve`): sessions and jobs over HTTP.
 mod users;
 
+pub(crate) use users::print as print_audit;
+
 use crate::{CliContext, args::ServeArgs};
 use haft_app::{
     App, AppHost, Failure, SessionSpec,

@@ -9,7 +9,7 @@ use axum::{
 use haft_fleet::{Database, JobCount};
 use prometheus_client::{
     encoding::EncodeLabelSet,
-    metrics::{family::Family, gauge::Gauge},
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::Unit,
 };
 use std::{
@@ -32,11 +32,17 @@ struct StandsInQueue {
     status: String,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfQueue {
+    queue: String,
+}
+
 /// Figures of a fleet, as of the last request.
 #[derive(Default)]
 struct Counts {
     jobs: Family<Stands, Gauge>,
     queues: Family<StandsInQueue, Gauge>,
+    costs: Family<OfQueue, Counter<f64, AtomicU64>>,
     workers: Gauge<f64, AtomicU64>,
     oldest: Gauge<f64, AtomicU64>,
     is_reached: Gauge,
@@ -55,6 +61,8 @@ impl FleetFigures {
         registry.register("fleet_jobs", "Jobs of all owners, by how they stand", counts.jobs.clone());
         let queues = "Jobs that wait or run, by their queue";
         registry.register("fleet_queue_jobs", queues, counts.queues.clone());
+        let costs = "What jobs have cost in US dollars, as far as prices are known";
+        registry.register("fleet_cost_usd", costs, counts.costs.clone());
         registry.register(
             "fleet_workers",
             "Workers that were heard of in the last minute",
@@ -72,16 +80,20 @@ impl FleetFigures {
 
     /// While the database does not answer, the figures of jobs are left out, and the others are no numbers.
     async fn look(&self, database: &Database) {
-        let Counts { jobs, queues, workers, oldest, is_reached } = &self.counts;
-        let status = tokio::time::timeout(QUERY_TIMEOUT, haft_fleet::status(database)).await;
-        let status = status.ok().and_then(Result::ok);
+        let Counts { jobs, queues, costs, workers, oldest, is_reached } = &self.counts;
+        let look = async { tokio::try_join!(haft_fleet::status(database), haft_fleet::costs(database)) };
+        let status = tokio::time::timeout(QUERY_TIMEOUT, look).await.ok().and_then(Result::ok);
         is_reached.set(i64::from(status.is_some()));
         jobs.clear();
         queues.clear();
+        costs.clear();
         // Not known, so no alert compares them.
         workers.set(f64::NAN);
         oldest.set(f64::NAN);
-        let Some(status) = status else { return };
+        let Some((status, spent)) = status else { return };
+        for (queue, usd) in spent {
+            costs.get_or_create(&OfQueue { queue }).inc_by(usd);
+        }
         for word in ["pending", "running", "waiting", "completed", "failed", "cancelled", "dead"] {
             let counts = status.counts.iter().filter(|count| count.status == word);
             let stands = Stands { status: word.to_owned() };

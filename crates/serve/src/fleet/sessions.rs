@@ -1,5 +1,9 @@
 //! Events of a fleet's jobs, and the prompts and answers that clients send to them.
-use super::{Context, find, jobs::WAITING, name_of, seen_by, unsure, until_signed_out};
+use super::{
+    Context, find,
+    jobs::{Job, WAITING},
+    name_of, seen_by, unsure, until_signed_out,
+};
 use crate::{
     api::{
         body::{Asked, Body, Id, IdAndCall, blocking},
@@ -312,12 +316,30 @@ pub(super) async fn interrupt(
     send((&context, &asker, &id, key), &[Command::Interrupt]).await
 }
 
+/// Refuses an answer to a call that does not wait for one. What a job asked before its worker was lost, it asks again.
+async fn check_waits(context: &Context, job: &Job, id: &str, commands: &[Command]) -> Answer<()> {
+    let answered = commands.iter().find_map(|command| match command {
+        Command::Answer { call, .. } | Command::AnswerInPart { call, .. } | Command::Reply { call, .. } => {
+            Some(call)
+        }
+        _ => None,
+    });
+    let Some(call) = answered.filter(|_| ["running", WAITING].contains(&job.status)) else { return Ok(()) };
+    let kept = Kept::read(context, id, (0, i64::MAX), |_| Vec::new()).await?;
+    match watch::pending(&kept.entries).iter().any(|(waits, _)| waits == call) {
+        true => Ok(()),
+        false => Err(ApiError::conflict(format!("no call `{}` waits for an answer", call.0.escape_debug()))
+            .suggest("`GET /v1/sessions/{id}/asked` lists the calls that do")),
+    }
+}
+
 /// The job's worker carries it out, once it has one.
 async fn send(
     (context, asker, id, key): (&Context, &Asker, &str, Option<Keyed>),
     commands: &[Command],
 ) -> Answer<Response> {
     let job = find(context, asker, id).await?;
+    check_waits(context, &job, id, commands).await?;
     let who = name_of(asker).map(|owner| owner.0.as_str());
     let signed = |command: &Command| match command {
         Command::Prompt { channel: Some(_), .. } => command.clone(),

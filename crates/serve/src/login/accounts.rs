@@ -1,7 +1,8 @@
 //! [`Accounts`]: whom a login lets in: a user of this server, or an owner of a fleet's jobs.
 use super::{CALLBACK, LoginError};
 use crate::{
-    audit::{Asked, Audit},
+    audit::{Asked, Audit, named},
+    gate::fleet_role,
     users::{User, Users},
 };
 use axum::http::{Method, StatusCode};
@@ -48,15 +49,14 @@ impl Accounts {
         match self {
             Self::Users { users, home } => {
                 let user = user(claimed, roles, home)?;
-                let status = Some(StatusCode::SEE_OTHER.as_u16());
-                let asked = Asked { status, ..Asked::new(Some(&user), &Method::GET, CALLBACK) };
-                let logged = Audit::new(home).write(&asked).await;
-                logged.map_err(|error| LoginError::of_provider("the audit log cannot be written", &error))?;
+                log(&Audit::new(home), named(&user)).await?;
                 users.log_in(token.as_bytes(), user, Instant::now() + length);
             }
             Self::Owners(database) => {
                 let is_verified = claimed.is_verified;
                 let (owner, is_admin) = owner(claimed, roles)?;
+                let by = (owner.0.clone(), fleet_role(is_admin).to_owned());
+                log(&Audit::Fleet(database.clone()), by).await?;
                 let let_in =
                     haft_fleet::log_in(database, &owner, (is_admin, is_verified), &token, length).await;
                 let_in.map_err(|error| LoginError::refused(error.to_string()))?;
@@ -77,6 +77,14 @@ impl Accounts {
         }
         Ok(())
     }
+}
+
+/// The login is in the log before it is made.
+async fn log(audit: &Audit, by: (String, String)) -> Result<(), LoginError> {
+    let status = Some(StatusCode::SEE_OTHER.as_u16());
+    let asked = Asked { status, ..Asked::new(Some(by), Method::GET.as_str(), CALLBACK) };
+    let logged = audit.write(&asked).await;
+    logged.map_err(|error| LoginError::of_provider("the audit log cannot be written", &error))
 }
 
 fn user(

@@ -15,6 +15,12 @@ pub(crate) fn carry_out(cli: &CliContext, command: &ServeCommand) -> Result<Exit
         ServeCommand::AddUser { name, role } => {
             let config = cli.config(&session::workspace(None)?, &Settings::default())?;
             let token = users::add(home, &users::roles(&config.user.serve), name, role)?;
+            if cli.environment.get("HAFT_FLEET").is_some() {
+                cli.warn(
+                    "servers of a fleet do not know this user: `haft fleet owner NAME` adds an owner"
+                        .to_owned(),
+                );
+            }
             cli.warn(format!("`{name}` has the role `{role}`; the token is not shown again"));
             writeln!(stdout(), "{token}")?;
             Ok(Exit::Success)
@@ -44,6 +50,17 @@ fn log(cli: &CliContext, user: Option<&str>, is_json: bool) -> Result<Exit, Fail
     let path = cli.places.home.join(audit::FILE);
     let read = audit::read(&cli.places.home)
         .map_err(|error| Failure::failed(format!("cannot read `{}`: {error}", path.display())))?;
+    print(cli, &read, user, is_json, &format!("`{}`", path.display()))
+}
+
+/// Prints the lines of `user`, or all, and then what is wrong with the log `name`.
+pub(crate) fn print(
+    cli: &CliContext,
+    read: &audit::AuditLog,
+    user: Option<&str>,
+    is_json: bool,
+    name: &str,
+) -> Result<Exit, Failure> {
     let mut list = List::new(["TIME", "USER", "ROLE", "REQUEST", "STATUS"], is_json);
     for asked in read.asked.iter().filter(|asked| user.is_none() || asked.user.as_deref() == user) {
         let request = format!("{} {}", asked.method, asked.path);
@@ -53,10 +70,10 @@ fn log(cli: &CliContext, user: Option<&str>, is_json: bool) -> Result<Exit, Fail
         list.row(row, || json!(asked));
     }
     list.print("No user has changed anything yet.")?;
-    match read.fault {
+    match &read.fault {
         None => Ok(Exit::Success),
         Some(fault) => {
-            cli.warn(format!("`{}` is not as it was written: {fault}", path.display()));
+            cli.warn(format!("{name} is not as it was written: {fault}"));
             Ok(Exit::Unproven)
         }
     }

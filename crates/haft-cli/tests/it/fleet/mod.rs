@@ -1,6 +1,7 @@
 //! Jobs on many machines, with real workers and a real PostgreSQL.
 mod approvals;
 mod attach;
+mod audit;
 mod commands;
 mod database_faults;
 mod limits;

@@ -10,7 +10,7 @@ const NEXT: &str = "ALTER TABLE jobs ADD COLUMN label text NOT NULL DEFAULT ''; 
      BEGIN \
        RETURN QUERY UPDATE jobs SET label = 'next' WHERE id = claimed RETURNING jobs.*; \
      END $next$; \
-     INSERT INTO migrations (version, name, oldest) VALUES (6, 'labels', 5)";
+     INSERT INTO migrations (version, name, oldest) VALUES (7, 'labels', 6)";
 
 /// Claims a job as the next version does, and settles it under its token. Gives whether there was one.
 fn work_as_next(fleet: &Fleet) -> bool {
@@ -69,16 +69,16 @@ fn old_and_new_programs_work_side_by_side_and_each_job_ends_once() {
     let ended = fleet.number("SELECT count(*) FROM entries WHERE line LIKE '%\"type\":\"concluded\"%'");
     assert!(next > 0 && ended > 0 && next + ended == JOBS, "{next} {ended}: {}", fleet.log());
     // An old program leaves newer tables as they are, and commands work.
-    assert_eq!(fleet.run(&["fleet", "migrate"]).out, "the tables already have version 6\n");
+    assert_eq!(fleet.run(&["fleet", "migrate"]).out, "the tables already have version 7\n");
     let id = fleet.add();
     fleet.wait_until_completed(&id);
 
     // Once the next version takes away what this one needs, workers of this one finish and end, and none begins.
-    fleet.server.sql("INSERT INTO migrations (version, name, oldest) VALUES (7, 'contract', 6)");
+    fleet.server.sql("INSERT INTO migrations (version, name, oldest) VALUES (8, 'contract', 7)");
     for worker in [&mut worker, &mut later] {
         assert!(worker.wait().unwrap().success(), "{}", fleet.log());
     }
-    let told = "version 7, and this haft supports at most version 5; upgrade haft";
+    let told = "version 8, and this haft supports at most version 6; upgrade haft";
     assert!(
         fleet.log().contains(&format!("takes no more jobs: the fleet's tables have {told}")),
         "{}",
@@ -88,7 +88,7 @@ fn old_and_new_programs_work_side_by_side_and_each_job_ends_once() {
         let ran = fleet.run(words);
         assert!(ran.code == 2 && ran.err.contains(told), "{words:?}: {ran:?}");
     }
-    fleet.server.sql("DELETE FROM migrations WHERE version = 7");
+    fleet.server.sql("DELETE FROM migrations WHERE version = 8");
     let mut again = fleet.worker(&script, &[]);
     let id = fleet.add();
     fleet.wait_until_completed(&id);

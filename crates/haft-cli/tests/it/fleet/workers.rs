@@ -406,7 +406,7 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
     for words in [&worker[..], &["fleet", "migrate"], &["serve", "--listen", "127.0.0.1:0"]] {
         let (code, told) = ask(Some(&address), words);
         assert!(
-            code == 2 && told.contains("version 9, and this haft supports at most version 5"),
+            code == 2 && told.contains("version 9, and this haft supports at most version 6"),
             "{words:?}: {told}"
         );
     }

@@ -30,7 +30,7 @@ impl Fleet {
         let fleet = Self::without_tables()?;
         fleet.server.sql(statement);
         let made = fleet.run(&["fleet", "migrate"]);
-        assert_eq!((made.code, made.out.as_str()), (0, "the tables have version 5\n"), "{made:?}");
+        assert_eq!((made.code, made.out.as_str()), (0, "the tables have version 6\n"), "{made:?}");
         Some(fleet)
     }
 

@@ -1,0 +1,36 @@
+//! The audit log of a fleet: lines that PostgreSQL chains and only appends.
+use crate::{
+    database::{Database, SHORT},
+    error::FleetError,
+};
+use tokio_postgres::{Row, types::Type};
+
+/// Lines that one statement reads.
+const BATCH: i64 = 1_000;
+
+/// Appends `entry`, a JSON object on one line.
+///
+/// # Errors
+/// If PostgreSQL cannot be reached; the line may stand there all the same.
+pub async fn append_to_audit(database: &Database, entry: &str) -> Result<(), FleetError> {
+    let statement = "SELECT append_to_audit($1)";
+    database.query("append to the audit log", statement, &[(&entry, Type::TEXT)]).await.map(|_| ())
+}
+
+/// The whole log, one line each, as [`haft_core::chain::check`] reads it.
+///
+/// # Errors
+/// If PostgreSQL cannot be reached.
+pub async fn audit_log(database: &Database) -> Result<String, FleetError> {
+    let statement = "SELECT number, line FROM audit WHERE number > $1 ORDER BY number LIMIT $2";
+    let (mut log, mut last) = (String::new(), 0_i64);
+    loop {
+        let parameters: crate::database::Parameters<'_> = &[(&last, Type::INT8), (&BATCH, Type::INT8)];
+        let rows = database.query_within(SHORT, "read the audit log", statement, parameters).await?;
+        rows.iter().for_each(|row: &Row| log.extend([row.get(1), "\n"]));
+        match rows.last() {
+            Some(row) if rows.len() as i64 == BATCH => last = row.get(0),
+            _ => return Ok(log),
+        }
+    }
+}
