@@ -19,6 +19,7 @@ use haft_present::{
     typed::{Meant, Typed},
     undo::{UndoWish, undo_calls, undoable},
 };
+use panels::view_of;
 use reader::{Before, Reader};
 use std::{
     io::{Write, stderr, stdout},
@@ -491,10 +492,10 @@ impl Talk<'_> {
     }
 
     fn cost(&self) -> anyhow::Result<()> {
-        let Some((engine, session)) = &self.open else { return Ok(()) };
+        let Some((_, session)) = &self.open else { return Ok(()) };
         let usage = timeline::usage(&session.entries());
-        let cost = engine.setup().model.price.map(|price| format!("${:.4}", price.cost(usage)));
-        let cost = cost.unwrap_or_else(|| "unknown".into());
+        let cost = view_of(session).cost_usd.or((usage.total() == 0).then_some(0.0));
+        let cost = cost.map_or_else(|| "unknown".into(), |cost| format!("${cost:.4}"));
         note(&format!("{} tokens in, {} out; cost: {cost}", usage.total() - usage.output, usage.output))
     }
 }

@@ -19,6 +19,8 @@ const GO_ON: &str = "Continue.";
 
 /// Between two looks at a session that is being closed.
 const CLOSING_INTERVAL: Duration = Duration::from_millis(5);
+/// What a session that is being closed ends first may take so long.
+const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What another model was asked and does.
 #[derive(Clone, Copy, Debug)]
@@ -341,8 +343,14 @@ async fn reopened(engine: &Engine, session: Session, agent: &str) -> Result<Sess
     let id = session.id().clone();
     drop(session);
     // Its task ends first.
-    while engine.find(&id).is_some() || engine.setup().home.is_open(&id) {
-        tokio::time::sleep(CLOSING_INTERVAL).await;
-    }
+    let closed = async {
+        while engine.find(&id).is_some() || engine.setup().home.is_open(&id) {
+            tokio::time::sleep(CLOSING_INTERVAL).await;
+        }
+    };
+    let closed = tokio::time::timeout(CLOSING_TIMEOUT, closed).await;
+    closed.map_err(|_| {
+        Failure::failed(format!("cannot go on with the agent `{agent}`: the session is still open"))
+    })?;
     Ok(engine.open(&id.0, agent).await?)
 }

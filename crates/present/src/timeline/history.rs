@@ -1,8 +1,10 @@
-//! [`prompts`], [`usage`] and [`moved`]: the history of a session: its prompts, what it used, and what undo and redo
+//! [`prompts`], [`usage`], [`cost`] and [`moved`]: the history of a session: its prompts, what it used, and what undo and redo
 //! moved.
 use crate::safe;
 use futures::StreamExt;
-use haft_core::{Change, Command, Direction, Entry, Event, Fact, Seq, Usage, changed, text_of};
+use haft_core::{
+    Change, Command, Direction, Entry, Event, Fact, Price, Seq, TurnModels, Usage, changed, text_of,
+};
 use haft_engine::Session;
 use std::{
     path::{Path, PathBuf},
@@ -54,19 +56,34 @@ pub fn recap(entries: &[Arc<Entry>]) -> Recap {
     recap
 }
 
-/// What the replies of a session took.
+/// What the requests of a session took.
 pub fn usage(entries: &[Arc<Entry>]) -> Usage {
     let mut usage = Usage::default();
-    for entry in entries {
-        match &entry.fact {
-            Fact::Replied { usage: more, .. }
-            | Fact::Retried { usage: more, .. }
-            | Fact::Sampled { usage: more, .. }
-            | Fact::Compacted { usage: more, .. } => usage += *more,
-            _ => {}
-        }
-    }
+    entries.iter().filter_map(|entry| requested(&entry.fact)).for_each(|more| usage += more);
     usage
+}
+
+/// What they cost in US dollars, each by the price of the model that was asked; `first` is the price of the model that the session
+/// began with. `None` if a price is unknown.
+pub fn cost(entries: &[Arc<Entry>], first: Option<Price>) -> Option<f64> {
+    let mut models = TurnModels::default();
+    let costs = entries.iter().filter_map(|entry| {
+        models.apply(&entry.fact);
+        let usage = requested(&entry.fact)?;
+        Some(models.price(first).map(|price| price.cost(usage)))
+    });
+    costs.sum()
+}
+
+/// What a request took, where the fact comes of one.
+fn requested(fact: &Fact) -> Option<Usage> {
+    match fact {
+        Fact::Replied { usage, .. }
+        | Fact::Retried { usage, .. }
+        | Fact::Sampled { usage, .. }
+        | Fact::Compacted { usage, .. } => Some(*usage),
+        _ => None,
+    }
 }
 
 /// Goes back or forward, and tells which files were moved, one line each.

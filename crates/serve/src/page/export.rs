@@ -12,7 +12,7 @@ use haft_core::{
     Changed, Entry, Fact, Hash, Part, Price, SessionOpened, Stage, TurnModels, active_path, text_of,
 };
 use haft_engine::Recorded;
-use haft_present::{safe, timeline::usage};
+use haft_present::{safe, timeline::cost, timeline::usage};
 use haft_stage::LocalStage;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -133,7 +133,7 @@ impl SessionExport<'_> {
             "changes": changes,
             "rounds": self.rounds(entries),
             "usage": usage,
-            "cost_usd": self.price.map(|price| price.cost(usage)),
+            "cost_usd": cost(entries, self.price),
         });
         safe::json(&timeline.to_string())
             .replace('<', "\\u003c")

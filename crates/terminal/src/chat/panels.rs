@@ -41,7 +41,7 @@ pub(super) async fn show(
     }
 }
 
-fn view_of(session: &Session) -> Timeline {
+pub(super) fn view_of(session: &Session) -> Timeline {
     let mut view = Timeline::default();
     session.entries().iter().for_each(|entry| drop(view.apply(&Event::Recorded(entry.clone()))));
     view

@@ -50,6 +50,33 @@ fn shown(place: &Place, page: &str) -> Option<String> {
     Some(Regex::new("(?s)<script.*?</script>").unwrap().replace_all(&dom, "").into_owned())
 }
 
+/// Each request counts by the price of the model that was asked.
+// H-109
+#[test]
+fn a_page_counts_what_each_model_costs() {
+    let place = Place::new();
+    let says = json!({"say": "Done.", "usage": {"input": 1_000_000, "output": 0}});
+    let models = ["cheap", "dear"].map(|name| place.script(name, &[says.clone(), says.clone()]));
+    let prices = models.iter().zip(["1.0", "5.0"]);
+    let tables = prices
+        .map(|(model, usd)| format!("[models.\"{model}\"]\nprice = {{ input = {usd}, output = 9.0 }}\n"));
+    place.configure(&tables.collect::<String>());
+    for words in
+        [&["run", "-q", "--model", &models[0], "go"][..], &["run", "-q", "-c", "--model", &models[1], "go"]]
+    {
+        assert_eq!(place.run(words).code, 0);
+    }
+    let page = export(&place);
+    let held = Regex::new(r#"(?s)<script id="journal" type="application/json">(.*?)</script>"#).unwrap();
+    let held: Value = serde_json::from_str(&held.captures(&page).unwrap()[1]).unwrap();
+    let costs = held["rounds"].as_array().unwrap().iter().map(|round| round["cost_usd"].clone());
+    assert_eq!(costs.collect::<Vec<_>>(), [json!(1.0), json!(5.0)]);
+    assert_eq!(held["cost_usd"], 6.0);
+    // The conversation on a terminal counts the same.
+    let said = place.run_with_input(&["chat", "-c"], b"/cost\nexit\n");
+    assert!(said.err.contains("cost: $6.0000"), "{said:?}");
+}
+
 fn all<'a>(pattern: &str, page: &'a str) -> Vec<&'a str> {
     let found = Regex::new(pattern).unwrap();
     found.captures_iter(page).map(|found| found.get(1).unwrap().as_str()).collect()

@@ -161,7 +161,7 @@ fn what_the_page_chose_is_there_after_a_restart_and_is_verified() {
     let steps = [write("one"), done(), write("two"), done(), write("three"), done()];
     let first = place.script("first", &steps);
     let lines = steps.map(|step| format!("{step}\n"));
-    place.write("second", &lines.concat());
+    place.write("second", lines.concat());
     let options = ["--model", &first, "--permission", "accept-edits"];
     let mut server = Serving::start(&place, &options);
     let id = server.session(r#"{"agent":"reviewer"}"#);
