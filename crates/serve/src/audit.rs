@@ -33,7 +33,7 @@ pub struct Asked {
     pub method: String,
     /// Without what follows a `?`.
     pub path: String,
-    /// What the answer says; `None` before the request is carried out.
+    /// What the answer says, or the exit code of a command; `None` before it is carried out.
     pub status: Option<u16>,
 }
 
@@ -43,6 +43,12 @@ impl Asked {
         let (user, role) = by.unzip();
         let path = path.chars().take(MAX_PATH_LENGTH).collect();
         Self { at: now(), user, role, method: method.to_owned(), path, status: None }
+    }
+
+    /// The same once it was carried out.
+    #[must_use]
+    pub fn ended(self, status: u16) -> Self {
+        Self { at: now(), status: Some(status), ..self }
     }
 }
 
@@ -69,7 +75,7 @@ impl Audit {
     }
 
     pub(crate) async fn write(&self, asked: &Asked) -> io::Result<()> {
-        let line = serde_json::to_string(&Asked { at: now(), ..asked.clone() })?;
+        let line = serde_json::to_string(asked)?;
         match self {
             Self::File(path) => {
                 let path = path.clone();

@@ -291,7 +291,7 @@ async fn audited(State(gate): State<Arc<Gate>>, request: Request, next: Next) ->
         .into_response();
     }
     let response = next.run(request).await;
-    let answered = Asked { status: Some(response.status().as_u16()), ..asked };
+    let answered = asked.ended(response.status().as_u16());
     if let Err(error) = audit.write(&answered).await {
         tracing::error!(%error, "the status of a request is not in the audit log");
     }

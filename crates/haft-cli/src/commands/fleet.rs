@@ -25,14 +25,20 @@ use haft_terminal::{Exit, table::Table};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 
-/// Carries out one of them.
+/// Carries out one of them. What it changes is in the audit log of the fleet before and afterwards.
 pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Failure> {
     if let Fleet::Migrate { fleet } = &command {
         migrate(&address(cli, fleet)?).await?;
         return Ok(Exit::Success);
     }
-    let database = &open(cli, command.url()).await?;
-    audit::note(cli, database, &command).await?;
+    let database = open(cli, command.url()).await?;
+    let asked = audit::begin(cli, &database, &command).await?;
+    let done = carry_out(cli, &database, command).await;
+    audit::end(&database, asked, &done).await;
+    done
+}
+
+async fn carry_out(cli: &CliContext, database: &Database, command: Fleet) -> Result<Exit, Failure> {
     match command {
         Fleet::Migrate { .. } => {}
         Fleet::Status { json, .. } => status::status(database, json).await?,

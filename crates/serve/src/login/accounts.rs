@@ -81,8 +81,7 @@ impl Accounts {
 
 /// The login is in the log before it is made.
 async fn log(audit: &Audit, by: (String, String)) -> Result<(), LoginError> {
-    let status = Some(StatusCode::SEE_OTHER.as_u16());
-    let asked = Asked { status, ..Asked::new(Some(by), Method::GET.as_str(), CALLBACK) };
+    let asked = Asked::new(Some(by), Method::GET.as_str(), CALLBACK).ended(StatusCode::SEE_OTHER.as_u16());
     let logged = audit.write(&asked).await;
     logged.map_err(|error| LoginError::of_provider("the audit log cannot be written", &error))
 }

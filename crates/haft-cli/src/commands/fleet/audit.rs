@@ -1,9 +1,10 @@
-//! [`log`] (`haft fleet audit`): the audit log of a fleet; and [`note`], which appends what is about to be done.
+//! [`log`] (`haft fleet audit`): the audit log of a fleet; [`begin`] and [`end`] append what a command changes.
 use crate::{CliContext, args::Fleet, commands::serve::print_audit};
 use haft_app::Failure;
-use haft_fleet::Database;
+use haft_fleet::{Database, FleetError};
 use haft_serve::audit::{Asked, AuditLog};
 use haft_terminal::Exit;
+use serde_json::json;
 
 /// The role of a person who works on the database, without a server.
 const ROLE: &str = "command line";
@@ -19,13 +20,30 @@ pub(super) async fn log(
     print_audit(cli, &read, owner, json, "the audit log of the fleet")
 }
 
-/// Appends `command` to the audit log, if it changes something: before it is carried out.
-pub(super) async fn note(cli: &CliContext, database: &Database, command: &Fleet) -> Result<(), Failure> {
-    let Some(what) = change(command) else { return Ok(()) };
+/// Appends `command` to the log, if it changes something: before it is carried out.
+pub(super) async fn begin(
+    cli: &CliContext,
+    database: &Database,
+    command: &Fleet,
+) -> Result<Option<Asked>, Failure> {
+    let Some(what) = change(command) else { return Ok(None) };
     let user = cli.environment.get("USER").unwrap_or("unknown").to_owned();
     let asked = Asked::new(Some((user, ROLE.to_owned())), "haft fleet", what.trim_end());
-    let line = serde_json::to_string(&asked).map_err(anyhow::Error::from)?;
-    Ok(haft_fleet::append_to_audit(database, &line).await?)
+    append(database, &asked).await?;
+    Ok(Some(asked))
+}
+
+/// Appends how the command ended: its exit code.
+pub(super) async fn end(database: &Database, asked: Option<Asked>, done: &Result<Exit, Failure>) {
+    let Some(asked) = asked else { return };
+    let exit = done.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
+    if let Err(error) = append(database, &asked.ended(exit as u16)).await {
+        tracing::error!(%error, "the end of the command is not in the audit log");
+    }
+}
+
+async fn append(database: &Database, asked: &Asked) -> Result<(), FleetError> {
+    haft_fleet::append_to_audit(database, &json!(asked).to_string()).await
 }
 
 /// What a command changes, in the words of its command line; `None` for one that only reads.
