@@ -141,13 +141,13 @@ impl LoginError {
             message += &format!(": {deeper}");
             cause = deeper.source();
         }
-        tracing::warn!(message, "a login failed");
         Self { status: StatusCode::BAD_GATEWAY, message }
     }
 }
 
 impl IntoResponse for LoginError {
     fn into_response(self) -> Response {
+        tracing::warn!(status = self.status.as_u16(), why = self.message, "a login failed");
         (
             self.status,
             format!(
