@@ -1,6 +1,6 @@
 //! The audit log of a fleet: lines that PostgreSQL chains and only appends.
 use crate::{
-    database::{Database, SHORT},
+    database::{Database, Parameters, SHORT},
     error::FleetError,
 };
 use tokio_postgres::{Row, types::Type};
@@ -25,7 +25,7 @@ pub async fn audit_log(database: &Database) -> Result<String, FleetError> {
     let statement = "SELECT number, line FROM audit WHERE number > $1 ORDER BY number LIMIT $2";
     let (mut log, mut last) = (String::new(), 0_i64);
     loop {
-        let parameters: crate::database::Parameters<'_> = &[(&last, Type::INT8), (&BATCH, Type::INT8)];
+        let parameters: Parameters<'_> = &[(&last, Type::INT8), (&BATCH, Type::INT8)];
         let rows = database.query_within(SHORT, "read the audit log", statement, parameters).await?;
         rows.iter().for_each(|row: &Row| log.extend([row.get(1), "\n"]));
         match rows.last() {

@@ -47,7 +47,7 @@ pub(crate) struct Inner {
     pub(crate) variables: OnceLock<BTreeMap<String, String>>,
     pub(crate) objects: Mutex<HashMap<String, Arc<Objects>>>,
     tls: Tls,
-    client: Mutex<Option<Arc<Connected>>>,
+    connected: Mutex<Option<Arc<Connected>>>,
     /// Held by the one who makes the next connection.
     dialling: tokio::sync::Mutex<()>,
     tasks: TaskTracker,
@@ -57,10 +57,11 @@ pub(crate) struct Inner {
     _stops: DropGuard,
 }
 
-/// A connection, with the statements that were executed on it, each prepared once it came again: PostgreSQL takes longer to
-/// parse and plan what a worker writes than to execute it.
+/// A connection. PostgreSQL takes longer to parse and plan what a worker writes than to execute it, so a statement is prepared
+/// once it comes again.
 struct Connected {
     client: Client,
+    /// Those that were executed: `None` for one that came once.
     statements: Mutex<HashMap<String, Option<Statement>>>,
 }
 
@@ -88,11 +89,12 @@ impl Connected {
     ) -> Result<Option<Statement>, tokio_postgres::Error> {
         let known = self.statements.lock().get(statement).cloned();
         let prepared = match known {
+            Some(Some(prepared)) => return Ok(Some(prepared)),
             Some(None) => {
                 let types: Vec<Type> = parameters.iter().map(|(_, kind)| kind.clone()).collect();
                 Some(self.client.prepare_typed(statement, &types).await?)
             }
-            known => known.flatten(),
+            None => None,
         };
         self.statements.lock().insert(statement.to_owned(), prepared.clone());
         Ok(prepared)
@@ -124,7 +126,7 @@ impl Database {
         let config = config(address)?;
         let tls = Tls::new().map_err(FleetError::Address)?;
         let database = Self::of(config, tls);
-        database.client().await?;
+        database.connected().await?;
         Ok(database)
     }
 
@@ -144,7 +146,7 @@ impl Database {
             variables: OnceLock::new(),
             objects: Mutex::default(),
             tls,
-            client: Mutex::default(),
+            connected: Mutex::default(),
             dialling: Default::default(),
             tasks: TaskTracker::new(),
             notices: broadcast::channel(NOTICES).0,
@@ -168,17 +170,17 @@ impl Database {
     ) -> Result<Vec<Row>, FleetError> {
         let mut used = None;
         let asking = async {
-            let client = used.insert(self.client().await?);
-            let answered = client.query(statement, parameters).await;
+            let connected = used.insert(self.connected().await?);
+            let answered = connected.query(statement, parameters).await;
             answered.map_err(|error| FleetError::of(action, &self.place(), &error))
         };
         // To wait for others who wait for a server that says nothing is counted as well.
         let answered = tokio::time::timeout(REQUEST_TIMEOUT, asking).await;
         answered.unwrap_or_else(|_| {
             // Whatever this connection waits for, the next one need not.
-            let mut held = self.0.client.lock();
-            if let (Some(used), Some(client)) = (&used, &*held)
-                && Arc::ptr_eq(used, client)
+            let mut held = self.0.connected.lock();
+            if let (Some(used), Some(connected)) = (&used, &*held)
+                && Arc::ptr_eq(used, connected)
             {
                 held.take();
             }
@@ -234,22 +236,18 @@ impl Database {
 
     /// Several statements, in one transaction of their own.
     pub(crate) async fn script(&self, action: &'static str, statements: &str) -> Result<(), FleetError> {
-        let client = self.client().await?;
-        client
-            .client
-            .batch_execute(statements)
-            .await
-            .map_err(|error| FleetError::of(action, &self.place(), &error))
+        let Connected { client, .. } = &*self.connected().await?;
+        client.batch_execute(statements).await.map_err(|error| FleetError::of(action, &self.place(), &error))
     }
 
-    async fn client(&self) -> Result<Arc<Connected>, FleetError> {
-        let open = || self.0.client.lock().clone().filter(|client| !client.client.is_closed());
-        if let Some(client) = open() {
-            return Ok(client);
+    async fn connected(&self) -> Result<Arc<Connected>, FleetError> {
+        let open = || self.0.connected.lock().clone().filter(|connected| !connected.client.is_closed());
+        if let Some(connected) = open() {
+            return Ok(connected);
         }
         let _one_at_a_time = self.0.dialling.lock().await;
-        if let Some(client) = open() {
-            return Ok(client);
+        if let Some(connected) = open() {
+            return Ok(connected);
         }
         let (client, connection) = self.dial().await?;
         let stop = self.0.stop.clone();
@@ -260,7 +258,7 @@ impl Database {
             }
         });
         let connected = Connected { client, statements: Mutex::default() };
-        Ok(self.0.client.lock().insert(Arc::new(connected)).clone())
+        Ok(self.0.connected.lock().insert(Arc::new(connected)).clone())
     }
 
     async fn dial(&self) -> Result<(Client, Connection), FleetError> {
