@@ -57,7 +57,7 @@ if [ -x "$peers/python/bin/openapi-spec-validator" ]; then
     curl -sf -H "Authorization: Bearer $(cat "$scratch/home/serve-token")" "$address/openapi.json" >"$scratch/openapi.json"
     "$peers/python/bin/openapi-spec-validator" "$scratch/openapi.json" >"$scratch/log" || { echo "FAILED  the description of a fleet"; cat "$scratch/log"; exit 1; }
 fi
-copy_beside_libraries scripts/browser.mjs scripts/fleet_page.mjs scripts/fleet_login.mjs scripts/login_provider.mjs
+copy_beside_libraries scripts/browser.mjs scripts/fleet_*.mjs scripts/login_provider.mjs scripts/push_service.mjs
 if timeout 200 node "$beside/fleet_page.mjs" "$browser" "$address" "$(cat "$scratch/home/serve-token")" "$scratch/work"; then
     echo "ok      the page of a fleet in a browser"
 else
@@ -67,6 +67,30 @@ else
 fi
 
 mkdir -p "$scratch/config/haft"
+cat >"$scratch/config/haft/config.toml" <<'TOML'
+[serve.push]
+contact = "mailto:push@example.org"
+allow_private = true
+after = 1
+TOML
+export HAFT_FLEET_KEY=0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a
+addresses=()
+for number in 1 2; do
+    "$haft" serve --fleet "$HAFT_FLEET" --listen 127.0.0.1:0 2>"$scratch/push$number" &
+    running=($! "${running[@]}")
+    echo $! >"$scratch/kill"
+    disown $!
+    for _ in $(seq 100); do grep -q 'listening on' "$scratch/push$number" && break; sleep 0.1; done
+    addresses+=("$(sed -n 's/^note: listening on //p' "$scratch/push$number")")
+done
+if timeout 300 node "$beside/fleet_push.mjs" "$browser" "${addresses[@]}" "$(cat "$scratch/home/serve-token")" "$haft" "$scratch/work" "$scratch"; then
+    echo "ok      owners of a fleet who are notified"
+else
+    echo "FAILED  owners of a fleet who are notified"
+    cat "$scratch/push1" "$scratch/push2"
+    exit 1
+fi
+
 start_login_provider "$scratch" "$scratch/config/haft/config.toml"
 running=("$provider" "${running[@]}")
 echo 'role = "viewer"' >>"$scratch/config/haft/config.toml"

@@ -14,7 +14,7 @@ provider=
 trap 'for one in $server $provider; do kill "$one" 2>/dev/null || true; wait "$one" 2>/dev/null || true; done; rm -rf "$scratch"' EXIT
 export HAFT_HOME=$scratch/home XDG_CONFIG_HOME=$scratch/config
 mkdir -p "$scratch/work" "$scratch/config/haft"
-if [ -d "$peers" ]; then copy_beside_libraries scripts/browser.mjs scripts/login_provider.mjs scripts/serve_*.mjs; fi
+if [ -d "$peers" ]; then copy_beside_libraries scripts/browser.mjs scripts/login_provider.mjs scripts/push_service.mjs scripts/serve_*.mjs; fi
 
 failed=0
 # name, then the command; its words only where it failed.

@@ -1,64 +1,15 @@
 // People who are notified by `haft serve`, and answer from the notification: serve_push.mjs BROWSER ADDRESS TOKEN HAFT WORKSPACE [FOLDER]
-// The push service is this script, which decrypts and checks what Haft sends with libraries of others. A browser reaches only
-// the service of its vendor, so that what is decrypted here is handed to the page's service worker by DevTools.
+// What the push service decrypts is handed to the page's service worker by DevTools.
 // Ends with 1 and a line for each thing that is not as it should be. Screenshots go into FOLDER.
 import { execFileSync } from 'node:child_process'
-import { createECDH, randomBytes } from 'node:crypto'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
-import ece from 'http_ece'
-import { importJWK, jwtVerify } from 'jose'
 import { end, expect, launch, look, open, person } from './browser.mjs'
+import { pushService, subscribes } from './push_service.mjs'
 
 const [program, address, token, haft, workspace, folder] = process.argv.slice(2)
+const { service, devices, subscription, message, close } = await pushService(['phone', 'viewer', 'stranger', 'gone', 'busy'])
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-
-/** A browser's subscription, with its private key. */
-function device(name) {
-  const key = createECDH('prime256v1')
-  return { name, key, secret: randomBytes(16), public: key.generateKeys(), got: [], answers: [], wanted: undefined }
-}
-const devices = new Map(['phone', 'viewer', 'stranger', 'gone', 'busy'].map((name) => [name, device(name)]))
-const subscription = ({ name, public: p256dh, secret }) => ({ endpoint: `${service}/${name}`, expirationTime: null, keys: { p256dh: p256dh.toString('base64url'), auth: secret.toString('base64url') } })
-
-/** The push service. It takes a message only as RFC 8030, 8291 and 8292 have it. */
-const server = createServer(async (request, response) => {
-  const body = Buffer.concat(await request.toArray())
-  const to = devices.get(request.url.slice(1))
-  const status = to.answers.shift() ?? 201
-  response.writeHead(status, status === 503 ? { 'retry-after': '1' } : {}).end()
-  to.tries = (to.tries ?? 0) + 1
-  if (status !== 201) return
-  try {
-    const { authorization, ttl, topic, urgency, 'content-encoding': coding } = request.headers
-    const [, jwt, k] = /^vapid t=([^,]+), k=(\S+)$/.exec(authorization)
-    const point = Buffer.from(k, 'base64url')
-    const key = await importJWK({ kty: 'EC', crv: 'P-256', x: point.subarray(1, 33).toString('base64url'), y: point.subarray(33).toString('base64url') }, 'ES256')
-    const { payload } = await jwtVerify(jwt, key, { audience: service, algorithms: ['ES256'] })
-    expect(`the token names the contact and holds for a day at most: ${JSON.stringify(payload)}`, payload.sub === 'mailto:push@example.org' && payload.exp - Date.now() / 1000 < 86400)
-    expect(`the token is signed with the key that browsers subscribe with: ${k}`, to.wanted === undefined || to.wanted === k)
-    expect(`the headers: ${ttl} ${topic} ${urgency} ${coding}`, ttl === '86400' && /^[\w-]{1,32}$/.test(topic) && coding === 'aes128gcm')
-    expect(`a message has at most 4096 bytes: ${body.length}`, body.length <= 4096)
-    const told = JSON.parse(ece.decrypt(body, { version: 'aes128gcm', privateKey: to.key, authSecret: to.secret.toString('base64url') }))
-    expect(`questions are urgent: ${urgency} ${told.kind}`, urgency === (told.call ? 'high' : 'normal'))
-    to.got.push({ ...told, topic })
-  } catch (error) {
-    expect(`a message to ${to.name}: ${error.stack}`, false)
-  }
-}).listen(0, '127.0.0.1')
-await new Promise((resolve) => server.on('listening', resolve))
-const service = `http://127.0.0.1:${server.address().port}`
-
-/** The next message to a device that fits; none where none comes in time. */
-async function message(name, fits, ms = 15000) {
-  const { got } = devices.get(name)
-  for (const until = Date.now() + ms; Date.now() < until; await pause(50)) {
-    const place = got.findIndex(fits)
-    if (place >= 0) return got.splice(place, 1)[0]
-  }
-  return undefined
-}
 
 async function ask(method, path, body, by = token) {
   const headers = { authorization: `Bearer ${by}`, 'content-type': 'application/json' }
@@ -67,7 +18,7 @@ async function ask(method, path, body, by = token) {
   expect(`${method} ${path}: ${JSON.stringify(read)}`, answer.ok)
   return read
 }
-const put = (name, wishes, by) => ask('PUT', '/v1/push', { subscription: subscription(devices.get(name)), wishes }, by)
+const put = (name, wishes, by) => ask('PUT', '/v1/push', { subscription: subscription(name), wishes }, by)
 
 /** A session in which a call waits. */
 async function asking(made = {}) {
@@ -84,17 +35,7 @@ await browser.defaultBrowserContext().overridePermissions(address, ['notificatio
 const tab = await open(browser, /40[149]/)
 const { text, seen, has, press } = person(tab)
 const looked = (name) => look(tab, `push-${name}`, folder)
-// Only the vendor's service can be subscribed to.
-const stub = (own) => {
-  const subscription = () => ({ ...own, options: { applicationServerKey: Uint8Array.from(atob(localStorage.stub.replaceAll('-', '+').replaceAll('_', '/')), (sign) => sign.charCodeAt()).buffer }, toJSON: () => own, unsubscribe: async () => { delete localStorage.stub; return true } })
-  PushManager.prototype.getSubscription = async () => (localStorage.stub ? subscription() : null)
-  PushManager.prototype.subscribe = async ({ applicationServerKey, userVisibleOnly }) => {
-    if (!userVisibleOnly) throw new Error('Chromium takes no others')
-    localStorage.stub = applicationServerKey
-    return subscription()
-  }
-}
-await tab.evaluateOnNewDocument(stub, subscription(devices.get('phone')))
+await subscribes(tab, subscription('phone'))
 
 // H-97. The page can be installed.
 await tab.goto(`${address}/#token=${token}`)
@@ -242,7 +183,7 @@ await ask('DELETE', `/v1/push?id=${row.id}`)
 
 // The page as an app, in a tab of its own: the device keeps the login.
 const app = await open(browser)
-await app.evaluateOnNewDocument(stub, subscription(devices.get('phone')))
+await subscribes(app, subscription('phone'))
 await app.goto(`${address}/#s/${night}`)
 await app.waitForSelector('.asking')
 await app.close()
@@ -261,5 +202,5 @@ const fresh = await open(browser, /401/)
 await fresh.goto(address)
 await person(fresh).has('wants its token')
 await browser.close()
-server.close()
+close()
 end('push')

@@ -21,6 +21,7 @@
 //! | `queues`, `limits` | who may give and take the jobs of a queue; what owners and queues may use |
 //! | `setups`, `secrets`, `prepared` | what is run once before jobs of a queue, and what it gets |
 //! | `audit` | what people did |
+//! | `push` | devices that are notified, and what they are to be told |
 //! | `status`, `pauses`, `prune` | what there is; whose jobs no worker begins; how old jobs are removed |
 //!
 //! How it works inside: `README.md` of this crate.
@@ -40,6 +41,7 @@ mod pauses;
 mod places;
 mod prepared;
 mod prune;
+mod push;
 mod queue;
 mod queues;
 mod replay_changes;
@@ -70,6 +72,10 @@ pub use owners::{
 pub use pauses::{Paused, pause, unpause};
 pub use places::{Moved, work_place};
 pub use prune::{Pruned, prune};
+pub use push::{
+    PushDevice, PushNotice, add_push_device, push_devices, push_key, put_off_notice, remove_notice,
+    remove_push_device, take_notices,
+};
 pub use queue::{Claimed, Heard, Settled, claim, put_back, renew, settle, sweep};
 pub use queues::{DEFAULT_QUEUE, QueueAccess, access, check_queue, set_access};
 pub use replay_changes::replay_changes;

@@ -116,12 +116,13 @@ pub async fn log_out(database: &Database, token: &str) -> Result<(), FleetError>
     database.query_within(SHORT, "end a login", statement, &[(&hash, Type::TEXT)]).await.map(|_| ())
 }
 
-/// Ends all logins of an owner. Returns how many there were.
+/// Ends all logins of an owner, and notifies no device that was added with one. Returns how many there were.
 ///
 /// # Errors
 /// [`FleetError::Usage`] if there is no such owner; if PostgreSQL cannot be asked.
 pub async fn end_logins(database: &Database, owner: &Owner) -> Result<i64, FleetError> {
-    let statement = "WITH ended AS (DELETE FROM logins WHERE owner = $1 RETURNING until > clock_timestamp() AS held) \
+    let statement = "WITH ended AS (DELETE FROM logins WHERE owner = $1 RETURNING until > clock_timestamp() AS held), \
+         devices AS (DELETE FROM devices WHERE owner = $1 AND token_hash IS NULL) \
          SELECT (SELECT count(*) FROM ended WHERE held), EXISTS (SELECT FROM owners WHERE name = $1)";
     let rows = database.query_within(SHORT, "end logins", statement, &[(&owner.0, Type::TEXT)]).await?;
     match rows[0].get(1) {
@@ -161,6 +162,6 @@ pub(crate) fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@+".contains(&byte))
 }
 
-fn hash(token: &str) -> String {
+pub(crate) fn hash(token: &str) -> String {
     hex::encode(Sha256::digest(token.as_bytes()))
 }

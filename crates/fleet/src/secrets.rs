@@ -39,7 +39,7 @@ impl FleetKey {
     }
 
     /// The nonce, then the encrypted value and its tag. It can be opened under the same names alone.
-    fn seal(&self, queue: &str, name: &str, value: &str) -> Result<Vec<u8>, FleetError> {
+    pub(crate) fn seal(&self, queue: &str, name: &str, value: &str) -> Result<Vec<u8>, FleetError> {
         let failed =
             |why: &str| FleetError::Local { action: "encrypt a secret".to_owned(), why: why.to_owned() };
         let mut nonce = [0; NONCE_LEN];
@@ -52,7 +52,7 @@ impl FleetKey {
         Ok([&nonce[..], &sealed].concat())
     }
 
-    fn open(&self, queue: &str, name: &str, sealed: &[u8]) -> Result<String, FleetError> {
+    pub(crate) fn open(&self, queue: &str, name: &str, sealed: &[u8]) -> Result<String, FleetError> {
         let opened = sealed.split_first_chunk::<NONCE_LEN>().and_then(|(nonce, rest)| {
             let (nonce, mut rest) = (Nonce::assume_unique_for_key(*nonce), rest.to_vec());
             let value = self.0.open_in_place(nonce, Aad::from(names(queue, name)), &mut rest).ok()?;

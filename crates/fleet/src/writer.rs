@@ -9,9 +9,10 @@ use crate::{
     lease::Lease,
     objects::Objects,
     places::Moved,
+    push::announce_calls,
 };
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::{Asking, Event, Fact, Seq, SessionId, changed, line};
+use haft_core::{Asking, CallId, Event, Fact, Seq, SessionId, changed, line};
 use haft_engine::{Replica, Replicas};
 use std::{
     collections::HashSet,
@@ -201,6 +202,7 @@ impl Task {
             None => None,
         };
         self.put(group, head).await?;
+        self.announce(&group.asking);
         self.asking.clone_from(&group.asking);
         self.asks.send_replace(!group.asking.is_empty());
         Ok(())
@@ -245,6 +247,21 @@ impl Task {
             return Err(FleetError::Statement { action: "append to a journal", why });
         }
         Ok(())
+    }
+
+    /// Lets devices be told of the calls that wait for a person now and did not before. The job does not depend on it.
+    fn announce(&self, asking: &Asking) {
+        let is_new = |call: &&CallId| !self.asking.calls().contains(call);
+        let calls: Vec<String> = asking.calls().iter().filter(is_new).map(|call| call.0.clone()).collect();
+        if calls.is_empty() {
+            return;
+        }
+        let job = self.lease.job.clone();
+        self.database.spawn(|database| async move {
+            if let Err(error) = announce_calls(&database, &job, &calls).await {
+                tracing::warn!(%job, %error, "no device is told that a call waits");
+            }
+        });
     }
 
     /// One that is no longer there when its entry is recorded has been given up by the session as well.

@@ -3,6 +3,7 @@
 mod attach;
 mod figures;
 mod jobs;
+mod push;
 mod sessions;
 
 use crate::{
@@ -11,6 +12,7 @@ use crate::{
     error::{Answer, ApiError, ErrorBody},
     gate::{Asker, fleet_role},
     hub,
+    push::FleetPush,
     readiness::{self, Needs, Readiness},
     requests::{Requests, once},
     router::{self, Token, described},
@@ -54,6 +56,7 @@ struct Context {
     clients: Arc<RemoteClients>,
     /// Places for attached terminals.
     places: Arc<Semaphore>,
+    push: Arc<FleetPush>,
 }
 
 impl FromRef<Context> for Arc<Readiness> {
@@ -72,6 +75,7 @@ impl FromRef<Context> for Arc<Readiness> {
     tags(
         (name = "sessions", description = "What goes on in jobs"),
         (name = "jobs", description = "Work that workers on any machine do"),
+        (name = "push", description = "Devices that are notified"),
         (name = "server", description = "The server itself"),
     )
 )]
@@ -79,7 +83,12 @@ struct Description;
 
 /// The routes, without authorization.
 #[expect(deprecated, reason = "the old paths of answers stay for a version")]
-pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: CancellationToken) -> Router {
+pub(crate) fn router(
+    fleet: Fleet,
+    figures: Arc<FleetFigures>,
+    push: Arc<FleetPush>,
+    stopping: CancellationToken,
+) -> Router {
     let routes = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(router::health))
         .routes(routes!(readiness::ready))
@@ -89,6 +98,7 @@ pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: Cancell
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::retry))
+        .routes(routes!(push::list, push::put, push::delete))
         .routes(routes!(attach::list))
         .route("/v1/sessions", post(attach::create))
         .routes(routes!(attach::show))
@@ -108,7 +118,7 @@ pub(crate) fn router(fleet: Fleet, figures: Arc<FleetFigures>, stopping: Cancell
     let needs = Needs::Database(fleet.database.clone());
     let readiness = Arc::new(Readiness::new(needs, stopping.clone()));
     let places = Arc::new(Semaphore::new(hub::MAX_ATTACHED));
-    let context = Context { fleet, figures, stopping, readiness, clients: Arc::default(), places };
+    let context = Context { fleet, figures, stopping, readiness, clients: Arc::default(), places, push };
     described(routes).with_state(context).layer(from_fn_with_state(requests, once))
 }
 

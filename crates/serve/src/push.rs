@@ -3,6 +3,7 @@
 //! It follows the news of all sessions. What is told waits for a moment, and is left out if it was answered meanwhile, so
 //! that people in front of the page are not disturbed.
 mod devices;
+mod fleet;
 mod message;
 mod notice;
 mod quiet;
@@ -10,18 +11,14 @@ mod send;
 mod vapid;
 
 use crate::hub::{Hub, News, SessionState};
-use devices::Devices;
-pub(crate) use devices::{Device, PushSubscription, Wishes};
-use haft_app::{
-    config::serve::{Permission, PushFile},
-    users::hash_of,
-};
+pub(crate) use devices::{AddError, Device, PushSubscription, Wishes};
+use devices::{Devices, When};
+pub(crate) use fleet::{FleetPush, Hindrance};
+use haft_app::config::serve::{Permission, PushFile};
 use haft_core::{CallId, Entry, JobSummary, SessionId};
 use jiff::Timestamp;
-use notice::{Notice, NoticeKind};
+use notice::Notice;
 use parking_lot::Mutex;
-pub(crate) use quiet::QuietHours;
-use reqwest::Url;
 use send::{Letter, Sender, Sent};
 use std::{
     collections::{HashMap, HashSet},
@@ -39,8 +36,6 @@ const RETRY_DELAYS: [Duration; 4] =
     [Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(120), Duration::from_secs(600)];
 /// A push service that asks for more time gets this much.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(600);
-/// How often it is looked whether quiet hours have ended: clocks are set, and machines sleep.
-const QUIET_INTERVAL: Duration = Duration::from_secs(60);
 /// Devices of one person.
 const MAX_DEVICES: usize = 20;
 
@@ -72,20 +67,6 @@ enum Step {
     /// Look again after this long.
     Wait(Duration),
     Send(Letter),
-}
-
-/// Why a device is not added.
-pub(crate) enum AddError {
-    /// Its subscription cannot be used, as a sentence without its dot.
-    Invalid(String),
-    /// Its push service takes nothing from a server without a contact.
-    NoContact,
-    /// There are too many.
-    Many(usize),
-    /// The user is gone.
-    NoUser,
-    /// The files cannot be read or written.
-    Files(io::Error),
 }
 
 impl Push {
@@ -132,14 +113,7 @@ impl Push {
         subscription: PushSubscription,
         wishes: Wishes,
     ) -> Result<(), AddError> {
-        if let Some(fault) = wishes.quiet.as_ref().and_then(QuietHours::fault) {
-            return Err(AddError::Invalid(fault));
-        }
-        let address = subscription.address(self.settings().allow_private).map_err(AddError::Invalid)?;
-        subscription.keys().map_err(AddError::Invalid)?;
-        if self.settings().contact.is_none() && is_apple(&address) {
-            return Err(AddError::NoContact);
-        }
+        subscription.check(&wishes, self.settings())?;
         let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
         let device = Device::new(hub, subscription, wishes, now).ok_or(AddError::NoUser)?;
         let mut are_many = false;
@@ -281,7 +255,7 @@ impl Push {
                 }
                 Step::Send(letter) => letter,
             };
-            let service = letter.endpoint.host_str().unwrap_or_default().to_owned();
+            let service = letter.service();
             match (self.0.sender.send(letter).await, delays.next()) {
                 (Sent::Delivered, _) => return,
                 (Sent::Gone, _) => return self.forget(endpoint).await,
@@ -314,34 +288,17 @@ impl Push {
             self.0.devices.remove(|known| known == &device)?;
             return Ok(None);
         };
-        let notice = self.notice(id, about).filter(|notice| device.wishes.include(notice.kind));
-        let Some(notice) = notice.filter(|_| view.find(&id.0).is_ok()) else { return Ok(None) };
-        let now = Timestamp::now();
-        if let Some(end) = device.wishes.quiet.as_ref().and_then(|quiet| quiet.end(now)) {
-            let left = Duration::try_from(end.duration_since(now)).unwrap_or_default();
-            return Ok(notice.kind.is_question().then(|| Step::Wait(left.min(QUIET_INTERVAL))));
+        let notice = self.notice(id, about).filter(|_| view.find(&id.0).is_ok());
+        let Some(notice) = notice else { return Ok(None) };
+        match device.wishes.when(notice.kind, Timestamp::now()) {
+            When::Never => return Ok(None),
+            When::After(time) => return Ok(Some(Step::Wait(time))),
+            When::Now => {}
         }
         let may_approve = view.user().is_none_or(|user| user.role.may(Permission::Approve));
-        self.letter(&device, id, notice, may_approve).map(|letter| Some(Step::Send(letter)))
-    }
-
-    fn letter(
-        &self,
-        device: &Device,
-        id: &SessionId,
-        notice: Notice,
-        may_approve: bool,
-    ) -> io::Result<Letter> {
-        let PushFile { contact, allow_private, .. } = self.settings();
-        let endpoint = device.subscription.address(*allow_private).map_err(io::Error::other)?;
-        let keys = device.subscription.keys().map_err(io::Error::other)?;
-        let mut topic = hash_of(id.0.as_bytes());
-        topic.truncate(32);
-        let is_urgent = notice.kind.is_question();
-        let body = message::encrypt(&notice.content(may_approve), &keys)
-            .map_err(|_| io::Error::other("the message cannot be encrypted"))?;
-        let authorization = self.key()?.authorization(&endpoint, contact.as_deref())?;
-        Ok(Letter { endpoint, authorization, topic, is_urgent, body })
+        let letter =
+            Letter::new(&device.subscription, id, notice, may_approve, (&*self.key()?, self.settings()))?;
+        Ok(Some(Step::Send(letter)))
     }
 
     async fn forget(&self, endpoint: String) {
@@ -352,19 +309,4 @@ impl Push {
             tracing::warn!(%error, "a device that has unsubscribed stays in the list");
         }
     }
-}
-
-impl Wishes {
-    fn include(&self, kind: NoticeKind) -> bool {
-        match kind {
-            NoticeKind::Approval | NoticeKind::Question => self.questions,
-            NoticeKind::Job => self.jobs,
-            NoticeKind::Turn => self.turns,
-        }
-    }
-}
-
-/// Apple's push service.
-fn is_apple(address: &Url) -> bool {
-    address.host_str().is_some_and(|host| host.ends_with(".push.apple.com"))
 }

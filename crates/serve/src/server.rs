@@ -10,14 +10,15 @@ use crate::{
     hub::Hub,
     login::{self, Accounts, Logins},
     parts::{LoginSettings, Settings},
-    push::Push,
+    push::{FleetPush, Push},
     readiness::{Needs, Readiness},
     requests::Requests,
     router::router,
 };
 use axum::{Router, extract::Request};
 use futures::FutureExt;
-use haft_app::users::Role;
+use haft_app::{config::serve::PushFile, users::Role};
+use haft_fleet::FleetKey;
 use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -160,6 +161,10 @@ pub struct FleetSettings {
     pub hosts: Vec<String>,
     /// Whether each request is logged, as a line of JSON on standard output.
     pub access_log: bool,
+    /// How devices are notified.
+    pub push: PushFile,
+    /// With what the fleet's secrets are encrypted. Without it, no device is notified.
+    pub key: Option<FleetKey>,
 }
 
 /// Serves the jobs of a fleet until `stop` is ready. Workers go on without it.
@@ -180,10 +185,14 @@ pub async fn serve_fleet(
         .with_log(AccessLog::of(settings.access_log));
     let accounts = Accounts::Owners(settings.fleet.database.clone());
     let logins = logins(settings.login, settings.roles, accounts);
-    let router = fleet::router(settings.fleet, figures, stopping.clone()).merge(login::routes(logins));
+    let database = settings.fleet.database.clone();
+    let push = Arc::new(FleetPush::new(database, settings.push, settings.token, settings.key));
+    let router =
+        fleet::router(settings.fleet, figures, push.clone(), stopping.clone()).merge(login::routes(logins));
     let doors = Doors::new(guarded(router, gate), own);
     tokio::select! {
         never = doors.receive(listening.0) => match never {},
+        () = push.work() => {}
         () = stop => {}
     }
     stopping.cancel();

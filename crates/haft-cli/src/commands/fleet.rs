@@ -245,7 +245,7 @@ pub(crate) fn address(cli: &CliContext, url: &FleetUrl) -> Result<String, Failur
     })
 }
 
-/// With what the secrets of queues are encrypted, if the environment says it.
+/// With what the fleet's secrets are encrypted, if the environment says it.
 fn fleet_key(cli: &CliContext) -> Result<Option<FleetKey>, Failure> {
     let key = cli.environment.get("HAFT_FLEET_KEY").map(FleetKey::parse).transpose();
     key.map_err(|error| Failure::usage(format!("cannot read HAFT_FLEET_KEY: {error}")))

@@ -71,7 +71,7 @@ pub(crate) fn login(cli: &CliContext, file: &ServeFile) -> Result<Option<LoginSe
 }
 
 /// How devices are notified.
-fn push(file: &ServeFile) -> Result<PushFile, Failure> {
+pub(crate) fn push(file: &ServeFile) -> Result<PushFile, Failure> {
     let is_contact = |contact: &&String| contact.starts_with("mailto:") || contact.starts_with("https://");
     match file.push.contact.as_ref().filter(|contact| !is_contact(contact)) {
         None => Ok(file.push.clone()),

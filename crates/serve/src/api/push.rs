@@ -39,22 +39,34 @@ pub(crate) struct DeviceRow {
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewDevice {
     /// What the browser subscribed to with the key of `GET /v1/push`
-    subscription: PushSubscription,
+    pub(crate) subscription: PushSubscription,
     /// What it is told
     #[serde(default)]
-    wishes: Wishes,
+    pub(crate) wishes: Wishes,
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichDevice {
     /// ID of the subscription
-    id: String,
+    pub(crate) id: String,
+}
+
+impl Notifications {
+    pub(crate) fn new(key: String, devices: Vec<DeviceRow>) -> Self {
+        Self { key, devices }
+    }
+}
+
+impl DeviceRow {
+    pub(crate) fn new(subscription: PushSubscription, wishes: Wishes, added_at: u64) -> Self {
+        Self { id: subscription.id(), endpoint: subscription.endpoint, wishes, added_at }
+    }
 }
 
 impl From<Device> for DeviceRow {
     fn from(Device { subscription, wishes, added_at, .. }: Device) -> Self {
-        Self { id: subscription.id(), endpoint: subscription.endpoint, wishes, added_at }
+        Self::new(subscription, wishes, added_at)
     }
 }
 
@@ -99,9 +111,13 @@ pub(crate) async fn delete(
 fn check(push: &Push) -> Answer<()> {
     match push.is_off() {
         false => Ok(()),
-        true => Err(ApiError::missing("this server notifies no devices")
-            .suggest("the person who runs it can remove `off` from `[serve.push]`")),
+        true => Err(is_off()),
     }
+}
+
+pub(crate) fn is_off() -> ApiError {
+    ApiError::missing("this server notifies no devices")
+        .suggest("the person who runs it can remove `off` from `[serve.push]`")
 }
 
 fn shown(context: &Context) -> Answer<Notifications> {

@@ -13,6 +13,7 @@ use crate::{
     error::{Answer, ApiError, ErrorBody},
     follow::{self, Followed, Message, View},
     gate::Asker,
+    kept::KeptJob,
     requests::{Key, Keyed},
 };
 use async_stream::stream;
@@ -23,11 +24,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::{Stream, StreamExt, stream};
-use haft_core::{Answer as Said, CallId, Command, Entry, Event, Hash, Part, changed, line};
-use haft_engine::Recorded;
+use haft_core::{Answer as Said, CallId, Command, Entry, Event, Part, changed};
 use haft_fleet::{Following, News};
 use serde::{Deserialize, Serialize};
-use std::{collections::HashMap, io, sync::Arc};
+use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
 /// Entries that are read at a time.
@@ -130,43 +130,6 @@ pub(super) async fn all(
     Ok(follow::counted(&context.figures.own, told))
 }
 
-/// A job, as its database keeps it.
-struct Kept {
-    entries: Vec<Arc<Entry>>,
-    contents: HashMap<String, Vec<u8>>,
-}
-
-impl Recorded for Kept {
-    fn entries(&self) -> Vec<Arc<Entry>> {
-        self.entries.clone()
-    }
-
-    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
-        self.contents.get(&hash.0).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-}
-
-impl Kept {
-    /// The entries of a job from `from` on, `most` at most, with the contents that those of `wanted` name.
-    async fn read(
-        context: &Context,
-        id: &str,
-        (from, most): (i64, i64),
-        wanted: impl Fn(&[Arc<Entry>]) -> Vec<Arc<Entry>>,
-    ) -> Answer<Self> {
-        let database = &context.fleet.database;
-        let lines = haft_fleet::entries_since(database, id, from, most).await?;
-        let read = |(_, text): &(i64, String)| line::entry(text.as_bytes()).ok().map(Arc::new);
-        let entries: Vec<_> = lines.iter().filter_map(read).collect();
-        let wanted = wanted(&entries);
-        let states = wanted.iter().flat_map(|entry| changed::changes_in(&entry.fact));
-        let states = states.flat_map(|change| [&change.before, &change.after]).flatten();
-        let hashes: Vec<String> = states.map(|state| state.hash.0.clone()).collect();
-        let contents = haft_fleet::contents(database, id, &hashes).await?.into_iter().collect();
-        Ok(Self { entries, contents })
-    }
-}
-
 /// List the calls of a job that wait for a person
 #[utoipa::path(get, path = "/v1/sessions/{id}/asked", operation_id = "list_asked", tag = "sessions",
     params(("id" = String, Path, description = "ID of a job")),
@@ -180,7 +143,7 @@ pub(super) async fn asked(
         return Ok(Json(Vec::new()));
     }
     let asks = |entries: &[Arc<Entry>]| watch::pending(entries).into_iter().map(|(_, entry)| entry).collect();
-    let kept = Kept::read(&context, &id, (0, i64::MAX), asks).await?;
+    let kept = KeptJob::read(&context.fleet.database, &id, (0, i64::MAX), asks).await?;
     blocking(move || Ok(watch::waiting(&kept))).await.map(Json)
 }
 
@@ -197,7 +160,7 @@ pub(super) async fn diff(
     find(&context, &asker, &id).await?;
     let missing = || ApiError::missing(format!("there is no entry {seq} in the job"));
     let from = i64::try_from(seq).map_err(|_| missing())?;
-    let kept = Kept::read(&context, &id, (from, 1), <[_]>::to_vec).await?;
+    let kept = KeptJob::read(&context.fleet.database, &id, (from, 1), <[_]>::to_vec).await?;
     let entry = kept.entries.first().filter(|entry| entry.seq.0 == seq).cloned().ok_or_else(missing)?;
     blocking(move || Ok(watch::files(&kept, changed::changes_in(&entry.fact)))).await.map(Json)
 }
@@ -325,7 +288,7 @@ async fn check_waits(context: &Context, job: &Job, id: &str, commands: &[Command
         _ => None,
     });
     let Some(call) = answered.filter(|_| ["running", WAITING].contains(&job.status)) else { return Ok(()) };
-    let kept = Kept::read(context, id, (0, i64::MAX), |_| Vec::new()).await?;
+    let kept = KeptJob::read(&context.fleet.database, id, (0, i64::MAX), |_| Vec::new()).await?;
     match watch::pending(&kept.entries).iter().any(|(waits, _)| waits == call) {
         true => Ok(()),
         false => Err(ApiError::conflict(format!("no call `{}` waits for an answer", call.0.escape_debug()))

@@ -68,7 +68,7 @@ async function route() {
       return shown.show().catch(failed)
     }
     document.title = 'Haft'
-    fill(main, el('h1', {}, 'Haft'), el('p', {}, 'Choose a job, or give one.'), el('p', {}, el('button', { type: 'button', class: 'main', onclick: () => list.job().catch(failed) }, 'New job')))
+    fill(main, el('h1', {}, 'Haft'), el('p', {}, 'Choose a job, or give one.'), el('p', {}, el('button', { type: 'button', class: 'main', onclick: () => list.job().catch(failed) }, 'New job'), ' ', notifications.notifying(failed)))
     return
   }
   shown = new (isFleet ? JobView : SessionView)(id, main, { open, failed, gone: () => { location.hash = '' } })
@@ -99,7 +99,7 @@ async function begin() {
   isFleet = await call('GET', '/v1/models').then(() => false, (error) => { if (error.status === 404) return true; throw error })
   const me = await call('GET', '/v1/me')
   document.body.dataset.may = me.may.join(' ')
-  if (!isFleet) await notifications.begin().catch(() => { /* the server notifies no device */ })
+  await notifications.begin(isFleet).catch(() => { /* the server notifies no device */ })
   menu.textContent = isFleet ? 'Jobs' : 'Sessions'
   list = new Lists(lists, { open, failed, isFleet, account: me.user && account(me) })
   await list.show()

@@ -5,16 +5,20 @@ import { workerScript } from './listen.js'
 
 /** What a device can be told. */
 const WISHES = { questions: 'A question or an approval waits', jobs: 'A job has ended', turns: 'Any turn has ended' }
+/** Jobs of a fleet have no turns that a person waits for. */
+const FLEET_WISHES = { questions: WISHES.questions, jobs: WISHES.jobs }
 const QUIET = { from: '22:00', to: '07:00' }
 
 let isOn = false
+let offered = WISHES
 
 const canPush = () => 'serviceWorker' in navigator && 'PushManager' in globalThis && 'Notification' in globalThis
 const service = async () => (canPush() ? navigator.serviceWorker.getRegistration('/') : undefined)
 const subscribed = async () => (await service())?.pushManager.getSubscription()
 
 /** Finds out whether this device is notified. The token that it keeps is the one that the page has now. */
-export async function begin() {
+export async function begin(isFleet) {
+  if (isFleet) offered = FLEET_WISHES
   navigator.serviceWorker?.addEventListener('message', ({ data: { open, asks } }) => {
     if (open) location.hash = `s/${open}`
     else if (location.hash !== `#s/${asks.session}`) announce(asks)
@@ -115,7 +119,7 @@ class Settings {
       el('button', { type: 'button', onclick: () => document.getElementById('dialog').close() }, 'Cancel'))
     this.element = el('form', { class: 'notify', onsubmit: (event) => { event.preventDefault(); this.act(() => this.save(), 'This device is notified') } },
       el('h2', { id: 'dialog-title' }, 'Notifications on this device'),
-      el('fieldset', {}, el('legend', {}, 'Tell me when'), Object.entries(WISHES).map(([name, words]) => box(name, words, wishes[name]))),
+      el('fieldset', {}, el('legend', {}, 'Tell me when'), Object.entries(offered).map(([name, words]) => box(name, words, wishes[name]))),
       el('fieldset', {}, el('legend', {}, 'Quiet hours'), box('quiet', `Tell me nothing in these hours (${this.zone})`, wishes.quiet !== null), this.hours,
         el('p', { class: 'quiet' }, 'A question that still waits at their end is told then.')),
       el('p', { class: 'quiet' }, 'Until you stop notifications or log out, this browser keeps your login, so that you can answer from a notification.'),
@@ -130,7 +134,7 @@ class Settings {
   }
 
   wishes() {
-    const told = Object.fromEntries(Object.keys(WISHES).map((name) => [name, this.boxes[name].checked]))
+    const told = Object.fromEntries(Object.keys(offered).map((name) => [name, this.boxes[name].checked]))
     return { ...told, quiet: this.boxes.quiet.checked ? { from: this.from.value, to: this.to.value, zone: this.zone } : null }
   }
 

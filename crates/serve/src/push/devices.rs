@@ -1,19 +1,22 @@
 //! [`Devices`]: the browsers that are notified, in Haft's home.
 use super::{
     message::{self, DeviceKeys, POINT_BYTES},
+    notice::NoticeKind,
     quiet::QuietHours,
 };
 use crate::{hub::Hub, users::SignedIn};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use haft_app::{untrusted_file, users::hash_of};
+use haft_app::{config::serve::PushFile, untrusted_file, users::hash_of};
 use haft_http::{Reach, is_inside};
 use haft_process::own_folder;
+use jiff::Timestamp;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::File,
     io::{self, Write},
     path::PathBuf,
+    time::Duration,
 };
 use utoipa::ToSchema;
 
@@ -21,6 +24,8 @@ use utoipa::ToSchema;
 const FILE: &str = "serve-push.json";
 /// Held while the file changes.
 const LOCK: &str = "serve-push.lock";
+/// How often it is looked whether quiet hours have ended: clocks are set, and machines sleep.
+const QUIET_INTERVAL: Duration = Duration::from_secs(60);
 /// Characters of an address.
 const MAX_ENDPOINT_LENGTH: usize = 2_048;
 /// Bytes of what a browser and the server alone know.
@@ -73,6 +78,50 @@ impl Default for Wishes {
     fn default() -> Self {
         Self { questions: true, jobs: true, turns: false, quiet: None }
     }
+}
+
+impl Wishes {
+    /// When a device is told of it, if it is `now`.
+    pub(super) fn when(&self, kind: NoticeKind, now: Timestamp) -> When {
+        let is_wanted = match kind {
+            NoticeKind::Approval | NoticeKind::Question => self.questions,
+            NoticeKind::Job => self.jobs,
+            NoticeKind::Turn => self.turns,
+        };
+        match self.quiet.as_ref().and_then(|quiet| quiet.end(now)) {
+            _ if !is_wanted => When::Never,
+            None => When::Now,
+            Some(end) if kind.is_question() => {
+                let left = Duration::try_from(end.duration_since(now)).unwrap_or_default();
+                When::After(left.min(QUIET_INTERVAL))
+            }
+            Some(_) => When::Never,
+        }
+    }
+}
+
+/// When a device is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    Never,
+    Now,
+    /// It is looked at again after this long.
+    After(Duration),
+}
+
+/// Why a device is not added.
+#[derive(Debug)]
+pub(crate) enum AddError {
+    /// Its subscription cannot be used, as a sentence without its dot.
+    Invalid(String),
+    /// Its push service takes nothing from a server without a contact.
+    NoContact,
+    /// There are too many.
+    Many(usize),
+    /// The user is gone.
+    NoUser,
+    /// The files cannot be read or written.
+    Files(io::Error),
 }
 
 /// With what a person was logged in: a device is notified no longer than that holds.
@@ -140,6 +189,19 @@ impl PushSubscription {
         id
     }
 
+    /// Whether a device can be notified with it.
+    pub(super) fn check(&self, wishes: &Wishes, settings: &PushFile) -> Result<(), AddError> {
+        if let Some(fault) = wishes.quiet.as_ref().and_then(QuietHours::fault) {
+            return Err(AddError::Invalid(fault));
+        }
+        let address = self.address(settings.allow_private).map_err(AddError::Invalid)?;
+        self.keys().map_err(AddError::Invalid)?;
+        match settings.contact.is_none() && is_apple(&address) {
+            true => Err(AddError::NoContact),
+            false => Ok(()),
+        }
+    }
+
     /// Its address, if messages may go there.
     ///
     /// # Errors
@@ -182,6 +244,11 @@ impl PushSubscription {
         message::encrypt(b"", &keys).map_err(|_| "`p256dh` is not a point of P-256".to_owned())?;
         Ok(keys)
     }
+}
+
+/// Apple's push service.
+fn is_apple(address: &Url) -> bool {
+    address.host_str().is_some_and(|host| host.ends_with(".push.apple.com"))
 }
 
 /// All devices of the server's people.

@@ -86,12 +86,22 @@ impl Notice {
 
     /// Of a session that rests now; `None` if its person knows, who stopped it, or if it is a job that goes on.
     pub(super) fn of_end(entries: &[Arc<Entry>], session: SessionId, title: &str) -> Option<Self> {
-        let (kind, text) = match JobSummary::of(entries, false) {
-            Some(job) => (NoticeKind::Job, job_end(&job)?),
-            None => (NoticeKind::Turn, turn_end(entries)?),
-        };
-        let (title, text) = (titled(title), clipped(&text, MAX_TEXT_CHARS));
-        Some(Self { kind, session, call: None, title, text, actions: Vec::new() })
+        match JobSummary::of(entries, false) {
+            Some(job) => Self::of_job(session, title, job.status, &job.progress),
+            None => Some(Self::ended(NoticeKind::Turn, session, title, &turn_end(entries)?)),
+        }
+    }
+
+    /// Of a job that has ended; `None` if it has not, or if a person cancelled it.
+    pub(super) fn of_job(session: SessionId, title: &str, status: JobStatus, progress: &str) -> Option<Self> {
+        let is_told = matches!(status, JobStatus::Completed | JobStatus::Failed);
+        let text = format!("Job {status}: {}", safe::visible(progress));
+        is_told.then(|| Self::ended(NoticeKind::Job, session, title, &text))
+    }
+
+    fn ended(kind: NoticeKind, session: SessionId, title: &str, text: &str) -> Self {
+        let (title, text) = (titled(title), clipped(text, MAX_TEXT_CHARS));
+        Self { kind, session, call: None, title, text, actions: Vec::new() }
     }
 
     /// As the page's worker reads it, with what its person may do. It fits into one message.
@@ -136,11 +146,6 @@ fn lines(file: &FileDiff) -> String {
 
 fn is_short(text: &str) -> bool {
     text.chars().count() <= MAX_ALLOWED_CHARS && text.lines().count() <= MAX_ALLOWED_LINES
-}
-
-fn job_end(job: &JobSummary) -> Option<String> {
-    let is_told = matches!(job.status, JobStatus::Completed | JobStatus::Failed);
-    is_told.then(|| format!("Job {}: {}", job.status, safe::visible(&job.progress)))
 }
 
 fn turn_end(entries: &[Arc<Entry>]) -> Option<String> {

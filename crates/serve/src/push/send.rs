@@ -1,4 +1,7 @@
 //! [`Sender`]: hands messages to push services (RFC 8030).
+use super::{devices::PushSubscription, message::encrypt, notice::Notice, vapid::VapidKey};
+use haft_app::{config::serve::PushFile, users::hash_of};
+use haft_core::SessionId;
 use haft_http::{LeadsInside, PublicNames, Reach, says};
 use reqwest::{
     Client, StatusCode, Url,
@@ -6,6 +9,7 @@ use reqwest::{
 };
 use std::{
     error::Error,
+    io,
     iter::successors,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -33,6 +37,32 @@ pub(super) struct Letter {
     /// The device is to be woken up for it.
     pub(super) is_urgent: bool,
     pub(super) body: Vec<u8>,
+}
+
+impl Letter {
+    /// What `subscription` is told of `session`, signed with `key`.
+    pub(super) fn new(
+        subscription: &PushSubscription,
+        session: &SessionId,
+        notice: Notice,
+        may_approve: bool,
+        (key, settings): (&VapidKey, &PushFile),
+    ) -> io::Result<Self> {
+        let endpoint = subscription.address(settings.allow_private).map_err(io::Error::other)?;
+        let keys = subscription.keys().map_err(io::Error::other)?;
+        let mut topic = hash_of(session.0.as_bytes());
+        topic.truncate(32);
+        let is_urgent = notice.kind.is_question();
+        let body = encrypt(&notice.content(may_approve), &keys)
+            .map_err(|_| io::Error::other("the message cannot be encrypted"))?;
+        let authorization = key.authorization(&endpoint, settings.contact.as_deref())?;
+        Ok(Self { endpoint, authorization, topic, is_urgent, body })
+    }
+
+    /// The host of the push service.
+    pub(super) fn service(&self) -> String {
+        self.endpoint.host_str().unwrap_or_default().to_owned()
+    }
 }
 
 /// What became of a message.

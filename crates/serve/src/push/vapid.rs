@@ -31,9 +31,20 @@ impl VapidKey {
             Err(error) if error.kind() == io::ErrorKind::NotFound => make(home, &path)?,
             read => read?,
         };
+        Self::parse(&text).map_err(|error| io::Error::other(format!("`{FILE}` holds no key pair: {error}")))
+    }
+
+    /// Reads a key pair as PKCS #8 in base64url.
+    pub(super) fn parse(text: &str) -> io::Result<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text.trim()).map_err(io::Error::other)?;
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &bytes, &SystemRandom::new());
-        pair.map(Self).map_err(|why| io::Error::other(format!("`{FILE}` holds no key pair: {why}")))
+        pair.map(Self).map_err(io::Error::other)
+    }
+
+    /// A new key pair, as [`Self::parse`] reads it.
+    pub(super) fn generate() -> io::Result<String> {
+        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+        made.map(|made| URL_SAFE_NO_PAD.encode(made)).map_err(|_| no_random())
     }
 
     /// The public key, as browsers take it for a subscription.
@@ -69,8 +80,7 @@ fn no_random() -> io::Error {
 
 /// It appears whole, and readable only for the user. Where two servers begin at once, both use the first one's.
 fn make(home: &Path, path: &Path) -> io::Result<String> {
-    let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
-    let text = URL_SAFE_NO_PAD.encode(made.map_err(|_| no_random())?);
+    let text = VapidKey::generate()?;
     own_folder(home)?;
     let mut file = tempfile::NamedTempFile::new_in(home)?;
     writeln!(file, "{text}")?;

@@ -28,7 +28,7 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
       key: HAFT_FLEET
 {{- end }}
 
-{{/* With what a worker decrypts the secrets of queues. */}}
+{{/* With what a worker decrypts the secrets of queues, and a server the key of notifications. */}}
 {{- define "haft.fleetKey" -}}
 - name: HAFT_FLEET_KEY
   valueFrom:

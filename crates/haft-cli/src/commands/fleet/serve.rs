@@ -1,9 +1,9 @@
 //! [`serve`] (`haft serve --fleet`): the jobs of a fleet over HTTP.
-use super::address;
+use super::{address, fleet_key};
 use crate::{
     CliContext,
     args::{FleetUrl, ServeArgs},
-    commands::serve::{cannot_listen, greet, login},
+    commands::serve::{cannot_listen, greet, login, push},
 };
 use haft_app::{
     App, Failure,
@@ -34,6 +34,8 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
         roles: haft_app::users::roles(&config.user.serve),
         hosts: args.host.clone(),
         access_log: args.access_log,
+        push: push(&config.user.serve)?,
+        key: fleet_key(cli)?,
     };
     let mut interrupts = Interrupts::listen()?;
     let served =

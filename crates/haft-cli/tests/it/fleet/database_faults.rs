@@ -1,7 +1,7 @@
 //! What goes wrong around the database of a fleet: each has a clear answer, nothing is lost, and nothing happens twice.
 use crate::kit::{
     Ran,
-    fleet::{Fleet, count, end, publish, publish_slowly, say},
+    fleet::{Fleet, TABLES, count, end, publish, publish_slowly, say},
     serving::{Answered, Serving},
 };
 use serde_json::{Value, json};
@@ -359,13 +359,14 @@ fn a_migration_that_was_killed_is_made_by_the_next_one() {
             fleet.wait_for("the next ones wait", || (waiting() == expected).then_some(()));
             fleet.server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)' AND pid <> pg_backend_pid()");
             for ended in again.map(|haft| Ran::from(haft.wait_with_output().unwrap())) {
-                assert!(ended.code == 0 && ended.out.starts_with("the tables have version 6"), "{ended:?}");
+                let told = format!("the tables have version {TABLES}");
+                assert!(ended.code == 0 && ended.out.starts_with(&told), "{ended:?}");
             }
             let _it_was_ended = held.join();
         });
         assert_eq!(
             fleet.server.sql("SELECT string_agg(version || name, ' ') FROM migrations"),
-            "1begin 2requests 3waiting 4pauses 5limits, storage, logins 6audit"
+            "1begin 2requests 3waiting 4pauses 5limits, storage, logins 6audit 7push"
         );
         let id = fleet.add();
         assert_eq!(fleet.job(&id, "status"), "pending");
@@ -382,7 +383,7 @@ fn tables_of_another_program_are_left_as_they_are() {
         "SELECT string_agg(tablename, ' ' ORDER BY tablename) FROM pg_tables WHERE schemaname = 'public'";
     assert_eq!(fleet.server.sql(tables), "migrations workers");
     fleet.server.sql("DROP TABLE workers");
-    assert_eq!(fleet.run(&["fleet", "migrate"]).out, "the tables have version 6\n");
+    assert_eq!(fleet.run(&["fleet", "migrate"]).out, format!("the tables have version {TABLES}\n"));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Programs of two versions on the same tables: this one, and a next one, which is played by statements.
-use crate::kit::fleet::{Fleet, count, end, publish, say};
+use crate::kit::fleet::{Fleet, TABLES, count, end, publish, say};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a next version would add: a column that this one does not know, and a way to claim of its own.
@@ -9,8 +9,14 @@ const NEXT: &str = "ALTER TABLE jobs ADD COLUMN label text NOT NULL DEFAULT ''; 
      DECLARE claimed text := (SELECT id FROM claim_job(instance, seconds, '{}')); \
      BEGIN \
        RETURN QUERY UPDATE jobs SET label = 'next' WHERE id = claimed RETURNING jobs.*; \
-     END $next$; \
-     INSERT INTO migrations (version, name, oldest) VALUES (7, 'labels', 6)";
+     END $next$";
+
+/// Says that there are tables of a later version, which programs from `oldest` on can use.
+fn put_version(fleet: &Fleet, version: i32, oldest: i32) {
+    fleet.server.sql(&format!(
+        "INSERT INTO migrations (version, name, oldest) VALUES ({version}, 'later', {oldest})"
+    ));
+}
 
 /// Claims a job as the next version does, and settles it under its token. Gives whether there was one.
 fn work_as_next(fleet: &Fleet) -> bool {
@@ -35,6 +41,7 @@ fn old_and_new_programs_work_side_by_side_and_each_job_ends_once() {
     fleet.wait_for("some are over", || (fleet.over() > 1).then_some(()));
     // In the middle of its work.
     fleet.server.sql(NEXT);
+    put_version(&fleet, TABLES + 1, TABLES);
     let mut later = fleet.worker(&script, &["--lease", "2", "--workers", "1"]);
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -69,16 +76,20 @@ fn old_and_new_programs_work_side_by_side_and_each_job_ends_once() {
     let ended = fleet.number("SELECT count(*) FROM entries WHERE line LIKE '%\"type\":\"concluded\"%'");
     assert!(next > 0 && ended > 0 && next + ended == JOBS, "{next} {ended}: {}", fleet.log());
     // An old program leaves newer tables as they are, and commands work.
-    assert_eq!(fleet.run(&["fleet", "migrate"]).out, "the tables already have version 7\n");
+    assert_eq!(
+        fleet.run(&["fleet", "migrate"]).out,
+        format!("the tables already have version {}\n", TABLES + 1)
+    );
     let id = fleet.add();
     fleet.wait_until_completed(&id);
 
     // Once the next version takes away what this one needs, workers of this one finish and end, and none begins.
-    fleet.server.sql("INSERT INTO migrations (version, name, oldest) VALUES (8, 'contract', 7)");
+    put_version(&fleet, TABLES + 2, TABLES + 1);
     for worker in [&mut worker, &mut later] {
         assert!(worker.wait().unwrap().success(), "{}", fleet.log());
     }
-    let told = "version 8, and this haft supports at most version 6; upgrade haft";
+    let told =
+        format!("version {}, and this haft supports at most version {TABLES}; upgrade haft", TABLES + 2);
     assert!(
         fleet.log().contains(&format!("takes no more jobs: the fleet's tables have {told}")),
         "{}",
@@ -86,9 +97,9 @@ fn old_and_new_programs_work_side_by_side_and_each_job_ends_once() {
     );
     for words in [&["worker", "--model", &script][..], &["fleet", "status"], &["fleet", "migrate"]] {
         let ran = fleet.run(words);
-        assert!(ran.code == 2 && ran.err.contains(told), "{words:?}: {ran:?}");
+        assert!(ran.code == 2 && ran.err.contains(&told), "{words:?}: {ran:?}");
     }
-    fleet.server.sql("DELETE FROM migrations WHERE version = 8");
+    fleet.server.sql(&format!("DELETE FROM migrations WHERE version = {}", TABLES + 2));
     let mut again = fleet.worker(&script, &[]);
     let id = fleet.add();
     fleet.wait_until_completed(&id);

@@ -1,0 +1,44 @@
+//! [`KeptJob`]: a job of a fleet, as its database keeps it.
+use haft_core::{Entry, Hash, changed, line};
+use haft_engine::Recorded;
+use haft_fleet::{Database, FleetError};
+use std::{collections::HashMap, io, sync::Arc};
+
+/// Entries of a job, with some contents that they name.
+pub(crate) struct KeptJob {
+    pub(crate) entries: Vec<Arc<Entry>>,
+    contents: HashMap<String, Vec<u8>>,
+}
+
+impl Recorded for KeptJob {
+    fn entries(&self) -> Vec<Arc<Entry>> {
+        self.entries.clone()
+    }
+
+    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
+        self.contents.get(&hash.0).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl KeptJob {
+    /// The entries of a job from `from` on, `most` at most, with the contents that those of `wanted` name.
+    ///
+    /// # Errors
+    /// Fails where PostgreSQL or the object store cannot be asked.
+    pub(crate) async fn read(
+        database: &Database,
+        id: &str,
+        (from, most): (i64, i64),
+        wanted: impl Fn(&[Arc<Entry>]) -> Vec<Arc<Entry>>,
+    ) -> Result<Self, FleetError> {
+        let lines = haft_fleet::entries_since(database, id, from, most).await?;
+        let read = |(_, text): &(i64, String)| line::entry(text.as_bytes()).ok().map(Arc::new);
+        let entries: Vec<_> = lines.iter().filter_map(read).collect();
+        let wanted = wanted(&entries);
+        let states = wanted.iter().flat_map(|entry| changed::changes_in(&entry.fact));
+        let states = states.flat_map(|change| [&change.before, &change.after]).flatten();
+        let hashes: Vec<String> = states.map(|state| state.hash.0.clone()).collect();
+        let contents = haft_fleet::contents(database, id, &hashes).await?.into_iter().collect();
+        Ok(Self { entries, contents })
+    }
+}

@@ -1,0 +1,225 @@
+//! [`FleetPush`]: tells the owners of a fleet's jobs, on their devices, that a call waits or that a job has ended.
+//!
+//! What there is to tell stands in the database, and each server of the fleet takes some of it.
+use super::{
+    AFTER, MAX_DEVICES, MAX_RETRY_DELAY, RETRY_DELAYS,
+    devices::{AddError, PushSubscription, When, Wishes},
+    notice::Notice,
+    send::{Letter, Sender, Sent},
+    vapid::VapidKey,
+};
+use crate::{api::watch::pending, kept::KeptJob};
+use futures::future::join_all;
+use haft_app::config::serve::PushFile;
+use haft_core::{CallId, Entry, JobStatus};
+use haft_fleet::{Database, FleetError, FleetKey, Owner, PushDevice, PushNotice};
+use jiff::Timestamp;
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::OnceCell, task::spawn_blocking, time::sleep};
+
+/// How often a server looks whether there is something to tell.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Notifies the devices of a fleet.
+pub(crate) struct FleetPush {
+    database: Database,
+    settings: PushFile,
+    /// The server's own: a device that was added with it is notified by servers that have it.
+    token: String,
+    fleet_key: Option<FleetKey>,
+    key: OnceCell<VapidKey>,
+    sender: Sender,
+}
+
+/// Why a server notifies no devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hindrance {
+    /// The configuration says so.
+    Off,
+    /// It cannot decrypt the key by which push services know the fleet.
+    NoKey,
+}
+
+/// What becomes of a notice.
+enum Next {
+    /// The device was told, or there is nothing to tell.
+    Remove,
+    /// It is looked at again after this long. `is_try`: the push service did not take it.
+    Later { time: Duration, is_try: bool },
+    /// The device has unsubscribed.
+    Forget,
+}
+
+impl FleetPush {
+    pub(crate) fn new(
+        database: Database,
+        settings: PushFile,
+        token: String,
+        fleet_key: Option<FleetKey>,
+    ) -> Self {
+        let sender = Sender::new(settings.allow_private);
+        Self { database, settings, token, fleet_key, key: OnceCell::new(), sender }
+    }
+
+    pub(crate) fn hindrance(&self) -> Option<Hindrance> {
+        match &self.fleet_key {
+            _ if self.settings.off => Some(Hindrance::Off),
+            None => Some(Hindrance::NoKey),
+            Some(_) => None,
+        }
+    }
+
+    /// The public key that browsers subscribe with.
+    pub(crate) async fn public_key(&self) -> Result<String, FleetError> {
+        self.key().await.map(VapidKey::public)
+    }
+
+    async fn key(&self) -> Result<&VapidKey, FleetError> {
+        let failed =
+            |why: String| FleetError::Local { action: "make the key of notifications".to_owned(), why };
+        self.key
+            .get_or_try_init(async || {
+                let fleet_key =
+                    self.fleet_key.as_ref().ok_or_else(|| failed("HAFT_FLEET_KEY is not set".to_owned()))?;
+                let new = VapidKey::generate().map_err(|error| failed(error.to_string()))?;
+                let kept = haft_fleet::push_key(&self.database, fleet_key, &new).await?;
+                VapidKey::parse(&kept).map_err(|error| failed(error.to_string()))
+            })
+            .await
+    }
+
+    /// The devices of an owner.
+    pub(crate) async fn devices(&self, owner: &Owner) -> Result<Vec<PushDevice>, FleetError> {
+        haft_fleet::push_devices(&self.database, owner, &self.token).await
+    }
+
+    /// Adds a device of an owner, or changes what it is told. `token`: the one of the request.
+    pub(crate) async fn add(
+        &self,
+        owner: &Owner,
+        token: &str,
+        subscription: &PushSubscription,
+        wishes: &Wishes,
+    ) -> Result<Result<(), AddError>, FleetError> {
+        if let Err(error) = subscription.check(wishes, &self.settings) {
+            return Ok(Err(error));
+        }
+        let id = subscription.id();
+        let others = self.devices(owner).await?.iter().filter(|device| device.id != id).count();
+        if others >= MAX_DEVICES {
+            return Ok(Err(AddError::Many(MAX_DEVICES)));
+        }
+        let written = |what: serde_json::Result<String>| what.unwrap_or_default();
+        let device = PushDevice {
+            id,
+            subscription: written(serde_json::to_string(subscription)),
+            wishes: written(serde_json::to_string(wishes)),
+            added_at: 0,
+        };
+        haft_fleet::add_push_device(&self.database, owner, token, &device).await.map(Ok)
+    }
+
+    /// Notifies the device `id` no more, if it is the owner's.
+    pub(crate) async fn remove(&self, owner: &Owner, id: &str) -> Result<(), FleetError> {
+        haft_fleet::remove_push_device(&self.database, id, Some(owner)).await
+    }
+
+    /// Sends what there is to tell, for ever.
+    pub(crate) async fn work(&self) {
+        if self.hindrance().is_some() {
+            return std::future::pending().await;
+        }
+        let after = self.settings.after.map_or(AFTER, Duration::from_secs);
+        loop {
+            let taken = haft_fleet::take_notices(&self.database, &self.token, after).await;
+            match taken {
+                Ok(taken) if !taken.is_empty() => {
+                    join_all(taken.iter().map(|notice| self.deliver(notice))).await;
+                }
+                // While PostgreSQL is away, `/readyz` says so.
+                Ok(_) | Err(_) => sleep(INTERVAL).await,
+            }
+        }
+    }
+
+    async fn deliver(&self, taken: &PushNotice) {
+        let delay = usize::try_from(taken.tries - 1).ok().and_then(|tries| RETRY_DELAYS.get(tries)).copied();
+        let next = self.next(taken, delay).await.unwrap_or_else(|why| {
+            tracing::warn!(job = %taken.job, why, "a device was not notified");
+            delay.map_or(Next::Remove, |time| Next::Later { time, is_try: true })
+        });
+        let database = &self.database;
+        let recorded = match next {
+            Next::Remove => haft_fleet::remove_notice(database, taken).await,
+            Next::Later { time, is_try } => haft_fleet::put_off_notice(database, taken, time, is_try).await,
+            Next::Forget => haft_fleet::remove_push_device(database, &taken.device.id, None).await,
+        };
+        if let Err(error) = recorded {
+            tracing::warn!(job = %taken.job, %error, "a device may be notified again");
+        }
+    }
+
+    /// Tells the device, unless it was answered meanwhile. `delay`: before it is tried again, if it is.
+    async fn next(&self, taken: &PushNotice, delay: Option<Duration>) -> Result<Next, String> {
+        let read = |error: serde_json::Error| format!("the device cannot be read: {error}");
+        let subscription: PushSubscription =
+            serde_json::from_str(&taken.device.subscription).map_err(read)?;
+        let wishes: Wishes = serde_json::from_str(&taken.device.wishes).map_err(read)?;
+        let Some(notice) = self.notice(taken).await? else { return Ok(Next::Remove) };
+        match wishes.when(notice.kind, Timestamp::now()) {
+            When::Never => return Ok(Next::Remove),
+            When::After(time) => return Ok(Next::Later { time, is_try: false }),
+            When::Now => {}
+        }
+        let key = self.key().await.map_err(|error| error.to_string())?;
+        let letter = Letter::new(&subscription, &taken.job, notice, true, (key, &self.settings));
+        let letter = letter.map_err(|error| error.to_string())?;
+        let service = letter.service();
+        match (self.sender.send(letter).await, delay) {
+            (Sent::Delivered, _) => Ok(Next::Remove),
+            (Sent::Gone, _) => Ok(Next::Forget),
+            (Sent::Later { after, .. }, Some(delay)) => {
+                Ok(Next::Later { time: after.unwrap_or(delay).min(MAX_RETRY_DELAY), is_try: true })
+            }
+            (Sent::Later { why, .. } | Sent::Refused { why }, _) => {
+                tracing::warn!(service, why, "a device was not notified");
+                Ok(Next::Remove)
+            }
+        }
+    }
+
+    /// What there is to tell at the moment.
+    async fn notice(&self, taken: &PushNotice) -> Result<Option<Notice>, String> {
+        let failed = |error: FleetError| error.to_string();
+        let job = haft_fleet::job(&self.database, &taken.job.0, None).await.map_err(failed)?;
+        let Some(job) = job else { return Ok(None) };
+        let session = taken.job.clone();
+        let Some(call) = taken.call.clone() else {
+            let status = match job.status.as_str() {
+                "completed" => JobStatus::Completed,
+                "failed" | "dead" => JobStatus::Failed,
+                // A person has taken it up again.
+                _ => return Ok(None),
+            };
+            return Ok(Notice::of_job(
+                session,
+                &job.title,
+                status,
+                job.reason.as_deref().unwrap_or_default(),
+            ));
+        };
+        if job.status != "waiting" {
+            return Ok(None);
+        }
+        let kept = KeptJob::read(&self.database, &session.0, (0, i64::MAX), |entries| asking(entries, &call));
+        let kept = kept.await.map_err(failed)?;
+        spawn_blocking(move || Notice::of_call(&kept, session, &call, &job.title))
+            .await
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// The entry that asks for this call, if it still waits.
+fn asking(entries: &[Arc<Entry>], call: &CallId) -> Vec<Arc<Entry>> {
+    pending(entries).into_iter().filter(|(waits, _)| waits == call).map(|(_, entry)| entry).collect()
+}
