@@ -1,9 +1,9 @@
-// The page of `haft serve --fleet` as people use it: fleet_page.mjs BROWSER ADDRESS TOKEN REPOSITORY
-// A worker waits beside it whose model edits, asks to publish, and ends. Ends with 1 and a line for each thing that is not
-// as it should be.
-import { audit, end, launch, open, person, wrong } from './browser.mjs'
+// The page of `haft serve --fleet` as people use it: fleet_page.mjs BROWSER ADDRESS TOKEN REPOSITORY [FOLDER]
+// A worker waits beside it whose model edits, asks to publish, and ends; a job of the paused queue `docs` is dead. Ends with
+// 1 and a line for each thing that is not as it should be.
+import { audit, end, expect, launch, look, open, person, wrong } from './browser.mjs'
 
-const [program, address, token, repository] = process.argv.slice(2)
+const [program, address, token, repository, folder] = process.argv.slice(2)
 const browser = await launch(program)
 const tab = await open(browser, /404/)
 const { has, press, seen } = person(tab)
@@ -17,7 +17,17 @@ async function begin(description, queue) {
 }
 
 await tab.goto(`${address}/#token=${token}`)
-await has('There is no job yet.', 'body')
+// H-113. An administrator sees the fleet, and tries a dead job again.
+await seen('the overview names the worker', () => document.querySelector('.workers tbody tr')?.innerText.includes('all'))
+for (const words of ['The queue docs is paused', 'Fix <b>the parser</b>', 'git failed', '0 of 2', '$0.00 of $50.00 a day']) await has(words)
+await look(tab, 'fleet', folder)
+await tab.focus('[data-retry]')
+await tab.evaluate(() => { globalThis.button = document.activeElement })
+for (let refreshes = 0; refreshes < 2; refreshes++) await tab.waitForResponse((answer) => answer.url().endsWith('/v1/fleet'))
+expect('a refresh keeps the focus', await tab.evaluate(() => globalThis.button.isConnected && globalThis.button === document.activeElement))
+await press('.fleet button', 'Retry the job')
+await seen('the dead job is pending', () => !document.querySelector('[data-retry]') && document.querySelector('.counts td[data-label=Pending]').innerText === '1')
+expect('the focus stays in the overview', await tab.evaluate(() => document.activeElement.tagName === 'H1'))
 await begin('Count <b>once</b>')
 await has('Count <b>once</b>', 'body')
 // The question shows the lines, and the list that the job waits.

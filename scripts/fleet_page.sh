@@ -1,7 +1,7 @@
 #!/bin/bash
 # The page of `haft serve --fleet` in a browser: a PostgreSQL of its own, a worker with a scripted model, and a repository.
 #
-# HAFT names the binary; without it the debug build is taken.
+# HAFT names the binary; without it the debug build is taken. PAGES names a folder that screenshots are kept in.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,6 +32,11 @@ for _ in $(seq 100); do
     if "$haft" fleet migrate >"$scratch/log" 2>&1; then break; fi
     sleep 0.1
 done
+# A job that is out of attempts, in a queue that is paused.
+"$haft" fleet pause --queue docs >"$scratch/log"
+"$haft" fleet limit --queue docs --running 2 --budget 50 >"$scratch/log"
+"$haft" fleet add builder "Fix <b>the parser</b>" --queue docs >"$scratch/log"
+"$programs/psql" --quiet "$HAFT_FLEET" -c "UPDATE jobs SET status = 'dead', reason = 'git failed', attempts = 5, ended = now()"
 git -C "$scratch/work" init --quiet
 echo end >"$scratch/work/counter.txt"
 git -C "$scratch/work" add .
@@ -58,7 +63,7 @@ if [ -x "$peers/python/bin/openapi-spec-validator" ]; then
     "$peers/python/bin/openapi-spec-validator" "$scratch/openapi.json" >"$scratch/log" || { echo "FAILED  the description of a fleet"; cat "$scratch/log"; exit 1; }
 fi
 copy_beside_libraries scripts/browser.mjs scripts/fleet_*.mjs scripts/login_provider.mjs scripts/push_service.mjs
-if timeout 200 node "$beside/fleet_page.mjs" "$browser" "$address" "$(cat "$scratch/home/serve-token")" "$scratch/work"; then
+if timeout 200 node "$beside/fleet_page.mjs" "$browser" "$address" "$(cat "$scratch/home/serve-token")" "$scratch/work" "${PAGES:-}"; then
     echo "ok      the page of a fleet in a browser"
 else
     echo "FAILED  the page of a fleet in a browser"

@@ -3,6 +3,7 @@
 mod attach;
 mod figures;
 mod jobs;
+pub(crate) mod overview;
 mod push;
 mod sessions;
 
@@ -94,6 +95,7 @@ pub(crate) fn router(
         .routes(routes!(readiness::ready))
         .routes(routes!(figures::metrics))
         .routes(routes!(me))
+        .routes(routes!(overview::show))
         .routes(routes!(jobs::create, jobs::list))
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::cancel))

@@ -64,7 +64,10 @@ mod socket;
 mod timeline;
 mod users;
 
-pub use fleet::Fleet;
+pub use fleet::{
+    Fleet,
+    overview::{FleetLimit, FleetOverview},
+};
 pub use page::export_html;
 pub use parts::{LoginSettings, Settings};
 pub use server::{FleetSettings, Listening, listen, routes, serve, serve_fleet};

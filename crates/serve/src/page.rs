@@ -27,7 +27,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [File; 29] = files! {
+const FILES: [File; 30] = files! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
     "/icon.svg" "image/svg+xml" "icon.svg",
@@ -54,6 +54,7 @@ const FILES: [File; 29] = files! {
     "/outbox.js" "text/javascript; charset=utf-8" "outbox.js",
     "/verify.js" "text/javascript; charset=utf-8" "verify.js",
     "/home.js" "text/javascript; charset=utf-8" "home.js",
+    "/overview.js" "text/javascript; charset=utf-8" "overview.js",
     "/composer.js" "text/javascript; charset=utf-8" "composer.js",
     "/fold.js" "text/javascript; charset=utf-8" "fold.js",
     "/live.js" "text/javascript; charset=utf-8" "live.js",

@@ -13,6 +13,9 @@ export function el(name, attributes = {}, ...children) {
   return element
 }
 
+/** Whether the client may do `what`. */
+export const may = (what) => document.body.dataset.may?.split(' ').includes(what)
+
 /** `element`, which is offered only to those who may do `what`. */
 export function needs(what, element) {
   element.dataset.needs = what

@@ -8,6 +8,8 @@ const OVER = ['completed', 'failed', 'cancelled']
 export class JobView extends SessionView {
   constructor(id, main, heard) {
     super(id, main, heard, true)
+    this.reason = el('p', { class: 'note' })
+    this.facts.after(this.reason)
   }
 
   acts() {
@@ -25,11 +27,14 @@ export class JobView extends SessionView {
 
   async refresh() {
     const { updates } = this
-    const { description, kind, owner, queue, worker, branch, attempts, status } = await call('GET', `/v1/jobs/${this.id}`)
+    const { description, kind, owner, queue, worker, branch, attempts, status, progress } = await call('GET', `/v1/jobs/${this.id}`)
     this.detail = {}
     this.title.textContent = named(description.split('\n')[0])
     document.title = `${this.title.textContent} – Haft`
     fill(this.facts, el('code', {}, named(kind)), ` for ${named(owner)}`, queue !== 'default' && ` · queue ${named(queue)}`, worker && ` · on ${named(worker)}`, attempts > 1 && ` · attempt ${attempts}`, branch && [' · ', el('code', {}, branch)])
+    // Of the others, the transcript says it.
+    this.reason.hidden = !progress || !['pending', 'failed'].includes(status)
+    this.reason.textContent = named(progress)
     // An update that came meanwhile is newer; only the database knows the end.
     if (updates === this.updates || OVER.includes(status)) this.stands(status)
     this.cancelling.hidden = OVER.includes(status)

@@ -1,7 +1,7 @@
 // Sessions and jobs, with how they stand.
 import { call } from './api.js'
 import { chooseNew, shortName } from './choose.js'
-import { age, ask, el, fill, named } from './dom.js'
+import { age, ask, el, fill, may, named } from './dom.js'
 import { listen } from './listen.js'
 import { notify } from './notifications.js'
 
@@ -22,7 +22,9 @@ export class Lists {
     this.search = el('input', { id: 'search', type: 'search', placeholder: 'Find a session', oninput: () => this.find() })
     const button = (words, needs, action) => el('button', { type: 'button', class: 'main', 'data-needs': needs, onclick: () => action().catch(failed) }, words)
     const choosing = el('button', { type: 'button', 'data-needs': 'prompt', 'aria-label': 'Choose… model, agent or folder of a new session', onclick: () => this.beginWith().catch(failed) }, 'Choose…')
+    this.overview = el('a', { href: '#' }, 'Overview')
     fill(place,
+      isFleet && may('administer') && this.overview,
       !isFleet && el('section', { 'aria-labelledby': 'sessions-title' }, el('div', { class: 'row' }, el('h2', { id: 'sessions-title' }, 'Sessions'), el('span', { class: 'actions' }, choosing, button('New', 'prompt', () => this.begin()))),
         el('label', { for: 'search', class: 'spoken' }, 'Find a session'), this.search, this.sessions, this.more),
       el('section', { 'aria-labelledby': 'jobs-title' }, el('div', { class: 'row' }, el('h2', { id: 'jobs-title' }, 'Jobs'), button('New job', 'prompt', () => this.job())), this.jobs, this.moreJobs),
@@ -106,7 +108,7 @@ export class Lists {
   /** The session that is shown. */
   choose(id) {
     this.chosen = id
-    for (const [row, { link }] of this.rows) {
+    for (const [row, { link }] of [...this.rows, [undefined, { link: this.overview }]]) {
       if (row === id) link.setAttribute('aria-current', 'page')
       else link.removeAttribute('aria-current')
     }
@@ -123,11 +125,11 @@ export class Lists {
     if (!this.jobs.children.length) fill(this.jobs, el('li', { class: 'quiet' }, 'There is no job yet.'))
   }
 
-  jobRow({ job, kind, queue, status, description, progress }) {
+  jobRow({ job, kind, owner, queue, status, description, progress }) {
     const act = (what) => call('POST', `/v1/jobs/${job}/${what}`, {}).then(() => this.loadJobs()).catch(this.failed)
     const over = ['completed', 'failed', 'cancelled'].includes(status)
     const about = named(description.split('\n')[0].slice(0, 60))
-    return el('li', {}, el('a', { href: `#s/${job}` }, el('span', { class: 'title' }, about), el('span', { class: 'quiet' }, named([kind, queue !== 'default' && queue, progress.slice(0, 80)].filter(Boolean).join(' · '))), el('span', { class: 'state', 'data-state': status }, status)),
+    return el('li', {}, el('a', { href: `#s/${job}` }, el('span', { class: 'title' }, about), el('span', { class: 'quiet' }, named([kind, may('administer') && owner, queue !== 'default' && queue, progress.slice(0, 80)].filter(Boolean).join(' · '))), el('span', { class: 'state', 'data-state': status }, status)),
       !over && el('button', { type: 'button', 'data-needs': 'prompt', 'aria-label': `Cancel the job: ${about}`, onclick: () => act('cancel') }, 'Cancel'),
       (status === 'failed' || status === 'cancelled') && el('button', { type: 'button', 'data-needs': 'prompt', 'aria-label': `Retry the job: ${about}`, onclick: () => act('retry') }, 'Retry'))
   }

@@ -1,10 +1,11 @@
 // The page: lists at the side, one session in the middle. Where it stands is in the address, behind `#`.
 import { Refused, call, forgetToken, keepToken, takeToken } from './api.js'
-import { ask, el, fill, named } from './dom.js'
+import { ask, el, fill, may, named } from './dom.js'
 import { Home } from './home.js'
 import { JobView } from './job.js'
 import { Lists } from './lists.js'
 import * as notifications from './notifications.js'
+import { Overview } from './overview.js'
 import { SessionView } from './session.js'
 
 const main = document.getElementById('main')
@@ -63,10 +64,9 @@ async function route() {
   const id = /^#s\/([0-9a-z-]+)$/.exec(location.hash)?.[1]
   list.choose(id)
   if (!id) {
-    if (!isFleet) {
-      shown = new Home(main, { begin: () => list.begin(), choose: () => list.beginWith(), failed })
-      return shown.show().catch(failed)
-    }
+    if (!isFleet) shown = new Home(main, { begin: () => list.begin(), choose: () => list.beginWith(), failed })
+    else if (may('administer')) shown = new Overview(main, { begin: () => list.job(), failed })
+    if (shown) return shown.show().catch(failed)
     document.title = 'Haft'
     fill(main, el('h1', {}, 'Haft'), el('p', {}, 'Choose a job, or give one.'), el('p', {}, el('button', { type: 'button', class: 'main', onclick: () => list.job().catch(failed) }, 'New job'), ' ', notifications.notifying(failed)))
     return

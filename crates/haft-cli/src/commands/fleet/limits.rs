@@ -2,8 +2,9 @@
 use crate::args::LimitArgs;
 use haft_app::Failure;
 use haft_fleet::{self, Database, LimitUsage, Limited, Limits, Owner};
+use haft_serve::FleetLimit;
 use haft_terminal::table::Table;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::{Write, stdout};
 
 /// Changes the limits that were given, and shows those of the owner or queue; of all, where none is named.
@@ -30,7 +31,11 @@ pub(super) async fn limit(database: &Database, args: &LimitArgs) -> Result<(), F
     let all = haft_fleet::limits(database).await?;
     let shown: Vec<_> = all.iter().filter(|usage| of.as_ref().is_none_or(|of| usage.of == *of)).collect();
     match args.json {
-        true => writeln!(stdout(), "{}", json!(shown.iter().map(|usage| object(usage)).collect::<Vec<_>>()))?,
+        true => writeln!(
+            stdout(),
+            "{}",
+            json!(shown.iter().map(|usage| FleetLimit::from(*usage)).collect::<Vec<_>>())
+        )?,
         false => print(&shown)?,
     }
     Ok(())
@@ -43,21 +48,6 @@ fn changed(before: Limits, args: &LimitArgs) -> Limits {
         pending: args.pending.map_or(before.pending, |set| set.0),
         budget: args.budget.map_or(before.budget, |set| set.0.map(|usd| (usd, period))),
     }
-}
-
-/// What is allowed and what is used, for programs.
-pub(super) fn object(usage: &LimitUsage) -> Value {
-    let LimitUsage { of, limits, running, pending, spent_usd } = usage;
-    let (owner, queue) = match of {
-        Limited::Owner(Owner(name)) => (Some(name), None),
-        Limited::Queue(name) => (None, Some(name)),
-    };
-    let (budget, period) = limits.budget.map(|(usd, period)| (usd, period.word())).unzip();
-    json!({
-        "owner": owner, "queue": queue, "max_running": limits.running, "max_pending": limits.pending,
-        "budget_usd": budget, "period": period, "running": running, "pending": pending, "spent_usd": spent_usd,
-        "reached": usage.reached(),
-    })
 }
 
 fn print(all: &[&LimitUsage]) -> Result<(), Failure> {

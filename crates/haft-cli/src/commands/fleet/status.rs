@@ -1,9 +1,10 @@
 //! [`status`] and [`top`]: workers, and how many jobs are in which state.
-use super::{jobs, limits, whose};
+use super::{jobs, whose};
 use haft_app::Failure;
 use haft_fleet::{Database, JobCount, JobsWanted, LimitUsage, Paused, Status, WorkerLine};
+use haft_serve::FleetOverview;
 use haft_terminal::{signals::Interrupts, table::Table};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     io::{IsTerminal, Write, stdout},
     time::Duration,
@@ -16,10 +17,9 @@ const MAX_SHOWN_JOBS: i64 = 20;
 
 /// Prints it once.
 pub(super) async fn status(database: &Database, json: bool) -> Result<(), Failure> {
-    let status = haft_fleet::status(database).await?;
     match json {
-        true => writeln!(stdout(), "{}", object(&status))?,
-        false => print(&status)?,
+        true => writeln!(stdout(), "{}", json!(FleetOverview::read(database).await?))?,
+        false => print(&haft_fleet::status(database).await?)?,
     }
     Ok(())
 }
@@ -50,34 +50,6 @@ pub(super) async fn top(database: &Database) -> Result<(), Failure> {
             () = tokio::time::sleep(INTERVAL) => {}
         }
     }
-}
-
-fn object(status: &Status) -> Value {
-    let Status { counts, workers, dead, paused, limits, oldest_waits } = status;
-    let jobs = counts.iter().map(|JobCount { owner, queue, status, count }| {
-        json!({"owner": owner, "queue": queue, "status": status, "count": count})
-    });
-    let workers = workers.iter().map(|worker| {
-        let WorkerLine { instance, name, version, seen, is_draining, running, queues } = worker;
-        json!({"instance": instance, "name": name, "version": version, "seen_seconds_ago": seen,
-               "draining": is_draining, "running": running, "queues": queues})
-    });
-    let dead = dead.iter().map(|job| {
-        json!({"job": job.id, "owner": job.owner, "title": job.title, "attempts": job.attempts, "reason": job.reason})
-    });
-    let owners = paused.iter().filter_map(|paused| match paused {
-        Paused::Owner(owner) => Some(&owner.0),
-        Paused::All | Paused::Queue(_) => None,
-    });
-    let queues = paused.iter().filter_map(|paused| match paused {
-        Paused::Queue(queue) => Some(queue),
-        Paused::All | Paused::Owner(_) => None,
-    });
-    json!({"jobs": jobs.collect::<Vec<_>>(), "workers": workers.collect::<Vec<_>>(), "dead": dead.collect::<Vec<_>>(),
-           "paused": {"fleet": paused.contains(&Paused::All), "owners": owners.collect::<Vec<_>>(),
-                      "queues": queues.collect::<Vec<_>>()},
-           "limits": limits.iter().map(limits::object).collect::<Vec<_>>(),
-           "oldest_waits_seconds": oldest_waits})
 }
 
 fn print(status: &Status) -> Result<(), Failure> {

@@ -22,7 +22,7 @@ fn a_server_of_a_fleet_describes_each_of_its_routes() {
     let id = fleet.add();
     let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
     let routes = routes(&server, &id);
-    assert_eq!(routes.len(), 26, "{routes:?}");
+    assert_eq!(routes.len(), 27, "{routes:?}");
     let is_public = |route: &&String| route.ends_with("/healthz") || route.ends_with("/readyz");
     for route in routes.iter().filter(|route| !route.ends_with("/events") && !is_public(route)) {
         let answered = server.ask(route, "");
@@ -34,7 +34,7 @@ fn a_server_of_a_fleet_describes_each_of_its_routes() {
     let missing = server.ask("GET /v1/models", "");
     assert!(missing.status == 404 && missing.error() == "not_found", "{missing:?}");
     // The page holds nothing of anybody.
-    for file in ["/", "/main.js", "/job.js", "/worker.js"] {
+    for file in ["/", "/main.js", "/job.js", "/overview.js", "/worker.js"] {
         let page = server.with(&format!("GET {file}"), &[("host", &server.address)], "");
         assert!(page.status == 200 && page.head.contains("content-security-policy"), "{file}: {page:?}");
     }
@@ -84,6 +84,61 @@ fn a_server_of_a_fleet_tells_figures_of_all_jobs_to_nobody_but_its_admin() {
     for unknown in ["haft_fleet_workers NaN\n", "haft_fleet_oldest_waits_seconds NaN\n"] {
         assert!(away.body.contains(unknown), "{unknown}: {away:?}");
     }
+}
+
+// H-113
+#[test]
+fn a_server_of_a_fleet_shows_an_overview_to_administrators_only() {
+    let Some(fleet) = Fleet::new() else { return };
+    let mut server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let ann = fleet.run(&["fleet", "owner", "ann"]).out.trim().to_owned();
+    let dead = fleet.add();
+    fleet.server.sql("UPDATE jobs SET status = 'dead', reason = 'git failed', attempts = 5, ended = now()");
+    let script = fleet.place.script("done.jsonl", &[count(), publish(), say()]);
+    let mut worker = fleet.worker(&script, &["--queue", "default"]);
+    fleet.wait_until_completed(&fleet.add());
+    for words in [
+        &["fleet", "add", "--owner", "ann", "--queue", "web", "builder", "Wait"][..],
+        &["fleet", "limit", "ann", "--pending", "5", "--budget", "50", "--per", "week"],
+        &["fleet", "pause", "--queue", "web"],
+    ] {
+        let ran = fleet.run(words);
+        assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
+    }
+    let mut told = server.ask("GET /v1/fleet", "").json();
+    let one = told["workers"][0].take();
+    assert!(one["seen_seconds_ago"].as_f64().is_some_and(|seconds| seconds < 60.0), "{one}");
+    let known = json!({"draining": false, "gone": false, "running": 0, "queues": ["default"]});
+    for (field, value) in known.as_object().into_iter().flatten() {
+        assert_eq!(one[field], *value, "{field}: {one}");
+    }
+    told["workers"].take();
+    let job = |owner: &str, queue: &str, status: &str| json!({"owner": owner, "queue": queue, "status": status, "count": 1});
+    let limit = json!({
+        "owner": "ann", "queue": null, "max_running": null, "max_pending": 5, "budget_usd": 50.0, "period": "week",
+        "running": 0, "pending": 1, "spent_usd": 0.0, "reached": null,
+    });
+    assert_eq!(
+        told,
+        json!({
+            "workers": null,
+            "jobs": [job("admin", "default", "completed"), job("admin", "default", "dead"), job("ann", "web", "pending")],
+            "dead": [{"job": dead, "owner": "admin", "queue": "default", "title": "Count once", "attempts": 5, "reason": "git failed"}],
+            "paused": {"fleet": false, "owners": [], "queues": ["web"]},
+            "limits": [limit],
+            "costs": [],
+            "oldest_waits_seconds": null,
+        })
+    );
+    let retried = server.ask(&format!("POST /v1/jobs/{dead}/retry"), "{}");
+    assert_eq!(retried.status, 202, "{retried:?}");
+    fleet.wait_until_completed(&dead);
+    assert_eq!(server.ask("GET /v1/fleet", "").json()["dead"], json!([]));
+    end(&mut worker);
+    server.token = ann;
+    let refused = server.ask("GET /v1/fleet", "");
+    assert!(refused.status == 403 && refused.error() == "forbidden", "{refused:?}");
+    assert!(refused.body.contains("`ann` may not administer the fleet"), "{refused:?}");
 }
 
 #[test]
