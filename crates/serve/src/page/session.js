@@ -165,10 +165,10 @@ export class SessionView extends Transcript {
     this.state.dataset.state = state
     const busy = state === 'working' || state === 'asking'
     this.composer.setBusy(busy)
-    // Only the last state counts: what was asked before may be answered.
+    // Only the last state counts: what was asked before may be answered, and a history that is told again passes through all.
     clearTimeout(this.asking)
-    if (state === 'asking') this.asking = setTimeout(() => showAsked(this.id, this.asked, this.failed).catch(this.failed), ASKED_DELAY)
-    else fill(this.asked)
+    const show = state === 'asking' ? () => showAsked(this.id, this.asked, this.failed).catch(this.failed) : () => fill(this.asked)
+    this.asking = setTimeout(show, ASKED_DELAY)
   }
 
   prompted(words, { seq }, element) {
