@@ -88,9 +88,10 @@ function lasting(seconds) {
 
 function summary(fleet) {
   const { jobs, costs, oldest_waits_seconds: oldest } = fleet
+  const spent = costs.reduce((sum, { usd }) => sum + usd, 0)
   const row = (name, value) => el('div', {}, el('dt', {}, name), el('dd', {}, value))
   return el('dl', { class: 'meters', 'aria-label': 'Summary' }, row('Workers', living(fleet).length), row('Pending', countOf(jobs, 'pending')), row('Running', countOf(jobs, 'running')),
-    row('Waiting', countOf(jobs, 'waiting')), row('Oldest pending', oldest === null ? '–' : lasting(oldest)), row('Cost', money(costs.reduce((sum, { usd }) => sum + usd, 0))))
+    row('Waiting', countOf(jobs, 'waiting')), row('Oldest pending', oldest === null ? '–' : lasting(oldest)), row('Cost', spent ? money(spent) : '–'))
 }
 
 /** Why pending jobs do not begin. */
