@@ -241,3 +241,26 @@ fn a_reply_is_seen_on_every_server_of_a_fleet_while_it_is_written() {
     fleet.wait_until_completed(&id);
     end(&mut worker);
 }
+
+// H-114
+#[test]
+fn a_server_without_the_key_of_its_fleet_says_that_it_notifies_no_device() {
+    let Some(fleet) = Fleet::new() else { return };
+    let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let refused = server.ask("GET /v1/push", "");
+    assert!(refused.status == 404 && refused.body.contains("set HAFT_FLEET_KEY"), "{refused:?}");
+    let with = |key: &str| {
+        let mut command = fleet.haft(&["serve", "--fleet", "--listen", "127.0.0.1:0"]);
+        command.env("HAFT_FLEET_KEY", key.repeat(32));
+        Serving::begin(&fleet.place, command)
+    };
+    let (one, same, other) = (with("0a"), with("0a"), with("0b"));
+    let key = |server: &Serving| server.ask("GET /v1/push", "").json()["key"].clone();
+    assert!(key(&one).is_string() && key(&one) == key(&same), "{:?}", key(&one));
+    let refused = other.ask("GET /v1/push", "");
+    assert!(
+        refused.status == 500 && refused.body.contains("encrypted with another HAFT_FLEET_KEY"),
+        "{refused:?}"
+    );
+    assert_eq!(fleet.number("SELECT count(*) FROM settings WHERE name = 'push_key'"), 1);
+}
