@@ -16,6 +16,7 @@ const ask = async (server, method, path, body) => {
 }
 const given = await ask(address, 'POST', '/v1/jobs', { kind: 'builder', description: 'Of ann', repository })
 expect(`a job is given: ${JSON.stringify(given)}`, given.code === 201 && given.body.owner === 'ann@example.org')
+await ann.has('Of ann')
 const jobs = await ask(other, 'GET', '/v1/jobs')
 expect(`another server of the fleet knows ann: ${JSON.stringify(jobs)}`, jobs.body.jobs?.length === 1)
 expect('figures are for those who administer', (await ask(address, 'GET', '/metrics')).code === 404)

@@ -24,7 +24,7 @@ export class Lists {
     const choosing = el('button', { type: 'button', 'data-needs': 'prompt', 'aria-label': 'Choose… model, agent or folder of a new session', onclick: () => this.beginWith().catch(failed) }, 'Choose…')
     this.overview = el('a', { href: '#' }, 'Overview')
     fill(place,
-      isFleet && may('administer') && this.overview,
+      isFleet && this.overview,
       !isFleet && el('section', { 'aria-labelledby': 'sessions-title' }, el('div', { class: 'row' }, el('h2', { id: 'sessions-title' }, 'Sessions'), el('span', { class: 'actions' }, choosing, button('New', 'prompt', () => this.begin()))),
         el('label', { for: 'search', class: 'spoken' }, 'Find a session'), this.search, this.sessions, this.more),
       el('section', { 'aria-labelledby': 'jobs-title' }, el('div', { class: 'row' }, el('h2', { id: 'jobs-title' }, 'Jobs'), button('New job', 'prompt', () => this.job())), this.jobs, this.moreJobs),

@@ -5,7 +5,7 @@ import { Home } from './home.js'
 import { JobView } from './job.js'
 import { Lists } from './lists.js'
 import * as notifications from './notifications.js'
-import { Overview } from './overview.js'
+import { Overview, OwnJobs } from './overview.js'
 import { SessionView } from './session.js'
 
 const main = document.getElementById('main')
@@ -65,11 +65,8 @@ async function route() {
   list.choose(id)
   if (!id) {
     if (!isFleet) shown = new Home(main, { begin: () => list.begin(), choose: () => list.beginWith(), failed })
-    else if (may('administer')) shown = new Overview(main, { begin: () => list.job(), failed })
-    if (shown) return shown.show().catch(failed)
-    document.title = 'Haft'
-    fill(main, el('h1', {}, 'Haft'), el('p', {}, 'Choose a job, or give one.'), el('p', {}, el('button', { type: 'button', class: 'main', onclick: () => list.job().catch(failed) }, 'New job'), ' ', notifications.notifying(failed)))
-    return
+    else shown = new (may('administer') ? Overview : OwnJobs)(main, { begin: () => list.job(), failed })
+    return shown.show().catch(failed)
   }
   shown = new (isFleet ? JobView : SessionView)(id, main, { open, failed, gone: () => { location.hash = '' } })
   try {

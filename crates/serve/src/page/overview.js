@@ -1,5 +1,6 @@
 // @ts-check
-// The page of a fleet while no job is shown, for administrators: what waits for a person, workers, queues and limits.
+// The page of a fleet while no job is shown. For administrators: what waits for a person, workers, queues and limits. For
+// owners: their jobs.
 import { call } from './api.js'
 import { el, fill, money, named, plural, say } from './dom.js'
 import { notifying } from './notifications.js'
@@ -31,7 +32,7 @@ export class Overview {
   }
 
   async show() {
-    document.title = 'Fleet – Haft'
+    document.title = `${this.title.textContent} – Haft`
     const begin = el('button', { type: 'button', class: 'main', onclick: () => this.begin().catch(this.failed) }, 'New job')
     fill(this.main, el('div', { class: 'row' }, this.title, el('span', { class: 'actions' }, begin, notifying(this.failed))), this.body)
     document.addEventListener('visibilitychange', this.seen)
@@ -71,6 +72,31 @@ export class Overview {
     }
     if (document.activeElement === document.body) this.title.focus()
   }
+}
+
+/** What an owner sees: the own jobs, by what is to do about them. */
+export class OwnJobs extends Overview {
+  constructor(main, heard) {
+    super(main, heard)
+    this.title.textContent = 'Jobs'
+  }
+
+  async draw() {
+    const list = (status) => call('GET', `/v1/jobs?status=${status}&limit=${ROWS}`).then(({ jobs }) => jobs)
+    const [waiting, running, pending, completed, failed] = await Promise.all(['waiting', 'running', 'pending', 'completed', 'failed'].map(list))
+    if (this.isClosed) return
+    // An ID begins with the time at which the job was added.
+    const over = [...completed, ...failed].sort((one, other) => (one.job < other.job ? 1 : -1)).slice(0, ROWS)
+    const sections = [ownJobs('Waits for you', waiting), ownJobs('Runs', running), ownJobs('Pending', pending), ownJobs('Ended', over)].filter(Boolean)
+    updateChildren(this.body, el('div', {}, sections.length ? sections : el('p', {}, 'There is no job yet.')))
+  }
+}
+
+function ownJobs(title, jobs) {
+  if (!jobs.length) return undefined
+  const item = ({ job, description, kind, queue, status, progress }) => jobItem(job, description.split('\n')[0].slice(0, 80), [kind, queue !== 'default' && queue, status],
+    progress && el('p', { class: 'quiet' }, coded(progress)))
+  return el('section', { 'data-key': title }, el('h2', {}, title), el('ul', {}, jobs.map(item)))
 }
 
 const total = (counts) => counts.reduce((sum, { count }) => sum + count, 0)
