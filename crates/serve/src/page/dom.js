@@ -67,7 +67,8 @@ export function ask(title, fields, action, body) {
       el('p', { class: 'actions' }, el('button', { type: 'submit', class: 'main' }, action),
         action !== 'Close' && el('button', { type: 'button', onclick: () => dialog.close() }, 'Cancel')))
     // The fields stay until the next dialog: where the one with the cursor is removed, Chromium drops what is typed next.
-    dialog.onclose = () => resolve(given)
+    // The event of a dialog that was closed before may come when this one is open already.
+    dialog.onclose = () => { if (!dialog.open) resolve(given) }
     fill(dialog, form)
     dialog.classList.toggle('broad', body !== undefined)
     dialog.showModal()
