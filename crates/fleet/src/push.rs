@@ -32,19 +32,12 @@ pub struct PushDevice {
     pub subscription: String,
     /// What it is told and when, as JSON.
     pub wishes: String,
-    /// When it was added, in milliseconds since 1970-01-01 UTC.
-    pub added_at: i64,
 }
 
 impl PushDevice {
-    /// Of the columns `id`, `subscription`, `wishes` and milliseconds from the column `first` on.
+    /// Of the columns `id`, `subscription` and `wishes` from the column `first` on.
     fn of(row: &Row, first: usize) -> Self {
-        Self {
-            id: row.get(first),
-            subscription: row.get(first + 1),
-            wishes: row.get(first + 2),
-            added_at: row.get(first + 3),
-        }
+        Self { id: row.get(first), subscription: row.get(first + 1), wishes: row.get(first + 2) }
     }
 }
 
@@ -62,7 +55,7 @@ pub struct PushNotice {
     pub device: PushDevice,
 }
 
-/// The devices of an owner that are notified. `server_token`: the token of this server, with which some may be added.
+/// The devices of an owner that are notified, each with when it was added, in milliseconds since 1970-01-01 UTC. `server_token`: the token of this server, with which some may be added.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached.
@@ -70,7 +63,7 @@ pub async fn push_devices(
     database: &Database,
     owner: &Owner,
     server_token: &str,
-) -> Result<Vec<PushDevice>, FleetError> {
+) -> Result<Vec<(PushDevice, i64)>, FleetError> {
     let statement = format!(
         "SELECT id, subscription, wishes, (extract(epoch FROM made) * 1000)::int8 FROM devices d \
          WHERE owner = $2 AND {HOLDS} ORDER BY made, id"
@@ -78,7 +71,7 @@ pub async fn push_devices(
     let server_token = hash(server_token);
     let parameters: Parameters<'_> = &[(&server_token, Type::TEXT), (&owner.0, Type::TEXT)];
     let rows = database.query_within(SHORT, "list devices", &statement, parameters).await?;
-    Ok(rows.iter().map(|row| PushDevice::of(row, 0)).collect())
+    Ok(rows.iter().map(|row| (PushDevice::of(row, 0), row.get(3))).collect())
 }
 
 /// Notifies a device of the jobs of `owner` from here on, or changes what it is told. `token`: with what it is added; a
@@ -153,8 +146,7 @@ pub async fn take_notices(
            ORDER BY n.number LIMIT $3 FOR UPDATE OF n SKIP LOCKED) \
          UPDATE notices n SET tries = n.tries + 1, due = clock_timestamp() + $4 * interval '1 second' \
          FROM next, devices d WHERE n.number = next.number AND d.id = n.device \
-         RETURNING n.number, n.job, n.call, n.tries, d.id, d.subscription, d.wishes, \
-           (extract(epoch FROM d.made) * 1000)::int8"
+         RETURNING n.number, n.job, n.call, n.tries, d.id, d.subscription, d.wishes"
     );
     let (server_token, after) = (hash(server_token), after.as_secs_f64());
     let parameters: Parameters<'_> = &[

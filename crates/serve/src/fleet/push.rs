@@ -75,11 +75,10 @@ fn check(context: &Context) -> Answer<()> {
 async fn shown(context: &Context, owner: &Owner) -> Answer<Json<Notifications>> {
     let key = context.push.public_key().await?;
     let devices = context.push.devices(owner).await?;
-    let row = |device: PushDevice| {
-        let (subscription, wishes) = (&device.subscription, &device.wishes);
-        let read = || Some((serde_json::from_str(subscription).ok()?, serde_json::from_str(wishes).ok()?));
-        let (subscription, wishes) = read()?;
-        Some(DeviceRow::new(subscription, wishes, u64::try_from(device.added_at).unwrap_or_default()))
+    let row = |(PushDevice { subscription, wishes, .. }, added_at): (PushDevice, i64)| {
+        let (subscription, wishes) =
+            (serde_json::from_str(&subscription).ok()?, serde_json::from_str(&wishes).ok()?);
+        Some(DeviceRow::new(subscription, wishes, u64::try_from(added_at).unwrap_or_default()))
     };
     Ok(Json(Notifications::new(key, devices.into_iter().filter_map(row).collect())))
 }

@@ -14,6 +14,7 @@ use haft_app::config::serve::PushFile;
 use haft_core::{CallId, Entry, JobStatus};
 use haft_fleet::{Database, FleetError, FleetKey, Owner, PushDevice, PushNotice};
 use jiff::Timestamp;
+use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::OnceCell, task::spawn_blocking, time::sleep};
 
@@ -88,8 +89,8 @@ impl FleetPush {
             .await
     }
 
-    /// The devices of an owner.
-    pub(crate) async fn devices(&self, owner: &Owner) -> Result<Vec<PushDevice>, FleetError> {
+    /// The devices of an owner, each with when it was added, in milliseconds since 1970-01-01 UTC.
+    pub(crate) async fn devices(&self, owner: &Owner) -> Result<Vec<(PushDevice, i64)>, FleetError> {
         haft_fleet::push_devices(&self.database, owner, &self.token).await
     }
 
@@ -105,17 +106,12 @@ impl FleetPush {
             return Ok(Err(error));
         }
         let id = subscription.id();
-        let others = self.devices(owner).await?.iter().filter(|device| device.id != id).count();
+        let others = self.devices(owner).await?.iter().filter(|(device, _)| device.id != id).count();
         if others >= MAX_DEVICES {
             return Ok(Err(AddError::Many(MAX_DEVICES)));
         }
-        let written = |what: serde_json::Result<String>| what.unwrap_or_default();
-        let device = PushDevice {
-            id,
-            subscription: written(serde_json::to_string(subscription)),
-            wishes: written(serde_json::to_string(wishes)),
-            added_at: 0,
-        };
+        let (subscription, wishes) = (json!(subscription).to_string(), json!(wishes).to_string());
+        let device = PushDevice { id, subscription, wishes };
         haft_fleet::add_push_device(&self.database, owner, token, &device).await.map(Ok)
     }
 
