@@ -25,7 +25,7 @@ pub struct FleetOverview {
     limits: Vec<FleetLimit>,
     /// What the jobs of each queue have cost
     costs: Vec<QueueCost>,
-    /// Seconds that the oldest job that could begin has waited; `null` if there is none
+    /// Seconds that the oldest job that could begin has waited; `null` without such a job
     oldest_waits_seconds: Option<f64>,
 }
 

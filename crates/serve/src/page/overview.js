@@ -55,7 +55,7 @@ export class Overview {
   async draw() {
     const [fleet, { jobs }] = await Promise.all([call('GET', '/v1/fleet'), call('GET', `/v1/jobs?status=waiting&limit=${ROWS}`)])
     if (this.isClosed) return
-    updateChildren(this.body, el('div', {}, summary(fleet), notes(fleet), waiting(jobs), dead(fleet), workers(fleet), queues(fleet), owners(fleet), limits(fleet)))
+    updateChildren(this.body, el('div', {}, summary(fleet), notes(fleet), jobSection('Waits for a person', jobs, ({ owner, queue, worker }) => [owner, queue, worker]), dead(fleet), workers(fleet), queues(fleet), owners(fleet), limits(fleet)))
   }
 
   /** The row of the job goes away, and the focus with it. */
@@ -87,16 +87,10 @@ export class OwnJobs extends Overview {
     if (this.isClosed) return
     // An ID begins with the time at which the job was added.
     const over = [...completed, ...failed].sort((one, other) => (one.job < other.job ? 1 : -1)).slice(0, ROWS)
-    const sections = [ownJobs('Waits for you', waiting), ownJobs('Runs', running), ownJobs('Pending', pending), ownJobs('Ended', over)].filter(Boolean)
+    const section = (title, jobs) => jobSection(title, jobs, ({ kind, queue, status }) => [kind, queue !== 'default' && queue, status])
+    const sections = [section('Waits for you', waiting), section('Runs', running), section('Pending', pending), section('Ended', over)].filter(Boolean)
     updateChildren(this.body, el('div', {}, sections.length ? sections : el('p', {}, 'There is no job yet.')))
   }
-}
-
-function ownJobs(title, jobs) {
-  if (!jobs.length) return undefined
-  const item = ({ job, description, kind, queue, status, progress }) => jobItem(job, description.split('\n')[0].slice(0, 80), [kind, queue !== 'default' && queue, status],
-    progress && el('p', { class: 'quiet' }, coded(progress)))
-  return el('section', { 'data-key': title }, el('h2', {}, title), el('ul', {}, jobs.map(item)))
 }
 
 const total = (counts) => counts.reduce((sum, { count }) => sum + count, 0)
@@ -138,10 +132,12 @@ function jobItem(job, title, about, reason = undefined, action = undefined) {
   return el('li', { 'data-key': job }, el('div', {}, el('a', { href: `#s/${job}` }, named(title) || job), el('p', { class: 'quiet' }, named(about.filter(Boolean).join(' · '))), reason), action)
 }
 
-function waiting(jobs) {
-  if (!jobs.length) return undefined
-  return el('section', { 'data-key': 'waiting' }, el('h2', {}, 'Waits for a person'), el('ul', {}, jobs.map(({ job, description, owner, queue, worker }) => (
-    jobItem(job, description.split('\n')[0].slice(0, 80), [owner, queue, worker])))))
+/** Jobs under a title; `about` says what stands below each. */
+function jobSection(title, jobs, about) {
+  // Of the others, a reason is one of an attempt before.
+  const reason = ({ status, progress }) => ['pending', 'failed'].includes(status) && progress && el('p', { class: 'quiet' }, coded(progress))
+  return jobs.length > 0 && el('section', { 'data-key': title }, el('h2', {}, title), el('ul', {}, jobs.map((job) => (
+    jobItem(job.job, job.description.split('\n')[0].slice(0, 80), about(job), reason(job))))))
 }
 
 /** Jobs that are out of attempts. */
