@@ -81,6 +81,7 @@ TOML
 export HAFT_FLEET_KEY=0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a
 addresses=()
 for number in 1 2; do
+    : >"$scratch/push$number"
     "$haft" serve --fleet "$HAFT_FLEET" --listen 127.0.0.1:0 2>"$scratch/push$number" &
     running=($! "${running[@]}")
     echo $! >"$scratch/kill"

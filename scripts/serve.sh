@@ -103,12 +103,12 @@ TOML
     cat >"$scratch/page" <<'SCRIPT'
 {"think": "I look first. <img src=x onerror=\"document.title='hacked'\">", "say": "I will write the *parser*.\n\n<script>document.title='hacked'</script>\n\n1. one\n2. two\n\n```python\nassert True\n```\n\n<img src=\"https://evil.example/p.png\" onerror=\"document.title='hacked'\"> [run](javascript:document.title='hacked') [docs](https://docs.example/)", "pieces": 12, "delay_ms": 150, "calls": [{"name": "write", "arguments": {"path": "parser.py", "content": "def parse(text):\n    return int(text)\n"}}], "usage": {"input": 4200, "output": 180}}
 {"say": "## Done\n\n| a | b |\n| --- | --- |\n| 1 | 2 |", "usage": {"input": 4600, "output": 40}}
-{"say": "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty.", "pieces": 30, "delay_ms": 400, "usage": {"input": 4700, "output": 60}}
+{"say": "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty.", "pieces": 10, "delay_ms": 400, "usage": {"input": 4700, "output": 60}}
 {"calls": [{"name": "write", "arguments": {"path": "<b onmouseover=document.title=1>.md", "content": "<script>document.title='hacked'</script>\n"}}], "usage": {"input": 4800, "output": 60}}
 {"expect": "name it notes.md", "say": "As you like.", "usage": {"input": 4900, "output": 10}}
 {"calls": [{"name": "apply_patch", "arguments": {"patch": "*** Begin Patch\n*** Add File: one.txt\n+one\n*** Add File: two.txt\n+two\n*** End Patch"}}], "usage": {"input": 4900, "output": 60}}
 {"expect": "accepted only a part", "say": "Half of it.", "usage": {"input": 5000, "output": 10}}
-{"say": "Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly.", "pieces": 100, "delay_ms": 150}
+{"say": "Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly. Slowly.", "pieces": 2, "delay_ms": 250}
 SCRIPT
     start "script/$scratch/page"
     try "the page in a browser" timeout 300 node "$beside/serve_page.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"
