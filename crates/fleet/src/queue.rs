@@ -9,7 +9,7 @@ use haft_core::{Command, Conclusion, SessionId};
 use std::time::{Duration, Instant};
 use tokio_postgres::{Row, types::Type};
 
-/// After a first attempt that came to nothing; twice as long after each further one, up to an hour.
+/// After a first attempt that came to nothing; twice as long after each further one, up to five minutes.
 const BACK_OFF: Duration = Duration::from_secs(2);
 
 /// What a worker needs to know of a job that it has.
@@ -141,7 +141,7 @@ pub async fn sweep(database: &Database) -> Result<(i64, i64), FleetError> {
            status = CASE WHEN attempts >= max_attempts THEN 'dead' ELSE 'pending' END, \
            ended = CASE WHEN attempts >= max_attempts THEN clock_timestamp() END, \
            reason = 'its worker was not heard of any more', \
-           run_after = clock_timestamp() + least(3600, $1::float8 * 2 ^ (attempts - 1)) * interval '1 second' \
+           run_after = clock_timestamp() + least(300, $1::float8 * 2 ^ (attempts - 1)) * interval '1 second' \
          FROM late WHERE jobs.id = late.id RETURNING jobs.id, status) \
        SELECT count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'dead'), \
          max(pg_notify('haft_jobs', id)::text) FROM swept";
@@ -158,7 +158,7 @@ pub async fn put_back(database: &Database, lease: &Lease, why: &str, counts: boo
            status = CASE WHEN $4 AND attempts >= max_attempts THEN 'dead' ELSE 'pending' END, \
            ended = CASE WHEN $4 AND attempts >= max_attempts THEN clock_timestamp() END, reason = $3, \
            run_after = CASE WHEN $4 THEN clock_timestamp() \
-             + least(3600, $5::float8 * 2 ^ (attempts - 1)) * interval '1 second' ELSE clock_timestamp() END \
+             + least(300, $5::float8 * 2 ^ (attempts - 1)) * interval '1 second' ELSE clock_timestamp() END \
          WHERE id = $1 AND token = $2 AND status = 'running' RETURNING id) \
        SELECT pg_notify('haft_jobs', id) FROM back";
     let (why, pause) = (why.replace('\0', " "), BACK_OFF.as_secs_f64());
