@@ -69,7 +69,7 @@ pub use live::{Following, LiveSender, News};
 pub use owners::{
     FleetClient, Owner, OwnerLine, add_owner, client_of, end_logins, log_in, log_out, owners, remove_owner,
 };
-pub use pauses::{Paused, pause, unpause};
+pub use pauses::{Paused, pause, pauses, unpause};
 pub use places::{Moved, work_place};
 pub use prune::{Pruned, prune};
 pub use push::{
@@ -84,7 +84,7 @@ pub use schema::{Migrated, migrate};
 pub use secrets::{FleetKey, SecretLine, remove_secret, secrets, set_secret};
 pub use setups::{QueueSetup, set_setup, setups};
 pub use slot::{Slot, Slots};
-pub use status::{JobCount, Status, WorkerLine, costs, drain, status};
+pub use status::{JobCount, Status, TurnCount, WorkerLine, costs, drain, status, turns};
 pub use storage::{set_storage, storage};
 pub use worker::{Begun, Ended, Preparation, Settings, Work, work};
 pub use writer::{CommitUploader, Writer};

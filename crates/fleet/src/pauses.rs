@@ -86,7 +86,10 @@ pub async fn unpause(database: &Database, paused: &Paused) -> Result<bool, Fleet
 }
 
 /// All pauses: that of the whole fleet, those of owners, those of queues.
-pub(crate) async fn pauses(database: &Database) -> Result<Vec<Paused>, FleetError> {
+///
+/// # Errors
+/// If PostgreSQL cannot be reached.
+pub async fn pauses(database: &Database) -> Result<Vec<Paused>, FleetError> {
     let statement = "SELECT owner, NULL FROM pauses UNION ALL SELECT NULL, queue FROM queue_pauses \
          ORDER BY 1 NULLS LAST, 2";
     let rows = database.query_within(SHORT, "look at pauses", statement, &[]).await?;

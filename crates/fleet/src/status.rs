@@ -7,7 +7,8 @@ use crate::{
     pauses::{Paused, pauses},
     queues::SILENCE_SECONDS,
 };
-use tokio_postgres::types::Type;
+use haft_core::Usage;
+use tokio_postgres::{Row, types::Type};
 
 /// Jobs that are listed.
 const MAX_LISTED_JOBS: i64 = 20;
@@ -132,6 +133,42 @@ pub async fn costs(database: &Database) -> Result<Vec<(String, f64)>, FleetError
     let statement = "SELECT queue, sum(usd) FROM spending GROUP BY queue ORDER BY queue";
     let rows = database.query_within(SHORT, "look at costs", statement, &[]).await?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+}
+
+/// Turns that ended in a queue with the same outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnCount {
+    /// Queue of their jobs.
+    pub queue: String,
+    /// How they ended, as the journal writes it.
+    pub outcome: String,
+    /// Number of turns.
+    pub count: u64,
+    /// Their tokens, with those of the sessions that they delegated to.
+    pub usage: Usage,
+}
+
+/// Turns that have ended so far, by queue and outcome.
+///
+/// # Errors
+/// If PostgreSQL cannot be reached.
+pub async fn turns(database: &Database) -> Result<Vec<TurnCount>, FleetError> {
+    let statement =
+        "SELECT queue, outcome, ended, input, output, cache_read, cache_write FROM turns ORDER BY 1, 2";
+    let rows = database.query_within(SHORT, "look at turns", statement, &[]).await?;
+    let count = |row: &Row, column: usize| u64::try_from(row.get::<_, i64>(column)).unwrap_or_default();
+    let turn = |row: &Row| TurnCount {
+        queue: row.get(0),
+        outcome: row.get(1),
+        count: count(row, 2),
+        usage: Usage {
+            input: count(row, 3),
+            output: count(row, 4),
+            cache_read: count(row, 5),
+            cache_write: count(row, 6),
+        },
+    };
+    Ok(rows.iter().map(turn).collect())
 }
 
 /// Tells the workers called `name` (none: all that there are) to take no more jobs and to end when they have none; or, where

@@ -12,8 +12,9 @@ use crate::{
     push::announce_calls,
 };
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::{Asking, CallId, Event, Fact, Seq, SessionId, changed, line};
+use haft_core::{Asking, CallId, Event, Fact, Outcome, Seq, SessionId, Usage, changed, line};
 use haft_engine::{Replica, Replicas};
+use serde::Serialize;
 use std::{
     collections::HashSet,
     fs, io,
@@ -28,6 +29,8 @@ use tokio_util::task::TaskTracker;
 const MAX_LINES_PER_WRITE: usize = 1000;
 /// Bytes of lines that are written at once, if more than one.
 const MAX_BYTES_PER_WRITE: usize = 4 << 20;
+/// Tokens of a kind that a turn counts with at most: a vendor may say anything, and sums of PostgreSQL must not overflow.
+const MAX_TOKENS: u64 = 1 << 40;
 
 /// Carries the commits of an attempt to where the next one finds them.
 pub trait CommitUploader: Send + Sync {
@@ -152,8 +155,8 @@ struct Group {
     sessions: Vec<String>,
     places: Vec<i64>,
     lines: Vec<String>,
-    /// What each line says that a turn has cost, in US dollars.
-    costs: Vec<f64>,
+    /// The turn that each line ends, if it ends one, as [`EndedTurn`] in JSON.
+    turns: Vec<Option<String>>,
     contents: Vec<String>,
     /// Of the job's own session, whether calls wait for a person behind these lines.
     asking: Asking,
@@ -212,14 +215,22 @@ impl Task {
         // What a broken connection has written already is counted as well: it is the same, by the same attempt.
         let statement = "WITH held AS MATERIALIZED (SELECT id, owner, queue FROM jobs WHERE id = $1 AND token = $2 \
              AND status = 'running' AND leased_until > clock_timestamp() FOR NO KEY UPDATE), \
-           lines AS (SELECT * FROM unnest($3::text[], $4::int8[], $5::text[], $8::float8[]) \
-             AS lines (session, seq, line, cost)), \
+           lines AS (SELECT session, seq, line, turn::jsonb AS turn FROM unnest($3::text[], $4::int8[], $5::text[], $8::text[]) \
+             AS lines (session, seq, line, turn)), \
            put AS (INSERT INTO entries SELECT held.id, lines.session, lines.seq, $2, lines.line FROM lines, held \
              ON CONFLICT DO NOTHING RETURNING session, seq), \
-           spent AS (SELECT coalesce(sum(cost), 0) AS usd FROM put JOIN lines USING (session, seq)), \
+           over AS (SELECT turn.* FROM put JOIN lines USING (session, seq), jsonb_to_record(lines.turn) AS turn \
+               (outcome text, input int8, output int8, cache_read int8, cache_write int8, usd float8) \
+             WHERE lines.turn IS NOT NULL), \
+           spent AS (SELECT coalesce(sum(usd), 0) AS usd FROM over), \
            counted AS (INSERT INTO spending (owner, queue, day, usd) \
              SELECT held.owner, held.queue, (clock_timestamp() AT TIME ZONE 'UTC')::date, usd FROM held, spent WHERE usd > 0 \
              ON CONFLICT (owner, queue, day) DO UPDATE SET usd = spending.usd + excluded.usd), \
+           summed AS (INSERT INTO turns SELECT held.queue, outcome, count(*), sum(input), sum(output), sum(cache_read), \
+               sum(cache_write) FROM held, over GROUP BY held.queue, outcome ORDER BY outcome \
+             ON CONFLICT (queue, outcome) DO UPDATE SET ended = turns.ended + excluded.ended, \
+               input = turns.input + excluded.input, output = turns.output + excluded.output, \
+               cache_read = turns.cache_read + excluded.cache_read, cache_write = turns.cache_write + excluded.cache_write), \
            moved AS (UPDATE jobs SET head = coalesce($6, head), is_asking = $7, cost_usd = cost_usd + usd, \
                head_token = CASE WHEN $6 IS NULL THEN head_token ELSE $2 END FROM held, spent \
              WHERE jobs.id = held.id AND ($6 IS NOT NULL OR is_asking <> $7 OR usd > 0)) \
@@ -234,7 +245,7 @@ impl Task {
             (&group.lines, Type::TEXT_ARRAY),
             (&head, Type::TEXT),
             (&!group.asking.is_empty(), Type::BOOL),
-            (&group.costs, Type::FLOAT8_ARRAY),
+            (&group.turns, Type::TEXT_ARRAY),
         ];
         let rows = self.while_it_lasts("append to a journal", statement, parameters).await?;
         let (held, put): (i64, i64) = (rows[0].get(0), rows[0].get(1));
@@ -344,11 +355,11 @@ impl Task {
 
 impl Group {
     fn add(&mut self, (session, seq): (&SessionId, Seq), text: &str, moved: &Moved, is_own: bool) {
-        let mut cost = 0.0;
+        let mut turn = None;
         if let Ok(Event::Recorded(entry)) = line::read(text.as_bytes()) {
             if is_own {
                 self.asking.apply(&entry.fact);
-                cost = cost_of(&entry.fact);
+                turn = EndedTurn::of(&entry.fact);
             }
             let states =
                 changed::changes_in(&entry.fact).iter().flat_map(|change| [&change.before, &change.after]);
@@ -358,15 +369,28 @@ impl Group {
         self.sessions.push(session.0.clone());
         self.places.push(seq.0 as i64);
         self.lines.push(moved.kept(text));
-        self.costs.push(cost);
+        self.turns.push(turn.and_then(|turn| serde_json::to_string(&turn).ok()));
     }
 }
 
-/// What a turn has cost that ends here, with the sessions that it delegated to; 0 if a price is unknown.
-fn cost_of(fact: &Fact) -> f64 {
-    match fact {
-        Fact::TurnEnded { cost_usd: Some(usd), .. } if usd.is_finite() && *usd > 0.0 => *usd,
-        _ => 0.0,
+/// A turn that has ended, with the sessions that it delegated to.
+#[derive(Serialize)]
+struct EndedTurn {
+    outcome: Outcome,
+    #[serde(flatten)]
+    tokens: Usage,
+    /// Cost in US dollars; 0 if a price is unknown.
+    usd: f64,
+}
+
+impl EndedTurn {
+    fn of(fact: &Fact) -> Option<Self> {
+        let Fact::TurnEnded { outcome, usage, cost_usd, .. } = fact else { return None };
+        let usd = cost_usd.filter(|usd| usd.is_finite() && *usd > 0.0).unwrap_or_default();
+        let Usage { input, output, cache_read, cache_write } = *usage;
+        let [input, output, cache_read, cache_write] =
+            [input, output, cache_read, cache_write].map(|count| count.min(MAX_TOKENS));
+        Some(Self { outcome: *outcome, tokens: Usage { input, output, cache_read, cache_write }, usd })
     }
 }
 

@@ -18,7 +18,7 @@ use std::{
 use tokio_util::task::TaskTracker;
 
 /// The version of the tables.
-const NEWEST: i32 = 7;
+const NEWEST: i32 = 8;
 
 const LONG: Duration = Duration::from_secs(3600);
 

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderValue, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
-use haft_core::{Entry, Fact, Outcome};
+use haft_core::{Entry, Fact, Outcome, Usage};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
@@ -43,6 +43,12 @@ struct Why {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Kind {
     kind: &'static str,
+}
+
+/// Tokens by kind, as metrics label them.
+pub(crate) fn by_kind(usage: &Usage) -> [(&'static str, u64); 4] {
+    let Usage { input, output, cache_read, cache_write } = *usage;
+    [("input", input), ("output", output), ("cache_read", cache_read), ("cache_write", cache_write)]
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -149,13 +155,7 @@ impl Figures {
             }
             Fact::TurnEnded { outcome, usage, cost_usd, .. } => {
                 self.turns.get_or_create(&Ended { outcome: word(*outcome) }).inc();
-                let kinds = [
-                    ("input", usage.input),
-                    ("output", usage.output),
-                    ("cache_read", usage.cache_read),
-                    ("cache_write", usage.cache_write),
-                ];
-                for (kind, count) in kinds {
+                for (kind, count) in by_kind(usage) {
                     self.tokens.get_or_create(&Kind { kind }).inc_by(count);
                 }
                 self.dollars.inc_by(cost_usd.unwrap_or_default().max(0.0));

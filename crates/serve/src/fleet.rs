@@ -4,6 +4,7 @@ mod attach;
 mod figures;
 mod jobs;
 pub(crate) mod overview;
+mod pauses;
 mod push;
 mod sessions;
 
@@ -96,6 +97,10 @@ pub(crate) fn router(
         .routes(routes!(figures::metrics))
         .routes(routes!(me))
         .routes(routes!(overview::show))
+        .routes(routes!(pauses::pause_fleet))
+        .routes(routes!(pauses::resume_fleet))
+        .routes(routes!(pauses::pause_group))
+        .routes(routes!(pauses::resume_group))
         .routes(routes!(jobs::create, jobs::list))
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::cancel))

@@ -9,7 +9,7 @@ use crate::{
     bearer::{given, is_repeated},
     bucket::Bucket,
     connection::Peer,
-    error::ApiError,
+    error::{Answer, ApiError},
     figures::Figures,
     login, page,
     users::{SignedIn, Users},
@@ -74,6 +74,19 @@ impl Asker {
             Self::Owner(owner) => (owner, false),
         };
         Some((owner.0.clone(), fleet_role(is_admin).to_owned()))
+    }
+
+    /// Refuses everyone but administrators of the fleet.
+    pub(crate) fn administers(&self) -> Answer<()> {
+        match self {
+            Self::Admin(_) => Ok(()),
+            Self::Owner(Owner(name)) => {
+                let message = format!("`{}` may not administer the fleet", name.escape_debug());
+                Err(ApiError::forbidden(message).suggest(
+                    "`GET /v1/jobs` lists your jobs; ask the administrator of the fleet for more access",
+                ))
+            }
+        }
     }
 }
 

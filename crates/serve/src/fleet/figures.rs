@@ -1,12 +1,17 @@
 //! [`FleetFigures`]: the fleet's part of `/metrics`, read from the database on each request.
 use super::Context;
-use crate::{error::ApiError, figures::Figures, gate::Asker, router::nothing_here};
+use crate::{
+    error::ApiError,
+    figures::{Figures, by_kind},
+    gate::Asker,
+    router::nothing_here,
+};
 use axum::{
     Extension,
     extract::State,
     response::{IntoResponse, Response},
 };
-use haft_fleet::{Database, JobCount};
+use haft_fleet::{Database, JobCount, TurnCount};
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family, gauge::Gauge},
@@ -37,15 +42,48 @@ struct OfQueue {
     queue: String,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EndedInQueue {
+    queue: String,
+    outcome: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct KindInQueue {
+    queue: String,
+    kind: &'static str,
+}
+
 /// Figures of a fleet, as of the last request.
 #[derive(Default)]
 struct Counts {
     jobs: Family<Stands, Gauge>,
     queues: Family<StandsInQueue, Gauge>,
     costs: Family<OfQueue, Counter<f64, AtomicU64>>,
+    turns: Family<EndedInQueue, Counter>,
+    tokens: Family<KindInQueue, Counter>,
     workers: Gauge<f64, AtomicU64>,
     oldest: Gauge<f64, AtomicU64>,
     is_reached: Gauge,
+}
+
+impl Counts {
+    fn clear(&self) {
+        self.jobs.clear();
+        self.queues.clear();
+        self.costs.clear();
+        self.turns.clear();
+        self.tokens.clear();
+    }
+
+    fn count(&self, turns: Vec<TurnCount>) {
+        for TurnCount { queue, outcome, count, usage } in turns {
+            for (kind, tokens) in by_kind(&usage) {
+                self.tokens.get_or_create(&KindInQueue { queue: queue.clone(), kind }).inc_by(tokens);
+            }
+            self.turns.get_or_create(&EndedInQueue { queue, outcome }).inc_by(count);
+        }
+    }
 }
 
 /// What this server counts, and what its fleet does.
@@ -63,6 +101,8 @@ impl FleetFigures {
         registry.register("fleet_queue_jobs", queues, counts.queues.clone());
         let costs = "What jobs have cost in US dollars, as far as prices are known";
         registry.register("fleet_cost_usd", costs, counts.costs.clone());
+        registry.register("fleet_turns", "Turns of jobs that ended", counts.turns.clone());
+        registry.register("fleet_tokens", "Tokens of the turns that ended", counts.tokens.clone());
         registry.register(
             "fleet_workers",
             "Workers that were heard of in the last minute",
@@ -80,17 +120,22 @@ impl FleetFigures {
 
     /// While the database does not answer, the figures of jobs are left out, and the others are no numbers.
     async fn look(&self, database: &Database) {
-        let Counts { jobs, queues, costs, workers, oldest, is_reached } = &self.counts;
-        let look = async { tokio::try_join!(haft_fleet::status(database), haft_fleet::costs(database)) };
+        let Counts { jobs, queues, costs, workers, oldest, is_reached, .. } = &self.counts;
+        let look = async {
+            tokio::try_join!(
+                haft_fleet::status(database),
+                haft_fleet::costs(database),
+                haft_fleet::turns(database)
+            )
+        };
         let status = tokio::time::timeout(QUERY_TIMEOUT, look).await.ok().and_then(Result::ok);
         is_reached.set(i64::from(status.is_some()));
-        jobs.clear();
-        queues.clear();
-        costs.clear();
+        self.counts.clear();
         // Not known, so no alert compares them.
         workers.set(f64::NAN);
         oldest.set(f64::NAN);
-        let Some((status, spent)) = status else { return };
+        let Some((status, spent, turns)) = status else { return };
+        self.counts.count(turns);
         for (queue, usd) in spent {
             costs.get_or_create(&OfQueue { queue }).inc_by(usd);
         }

@@ -1,7 +1,7 @@
 //! [`FleetOverview`]: a fleet at one moment, as `GET /v1/fleet` and `haft fleet status --json` give it.
 use super::Context;
 use crate::{
-    error::{Answer, ApiError, ErrorBody},
+    error::{Answer, ErrorBody},
     gate::Asker,
 };
 use axum::{Extension, Json, extract::State};
@@ -96,7 +96,7 @@ struct DeadJob {
 
 /// Jobs that no worker begins; those that run go on
 #[derive(Debug, Default, Serialize, ToSchema)]
-struct FleetPauses {
+pub(super) struct FleetPauses {
     /// All jobs
     fleet: bool,
     /// Jobs of these owners
@@ -201,7 +201,7 @@ impl From<JobLine> for DeadJob {
 }
 
 impl FleetPauses {
-    fn of(paused: Vec<Paused>) -> Self {
+    pub(super) fn of(paused: Vec<Paused>) -> Self {
         let mut pauses = Self::default();
         for paused in paused {
             match paused {
@@ -255,13 +255,6 @@ pub(super) async fn show(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
 ) -> Answer<Json<FleetOverview>> {
-    match asker {
-        Asker::Admin(_) => Ok(Json(FleetOverview::read(&context.fleet.database).await?)),
-        Asker::Owner(Owner(name)) => {
-            let message = format!("`{}` may not administer the fleet", name.escape_debug());
-            Err(ApiError::forbidden(message).suggest(
-                "`GET /v1/jobs` lists your jobs; ask the administrator of the fleet for more access",
-            ))
-        }
-    }
+    asker.administers()?;
+    Ok(Json(FleetOverview::read(&context.fleet.database).await?))
 }

@@ -21,7 +21,10 @@ export class Overview {
     this.begin = begin
     this.failed = failed
     this.title = el('h1', { tabindex: -1 }, 'Fleet')
-    this.body = el('div', { class: 'fleet', onclick: ({ target }) => this.pressed(target.closest('[data-retry]')) })
+    const onclick = ({ target }) => this.pressed(target.closest('[data-post]'))
+    this.body = el('div', { class: 'fleet', onclick })
+    /** What can be done with the whole fleet. */
+    this.whole = el('span', { onclick })
     this.seen = () => this.look()
   }
 
@@ -34,7 +37,7 @@ export class Overview {
   async show() {
     document.title = `${this.title.textContent} – Haft`
     const begin = el('button', { type: 'button', class: 'main', onclick: () => this.begin().catch(this.failed) }, 'New job')
-    fill(this.main, el('div', { class: 'row' }, this.title, el('span', { class: 'actions' }, begin, notifying(this.failed))), this.body)
+    fill(this.main, el('div', { class: 'row' }, this.title, el('span', { class: 'actions' }, begin, this.whole, notifying(this.failed))), this.body)
     document.addEventListener('visibilitychange', this.seen)
     await this.look(true)
   }
@@ -55,22 +58,23 @@ export class Overview {
   async draw() {
     const [fleet, { jobs }] = await Promise.all([call('GET', '/v1/fleet'), call('GET', `/v1/jobs?status=waiting&limit=${ROWS}`)])
     if (this.isClosed) return
+    updateChildren(this.whole, el('span', {}, pausing(fleet.paused.fleet, '', 'the fleet', ' the fleet')))
     updateChildren(this.body, el('div', {}, summary(fleet), notes(fleet), jobSection('Waits for a person', jobs, ({ owner, queue, worker }) => [owner, queue, worker]), dead(fleet), workers(fleet), queues(fleet), owners(fleet), limits(fleet)))
   }
 
-  /** The row of the job goes away, and the focus with it. */
+  /** Sends what a button stands for. It may go away with its row, and the focus with it. */
   async pressed(button) {
     if (!button) return
     button.disabled = true
     try {
-      await call('POST', `/v1/jobs/${button.dataset.retry}/retry`, {})
-      say('The job is pending again')
+      await call('POST', button.dataset.post, {})
+      say(button.dataset.done)
       await this.draw()
     } catch (error) {
       button.disabled = false
       this.failed(error)
     }
-    if (document.activeElement === document.body) this.title.focus()
+    if (document.activeElement === document.body) (button.isConnected ? button : this.title).focus()
   }
 }
 
@@ -114,14 +118,24 @@ function summary(fleet) {
     row('Waiting', countOf(jobs, 'waiting')), row('Oldest pending', oldest === null ? '–' : lasting(oldest)), row('Cost', spent ? money(spent) : '–'))
 }
 
+/** A button that posts to `path` and then says `done`; `about` says what it is for. */
+const posting = (words, path, done, about) => el('button', { type: 'button', 'data-post': path, 'data-done': done, 'data-needs': 'administer', 'aria-label': about }, words)
+
+/** A button that begins or ends a pause of `what`; `place` is its path below `/v1/fleet`. */
+function pausing(isPaused, place, what, more = '') {
+  const [words, path, done] = isPaused ? ['Resume', 'resume', 'Resumed'] : ['Pause', 'pause', 'Paused']
+  return posting(words + more, `/v1/fleet${place}/${path}`, `${done}: ${what}`, `${words} ${what}`)
+}
+const placeOf = (group, name) => `/${group}/${encodeURIComponent(name)}`
+
 /** Why pending jobs do not begin. */
 function notes(fleet) {
   const { paused, limits, jobs } = fleet
-  const pause = (what, which) => [coded(what), ' is paused: no worker begins its jobs. ', el('code', {}, `haft fleet resume${which}`), ' ends the pause.']
+  const pause = (what, place) => [coded(what), ' is paused: no worker begins its jobs. ', pausing(true, place, named(what.replaceAll('`', '')))]
   const all = [
     paused.fleet && pause('The fleet', ''),
-    ...paused.owners.map((name) => pause(`The owner \`${name}\``, ` ${named(name)}`)),
-    ...paused.queues.map((name) => pause(`The queue \`${name}\``, ` --queue ${named(name)}`)),
+    ...paused.owners.map((name) => pause(`The owner \`${name}\``, placeOf('owners', name))),
+    ...paused.queues.map((name) => pause(`The queue \`${name}\``, placeOf('queues', name))),
     ...limits.filter(({ reached, pending }) => reached && pending > 0).map(({ reached }) => ['Pending jobs wait: ', coded(reached), '.']),
     !living(fleet).length && countOf(jobs, 'pending') > 0 && 'Pending jobs wait: no worker is running.',
   ].filter(Boolean)
@@ -147,7 +161,7 @@ function dead({ dead: jobs, jobs: counts }) {
   return el('section', { 'data-key': 'dead' }, el('h2', {}, 'Dead jobs'), el('p', { class: 'quiet' }, 'These jobs are out of attempts. Retry makes a job pending again.'),
     el('ul', {}, jobs.map(({ job, title, owner, queue, attempts, reason }) => (
       jobItem(job, title, [owner, queue, plural(attempts, 'attempt')], el('p', { class: 'quiet' }, coded(reason)),
-        el('button', { type: 'button', 'data-retry': job, 'data-needs': 'prompt', 'aria-label': `Retry the job: ${named(title)}` }, 'Retry'))))),
+        posting('Retry', `/v1/jobs/${job}/retry`, 'The job is pending again', `Retry the job: ${named(title)}`))))),
     more > 0 && el('p', { class: 'quiet' }, `${plural(more, 'older dead job')} more.`))
 }
 
@@ -181,10 +195,10 @@ function queues(fleet) {
   const takers = living(fleet).filter(({ draining }) => !draining)
   const names = [...new Set([...jobs, ...costs].map(({ queue }) => queue).concat(takers.flatMap((worker) => worker.queues)))].sort()
   if (!names.length) return undefined
-  return counts('Queues', 'Queue', names, jobs, ['Cost'], (name, own) => {
+  return counts('Queues', 'Queue', names, jobs, ['Cost', 'Pause'], (name, own) => {
     const isTaken = takers.some((worker) => !worker.queues.length || worker.queues.includes(name))
     const usd = costs.find(({ queue }) => queue === name)?.usd
-    return { marks: [mark(paused.queues.includes(name) && 'paused'), mark(!isTaken && countOf(own, 'pending') > 0 && 'no worker')], cells: [usd === undefined ? 0 : money(usd)] }
+    return { marks: [mark(paused.queues.includes(name) && 'paused'), mark(!isTaken && countOf(own, 'pending') > 0 && 'no worker')], cells: [usd === undefined ? 0 : money(usd), pausing(paused.queues.includes(name), placeOf('queues', name), `the queue ${named(name)}`)] }
   })
 }
 
@@ -192,7 +206,10 @@ function queues(fleet) {
 function owners({ jobs, paused }) {
   const names = [...new Set(jobs.filter(({ status }) => OPEN.includes(status)).map(({ owner }) => owner))].sort()
   if (!names.length) return undefined
-  return counts('Owners with open jobs', 'Owner', names, jobs, [], (name) => ({ marks: mark(paused.owners.includes(name) && 'paused'), cells: [] }))
+  return counts('Owners with open jobs', 'Owner', names, jobs, ['Pause'], (name) => {
+    const isPaused = paused.owners.includes(name)
+    return { marks: mark(isPaused && 'paused'), cells: [pausing(isPaused, placeOf('owners', name), `the owner ${named(name)}`)] }
+  })
 }
 
 function limits({ limits: all }) {

@@ -95,9 +95,10 @@ fn rules_of(dashboard: &Value) -> String {
 #[test]
 fn alerts_and_dashboard_name_metrics_that_servers_give() {
     let Some(fleet) = Fleet::new() else { return };
-    // Only queues with jobs and with costs have figures.
+    // Only queues with jobs, costs and turns have figures.
     fleet.add();
     fleet.server.sql("INSERT INTO spending VALUES ('admin', 'default', current_date, 0.5)");
+    fleet.server.sql("INSERT INTO turns VALUES ('default', 'finished', 1, 10, 5, 0, 0)");
     let given = given(&metrics(&fleet));
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deploy.md");
     let texts = [

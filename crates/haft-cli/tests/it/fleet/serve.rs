@@ -22,7 +22,7 @@ fn a_server_of_a_fleet_describes_each_of_its_routes() {
     let id = fleet.add();
     let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
     let routes = routes(&server, &id);
-    assert_eq!(routes.len(), 27, "{routes:?}");
+    assert_eq!(routes.len(), 31, "{routes:?}");
     let is_public = |route: &&String| route.ends_with("/healthz") || route.ends_with("/readyz");
     for route in routes.iter().filter(|route| !route.ends_with("/events") && !is_public(route)) {
         let answered = server.ask(route, "");
@@ -94,7 +94,9 @@ fn a_server_of_a_fleet_shows_an_overview_to_administrators_only() {
     let ann = fleet.run(&["fleet", "owner", "ann"]).out.trim().to_owned();
     let dead = fleet.add();
     fleet.server.sql("UPDATE jobs SET status = 'dead', reason = 'git failed', attempts = 5, ended = now()");
-    let script = fleet.place.script("done.jsonl", &[count(), publish(), say()]);
+    let mut first = count();
+    first["usage"] = json!({"input": 100, "output": 20});
+    let script = fleet.place.script("done.jsonl", &[first, publish(), say()]);
     let mut worker = fleet.worker(&script, &["--queue", "default"]);
     fleet.wait_until_completed(&fleet.add());
     for words in [
@@ -134,11 +136,59 @@ fn a_server_of_a_fleet_shows_an_overview_to_administrators_only() {
     assert_eq!(retried.status, 202, "{retried:?}");
     fleet.wait_until_completed(&dead);
     assert_eq!(server.ask("GET /v1/fleet", "").json()["dead"], json!([]));
+    // H-115
+    let metrics = server.ask("GET /metrics", "").body;
+    for line in [
+        "haft_fleet_turns_total{queue=\"default\",outcome=\"finished\"} 2\n",
+        "haft_fleet_tokens_total{queue=\"default\",kind=\"input\"} 200\n",
+        "haft_fleet_tokens_total{queue=\"default\",kind=\"output\"} 40\n",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
     end(&mut worker);
     server.token = ann;
     let refused = server.ask("GET /v1/fleet", "");
     assert!(refused.status == 403 && refused.error() == "forbidden", "{refused:?}");
     assert!(refused.body.contains("`ann` may not administer the fleet"), "{refused:?}");
+}
+
+// H-116
+#[test]
+fn administrators_pause_and_resume_over_http() {
+    let Some(fleet) = Fleet::new() else { return };
+    let mut server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let ann = fleet.run(&["fleet", "owner", "ann"]).out.trim().to_owned();
+    let paused = |fleet: bool, owners: &[&str], queues: &[&str]| json!({"fleet": fleet, "owners": owners, "queues": queues});
+    let ask = |server: &Serving, path: &str| server.ask(&format!("POST /v1/fleet{path}"), "");
+    for (path, after) in [
+        ("/queues/web/pause", paused(false, &[], &["web"])),
+        ("/queues/web/pause", paused(false, &[], &["web"])),
+        ("/owners/ann/pause", paused(false, &["ann"], &["web"])),
+        ("/pause", paused(true, &["ann"], &["web"])),
+        ("/owners/ann/resume", paused(true, &[], &["web"])),
+        ("/resume", paused(false, &[], &["web"])),
+    ] {
+        let answer = ask(&server, path);
+        assert_eq!((answer.status, answer.json()), (200, after), "{path}");
+    }
+    let status = fleet.run(&["fleet", "status", "--json"]);
+    assert!(status.out.contains(r#""queues":["web"]"#), "{status:?}");
+    for (path, code, kind, says) in [
+        ("/resume", 409, "conflict", "the fleet is not paused"),
+        ("/queues/web%20two/resume", 409, "conflict", "the queue `web two` is not paused"),
+        ("/owners/bob/pause", 404, "not_found", "the owner `bob` does not exist"),
+        ("/queues/a%20b/pause", 400, "invalid_request", "queue"),
+        ("/workers/one/pause", 404, "not_found", "only `owners` and `queues`"),
+    ] {
+        let refused = ask(&server, path);
+        assert_eq!((refused.status, refused.error().as_str()), (code, kind), "{path}: {refused:?}");
+        assert!(refused.body.contains(says), "{path}: {refused:?}");
+    }
+    let log = fleet.run(&["fleet", "audit"]).out;
+    assert!(log.contains("/v1/fleet/queues/web/pause"), "{log}");
+    server.token = ann;
+    let refused = ask(&server, "/queues/web/resume");
+    assert!(refused.status == 403 && refused.error() == "forbidden", "{refused:?}");
 }
 
 #[test]
