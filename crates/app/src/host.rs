@@ -74,13 +74,12 @@ impl AppHost {
     }
 
     async fn conversation(&self, plan: SessionPlan) -> Result<Conversation, Failure> {
-        let effort = plan.config.effective().effort;
         let most = plan.config.most();
         let opened = plan.open_with(|setup| setup.ceiling = self.ceiling.mode(most, setup.policy.mode));
         let OpenedSession { engine, session, notices, warnings } = opened.await?;
-        let effort = effort.filter(|_| model::has_effort(&engine.setup().model.spec));
+        let effort = engine.setup().model.effort.clone();
         let notices = notices.into_iter().filter(|_| !self.is_quiet).chain(warnings).collect();
-        Ok(Conversation { engine, session, notices, effort: effort.map(|effort| effort.name().to_owned()) })
+        Ok(Conversation { engine, session, notices, effort })
     }
 
     /// An old session continues with its own model and profile, if nothing else is asked for.

@@ -192,7 +192,10 @@ pub fn open(
         kind => (name.to_owned(), speaking(remote(app, config, kind, base_url, speech.is_free)?, speech)?),
     };
     let Card { window, price, documents } = card_of(config, spec);
-    Ok(Model { name, window: own_window.or(window), price, documents, ..Model::plain(spec, provider) })
+    let effort =
+        config.effective().effort.filter(|_| has_effort(spec)).map(|effort| effort.name().to_owned());
+    let window = own_window.or(window);
+    Ok(Model { name, effort, window, price, documents, ..Model::plain(spec, provider) })
 }
 
 /// The provider and the account of `PROVIDER@ACCOUNT`, the first part of a model's name.

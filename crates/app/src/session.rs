@@ -14,7 +14,7 @@ use haft_engine::{
 use haft_evidence::ClaimChecker;
 use haft_lsp::LanguageServers;
 use haft_mcp::client::McpServer;
-use haft_providers::{Scripted, direct};
+use haft_providers::{Effort, Scripted, direct};
 use haft_stage::{CommandAccess, CommandViews, LocalStage};
 use haft_tools::SKILL;
 use std::{
@@ -210,21 +210,25 @@ impl App {
 }
 
 impl SessionSpec {
-    /// The same for the session `id`: with its agent and its model, and the profile and the directory that it began with, where
+    /// The same for the session `id`: with its agent, its model and its effort, and the profile and the directory that it began with, where
     /// nothing else is asked for.
     #[must_use]
     pub fn continuing(self, id: &str, entries: &[Arc<Entry>]) -> Self {
         let session = Some(Existing::Named(id.to_owned()));
         let opened = SessionOpened::of(entries).zip(SessionSetup::of(entries));
-        let Some((SessionOpened { workspace, profile, .. }, SessionSetup { agent, model })) = opened else {
+        let Some((SessionOpened { workspace, profile, .. }, SessionSetup { agent, model, effort })) = opened
+        else {
             return Self { session, ..self };
         };
+        // Chosen for the model that goes on.
+        let effort = effort.filter(|_| self.settings.model.is_none());
         let is_asked = ![NO_MODEL, direct::MODEL].contains(&model.as_str());
         Self {
             agent: self.agent.or(Some(agent)),
             settings: Settings {
                 model: self.settings.model.or_else(|| is_asked.then_some(model)),
                 profile: self.settings.profile.or_else(|| Some(profile.clone())),
+                effort: self.settings.effort.or_else(|| Effort::named(&effort?)),
                 ..self.settings
             },
             workspace: self.workspace.or_else(|| Some(workspace.clone())),

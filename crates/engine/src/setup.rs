@@ -97,6 +97,8 @@ pub struct Model {
     pub spec: String,
     /// As the vendor spells it.
     pub name: String,
+    /// Its reasoning effort, as options write it; `None` for the model's default.
+    pub effort: Option<String>,
     /// Tokens that it takes in, request and reply together; `None` if unknown.
     pub window: Option<u64>,
     /// What it costs; `None` if unknown.
@@ -113,8 +115,8 @@ impl Model {
     /// One of which nothing more is known; `spec` is `PROVIDER/MODEL`.
     pub fn plain(spec: &str, provider: Arc<dyn Provider>) -> Self {
         let name = spec.split_once('/').map_or(spec, |(_, name)| name).to_owned();
-        let (window, price, documents, fallbacks) = Default::default();
-        Self { spec: spec.to_owned(), name, window, price, documents, provider, fallbacks }
+        let (effort, window, price, documents, fallbacks) = Default::default();
+        Self { spec: spec.to_owned(), name, effort, window, price, documents, provider, fallbacks }
     }
 }
 

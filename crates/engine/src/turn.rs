@@ -65,9 +65,13 @@ pub(crate) async fn open_turn(
     }
 }
 
-/// Records the agent and the model that the session goes on with, if the conversation was had with others.
+/// Records the agent, the model and the effort that the session goes on with, if the conversation was had with others.
 pub(crate) fn keep_setup(log: &mut Log, session: &SessionContext) -> Result<(), JournalError> {
-    let setup = SessionSetup { agent: session.calls.agent.clone(), model: session.model.spec.clone() };
+    let setup = SessionSetup {
+        agent: session.calls.agent.clone(),
+        model: session.model.spec.clone(),
+        effort: session.model.effort.clone(),
+    };
     match log.transcript.setup() == Some(&setup) {
         true => Ok(()),
         false => log.record(Fact::SetupChanged { setup, price: session.model.price }),

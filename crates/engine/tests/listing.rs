@@ -24,6 +24,7 @@ fn opened(id: &str, at: u64, workspace: &str) -> String {
         session: SessionId(id.into()),
         agent: "haft".into(),
         model: "script/m".into(),
+        effort: None,
         workspace: workspace.into(),
         profile: "default".into(),
         delegated_by: None,

@@ -85,6 +85,7 @@ fn first_line(new: &NewJob) -> String {
         session: new.id.clone(),
         agent: order.kind.clone(),
         model: new.model.clone(),
+        effort: None,
         workspace,
         profile: new.profile.clone(),
         delegated_by: None,

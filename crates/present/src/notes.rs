@@ -42,7 +42,9 @@ pub fn of(fact: &Fact) -> Option<String> {
         }
         Fact::SetupChanged { setup, .. } => {
             let (agent, model) = (safe::name(&setup.agent), safe::name(&setup.model));
-            format!("the session goes on with the agent `{agent}` and the model `{model}`")
+            let effort = setup.effort.as_ref().map(|effort| format!(", effort {}", safe::name(effort)));
+            let effort = effort.unwrap_or_default();
+            format!("the session goes on with the agent `{agent}` and the model `{model}`{effort}")
         }
         Fact::ModelSwitched { from, to, reason, .. } => {
             format!("{from} {}; {to} goes on", reason.sentence())

@@ -15,8 +15,8 @@ use crate::{
     preview, safe,
 };
 use haft_core::{
-    CallId, Change, Channel, Entry, Event, Fact, Mode, OpenGoal, Outcome, Part, Plan, Seq, TaskId, ToolCall,
-    ToolResult, Update, Usage, text_of,
+    CallId, Change, Channel, Entry, Event, Fact, Mode, OpenGoal, Outcome, Part, Plan, Seq, SessionSetup,
+    TaskId, ToolCall, ToolResult, Update, Usage, text_of,
 };
 use haft_engine::local_time;
 use history::files;
@@ -24,6 +24,7 @@ use item::{aside, note};
 use speech::{News, Speech};
 use std::{
     collections::VecDeque,
+    mem,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -46,11 +47,13 @@ pub enum Replies {
 /// A session as people see it: the one fold of its events. Front-ends draw its items.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// The model that it works with, as `PROVIDER/MODEL`. A front-end that opened the session with another one sets it, and
-    /// `agent`: then no item tells of what the person knows.
+    /// The model that it works with, as `PROVIDER/MODEL`. A front-end that opened the session with another one sets it,
+    /// `agent` and `effort`: then no item tells of what the person knows.
     pub model: String,
     /// The agent that it works with.
     pub agent: String,
+    /// Its reasoning effort; `None` for the model's default.
+    pub effort: Option<String>,
     /// The folder in which it works.
     pub workspace: PathBuf,
     /// A turn is running.
@@ -309,17 +312,29 @@ impl Timeline {
         items
     }
 
+    /// Returns whether anything is another one than before.
+    fn set_up(&mut self, setup: SessionSetup) -> bool {
+        let before = SessionSetup {
+            agent: mem::replace(&mut self.agent, setup.agent.clone()),
+            model: mem::replace(&mut self.model, setup.model.clone()),
+            effort: mem::replace(&mut self.effort, setup.effort.clone()),
+        };
+        before != setup
+    }
+
     fn fold(&mut self, at: u64, fact: &Fact) -> Vec<Item> {
         match fact {
             Fact::SessionOpened(opened) => {
-                (self.model, self.agent) = (opened.model.clone(), opened.agent.clone());
+                self.set_up(opened.setup());
                 self.workspace.clone_from(&opened.workspace);
                 Vec::new()
             }
             Fact::SetupChanged { setup, .. } => {
-                let is_known = (&self.agent, &self.model) == (&setup.agent, &setup.model);
-                (self.agent, self.model) = (setup.agent.clone(), setup.model.clone());
-                if is_known { Vec::new() } else { note(fact) }
+                if self.set_up(setup.clone()) {
+                    note(fact)
+                } else {
+                    Vec::new()
+                }
             }
             Fact::Prompted { parts, channel } => vec![self.prompted(at, parts, channel.as_ref())],
             Fact::Called { made } => {

@@ -300,8 +300,8 @@ impl Hub {
         let bounds = owner.as_deref().map_or_else(Bounds::default, |name| {
             self.users().named(name).map_or_else(Bounds::of_unknown, |user| Bounds::of(&user.role))
         });
-        let SessionOpened { agent, model, workspace, profile, order, .. } = opened;
-        let place = Place { workspace, model, profile, effort: None, bounds };
+        let SessionOpened { agent, model, effort, workspace, profile, order, .. } = opened;
+        let place = Place { workspace, model, profile, effort, bounds };
         Ok(self.inner.chosen.over(Known { id, agent, place, order, owner }, self.home()))
     }
 

@@ -19,7 +19,8 @@ impl SharedModels {
     fn share_one(&self, profile: &String, own: &mut Model) {
         let mut known = self.0.lock();
         let is_same = |(other, model): &&(String, Model)| {
-            (other, &model.spec, model.window) == (profile, &own.spec, own.window)
+            let known = (other, &model.spec, &model.effort, model.window);
+            known == (profile, &own.spec, &own.effort, own.window)
         };
         match known.iter().find(is_same) {
             Some((_, model)) => own.provider = model.provider.clone(),

@@ -55,7 +55,7 @@ pub struct Entry {
 pub enum Fact {
     /// The first entry of each journal.
     SessionOpened(SessionOpened),
-    /// The session goes on with another agent or model: from here on, and when it is opened again.
+    /// The session goes on with another agent, model or effort: from here on, and when it is opened again.
     SetupChanged {
         #[serde(flatten)]
         setup: SessionSetup,

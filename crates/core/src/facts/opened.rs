@@ -14,6 +14,9 @@ pub struct SessionOpened {
     pub agent: String,
     /// The model that it began with, as `PROVIDER/MODEL`.
     pub model: String,
+    /// Its reasoning effort, as options write it; `None` for the model's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// The folder that it works in.
     pub workspace: PathBuf,
     /// The profile that it began with.
@@ -38,7 +41,7 @@ pub struct SessionOpened {
 impl SessionOpened {
     /// Returns what it began with.
     pub fn setup(&self) -> SessionSetup {
-        SessionSetup { agent: self.agent.clone(), model: self.model.clone() }
+        SessionSetup { agent: self.agent.clone(), model: self.model.clone(), effort: self.effort.clone() }
     }
 
     /// Returns whether the session is a job.
@@ -57,11 +60,14 @@ impl SessionOpened {
     }
 }
 
-/// The agent and the model that a session works with.
+/// The agent, the model and its effort that a session works with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSetup {
     /// The agent's name.
     pub agent: String,
     /// As `PROVIDER/MODEL`.
     pub model: String,
+    /// Its reasoning effort, as options write it; `None` for the model's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
 }

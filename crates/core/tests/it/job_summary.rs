@@ -19,6 +19,7 @@ fn standing(facts: Vec<Fact>, is_alive: bool) -> (JobStatus, u32, String) {
         session: SessionId("s".into()),
         agent: "builder".into(),
         model: "m".into(),
+        effort: None,
         workspace: "/w".into(),
         profile: "default".into(),
         delegated_by: None,

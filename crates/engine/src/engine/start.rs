@@ -359,6 +359,7 @@ fn opened(setup: &Setup, model: &Model, id: &SessionId, agent: &Agent, above: &A
         session: id.clone(),
         agent: agent.name.clone(),
         model: model.spec.clone(),
+        effort: model.effort.clone(),
         workspace: setup.workspace.clone(),
         profile: setup.profile.name.clone(),
         delegated_by: above.caller.as_ref().map(|caller| caller.session.clone()),

@@ -137,15 +137,12 @@ pub(crate) async fn create(context: Context, Key(key): Key, Body(new): Body<NewS
     let hub = &context.hub;
     let mode = new.permission.as_deref().map(mode).transpose()?;
     let place = hub.place(new.workspace.as_deref(), new.model, new.profile)?;
-    let place = Place { effort: new.effort.clone(), ..place };
+    let place = Place { effort: new.effort, ..place };
     let id = made_as(key);
     let session = match hub.home().exact(&id.0) {
         Some(begun) => hub.open(&begun.0).await?,
         None => hub.create(id, place, &agent_of(hub, new.agent)).await?,
     };
-    if let Some(effort) = new.effort {
-        hub.chose_effort(&session.id().0, effort)?;
-    }
     if let Some(mode) = mode {
         session.start(Command::SetMode { mode }).report().await;
     }
@@ -272,7 +269,7 @@ pub(crate) struct SessionChange {
 /// Rename a session, or change its agent, model, effort or permission mode
 ///
 /// Another agent, model or effort is for the turns that follow; a session in which a turn runs keeps those it has. The
-/// journal names agent and model; an effort is forgotten when the server ends.
+/// journal names all three.
 #[utoipa::path(patch, path = "/v1/sessions/{id}", operation_id = "change_session", tag = "sessions", request_body = SessionChange,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = SessionDetail), (status = "4XX", body = ErrorBody)))]

@@ -1,12 +1,12 @@
-//! [`Chosen`]: the models and agents that people chose for sessions that had begun.
+//! [`Chosen`]: the models, efforts and agents that people chose for sessions that had begun.
 use super::{Hub, Known, SessionState};
 use crate::error::{Answer, ApiError};
-use haft_core::{Command, SessionId};
+use haft_core::{Command, SessionId, SessionSetup};
 use haft_engine::{Home, SetupReader};
 use parking_lot::Mutex;
 use std::{collections::HashMap, mem};
 
-/// By session. Models and agents are in the journals; an effort is forgotten when the server ends.
+/// By session, what its journal does not have yet.
 #[derive(Default)]
 pub(super) struct Chosen(Mutex<HashMap<SessionId, Kept>>);
 
@@ -32,7 +32,8 @@ impl Chosen {
         let mut all = self.0.lock();
         let kept = all.entry(known.id.clone()).or_default();
         if let Some(setup) = kept.setup.read(home, &known.id) {
-            (known.agent, known.place.model) = (setup.agent.clone(), setup.model.clone());
+            let SessionSetup { agent, model, effort } = setup.clone();
+            (known.agent, known.place.model, known.place.effort) = (agent, model, effort);
         }
         kept.choice.clone().put_into(&mut known);
         known
@@ -48,10 +49,10 @@ impl Chosen {
         mem::replace(&mut self.0.lock().entry(known.id.clone()).or_default().choice, choice)
     }
 
-    /// The journal has the agent and the model by now.
+    /// The journal has the choice by now.
     fn recorded(&self, id: &SessionId) {
         if let Some(kept) = self.0.lock().get_mut(id) {
-            (kept.choice.agent, kept.choice.model) = (None, None);
+            kept.choice = Choice::default();
         }
     }
 
@@ -115,14 +116,6 @@ impl Hub {
             session.start(Command::SetMode { mode }).report().await;
         }
         self.tell(&known.id);
-        Ok(())
-    }
-
-    /// A session began with this effort, which its journal does not name.
-    pub(crate) fn chose_effort(&self, id: &str, effort: String) -> Answer<()> {
-        let known = self.find(id)?;
-        let mut all = self.inner.chosen.0.lock();
-        all.entry(known.id).or_default().choice.effort = Some(effort);
         Ok(())
     }
 

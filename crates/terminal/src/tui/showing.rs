@@ -26,6 +26,7 @@ impl App {
         let said: Vec<Item> = said.filter(is_drawn).collect();
         if !session.is_joined() {
             self.view.model.clone_from(&engine.setup().model.spec);
+            self.view.effort.clone_from(&engine.setup().model.effort);
             self.view.agent =
                 self.open_request.agent.clone().unwrap_or_else(|| mem::take(&mut self.view.agent));
         }

@@ -1,6 +1,7 @@
 //! `--effort`: what a vendor is sent. The real binary, servers on loopback that look at the request.
 use crate::kit::{
     Place, Ran, Reply, anthropic, openai_text,
+    serving::Serving,
     vendor::{Asked, VendorServer},
 };
 use serde_json::{Value, json};
@@ -119,4 +120,50 @@ fn the_effort_is_a_setting_like_any_other() {
     }
     let help = place.run(&["build", "--help"]).out;
     assert!(help.contains("--effort <LEVEL>"), "{help}");
+}
+
+// H-117
+#[test]
+fn a_session_goes_on_with_the_effort_that_was_chosen_for_it_last() {
+    let (place, server) = (Place::new(), server());
+    let sent = |more: &[&str]| {
+        let arguments = [&["run", "go"], more].concat();
+        told(&place, &server, &arguments).0["reasoning_effort"].clone()
+    };
+    assert_eq!(sent(&["--model", "openai/gpt-5", "--effort", "low"]), "low");
+    place.configure("effort = \"medium\"");
+    assert_eq!(sent(&["--continue"]), "low");
+    assert_eq!(sent(&["--continue", "--effort", "high"]), "high");
+    assert_eq!(sent(&["--continue"]), "high");
+    let of_another_model = sent(&["--continue", "--model", "openai/gpt-5-mini"]);
+    assert_eq!(of_another_model, "medium");
+    let setups = std::fs::read_to_string(place.journal()).unwrap();
+    let setups = setups.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let setups = setups.filter(|entry| entry["type"] == "session_opened" || entry["type"] == "setup_changed");
+    let efforts: Vec<_> = setups.map(|entry| entry["effort"].clone()).collect();
+    assert_eq!(efforts, ["low", "high", "medium"]);
+}
+
+// H-117
+#[test]
+fn an_effort_that_was_chosen_on_a_server_stays_after_a_restart() {
+    let (place, model) = (Place::new(), server());
+    place.configure(&format!("[vendors.openai]\nbase_url = \"{}\"\nkey = \"k\"\n", model.base_url));
+    let start = || Serving::start(&place, &["--model", "openai/gpt-5"]);
+    let prompt = |serving: &Serving, id: &str| {
+        let answer = serving.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go","wait":true}"#);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        model.prompts().pop().unwrap()["reasoning_effort"].clone()
+    };
+    let serving = start();
+    let [begun, changed] = [(); 2].map(|()| serving.session(r#"{"effort":"low"}"#));
+    assert_eq!(prompt(&serving, &changed), "low");
+    let answer = serving.ask(&format!("PATCH /v1/sessions/{changed}"), r#"{"effort":"high"}"#);
+    assert_eq!(answer.json()["effort"], "high", "{answer:?}");
+    drop(serving);
+    let serving = start();
+    for (id, effort) in [(&begun, "low"), (&changed, "high")] {
+        assert_eq!(serving.ask(&format!("GET /v1/sessions/{id}"), "").json()["effort"], effort);
+        assert_eq!(prompt(&serving, id), effort);
+    }
 }
