@@ -110,9 +110,9 @@ const KNOWN_TOOLS: &[&str] = &["delegate", "job", "message", "read", "write"];
 fn the_engine_and_the_call_path_name_no_tool_and_no_vendor() {
     let crates = root().join("crates");
     let tools: String = sources(&crates.join("tools/src")).iter().map(|path| logic(path)).collect();
-    let vendors = std::fs::read_to_string(crates.join("providers/src/vendors.toml")).unwrap();
+    let vendors = std::fs::read_to_string(crates.join("providers/src/vendors.rs")).unwrap();
     let mut names = quoted(&tools, "const NAME: &'static str = \"");
-    names.extend(quoted(&vendors, "\nname = \""));
+    names.extend(quoted(&vendors, " name: \""));
     names.extend(
         ["alfred", "ally", "pedro", "opencode", "picoclaw", "telegram", "acp", "pytest"].map(str::to_owned),
     );

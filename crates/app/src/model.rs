@@ -358,7 +358,7 @@ pub fn vendor_named(kind: &str) -> Result<&'static Vendor, Failure> {
 
 fn no_vendor(kind: &str) -> Failure {
     let names: Vec<&str> =
-        vendors().iter().map(|vendor| vendor.name.as_str()).chain(["exec", "local", "script"]).collect();
+        vendors().iter().map(|vendor| vendor.name).chain(["exec", "local", "script"]).collect();
     let near = nearest(kind, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     Failure::usage(format!("there is no provider `{kind}`"))
         .hint(format!("{near}there are {}", names.join(", ")))
@@ -366,7 +366,7 @@ fn no_vendor(kind: &str) -> Failure {
 
 /// How `vendor` is reached, by what an option, the environment and the configuration say.
 pub fn connection(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Connection {
-    let file = config.user.vendors.get(&vendor.name).cloned().unwrap_or_default();
+    let file = config.user.vendors.get(vendor.name).cloned().unwrap_or_default();
     let key = config.key(&app.environment, vendor).map(|(key, _)| Key::new(key));
     let base_url = base_url(app, config, vendor, flag);
     let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
@@ -403,6 +403,6 @@ pub fn signed_in(app: &App, config: &Config, vendor: &Vendor) -> Option<Result<S
 /// The base URL that an option, a variable or the configuration sets for `vendor`.
 pub fn base_url(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Option<String> {
     let variable = vendor.base_url_variable.as_deref().and_then(|name| app.environment.get(name));
-    let file = config.user.vendors.get(&vendor.name).and_then(|vendor| vendor.base_url.as_deref());
+    let file = config.user.vendors.get(vendor.name).and_then(|vendor| vendor.base_url.as_deref());
     flag.or(variable).or(file).map(str::to_owned)
 }

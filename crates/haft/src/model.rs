@@ -62,7 +62,7 @@ fn named(spec: &str) -> Result<(&'static Vendor, &str)> {
         .with_hint("for example `openai/gpt-5-mini` or `ollama/qwen3`"));
     };
     let vendor = vendor(kind).ok_or_else(|| {
-        let names: Vec<&str> = vendors().iter().map(|vendor| vendor.name.as_str()).collect();
+        let names: Vec<&str> = vendors().iter().map(|vendor| vendor.name).collect();
         if kind == "local" {
             return Error::new(format!("cannot use the model `{spec}`: no provider offers it"))
                 .with_hint("open its file with `haft::local::LocalModel`, and give that with `provider`");
@@ -75,10 +75,10 @@ fn named(spec: &str) -> Result<(&'static Vendor, &str)> {
 }
 
 fn connection(vendor: &Vendor, way: &Endpoint, environment: &Environment) -> Connection {
-    let variable = |name: &Option<String>| environment.get(name.as_deref()?).map(str::to_owned);
-    let key = way.key.clone().or_else(|| variable(&vendor.key_variable));
-    let base_url = way.base_url.clone().or_else(|| variable(&vendor.base_url_variable));
-    let timeouts = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
+    let variable = |name: Option<&str>| environment.get(name?).map(str::to_owned);
+    let key = way.key.clone().or_else(|| variable(vendor.key_variable));
+    let base_url = way.base_url.clone().or_else(|| variable(vendor.base_url_variable));
+    let timeouts = vendor.timeouts_at(base_url.as_deref().unwrap_or(vendor.base_url));
     let variables = vendor.sign_in.map(|_| environment.variables()).unwrap_or_default();
     let (key, timeouts) = (key.map(Key::new), Some(timeouts));
     Connection { base_url, key, variables, timeouts, ..Connection::default() }

@@ -49,7 +49,7 @@ pub fn card(vendor: &Vendor, model: &str) -> Card {
     }
     let fits = |row: &&Row| {
         let is_its = if row.exact { row.name == model } else { model.starts_with(&row.name) };
-        is_its && row.vendors.contains(&vendor.name)
+        is_its && row.vendors.iter().any(|name| name == vendor.name)
     };
     let length = |row: &&Row| (row.name.len(), row.exact);
     let documents = MODELS.iter().filter(fits).filter(|row| row.documents.is_some()).max_by_key(length);

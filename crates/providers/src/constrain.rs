@@ -1,5 +1,5 @@
 //! Servers that hold a model to a form: what each wants to be sent.
-use crate::quirks::{Answers, Holds, Quirks};
+use crate::quirks::{Answers, Holds, Quirks, is_among};
 use haft_core::{AnswerForm, CallForm, Request, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ pub(crate) fn fields(request: &Request, quirks: &Quirks) -> Map<String, Value> {
 pub(crate) fn answer<'a>(request: &'a Request, quirks: &Quirks) -> Option<&'a Value> {
     let AnswerForm { schema, is_due } = request.answer.as_ref()?;
     let names = &quirks.models_with_answers;
-    let is_able = names.is_empty() || names.iter().any(|name| request.model.starts_with(name.as_str()));
+    let is_able = names.is_empty() || is_among(&request.model, names);
     let is_held = match quirks.answers {
         Answers::Never => false,
         Answers::Alone => *is_due || request.tools.is_empty(),

@@ -5,7 +5,7 @@
 //! "OpenAI compatibility"; llama.cpp tools/server/README.md (`chat_template_kwargs`); all 2026-11.
 use crate::{
     Vendor,
-    quirks::{EffortField, Quirks},
+    quirks::{EffortField, Quirks, is_among},
 };
 use haft_core::Request;
 use serde::{Deserialize, Serialize};
@@ -61,10 +61,9 @@ pub fn takes_effort(vendor: &Vendor, model: &str) -> bool {
 }
 
 fn takes(quirks: &Quirks, model: &str) -> bool {
-    let is_among = |names: &[String]| names.iter().any(|name| model.starts_with(name.as_str()));
     quirks.effort != EffortField::Nowhere
-        && (quirks.models_with_effort.is_empty() || is_among(&quirks.models_with_effort))
-        && !is_among(&quirks.models_without_reasoning)
+        && (quirks.models_with_effort.is_empty() || is_among(model, quirks.models_with_effort))
+        && !is_among(model, quirks.models_without_reasoning)
 }
 
 /// Puts `effort` into `request`, where its model takes one.
@@ -72,7 +71,7 @@ pub(crate) fn ask(request: &mut Request, effort: Effort, quirks: &Quirks) {
     if !takes(quirks, &request.model) {
         return;
     }
-    let has_budget = quirks.models_with_budget.iter().any(|name| request.model.starts_with(name.as_str()));
+    let has_budget = is_among(&request.model, quirks.models_with_budget);
     let level = effort.name();
     let mut set = |name: &str, value: Value| {
         request.options.insert(name.to_owned(), value);

@@ -19,9 +19,9 @@ pub(crate) struct Endpoint {
     pub base_url: String,
     pub key: Option<Key>,
     /// Named in the hint when the key is refused.
-    pub key_variable: Option<String>,
+    pub key_variable: Option<&'static str>,
     /// The command that starts it, where it runs on this machine.
-    pub start: Option<String>,
+    pub start: Option<&'static str>,
     pub quirks: Quirks,
     pub sign_in: Option<SignIn>,
     /// Signs the requests to a cloud, where there is no key.
@@ -33,9 +33,9 @@ impl Endpoint {
         let given = connection.base_url.as_deref();
         // Callers have checked the address with `Vendor::address`; a request to one that is not complete fails.
         let base_url = vendor.address(given, &connection.variables);
-        let base_url = base_url.unwrap_or_else(|_| given.unwrap_or(&vendor.base_url).to_owned());
+        let base_url = base_url.unwrap_or_else(|_| given.unwrap_or(vendor.base_url).to_owned());
         // What stands behind another address may know less than the vendor.
-        let mut quirks = Quirks { cache_ttl: connection.cache_ttl, ..vendor.quirks.clone() };
+        let mut quirks = Quirks { cache_ttl: connection.cache_ttl, ..vendor.quirks };
         if connection.base_url.is_some() {
             quirks.strict_tools = false;
             if quirks.answers == Answers::WithTools {
@@ -45,13 +45,13 @@ impl Endpoint {
         let sign_in = vendor.sign_in.filter(|_| connection.key.is_none());
         let signer = sign_in.map(|sign_in| Arc::new(Signer::new(sign_in, connection.variables.clone())));
         Self {
-            name: vendor.name.clone(),
-            title: vendor.title.clone(),
+            name: vendor.name.to_owned(),
+            title: vendor.title.to_owned(),
             wire: vendor.wire,
             base_url: if vendor.sign_in.is_some() { base_url } else { full(&base_url, vendor.wire) },
             key: connection.key.clone(),
-            key_variable: vendor.key_variable.clone(),
-            start: vendor.start.clone(),
+            key_variable: vendor.key_variable,
+            start: vendor.start,
             quirks,
             sign_in: vendor.sign_in,
             signer,

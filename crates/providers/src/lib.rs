@@ -1,6 +1,6 @@
 //! Models behind wires: every model that Haft can ask, as a [`haft_core::Provider`].
 //!
-//! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is a row of `vendors.toml`: a wire,
+//! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is an entry of `vendors.rs`: a wire,
 //! an address and its quirks ([`Vendor`]). [`connect`] makes a provider of a vendor; [`Retry`] wraps any provider.
 //! [`Exec`] asks a command that takes a prompt and prints an answer.
 //! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said;
@@ -54,6 +54,7 @@ mod sse;
 mod timeouts;
 mod turns;
 mod vendor;
+mod vendors;
 mod wire;
 
 pub use card::{Card, card};

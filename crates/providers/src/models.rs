@@ -1,5 +1,5 @@
 //! What a vendor offers, and whether a local server is there at all.
-use crate::{Connection, SignIn, Vendor, Wire, endpoint::Endpoint, http, json};
+use crate::{Connection, SignIn, Vendor, Wire, endpoint::Endpoint, http, json, quirks::Quirks};
 use haft_core::ProviderError;
 use serde_json::Value;
 use std::time::Duration;
@@ -84,7 +84,7 @@ pub async fn is_listening(base_url: &str) -> bool {
         key: None,
         key_variable: None,
         start: None,
-        quirks: Default::default(),
+        quirks: Quirks::NONE,
         sign_in: None,
         signer: None,
     };

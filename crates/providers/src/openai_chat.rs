@@ -24,7 +24,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
         body.insert("tools".into(), tools.iter().map(|tool| definition(tool, quirks)).collect());
     }
     if request.max_output > 0 {
-        body.insert(quirks.max_tokens_field.clone(), request.max_output.into());
+        body.insert(quirks.max_tokens_field.to_owned(), request.max_output.into());
     }
     body.insert("stream".into(), stream.into());
     if stream && quirks.stream_usage {

@@ -11,7 +11,7 @@ pub(crate) use reply::ResponsesReply;
 use crate::{
     Wire, constrain,
     openai_chat::{data_url, sound_arguments},
-    quirks::{EchoReasoning, Quirks},
+    quirks::{EchoReasoning, Quirks, is_among},
 };
 use haft_core::{Document, Image, Message, Part, Request, ToolCall, ToolResult, ToolSpec, text_of};
 use serde_json::{Map, Value, json};
@@ -35,7 +35,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     }
     body.insert("stream".into(), stream.into());
     body.insert("store".into(), false.into());
-    if quirks.encrypted_reasoning && !is_among(&request.model, &quirks.models_without_reasoning) {
+    if quirks.encrypted_reasoning && !is_among(&request.model, quirks.models_without_reasoning) {
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     }
     body.extend(request.options.clone());
@@ -46,10 +46,6 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
         constrain::insert_into(&mut body, "text", "format", format.into());
     }
     body.into()
-}
-
-fn is_among(model: &str, beginnings: &[String]) -> bool {
-    beginnings.iter().any(|beginning| model.starts_with(beginning.as_str()))
 }
 
 /// Where `strict` is left out, the wire takes the schema for a strict one and refuses optional parameters.

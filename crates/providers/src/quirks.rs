@@ -2,21 +2,19 @@
 use serde::{Deserialize, Serialize};
 
 /// Where a vendor differs from the wire's usual form.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Quirks {
     /// Whether it wants its thoughts back.
     pub echo_reasoning: EchoReasoning,
     /// What stands for no text in an assistant message.
     pub empty_content: EmptyContent,
     /// The field that limits the output: `max_tokens` or `max_completion_tokens`.
-    pub max_tokens_field: String,
+    pub max_tokens_field: &'static str,
     /// Whether it knows `stream_options`.
     pub stream_usage: bool,
     /// Whether it must be asked to cache the conversation; most do it unasked.
     pub prompt_cache: bool,
     /// For how long; the person says so.
-    #[serde(skip)]
     pub cache_ttl: CacheTtl,
     /// Whether the model is a part of the address, and not of the request: Anthropic's wire through Vertex AI.
     pub model_in_path: bool,
@@ -25,19 +23,19 @@ pub struct Quirks {
     /// Whether it gives out thoughts encrypted, if asked to.
     pub encrypted_reasoning: bool,
     /// Beginnings of the names of models that do not think: those refuse to be asked for thoughts or for an effort.
-    pub models_without_reasoning: Vec<String>,
+    pub models_without_reasoning: &'static [&'static str],
     /// From which field it reads how hard a model thinks.
     pub effort: EffortField,
     /// Beginnings of the names of the models that take an effort; all if empty.
-    pub models_with_effort: Vec<String>,
+    pub models_with_effort: &'static [&'static str],
     /// Beginnings of the names of the models whose effort is a number of tokens.
-    pub models_with_budget: Vec<String>,
+    pub models_with_budget: &'static [&'static str],
     /// To what it can hold a reply whose calls are text.
     pub holds: Holds,
     /// When it can hold a model to the JSON Schema of an answer.
     pub answers: Answers,
     /// Beginnings of the names of the models that it can hold to one; all if empty.
-    pub models_with_answers: Vec<String>,
+    pub models_with_answers: &'static [&'static str],
     /// Whether it holds calls to the schemas of its tools, if they are `strict`.
     pub strict_tools: bool,
     /// Whether it tells the sizes of its models and what they can do, as Ollama's own API does.
@@ -49,31 +47,35 @@ pub struct Quirks {
     pub reply_seconds: Option<u64>,
 }
 
-impl Default for Quirks {
-    fn default() -> Self {
-        Self {
-            echo_reasoning: EchoReasoning::Never,
-            empty_content: EmptyContent::Text,
-            max_tokens_field: "max_tokens".into(),
-            stream_usage: true,
-            prompt_cache: false,
-            cache_ttl: CacheTtl::default(),
-            model_in_path: false,
-            nine_letter_call_ids: false,
-            encrypted_reasoning: false,
-            models_without_reasoning: Vec::new(),
-            effort: EffortField::Nowhere,
-            models_with_effort: Vec::new(),
-            models_with_budget: Vec::new(),
-            holds: Holds::Nothing,
-            answers: Answers::Never,
-            models_with_answers: Vec::new(),
-            strict_tools: false,
-            lists_sizes: false,
-            first_byte_seconds: None,
-            reply_seconds: None,
-        }
-    }
+impl Quirks {
+    /// The usual form.
+    pub const NONE: Self = Self {
+        echo_reasoning: EchoReasoning::Never,
+        empty_content: EmptyContent::Text,
+        max_tokens_field: "max_tokens",
+        stream_usage: true,
+        prompt_cache: false,
+        cache_ttl: CacheTtl::FiveMinutes,
+        model_in_path: false,
+        nine_letter_call_ids: false,
+        encrypted_reasoning: false,
+        models_without_reasoning: &[],
+        effort: EffortField::Nowhere,
+        models_with_effort: &[],
+        models_with_budget: &[],
+        holds: Holds::Nothing,
+        answers: Answers::Never,
+        models_with_answers: &[],
+        strict_tools: false,
+        lists_sizes: false,
+        first_byte_seconds: None,
+        reply_seconds: None,
+    };
+}
+
+/// Whether the name of `model` has one of these beginnings.
+pub(crate) fn is_among(model: &str, beginnings: &[&str]) -> bool {
+    beginnings.iter().any(|beginning| model.starts_with(beginning))
 }
 
 /// How long a vendor keeps a conversation in its cache after each use.
@@ -89,8 +91,7 @@ pub enum CacheTtl {
 }
 
 /// The field that a vendor reads the effort from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffortField {
     /// None that is known.
     Nowhere,
@@ -107,8 +108,7 @@ pub enum EffortField {
 }
 
 /// To what a server can hold a reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// It takes no form at all.
     Nothing,
@@ -121,8 +121,7 @@ pub enum Holds {
 }
 
 /// When a server can hold a model to the JSON Schema of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answers {
     /// It cannot.
     Never,
@@ -133,8 +132,7 @@ pub enum Answers {
 }
 
 /// Which assistant messages carry `reasoning_content` when they are sent back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoReasoning {
     /// None.
     Never,
@@ -145,8 +143,7 @@ pub enum EchoReasoning {
 }
 
 /// What stands for no text in an assistant message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmptyContent {
     /// `null`.
     Null,

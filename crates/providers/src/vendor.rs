@@ -1,77 +1,54 @@
-//! Whom we can ask: the table `vendors.toml`, read once when first needed.
+//! [`Vendor`]: a company or a server that answers requests. `vendors.rs` lists all of them.
 use crate::{
     Timeouts, Wire,
     quirks::Quirks,
     sign_in::{Missing, SignIn, Variables},
+    vendors::VENDORS,
 };
-use serde::Deserialize;
-use std::{sync::LazyLock, time::Duration};
-
-static VENDORS: LazyLock<Vec<Vendor>> = LazyLock::new(|| {
-    let table: Table = toml::from_str(include_str!("vendors.toml")).expect("a test reads the table");
-    table.vendor
-});
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    vendor: Vec<Vendor>,
-}
+use std::time::Duration;
 
 /// Every vendor, in the order of the table.
 pub fn vendors() -> &'static [Vendor] {
-    &VENDORS
+    VENDORS
 }
 
 /// The vendor of this name or of one of its other names.
 pub fn vendor(name: &str) -> Option<&'static Vendor> {
-    vendors().iter().find(|vendor| vendor.name == name || vendor.aliases.iter().any(|alias| alias == name))
+    vendors().iter().find(|vendor| vendor.name == name || vendor.aliases.contains(&name))
 }
 
 /// One who answers requests: a company, or a server on this machine.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Vendor {
     /// As in `--model NAME/MODEL`.
-    pub name: String,
+    pub name: &'static str,
     /// Other names that people try.
-    #[serde(default)]
-    pub aliases: Vec<String>,
+    pub aliases: &'static [&'static str],
     /// As people write it.
-    pub title: String,
+    pub title: &'static str,
     /// What it speaks.
     pub wire: Wire,
     /// Where it is; paths of the wire are appended.
-    pub base_url: String,
+    pub base_url: &'static str,
     /// The environment variable that customarily holds the key; `None` where none is wanted.
-    #[serde(default)]
-    pub key_variable: Option<String>,
+    pub key_variable: Option<&'static str>,
     /// The page where people make a key.
-    #[serde(default)]
-    pub key_page: Option<String>,
+    pub key_page: Option<&'static str>,
     /// What only a valid key may read, after the base URL, where the list of models is open to all.
-    #[serde(default)]
-    pub key_path: Option<String>,
+    pub key_path: Option<&'static str>,
     /// The environment variable that customarily holds another base URL.
-    #[serde(default)]
-    pub base_url_variable: Option<String>,
+    pub base_url_variable: Option<&'static str>,
     /// Used if the key is set and no model is named.
-    #[serde(default)]
-    pub default_model: Option<String>,
+    pub default_model: Option<&'static str>,
     /// The command that starts it, where it runs on this machine.
-    #[serde(default)]
-    pub start: Option<String>,
+    pub start: Option<&'static str>,
     /// The command that installs a model, where it runs on this machine.
-    #[serde(default)]
-    pub install: Option<String>,
+    pub install: Option<&'static str>,
     /// Runs on this machine.
-    #[serde(default)]
     pub local: bool,
     /// How it is signed in to without a key, where it is a cloud.
-    #[serde(default)]
     pub sign_in: Option<SignIn>,
     /// Where it differs from the wire's usual form.
-    #[serde(default)]
     pub quirks: Quirks,
 }
 
@@ -83,6 +60,25 @@ impl Wire {
 }
 
 impl Vendor {
+    /// What an entry does not name.
+    pub(crate) const NONE: Self = Self {
+        name: "",
+        aliases: &[],
+        title: "",
+        wire: Wire::OpenaiChat,
+        base_url: "",
+        key_variable: None,
+        key_page: None,
+        key_path: None,
+        base_url_variable: None,
+        default_model: None,
+        start: None,
+        install: None,
+        local: false,
+        sign_in: None,
+        quirks: Quirks::NONE,
+    };
+
     /// Where requests go: `given`, or the vendor's own address. That of a cloud has a region, a project or a resource in
     /// it, which `variables` name.
     ///
@@ -92,7 +88,7 @@ impl Vendor {
     pub fn address(&self, given: Option<&str>, variables: &Variables) -> Result<String, Missing> {
         match self.sign_in {
             Some(sign_in) => sign_in.address(given, variables, self.wire),
-            None => Ok(given.unwrap_or(&self.base_url).to_owned()),
+            None => Ok(given.unwrap_or(self.base_url).to_owned()),
         }
     }
 

@@ -93,8 +93,8 @@ impl KeptKeys {
 }
 
 fn name_of(vendor: &Vendor, account: Option<&str>) -> String {
-    let vendor = &holder(vendor).name;
-    account.map_or_else(|| vendor.clone(), |account| format!("{vendor}@{account}"))
+    let vendor = holder(vendor).name;
+    account.map_or_else(|| vendor.to_owned(), |account| format!("{vendor}@{account}"))
 }
 
 /// Of the vendors that share a key, the first: both APIs of OpenAI take the same.
@@ -170,13 +170,13 @@ impl Config {
     ) -> Option<(&'a str, KeySource<'a>)> {
         if let Some(name) = self.account() {
             let keys = self.user.accounts.get(name).map(|account| &account.keys);
-            let of = |vendor: &Vendor| keys?.get(&vendor.name).map(String::as_str);
+            let of = |vendor: &Vendor| keys?.get(vendor.name).map(String::as_str);
             let written = of(vendor).or_else(|| of(holder(vendor))).map(|key| (key, KeySource::File));
             return written.or_else(|| Some((self.kept.get(vendor, Some(name))?, KeySource::Login)));
         }
         let variable = vendor.key_variable.as_deref();
         let set = variable.and_then(|name| Some((environment.get(name)?, KeySource::Variable(name))));
-        let written = self.user.vendors.get(&vendor.name).and_then(|file| file.key.as_deref());
+        let written = self.user.vendors.get(vendor.name).and_then(|file| file.key.as_deref());
         let written = written.map(|key| (key, KeySource::File));
         set.or(written).or_else(|| Some((self.kept.get(vendor, None)?, KeySource::Login)))
     }

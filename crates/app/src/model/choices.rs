@@ -19,7 +19,7 @@ pub fn choices(app: &App, config: &Config, own: &str) -> Vec<(String, String)> {
         let model = vendor
             .default_model
             .iter()
-            .map(|model| (format!("{}/{model}", vendor.name), vendor.title.clone()));
+            .map(|model| (format!("{}/{model}", vendor.name), vendor.title.to_owned()));
         choices.extend(model);
         choices.push((format!("{}/…", vendor.name), format!("another model of {}", vendor.title)));
     }

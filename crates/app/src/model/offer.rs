@@ -79,7 +79,7 @@ pub async fn servers(app: &App, config: &Config) -> Vec<Offer> {
 
 async fn answering(app: &App, config: &Config, vendor: &'static Vendor) -> Option<Offer> {
     let base_url = base_url(app, config, vendor, None);
-    let address = base_url.unwrap_or_else(|| vendor.base_url.clone());
+    let address = base_url.unwrap_or_else(|| vendor.base_url.to_owned());
     let connection = Connection { base_url: Some(address.clone()), ..Connection::default() };
     let listed = timeout(LIST_TIMEOUT, list_models(vendor, &connection)).await.ok()?.ok()?;
     let best =

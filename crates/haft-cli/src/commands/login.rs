@@ -233,7 +233,7 @@ fn status(cli: &CliContext, config: &Config, json: bool) -> Result<Exit, Failure
             None => ("no", format!("`haft login {}`, or set {}", vendor.name, variable(vendor))),
             Some(source) => ("yes", format!("{}{}", place(cli, source), of(config.account()))),
         };
-        table.row([vendor.name.clone(), has.to_owned(), from]);
+        table.row([vendor.name.to_owned(), has.to_owned(), from]);
     }
     for (vendor, account) in config.kept.vendors() {
         let Some(account) = account.filter(|account| Some(*account) != config.account()) else { continue };
@@ -248,7 +248,7 @@ fn status(cli: &CliContext, config: &Config, json: bool) -> Result<Exit, Failure
             )?,
             false => {
                 let from = format!("{}{}", place(cli, KeySource::Login), of(Some(account)));
-                table.row([vendor.name.clone(), "yes".to_owned(), from]);
+                table.row([vendor.name.to_owned(), "yes".to_owned(), from]);
             }
         }
     }
@@ -293,12 +293,13 @@ async fn chosen(
     title: &str,
     vendors: Vec<&'static Vendor>,
 ) -> Result<Option<&'static Vendor>, Failure> {
-    let names: Vec<&str> = vendors.iter().map(|vendor| vendor.name.as_str()).collect();
+    let names: Vec<&str> = vendors.iter().map(|vendor| vendor.name).collect();
     if !is_terminal() {
         return Err(Failure::usage("cannot ask for a provider without a terminal")
             .hint(format!("pass one of {}", names.join(", "))));
     }
-    let lines: Vec<_> = vendors.iter().map(|vendor| (vendor.title.clone(), vendor.name.clone())).collect();
+    let lines: Vec<_> =
+        vendors.iter().map(|vendor| (vendor.title.to_owned(), vendor.name.to_owned())).collect();
     let place = menu::choose(title, &lines, None, of_questions(cli)).await?;
     Ok(place.map(|place| vendors[place]))
 }

@@ -121,7 +121,7 @@ fn lines_of(offer: Offer) -> Vec<((String, String), Way)> {
         }
         Offer::Key { vendor, variable, spec } => {
             let detail = format!("{variable} is set, uses {}", name_of(&spec));
-            vec![((vendor.title.clone(), detail), Way::Model(spec))]
+            vec![((vendor.title.to_owned(), detail), Way::Model(spec))]
         }
         Offer::File(spec) => {
             let detail = "on this machine, runs inside Haft".to_owned();
@@ -129,7 +129,7 @@ fn lines_of(offer: Offer) -> Vec<((String, String), Way)> {
         }
         Offer::Login { vendor, spec } => {
             let detail = format!("enter an API key, uses {}", name_of(&spec));
-            vec![((vendor.title.clone(), detail), Way::Key(vendor, spec))]
+            vec![((vendor.title.to_owned(), detail), Way::Key(vendor, spec))]
         }
     }
 }

@@ -8,7 +8,7 @@ fn the_table_can_be_read_and_names_are_unique() {
     let mut names: Vec<&str> = Vec::new();
     for vendor in vendors() {
         names.push(&vendor.name);
-        names.extend(vendor.aliases.iter().map(String::as_str));
+        names.extend(vendor.aliases);
         assert!(vendor.base_url.starts_with(if vendor.local { "http://" } else { "https://" }), "{vendor:?}");
         assert!(vendor.key_variable.is_none() == vendor.local || vendor.sign_in.is_some(), "{vendor:?}");
         assert_eq!(vendor.key_page.is_none(), vendor.key_variable.is_none(), "{vendor:?}");
