@@ -1,7 +1,8 @@
 //! [`of`]: shows a fact in one line, beside replies and calls.
 use crate::safe;
 use haft_core::{
-    Accepted, AcceptedFile, AttemptEnd, AttemptResult, Change, ChangeKind, Fact, Outcome, StopReason,
+    Accepted, AcceptedFile, AttemptEnd, AttemptResult, Change, ChangeKind, Fact, Outcome, SessionSetup,
+    StopReason,
 };
 use haft_engine::local_time;
 use std::path::Path;
@@ -40,12 +41,7 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Compacted { before, after, .. } => {
             format!("summarized to save room: {before} tokens became {after}")
         }
-        Fact::SetupChanged { setup, .. } => {
-            let (agent, model) = (safe::name(&setup.agent), safe::name(&setup.model));
-            let effort = setup.effort.as_ref().map(|effort| format!(", effort {}", safe::name(effort)));
-            let effort = effort.unwrap_or_default();
-            format!("the session goes on with the agent `{agent}` and the model `{model}`{effort}")
-        }
+        Fact::SetupChanged { setup, .. } => set_up(setup),
         Fact::ModelSwitched { from, to, reason, .. } => {
             format!("{from} {}; {to} goes on", reason.sentence())
         }
@@ -69,6 +65,13 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         _ => return of_goal(fact).or_else(|| fact.limit_reached()),
     })
+}
+
+fn set_up(SessionSetup { agent, model, effort }: &SessionSetup) -> String {
+    let (agent, model) = (safe::name(agent), safe::name(model));
+    let effort = effort.as_ref().map(|effort| format!(", effort {}", safe::name(effort)));
+    let effort = effort.unwrap_or_default();
+    format!("the session goes on with the agent `{agent}` and the model `{model}`{effort}")
 }
 
 /// Of a goal, and of the attempts at it.

@@ -330,11 +330,7 @@ impl Timeline {
                 Vec::new()
             }
             Fact::SetupChanged { setup, .. } => {
-                if self.set_up(setup.clone()) {
-                    note(fact)
-                } else {
-                    Vec::new()
-                }
+                self.set_up(setup.clone()).then(|| note(fact)).unwrap_or_default()
             }
             Fact::Prompted { parts, channel } => vec![self.prompted(at, parts, channel.as_ref())],
             Fact::Called { made } => {
