@@ -9,9 +9,11 @@ const browser = await launch(program)
 const tab = await open(browser, /401/)
 tab.on('request', (request) => expect(`asked for elsewhere: ${request.url()}`, /^(data|blob):/.test(request.url()) || request.url().startsWith(address)))
 const { text, seen, has, press, say } = person(tab)
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const looked = (name) => look(tab, `serve-${name}`, folder)
 
 // Without the token nothing is shown; the address that carries it does not keep it.
+await browser.defaultBrowserContext().overridePermissions(address, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write'])
 await tab.goto(address, { waitUntil: 'networkidle0' })
 await has('wants its token')
 await looked('token')
@@ -38,10 +40,22 @@ const sight = await tab.evaluate(() => {
 })
 expect(`the question is in sight: ${JSON.stringify(sight)}`, sight.above && sight.focused && sight.end)
 await looked('asking')
-await press('.asking button', 'Allow once')
+// A key that is typed on answers nothing; after a second without one it does.
+await tab.keyboard.press('x')
+await tab.keyboard.press('y')
+await pause(300)
+expect('a key that is typed on answers nothing', !existsSync(join(workspace, 'parser.py')))
+await pause(1000)
+await tab.keyboard.press('y')
 await has('Done ·')
 expect('it is written', existsSync(join(workspace, 'parser.py')))
 await tab.waitForSelector('.changes .diff')
+// Code is colored, and is the same; it can be copied.
+await seen('code is colored', () => document.querySelector('.reply .code-keyword')?.innerText === 'assert')
+expect('colored code is the same', await tab.$eval('.reply pre code', (one) => one.textContent) === 'assert True')
+await tab.click('.code .copy')
+await has('Copied')
+expect('the code is copied', await tab.evaluate(() => navigator.clipboard.readText()) === 'assert True')
 const found = await tab.evaluate(() => ({
   title: document.title,
   active: document.querySelectorAll('main script, main iframe, main [onerror], main [onclick], main style, main link').length,

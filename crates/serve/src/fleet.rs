@@ -9,10 +9,11 @@ mod push;
 mod sessions;
 
 use crate::{
-    api::lists::Me,
+    api::{body::Body, lists::Me},
     bearer::given,
     error::{Answer, ApiError, ErrorBody},
     gate::{Asker, fleet_role},
+    highlight::{Code, HighlightedCode, highlighted},
     hub,
     push::FleetPush,
     readiness::{self, Needs, Readiness},
@@ -96,6 +97,7 @@ pub(crate) fn router(
         .routes(routes!(readiness::ready))
         .routes(routes!(figures::metrics))
         .routes(routes!(me))
+        .routes(routes!(highlight))
         .routes(routes!(overview::show))
         .routes(routes!(pauses::pause_fleet))
         .routes(routes!(pauses::resume_fleet))
@@ -201,6 +203,15 @@ fn until_signed_out(
             sleep(TOKEN_INTERVAL).await;
         }
     }
+}
+
+/// Color code
+///
+/// Changes nothing, and is in no audit log.
+#[utoipa::path(post, path = "/v1/highlight", operation_id = "highlight", tag = "server", request_body = Code,
+    responses((status = OK, body = HighlightedCode), (status = "4XX", body = ErrorBody)))]
+async fn highlight(Body(code): Body<Code>) -> Answer<Json<HighlightedCode>> {
+    highlighted(code).await
 }
 
 async fn find(context: &Context, asker: &Asker, id: &str) -> Answer<Job> {

@@ -12,7 +12,7 @@ use crate::{
     error::{Answer, ApiError},
     figures::Figures,
     login, page,
-    users::{SignedIn, Users},
+    users::{HIGHLIGHT, SignedIn, Users},
 };
 use axum::{
     Router,
@@ -282,7 +282,8 @@ async fn require_token(State(gate): State<Arc<Gate>>, mut request: Request, next
 /// What changes something is in the audit log before it is done, and with its status afterwards.
 async fn audited(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     // All that an attached terminal says comes over one connection.
-    let is_read = is_read(request.method()) && !request.headers().contains_key(UPGRADE);
+    let is_read = is_read(request.method()) || request.uri().path() == HIGHLIGHT;
+    let is_read = is_read && !request.headers().contains_key(UPGRADE);
     let Some(audit) = gate.audit.as_ref().filter(|_| !is_read) else {
         return next.run(request).await;
     };

@@ -48,6 +48,7 @@ mod figures;
 mod fleet;
 mod follow;
 mod gate;
+mod highlight;
 mod hub;
 mod kept;
 mod login;

@@ -27,7 +27,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [File; 30] = files! {
+const FILES: [File; 31] = files! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
     "/icon.svg" "image/svg+xml" "icon.svg",
@@ -55,6 +55,7 @@ const FILES: [File; 30] = files! {
     "/verify.js" "text/javascript; charset=utf-8" "verify.js",
     "/home.js" "text/javascript; charset=utf-8" "home.js",
     "/overview.js" "text/javascript; charset=utf-8" "overview.js",
+    "/code.js" "text/javascript; charset=utf-8" "code.js",
     "/composer.js" "text/javascript; charset=utf-8" "composer.js",
     "/fold.js" "text/javascript; charset=utf-8" "fold.js",
     "/live.js" "text/javascript; charset=utf-8" "live.js",

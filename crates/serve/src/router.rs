@@ -6,6 +6,7 @@ use crate::{
     },
     crew::Crew,
     error::{ApiError, ErrorBody},
+    highlight,
     hub::Hub,
     openai, page,
     push::Push,
@@ -100,6 +101,7 @@ pub(crate) fn router(
         .routes(routes!(outbox::drop_item))
         .routes(routes!(watch::all))
         .routes(routes!(uploads::upload))
+        .routes(routes!(highlight::highlight))
         .routes(routes!(jobs::create, jobs::list))
         .routes(routes!(jobs::show))
         .routes(routes!(jobs::schedules))

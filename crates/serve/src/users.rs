@@ -137,6 +137,9 @@ impl Users {
     }
 }
 
+/// The route that takes code in the body of a request, and changes nothing.
+pub(crate) const HIGHLIGHT: &str = "/v1/highlight";
+
 /// What a request needs. A route that is not named here is for those who may do everything.
 pub(crate) fn needed(method: &str, route: &str) -> Permission {
     /// Below the path of a session.
@@ -185,6 +188,7 @@ pub(crate) fn needed(method: &str, route: &str) -> Permission {
     match method {
         "GET" | "HEAD" if VIEWED_ELSEWHERE.contains(&route) || is_below(&VIEWED) => Permission::View,
         "PUT" | "DELETE" if route == "/v1/push" => Permission::View,
+        "POST" if route == HIGHLIGHT => Permission::View,
         "POST" if PROMPTED_ELSEWHERE.contains(&route) || is_below(&PROMPTED) => Permission::Prompt,
         "PATCH" if is_below(&[""]) => Permission::Prompt,
         "POST" if is_below(&APPROVED) => Permission::Approve,

@@ -3,6 +3,12 @@ import { call } from './api.js'
 import { el, fill, say } from './dom.js'
 import { files } from './diff.js'
 
+/** Milliseconds without a key before a key answers: who goes on typing when a question comes does not mean it. */
+const PAUSE = 1000
+let lastKey = 0
+let before = 0
+document.addEventListener('keydown', () => { [before, lastKey] = [lastKey, performance.now()] }, { capture: true })
+
 /** Shows what `session` asks now in `place`; `failed` hears what goes wrong. */
 export async function showAsked(session, place, failed) {
   const asked = await call('GET', `/v1/sessions/${session}/asked`)
@@ -49,7 +55,19 @@ function approval({ call: id, approval }, answer) {
     once.disabled = count === 0 && all > 0 && !edited
     always.disabled = count < all || edited > 0
   }
-  return el('section', { class: 'asking', tabindex: -1, 'data-call': id, 'aria-label': 'Approval' },
+  const refuse = el('button', { type: 'button', class: 'danger', onclick: no }, 'No')
+  const shown = performance.now()
+  const keys = { y: once, a: always, n: refuse }
+  const key = (event) => {
+    const button = !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.closest('input, textarea') && keys[event.key]
+    if (!button) return
+    // The same letters mean something else outside of the card.
+    event.stopPropagation()
+    event.preventDefault()
+    const isOffered = button.offsetParent !== null
+    if (isOffered && !event.repeat && performance.now() - Math.max(shown, before) >= PAUSE) button.click()
+  }
+  return el('section', { class: 'asking', tabindex: -1, 'data-call': id, 'aria-label': 'Approval', onkeydown: key },
     el('h2', {}, approval.sentence),
     approval.why && el('p', { class: 'quiet' }, approval.why),
     files(approval.files, parts.areSeveral && ((file, hunk) => parts.box(file, hunk, ticked))),
@@ -60,7 +78,7 @@ function approval({ call: id, approval }, answer) {
     el('p', { class: 'actions', 'data-needs': 'approve' },
       once,
       always,
-      el('button', { type: 'button', class: 'danger', onclick: no }, 'No')),
+      refuse),
     el('p', { class: 'quiet', id: `always-${id}` }, `“Always” allows ${approval.always}.`),
     el('form', { class: 'because', 'data-needs': 'approve', onsubmit: (event) => { event.preventDefault(); no() } },
       el('label', { for: `because-${id}` }, 'No, because…'), reason, el('button', { type: 'submit' }, 'Refuse and say so')))

@@ -1,5 +1,6 @@
 // The page: lists at the side, one session in the middle. Where it stands is in the address, behind `#`.
 import { Refused, call, forgetToken, keepToken, takeToken } from './api.js'
+import { paintCode } from './code.js'
 import { ask, el, fill, may, named } from './dom.js'
 import { Home } from './home.js'
 import { JobView } from './job.js'
@@ -26,7 +27,7 @@ const KEYS = {
   '?': ['show the keys', () => showKeys()],
 }
 /** Keys of the prompt, of lists and of dialogs. */
-const FIELD_KEYS = [['Enter', 'send the prompt; take what is offered'], ['Shift+Enter', 'break the line'], ['@ and /', 'offer files and commands'], ['Esc', 'close what is offered, or a dialog'], ['Tab', 'go on to the next control']]
+const FIELD_KEYS = [['Enter', 'send the prompt; take what is offered'], ['Shift+Enter', 'break the line'], ['@ and /', 'offer files and commands'], ['Esc', 'close what is offered, or a dialog'], ['Tab', 'go on to the next control'], ['y, a, n', 'in an approval, after a second without a key: allow once, always, refuse']]
 
 function showKeys() {
   const rows = [...Object.entries(KEYS).map(([key, [what]]) => [key, what]), ...FIELD_KEYS]
@@ -118,6 +119,7 @@ document.addEventListener('keydown', (event) => {
     act()
   }
 })
+paintCode(main)
 window.addEventListener('hashchange', () => { if (list) route() })
 
 if (await takeToken()) begin().catch(failed)

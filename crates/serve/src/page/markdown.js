@@ -19,7 +19,8 @@ export function blocks(source, depth = 0) {
       at++
       while (at < lines.length && !lines[at].trim().startsWith(fence[1])) inside.push(lines[at++])
       at++
-      found.push(el('pre', { tabindex: 0 }, el('code', {}, inside.join('\n'))))
+      const [language] = fence[2].trim().split(/[\s,{]/)
+      found.push(el('pre', { tabindex: 0 }, el('code', { 'data-language': language || undefined }, inside.join('\n'))))
     } else if (/^ {0,3}#{1,6}\s/.test(line)) {
       const [, marks, words] = /^ {0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(line)
       found.push(el(`h${Math.min(marks.length + 2, 6)}`, {}, inline(words)))

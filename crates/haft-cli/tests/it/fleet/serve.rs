@@ -22,7 +22,7 @@ fn a_server_of_a_fleet_describes_each_of_its_routes() {
     let id = fleet.add();
     let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
     let routes = routes(&server, &id);
-    assert_eq!(routes.len(), 31, "{routes:?}");
+    assert_eq!(routes.len(), 32, "{routes:?}");
     let is_public = |route: &&String| route.ends_with("/healthz") || route.ends_with("/readyz");
     for route in routes.iter().filter(|route| !route.ends_with("/events") && !is_public(route)) {
         let answered = server.ask(route, "");

@@ -3,6 +3,7 @@ mod access;
 mod access_log;
 mod approvals;
 mod attach;
+mod highlight;
 mod idempotency;
 mod lists;
 mod outbox;

@@ -236,6 +236,9 @@ fn what_users_change_is_in_a_log_that_shows_what_was_changed_in_it() {
     ann.ask(&format!("POST /v1/sessions/{id}/approvals/{call}"), &json!({"answer": "no"}));
     let viewer = add(&place, &server, "vera", "viewer");
     viewer.ask("POST /v1/sessions", &json!({}));
+    // This changes nothing, and viewers may do it.
+    let code = json!({"language": "python", "code": "assert True"});
+    assert_eq!(viewer.ask("POST /v1/highlight", &code).status, 200);
     server.ask("POST /v1/sessions", "{}");
     let shown = place.run(&["serve", "audit", "--json"]);
     assert_eq!(shown.code, 0, "{shown:?}");
