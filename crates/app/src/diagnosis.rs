@@ -177,14 +177,14 @@ async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
     for vendor in vendors() {
         match config.key(&app.environment, vendor) {
             None => cloud(app, config, vendor, report),
-            Some((_, KeySource::Variable(name))) => report.good(&vendor.title, &format!("{name} is set")),
-            Some((_, KeySource::File)) => report.good(&vendor.title, "a key in the configuration"),
-            Some((_, KeySource::Login)) => report.good(&vendor.title, "logged in"),
+            Some((_, KeySource::Variable(name))) => report.good(vendor.title, &format!("{name} is set")),
+            Some((_, KeySource::File)) => report.good(vendor.title, "a key in the configuration"),
+            Some((_, KeySource::Login)) => report.good(vendor.title, "logged in"),
         }
     }
     for offer in model::servers(app, config).await {
         if let Offer::Server { vendor, address, .. } = offer {
-            report.good(&vendor.title, &format!("answers at {address}"));
+            report.good(vendor.title, &format!("answers at {address}"));
         }
     }
     for tried in model::try_fallbacks(app, config).await {
@@ -213,8 +213,8 @@ async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
 fn cloud(app: &App, config: &Config, vendor: &Vendor, report: &mut Report<'_>) {
     match model::signed_in(app, config, vendor) {
         None => {}
-        Some(Ok(how)) => report.good(&vendor.title, &format!("signed in with {how}")),
-        Some(Err(missing)) => report.optional(&vendor.title, &missing.message, &[&missing.hint]),
+        Some(Ok(how)) => report.good(vendor.title, &format!("signed in with {how}")),
+        Some(Err(missing)) => report.optional(vendor.title, &missing.message, &[&missing.hint]),
     }
 }
 

@@ -121,7 +121,7 @@ pub async fn whole(
 /// The first vendor that there is a key for, and where the key comes from.
 fn of_a_key(app: &App, config: &Config) -> Option<(String, String)> {
     vendors().iter().find_map(|vendor| {
-        let (variable, model) = (vendor.key_variable.as_deref()?, vendor.default_model.as_deref()?);
+        let (variable, model) = (vendor.key_variable?, vendor.default_model?);
         let why = match config.key(&app.environment, vendor)?.1 {
             KeySource::Variable(_) => format!("{variable} is set"),
             KeySource::File => format!("the configuration has a key for {}", vendor.title),
@@ -153,7 +153,7 @@ pub async fn models_of(app: &App, config: &Config, name: &str) -> Result<Vec<Str
 pub async fn can_list(app: &App, config: &Config, vendor: &Vendor) -> bool {
     let Connection { base_url, key, .. } = connection(app, config, vendor, None);
     match vendor.local {
-        true => is_listening(base_url.as_deref().unwrap_or(&vendor.base_url)).await,
+        true => is_listening(base_url.as_deref().unwrap_or(vendor.base_url)).await,
         false => key.is_some(),
     }
 }
@@ -369,7 +369,7 @@ pub fn connection(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str
     let file = config.user.vendors.get(vendor.name).cloned().unwrap_or_default();
     let key = config.key(&app.environment, vendor).map(|(key, _)| Key::new(key));
     let base_url = base_url(app, config, vendor, flag);
-    let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(&vendor.base_url));
+    let usual = vendor.timeouts_at(base_url.as_deref().unwrap_or(vendor.base_url));
     let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
     let (effort, cache_ttl) = (config.effective().effort, file.cache_ttl.unwrap_or_default());
     let variables = variables(app, vendor, &file);
@@ -402,7 +402,7 @@ pub fn signed_in(app: &App, config: &Config, vendor: &Vendor) -> Option<Result<S
 
 /// The base URL that an option, a variable or the configuration sets for `vendor`.
 pub fn base_url(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Option<String> {
-    let variable = vendor.base_url_variable.as_deref().and_then(|name| app.environment.get(name));
+    let variable = vendor.base_url_variable.and_then(|name| app.environment.get(name));
     let file = config.user.vendors.get(vendor.name).and_then(|vendor| vendor.base_url.as_deref());
     flag.or(variable).or(file).map(str::to_owned)
 }

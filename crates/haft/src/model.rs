@@ -16,7 +16,7 @@ pub(crate) struct Endpoint {
 
 /// The keys of all vendors that the environment holds, and the program's own.
 pub(crate) fn keys(way: &Endpoint, environment: &Environment) -> Vec<String> {
-    let variables = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
+    let variables = vendors().iter().filter_map(|vendor| vendor.key_variable);
     let variables = variables.chain(SignIn::SECRETS.iter().copied());
     let found = variables.filter_map(|name| environment.get(name)).map(|key| key.trim().to_owned());
     found.chain(way.key.clone()).collect()

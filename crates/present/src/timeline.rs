@@ -330,7 +330,11 @@ impl Timeline {
                 Vec::new()
             }
             Fact::SetupChanged { setup, .. } => {
-                self.set_up(setup.clone()).then(|| note(fact)).unwrap_or_default()
+                if self.set_up(setup.clone()) {
+                    note(fact)
+                } else {
+                    Default::default()
+                }
             }
             Fact::Prompted { parts, channel } => vec![self.prompted(at, parts, channel.as_ref())],
             Fact::Called { made } => {

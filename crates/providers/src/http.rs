@@ -85,7 +85,7 @@ async fn headers(endpoint: &Endpoint, request: &Outgoing<'_>) -> Result<Headers,
 }
 
 fn unusable_key(endpoint: &Endpoint) -> ProviderError {
-    let variable = endpoint.key_variable.as_deref().unwrap_or("the key");
+    let variable = endpoint.key_variable.unwrap_or("the key");
     ProviderError::Auth {
         provider: endpoint.title.clone(),
         message: "the key contains whitespace or unexpected characters".into(),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// passed on: wrap it in [`crate::Retry`].
 pub fn connect(vendor: &Vendor, connection: Connection) -> Arc<dyn Provider> {
     let endpoint = Arc::new(Endpoint::new(vendor, &connection));
-    let base_url = connection.base_url.as_deref().unwrap_or(&vendor.base_url);
+    let base_url = connection.base_url.as_deref().unwrap_or(vendor.base_url);
     let timeouts = connection.timeouts.unwrap_or_else(|| vendor.timeouts_at(base_url));
     let Connection { stream, effort, record, .. } = connection;
     Arc::new(Remote { endpoint, timeouts, stream, effort, record, silence: Silence::default() })

@@ -98,7 +98,7 @@ impl Environment {
 }
 
 fn key_variables(config: &Config) -> impl Iterator<Item = &str> {
-    let vendors = vendors().iter().filter_map(|vendor| vendor.key_variable.as_deref());
+    let vendors = vendors().iter().filter_map(|vendor| vendor.key_variable);
     let clouds = SignIn::SECRETS.iter().copied();
     let login = config.user.serve.oidc.as_ref().and_then(|oidc| oidc.client_secret_env.as_deref());
     vendors.chain(clouds).chain(TOKENS).chain(config.user.telegram.token_env.as_deref()).chain(login)

@@ -174,7 +174,7 @@ impl Config {
             let written = of(vendor).or_else(|| of(holder(vendor))).map(|key| (key, KeySource::File));
             return written.or_else(|| Some((self.kept.get(vendor, Some(name))?, KeySource::Login)));
         }
-        let variable = vendor.key_variable.as_deref();
+        let variable = vendor.key_variable;
         let set = variable.and_then(|name| Some((environment.get(name)?, KeySource::Variable(name))));
         let written = self.user.vendors.get(vendor.name).and_then(|file| file.key.as_deref());
         let written = written.map(|key| (key, KeySource::File));

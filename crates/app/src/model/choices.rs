@@ -37,7 +37,7 @@ pub fn choices(app: &App, config: &Config, own: &str) -> Vec<(String, String)> {
 pub async fn live_choices(app: &App, config: &Config, own: &str) -> Vec<(String, String)> {
     let asked = vendors().iter().map(|vendor| async move {
         match can_list(app, config, vendor).await {
-            true => models_of(app, config, &vendor.name).await.unwrap_or_default(),
+            true => models_of(app, config, vendor.name).await.unwrap_or_default(),
             false => Vec::new(),
         }
     });

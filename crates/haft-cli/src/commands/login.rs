@@ -259,7 +259,7 @@ fn status(cli: &CliContext, config: &Config, json: bool) -> Result<Exit, Failure
 }
 
 fn variable(vendor: &Vendor) -> &str {
-    vendor.key_variable.as_deref().unwrap_or_default()
+    vendor.key_variable.unwrap_or_default()
 }
 
 fn place(cli: &CliContext, source: KeySource<'_>) -> String {

@@ -46,7 +46,7 @@ async fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
             }
             (Some(variable), None) => format!("needs {variable}"),
             (None, None) if vendor.sign_in.is_some() => "needs a sign-in".into(),
-            (None, None) if is_listening(&vendor.base_url).await => "answers".into(),
+            (None, None) if is_listening(vendor.base_url).await => "answers".into(),
             (None, None) => "no server".into(),
         };
         rows.push(json!({"model": format!("{}/…", vendor.name), "title": vendor.title, "state": state}));

@@ -7,7 +7,7 @@ use std::time::Duration;
 fn the_table_can_be_read_and_names_are_unique() {
     let mut names: Vec<&str> = Vec::new();
     for vendor in vendors() {
-        names.push(&vendor.name);
+        names.push(vendor.name);
         names.extend(vendor.aliases);
         assert!(vendor.base_url.starts_with(if vendor.local { "http://" } else { "https://" }), "{vendor:?}");
         assert!(vendor.key_variable.is_none() == vendor.local || vendor.sign_in.is_some(), "{vendor:?}");
