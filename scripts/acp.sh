@@ -52,6 +52,7 @@ cat >"$scratch/undo" <<'SCRIPT'
 SCRIPT
 
 echo '{"say": "No model is asked."}' >"$scratch/typed"
+echo '{"say": "I am the first."}' >"$scratch/model"
 
 failed=0
 # name, then the command; its words only where it failed.
@@ -63,7 +64,7 @@ try() {
 }
 # The library is looked for beside the script.
 copy_beside_libraries scripts/acp_client.mjs
-for way in plain deny allow cancel leave tools typed part because undo; do
+for way in plain deny allow cancel leave tools typed part because undo model; do
     permission=ask
     case $way in cancel | leave) permission=full ;; undo) permission=accept-edits ;; esac
     try "editor: $way" node "$beside/acp_client.mjs" "$way" "$haft" acp --quiet --permission "$permission" --model "script/$scratch/$way"

@@ -1,5 +1,5 @@
 // A small editor on the protocol's own library: starts an agent, gives it one job, and looks at all it says.
-//   node acp_client.mjs plain|deny|allow|cancel|leave|tools|typed|part|because|undo PROGRAM ARGUMENTS...
+//   node acp_client.mjs plain|deny|allow|cancel|leave|tools|typed|part|because|undo|model PROGRAM ARGUMENTS...
 // Ends with 1 and a line for each thing that is not as it should be.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync, existsSync } from 'node:fs'
@@ -110,6 +110,16 @@ const ways = {
     expect('the other stays', existsSync(at('d.txt')) && !existsSync(at('c.txt')))
     expect('it is made again', await prompt('/redo') === 'end_turn' && await comes(() => existsSync(at('c.txt'))))
   },
+  async model(prompt, session, [model]) {
+    expect('the model is an option', model.id === 'model' && model.category === 'model' && model.currentValue.endsWith('/model'))
+    const other = model.currentValue.replace(/model$/, 'typed')
+    const { configOptions } = await ask(methods.agent.session.setConfigOption, { sessionId: session, configId: 'model', value: other })
+    expect('another one is chosen', configOptions[0].currentValue === other)
+    expect('it answers', await prompt('Hello') === 'end_turn' && text('agent_message_chunk').includes('No model is asked.'))
+    await ask(methods.agent.session.close, { sessionId: session })
+    const loaded = await ask(methods.agent.session.load, { sessionId: session, cwd: folder, mcpServers: [] })
+    expect('the loaded session has it', loaded.configOptions[0].currentValue === other)
+  },
   async typed(prompt) {
     const has = (name) => heard.updates.some((one) => one.availableCommands?.some((command) => command.name === name))
     expect('the commands are listed', await comes(() => ['plan', 'goal', 'memory'].every(has)))
@@ -133,12 +143,12 @@ try {
   expect('both speak one version', met.protocolVersion === PROTOCOL_VERSION)
   const own = { name: 'own', command: program, args: ['mcp', '--no-agents', '--expose', 'read', '--cwd', folder], env: [] }
   const mcpServers = way === 'tools' ? [own] : []
-  const { sessionId, modes } = await ask(methods.agent.session.new, { cwd: folder, mcpServers })
+  const { sessionId, modes, configOptions } = await ask(methods.agent.session.new, { cwd: folder, mcpServers })
   expect('the modes are told', modes?.availableModes.some((one) => one.id === modes.currentModeId))
   cancel = () => connection.agent.notify(methods.agent.session.cancel, { sessionId })
   const prompt = async (words) =>
     (await ask(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text: words }] })).stopReason
-  await ways[way](prompt, sessionId)
+  await ways[way](prompt, sessionId, configOptions)
 } catch (error) {
   wrong.push(`no answer is an error: ${error?.message ?? JSON.stringify(error)}`)
 }

@@ -18,6 +18,7 @@ mod follow;
 mod kinds;
 mod modes;
 mod open;
+mod options;
 mod partial;
 mod prompt;
 mod sdk;

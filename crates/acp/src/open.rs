@@ -11,7 +11,7 @@ use super::{
 use haft_core::{Answer, CallId, Command, Part};
 use haft_engine::{Engine, Session};
 use haft_present::{
-    host::{Host, SavedPrompt},
+    host::{Host, RequestedServer, SavedPrompt},
     safe,
     typed::{self, Meant, Typed},
 };
@@ -27,7 +27,9 @@ pub(super) struct OpenSession {
     pub(super) session: Session,
     pub(super) engine: Engine,
     pub(super) folder: Folder,
-    host: Arc<dyn Host>,
+    pub(super) host: Arc<dyn Host>,
+    /// Those that the editor named.
+    pub(super) servers: Vec<RequestedServer>,
     prompt: Mutex<Option<Waiting>>,
     /// A call that is refused with the next prompt, which says why.
     refused: Mutex<Option<CallId>>,
@@ -45,8 +47,19 @@ struct Waiting {
 }
 
 impl OpenSession {
-    pub(super) fn new(session: Session, engine: Engine, folder: Folder, host: Arc<dyn Host>) -> Self {
-        Self { session, engine, folder, host, prompt: Mutex::default(), refused: Mutex::default() }
+    pub(super) fn new(
+        (session, engine): (Session, Engine),
+        folder: Folder,
+        host: Arc<dyn Host>,
+        servers: Vec<RequestedServer>,
+    ) -> Self {
+        let (prompt, refused) = Default::default();
+        Self { session, engine, folder, host, servers, prompt, refused }
+    }
+
+    /// Whether a prompt waits for the end of its turn.
+    pub(super) fn is_prompted(&self) -> bool {
+        self.lock().is_some()
     }
 
     /// Its name, as the protocol writes it.

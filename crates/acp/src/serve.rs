@@ -1,13 +1,14 @@
 //! [`over_streams`]: answers the methods of the protocol.
 use super::{
-    Settings, modes,
+    Settings, modes, options,
     sdk::{
         Agent, AgentCapabilities, CancelNotification, Channel, Client, CloseSessionRequest,
         CloseSessionResponse, ConnectionTo, Error, Implementation, InitializeRequest, InitializeResponse,
         ListSessionsRequest, LoadSessionRequest, LoadSessionResponse, McpCapabilities, NewSessionRequest,
         NewSessionResponse, PromptCapabilities, PromptRequest, ProtocolVersion, Responder,
         ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities,
-        SessionListCapabilities, SessionResumeCapabilities, SetSessionModeRequest, SetSessionModeResponse,
+        SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
+        SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
     },
     sessions::{Again, LAST_WORDS, Sessions},
     wire::{self, Flow},
@@ -107,7 +108,7 @@ fn working(
     agent: Builder<Agent, impl HandleDispatchFrom<Client>>,
 ) -> Builder<Agent, impl HandleDispatchFrom<Client>> {
     let (list, close, prompt) = (host.clone(), host.clone(), host.clone());
-    let (mode, cancel) = (host.clone(), host);
+    let (mode, option, cancel) = (host.clone(), host.clone(), host);
     agent
         .on_receive_request(
             async move |asked: ListSessionsRequest, responder: Responder<_>, _| {
@@ -132,6 +133,12 @@ fn working(
             async move |asked: SetSessionModeRequest, responder: Responder<_>, _| {
                 let set = mode.find(&asked.session_id.0).and_then(|open| open.set_mode(&asked.mode_id.0));
                 responder.respond_with_result(set.map(|()| SetSessionModeResponse::new()))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |asked: SetSessionConfigOptionRequest, responder, connection: ConnectionTo<Client>| {
+                apart(&connection, configured(option.clone(), connection.clone(), asked, responder))
             },
             on_receive_request!(),
         )
@@ -179,8 +186,8 @@ async fn created(
 ) -> Result<(), Error> {
     match host.create(connection.clone(), asked.cwd, asked.mcp_servers).await {
         Ok(open) => {
-            responder
-                .respond(NewSessionResponse::new(open.id().to_owned()).modes(modes::of(&open.session)))?;
+            let response = NewSessionResponse::new(open.id().to_owned());
+            responder.respond(response.modes(modes::of(&open.session)).config_options(options::of(&open)))?;
             host.started(connection, &open);
             Ok(())
         }
@@ -195,8 +202,10 @@ async fn loaded(
     responder: Responder<LoadSessionResponse>,
 ) -> Result<(), Error> {
     let wanted = (&*asked.session_id.0, asked.cwd, asked.mcp_servers);
-    let modes = host.load(connection, wanted, Again::Replayed).await;
-    responder.respond_with_result(modes.map(|modes| LoadSessionResponse::new().modes(modes)))
+    let open = host.load(connection, wanted, Again::Replayed).await;
+    responder.respond_with_result(open.map(|open| {
+        LoadSessionResponse::new().modes(modes::of(&open.session)).config_options(options::of(&open))
+    }))
 }
 
 async fn resumed(
@@ -206,8 +215,20 @@ async fn resumed(
     responder: Responder<ResumeSessionResponse>,
 ) -> Result<(), Error> {
     let wanted = (&*asked.session_id.0, asked.cwd, asked.mcp_servers);
-    let modes = host.load(connection, wanted, Again::Silent).await;
-    responder.respond_with_result(modes.map(|modes| ResumeSessionResponse::new().modes(modes)))
+    let open = host.load(connection, wanted, Again::Silent).await;
+    responder.respond_with_result(open.map(|open| {
+        ResumeSessionResponse::new().modes(modes::of(&open.session)).config_options(options::of(&open))
+    }))
+}
+
+async fn configured(
+    host: Arc<Sessions>,
+    connection: ConnectionTo<Client>,
+    asked: SetSessionConfigOptionRequest,
+    responder: Responder<SetSessionConfigOptionResponse>,
+) -> Result<(), Error> {
+    let options = host.choose(connection, &asked).await;
+    responder.respond_with_result(options.map(SetSessionConfigOptionResponse::new))
 }
 
 async fn closed(

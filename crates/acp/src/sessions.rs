@@ -5,16 +5,17 @@ use super::{
     editor::{Buffers, stages},
     folder::Folder,
     follow::Follower,
-    modes,
     open::OpenSession,
+    options::{self, Choice},
     sdk::{
         Client, ClientCapabilities, ConnectionTo, Error, ListSessionsRequest, ListSessionsResponse,
-        McpServer, SessionInfo, SessionModeState, SessionUpdate, failed, unknown_session, wrong,
+        McpServer, SessionConfigOption, SessionInfo, SessionUpdate, SetSessionConfigOptionRequest, failed,
+        unknown_session, worded, wrong,
     },
     teller::Teller,
     wire::Flow,
 };
-use haft_core::{Entry, Seq, SessionId, SessionOpened};
+use haft_core::{Command, Entry, Seq, SessionId, SessionOpened, SessionSetup};
 use haft_engine::{Engine, EngineError, Session};
 use haft_present::host::{EngineRequest, RequestedServer, ServerTransport};
 use std::{
@@ -47,6 +48,15 @@ pub(super) enum Again {
     Silent,
 }
 
+/// An engine for a session that is not there yet.
+struct Made {
+    engine: Engine,
+    /// The name of that session, for the editor's files.
+    name: Arc<OnceLock<SessionId>>,
+    folder: Folder,
+    servers: Vec<RequestedServer>,
+}
+
 impl Sessions {
     pub(super) fn new(settings: Settings, flow: Arc<Flow>) -> Self {
         let (can, open, followers) = (OnceLock::new(), Mutex::default(), TaskTracker::new());
@@ -76,7 +86,9 @@ impl Sessions {
         cwd: PathBuf,
         servers: Vec<McpServer>,
     ) -> Result<Arc<OpenSession>, Error> {
-        self.engine(connection, &cwd, servers, |engine, agent| engine.create(agent)).await
+        let (folder, servers) = (Folder::of(&cwd)?, requested(servers)?);
+        let made = self.engine(connection, (folder, servers), None).await?;
+        self.begin(made, |engine, agent| engine.create(agent))
     }
 
     /// Tells what there is and follows.
@@ -92,17 +104,19 @@ impl Sessions {
         connection: ConnectionTo<Client>,
         (id, cwd, servers): (&str, PathBuf, Vec<McpServer>),
         again: Again,
-    ) -> Result<SessionModeState, Error> {
-        self.check(id, &cwd)?;
+    ) -> Result<Arc<OpenSession>, Error> {
+        let entries = self.check(id, &cwd)?;
         if let Ok(open) = self.find(id) {
             if again == Again::Replayed {
                 self.replay(&self.editor(connection), &open, teller(&open).replay(&open.session.entries()))
                     .await;
             }
-            return Ok(modes::of(&open.session));
+            return Ok(open);
         }
-        let open =
-            self.engine(connection.clone(), &cwd, servers, |engine, agent| engine.resume(id, agent)).await?;
+        let choice = SessionSetup::of(&entries).map(Choice::from);
+        let (folder, servers) = (Folder::of(&cwd)?, requested(servers)?);
+        let made = self.engine(connection.clone(), (folder, servers), choice).await?;
+        let open = self.begin(made, |engine, agent| engine.resume(id, agent))?;
         let (editor, mut teller) = (self.editor(connection), teller(&open));
         let entries = open.session.entries();
         let said = teller.replay(&entries);
@@ -110,11 +124,37 @@ impl Sessions {
             self.replay(&editor, &open, said).await;
         }
         self.follow(editor, open.clone(), teller, after(&entries));
-        Ok(modes::of(&open.session))
+        Ok(open)
+    }
+
+    /// Goes on in a session with another model or effort. Nothing is changed if that one cannot be used.
+    pub(super) async fn choose(
+        &self,
+        connection: ConnectionTo<Client>,
+        asked: &SetSessionConfigOptionRequest,
+    ) -> Result<Vec<SessionConfigOption>, Error> {
+        let open = self.find(&asked.session_id.0)?;
+        let choice = options::chosen(&open, asked)?;
+        if open.is_prompted() {
+            let message = "a prompt is being worked on in this session; wait for its end, or cancel it";
+            return Err(worded(Error::invalid_request(), message));
+        }
+        let place = (open.folder.clone(), open.servers.clone());
+        let made = self.made(connection.clone(), place, Some(choice)).await.map_err(wrong)?;
+        let id = open.id().to_owned();
+        self.close(&id).await?;
+        let open = self.begin(made, |engine, agent| engine.resume(&id, agent))?;
+        let entries = open.session.entries();
+        let mut teller = teller(&open);
+        // The editor knows what was said.
+        let _said = teller.replay(&entries);
+        self.follow(self.editor(connection), open.clone(), teller, after(&entries));
+        open.session.send(Command::KeepSetup).map_err(|closed| failed(closed.to_string()))?;
+        Ok(options::of(&open))
     }
 
     /// The whole name of a session that works in `cwd`. A name is never a path: only those that are there are found.
-    fn check(&self, id: &str, cwd: &Path) -> Result<(), Error> {
+    fn check(&self, id: &str, cwd: &Path) -> Result<Vec<Arc<Entry>>, Error> {
         let found = self.settings.home.find(id).ok().filter(|found| found.0 == id);
         let entries =
             found.and_then(|_| self.settings.home.peek(id).ok()).ok_or_else(|| unknown_session(id))?;
@@ -123,7 +163,7 @@ impl Sessions {
         };
         let asked = Folder::of(cwd)?.real;
         match asked == *workspace {
-            true => Ok(()),
+            true => Ok(entries),
             false => Err(wrong(format!(
                 "the session `{id}` works in `{}`, not in `{}`; open that folder, or start a new session here",
                 workspace.display(),
@@ -139,34 +179,61 @@ impl Sessions {
         }
     }
 
-    /// Makes an engine, and starts a session of it.
+    /// An engine with the model of `choice`; if that cannot be used any more, with that of a new session, and the person who
+    /// runs Haft is told.
     async fn engine(
         &self,
         connection: ConnectionTo<Client>,
-        cwd: &Path,
-        servers: Vec<McpServer>,
-        start: impl FnOnce(&Engine, &str) -> Result<Session, EngineError>,
-    ) -> Result<Arc<OpenSession>, Error> {
-        let folder = Folder::of(cwd)?;
-        let servers = servers.into_iter().map(server).collect::<Result<_, _>>()?;
+        place: (Folder, Vec<RequestedServer>),
+        choice: Option<Choice>,
+    ) -> Result<Made, Error> {
+        if let Some(choice) = choice {
+            let model = choice.model.clone();
+            match self.made(connection.clone(), place.clone(), Some(choice)).await {
+                Ok(made) => return Ok(made),
+                Err(why) => {
+                    self.settings.host.note(format!("the model `{model}` of a session is not used: {why}"))
+                }
+            }
+        }
+        self.made(connection, place, None).await.map_err(failed)
+    }
+
+    async fn made(
+        &self,
+        connection: ConnectionTo<Client>,
+        (folder, servers): (Folder, Vec<RequestedServer>),
+        choice: Option<Choice>,
+    ) -> Result<Made, String> {
         let name: Arc<OnceLock<SessionId>> = Arc::default();
         let buffers =
             Buffers::new(self.editor(connection), name.clone(), self.settings.host.clone(), folder.clone());
-        let workspace = folder.real.clone();
+        let (model, effort) = choice.map(|Choice { model, effort }| (model, effort)).unzip();
         let request = EngineRequest {
-            workspace: Some(workspace),
-            servers,
+            workspace: Some(folder.real.clone()),
+            model,
+            effort: effort.flatten(),
+            servers: servers.clone(),
             stages: Some(Box::new(move |inner| stages(inner, buffers))),
             ..EngineRequest::default()
         };
+        let engine = self.settings.host.engine(request).await.map_err(|problem| problem.to_string())?;
+        Ok(Made { engine, name, folder, servers })
+    }
+
+    /// Starts a session of an engine.
+    fn begin(
+        &self,
+        Made { engine, name, folder, servers }: Made,
+        start: impl FnOnce(&Engine, &str) -> Result<Session, EngineError>,
+    ) -> Result<Arc<OpenSession>, Error> {
         let host = &self.settings.host;
-        let engine = host.engine(request).await.map_err(|problem| failed(problem.to_string()))?;
         let session = start(&engine, &host.agent()).map_err(|error| failed(error.to_string()))?;
         let _first_name = name.set(session.id().clone());
         for line in session.journal().damage() {
             host.note(format!("{}: {line}", session.journal().path().display()));
         }
-        let open = Arc::new(OpenSession::new(session, engine, folder, host.clone()));
+        let open = Arc::new(OpenSession::new((session, engine), folder, host.clone(), servers));
         self.lock().insert(open.id().to_owned(), open.clone());
         Ok(open)
     }
@@ -229,6 +296,10 @@ fn next(session: &Session) -> Seq {
 
 fn after(entries: &[Arc<Entry>]) -> Seq {
     entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1))
+}
+
+fn requested(servers: Vec<McpServer>) -> Result<Vec<RequestedServer>, Error> {
+    servers.into_iter().map(server).collect()
 }
 
 fn server(server: McpServer) -> Result<RequestedServer, Error> {

@@ -370,6 +370,9 @@ async fn drive(channel: Channel, ide: Ide, test: impl AsyncFnOnce(Ide)) {
     editor.connect_with(channel, playing).await.unwrap();
 }
 
+/// The usual model, and one that takes an effort.
+const MODELS: [&str; 2] = ["script/test", "script/other"];
+
 /// Engines with one provider, and one saved prompt.
 struct TestHost {
     provider: Arc<dyn Provider>,
@@ -384,8 +387,14 @@ impl Host for TestHost {
     fn engine(&self, request: EngineRequest) -> BoxFuture<'_, Result<Engine, Problem>> {
         let workspace = request.workspace.unwrap();
         let stages = request.stages.unwrap();
+        let model = request.model.unwrap_or_else(|| MODELS[0].to_owned());
+        if !MODELS.contains(&&*model) {
+            let problem = Problem::usage(format!("there is no model `{model}`"));
+            return Box::pin(async move { Err(problem) });
+        }
+        let effort = request.effort.filter(|_| !self.efforts(&model).is_empty());
         let setup = Setup {
-            model: Model::plain("script/test", self.provider.clone()),
+            model: Model { effort, ..Model::plain(&model, self.provider.clone()) },
             tools: haft_tools::builtin(&haft_tools::Settings::default()),
             sources: Vec::new(),
             agents: vec![Who { name: "haft".into(), system: String::new(), ..Who::default() }],
@@ -413,6 +422,15 @@ impl Host for TestHost {
         let engine = Engine::new(setup);
         self.engines.lock().unwrap().push(engine.clone());
         Box::pin(async move { Ok(engine) })
+    }
+
+    fn models(&self) -> Vec<(String, String)> {
+        let about = |model: &str| (model.to_owned(), String::new());
+        MODELS.into_iter().chain(["openai/…"]).map(about).collect()
+    }
+
+    fn efforts(&self, model: &str) -> Vec<&'static str> {
+        if model == MODELS[1] { vec!["low", "high"] } else { Vec::new() }
     }
 
     fn prompts(&self, _workspace: &Path) -> Vec<SavedPrompt> {

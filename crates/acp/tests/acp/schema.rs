@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::{collections::HashMap, fs, sync::OnceLock};
 
 /// Method, what its parameters are called in the schema, and its result.
-const METHODS: [(&str, &str, &str); 13] = [
+const METHODS: [(&str, &str, &str); 14] = [
     ("initialize", "InitializeRequest", "InitializeResponse"),
     ("session/new", "NewSessionRequest", "NewSessionResponse"),
     ("session/load", "LoadSessionRequest", "LoadSessionResponse"),
@@ -13,6 +13,7 @@ const METHODS: [(&str, &str, &str); 13] = [
     ("session/close", "CloseSessionRequest", "CloseSessionResponse"),
     ("session/list", "ListSessionsRequest", "ListSessionsResponse"),
     ("session/prompt", "PromptRequest", "PromptResponse"),
+    ("session/set_config_option", "SetSessionConfigOptionRequest", "SetSessionConfigOptionResponse"),
     ("session/set_mode", "SetSessionModeRequest", "SetSessionModeResponse"),
     ("session/update", "SessionNotification", ""),
     ("session/request_permission", "RequestPermissionRequest", ""),

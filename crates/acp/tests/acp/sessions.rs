@@ -4,7 +4,7 @@ use agent_client_protocol::{
     ErrorCode,
     v1::schema::{
         CloseSessionRequest, ListSessionsRequest, LoadSessionRequest, NewSessionRequest,
-        ResumeSessionRequest, SetSessionModeRequest, StopReason,
+        ResumeSessionRequest, SetSessionConfigOptionRequest, SetSessionModeRequest, StopReason,
     },
 };
 use haft_acp::over_streams;
@@ -59,6 +59,73 @@ async fn a_mode_is_chosen_below_the_ceiling_and_kept() {
             .iter()
             .any(|entry| entry.fact == Fact::ModeSet { mode: Mode::AcceptEdits })
     );
+}
+
+// H-119
+#[tokio::test]
+async fn a_model_and_its_effort_are_chosen_and_kept() {
+    let place = Place::new();
+    let script = ["One.", "Two.", "Three."].map(|text| json!({"say": text}));
+    let ide = Ide::new(&place, Person::Waits, Saves::Nothing);
+    // Each option by its name, with its value and its choices.
+    let shown = |options: Value| -> Vec<(String, String, Vec<String>)> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let choices = |option: &Value| {
+            option["options"].as_array().unwrap().iter().map(|choice| text(&choice["value"])).collect()
+        };
+        let option = |option: &Value| (text(&option["id"]), text(&option["currentValue"]), choices(option));
+        options.as_array().unwrap().iter().map(option).collect()
+    };
+    let option = |id: &str, value: &str, choices: &[&str]| {
+        (id.to_owned(), value.to_owned(), choices.iter().map(|&choice| choice.to_owned()).collect::<Vec<_>>())
+    };
+    let models = ["script/test", "script/other"];
+    let efforts = ["default", "low", "high"];
+    let mut name = String::new();
+    let ide = edit(&place, scripted(&script), ide, async |ide| {
+        let made = ide.agent().send_request(NewSessionRequest::new(&ide.work)).block_task().await.unwrap();
+        let options = shown(serde_json::to_value(made.config_options).unwrap());
+        assert_eq!(options, [option("model", "script/test", &models)]);
+        name = made.session_id.to_string();
+        let set = async |id: &str, value: &str| {
+            let request = SetSessionConfigOptionRequest::new(name.clone(), id.to_owned(), value);
+            let answer = ide.agent().send_request(request).block_task().await;
+            answer.map(|answer| shown(serde_json::to_value(answer.config_options).unwrap()))
+        };
+        assert_eq!(ide.prompt(&name, "First").await.unwrap(), StopReason::EndTurn);
+        let options = set("model", "script/other").await.unwrap();
+        assert_eq!(
+            options,
+            [option("model", "script/other", &models), option("effort", "default", &efforts)]
+        );
+        assert_eq!(set("effort", "high").await.unwrap()[1].1, "high");
+        assert_eq!(ide.prompt(&name, "Second").await.unwrap(), StopReason::EndTurn);
+        for (id, value, says) in [
+            ("model", "script/none", "there is no model `script/none`"),
+            ("color", "red", "there is no option `color`; there are `model` and `effort`"),
+        ] {
+            let error = set(id, value).await.unwrap_err();
+            assert_eq!(error.message, says);
+        }
+        // What cannot be used has changed nothing.
+        assert_eq!(ide.prompt(&name, "Third").await.unwrap(), StopReason::EndTurn);
+    })
+    .await;
+    let said = ide.told("agent_message_chunk");
+    let said: Vec<_> = said.iter().map(|chunk| chunk["content"]["text"].as_str().unwrap().trim()).collect();
+    let note = "(the session goes on with the agent `haft` and the model `script/other`";
+    assert_eq!(said, ["One.", &format!("{note})"), &format!("{note}, effort high)"), "Two.", "Three."]);
+    let entries = place.home().peek(&name).unwrap();
+    let setup = haft_core::SessionSetup::of(&entries).unwrap();
+    assert_eq!((setup.model.as_str(), setup.effort.as_deref()), ("script/other", Some("high")));
+    let again = Ide::new(&place, Person::Waits, Saves::Nothing);
+    edit(&place, scripted(&[]), again, async |ide| {
+        let load = ResumeSessionRequest::new(name.clone(), &ide.work);
+        let loaded = ide.agent().send_request(load).block_task().await.unwrap();
+        let options = shown(serde_json::to_value(loaded.config_options).unwrap());
+        assert_eq!(options, [option("model", "script/other", &models), option("effort", "high", &efforts)]);
+    })
+    .await;
 }
 
 // X-23, D68: a session that began elsewhere, without a chosen mode
