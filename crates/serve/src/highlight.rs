@@ -13,10 +13,13 @@ use syntect::{
     easy::ScopeRegionIterator,
     parsing::{ParseState, ScopeStack, SyntaxSet},
 };
+use tokio::sync::Semaphore;
 use utoipa::ToSchema;
 
 /// Longer code is refused.
 const MAX_CODE_BYTES: usize = 100_000;
+/// Codes that are parsed at the same time; others wait. A grammar can be slow on a code that was written for that.
+static PLACES: Semaphore = Semaphore::const_new(2);
 
 /// A code
 #[derive(Debug, Deserialize, ToSchema)]
@@ -98,7 +101,13 @@ pub(crate) async fn highlighted(Code { language, code }: Code) -> Answer<Json<Hi
         let message = format!("the code has {} bytes, more than {MAX_CODE_BYTES}", code.len());
         return Err(ApiError::wrong(message).suggest("show it without colors"));
     }
-    blocking(move || Ok(Json(HighlightedCode { lines: lines(&language, &code) }))).await
+    let place = PLACES.acquire().await;
+    let highlighted = move || {
+        let lines = lines(&language, &code);
+        drop(place);
+        Ok(Json(HighlightedCode { lines }))
+    };
+    blocking(highlighted).await
 }
 
 /// Loaded when the first code is shown: it takes some milliseconds and megabytes.
