@@ -74,5 +74,6 @@ pub use script::{FailKind, ScriptError, Step, StepCall};
 pub use scripted::Scripted;
 pub use sign_in::{Missing, SignIn, Variables};
 pub use timeouts::Timeouts;
-pub use vendor::{Vendor, vendor, vendors};
+pub use vendor::Vendor;
+pub use vendors::{vendor, vendors};
 pub use wire::{WIRES, Wire};

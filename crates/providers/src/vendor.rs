@@ -1,21 +1,10 @@
-//! [`Vendor`]: a company or a server that answers requests. `vendors.rs` lists all of them.
+//! [`Vendor`]: a company or a server that answers requests. [`crate::vendors()`] lists all of them.
 use crate::{
     Timeouts, Wire,
     quirks::Quirks,
     sign_in::{Missing, SignIn, Variables},
-    vendors::VENDORS,
 };
 use std::time::Duration;
-
-/// Every vendor, in the order of the table.
-pub fn vendors() -> &'static [Vendor] {
-    VENDORS
-}
-
-/// The vendor of this name or of one of its other names.
-pub fn vendor(name: &str) -> Option<&'static Vendor> {
-    vendors().iter().find(|vendor| vendor.name == name || vendor.aliases.contains(&name))
-}
 
 /// One who answers requests: a company, or a server on this machine.
 #[derive(Clone, Debug)]
@@ -50,13 +39,6 @@ pub struct Vendor {
     pub sign_in: Option<SignIn>,
     /// Where it differs from the wire's usual form.
     pub quirks: Quirks,
-}
-
-impl Wire {
-    /// The first vendor in the table that speaks it.
-    pub fn speaker(self) -> Option<&'static Vendor> {
-        vendors().iter().find(|vendor| vendor.wire == self)
-    }
 }
 
 impl Vendor {

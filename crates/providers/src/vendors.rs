@@ -6,7 +6,45 @@ use crate::{
     sign_in::SignIn,
 };
 
-pub(crate) static VENDORS: &[Vendor] = &[
+/// Every vendor, in the order of the table.
+pub fn vendors() -> &'static [Vendor] {
+    VENDORS
+}
+
+/// The vendor of this name or of one of its other names.
+pub fn vendor(name: &str) -> Option<&'static Vendor> {
+    vendors().iter().find(|vendor| vendor.name == name || vendor.aliases.contains(&name))
+}
+
+impl Wire {
+    /// The first vendor in the table that speaks it.
+    pub fn speaker(self) -> Option<&'static Vendor> {
+        vendors().iter().find(|vendor| vendor.wire == self)
+    }
+}
+
+// Beginnings of the names of models that several entries share.
+const GPT_WITHOUT_REASONING: &[&str] = &["gpt-3", "gpt-4", "chatgpt-", "gpt-5-chat"];
+const GPT_WITH_ANSWERS: &[&str] = &["gpt-4o", "gpt-4.1", "gpt-5", "o1", "o3", "o4"];
+const AZURE_WITHOUT_REASONING: &[&str] = &["gpt-3", "gpt-4", "gpt-35", "gpt-5-chat"];
+const GEMINI_WITHOUT_REASONING: &[&str] = &["gemini-1", "gemini-2.0"];
+const GEMINI_WITH_BUDGET: &[&str] = &["gemini-2.5"];
+const GEMINI_WITH_ANSWERS: &[&str] = &["gemini-2.5", "gemini-3"];
+const CLAUDE_WITHOUT_REASONING: &[&str] =
+    &["claude-2", "claude-3-5", "claude-3-haiku", "claude-3-opus", "claude-3-sonnet"];
+const CLAUDE_WITH_BUDGET: &[&str] = &[
+    "claude-3-7",
+    "claude-haiku-4",
+    "claude-opus-4-0",
+    "claude-opus-4-1",
+    "claude-opus-4-2",
+    "claude-opus-4-5",
+    "claude-sonnet-4-0",
+    "claude-sonnet-4-2",
+    "claude-sonnet-4-5",
+];
+
+static VENDORS: &[Vendor] = &[
     // platform.openai.com/docs/api-reference/chat, 2026-11. The reasoning models refuse `max_tokens`.
     Vendor {
         name: "openai",
@@ -19,12 +57,12 @@ pub(crate) static VENDORS: &[Vendor] = &[
         base_url_variable: Some("OPENAI_BASE_URL"),
         quirks: Quirks {
             effort: EffortField::ReasoningEffort,
-            models_without_reasoning: &["gpt-3", "gpt-4", "chatgpt-", "gpt-5-chat"],
+            models_without_reasoning: GPT_WITHOUT_REASONING,
             max_tokens_field: "max_completion_tokens",
             empty_content: EmptyContent::Null,
             strict_tools: true,
             answers: Answers::WithTools,
-            models_with_answers: &["gpt-4o", "gpt-4.1", "gpt-5", "o1", "o3", "o4"],
+            models_with_answers: GPT_WITH_ANSWERS,
             first_byte_seconds: Some(300),
             ..Quirks::NONE
         },
@@ -43,10 +81,10 @@ pub(crate) static VENDORS: &[Vendor] = &[
         quirks: Quirks {
             effort: EffortField::Reasoning,
             encrypted_reasoning: true,
-            models_without_reasoning: &["gpt-3", "gpt-4", "chatgpt-", "gpt-5-chat"],
+            models_without_reasoning: GPT_WITHOUT_REASONING,
             strict_tools: true,
             answers: Answers::WithTools,
-            models_with_answers: &["gpt-4o", "gpt-4.1", "gpt-5", "o1", "o3", "o4"],
+            models_with_answers: GPT_WITH_ANSWERS,
             first_byte_seconds: Some(300),
             ..Quirks::NONE
         },
@@ -65,24 +103,8 @@ pub(crate) static VENDORS: &[Vendor] = &[
         base_url_variable: Some("ANTHROPIC_BASE_URL"),
         quirks: Quirks {
             effort: EffortField::Thinking,
-            models_without_reasoning: &[
-                "claude-2",
-                "claude-3-5",
-                "claude-3-haiku",
-                "claude-3-opus",
-                "claude-3-sonnet",
-            ],
-            models_with_budget: &[
-                "claude-3-7",
-                "claude-haiku-4",
-                "claude-opus-4-0",
-                "claude-opus-4-1",
-                "claude-opus-4-2",
-                "claude-opus-4-5",
-                "claude-sonnet-4-0",
-                "claude-sonnet-4-2",
-                "claude-sonnet-4-5",
-            ],
+            models_without_reasoning: CLAUDE_WITHOUT_REASONING,
+            models_with_budget: CLAUDE_WITH_BUDGET,
             prompt_cache: true,
             answers: Answers::WithTools,
             models_with_answers: &[
@@ -207,7 +229,7 @@ pub(crate) static VENDORS: &[Vendor] = &[
         base_url_variable: Some("GEMINI_BASE_URL"),
         quirks: Quirks {
             effort: EffortField::ReasoningEffort,
-            models_without_reasoning: &["gemini-1", "gemini-2.0"],
+            models_without_reasoning: GEMINI_WITHOUT_REASONING,
             empty_content: EmptyContent::Null,
             first_byte_seconds: Some(300),
             ..Quirks::NONE
@@ -226,10 +248,10 @@ pub(crate) static VENDORS: &[Vendor] = &[
         base_url_variable: Some("GOOGLE_GEMINI_BASE_URL"),
         quirks: Quirks {
             effort: EffortField::ThinkingConfig,
-            models_without_reasoning: &["gemini-1", "gemini-2.0"],
-            models_with_budget: &["gemini-2.5"],
+            models_without_reasoning: GEMINI_WITHOUT_REASONING,
+            models_with_budget: GEMINI_WITH_BUDGET,
             answers: Answers::Alone,
-            models_with_answers: &["gemini-2.5", "gemini-3"],
+            models_with_answers: GEMINI_WITH_ANSWERS,
             first_byte_seconds: Some(300),
             ..Quirks::NONE
         },
@@ -248,7 +270,7 @@ pub(crate) static VENDORS: &[Vendor] = &[
         sign_in: Some(SignIn::Azure),
         quirks: Quirks {
             effort: EffortField::ReasoningEffort,
-            models_without_reasoning: &["gpt-3", "gpt-4", "gpt-35", "gpt-5-chat"],
+            models_without_reasoning: AZURE_WITHOUT_REASONING,
             max_tokens_field: "max_completion_tokens",
             empty_content: EmptyContent::Null,
             first_byte_seconds: Some(300),
@@ -269,7 +291,7 @@ pub(crate) static VENDORS: &[Vendor] = &[
         quirks: Quirks {
             effort: EffortField::Reasoning,
             encrypted_reasoning: true,
-            models_without_reasoning: &["gpt-3", "gpt-4", "gpt-35", "gpt-5-chat"],
+            models_without_reasoning: AZURE_WITHOUT_REASONING,
             first_byte_seconds: Some(300),
             ..Quirks::NONE
         },
@@ -287,10 +309,10 @@ pub(crate) static VENDORS: &[Vendor] = &[
         sign_in: Some(SignIn::Google),
         quirks: Quirks {
             effort: EffortField::ThinkingConfig,
-            models_without_reasoning: &["gemini-1", "gemini-2.0"],
-            models_with_budget: &["gemini-2.5"],
+            models_without_reasoning: GEMINI_WITHOUT_REASONING,
+            models_with_budget: GEMINI_WITH_BUDGET,
             answers: Answers::Alone,
-            models_with_answers: &["gemini-2.5", "gemini-3"],
+            models_with_answers: GEMINI_WITH_ANSWERS,
             first_byte_seconds: Some(300),
             ..Quirks::NONE
         },
@@ -307,24 +329,8 @@ pub(crate) static VENDORS: &[Vendor] = &[
         quirks: Quirks {
             effort: EffortField::Thinking,
             model_in_path: true,
-            models_without_reasoning: &[
-                "claude-2",
-                "claude-3-5",
-                "claude-3-haiku",
-                "claude-3-opus",
-                "claude-3-sonnet",
-            ],
-            models_with_budget: &[
-                "claude-3-7",
-                "claude-haiku-4",
-                "claude-opus-4-0",
-                "claude-opus-4-1",
-                "claude-opus-4-2",
-                "claude-opus-4-5",
-                "claude-sonnet-4-0",
-                "claude-sonnet-4-2",
-                "claude-sonnet-4-5",
-            ],
+            models_without_reasoning: CLAUDE_WITHOUT_REASONING,
+            models_with_budget: CLAUDE_WITH_BUDGET,
             ..Quirks::NONE
         },
         ..Vendor::NONE
