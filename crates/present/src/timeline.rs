@@ -47,13 +47,9 @@ pub enum Replies {
 /// A session as people see it: the one fold of its events. Front-ends draw its items.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// The model that it works with, as `PROVIDER/MODEL`. A front-end that opened the session with another one sets it,
-    /// `agent` and `effort`: then no item tells of what the person knows.
-    pub model: String,
-    /// The agent that it works with.
-    pub agent: String,
-    /// Its reasoning effort; `None` for the model's default.
-    pub effort: Option<String>,
+    /// What it works with. A front-end that opened the session with another setup sets it: then no item tells of what the
+    /// person knows.
+    pub setup: SessionSetup,
     /// The folder in which it works.
     pub workspace: PathBuf,
     /// A turn is running.
@@ -312,29 +308,16 @@ impl Timeline {
         items
     }
 
-    /// Returns whether anything is another one than before.
-    fn set_up(&mut self, setup: SessionSetup) -> bool {
-        let before = SessionSetup {
-            agent: mem::replace(&mut self.agent, setup.agent.clone()),
-            model: mem::replace(&mut self.model, setup.model.clone()),
-            effort: mem::replace(&mut self.effort, setup.effort.clone()),
-        };
-        before != setup
-    }
-
     fn fold(&mut self, at: u64, fact: &Fact) -> Vec<Item> {
         match fact {
             Fact::SessionOpened(opened) => {
-                self.set_up(opened.setup());
+                self.setup = opened.setup();
                 self.workspace.clone_from(&opened.workspace);
                 Vec::new()
             }
             Fact::SetupChanged { setup, .. } => {
-                if self.set_up(setup.clone()) {
-                    note(fact)
-                } else {
-                    Default::default()
-                }
+                let before = mem::replace(&mut self.setup, setup.clone());
+                if before == *setup { Vec::new() } else { note(fact) }
             }
             Fact::Prompted { parts, channel } => vec![self.prompted(at, parts, channel.as_ref())],
             Fact::Called { made } => {

@@ -35,7 +35,7 @@ impl Status<'_> {
         let rows = [
             ("model", setup.model.spec.clone()),
             ("effort", self.effort.unwrap_or("the model's default").to_owned()),
-            ("agent", self.view.agent.clone()),
+            ("agent", self.view.setup.agent.clone()),
             ("mode", mode.name().to_owned()),
             ("session", session),
             ("folder", setup.workspace.display().to_string()),

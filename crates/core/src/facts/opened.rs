@@ -61,7 +61,7 @@ impl SessionOpened {
 }
 
 /// The agent, the model and its effort that a session works with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSetup {
     /// The agent's name.
     pub agent: String,

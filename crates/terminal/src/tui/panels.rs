@@ -80,7 +80,7 @@ impl App {
     /// What fills the window, as a bar with its parts.
     pub(super) fn show_context(&mut self) {
         let (Some(engine), Some(entries)) = (&self.engine, self.entries()) else { return };
-        let filling = Filling::of(engine.setup(), &self.view.agent, &entries, self.view.context);
+        let filling = Filling::of(engine.setup(), &self.view.setup.agent, &entries, self.view.context);
         let look = &self.look;
         let styles = [look.accent(), look.code(), look.link(), look.good(), look.warn()];
         let signs = ['S', 'T', 'N', 'M', 'R'];

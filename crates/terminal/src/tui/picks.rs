@@ -159,7 +159,7 @@ impl App {
             (_, description) => description.to_owned(),
         };
         let items = agents.map(|agent| Item::new(agent.name.clone(), means(agent))).collect();
-        let current = self.open_request.clone().agent.unwrap_or_else(|| self.view.agent.clone());
+        let current = self.open_request.clone().agent.unwrap_or_else(|| self.view.setup.agent.clone());
         self.offer(What::Agent, "agent", items, Some(current));
     }
 

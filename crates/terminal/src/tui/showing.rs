@@ -1,7 +1,7 @@
 //! Shows a session on the screen, starting from its history.
 use super::{app::App, blocks::is_drawn, wrap::one_row};
 use futures::StreamExt;
-use haft_core::{Event, LastTurn};
+use haft_core::{Event, LastTurn, SessionSetup};
 use haft_engine::{Engine, Remote, Session};
 use haft_present::host::Conversation;
 use haft_present::{
@@ -25,10 +25,12 @@ impl App {
         let said = entries.iter().flat_map(|entry| self.view.apply(&Event::Recorded(entry.clone())));
         let said: Vec<Item> = said.filter(is_drawn).collect();
         if !session.is_joined() {
-            self.view.model.clone_from(&engine.setup().model.spec);
-            self.view.effort.clone_from(&engine.setup().model.effort);
-            self.view.agent =
-                self.open_request.agent.clone().unwrap_or_else(|| mem::take(&mut self.view.agent));
+            let agent = mem::take(&mut self.view.setup.agent);
+            self.view.setup = SessionSetup {
+                agent: self.open_request.agent.clone().unwrap_or(agent),
+                model: engine.setup().model.spec.clone(),
+                effort: engine.setup().model.effort.clone(),
+            };
         }
         let is_at_rest = Remote::of(&session).map_or(!session.is_joined(), |remote| remote.is_at_rest);
         // It was so when the session was open before, and is told anew where it still is.

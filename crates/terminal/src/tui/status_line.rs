@@ -15,7 +15,9 @@ impl App {
         match name {
             "model" => Some(setup.map_or("…".to_owned(), |setup| setup.model.spec.clone())),
             "effort" => self.effort.clone(),
-            "agent" => Some(self.view.agent.clone()).filter(|agent| !agent.is_empty() && agent != "haft"),
+            "agent" => {
+                Some(self.view.setup.agent.clone()).filter(|agent| !agent.is_empty() && agent != "haft")
+            }
             "mode" => self.permission_mode().map(|mode| mode.name().to_owned()),
             "session" => {
                 let id = self.session.as_ref()?.id();
@@ -100,7 +102,7 @@ impl App {
             "workspace": {"current_dir": folder, "project_dir": folder},
             "model": {"id": model, "display_name": model},
             "effort": self.effort,
-            "agent": {"name": self.view.agent},
+            "agent": {"name": self.view.setup.agent},
             "permission_mode": self.status_fact("mode"),
             "version": env!("CARGO_PKG_VERSION"),
             "cost": {"total_cost_usd": self.view.cost_usd},
