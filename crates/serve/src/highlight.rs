@@ -42,7 +42,7 @@ pub(crate) struct HighlightedCode {
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 struct CodePart {
     text: String,
-    /// `null` for what is none of these
+    /// `null`: the part is of no such kind
     kind: Option<CodeKind>,
 }
 

@@ -56,19 +56,10 @@ impl Modify for Token {
     }
 }
 
-/// All routes, without authorization.
+/// The routes of sessions.
 #[expect(deprecated, reason = "the old paths of answers stay for a version")]
-pub(crate) fn router(
-    hub: Hub,
-    crew: Crew,
-    push: Push,
-    requests: Requests,
-    readiness: Arc<Readiness>,
-) -> Router {
-    let routes = OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(health))
-        .routes(routes!(readiness::ready))
-        .routes(routes!(metrics))
+fn of_sessions() -> OpenApiRouter<Context> {
+    OpenApiRouter::new()
         .routes(routes!(sessions::create, sessions::list))
         .routes(routes!(sessions::show, sessions::change, sessions::delete))
         .routes(routes!(sessions::fork))
@@ -97,6 +88,21 @@ pub(crate) fn router(
         .routes(routes!(verify::verify))
         .routes(routes!(outbox::all))
         .routes(routes!(outbox::of_session))
+}
+
+/// All routes, without authorization.
+pub(crate) fn router(
+    hub: Hub,
+    crew: Crew,
+    push: Push,
+    requests: Requests,
+    readiness: Arc<Readiness>,
+) -> Router {
+    let routes = OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(health))
+        .routes(routes!(readiness::ready))
+        .routes(routes!(metrics))
+        .merge(of_sessions())
         .routes(routes!(outbox::send))
         .routes(routes!(outbox::drop_item))
         .routes(routes!(watch::all))
