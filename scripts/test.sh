@@ -23,7 +23,7 @@ target/debug/haft models pull smollm2-135m || left_out "the demo model cannot be
 
 # More threads than cores: most tests wait for a process or a server.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-8}
-cargo test --workspace --lib --bins --tests
+python3 scripts/watched.py cargo test --workspace --lib --bins --tests
 
 # Programs of others against the binary, beside the examples of the documentation: each mostly waits for a process or a server.
 logs=$(mktemp -d)
