@@ -15,7 +15,7 @@ const PROGRAM: &str = "HAFT_UNDER_TEST";
 const FOLDER: &str = "HAFT_TEST_FOLDER";
 const OTHER_USER: u32 = 65_534;
 
-/// The binary: a copy where the user may not read the one that was built.
+/// The binary: a link to it where the user may not reach the one that was built.
 pub(crate) fn program() -> OsString {
     env::var_os(PROGRAM).unwrap_or_else(|| env!("CARGO_BIN_EXE_haft").into())
 }
@@ -31,9 +31,10 @@ pub(crate) fn run_as_nobody(module: &str, name: &str) {
         return;
     }
     let folder = tempfile::tempdir_in(seen_folder()).unwrap();
-    let copies = [(env::current_exe().unwrap(), "tests"), (env!("CARGO_BIN_EXE_haft").into(), "haft")];
-    for (program, copy) in copies {
-        fs::copy(program, folder.path().join(copy)).unwrap();
+    // Links: a copy is busy while a process that another test forked meanwhile still has it open for writing.
+    let programs = [(env::current_exe().unwrap(), "tests"), (env!("CARGO_BIN_EXE_haft").into(), "haft")];
+    for (program, name) in programs {
+        fs::hard_link(program, folder.path().join(name)).unwrap();
     }
     chown(folder.path(), Some(OTHER_USER), Some(OTHER_USER)).unwrap();
     let mut tests = Command::new(folder.path().join("tests"));
