@@ -109,6 +109,8 @@ pub(crate) enum Action {
     PreviousMatch,
     NextFile,
     PreviousFile,
+    NextHunk,
+    PreviousHunk,
 }
 
 /// All of them; of two that fit, the first one counts.
@@ -201,6 +203,8 @@ pub(crate) static BINDINGS: &[Binding] = {
         bind(Page, &[char('N')], PreviousMatch, "next and previous match"),
         bind(Page, &[char(']')], NextFile, "next and previous file of a diff"),
         bind(Page, &[char('[')], PreviousFile, "next and previous file of a diff"),
+        bind(Page, &[char('}')], NextHunk, "next and previous hunk of a diff"),
+        bind(Page, &[char('{')], PreviousHunk, "next and previous hunk of a diff"),
         bind(Page, &[key(K::Esc), char('q')], Close, "close"),
         bind(Page, &[ctrl('c'), ctrl('o'), ctrl('t')], Close, ""),
 

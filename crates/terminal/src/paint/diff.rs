@@ -14,6 +14,14 @@ use ratatui::{
 };
 use std::path::Path;
 
+/// Stands between two hunks, alone in its line.
+const GAP: &str = "⋮";
+
+/// Whether a hunk begins below this line of a diff.
+pub(crate) fn is_gap(line: &Line<'_>) -> bool {
+    line.to_string().trim() == GAP
+}
+
 /// How much of a diff has room, in lines of files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
@@ -145,7 +153,7 @@ impl DiffPainter<'_> {
         let mut lines = Vec::new();
         for (hunk, kept) in file.hunks.iter().zip(kept).filter(|(_, kept)| kept.contains(&true)) {
             if !lines.is_empty() && !room.is_tight {
-                lines.push(Line::styled(format!("  {:>digits$} ⋮", ""), self.look.dim()));
+                lines.push(Line::styled(format!("  {:>digits$} {GAP}", ""), self.look.dim()));
             }
             let last = kept.iter().rposition(|kept| *kept).map_or(0, |last| last + 1);
             let texts = self.texts(&hunk[..last], &language).into_iter();

@@ -5,7 +5,11 @@ use super::{
     page::Page,
     wrap::hanging,
 };
-use crate::{host::config_lines, paint::diff::Room, status::Status};
+use crate::{
+    host::config_lines,
+    paint::diff::{Room, is_gap},
+    status::Status,
+};
 use haft_core::{active_path, changed::Changed};
 use haft_present::host::TriedServer;
 use ratatui::text::{Line, Span};
@@ -50,17 +54,20 @@ impl App {
             return self.note("no file was changed in this session");
         }
         let mut lines: Vec<Line<'static>> = Vec::new();
-        let mut files = Vec::new();
+        let (mut files, mut hunks) = (Vec::new(), Vec::new());
         for change in &changes {
-            files.push(lines.len());
+            let begin = lines.len();
             lines.extend(self.painted_in(Room::WHOLE, |painter| {
                 painter.diffs().files(&(painter.files_of)(std::slice::from_ref(change)), painter.room)
             }));
+            files.push(begin);
+            let gaps = (begin..lines.len()).filter(|place| is_gap(&lines[*place]));
+            hunks.extend(std::iter::once(begin).chain(gaps));
             lines.push(Line::default());
         }
         let s = if changes.len() == 1 { "" } else { "s" };
         let title = format!("{} file{s} changed since this session began", changes.len());
-        self.mode.read(Page::new(title, lines, false).with_files(files));
+        self.mode.read(Page::new(title, lines, false).of_diff(files, hunks));
     }
 
     pub(super) fn show_config(&mut self) {

@@ -127,7 +127,9 @@ impl App {
             | Action::NextMatch
             | Action::PreviousMatch
             | Action::NextFile
-            | Action::PreviousFile => match &mut self.mode {
+            | Action::PreviousFile
+            | Action::NextHunk
+            | Action::PreviousHunk => match &mut self.mode {
                 Mode::Read(page, _) => page.act(action, self.rows),
                 Mode::Pick(pick, _) => {
                     if let Some(change) = pick.change.take().filter(|_| action == Action::TakeLine) {

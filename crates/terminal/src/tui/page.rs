@@ -10,8 +10,9 @@ use ratatui::{
 pub(super) struct Page {
     pub(super) title: String,
     pub(super) lines: Vec<Line<'static>>,
-    /// The lines at which a file begins, if it is a diff.
+    /// The lines at which a file begins, and those at which a hunk does, if it is a diff.
     files: Vec<usize>,
+    hunks: Vec<usize>,
     top: usize,
     search: Search,
 }
@@ -31,12 +32,12 @@ impl Page {
     /// `at_the_end` for what grows.
     pub(super) fn new(title: impl Into<String>, lines: Vec<Line<'static>>, at_the_end: bool) -> Self {
         let top = if at_the_end { usize::MAX } else { 0 };
-        Self { title: title.into(), lines, files: Vec::new(), top, search: Search::No }
+        Self { title: title.into(), lines, files: Vec::new(), hunks: Vec::new(), top, search: Search::No }
     }
 
-    /// With the lines at which a file begins, in order.
-    pub(super) fn with_files(self, files: Vec<usize>) -> Self {
-        Self { files, ..self }
+    /// With the lines at which a file and a hunk begins, each in order. The first hunk of a file begins where the file does.
+    pub(super) fn of_diff(self, files: Vec<usize>, hunks: Vec<usize>) -> Self {
+        Self { files, hunks, ..self }
     }
 
     /// Whether what to search for is being typed.
@@ -56,6 +57,8 @@ impl Page {
     pub(super) fn act(&mut self, action: Action, rows: usize) {
         let page = rows.saturating_sub(2).max(1);
         let top = self.top.min(self.last_top(rows));
+        let next = |places: &[usize]| places.iter().copied().find(|line| *line > top).unwrap_or(top);
+        let previous = |places: &[usize]| places.iter().copied().rfind(|line| *line < top).unwrap_or(0);
         self.top = match action {
             Action::Up => top.saturating_sub(1),
             Action::Down => top + 1,
@@ -65,8 +68,10 @@ impl Page {
             Action::PageDown => top + page,
             Action::Top => 0,
             Action::Bottom => usize::MAX,
-            Action::NextFile => self.files.iter().copied().find(|line| *line > top).unwrap_or(top),
-            Action::PreviousFile => self.files.iter().copied().rfind(|line| *line < top).unwrap_or(0),
+            Action::NextFile => next(&self.files),
+            Action::PreviousFile => previous(&self.files),
+            Action::NextHunk => next(&self.hunks),
+            Action::PreviousHunk => previous(&self.hunks),
             _ => top,
         };
         match (action, std::mem::take(&mut self.search)) {
@@ -167,7 +172,10 @@ impl Page {
                 format!("no line has `{text}` · / to search")
             }
             Search::For { .. } => "n N for the next and previous match".to_owned(),
-            _ if self.files.len() > 1 => "↑ ↓ PgUp PgDn to scroll · ] [ for files · / to search".to_owned(),
+            _ if self.hunks.len() > 1 => {
+                let files = if self.files.len() > 1 { "] [ for files" } else { "↑ ↓ to scroll" };
+                format!("{files} · }} {{ for hunks · / to search")
+            }
             _ => "↑ ↓ PgUp PgDn to scroll · / to search".to_owned(),
         };
         let feet = [format!("  {keys} · Esc or q to close"), "  Esc or q to close".to_owned(), String::new()];

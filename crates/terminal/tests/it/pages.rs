@@ -130,6 +130,42 @@ async fn the_files_of_a_diff_are_gone_to_one_by_one() {
     }
 }
 
+/// The first hunk of a file begins with the head of the file.
+#[tokio::test]
+async fn the_hunks_of_a_diff_are_gone_to_one_by_one() {
+    let before = (0..120).map(|line| match line % 40 {
+        20 => format!("place {}\n", line / 40),
+        _ => format!("{line}\n"),
+    });
+    let script = [
+        edit("a.txt", "place 0", "PLACE"),
+        edit("a.txt", "place 1", "PLACE"),
+        edit("a.txt", "place 2", "PLACE"),
+        json!({"calls": [{"name": "write", "arguments": {"path": "b.txt", "content": "new\n"}}]}),
+        say("Done."),
+    ];
+    let files = vec![("a.txt", before.collect())];
+    let begin = Begin { mode: Mode::AcceptEdits, size: (100, 12), files, ..Begin::default() };
+    let mut person = begin.with(&script).await;
+    person.say("go");
+    person.see("Done.").await;
+    person.no_longer_see("Esc to interrupt").await;
+    person.say("/diff");
+    person.see("2 files changed").await;
+    let steps = [
+        ("}", "⋮", "- place 1"),
+        ("}", "⋮", "- place 2"),
+        ("{", "⋮", "- place 1"),
+        ("{", "Edit a.txt", "- place 0"),
+    ];
+    for (keys, first, shown) in [&steps[..], &steps[..1]].concat() {
+        person.keys(keys);
+        let screen = person.screen();
+        assert!(screen.lines().nth(1).unwrap().contains(first), "{keys}, {first}: {screen}");
+        assert!(screen.contains(shown) && screen.contains("} { for hunks"), "{keys}, {shown}: {screen}");
+    }
+}
+
 /// The state of the session is one page, and the servers are on it once they have answered.
 #[tokio::test]
 async fn the_status_is_one_page() {
