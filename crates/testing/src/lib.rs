@@ -7,6 +7,7 @@ pub mod postgres;
 use std::{
     fs::OpenOptions,
     io::{Write, stderr},
+    net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -47,6 +48,18 @@ pub fn without_package(mut command: Command) -> Command {
 /// Returns how often something random is tried: `usual`, or as often as the variable `HAFT_SOAK` says (`make soak`).
 pub fn tries(usual: u64) -> u64 {
     std::env::var("HAFT_SOAK").ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
+}
+
+/// Returns a port of loopback at which nothing listens. No test gets it from the system in the meantime: it lies below those
+/// that Linux gives to a listener without a port, and to a client, which could even connect to itself there.
+///
+/// # Panics
+///
+/// If a thousand ports are taken.
+pub fn free_port() -> u16 {
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    let mut tried = std::iter::repeat_with(|| fastrand::u16(10_000..32_000)).take(1000);
+    tried.find(is_free).expect("a free port")
 }
 
 /// Returns the path of conformance cases in `../shared/conformance` beside the repository, where they are there.

@@ -1,9 +1,8 @@
 //! A PostgreSQL of a test's own, in a scratch folder, on a Unix socket.
-use crate::left_out;
+use crate::{free_port, left_out};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
-    net::TcpListener,
     os::unix::fs::{PermissionsExt, chown},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
@@ -224,12 +223,6 @@ impl Drop for Postgres {
 fn assert_ok(output: &Output) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-}
-
-/// One that is free at the moment.
-fn free_port() -> u16 {
-    let listening = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    listening.expect("loopback").port()
 }
 
 fn is_root() -> bool {

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -81,7 +81,7 @@ fn start(mut command: Command, listen: &str, folder: &Path) -> Option<Proxy> {
 }
 
 fn free_address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    format!("127.0.0.1:{}", haft_testing::free_port())
 }
 
 /// What is answered to a terminal that asks for the WebSocket of a session.

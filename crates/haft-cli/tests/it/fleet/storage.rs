@@ -7,7 +7,7 @@ use haft_testing::left_out;
 use serde_json::json;
 use std::{
     io::{Read, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     process::{Child, Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
@@ -22,7 +22,7 @@ struct Moto {
 impl Moto {
     /// None where it is not installed, which is said.
     fn start() -> Option<Self> {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+        let port = haft_testing::free_port().to_string();
         let mut command = Command::new("moto_server");
         command.args(["-H", "127.0.0.1", "-p", &port]).stdout(Stdio::null()).stderr(Stdio::null());
         let Ok(child) = command.spawn() else {
@@ -41,6 +41,7 @@ impl Moto {
 
     fn ask(&self, line: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let (length, host) = (body.len(), &self.address);
         // It checks no signature, but looks for one.
         let signed = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";

@@ -30,8 +30,7 @@ fn a_fault_of_the_vendor_is_not_called_busy() {
 // A44
 #[test]
 fn a_server_on_this_machine_that_does_not_run_is_told_at_once() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let url = format!("http://{free}/v1");
+    let url = format!("http://127.0.0.1:{}/v1", haft_testing::free_port());
     let table = [
         ("ollama/qwen3", "OLLAMA_BASE_URL", "Ollama", "start it with `ollama serve`"),
         ("ollama", "OLLAMA_BASE_URL", "Ollama", "start it with `ollama serve`"),

@@ -5,7 +5,7 @@
 use crate::kit::{Place, Ran};
 use serde_json::{Value, json};
 use std::{
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::PathBuf,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -29,7 +29,7 @@ impl LlamaServer {
         if !crate::kit::exists(&model) {
             return None;
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = haft_testing::free_port();
         let child = Command::new(program)
             .args([
                 "--host",
@@ -59,7 +59,7 @@ impl LlamaServer {
     fn wait(&self) {
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(60) {
-            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() && self.is_ready() {
+            if self.is_ready() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -70,6 +70,7 @@ impl LlamaServer {
     fn is_ready(&self) -> bool {
         use std::io::{Read, Write};
         let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else { return false };
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         let mut answer = String::new();
         stream.write_all(b"GET /health HTTP/1.0\r\n\r\n").is_ok()
             && stream.read_to_string(&mut answer).is_ok()

@@ -453,12 +453,9 @@ async fn events_may_be_split_anywhere() {
 // A44
 #[tokio::test]
 async fn an_address_where_nothing_listens_is_named() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let told = told(&*provider(Wire::OpenaiChat, &format!("http://{free}/v1"), SHORT)).await;
-    assert_eq!(
-        told,
-        format!(" [not running: OpenAI cannot be reached: nothing listens at http://{free}/v1]")
-    );
+    let url = format!("http://127.0.0.1:{}/v1", haft_testing::free_port());
+    let told = told(&*provider(Wire::OpenaiChat, &url, SHORT)).await;
+    assert_eq!(told, format!(" [not running: OpenAI cannot be reached: nothing listens at {url}]"));
 }
 
 // A23, A38, A39, A40, A46
