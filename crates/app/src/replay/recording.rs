@@ -119,14 +119,7 @@ impl Recording {
             Fact::Prompted { parts, .. } => {
                 self.input(Command::Prompt { parts: parts.clone(), channel: None });
             }
-            Fact::AnswerSchema { schema: Some(schema) } => {
-                if let Some(Input { command, .. }) = self.inputs.last_mut()
-                    && let Command::Prompt { parts, .. } = command
-                {
-                    *command =
-                        Command::PromptWithSchema { parts: std::mem::take(parts), schema: schema.clone() };
-                }
-            }
+            Fact::AnswerSchema { schema: Some(schema) } => self.wants_answer(schema),
             Fact::GoalSet { goal } => {
                 // In a replay, the policy judges what runs.
                 let goal =
@@ -173,6 +166,15 @@ impl Recording {
                 self.is_in_turn = false;
             }
             _ => self.apply_to_call(seq, fact),
+        }
+    }
+
+    /// The last prompt wants an answer of this form.
+    fn wants_answer(&mut self, schema: &Value) {
+        if let Some(Input { command, .. }) = self.inputs.last_mut()
+            && let Command::Prompt { parts, .. } = command
+        {
+            *command = Command::PromptWithSchema { parts: std::mem::take(parts), schema: schema.clone() };
         }
     }
 

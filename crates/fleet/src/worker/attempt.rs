@@ -129,6 +129,11 @@ async fn hold(prepared: &PreparedTree, shared: bool) -> Result<File, FleetError>
     waiting(move || prepared.hold(shared)).await
 }
 
+/// The commit that a job begins with.
+fn first_commit(job: &Claimed, attempt: &Attempt) -> String {
+    job.base.clone().filter(|base| is_commit(base)).unwrap_or_else(|| attempt.begun().to_owned())
+}
+
 fn make_folder(folder: &Path) -> Result<(), FleetError> {
     fs::create_dir(folder).map_err(|error| FleetError::Local {
         action: format!("make `{}`", folder.display()),
@@ -198,9 +203,7 @@ impl Worker {
             job: job.clone(),
             home,
             tree,
-            start: checked_out.as_ref().map(|attempt| {
-                job.base.clone().filter(|base| is_commit(base)).unwrap_or_else(|| attempt.begun().to_owned())
-            }),
+            start: checked_out.as_ref().map(|attempt| first_commit(job, attempt)),
             writer: writer.clone(),
             live,
             commands,
