@@ -1,6 +1,6 @@
 //! [`compare`]: what a proposal adds to and removes from the diagnostics of one server.
 use crate::{
-    dependents::{self, changed_lines},
+    dependents::{self, changed_lines, kept_lines},
     error::LspError,
     server::Server,
     symbols::outline,
@@ -37,9 +37,12 @@ pub(crate) async fn compare(
         before.push((path.clone(), text.clone()));
         after.push((path, text));
     }
-    let before = taken.diagnose(&before, deadline).await?;
-    let after = taken.diagnose(&after, deadline).await?;
-    let (added, removed) = difference(own(&before, &server.workspace), own(&after, &server.workspace));
+    let before = taken.diagnose(&before, &edited, deadline).await?;
+    let after = taken.diagnose(&after, &edited, deadline).await?;
+    let before = own(&before, &server.workspace)
+        .into_iter()
+        .map(|one| (line_after(&one, edits, &server.workspace), one));
+    let (added, removed) = difference(before.collect(), own(&after, &server.workspace));
     Ok(DiagnosticsChange { by: vec![server.name()], added, removed })
 }
 
@@ -91,23 +94,35 @@ pub(crate) fn own(found: &Found, workspace: &Path) -> Vec<Diagnostic> {
     all
 }
 
-/// What is only in `after`, and what is only in `before`, whatever the line.
-fn difference(before: Vec<Diagnostic>, after: Vec<Diagnostic>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
-    let mut removed = before;
+/// Where the line of a diagnostic stands after the edits; `None` if it is not there any more.
+fn line_after(diagnostic: &Diagnostic, edits: &[&FileEdit], workspace: &Path) -> Option<usize> {
+    let path = workspace.join(&diagnostic.path);
+    let Some(edit) = edits.iter().find(|edit| edit.path == path) else { return Some(diagnostic.line) };
+    let kept = kept_lines(edit.before.as_deref()?, edit.after.as_deref()?);
+    kept.get(&diagnostic.line).copied()
+}
+
+/// What is only in `after`, and what is only in `before`, each of which stands with its line after the edits. The same text is
+/// the same diagnostic, whatever the line.
+fn difference(
+    before: Vec<(Option<usize>, Diagnostic)>,
+    after: Vec<Diagnostic>,
+) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let (mut removed, mut added) = (before, after);
     let is_same = |a: &Diagnostic, b: &Diagnostic| {
         (&a.path, a.severity, &a.message) == (&b.path, b.severity, &b.message)
     };
-    let mut added = Vec::new();
-    for diagnostic in after {
-        // Of several that are alike the one on the same line is the same.
-        let same_line =
-            removed.iter().position(|old| is_same(old, &diagnostic) && old.line == diagnostic.line);
-        match same_line.or_else(|| removed.iter().position(|old| is_same(old, &diagnostic))) {
-            Some(place) => drop(removed.remove(place)),
-            None => added.push(diagnostic),
-        }
+    // Of several that are alike the one on the same line is the same.
+    for is_line_same in [true, false] {
+        added.retain(|new| {
+            let is_it = |(line, old): &(Option<usize>, Diagnostic)| {
+                is_same(old, new) && (*line == Some(new.line) || !is_line_same)
+            };
+            let found = removed.iter().position(is_it);
+            found.map(|place| removed.remove(place)).is_none()
+        });
     }
-    (added, removed)
+    (added, removed.into_iter().map(|(_, old)| old).collect())
 }
 
 #[cfg(test)]
@@ -127,15 +142,26 @@ mod tests {
     #[test]
     fn only_what_is_new_or_gone_is_a_difference() {
         type Lines<'a> = &'a [(usize, &'a str)];
-        let table: [(Lines<'_>, Lines<'_>, Lines<'_>, Lines<'_>); 5] = [
+        let table: [(Lines<'_>, Lines<'_>, Lines<'_>, Lines<'_>); 6] = [
             (&[], &[], &[], &[]),
             (&[(1, "x")], &[(9, "x")], &[], &[]),
             (&[(1, "x")], &[(1, "x"), (2, "x")], &[(2, "x")], &[]),
+            (&[(5, "x")], &[(1, "x"), (5, "x")], &[(1, "x")], &[]),
             (&[(1, "x"), (2, "x")], &[(2, "x")], &[], &[(1, "x")]),
             (&[(1, "x")], &[(1, "y")], &[(1, "y")], &[(1, "x")]),
         ];
         for (before, after, added, removed) in table {
-            assert_eq!(difference(made(before), made(after)), (made(added), made(removed)));
+            let before = made(before).into_iter().map(|one| (Some(one.line), one)).collect();
+            assert_eq!(difference(before, made(after)), (made(added), made(removed)));
         }
+        // The first line is new, and the other one has moved.
+        let edit = FileEdit {
+            path: "/w/a.py".into(),
+            before: Some("b\nc\n".into()),
+            after: Some("b\nb\nx\nc\n".into()),
+        };
+        let old = made(&[(2, "x")]).remove(0);
+        let line = line_after(&old, &[&edit], Path::new("/w"));
+        assert_eq!(difference(vec![(line, old)], made(&[(3, "x"), (4, "x")])).0, made(&[(3, "x")]));
     }
 }

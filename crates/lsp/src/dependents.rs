@@ -4,7 +4,7 @@ use crate::{settings::LanguageServer, symbols::Symbol, taken::text_of};
 use ignore::WalkBuilder;
 use similar::{ChangeTag, TextDiff};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -28,6 +28,14 @@ pub(crate) fn changed_lines(before: &str, after: &str) -> (BTreeSet<u32>, BTreeS
             .collect()
     };
     (lines(ChangeTag::Delete), lines(ChangeTag::Insert))
+}
+
+/// Where the lines of `before` stand in `after` that are still there, each counted from 1.
+pub(crate) fn kept_lines(before: &str, after: &str) -> BTreeMap<usize, usize> {
+    let diff = TextDiff::from_lines(before, after);
+    let kept =
+        diff.iter_all_changes().filter_map(|change| Some((change.old_index()? + 1, change.new_index()? + 1)));
+    kept.collect()
 }
 
 /// The names of the symbols whose heads are among `lines`: what only uses their bodies is not affected.

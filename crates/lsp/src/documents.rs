@@ -14,6 +14,8 @@ pub(crate) struct Documents(HashMap<PathBuf, Document>);
 struct Document {
     version: i32,
     text: String,
+    /// How many diagnostics the server had published when it got this text.
+    since: u64,
 }
 
 /// The address of a file; `None` if it has none, which only a relative path has not.
@@ -22,13 +24,15 @@ pub(crate) fn address(path: &Path) -> Option<Url> {
 }
 
 impl Documents {
-    /// Gives the server this text of a file; `None` leaves it to what lies on disk. Returns whether the server learns anything.
+    /// Gives the server this text of a file; `None` leaves it to what lies on disk. `since`: how many diagnostics it has
+    /// published so far. Returns whether the server learns anything.
     pub(crate) fn set(
         &mut self,
         connection: &Connection,
         path: &Path,
         language: &str,
         text: Option<&str>,
+        since: u64,
     ) -> bool {
         let Some(uri) = address(path) else { return false };
         match (self.0.get_mut(path), text) {
@@ -37,6 +41,7 @@ impl Documents {
             (Some(known), Some(text)) => {
                 known.version += 1;
                 known.text = text.to_owned();
+                known.since = since;
                 let document = json!({"uri": uri, "version": known.version});
                 let changes = json!([{"text": text}]);
                 let params = json!({"textDocument": document, "contentChanges": changes});
@@ -46,7 +51,7 @@ impl Documents {
             (None, Some(text)) => {
                 let document = json!({"uri": uri, "languageId": language, "version": 1, "text": text});
                 connection.notify("textDocument/didOpen", &json!({"textDocument": document}));
-                self.0.insert(path.to_owned(), Document { version: 1, text: text.to_owned() });
+                self.0.insert(path.to_owned(), Document { version: 1, text: text.to_owned(), since });
                 true
             }
             (Some(_), None) => {
@@ -62,9 +67,9 @@ impl Documents {
         self.0.keys().cloned().collect()
     }
 
-    /// The number of the text that the server has; `None` if it has none.
-    pub(crate) fn version(&self, path: &Path) -> Option<i32> {
-        self.0.get(path).map(|document| document.version)
+    /// The number of the text that the server has, and how many diagnostics it had published before; `None` if it has none.
+    pub(crate) fn version(&self, path: &Path) -> Option<(i32, u64)> {
+        self.0.get(path).map(|document| (document.version, document.since))
     }
 
     /// The text that the server has.

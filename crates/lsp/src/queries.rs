@@ -127,7 +127,7 @@ impl LanguageServers {
         let path = path.to_owned();
         taken.refresh(&[]).await;
         let text = text_of(&path);
-        let found = taken.diagnose(&[(path.clone(), text)], deadline).await;
+        let found = taken.diagnose(&[(path.clone(), text)], &[], deadline).await;
         let found = self.or_give_up(&path, found).await?;
         Ok((server.name(), own(&found, &server.workspace)))
     }

@@ -49,7 +49,8 @@ impl Taken<'_> {
     /// Gives the server this text of `path`; `None` for no such file.
     pub(crate) fn set(&mut self, path: &Path, text: Option<&str>) -> bool {
         let language = self.server.settings.language_of(path).unwrap_or("plaintext").to_owned();
-        self.documents.set(&self.server.line.connection, path, &language, text)
+        let line = &self.server.line;
+        self.documents.set(&line.connection, path, &language, text, line.inbox.publications())
     }
 
     /// Gives the server what lies on disk of `paths`, and of all files whose texts it has: a proposal that was asked about
@@ -120,18 +121,19 @@ impl Taken<'_> {
         })
     }
 
-    /// Gives the server these texts, in place of what lies on disk, and returns the diagnostics of those files.
+    /// Gives the server these texts, in place of what lies on disk, and returns the diagnostics of those files. What it
+    /// published before it got its text counts for none of `edited`, and of the others for those that get a new text here.
     pub(crate) async fn diagnose(
         &mut self,
         texts: &[(PathBuf, Option<String>)],
+        edited: &[PathBuf],
         deadline: Instant,
     ) -> Result<Found, LspError> {
         let capabilities = self.server.ready(deadline).await?;
-        let since = self.server.line.inbox.publications();
-        let mut changed = Vec::new();
+        let mut awaited = Vec::new();
         for (path, text) in texts {
-            if self.set(path, text.as_deref()) && text.is_some() {
-                changed.push(path.clone());
+            if (self.set(path, text.as_deref()) || edited.contains(path)) && text.is_some() {
+                awaited.push(path.clone());
             }
         }
         let open = texts.iter().filter(|(_, text)| text.is_some()).map(|(path, _)| path);
@@ -141,7 +143,7 @@ impl Taken<'_> {
         let is_pulled = !capabilities["diagnosticProvider"].is_null() || self.server.line.inbox.is_pulled();
         match is_pulled {
             true => self.pulled(open, deadline).await,
-            false => self.published(open, &changed, since, deadline).await,
+            false => self.published(open, &awaited, deadline).await,
         }
     }
 
@@ -175,23 +177,22 @@ impl Taken<'_> {
         Ok(found)
     }
 
-    /// Waits for what the server publishes after `since` of those that were `changed`, and then until it is quiet: it may also
+    /// Waits for what the server publishes of the texts of those that are `awaited`, and then until it is quiet: it may also
     /// have news of the others.
     async fn published(
         &self,
         open: impl Iterator<Item = &PathBuf>,
-        changed: &[PathBuf],
-        since: u64,
+        awaited: &[PathBuf],
         deadline: Instant,
     ) -> Result<Found, LspError> {
         let (inbox, connection) = (&self.server.line.inbox, &self.server.line.connection);
-        let versions = changed.iter().map(|path| (path, self.documents.version(path).unwrap_or_default()));
-        let versions: Vec<(&PathBuf, i32)> = versions.collect();
+        let versions = awaited.iter().map(|path| (path, self.documents.version(path).unwrap_or_default()));
+        let versions: Vec<(&PathBuf, (i32, u64))> = versions.collect();
         let began = Instant::now();
         let is_published = inbox.until(deadline, |heard| {
             connection.is_closed()
                 || heard.is_pulled
-                || versions.iter().all(|(path, version)| heard.is_published(path, since, *version))
+                || versions.iter().all(|(path, (version, since))| heard.is_published(path, *since, *version))
         });
         if !is_published.await {
             self.server.count(false);
@@ -206,7 +207,7 @@ impl Taken<'_> {
             // It has said so only now.
             return self.pulled(open, deadline).await;
         }
-        if !changed.is_empty() {
+        if !awaited.is_empty() {
             inbox.until_quiet(QUIET, deadline).await;
         }
         let of = |path: &PathBuf| {

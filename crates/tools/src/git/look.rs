@@ -19,7 +19,7 @@ pub(super) async fn status(repository: &Repository, args: &Args) -> Result<ToolO
 
 /// The state of the working tree.
 pub(super) async fn state(repository: &Repository, args: &Args) -> Result<Status, ToolError> {
-    let mut words = words(["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty"]);
+    let mut words = words(["status", "--porcelain=v2", "--branch", "-z"]);
     words.extend(repository.scope(&args.paths));
     let answer = repository.must(words).await?;
     if answer.truncated {
@@ -30,8 +30,7 @@ pub(super) async fn state(repository: &Repository, args: &Args) -> Result<Status
 }
 
 /// Options of every command that shows a patch.
-const PATCH_OPTIONS: [&str; 6] =
-    ["--numstat", "--patch", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
+const PATCH_OPTIONS: [&str; 5] = ["--numstat", "--patch", "--no-color", "--no-ext-diff", "--no-textconv"];
 
 pub(super) async fn diff(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let hides = !repository.readable.is_everything();

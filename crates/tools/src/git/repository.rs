@@ -96,11 +96,15 @@ impl Repository {
         &self,
         arguments: impl IntoIterator<Item = S>,
     ) -> Result<Answer, ToolError> {
+        let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+        if arguments.first().is_some_and(|action| action == "diff" || action == "status") {
+            // Else git looks for changes in submodules, with their filters. No setting prevails over `.gitmodules`.
+            arguments.insert(1, "--ignore-submodules=dirty".into());
+        }
+        arguments.insert(0, "--no-pager".into());
         let program = Program {
             program: "git".into(),
-            arguments: std::iter::once("--no-pager".into())
-                .chain(arguments.into_iter().map(Into::into))
-                .collect(),
+            arguments,
             folder: self.folder.clone(),
             environment: self.environment.clone().into(),
             timeout: Some(TIMEOUT),

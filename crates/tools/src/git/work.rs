@@ -49,8 +49,7 @@ pub(super) async fn commit(repository: &Repository, args: &Args) -> Result<ToolO
 }
 
 async fn not_committed(repository: &Repository, answer: &Answer) -> ToolError {
-    let staged =
-        repository.git(["diff", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=dirty"]).await;
+    let staged = repository.git(["diff", "--cached", "--quiet", "--no-ext-diff"]).await;
     if staged.is_ok_and(|answer| answer.ok) {
         return ToolError::new(ToolErrorKind::User, "cannot commit: nothing is staged")
             .hint("stage files with the action `add`, or name them in `paths`");

@@ -62,6 +62,71 @@ fn a_question_says_what_a_proposal_adds_and_removes_before_it_is_written() {
     }
 }
 
+/// A server that publishes diagnostics when it gets a text, as most do, and says of which version they are: an error for each
+/// line with `wrong`.
+const PUBLISHER: &str = r#"
+import json, sys, time
+def send(message):
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    sys.stdout.buffer.flush()
+def publish(uri, version, text):
+    time.sleep(0.2)
+    place = lambda line: {"line": line, "character": 0}
+    found = [{"range": {"start": place(number), "end": place(number)}, "severity": 1, "message": "it is wrong"}
+             for number, line in enumerate(text.split("\n")) if "wrong" in line]
+    send({"method": "textDocument/publishDiagnostics",
+          "params": {"uri": uri, "version": version, "diagnostics": found}})
+while True:
+    length = 0
+    while (line := sys.stdin.buffer.readline().strip()):
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    if not length:
+        break
+    message = json.loads(sys.stdin.buffer.read(length))
+    method, params = message.get("method"), message.get("params") or {}
+    if method == "initialize":
+        send({"id": message["id"], "result": {"capabilities": {"textDocumentSync": 1}}})
+    elif method == "textDocument/didOpen":
+        document = params["textDocument"]
+        publish(document["uri"], document["version"], document["text"])
+    elif method == "textDocument/didChange":
+        document = params["textDocument"]
+        publish(document["uri"], document["version"], params["contentChanges"][0]["text"])
+    elif "id" in message:
+        send({"id": message["id"], "result": None})
+"#;
+
+// 30.2
+// H-01
+#[test]
+fn a_question_compares_with_what_was_there_where_a_server_publishes_by_itself() {
+    let table = [
+        ("1\n2\n", "1\nwrong\n2\n", "adds 1 error", "+ a.small:2: error: it is wrong"),
+        ("1\nwrong\n", "1\n2\n", "removes 1 error", "- a.small:2: error: it is wrong"),
+        ("1\nwrong\n", "wrong\n1\nwrong\n", "adds 1 error", "+ a.small:1: error: it is wrong"),
+    ];
+    for (before, after, sum, line) in table {
+        let place = Place::new();
+        let server = place.write("server.py", PUBLISHER);
+        place.configure(&format!(
+            "[lsp.small]\ncommand = \"python3\"\nargs = [\"{}\"]\nfiles = {{ small = \"small\" }}\ntimeout = 50\n",
+            server.canonicalize().unwrap().display()
+        ));
+        place.write("a.small", before);
+        let model = place.script(
+            "model.jsonl",
+            &[json!({"calls": [edit("a.small", before, after)]}), json!({"say": "Done."})],
+        );
+        let Some(terminal) = Terminal::open(&place, (140, 60)) else { return };
+        terminal.haft(&place, &format!("chat --model {model}"));
+        terminal.say("go");
+        let screen = terminal.see("allow? y, a, n");
+        assert!(screen.contains(&format!("small: {sum}\n")) && screen.contains(line), "{before}: {screen}");
+    }
+}
+
 // 30.2
 // H-02
 #[test]

@@ -1,7 +1,7 @@
 //! Repositories that do all they can to start something.
 use super::{commit, git, prepare, repository, told};
 use crate::kit::Kit;
-use haft_core::ToolErrorKind;
+use haft_core::{Policy, Readable, Rule, Ruling, ToolErrorKind};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
@@ -92,6 +92,8 @@ fn hostile(filters: &[&str]) -> Kit {
     kit.put("same.evil", "1\n");
     let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./inner", "inner"];
     git(&kit.workspace, &add);
+    // It prevails over the settings.
+    git(&kit.workspace, &["config", "--file", ".gitmodules", "submodule.inner.ignore", "none"]);
     commit(&kit.workspace, "With all");
     let bare = kit.workspace.join("bare.git");
     fs::create_dir(&bare).unwrap();
@@ -149,6 +151,12 @@ fn pwned(kit: &Kit) -> Vec<String> {
     names
 }
 
+/// All files may be read but this one.
+fn all_but(kit: &Kit, file: &str) -> Readable {
+    let rules = vec![Rule::parse(Ruling::Deny, &format!("read:{file}")).unwrap()];
+    Readable::new(&Policy { rules, ..Policy::default() }, &kit.workspace, &[], Vec::new())
+}
+
 fn every_look() -> Vec<Value> {
     vec![
         json!({"action": "status"}),
@@ -191,10 +199,14 @@ async fn nothing_of_a_hostile_repository_runs() {
 #[tokio::test]
 async fn a_repository_with_filters_of_its_own_can_be_looked_at_only() {
     for filters in [["w"], ["inner"]] {
-        let kit = hostile(&filters);
-        for arguments in every_look() {
-            let told = told(&kit, arguments.clone()).await;
-            assert!(told.is_ok(), "{arguments}: {}", told.content);
+        let mut kit = hostile(&filters);
+        for readable in [Readable::default(), all_but(&kit, "secret.txt")] {
+            kit.readable = readable.into();
+            for arguments in every_look() {
+                let told = told(&kit, arguments.clone()).await;
+                assert!(told.is_ok(), "{arguments}: {}", told.content);
+                assert_eq!(pwned(&kit), [""; 0], "{arguments}");
+            }
         }
         let rest = [
             json!({"action": "add", "paths": ["."]}),

@@ -1,9 +1,9 @@
 //! Runs a call the way the engine does: find, check, effects, view, run, changes, settle.
 use futures::future::BoxFuture;
 use haft_core::{
-    Access, BackgroundTasks, CallId, Channel, Effect, Person, Question, Registry, Render, SessionId, Stage,
-    TaskId, TaskOutput, TaskState, TaskWork, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-    ToolResult, Tracking, Validation, View,
+    Access, BackgroundTasks, CallId, Channel, Effect, Person, Question, Readable, Registry, Render,
+    SessionId, Stage, TaskId, TaskOutput, TaskState, TaskWork, ToolCall, ToolContext, ToolError,
+    ToolErrorKind, ToolOutput, ToolResult, Tracking, Validation, View,
 };
 use haft_stage::LocalStage;
 use haft_tools::{Settings, builtin};
@@ -27,6 +27,8 @@ pub(crate) struct Kit {
     pub(crate) channel: Option<Channel>,
     /// Of processes.
     pub(crate) environment: Vec<(String, String)>,
+    /// Which files may be read.
+    pub(crate) readable: Arc<Readable>,
     pub(crate) tools: Registry,
     stage: LocalStage,
     jobs: Arc<Started>,
@@ -98,7 +100,20 @@ impl Kit {
         let environment = [("PATH", "/usr/bin:/bin"), ("NAME", "Ada")];
         let environment = environment.map(|(name, value)| (name.into(), value.into())).into();
         let tools = builtin(&settings);
-        Self { workspace, channel, environment, tools, stage, jobs, person, live, cancel, _folder: folder }
+        let readable = Arc::default();
+        Self {
+            workspace,
+            channel,
+            environment,
+            readable,
+            tools,
+            stage,
+            jobs,
+            person,
+            live,
+            cancel,
+            _folder: folder,
+        }
     }
 
     pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
@@ -171,7 +186,7 @@ impl Kit {
             workspace: view.root().to_owned(),
             live: self.workspace.clone(),
             access: Access { environment: self.environment.clone().into(), ..Access::default() },
-            readable: Arc::default(),
+            readable: self.readable.clone(),
             artifacts: self.workspace.with_file_name("artifacts"),
             jobs: self.jobs.clone(),
             person: self.person.clone(),
