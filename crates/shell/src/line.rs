@@ -18,7 +18,7 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 pub struct Word {
     /// Without its quotes.
     pub text: String,
-    /// The same with a backslash before each sign that quotes keep a shell from reading: `~`, `*`, `?`, `[`, `$`.
+    /// The same with a backslash before each sign that quotes keep a shell from reading: `~`, `*`, `?`, `[`, `$`, `{`.
     pub pattern: String,
     /// Whether the shell puts nothing in the place of any part of it: `text` is the word that the program gets. A leading
     /// `~/` is taken as it is written.
@@ -211,6 +211,7 @@ fn is_bomb(function: Node<'_>, line: &str) -> bool {
 fn word(node: Node<'_>, line: &str) -> Word {
     let mut word = Word { text: String::new(), pattern: String::new(), is_literal: true };
     word.take(node, line);
+    word.is_literal &= !word.is_list();
     word
 }
 
@@ -244,6 +245,22 @@ impl Word {
         self.backslashed(line.get(done..end).unwrap_or_default());
     }
 
+    /// Whether a shell makes several words of it: `a{b,c}`. The parts of such a word are several nodes.
+    fn is_list(&self) -> bool {
+        let mut letters = self.pattern.chars();
+        let mut is_open = false;
+        let mut rest = String::new();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '\\' => drop(letters.next()),
+                '{' => is_open = true,
+                letter if is_open => rest.push(letter),
+                _ => {}
+            }
+        }
+        rest.contains(',') || rest.contains("..")
+    }
+
     fn as_is(&mut self, text: &str) {
         self.text += text;
         self.pattern += text;
@@ -258,7 +275,7 @@ impl Word {
     fn literally(&mut self, text: &str) {
         self.text += text;
         for letter in text.chars() {
-            if "~*?[$".contains(letter) {
+            if "~*?[${".contains(letter) {
                 self.pattern.push('\\');
             }
             self.pattern.push(letter);
@@ -281,9 +298,8 @@ impl Word {
 
     fn unquoted(&mut self, text: &str) {
         let is_home = self.text.is_empty() && text.starts_with('~') && !text.starts_with("~/");
-        let is_list = text.contains('{') && (text.contains(',') || text.contains(".."));
         let is_pattern = text.contains(['*', '?']) || (text.contains('[') && text != "[");
-        self.is_literal &= !(is_home || is_list || is_pattern);
+        self.is_literal &= !(is_home || is_pattern);
         self.as_is(text);
     }
 

@@ -2,7 +2,7 @@
 use crate::Word;
 
 /// Programs that run another one, and their options that take a value.
-const WRAPPERS: [(&str, &[&str]); 31] = [
+const WRAPPERS: [(&str, &[&str]); 38] = [
     ("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t"]),
     ("doas", &["-u", "-C"]),
     ("env", &["-u", "-C", "--unset", "--chdir"]),
@@ -34,17 +34,25 @@ const WRAPPERS: [(&str, &[&str]); 31] = [
     ("watch", &["-n"]),
     ("runuser", &["-u", "-g"]),
     ("fakeroot", &["-i", "-s"]),
+    ("setarch", &[]),
+    ("linux32", &[]),
+    ("linux64", &[]),
+    ("numactl", &["-N", "-m", "-i", "-C", "-p"]),
+    ("choom", &["-n"]),
+    ("chronic", &[]),
+    ("pkexec", &["--user"]),
 ];
 
 /// What these take before the program: how long, where, which.
-const POSITIONAL: [&str; 5] = ["timeout", "chroot", "flock", "taskset", "chrt"];
+const POSITIONAL: [&str; 6] = ["timeout", "chroot", "flock", "taskset", "chrt", "setarch"];
 
 /// Programs that run another one somewhere among their arguments.
-const RUNNERS: [&str; 40] = [
+const RUNNERS: [&str; 42] = [
     "asdf",
     "bundle",
     "bunx",
     "bwrap",
+    "cgexec",
     "concurrently",
     "conda",
     "dbus-run-session",
@@ -59,6 +67,7 @@ const RUNNERS: [&str; 40] = [
     "hatch",
     "hyperfine",
     "kubectl",
+    "ld-linux-x86-64.so.2",
     "micromamba",
     "mise",
     "nix",
@@ -167,12 +176,19 @@ pub(crate) fn runs_inline_code(program: &Word, arguments: &[Word]) -> bool {
     let is_code = |word: &Word| {
         let text = &word.text;
         flags.iter().any(|flag| is_flag(text, *flag))
+            || text.contains("data:")
             || options.iter().any(|option| {
                 text.strip_prefix(option).is_some_and(|rest| matches!(rest.chars().next(), None | Some('=')))
             })
     };
     // What stands behind the script belongs to the script.
-    let script = arguments.iter().position(|word| !word.text.starts_with('-') || word.text == "-");
+    let is_value = |place: usize| {
+        place > 0 && matches!(arguments[place - 1].text.as_str(), "-W" | "-X") && is_python(program)
+    };
+    let script = (0..arguments.len()).find(|place| {
+        let text = arguments[*place].text.as_str();
+        (!text.starts_with('-') || text == "-") && !is_value(*place)
+    });
     let before = &arguments[..script.unwrap_or(arguments.len())];
     if before.iter().any(is_code)
         || arguments.first().is_some_and(|first| options.contains(&first.text.as_str()))
@@ -180,9 +196,14 @@ pub(crate) fn runs_inline_code(program: &Word, arguments: &[Word]) -> bool {
         return true;
     }
     match script {
-        Some(place) => is_input(&arguments[place]),
+        Some(place) => is_input(&arguments[place]) || is_code(&arguments[place]),
         None => !only_tells(arguments) && !arguments.iter().any(|word| is_flag(&word.text, 'm')),
     }
+}
+
+/// Its options `-W` and `-X` take a value.
+fn is_python(program: &Word) -> bool {
+    ["python", "pypy"].iter().any(|python| name(program).starts_with(python))
 }
 
 /// `--version`, `-V`, `--help`, `-h`: nothing is run.
@@ -191,15 +212,37 @@ pub(crate) fn only_tells(arguments: &[Word]) -> bool {
     arguments.len() == 1 && arguments.iter().all(tells)
 }
 
-/// A file that stands for what a program reads from another one.
+/// A file that stands for what a program reads from another one, whichever way its path leads there.
 pub(crate) fn is_input(word: &Word) -> bool {
-    let is_handle = ["/dev/stdin", "/dev/fd/", "/proc/"].iter().any(|place| word.text.starts_with(place));
+    let parts: Vec<&str> = word.text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let is_handle = parts.contains(&"stdin")
+        || parts.contains(&"proc")
+        || parts.windows(2).any(|two| two == ["dev", "fd"]);
     word.text == "-" || is_handle || word.pattern.starts_with("<(")
 }
 
 /// `/sbin/reboot` is `reboot`.
 pub fn name(word: &Word) -> &str {
     word.text.rsplit('/').next().unwrap_or_default()
+}
+
+/// The words of a call of git without the options before its verb, and with the verb of a program such as `git-push`; `None`
+/// where nothing is to be left out.
+pub(crate) fn plain_git(words: &[Word]) -> Option<Vec<Word>> {
+    const VALUED: [&str; 6] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"];
+    let (program, mut rest) = words.split_first()?;
+    let as_git = |text: &str| Word { text: text.to_owned(), pattern: text.to_owned(), is_literal: true };
+    if let Some(verb) = name(program).strip_prefix("git-") {
+        return Some([as_git("git"), as_git(verb)].into_iter().chain(rest.iter().cloned()).collect());
+    }
+    if name(program) != "git" || !rest.first()?.text.starts_with('-') {
+        return None;
+    }
+    while let Some((option, after)) = rest.split_first().filter(|(option, _)| option.text.starts_with('-')) {
+        let has_value = VALUED.contains(&option.text.as_str());
+        rest = after.get(usize::from(has_value)..).unwrap_or_default();
+    }
+    Some(std::iter::once(program).chain(rest).cloned().collect())
 }
 
 /// Whether `word` is `-x`, or has `x` among several letters.

@@ -3,7 +3,7 @@ use crate::{
     Deed, Line, Word,
     programs::{
         behind, is_flag, is_input, is_interpreter, is_runner, is_shell, is_wrapper, name, only_tells,
-        runs_inline_code, unwrapped,
+        plain_git, runs_inline_code, unwrapped,
     },
     readers::only_reads,
 };
@@ -113,8 +113,11 @@ impl Runs {
                         runs.only_reads &= is_shown;
                     }
                     // Of some variables programs run what is in them.
-                    Deed::Assign(value) if !is_name(&value.text) => runs.texts.push(value.text),
-                    Deed::Assign(_) | Deed::Pipe(_) | Deed::Bomb => {}
+                    Deed::Assign(value) => {
+                        runs.is_whole &= !is_input(&value);
+                        runs.texts.push(value.text);
+                    }
+                    Deed::Pipe(_) | Deed::Bomb => {}
                 }
             }
         }
@@ -181,7 +184,12 @@ impl Runs {
                 lines = joined(arguments);
             }
             "watch" | "ssh" | "tmux" | "screen" | "parallel" => lines = joined(arguments),
-            "env" => lines.extend(behind_option(arguments, 'S')),
+            "env" => {
+                lines.extend(behind_option(arguments, 'S'));
+                // `BASH_FUNC_ls%%=() { … }`
+                let assigned = arguments.iter().filter(|word| word.text.contains('='));
+                self.texts.extend(assigned.map(|word| word.text.clone()));
+            }
             "mapfile" | "readarray" | "compgen" | "complete" => {
                 lines.extend(behind_option(arguments, 'C'));
             }
@@ -191,6 +199,11 @@ impl Runs {
                     self.is_whole &= line.is_literal;
                     lines.push(line.text.clone());
                 }
+                let joined = arguments.iter().filter_map(|word| match word.text.split_once('=') {
+                    Some((option, line)) if option.starts_with("--c") => Some(line),
+                    _ => word.text.strip_prefix("-c"),
+                });
+                lines.extend(joined.map(str::to_owned));
             }
             "find" | "fd" | "fdfind" => self.take_found(arguments, &mut lines),
             "git" => self.take_git(arguments, &mut lines),
@@ -198,14 +211,18 @@ impl Runs {
             _ if reads_commands(program, arguments, has_more) => self.is_whole = false,
             // These show or look for text, and run nothing.
             "echo" | "printf" | "grep" | "egrep" | "fgrep" | "rg" | "ag" | "test" | "[" | "gh" | "jq" => {}
-            _ if is_interpreter(program) || is_awk(program) => {}
-            _ => {
-                let texts = arguments.iter().map(|word| &word.text).filter(|text| !is_name(text));
-                self.texts.extend(texts.cloned());
-            }
+            _ if is_awk(program) => {}
+            _ => self.tell(arguments),
         }
-        self.commands.push(Command { words, has_more });
+        let plain = plain_git(&words).map(|words| Command { words, has_more });
+        self.commands.extend(plain.into_iter().chain([Command { words, has_more }]));
         lines
+    }
+
+    /// A program might find something to run in these.
+    fn tell(&mut self, arguments: &[Word]) {
+        let texts = arguments.iter().map(|word| &word.text).filter(|text| !is_name(text));
+        self.texts.extend(texts.cloned());
     }
 
     fn take_shell(&mut self, arguments: &[Word], has_more: bool, lines: &mut Vec<String>) {
@@ -252,13 +269,20 @@ impl Runs {
     fn take_git(&mut self, arguments: &[Word], lines: &mut Vec<String>) {
         for (place, word) in arguments.iter().enumerate() {
             let next = arguments.get(place + 1).filter(|_| {
-                matches!(word.text.as_str(), "-c" | "-x" | "--exec" | "--upload-pack" | "--receive-pack")
-                    || (word.text.starts_with("--") && word.text.ends_with("-filter"))
+                matches!(
+                    word.text.as_str(),
+                    "-c" | "-u" | "-x" | "--exec" | "--upload-pack" | "--receive-pack"
+                ) || (word.text.starts_with("--") && word.text.ends_with("-filter"))
             });
             let joined = word.text.starts_with("--").then(|| word.text.split_once('=')).flatten();
             lines.extend(next.map(|next| assigned(&next.text)));
             lines.extend(joined.map(|(_, value)| value.to_owned()));
+            let short =
+                ["-x", "-O", "-u", "ext::"].into_iter().find_map(|begin| word.text.strip_prefix(begin));
+            lines.extend(short.map(str::to_owned));
         }
+        // What a new name stands for is not told by its use.
+        self.is_whole &= !arguments.iter().any(|word| word.text.starts_with("alias."));
         let run = arguments.iter().position(|word| matches!(word.text.as_str(), "run" | "foreach"));
         if let Some(place) = run {
             let run = arguments[place + 1..].iter().skip_while(|word| word.text.starts_with('-'));
@@ -276,9 +300,9 @@ impl Runs {
 fn reads_commands(program: &Word, arguments: &[Word], has_more: bool) -> bool {
     match name(program) {
         "at" | "batch" | "crontab" | "ed" | "enable" | "ex" | "hash" | "red" => true,
-        "make" | "gmake" => {
-            arguments.iter().any(|word| word.text.ends_with('-') || word.text.starts_with("--ev"))
-        }
+        "make" | "gmake" | "cmake" => arguments
+            .iter()
+            .any(|word| word.text.ends_with('-') || word.text.starts_with("--ev") || is_input(word)),
         "." | "source" => arguments.first().is_some_and(is_input),
         _ if is_awk(program) => {
             let starts = |word: &Word| ["system", "|", "@"].iter().any(|sign| word.text.contains(sign));

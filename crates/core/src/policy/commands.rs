@@ -39,13 +39,45 @@ pub(super) fn commands(line: &str) -> Option<Vec<String>> {
     Some(all.into_iter().filter(|words| !words.is_empty()).map(|words| words.join(" ")).collect())
 }
 
+/// Builtins behind which the next command may be another one: they go to another folder, or set what a shell runs by.
+const CHANGERS: [&str; 22] = [
+    ".",
+    "alias",
+    "cd",
+    "declare",
+    "enable",
+    "eval",
+    "export",
+    "getopts",
+    "hash",
+    "let",
+    "local",
+    "mapfile",
+    "popd",
+    "pushd",
+    "read",
+    "readarray",
+    "readonly",
+    "set",
+    "shopt",
+    "source",
+    "typeset",
+    "unset",
+];
+
 /// What stands between the signs that join commands: of a line without quotes and substitutions these are its commands.
-/// `None` if it is one alone, or goes to another folder.
+/// `None` if it is one alone, or one of them changes what another one runs.
 pub(super) fn joined(line: &str) -> Option<Vec<&str>> {
-    let moves =
-        |command: &&str| ["cd", "pushd", "popd"].contains(&command.split_whitespace().next().unwrap_or(""));
+    let changes = |command: &&str| {
+        let mut words = command.split_whitespace();
+        match words.next().unwrap_or_default() {
+            "printf" => words.any(|word| word.starts_with("-v")),
+            "builtin" | "command" => true,
+            first => CHANGERS.contains(&first) || first.contains('='),
+        }
+    };
     let commands = line.split(OPERATOR_CHARS).map(str::trim).filter(|command| !command.is_empty());
-    Some(commands.collect::<Vec<_>>()).filter(|all| all.len() > 1 && !all.iter().any(moves))
+    Some(commands.collect::<Vec<_>>()).filter(|all| all.len() > 1 && !all.iter().any(changes))
 }
 
 /// Adds what stands before the closing quote to `word`.
