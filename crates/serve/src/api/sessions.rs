@@ -18,7 +18,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
-use haft_app::export::ExportFormat;
+use haft_app::{config::serve::Permission, export::ExportFormat};
 use haft_core::{Command, LastTurn, Mode, Seq, SessionId};
 use haft_engine::{Session, Summary, new_session_id};
 use serde::{Deserialize, Serialize};
@@ -136,6 +136,10 @@ pub(crate) struct SessionFilter {
 pub(crate) async fn create(context: Context, Key(key): Key, Body(new): Body<NewSession>) -> Answer<Response> {
     let hub = &context.hub;
     let mode = new.permission.as_deref().map(mode).transpose()?;
+    if new.outbox {
+        // What can be taken back is not asked about.
+        context.require(Permission::Approve)?;
+    }
     let place = hub.place(new.workspace.as_deref(), new.model, new.profile)?;
     let place = Place { effort: new.effort, ..place };
     let id = made_as(key);
