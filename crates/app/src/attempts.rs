@@ -1,8 +1,8 @@
 //! [`App::attempts`]: the attempts that a session made at its goal, and what they differ in, from the journals of each.
 use crate::{App, Failure, session};
 use haft_core::{
-    AttemptEnd, AttemptResult, AttemptedFile, Change, Changed, Entry, Fact, FileState, Hash, SessionId,
-    SessionOpened, Stage, Usage, active_path, changed,
+    AttemptEnd, AttemptResult, AttemptedFile, Change, Changed, Entry, Fact, FileState, Hash, Secrets,
+    SessionId, SessionOpened, Stage, Usage, active_path, changed,
 };
 use haft_engine::{Home, Recorded};
 use haft_present::file_diff::{DiffLine, FileDiff};
@@ -25,6 +25,7 @@ pub struct Attempts {
     workspace: PathBuf,
     entries: Vec<Arc<Entry>>,
     contents: LocalStage,
+    secrets: Secrets,
     /// What lies in the workspace, so that nothing is written to the session.
     found: LocalStage,
     _folder: TempDir,
@@ -82,9 +83,17 @@ impl App {
         let folder = tempfile::Builder::new().prefix("haft-attempts-").tempdir()?;
         let found = LocalStage::new(folder.path().join("contents"));
         let contents = LocalStage::new(home.contents(&id));
-        let workspace = opened.workspace.clone();
-        let mut attempts =
-            Attempts { session: id, all: Vec::new(), workspace, entries, contents, found, _folder: folder };
+        let (workspace, secrets) = (opened.workspace.clone(), self.secrets(&opened.workspace));
+        let mut attempts = Attempts {
+            session: id,
+            all: Vec::new(),
+            workspace,
+            entries,
+            contents,
+            secrets,
+            found,
+            _folder: folder,
+        };
         attempts.read(&home, begun)?;
         Ok(attempts)
     }
@@ -224,5 +233,9 @@ impl Recorded for Attempts {
 
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
         self.contents.content(hash).or_else(|_| self.found.content(hash))
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 }

@@ -55,6 +55,7 @@ pub use session::{Assembled, Existing, OpenedSession, SessionPlan, SessionSpec};
 pub use system::System;
 
 use config::{Config, ConfigError, Environment, Places, Settings};
+use haft_core::Secrets;
 use haft_engine::Home;
 use std::{fmt, path::Path, sync::Arc};
 use telemetry::ProcessTelemetry;
@@ -146,5 +147,13 @@ impl App {
     /// If a file cannot be read, or a value is invalid.
     pub fn config(&self, workspace: &Path, settings: &Settings) -> Result<Config, ConfigError> {
         Config::load(&self.places, &self.environment, workspace, settings)
+    }
+
+    /// What is not to be shown of a session that works in `workspace`. Where the configuration cannot be read, the keys that it
+    /// names are not known, and those of the environment are.
+    #[must_use]
+    pub fn secrets(&self, workspace: &Path) -> Secrets {
+        let config = self.config(workspace, &Settings::default()).unwrap_or_default();
+        self.environment.access(&config).secrets
     }
 }

@@ -68,6 +68,16 @@ impl Secrets {
         }
         hidden
     }
+
+    /// The same in the lines of a diff, where signs and numbers stand between the lines of a secret that has several.
+    pub fn hide_in_diff(&self, lines: &str) -> String {
+        let mut hidden = self.hide(lines).into_owned();
+        let lines = self.0.iter().filter(|secret| secret.contains('\n')).flat_map(|secret| secret.lines());
+        for line in lines.map(str::trim).filter(|line| line.len() >= MIN_GUESSED_BYTES) {
+            hidden = hidden.replace(line, PLACEHOLDER);
+        }
+        hidden
+    }
 }
 
 impl fmt::Debug for Secrets {

@@ -221,6 +221,11 @@ impl Journal {
         self.0.secrets.set(secrets);
     }
 
+    /// What is neither recorded nor shown.
+    pub(crate) fn secrets(&self) -> Secrets {
+        self.0.secrets.all()
+    }
+
     /// From here on an entry counts only where it stands in `replica`, too.
     pub(crate) fn replicate(&self, replica: Arc<dyn Replica>) {
         let _replicated_already = self.0.replica.set(replica);

@@ -22,8 +22,8 @@ use crate::{journal::Journal, setup::Setup};
 use futures::{Stream, StreamExt};
 use haft_call::{Moved, Permission, merge_left};
 use haft_core::{
-    CallId, Change, Command, Effect, Entry, Event, Execution, Fact, Hash, Mode, Part, Seq, SessionId,
-    SessionOpened, Stage, ToolCall, Tracking, changed,
+    CallId, Change, Command, Effect, Entry, Event, Execution, Fact, Hash, Mode, Part, Secrets, Seq,
+    SessionId, SessionOpened, Stage, ToolCall, Tracking, changed,
 };
 use mailbox::{CommandTicket, SessionMessage};
 use remote::Remote;
@@ -207,6 +207,9 @@ pub trait Recorded {
     /// # Errors
     /// Fails if it is not kept, or cannot be read.
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>>;
+
+    /// What is shown to nobody, whatever the contents hold.
+    fn secrets(&self) -> Secrets;
 }
 
 impl Recorded for Session {
@@ -216,6 +219,10 @@ impl Recorded for Session {
 
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
         Self::content(self, hash)
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.journal.secrets()
     }
 }
 

@@ -6,6 +6,10 @@ use similar::TextDiff;
 
 /// A diff of more lines than this is cut.
 const MAX_DIFF_LINES: usize = 200;
+/// A longer content is not shown by its lines.
+const MAX_BYTES: usize = 8 << 20;
+/// A longer content with a zero byte in it is not text.
+const MAX_BYTES_WITH_ZEROS: usize = 8_000;
 
 /// A unified diff of all `changes`, with contents from the session's blobs.
 pub fn of_changes(session: &dyn Recorded, changes: &[Change]) -> String {
@@ -58,7 +62,7 @@ pub(crate) fn in_words(session: &dyn Recorded, change: &Change) -> Option<String
         let state = state.as_ref()?;
         Some(match state.kind() {
             FileKind::File => "file".to_owned(),
-            FileKind::Folder => "folder".to_owned(),
+            FileKind::Folder => folder(state),
             FileKind::Link => {
                 let target = session.content(&state.hash).unwrap_or_default();
                 format!("link to {}", safe::visible_line(&String::from_utf8_lossy(&target)))
@@ -70,6 +74,10 @@ pub(crate) fn in_words(session: &dyn Recorded, change: &Change) -> Option<String
     if is_file(&change.before) && is_file(&change.after) {
         return None;
     }
+    let kind = |state: &Option<FileState>| state.as_ref().map(FileState::kind);
+    if kind(&change.before) == kind(&change.after) && kind(&change.after) == Some(FileKind::Folder) {
+        return properties(change);
+    }
     match (what(&change.before), what(&change.after)) {
         (Some(before), Some(after)) if before == after => properties(change),
         (Some(before), Some(after)) => Some(format!("{before} becomes {after}")),
@@ -77,8 +85,20 @@ pub(crate) fn in_words(session: &dyn Recorded, change: &Change) -> Option<String
     }
 }
 
-/// Nothing of it is hidden: see [`safe::visible_lines`].
+/// With its permission bits where others may write in it, or where it is setuid, setgid or sticky.
+fn folder(state: &FileState) -> String {
+    match state.permissions() {
+        mode if mode & 0o7002 == 0 => "folder".to_owned(),
+        mode => format!("folder, mode {mode:o}"),
+    }
+}
+
+/// Nothing of it is hidden (see [`safe::visible_lines`]) but secrets.
 fn whole(session: &dyn Recorded, change: &Change) -> String {
+    session.secrets().hide_in_diff(&exact(session, change))
+}
+
+fn exact(session: &dyn Recorded, change: &Change) -> String {
     let path = safe::visible_line(&change.path.to_string_lossy());
     if let Some(what) = in_words(session, change) {
         return format!("{} {path} ({what})\n", sign(change.kind()));
@@ -121,7 +141,7 @@ fn attributes(before: Option<&FileState>, after: &FileState) -> Vec<String> {
     set.chain(removed.map(|name| format!("attribute {} removed", safe::visible_line(name)))).collect()
 }
 
-/// Before and after; nothing where one of them is not text.
+/// Before and after; nothing where one of them is not text, or too long to be read by a person.
 pub(crate) fn contents(session: &dyn Recorded, change: &Change) -> Option<(String, String)> {
     Some((content(session, &change.before)?, content(session, &change.after)?))
 }
@@ -129,15 +149,25 @@ pub(crate) fn contents(session: &dyn Recorded, change: &Change) -> Option<(Strin
 /// Instead of lines.
 pub(crate) fn not_text(session: &dyn Recorded, change: &Change) -> String {
     let size = change.after.as_ref().and_then(|state| session.content(&state.hash).ok());
-    let size = size.map_or(String::new(), |bytes| format!(", {} bytes", bytes.len()));
-    format!("not text{size}")
+    match size.map(|content| content.len()) {
+        Some(size) if size > MAX_BYTES => format!("too long to show, {size} bytes"),
+        Some(size) => format!("not text, {size} bytes"),
+        None => "not text".to_owned(),
+    }
 }
 
 fn content(session: &dyn Recorded, state: &Option<FileState>) -> Option<String> {
     match state {
         None => Some(String::new()),
-        Some(state) => String::from_utf8(session.content(&state.hash).ok()?).ok(),
+        Some(state) => text(session.content(&state.hash).ok()?),
     }
+}
+
+/// The text that a person can read; nothing for other contents.
+pub(crate) fn text(content: Vec<u8>) -> Option<String> {
+    // Zero bytes are text to UTF-8, and a disk image has millions of them. A script may have one.
+    let is_binary = content.len() > MAX_BYTES_WITH_ZEROS && content.contains(&0);
+    (content.len() <= MAX_BYTES && !is_binary).then(|| String::from_utf8(content).ok())?
 }
 
 fn clipped(diff: &str) -> String {

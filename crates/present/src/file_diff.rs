@@ -3,11 +3,11 @@ use crate::{
     diff::{self, Shown},
     safe,
 };
-use haft_core::{Change, ChangeKind, accepted::CONTEXT_LINES};
+use haft_core::{Change, ChangeKind, Secrets, accepted::CONTEXT_LINES};
 use haft_engine::Recorded;
 use similar::{ChangeTag, InlineChange, TextDiff};
 
-/// What a change does to one file. Nothing in its texts is hidden: see [`safe::visible_lines`].
+/// What a change does to one file. Nothing in its texts is hidden (see [`safe::visible_lines`]) but secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDiff {
     /// Relative to the workspace where it lies inside.
@@ -44,7 +44,9 @@ impl FileDiff {
             note: Some(what),
             hunks: Vec::new(),
         });
-        changes.into_iter().map(|change| Self::of(session, change)).chain(data).collect()
+        let secrets = session.secrets();
+        let files = changes.into_iter().map(|change| Self::of(session, change)).chain(data);
+        files.map(|file| if secrets.is_empty() { file } else { file.without(&secrets) }).collect()
     }
 
     /// What the file of `change` is called in [`Self::path`].
@@ -66,6 +68,17 @@ impl FileDiff {
             Some((before, after)) => (None, hunks(&before, &after)),
         };
         Self { path, kind, properties, note, hunks }
+    }
+
+    /// The same without secrets. The lines that hold one are still there.
+    fn without(self, secrets: &Secrets) -> Self {
+        let hide = |text: String| secrets.hide(&text).into_owned();
+        let line = |line: DiffLine| match line.text() {
+            text if secrets.hide_in_diff(&text) == text => line,
+            text => DiffLine { parts: vec![(false, secrets.hide_in_diff(&text))], ..line },
+        };
+        let hunks = self.hunks.into_iter().map(|hunk| hunk.into_iter().map(line).collect()).collect();
+        Self { path: hide(self.path), note: self.note.map(hide), hunks, ..self }
     }
 
     /// All its lines.

@@ -1,7 +1,7 @@
 //! [`Proposal`]: shows what a call that asks would do, with all that a person must see before they allow it.
 pub mod sentence;
 
-use crate::safe;
+use crate::{diff, safe};
 use haft_core::{
     BulkFolder, CallId, Change, ChangeKind, DiagnosticsChange, Effect, Execution, Fact, FileKind, FileState,
     SessionOpened, ToolCall,
@@ -74,7 +74,7 @@ const MAX_SEARCHED_BYTES: usize = 64 << 10;
 pub fn proposed_text(session: &dyn Recorded, change: &Change) -> Option<String> {
     let text = |state: &FileState| {
         let content = (state.kind() == FileKind::File).then(|| session.content(&state.hash).ok())??;
-        String::from_utf8(content).ok()
+        diff::text(content)
     };
     change.before.as_ref().map_or(Some(String::new()), text)?;
     text(change.after.as_ref()?)

@@ -1,5 +1,5 @@
 //! [`KeptJob`]: a job of a fleet, as its database keeps it.
-use haft_core::{Entry, Hash, changed, line};
+use haft_core::{Entry, Hash, Secrets, changed, line};
 use haft_engine::Recorded;
 use haft_fleet::{Database, FleetError};
 use std::{collections::HashMap, io, sync::Arc};
@@ -17,6 +17,11 @@ impl Recorded for KeptJob {
 
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
         self.contents.get(&hash.0).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Only its worker knows them.
+    fn secrets(&self) -> Secrets {
+        Secrets::default()
     }
 }
 

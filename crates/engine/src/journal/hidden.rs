@@ -16,6 +16,11 @@ impl Hidden {
         let _set_before = self.0.set((secrets.clone(), written.collect()));
     }
 
+    /// The secrets; none as long as they are not known.
+    pub(crate) fn all(&self) -> Secrets {
+        self.0.get().map(|(secrets, _)| secrets.clone()).unwrap_or_default()
+    }
+
     /// The line of `entry` in the journal, without its line end and its chain value, and `entry` as it stands there:
     /// without secrets. What a person said stays as they said it.
     pub(crate) fn line_of(&self, entry: Entry) -> serde_json::Result<(Entry, String)> {

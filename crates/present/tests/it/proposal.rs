@@ -1,5 +1,5 @@
 //! What a person is told of a call that asks.
-use haft_core::{CallId, Change, Effect, Entry, Fact, FileState, Hash, ToolCall};
+use haft_core::{CallId, Change, Effect, Entry, Fact, FileState, Hash, Secrets, ToolCall};
 use haft_engine::Recorded;
 use haft_present::proposal::{Brief, Proposal};
 use serde_json::{Value, json};
@@ -19,6 +19,10 @@ impl Recorded for Session {
 
     fn content(&self, _: &Hash) -> io::Result<Vec<u8>> {
         Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn secrets(&self) -> Secrets {
+        Secrets::default()
     }
 }
 

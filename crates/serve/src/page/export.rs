@@ -9,7 +9,7 @@ use crate::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_app::{App, Failure, config::Settings, model};
 use haft_core::{
-    Changed, Entry, Fact, Hash, Part, Price, SessionOpened, Stage, TurnModels, active_path, text_of,
+    Changed, Entry, Fact, Hash, Part, Price, Secrets, SessionOpened, Stage, TurnModels, active_path, text_of,
 };
 use haft_engine::Recorded;
 use haft_present::{safe, timeline::cost, timeline::usage};
@@ -45,9 +45,11 @@ const MAX_DIFF_LINES: usize = 2_000;
 pub fn export_html(app: &App, id: &str) -> Result<String, Failure> {
     let home = app.home();
     let id = home.find(id)?;
-    let session = Kept { entries: home.peek(&id.0)?, contents: LocalStage::new(home.contents(&id)) };
-    let opened = SessionOpened::of(&session.entries);
+    let entries = home.peek(&id.0)?;
+    let opened = SessionOpened::of(&entries);
     let price = opened.and_then(|opened| price(app, &opened.workspace, &opened.model));
+    let secrets = app.secrets(opened.map_or(Path::new("/"), |opened| &opened.workspace));
+    let session = Kept { entries, contents: LocalStage::new(home.contents(&id)), secrets };
     Ok(SessionExport { session: &session, name: home.name(&id), price }.html())
 }
 
@@ -55,6 +57,7 @@ pub fn export_html(app: &App, id: &str) -> Result<String, Failure> {
 struct Kept {
     entries: Vec<Arc<Entry>>,
     contents: LocalStage,
+    secrets: Secrets,
 }
 
 impl Recorded for Kept {
@@ -64,6 +67,10 @@ impl Recorded for Kept {
 
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
         self.contents.content(hash)
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 }
 

@@ -589,3 +589,21 @@ fn a_command_is_refused_for_what_it_runs_and_not_for_what_it_says() {
     assert_eq!(ends(&ran), table.map(|(_, expected)| expected), "{:?}", read(&ran));
     assert_eq!(place.read("said.txt").as_deref(), Some("rm -rf / | halt\n"));
 }
+
+/// A disk image, which is text to UTF-8; and a script with one such byte in it, which a shell runs.
+#[test]
+fn a_file_of_zero_bytes_is_asked_about_at_once_and_a_script_is_shown() {
+    let place = Place::new();
+    let make = "truncate -s 64M image; printf 'echo one\\n\\0\\n' >script";
+    let model = place.script("m", &[call("bash", json!({"command": make})), json!({"say": "Made."})]);
+    let Some(terminal) = Terminal::open(&place, (100, 40)) else { return };
+    terminal.haft(&place, &format!("chat --model {model}"));
+    terminal.say("go");
+    let screen = terminal.see("allow? y, a, n");
+    assert!(screen.contains("Create image  (too long to show, 67108864 bytes)"), "{screen}");
+    assert!(screen.contains("+ echo one") && screen.contains("+ \\u{0}"), "{screen}");
+    terminal.say("y");
+    terminal.see("Made.");
+    let listed = place.run(&["undo", "--list"]);
+    assert!(listed.code == 0 && listed.out.len() < 10_000, "{}", listed.out.len());
+}

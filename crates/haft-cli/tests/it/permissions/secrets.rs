@@ -1,5 +1,5 @@
 //! What commands get of a person's secrets, and what is left of them where they are printed. The real binary.
-use crate::kit::{Place, Ran, bash, openai_call, openai_text};
+use crate::kit::{Place, Ran, bash, openai_call, openai_text, serving::Serving};
 use serde_json::json;
 use std::{fs, path::Path};
 
@@ -156,4 +156,33 @@ fn keys_are_hidden_in_what_tools_read_and_models_say() {
     let model = place.script("m", &[json!({"say": "no"})]);
     let mut command = place.haft(&["run", "--model", &model, &format!("Is it {KEY}?")]);
     assert_eq!(Ran::from(command.env("OPENAI_API_KEY", KEY).output().unwrap()).out, "no\n");
+}
+
+/// The files hold the key, and whatever shows what was changed in them does not: the line is there without it.
+#[test]
+fn keys_are_hidden_in_what_shows_changes() {
+    let place = Place::new();
+    place.write(".env", format!("KEY={KEY}\n"));
+    let run = |words: &[&str]| Ran::from(place.haft(words).env("OPENAI_API_KEY", KEY).output().unwrap());
+    let copy = format!("sed s/KEY/COPY/ .env >copy.txt; ln -s x-{KEY} link");
+    let model = place.script("m", &[bash(&copy), json!({"say": "done"})]);
+    let ran = run(&["run", "--model", &model, "--permission", "accept-edits", "--json", "go"]);
+    assert_eq!((ran.code, place.read("copy.txt")), (0, Some(format!("COPY={KEY}\n"))), "{ran:?}");
+    let events = ran.events();
+    let staged = events.iter().find(|event| event["type"] == "staged").unwrap()["seq"].clone();
+    let id = events[0]["session"].as_str().unwrap();
+    for words in
+        [&["sessions", "export", id, "--format", "html"][..], &["undo", "--list"], &["undo", "--dry-run"]]
+    {
+        let shown = run(words);
+        assert!(shown.out.contains("COPY=[key]") && shown.out.contains("x-[key]"), "{words:?}: {shown:?}");
+        assert!(!shown.out.contains(KEY), "{words:?}: {shown:?}");
+    }
+    let mut serve = place.haft(&["serve", "--listen", "127.0.0.1:0", "--model", &model]);
+    serve.env("OPENAI_API_KEY", KEY);
+    let server = Serving::begin(&place, serve);
+    for path in ["changes", &format!("diff?seq={staged}"), "export?format=html"] {
+        let shown = server.ask(&format!("GET /v1/sessions/{id}/{path}"), "");
+        assert!(shown.body.contains("COPY=[key]") && !shown.body.contains(KEY), "{path}: {shown:?}");
+    }
 }
