@@ -36,6 +36,7 @@ pub(crate) fn take(stage: &dyn Stage, changes: &[Change], accepted: &Accepted) -
         match file.map(|file| file.hunks.as_deref()) {
             None if is_new_folder_of(change, accepted) => kept.push(change.clone()),
             None | Some(Some([])) => left_out.push(change.clone()),
+            Some(_) if !is_possible(change, changes, accepted) => left_out.push(change.clone()),
             Some(None) => kept.push(change.clone()),
             Some(Some(hunks)) => {
                 let (part, rest) = split(stage, change, hunks)?;
@@ -56,6 +57,24 @@ fn is_new_folder_of(change: &Change, accepted: &Accepted) -> bool {
     };
     let is_folder = change.after.as_ref().is_some_and(|after| after.kind() == FileKind::Folder);
     change.before.is_none() && is_folder && accepted.files.iter().any(is_in_it)
+}
+
+/// Whether `change` can be made without what is not accepted: a file cannot lie below a file that stays, and a folder is not
+/// gone as long as something in it stays.
+fn is_possible(change: &Change, changes: &[Change], accepted: &Accepted) -> bool {
+    let is_folder =
+        |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.kind() == FileKind::Folder);
+    let is_accepted = |other: &Change| {
+        accepted.of(other).is_some_and(|file| file.text.is_some() || file.hunks.as_deref() != Some(&[]))
+    };
+    let needs = |other: &&Change| {
+        let is_above = change.path != other.path && change.path.starts_with(&other.path);
+        let is_below = change.path != other.path && other.path.starts_with(&change.path);
+        let makes_room = other.before.is_some() && !is_folder(&other.before) && is_folder(&other.after);
+        let is_emptied = is_folder(&change.before) && !is_folder(&change.after) && other.after.is_none();
+        (is_above && makes_room) || (is_below && is_emptied)
+    };
+    changes.iter().filter(needs).all(is_accepted)
 }
 
 /// A change with these hunks alone, and the change from there to what was proposed; `None` if that is nothing.
@@ -287,6 +306,39 @@ mod tests {
         assert!(part.note.contains("Changed: text, new. Not accepted:]\n--- a/text\n"), "{}", part.note);
         assert!(part.note.contains("-b\n") && part.note.contains("+B\n"), "{}", part.note);
         assert!(!part.note.contains("+A") && part.note.contains("picture (changed)"), "{}", part.note);
+    }
+
+    /// The rest is written, and the model reads what did not happen.
+    #[test]
+    fn what_cannot_be_made_without_another_part_is_left_out() {
+        let stage = Contents::default();
+        let (file, folder) = (stage.state(b"x", 0o644), Some(FileState::folder(0o755)));
+        let change = |path: &str, before: &Option<FileState>, after: &Option<FileState>| Change {
+            path: path.into(),
+            before: before.clone(),
+            after: after.clone(),
+        };
+        let changes = [
+            change("cfg", &file, &folder),
+            change("cfg/f", &None, &file),
+            change("gone", &file, &None),
+            change("lib", &folder, &file),
+            change("lib/a", &file, &None),
+        ];
+        let table: [(&[&str], &[&str]); 6] = [
+            (&["cfg/f", "gone"], &["gone"]),
+            (&["cfg", "cfg/f"], &["cfg", "cfg/f"]),
+            (&["cfg"], &["cfg"]),
+            (&["lib", "gone"], &["gone"]),
+            (&["lib/a"], &["lib/a"]),
+            (&["lib", "lib/a"], &["lib", "lib/a"]),
+        ];
+        for (accepted, expected) in table {
+            let parts: Vec<_> = accepted.iter().map(|path| (*path, None)).collect();
+            let part = take(&stage, &changes, &accept(&parts)).unwrap();
+            let kept: Vec<_> = part.changes.iter().map(|change| change.path.to_str().unwrap()).collect();
+            assert_eq!(kept, expected, "{accepted:?}");
+        }
     }
 
     #[test]

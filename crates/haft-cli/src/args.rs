@@ -95,7 +95,7 @@ pub(crate) struct PurposeArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) goal: Option<String>,
     /// Command that checks the goal, or `test` for the tests of the project (default: `check` of the configuration, or `test`)
-    #[arg(long, value_name = "COMMAND", requires = "goal")]
+    #[arg(long, value_name = "COMMAND", requires = "goal", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) proof: Option<String>,
     /// Make up to N attempts, from 2 to 16: if the first misses the goal, others begin anew, each in a view of its own, and the first that passes `--proof` is kept
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=i64::from(haft_core::MAX_ATTEMPTS)))]

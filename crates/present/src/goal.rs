@@ -37,7 +37,10 @@ impl GoalCommand {
     /// Reads what stands behind `/goal`. An error says what is wrong with it.
     pub fn parse(said: &str) -> Result<Self, String> {
         let (text, check) = match said.split_once(PROOF) {
-            Some((text, check)) => (text, Some(unquoted(check)).filter(|check| !check.is_empty())),
+            Some((text, check)) => match unquoted(check) {
+                check if check.is_empty() => return Err(format!("`{PROOF}` needs a command behind it")),
+                check => (text, Some(check)),
+            },
             None => (said, None),
         };
         let (text, attempts, choose) = match text.rsplit_once(ATTEMPTS) {
@@ -154,11 +157,19 @@ mod tests {
         for (said, expected) in table {
             assert_eq!(GoalCommand::parse(said), Ok(expected), "{said:?}");
         }
-        for said in
-            ["a --attempts 1 --proof b", "a --attempts many --proof b", "a --attempts 4", "--attempts 40"]
-        {
+        for said in [
+            "a --proof",
+            "a --proof ''",
+            "a --attempts 1 --proof b",
+            "a --attempts many --proof b",
+            "a --attempts 4",
+            "--attempts 40",
+        ] {
             let error = GoalCommand::parse(said).unwrap_err();
-            assert!(error.starts_with("`--attempts` "), "{said:?}: {error}");
+            assert!(
+                error.starts_with("`--attempts` ") || error.starts_with("`--proof` "),
+                "{said:?}: {error}"
+            );
         }
     }
 }

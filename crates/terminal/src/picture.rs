@@ -1,6 +1,6 @@
 //! [`read`]: reads a picture from a file, for a model that can see.
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use haft_core::Image;
+use haft_core::{Image, picture::media_type};
 use std::path::Path;
 
 /// No vendor takes more (Anthropic 5 MB, Gemini 20 MB, OpenAI 50 MB; 2026-11).
@@ -9,13 +9,6 @@ const MAX_PICTURE_BYTES: u64 = 50 << 20;
 /// Reads it; the error says why that cannot be done.
 pub fn read(path: &Path) -> Result<Image, String> {
     let failed = |why: String| format!("cannot show the picture `{}`: {why}", path.display());
-    let mime = match path.extension().and_then(|end| end.to_str()).map(str::to_ascii_lowercase).as_deref() {
-        Some("png") => "image/png",
-        Some("jpg" | "jpeg") => "image/jpeg",
-        Some("gif") => "image/gif",
-        Some("webp") => "image/webp",
-        _ => return Err(failed("supported formats: .png, .jpg, .gif, .webp".into())),
-    };
     let found = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
     if !found.is_file() {
         return Err(failed("it is not a regular file".into()));
@@ -24,5 +17,9 @@ pub fn read(path: &Path) -> Result<Image, String> {
         return Err(failed(format!("it is larger than {} MB", MAX_PICTURE_BYTES >> 20)));
     }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    // A vendor refuses the whole conversation for one that is none, so its name does not count.
+    let Some(mime) = media_type(&bytes) else {
+        return Err(failed("its content is none of the supported formats: PNG, JPEG, GIF, WebP".into()));
+    };
     Ok(Image { mime: mime.into(), data: STANDARD.encode(bytes) })
 }

@@ -42,7 +42,7 @@ fn read_answer(
         let said = line.trim();
         match (said, &question.draft) {
             (EDIT, Some(draft)) => match edit(editor, edited.as_deref().unwrap_or(draft)) {
-                Ok(text) => edited = Some(text),
+                Ok(text) => edited = Some(text).filter(|text| !text.trim().is_empty()),
                 Err(why) => {
                     let _no_terminal = writeln!(output, "{}", safe::text(&why));
                 }
@@ -61,13 +61,14 @@ fn edit(editor: Option<&Editor>, draft: &str) -> Result<String, String> {
     editor.ok_or(NO_EDITOR)?.edit(DRAFT, draft, Path::new("draft.md"))
 }
 
-/// The answer that `said` stands for; behind a choice the text as it was edited.
+/// The answer that `said` stands for, and behind it the text as it was edited.
 pub(crate) fn with_draft(question: &Question, said: &str, edited: Option<String>) -> String {
     let chosen = said.parse::<usize>().ok().and_then(|number| question.choices.get(number.checked_sub(1)?));
     match (chosen, edited) {
         (Some(choice), Some(edited)) => format!("{choice}\n\n{}", edited.trim()),
         (Some(choice), None) => choice.clone(),
-        (None, _) => said.to_owned(),
+        (None, Some(edited)) => format!("{said}\n\nThe text as I have edited it:\n\n{}", edited.trim()),
+        (None, None) => said.to_owned(),
     }
 }
 

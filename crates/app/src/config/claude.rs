@@ -43,21 +43,36 @@ fn read(places: &Places, file: PathBuf, within: Option<&Path>) -> Option<ClaudeR
     let settings = if within.is_some() { None } else { file.parent() };
     let bases = Bases { home: places.person.as_deref(), settings };
     let mut untranslated = Vec::new();
+    let permissions = &written["permissions"];
     let mut list = |ruling: Ruling| {
-        let rules = written["permissions"][ruling.name()].as_array().into_iter().flatten();
+        let all = &permissions[ruling.name()];
         let mut found: Vec<String> = Vec::new();
-        for rule in rules.filter_map(Value::as_str) {
-            match bases.translate(rule).filter(|all| all.iter().all(|rule| Rule::parse(ruling, rule).is_ok()))
-            {
+        // What is no list, and what is no text in it, is told as it stands there.
+        for rule in all.as_array().map_or(std::slice::from_ref(all), Vec::as_slice) {
+            let rules = rule.as_str().filter(|_| all.is_array()).and_then(|rule| bases.translate(rule));
+            match rules.filter(|all| all.iter().all(|rule| Rule::parse(ruling, rule).is_ok())) {
                 Some(rules) => found.extend(rules),
-                None => untranslated.push(format!("{} {rule}", ruling.name())),
+                None if rule.is_null() => {}
+                None => untranslated.push(format!("{} {}", ruling.name(), words(rule))),
             }
         }
         found.dedup();
         found
     };
     let (deny, ask, allow) = (list(Ruling::Deny), list(Ruling::Ask), list(Ruling::Allow));
+    let is_other = |name: &&String| !["deny", "ask", "allow", "defaultMode"].contains(&name.as_str());
+    match permissions {
+        Value::Object(fields) => untranslated.extend(fields.keys().filter(is_other).cloned()),
+        Value::Null if written.is_object() => {}
+        wrong if written.is_object() => untranslated.push(format!("permissions {}", words(wrong))),
+        _ => untranslated.push(words(&written).chars().take(60).collect()),
+    }
     Some(ClaudeRules { file, rules: Rules { deny, ask, allow, only: Vec::new() }, untranslated })
+}
+
+/// A text without its quotes, and other values as they are written.
+fn words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 impl Bases<'_> {

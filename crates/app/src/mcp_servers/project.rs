@@ -6,7 +6,7 @@ use crate::{
     untrusted_file,
 };
 use haft_core::Hash;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::{
     fs::{self, OpenOptions},
     io::{self, Write},
@@ -55,10 +55,14 @@ fn servers_in(app: &App, workspace: &Path, source: &str, key: &str) -> Vec<(Stri
     let Some(text) = untrusted_file::text(&file, Some(workspace), &|note| app.warn(note)) else {
         return Vec::new();
     };
-    match serde_json::from_str::<Value>(&text) {
-        Ok(mut found) => match found[key].take() {
-            Value::Object(servers) => servers.into_iter().collect(),
-            _ => Vec::new(),
+    match serde_json::from_str::<Map<String, Value>>(&text) {
+        Ok(mut found) => match found.remove(key) {
+            Some(Value::Object(servers)) => servers.into_iter().collect(),
+            None => Vec::new(),
+            Some(_) => {
+                app.warn(format!("`{key}` in `{}` was ignored: it is no object", file.display()));
+                Vec::new()
+            }
         },
         Err(error) => {
             app.warn(format!("`{}` was ignored: {error}", file.display()));

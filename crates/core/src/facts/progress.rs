@@ -92,7 +92,7 @@ pub fn progress(path: &[&Arc<Entry>]) -> Option<Progress> {
         (Some(true), Some(_)) if is_changed_by_others(path, last) => {
             format!("files were changed while `{check}` ran")
         }
-        (Some(true), Some(red)) if !is_changed(&path[red.ended..last.started], goal) => {
+        (Some(true), Some(red)) if !is_changed(&path[red.ended..last.started], &runs, goal) => {
             format!("`{check}` failed and succeeds although nothing was changed in between")
         }
         (Some(true), Some(red)) => return Some(Progress::Reached { red: red.seq, green: last.seq }),
@@ -133,19 +133,25 @@ fn unchanged(path: &[&Arc<Entry>], runs: &[Run<'_>], goal: &Goal) -> u32 {
         let (before, after) = (pair[0], pair[1]);
         passed(before.result) == passed(after.result)
             && without_numbers(&before.result.content) == without_numbers(&after.result.content)
-            && !is_changed(&path[before.ended..after.started], goal)
+            && !is_changed(&path[before.ended..after.started], runs, goal)
             && !is_prompted(&path[before.ended..after.started])
     };
     own.windows(2).rev().take_while(is_same).count() as u32
 }
 
-/// Whether files were changed, or a command may have changed some.
-fn is_changed(path: &[&Arc<Entry>], goal: &Goal) -> bool {
+/// Whether files were changed, or a command may have changed some. What the `runs` of the check wrote, such as a report, does
+/// not count.
+fn is_changed(path: &[&Arc<Entry>], runs: &[Run<'_>], goal: &Goal) -> bool {
+    let is_own = |fact: &&Fact| match fact {
+        Fact::Staged { call, .. } => runs.iter().any(|run| run.call == call),
+        _ => false,
+    };
     let may_have = |entry: &&Arc<Entry>| {
         matches!(&entry.fact, Fact::ToolStarted { name, arguments, how: Tracking::Untracked, .. }
             if !goal.is_checked_by(name, arguments))
     };
-    !Changed::of(path.iter().map(|entry| &entry.fact)).is_empty() || path.iter().any(may_have)
+    let facts = path.iter().map(|entry| &entry.fact).filter(|fact| !is_own(fact));
+    !Changed::of(facts).is_empty() || path.iter().any(may_have)
 }
 
 /// Whether a person said something.

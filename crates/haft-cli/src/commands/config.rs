@@ -10,6 +10,7 @@ use haft_present::safe;
 use haft_terminal::Exit;
 use serde::Serialize;
 use std::{
+    fs,
     io::{Write, stderr, stdout},
     path::Path,
 };
@@ -29,12 +30,17 @@ pub(crate) fn config(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
     }
 }
 
-/// Reads all of it; the first mistake is the error.
-fn check(cli: &CliContext, workspace: &Path) -> Result<Exit, Failure> {
+/// Reads all of it, as a session does; the first mistake is the error.
+fn read_all(cli: &CliContext, workspace: &Path) -> Result<(), Failure> {
     let config = cli.config(workspace, &Settings::default())?;
     config.profile()?;
     screen_setup::check(cli, &config)?;
     themes::check(cli)?;
+    cli.attached_engine(|_| {}).map(|_| ())
+}
+
+fn check(cli: &CliContext, workspace: &Path) -> Result<Exit, Failure> {
+    read_all(cli, workspace)?;
     for file in [&cli.places.user_file, &project_file(workspace)] {
         let found = if file.exists() { "ok" } else { "missing" };
         writeln!(stdout(), "{found:<8} {}", file.display())?;
@@ -44,11 +50,20 @@ fn check(cli: &CliContext, workspace: &Path) -> Result<Exit, Failure> {
 
 /// Says what else counts more than the file.
 fn set(cli: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
-    let file = &cli.places.user_file;
+    let (file, workspace) = (&cli.places.user_file, session::workspace(None)?);
+    let before = fs::read(file).ok();
+    let was_valid = read_all(cli, &workspace).is_ok();
     edit::set(file, key, value).map_err(|error| {
         Failure::usage(error.to_string())
             .hint("`haft config show` lists settings, and `haft help configuration` explains them")
     })?;
+    if let (true, Err(failure)) = (was_valid, read_all(cli, &workspace)) {
+        match before {
+            Some(before) => fs::write(file, before)?,
+            None => fs::remove_file(file)?,
+        }
+        return Err(failure);
+    }
     writeln!(stderr(), "`{key}` is set in `{}`.", file.display())?;
     let variable = SETTINGS.iter().find(|setting| setting.key == key).map(Setting::variable);
     if let Some(variable) = variable.filter(|name| cli.environment.get(name).is_some()) {

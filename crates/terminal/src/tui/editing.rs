@@ -32,7 +32,7 @@ impl App {
     /// Hands the text that the question is about to the editor.
     pub(super) fn edit_draft(&mut self) {
         let Some(Asked::Question { call, question }) = self.view.asked.front().cloned() else { return };
-        let edited = self.edited_draft.take().filter(|(edited, _)| *edited == call);
+        let edited = self.edited_draft.clone().filter(|(edited, _)| *edited == call);
         if let Some(draft) = edited.map(|(_, text)| text).or(question.draft) {
             self.begin_editing(Editing::Draft(call, draft));
         }
@@ -50,6 +50,10 @@ impl App {
         match (self.editing.take(), edited) {
             (Some(Editing::Prompt(_)), Ok(text)) => self.input.rewrite(text.trim_end_matches('\n')),
             (Some(Editing::Proposal(call, proposed)), Ok(text)) => self.accept_edited(call, proposed, text),
+            (Some(Editing::Draft(..)), Ok(text)) if text.trim().is_empty() => {
+                self.edited_draft = None;
+                self.hint = Some("nothing is left, so it stays as it was".into());
+            }
             (Some(Editing::Draft(call, _)), Ok(text)) => {
                 self.edited_draft = Some((call, text));
                 self.hint = Some("edited; choose how it goes on".into());

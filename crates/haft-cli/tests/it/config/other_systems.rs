@@ -319,6 +319,23 @@ fn settings_and_servers_of_other_systems_are_named_with_what_takes_their_place()
     assert_eq!(&shown[at..], expected);
 }
 
+/// A rule that is lost without a word is one that a person believes in.
+#[test]
+fn what_is_no_list_of_permissions_is_told() {
+    let place = Place::new();
+    for (written, told) in [
+        (r#"{"permissions": {"deny": "Read(.env)"}}"#, "`deny Read(.env)` of "),
+        (r#"{"permissions": {"deny": ["Read(a)", 5]}}"#, "`deny 5` of "),
+        (r#"{"permissions": {"additionalDirectories": ["../b"]}}"#, "`additionalDirectories` of "),
+        (r#"{"permissions": []}"#, "`permissions []` of "),
+        ("[]", "`[]` of "),
+    ] {
+        place.write(".claude/settings.json", written);
+        let shown = place.run(&["config", "show"]).out;
+        assert!(shown.contains(told) && shown.contains("has no effect"), "{written}: {shown}");
+    }
+}
+
 // H-39
 #[test]
 fn what_permissions_of_claude_code_deny_holds_and_what_they_allow_is_shown() {

@@ -164,6 +164,9 @@ fn a_wrong_key_or_value_changes_nothing() {
         ("model.x", "1", "`model` is not a table"),
         ("vendors.openai.key", "sk-x", "save it with `haft login PROVIDER`"),
         ("a..b", "1", "not the name of a setting"),
+        ("theme", "nix", "nix"),
+        ("status_line", "{x", "a `{` has no `}`"),
+        ("account", "nix", "nix"),
     ];
     place.configure("model = \"a/b\"\n");
     for (key, value, expected) in table {

@@ -84,3 +84,18 @@ fn a_server_of_a_project_is_shown_and_taken() {
     let left = place.run(&["mcp", "import", "--json"]).events();
     assert_eq!(left.iter().map(|server| &server["name"]).collect::<Vec<_>>(), ["web"]);
 }
+
+#[test]
+fn a_file_of_servers_that_is_none_is_a_note() {
+    let place = Place::new();
+    for (written, why) in [
+        ("[]", ".mcp.json` was ignored: invalid type: sequence"),
+        ("5", ".mcp.json` was ignored: invalid type: integer `5`"),
+        ("{\"mcpServers\": 5}", "`mcpServers` in `"),
+        ("{}", ""),
+    ] {
+        place.write(".mcp.json", written);
+        let ran = place.run(&["mcp", "import"]);
+        assert!(ran.code == 0 && ran.err.contains(why), "{written}: {ran:?}");
+    }
+}

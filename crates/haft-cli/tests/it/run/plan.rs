@@ -95,7 +95,7 @@ fn a_plan_is_sent_back_edited_and_accepted_in_a_chat() {
 fn a_plan_is_edited_and_accepted_on_the_screen() {
     let place = Place::new();
     place.write("a.txt", "one\n");
-    place.write("editor.sh", "sed -i 's/two/the number two/' \"$1\"\n");
+    place.write("editor.sh", "test ! -e once || exit 1\ntouch once\nsed -i 's/two/the number two/' \"$1\"\n");
     let lines = [
         say(PLAN),
         expecting(edit(), "Carry out this plan:\n\n1. Write the number two into a.txt."),
@@ -111,6 +111,9 @@ fn a_plan_is_edited_and_accepted_on_the_screen() {
     terminal.see(" · plan");
     terminal.say("e");
     terminal.see("edited; choose how it goes on");
+    // What was edited stays, also where the editor fails the next time.
+    terminal.say("e");
+    terminal.see("the question is still open");
     terminal.say("2");
     let screen = terminal.see("It is done.");
     assert!(screen.contains("accept-edits"), "{screen}");
