@@ -99,7 +99,10 @@ pub(crate) fn in_dirs(dirs: Vec<SourceDir>, warn: Warn<'_>) -> Vec<Template> {
 }
 
 fn template(dir: &SourceDir, name: String, file: PathBuf, warn: Warn<'_>) -> Option<Template> {
-    let name = Some(name).filter(|name| is_name(name))?;
+    if !is_name(&name) {
+        warn(format!("`{}` was ignored: a command cannot be called `/{name}`", file.display()));
+        return None;
+    }
     let text = untrusted_file::text(&file, dir.within.as_deref(), warn)?;
     let read = match dir.system {
         System::Haft => own(&text),

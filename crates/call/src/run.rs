@@ -16,8 +16,8 @@ use crate::{
     tool::{CallLog, run_tool},
 };
 use haft_core::{
-    Accepted, Change, Effect, Fact, FileRead, Mode, ToolError, ToolOutput, ToolResult, Tracking, Verdict,
-    View, loops::warning,
+    Accepted, Change, Effect, Fact, FileRead, Mode, Secrets, ToolError, ToolErrorKind, ToolOutput,
+    ToolResult, Tracking, Verdict, View, loops::warning,
 };
 use serde_json::Value;
 use std::{
@@ -168,6 +168,7 @@ impl CallRun<'_> {
             return Ok(Done::without_changes(result));
         }
         let changes = changes_of(&view, scope.rules.call_seconds).await?;
+        refuse_secret_names(&changes, &scope.access.secrets)?;
         if self.is_for_planning(how) {
             let is_changed = !changes.is_empty() || !view.bulk().paths.is_empty();
             result.content += if is_changed { DROPPED_NOTE } else { "" };
@@ -263,6 +264,21 @@ async fn changes_of(view: &Arc<dyn View>, seconds: u64) -> Result<Vec<Change>, T
     let comparing = view.clone();
     let changes = tokio::task::spawn_blocking(move || comparing.changes()).await;
     changes.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_staged)
+}
+
+/// The journal holds no secret, in a name neither: an undo, which reads the name there, would look for another file.
+fn refuse_secret_names(changes: &[Change], secrets: &Secrets) -> Result<(), ToolError> {
+    let names = changes.iter().map(|change| change.path.to_string_lossy());
+    match names.into_iter().find(|name| secrets.are_in(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let why = format!(
+                "nothing was changed: the name `{}` holds a value that is kept secret, so that the change could not be undone",
+                secrets.hide(&name)
+            );
+            Err(ToolError::new(ToolErrorKind::User, why).hint("choose a name without it"))
+        }
+    }
 }
 
 /// Stops comparing when its result is not awaited any more.

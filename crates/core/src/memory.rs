@@ -102,10 +102,19 @@ pub fn edited(file: &str, add: &[MemoryLine], remove: &[&str]) -> String {
         kept.truncate(end.map_or(0, |end| end + 1));
     }
     let last = kept.iter().rposition(|line| MemoryLine::read(line).is_some());
-    let place = match last {
-        Some(last) => last + 1,
-        None => kept.len(),
+    let place = match (last, kept.iter().position(|line| *line == HEADING)) {
+        (Some(last), _) => last + 1,
+        // The person has such a section, with lines of their own.
+        (None, Some(heading)) if !has_heading => {
+            let is_next = |line: &&str| ["# ", "## "].iter().any(|sign| line.starts_with(sign));
+            let behind = &kept[heading + 1..];
+            let section = &behind[..behind.iter().position(is_next).unwrap_or(behind.len())];
+            let filled = section.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+            heading + 1 + filled
+        }
+        (None, _) => kept.len(),
     };
+    let has_heading = has_heading || kept.contains(&HEADING);
     let mut section = Vec::new();
     if last.is_none() && !new.is_empty() && !has_heading {
         section.extend((!kept.is_empty()).then(String::new));
@@ -176,6 +185,13 @@ mod tests {
         let table = [
             ("", vec!["a"], vec![], format!("## Memory\n\n{a}")),
             ("# Notes\n", vec!["a", "b"], vec![], format!("# Notes\n\n## Memory\n\n{a}{b}")),
+            (
+                "## Memory\n\n- mine\n\n## More\n",
+                vec!["a"],
+                vec![],
+                format!("## Memory\n\n- mine\n{a}\n## More\n"),
+            ),
+            ("# N\n\n## Memory\n\n- mine\n", vec!["a"], vec![], format!("# N\n\n## Memory\n\n- mine\n{a}")),
             ("no line feed", vec!["a"], vec![], format!("no line feed\n\n## Memory\n\n{a}")),
             (
                 &format!("## Memory\n\n{a}\n## More\n"),

@@ -262,10 +262,11 @@ fn told(session: &dyn Recorded, call: CallId, entry: &Entry) -> PendingRequest {
     PendingRequest { call: call.0, seq: entry.seq.0, approval, question }
 }
 
-/// The texts of files that a person can edit, but for long ones.
+/// The texts of files that a person can edit, but for long ones and those that hold secrets.
 fn texts(session: &dyn Recorded, changes: &[Change]) -> Vec<ProposedFile> {
     let text = |change: &Change| {
-        let text = proposed_text(session, change).filter(|text| text.len() <= MAX_EDITED_BYTES)?;
+        let is_shown = |text: &String| text.len() <= MAX_EDITED_BYTES && !session.secrets().are_in(text);
+        let text = proposed_text(session, change).filter(is_shown)?;
         Some(ProposedFile { path: FileDiff::name_of(change), text })
     };
     changed::squash(changes).iter().filter_map(text).collect()

@@ -35,7 +35,11 @@ pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
         arguments,
     } = args;
     let is_url = ["http://", "https://"].iter().any(|scheme| target.starts_with(scheme));
+    let is_without_host = target.split_once("://").is_some_and(|(_, rest)| rest.trim_matches('/').is_empty());
     let wrong = match is_url {
+        _ if is_without_host || (!is_url && target.contains("://")) => {
+            Some("the address of a server is `http://HOST…` or `https://HOST…`")
+        }
         true if !arguments.is_empty() => Some("a server at an address takes no arguments"),
         true if !env.is_empty() => Some("`--env` is for a server that is a program"),
         false if !header.is_empty() => Some("`--header` is for a server at an address"),

@@ -186,3 +186,21 @@ fn keys_are_hidden_in_what_shows_changes() {
         assert!(shown.body.contains("COPY=[key]") && !shown.body.contains(KEY), "{path}: {shown:?}");
     }
 }
+
+/// The name would stand in the journal, and a name that is hidden there is no name that an undo finds.
+#[test]
+fn no_file_is_named_after_a_key() {
+    let place = Place::new();
+    place.write(".env", KEY);
+    place.write("data/a", "1\n");
+    for command in ["touch \"n-$(cat .env)\"", "mv data \"data-$(cat .env)\""] {
+        let (ran, told) = result_of(&place, command, &[("OPENAI_API_KEY", KEY)]);
+        assert!(
+            told.contains("nothing was changed: the name `") && told.contains("-[key]"),
+            "{command}: {ran:?}"
+        );
+        let names: Vec<_> =
+            fs::read_dir(place.work()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(names.len() == 2 && place.read("data/a").is_some(), "{command}: {names:?}");
+    }
+}
