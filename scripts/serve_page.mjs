@@ -117,7 +117,7 @@ for (let turn = 0; turn < 6; turn++) {
   await seen('an undo is seen', (before) => document.querySelectorAll('.undone').length > before, before)
 }
 expect('the file is gone again', !existsSync(join(workspace, 'parser.py')) && !existsSync(join(workspace, 'one.txt')))
-await tab.click('.menu > summary')
+await press('.menu > summary', 'More')
 await press('.menu button', 'Rename')
 await tab.waitForSelector('dialog[open] input')
 await tab.keyboard.type('The parser')

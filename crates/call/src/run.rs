@@ -266,7 +266,7 @@ async fn changes_of(view: &Arc<dyn View>, seconds: u64) -> Result<Vec<Change>, T
     changes.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_staged)
 }
 
-/// The journal holds no secret, in a name neither: an undo, which reads the name there, would look for another file.
+/// The journal holds no secret, not even in a name. An undo, which reads the name there, would look for another file.
 fn refuse_secret_names(changes: &[Change], secrets: &Secrets) -> Result<(), ToolError> {
     let names = changes.iter().map(|change| change.path.to_string_lossy());
     match names.into_iter().find(|name| secrets.are_in(name)) {

@@ -148,7 +148,8 @@ pub(crate) fn contents(session: &dyn Recorded, change: &Change) -> Option<(Strin
 
 /// Instead of lines.
 pub(crate) fn not_text(session: &dyn Recorded, change: &Change) -> String {
-    let size = change.after.as_ref().and_then(|state| session.content(&state.hash).ok());
+    let shown = change.after.as_ref().or(change.before.as_ref());
+    let size = shown.and_then(|state| session.content(&state.hash).ok());
     match size.map(|content| content.len()) {
         Some(size) if size > MAX_BYTES => format!("too long to show, {size} bytes"),
         Some(size) => format!("not text, {size} bytes"),

@@ -247,18 +247,19 @@ impl Word {
 
     /// Whether a shell makes several words of it: `a{b,c}`. The parts of such a word are several nodes.
     fn is_list(&self) -> bool {
-        let mut letters = self.pattern.chars();
-        let mut is_open = false;
-        let mut rest = String::new();
+        let (mut letters, mut depth, mut before) = (self.pattern.chars(), 0usize, ' ');
         while let Some(letter) = letters.next() {
             match letter {
                 '\\' => drop(letters.next()),
-                '{' => is_open = true,
-                letter if is_open => rest.push(letter),
+                '{' => depth += 1,
+                '}' => depth = depth.saturating_sub(1),
+                ',' if depth > 0 => return true,
+                '.' if depth > 0 && before == '.' => return true,
                 _ => {}
             }
+            before = letter;
         }
-        rest.contains(',') || rest.contains("..")
+        false
     }
 
     fn as_is(&mut self, text: &str) {

@@ -215,9 +215,8 @@ pub(crate) fn only_tells(arguments: &[Word]) -> bool {
 /// A file that stands for what a program reads from another one, whichever way its path leads there.
 pub(crate) fn is_input(word: &Word) -> bool {
     let parts: Vec<&str> = word.text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-    let is_handle = parts.contains(&"stdin")
-        || parts.contains(&"proc")
-        || parts.windows(2).any(|two| two == ["dev", "fd"]);
+    let is_below = |above: &[&str]| word.text.starts_with('/') && parts.starts_with(above);
+    let is_handle = parts.last() == Some(&"stdin") || is_below(&["proc"]) || is_below(&["dev", "fd"]);
     word.text == "-" || is_handle || word.pattern.starts_with("<(")
 }
 

@@ -180,6 +180,8 @@ fn what_only_speaks_of_a_command_does_not_run_it() {
         "python3 -m pytest -x tests",
         "node build.js --print",
         "bash build.sh touch",
+        "python3 src/proc/run.py; sh ./proc/a",
+        "git diff HEAD@{1}..main; git show stash@{0}",
         "npm run build; docker ps; uv run pytest -k 'a or b'",
         "RUST_LOG=a,b make all",
         "bash --version; python3 --version",
@@ -276,6 +278,9 @@ fn a_word_that_a_shell_replaces_may_be_what_a_rule_is_about() {
         ("/usr/lib/git-core/git-push x", "git push *", true),
         ("timeout 5 git -P push", "git push *", true),
         ("git status {a,b}", "git push *", false),
+        ("git {push,x} y", "git push *", true),
+        ("git pu{1..2} y", "git push *", true),
+        ("git @{1}..main", "git push *", false),
     ];
     for (line, rule, expected) in table {
         let (words, more) = (rule.strip_suffix(" *").unwrap_or(rule), rule.ends_with('*'));
