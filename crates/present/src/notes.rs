@@ -164,7 +164,7 @@ pub fn changed(change: &Change) -> String {
         ChangeKind::Modified => "changed",
         ChangeKind::Deleted => "removed",
     };
-    format!("{what} `{}`", safe::name(&change.path.to_string_lossy()))
+    format!("{what} `{}`", safe::visible_line(&change.path.to_string_lossy()))
 }
 
 /// Why a turn ended that did not end by itself, where nothing else says it.

@@ -154,7 +154,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         }
         for change in changes {
             let path = change.path.to_string_lossy();
-            self.line(&format!("  {} {}", diff::sign(change.kind()), safe::name(&path)))?;
+            self.line(&format!("  {} {}", diff::sign(change.kind()), safe::visible_line(&path)))?;
         }
         Ok(())
     }

@@ -101,6 +101,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_line_is_not_joined_of_commands_that_change_the_next_one() {
+        let table = [
+            ("make && make test", true),
+            ("printf x; safe a", true),
+            ("make", false),
+            ("cd x && make", false),
+            ("printf -v PATH ./evil && safe a", false),
+            ("export PATH=evil; safe a", false),
+            ("builtin cd x; safe a", false),
+            ("BASH_ENV=x; safe a", false),
+        ];
+        for (line, expected) in table {
+            assert_eq!(joined(line).is_some(), expected, "{line}");
+        }
+    }
+
+    #[test]
     fn each_command_of_a_line_is_told_or_none() {
         let table: [(&str, Option<&[&str]>); 26] = [
             ("go test ./...", Some(&["go test ./..."])),

@@ -139,7 +139,7 @@ pub(super) fn files(
     merged: &[PathBuf],
     untracked: usize,
 ) -> Vec<String> {
-    let name = |path: &PathBuf| safe::name(&path.to_string_lossy()).into_owned();
+    let name = |path: &PathBuf| safe::visible_line(&path.to_string_lossy());
     let whole = changed::squash(changes);
     let moved = whole.iter().filter(|change| !conflicts.contains(&change.path));
     let both = |path: &PathBuf| if merged.contains(path) { " (other changes of it are kept)" } else { "" };

@@ -99,3 +99,13 @@ fn a_file_of_servers_that_is_none_is_a_note() {
         assert!(ran.code == 0 && ran.err.contains(why), "{written}: {ran:?}");
     }
 }
+
+#[test]
+fn an_address_that_is_none_of_http_is_not_taken_for_a_program() {
+    let place = Place::new();
+    for target in ["ftp://host/x", "http://", "https:///"] {
+        let ran = place.run(&["mcp", "add", "one", target]);
+        assert!(ran.code == 2 && ran.err.contains("`http://HOST…` or `https://HOST…`"), "{target}: {ran:?}");
+    }
+    assert!(place.run(&["mcp", "list"]).out.starts_with("There are no MCP servers"));
+}

@@ -607,3 +607,18 @@ fn a_file_of_zero_bytes_is_asked_about_at_once_and_a_script_is_shown() {
     let listed = place.run(&["undo", "--list"]);
     assert!(listed.code == 0 && listed.out.len() < 10_000, "{}", listed.out.len());
 }
+
+/// Who may write in it is a part of what one agrees to; and a name is one line, whatever is in it.
+#[test]
+fn the_bits_of_a_new_folder_and_a_line_break_in_a_name_are_shown() {
+    let place = Place::new();
+    let make = "mkdir plain; mkdir -m 2777 open; touch \"$(printf 'x\\n  ok 42 tests')\"";
+    let model = place.script("m", &[call("bash", json!({"command": make})), json!({"say": "done"})]);
+    let ran = place.run(&["run", "--model", &model, "--permission", "accept-edits", "go"]);
+    assert!(ran.err.contains("  + x\\n  ok 42 tests\n"), "{ran:?}");
+    let listed = place.run(&["undo", "--list"]).out;
+    assert!(
+        listed.contains("+ open (folder, mode 2777)\n") && listed.contains("+ plain (folder)\n"),
+        "{listed}"
+    );
+}
