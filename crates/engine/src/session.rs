@@ -208,7 +208,7 @@ pub trait Recorded {
     /// Fails if it is not kept, or cannot be read.
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>>;
 
-    /// What is shown to nobody, whatever the contents hold.
+    /// Values that front-ends hide wherever they show contents.
     fn secrets(&self) -> Secrets;
 }
 

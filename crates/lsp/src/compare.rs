@@ -9,13 +9,16 @@ use crate::{
 use haft_core::{Diagnostic, DiagnosticsChange, FileEdit, Severity};
 use lsp_types::DiagnosticSeverity;
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 use tokio::time::Instant;
 
 /// Files that are opened in addition to those that a change is about.
 const MAX_DEPENDENTS: usize = 20;
+
+/// Of each edited file: where the lines stand afterwards that are still there.
+type KeptLines = BTreeMap<PathBuf, BTreeMap<usize, usize>>;
 
 type Texts = Vec<(PathBuf, Option<String>)>;
 
@@ -39,9 +42,13 @@ pub(crate) async fn compare(
     }
     let before = taken.diagnose(&before, &edited, deadline).await?;
     let after = taken.diagnose(&after, &edited, deadline).await?;
-    let before = own(&before, &server.workspace)
-        .into_iter()
-        .map(|one| (line_after(&one, edits, &server.workspace), one));
+    let kept = edits.iter().map(|edit| {
+        let (before, after) = (edit.before.as_deref(), edit.after.as_deref());
+        (edit.path.clone(), kept_lines(before.unwrap_or_default(), after.unwrap_or_default()))
+    });
+    let kept: KeptLines = kept.collect();
+    let before = own(&before, &server.workspace).into_iter();
+    let before = before.map(|one| (line_after(&one, &kept, &server.workspace), one));
     let (added, removed) = difference(before.collect(), own(&after, &server.workspace));
     Ok(DiagnosticsChange { by: vec![server.name()], added, removed })
 }
@@ -95,11 +102,11 @@ pub(crate) fn own(found: &Found, workspace: &Path) -> Vec<Diagnostic> {
 }
 
 /// Where the line of a diagnostic stands after the edits; `None` if it is not there any more.
-fn line_after(diagnostic: &Diagnostic, edits: &[&FileEdit], workspace: &Path) -> Option<usize> {
-    let path = workspace.join(&diagnostic.path);
-    let Some(edit) = edits.iter().find(|edit| edit.path == path) else { return Some(diagnostic.line) };
-    let kept = kept_lines(edit.before.as_deref()?, edit.after.as_deref()?);
-    kept.get(&diagnostic.line).copied()
+fn line_after(diagnostic: &Diagnostic, kept: &KeptLines, workspace: &Path) -> Option<usize> {
+    match kept.get(&workspace.join(&diagnostic.path)) {
+        Some(kept) => kept.get(&diagnostic.line).copied(),
+        None => Some(diagnostic.line),
+    }
 }
 
 /// What is only in `after`, and what is only in `before`, each of which stands with its line after the edits. The same text is
@@ -155,13 +162,9 @@ mod tests {
             assert_eq!(difference(before, made(after)), (made(added), made(removed)));
         }
         // The first line is new, and the other one has moved.
-        let edit = FileEdit {
-            path: "/w/a.py".into(),
-            before: Some("b\nc\n".into()),
-            after: Some("b\nb\nx\nc\n".into()),
-        };
+        let kept = KeptLines::from([("/w/a.py".into(), kept_lines("b\nc\n", "b\nb\nx\nc\n"))]);
         let old = made(&[(2, "x")]).remove(0);
-        let line = line_after(&old, &[&edit], Path::new("/w"));
+        let line = line_after(&old, &kept, Path::new("/w"));
         assert_eq!(difference(vec![(line, old)], made(&[(3, "x"), (4, "x")])).0, made(&[(3, "x")]));
     }
 }

@@ -17,9 +17,9 @@ pub fn read(path: &Path) -> Result<Image, String> {
         return Err(failed(format!("it is larger than {} MB", MAX_PICTURE_BYTES >> 20)));
     }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    // A vendor refuses the whole conversation for one that is none, so its name does not count.
+    // A vendor refuses the whole conversation for a file that is not a picture, so the content decides and not the name.
     let Some(mime) = media_type(&bytes) else {
-        return Err(failed("its content is none of the supported formats: PNG, JPEG, GIF, WebP".into()));
+        return Err(failed("its content is not a PNG, JPEG, GIF or WebP picture".into()));
     };
     Ok(Image { mime: mime.into(), data: STANDARD.encode(bytes) })
 }

@@ -151,7 +151,7 @@ fn a_role_says_what_its_users_may_do() {
     assert_eq!((refused.status, refused.error()), (403, "forbidden".into()), "{refused:?}");
     assert!(refused.body.contains("`wim` has the role `writer`, which may not approve"), "{refused:?}");
     assert_eq!((viewer.get("/v1/sessions").status, answer(&viewer).status), (200, 403));
-    // It would ask nobody about the files.
+    // A session with an outbox does not ask about files.
     let refused = writer.ask("POST /v1/sessions", &json!({"outbox": true}));
     assert_eq!((refused.status, refused.error()), (403, "forbidden".into()), "{refused:?}");
     for (method, path) in [
