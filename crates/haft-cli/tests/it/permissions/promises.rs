@@ -285,7 +285,8 @@ fn a_command_that_can_write_elsewhere_is_not_repeated_after_a_crash() {
     let model = place.script("model.jsonl", &[call, json!({"say": "done"})]);
     let options = ["--sandbox", "require", "--permission", "full", "--model", &model];
     let mut child = place.haft(&[&["run"], &options[..], &["go"]].concat()).spawn().unwrap();
-    poll(|| shared.join("log").exists(), || "the beginning of the command".into());
+    let is_begun = || fs::read_to_string(shared.join("log")).is_ok_and(|text| text == "once\n");
+    poll(is_begun, || "the beginning of the command".into());
     child.kill().unwrap();
     child.wait().unwrap();
     let session = place.journal().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
