@@ -274,6 +274,7 @@ mod tests {
             path: path.into(),
             before,
             after,
+            new_folders: 0,
         };
         let (old, new) = (lines("a", "b", "\r\n"), lines("A", "B", "\r\n"));
         let changes = [
@@ -317,6 +318,7 @@ mod tests {
             path: path.into(),
             before: before.clone(),
             after: after.clone(),
+            new_folders: 0,
         };
         let changes = [
             change("cfg", &file, &folder),
@@ -346,7 +348,7 @@ mod tests {
         let stage = Contents::default();
         let change = |path: &str, before: Option<&str>, after: Option<&str>| {
             let state = |text: Option<&str>| text.and_then(|text| stage.state(text.as_bytes(), 0o755));
-            Change { path: path.into(), before: state(before), after: state(after) }
+            Change { path: path.into(), before: state(before), after: state(after), new_folders: 0 }
         };
         let changes = [change("text", Some("a\n"), Some("b\n")), change("new", None, Some("n\n"))];
         let edit = |path: &str, text: &str| Accepted {
@@ -386,6 +388,7 @@ mod tests {
             path: path.into(),
             before: stage.state(before, 0o644),
             after: stage.state(after, 0o644),
+            new_folders: 0,
         };
         let changes = [change("text", b"a\n", b"b\n"), change("picture", b"\xff", b"\xfe")];
         let table: [(&str, Option<&[usize]>, &str); 3] = [

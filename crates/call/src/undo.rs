@@ -103,7 +103,9 @@ pub async fn plan_undo(
             true => texts.left_alone(&haft_core::undo::left_alone(entries))?,
             false => texts.without(&past, undo)?,
         }
-        return Ok(texts.plan());
+        let mut plan = texts.plan();
+        plan.changes.iter_mut().for_each(|change| past.count_folders(change));
+        return Ok(plan);
     }
     if undo.calls.is_empty() {
         return Err(NotUndone::Nothing);
@@ -121,7 +123,9 @@ pub async fn plan_undo(
         }
         followed?;
     }
-    Ok(walk.plan(undo)?)
+    let mut plan = walk.plan(undo)?;
+    plan.changes.iter_mut().for_each(|change| past.count_folders(change));
+    Ok(plan)
 }
 
 impl UndoPlan {

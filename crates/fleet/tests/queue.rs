@@ -377,7 +377,7 @@ async fn while_the_database_is_away_nothing_counts_and_then_it_goes_on() {
     let (long, lost) = (writer(lease(&first)), writer(short));
     server.stop();
     let after = Some(FileState::file(Hash(name), 0o644));
-    let changes = vec![Change { path: "/attempt/tree/a".into(), before: None, after }];
+    let changes = vec![Change { path: "/attempt/tree/a".into(), before: None, after, new_folders: 0 }];
     let (call, how, result) = (CallId("c".into()), Tracking::Staged, ToolResult::default());
     let fact = Fact::Staged { call, changes, how, result, unrecorded: Vec::new() };
     let change = line::of_entry(&Entry { seq: Seq(1), parent: None, at: 1, fact, chain: None });

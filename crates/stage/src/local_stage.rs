@@ -228,9 +228,13 @@ impl View for Copies {
             // The attributes of the private copy are not the file's.
             let after = self.after(copy)?.map(|after| after.with_attributes(None));
             let path = copy.real.strip_prefix(&self.workspace).unwrap_or(&copy.real).to_owned();
-            let change = Change::between(path, copy.before.clone(), after);
+            let mut change = Change::between(path, copy.before.clone(), after);
             if change.before == change.after {
                 continue;
+            }
+            if change.before.is_none() {
+                let above = copy.real.ancestors().skip(1);
+                change.new_folders = above.take_while(|folder| !folder.exists()).count() as u32;
             }
             contents.extend([&copy.pristine, &copy.private]);
             changes.push(change);

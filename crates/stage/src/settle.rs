@@ -65,6 +65,7 @@ impl Settling<'_> {
             left.extend(self.batch(batch)?);
         }
         left.extend(self.remove_folders(gone)?);
+        self.remove_emptied(&removed);
         Ok(left)
     }
 

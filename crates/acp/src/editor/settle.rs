@@ -31,7 +31,7 @@ pub(super) fn settle(stage: &EditorStage, workspace: &Path, changes: &[Change]) 
 
 /// The path of a file that was to be removed, unless it is gone already.
 fn still_there(stage: &EditorStage, workspace: &Path, change: &Change) -> io::Result<Option<PathBuf>> {
-    let gone = Change { path: change.path.clone(), before: None, after: None };
+    let gone = Change { path: change.path.clone(), before: None, after: None, new_folders: 0 };
     let is_gone = on_disk(stage, workspace, &gone)?;
     Ok((!is_gone).then(|| change.path.clone()))
 }

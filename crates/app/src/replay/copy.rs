@@ -166,7 +166,12 @@ fn put_all_back(
         leave_no_empty_folder(copy, path, beginnings);
     }
     let back = |(path, before): (&PathBuf, &Option<FileState>)| {
-        before.is_some().then(|| Change { path: path.clone(), before: None, after: before.clone() })
+        before.is_some().then(|| Change {
+            path: path.clone(),
+            before: None,
+            after: before.clone(),
+            new_folders: 0,
+        })
     };
     let back: Vec<Change> = beginnings.iter().filter_map(back).collect();
     match kept.settle(copy, &back)?.first() {

@@ -154,6 +154,7 @@ impl<'a> Files<'a> {
             path: path.clone(),
             before: self.now[path].clone(),
             after: state.clone(),
+            new_folders: 0,
         };
         let differs = |change: &Change| !is_same(&change.before, &change.after);
         let changes = self.without.iter().map(change).filter(differs);
@@ -235,6 +236,7 @@ impl<'a> Files<'a> {
             path: path.clone(),
             before: with.clone(),
             after: self.without[path].clone(),
+            new_folders: 0,
         });
         let done: Vec<Change> = done.collect();
         for (path, now) in self.now.clone() {
@@ -246,7 +248,7 @@ impl<'a> Files<'a> {
         let merged = changes.iter().map(|change| &change.path).filter(|path| self.merged.contains(*path));
         let merged = merged.cloned().collect();
         let changes = changes.into_iter().filter(|change| !self.conflicts.contains(&change.path));
-        let between = |Change { path, before, after }| Change::between(path, before, after);
+        let between = |Change { path, before, after, .. }| Change::between(path, before, after);
         Ok(End {
             changes: changes.chain(done).map(between).collect(),
             conflicts: self.conflicts.into_iter().collect(),

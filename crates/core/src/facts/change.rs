@@ -150,7 +150,8 @@ pub enum Fingerprint {
 /// One file, link or folder before and after. `None`: there was, or is, nothing.
 ///
 /// As JSON `{path, kind, before, after}` with the two hashes, and where they are known `before_mode` and `after_mode`, as
-/// [`FileState::mode`] says, `before_attributes` and `after_attributes`, as [`Attributes`] says.
+/// [`FileState::mode`] says, `before_attributes` and `after_attributes`, as [`Attributes`] says, and `new_folders` if there
+/// are any.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "ChangeRecord", into = "ChangeRecord")]
 pub struct Change {
@@ -160,6 +161,9 @@ pub struct Change {
     pub before: Option<FileState>,
     /// As the call left it.
     pub after: Option<FileState>,
+    /// How many of the folders above it were made for it, counted from the nearest one, and have no change of their own. Where
+    /// the file is removed by an undo, those that are empty go with it.
+    pub new_folders: u32,
 }
 
 /// In one word.
@@ -194,12 +198,17 @@ impl Change {
                 }
             }
         }
-        Self { path, before, after }
+        Self { path, before, after, new_folders: 0 }
     }
 
     /// Returns the same change the other way round, which is what an undo makes.
     pub fn inverse(&self) -> Self {
-        Self { path: self.path.clone(), before: self.after.clone(), after: self.before.clone() }
+        Self { before: self.after.clone(), after: self.before.clone(), ..self.clone() }
+    }
+
+    /// Returns the folders that [`Change::new_folders`] counts, from below to above.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.path.ancestors().skip(1).take(self.new_folders as usize)
     }
 
     /// Returns whether it leaves a file that runs with the rights of its owner or group (setuid, setgid) and did not before.
@@ -237,6 +246,12 @@ struct ChangeRecord {
     before_attributes: Option<Attributes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after_attributes: Option<Attributes>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    new_folders: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The mode of a file for which none was recorded.
@@ -251,13 +266,14 @@ impl From<ChangeRecord> for Change {
             path: wire.path,
             before: state(wire.before, wire.before_mode, wire.before_attributes),
             after: state(wire.after, wire.after_mode, wire.after_attributes),
+            new_folders: wire.new_folders,
         }
     }
 }
 
 impl From<Change> for ChangeRecord {
     fn from(change: Change) -> Self {
-        let kind = change.kind();
+        let (kind, new_folders) = (change.kind(), change.new_folders);
         let parts = |state: Option<FileState>| match state {
             Some(FileState { hash, mode, attributes }) => (Some(hash), Some(mode), attributes),
             None => (None, None, None),
@@ -273,6 +289,7 @@ impl From<Change> for ChangeRecord {
             after_mode,
             before_attributes,
             after_attributes,
+            new_folders,
         }
     }
 }

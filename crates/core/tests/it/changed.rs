@@ -5,7 +5,7 @@ use haft_core::{FileState, Hash, ToolResult, Tracking};
 
 fn change(path: &str, before: &str, after: &str) -> Change {
     let state = |text: &str| (!text.is_empty()).then(|| FileState::file(Hash(text.into()), 0o644));
-    Change { path: path.into(), before: state(before), after: state(after) }
+    Change { path: path.into(), before: state(before), after: state(after), new_folders: 0 }
 }
 
 fn staged(call: &str, changes: Vec<Change>) -> Fact {
@@ -39,7 +39,7 @@ fn attributes_that_a_later_step_does_not_name_are_as_the_step_before_left_them()
         let notes = note.map(|note| [("user.note".to_owned(), note.to_owned())].into());
         Some(FileState::file(Hash(text.into()), 0o644).with_attributes(notes))
     };
-    let step = |before: Option<FileState>, after| Change { path: "a".into(), before, after };
+    let step = |before: Option<FileState>, after| Change { path: "a".into(), before, after, new_folders: 0 };
     let edit = step(state("1", None), state("2", None));
     let note = step(state("2", Some("31")), state("2", Some("32")));
     let again = step(state("2", None), state("3", None));

@@ -8,7 +8,7 @@ fn state(text: &str) -> Option<FileState> {
     (!text.is_empty()).then(|| FileState::file(Hash(text.into()), 0o644))
 }
 fn change(before: &str, after: &str) -> Change {
-    Change { path: "f".into(), before: state(before), after: state(after) }
+    Change { path: "f".into(), before: state(before), after: state(after), new_folders: 0 }
 }
 fn staged(before: &str, after: &str) -> Fact {
     let result = ToolResult::default();

@@ -154,7 +154,7 @@ fn bash(command: &str, exit_code: i32) -> Vec<Fact> {
 fn staged(path: &str, is_there: bool) -> Vec<Fact> {
     let state = FileState::file(Hash("00".into()), 0o644);
     let (before, after) = if is_there { (None, Some(state)) } else { (Some(state), None) };
-    let change = Change { path: PathBuf::from(path), before, after };
+    let change = Change { path: PathBuf::from(path), before, after, new_folders: 0 };
     let (call, result) = (CallId("c".into()), ToolResult::default());
     vec![Fact::Staged { call, changes: vec![change], how: Tracking::Staged, result, unrecorded: Vec::new() }]
 }

@@ -167,7 +167,7 @@ mod tests {
 
     fn change(path: &str, is_there: (bool, bool)) -> Change {
         let state = |is_there: bool| is_there.then(|| FileState::file(Hash(String::new()), 0o644));
-        Change { path: path.into(), before: state(is_there.0), after: state(is_there.1) }
+        Change { path: path.into(), before: state(is_there.0), after: state(is_there.1), new_folders: 0 }
     }
 
     fn told(effects: &[Effect], changes: &[Change]) -> (String, String) {

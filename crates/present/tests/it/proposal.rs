@@ -131,7 +131,7 @@ fn of_what_is_long_the_ends_are_shown_at_first() {
 fn long_arguments_are_counted_beside_a_diff() {
     let made = ToolCall::new("1", "write", json!({"path": "a.txt", "content": "x".repeat(500)}));
     let state = FileState::file(Hash(String::new()), 0o644);
-    let changes = [Change { path: "a.txt".into(), before: None, after: Some(state) }];
+    let changes = [Change { path: "a.txt".into(), before: None, after: Some(state), new_folders: 0 }];
     let proposal = proposal(made, "", &[Effect::Write("/w/a.txt".into())], &changes);
     assert!(proposal.whole("DIFF\n").contains(&"x".repeat(500)));
     let counted = "  content: 500 characters; the changes show what comes of them\n";

@@ -129,6 +129,19 @@ impl Settling<'_> {
         Ok(left)
     }
 
+    /// Removes the folders that were made for files which are gone. What others need stays, and is no failure.
+    pub(super) fn remove_emptied(&self, removed: &[&Change]) {
+        for change in removed {
+            for folder in change.folders() {
+                let place = Place::find(&self.workspace.join(folder));
+                match place {
+                    Ok(Lookup::Open(place)) if place.remove_folder(&place.name).is_ok() => {}
+                    _ => break,
+                }
+            }
+        }
+    }
+
     fn remove_folder(&self, change: &Change) -> io::Result<Done> {
         let place = match Place::find(&self.workspace.join(&change.path))? {
             Lookup::Blocked => return Ok(Done::Left),
@@ -145,7 +158,8 @@ impl Settling<'_> {
             State::Known(_) | State::Other => return Ok(Done::Left),
         }
         let Some(after) = &change.after else { return Ok(Done::Settled) };
-        let new = Change { path: change.path.clone(), before: None, after: Some(after.clone()) };
+        let new =
+            Change { path: change.path.clone(), before: None, after: Some(after.clone()), new_folders: 0 };
         Ok(if self.batch(&[&new])?.is_empty() { Done::Settled } else { Done::Left })
     }
 }

@@ -32,7 +32,7 @@ impl Ground {
 
     fn change(&self, before: Option<&str>, after: Option<&str>) -> Change {
         let state = |text: Option<&str>| text.map(|text| self.state(text));
-        Change { path: self.file.clone(), before: state(before), after: state(after) }
+        Change { path: self.file.clone(), before: state(before), after: state(after), new_folders: 0 }
     }
 
     fn step<'a>(&self, change: &'a Change) -> Step<'a> {

@@ -102,7 +102,7 @@ fn a_folder_that_has_a_part_of_its_attributes_gets_the_rest() {
         let attributes = names.iter().map(|name| (format!("user.{name}"), "6f6e65".into()));
         Some(FileState::folder(mode).with_attributes(Some(attributes.collect())))
     };
-    let change = |before, after| Change { path: "d".into(), before, after };
+    let change = |before, after| Change { path: "d".into(), before, after, new_folders: 0 };
     let (none, all) = (known(&[], 0o755), known(&["one", "two"], 0o700));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     let set = |name: &str, value: &str| setxattr(&path, name, value.as_bytes(), XattrFlags::empty()).unwrap();
@@ -126,7 +126,7 @@ fn a_folder_that_nobody_may_look_into_gets_its_mode_and_gives_it_back() {
         fs::create_dir(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         let folder = |mode| Some(FileState::folder(mode));
-        let change = Change { path: "d".into(), before: folder(0o755), after: folder(mode) };
+        let change = Change { path: "d".into(), before: folder(0o755), after: folder(mode), new_folders: 0 };
         for (change, expected) in [(change.clone(), mode), (change.clone(), mode), (change.inverse(), 0o755)]
         {
             assert_eq!(place.settle(&[change]), [""; 0].map(Path::new), "{mode:o}");
@@ -142,7 +142,7 @@ fn no_journal_sets_what_only_the_system_may() {
         [("trusted.x", "31"), ("security.capability", "31"), ("user.overlay.x", "31"), ("user.x", "x")]
     {
         let after = FileState::folder(0o755).with_attributes(Some([(name.into(), value.into())].into()));
-        let change = Change { path: "d".into(), before: None, after: Some(after) };
+        let change = Change { path: "d".into(), before: None, after: Some(after), new_folders: 0 };
         let refused = place.stage.settle(&place.workspace, &[change]).unwrap_err();
         assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput, "{refused}");
         assert!(refused.to_string().contains(name), "{refused}");

@@ -263,6 +263,56 @@ fn links_modes_folders_and_removed_files_come_back() {
 }
 
 #[test]
+fn a_moved_file_is_shown_as_moved() {
+    let place = made(&[
+        write("run", "#!/bin/sh\n"),
+        bash("mkdir d; mv a c; mv b d/b; echo more >>d/b; mv run d; chmod 755 d/run"),
+    ]);
+    let undone = undo(&place, &["2", "--dry-run"]);
+    for expected in [
+        "\n- c (moved to a)\n",
+        "\n+ a (moved from c)\n",
+        "\n- d/run (moved to run)\n",
+        "\n-more\n",
+        "\n+++ b/b\n@@ -0,0 +1,10 @@\n+one\n",
+    ] {
+        assert!(undone.out.contains(expected), "{expected}: {}", undone.out);
+    }
+    assert!(!undone.out.contains("b/c\n") && !undone.out.contains("sh"), "{}", undone.out);
+}
+
+#[test]
+fn folders_that_were_made_for_files_go_with_them() {
+    let calls = [write("new/deep/a", "1\n"), write("new/deep/b", "2\n"), write("new/c", "3\n")];
+    let is_there =
+        |place: &Place| ["new/deep", "new", "mine"].map(|folder| place.work().join(folder).is_dir());
+    let prepared = || {
+        let place = Place::new();
+        std::fs::create_dir(place.work().join("mine")).unwrap();
+        made_in(place, &[&calls[..], &[write("mine/d", "4\n")]].concat())
+    };
+    // As a turn, with a redo between.
+    let place = prepared();
+    for _ in 0..2 {
+        assert_eq!((place.run(&["undo"]).code, is_there(&place)), (0, [false, false, true]));
+        assert_eq!((place.run(&["redo"]).code, is_there(&place)), (0, [true; 3]));
+        assert_eq!(place.read("new/deep/b").unwrap(), "2\n");
+    }
+    // One by one: a folder goes with the last file in it.
+    let place = prepared();
+    for (call, left) in [("1", [true; 3]), ("3", [true; 3]), ("4", [true; 3]), ("2", [false, false, true])] {
+        let undone = undo(&place, &[call]);
+        assert_eq!((undone.code, is_there(&place)), (0, left), "{call}: {undone:?}");
+    }
+    // With a file of the person in one of them.
+    let place = prepared();
+    place.write("new/mine", "5\n");
+    let undone = place.run(&["undo"]);
+    assert_eq!((undone.code, is_there(&place)), (0, [false, true, true]), "{undone:?}");
+    assert_eq!(place.read("new/mine").unwrap(), "5\n");
+}
+
+#[test]
 fn wrong_use_is_refused() {
     let place = made(&[json!({"name": "read", "arguments": {"path": "a"}}), edit("a", "one", "1")]);
     let table = [
