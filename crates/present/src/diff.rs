@@ -3,6 +3,10 @@ use crate::safe;
 use haft_core::{Attributes, Change, ChangeKind, FileKind, FileState, policy::is_git_data};
 use haft_engine::Recorded;
 use similar::TextDiff;
+use std::{
+    collections::{HashMap, VecDeque},
+    path::Path,
+};
 
 /// A diff of more lines than this is cut.
 const MAX_DIFF_LINES: usize = 200;
@@ -13,14 +17,16 @@ const MAX_BYTES_WITH_ZEROS: usize = 8_000;
 
 /// A unified diff of all `changes`, with contents from the session's blobs.
 pub fn of_changes(session: &dyn Recorded, changes: &[Change]) -> String {
-    let Shown { changes, git } = Shown::of(changes);
-    changes.into_iter().map(|change| clipped(&whole(session, change))).chain(git.map(git_line)).collect()
+    let shown = Shown::of(changes);
+    let files = shown.changes.iter().map(|change| clipped(&whole(session, change, &shown)));
+    files.chain(shown.git.as_deref().map(git_line)).collect()
 }
 
 /// The same, however long it is.
 pub fn of_all(session: &dyn Recorded, changes: &[Change]) -> String {
-    let Shown { changes, git } = Shown::of(changes);
-    changes.into_iter().map(|change| whole(session, change)).chain(git.map(git_line)).collect()
+    let shown = Shown::of(changes);
+    let files = shown.changes.iter().map(|change| whole(session, change, &shown));
+    files.chain(shown.git.as_deref().map(git_line)).collect()
 }
 
 /// What people look at of changes.
@@ -29,6 +35,8 @@ pub struct Shown<'a> {
     pub changes: Vec<&'a Change>,
     /// What git wrote as its own data, in one line.
     pub git: Option<String>,
+    /// Of files that go elsewhere with the same content, and those that come so: the other end.
+    moves: HashMap<&'a Path, &'a Path>,
 }
 
 impl<'a> Shown<'a> {
@@ -41,11 +49,42 @@ impl<'a> Shown<'a> {
             1 => Some("1 file of git's own data".into()),
             count => Some(format!("{count} files of git's own data")),
         };
-        Self { changes, git }
+        let moves = moves(&changes);
+        Self { changes, git, moves }
+    }
+
+    /// Where a file goes or comes from, in a few words, if it is moved with the same content.
+    pub(crate) fn moved(&self, change: &Change) -> Option<String> {
+        let other = safe::visible_line(&self.moves.get(change.path.as_path())?.to_string_lossy());
+        Some(match change.kind() {
+            ChangeKind::Deleted => format!("moved to {other}"),
+            ChangeKind::Created | ChangeKind::Modified => format!("moved from {other}"),
+        })
     }
 }
 
-fn git_line(what: String) -> String {
+/// Pairs each file that is removed with one that is created and has the same content.
+fn moves<'a>(changes: &[&'a Change]) -> HashMap<&'a Path, &'a Path> {
+    let empty = FileState::folder(0).hash;
+    let content = |state: &'a Option<FileState>| {
+        let file = state.as_ref().filter(|state| state.kind() == FileKind::File && state.hash != empty);
+        file.map(|state| &state.hash)
+    };
+    let of_kind = |kind| changes.iter().copied().filter(move |change| change.kind() == kind);
+    let mut created: HashMap<_, VecDeque<&Path>> = HashMap::new();
+    for change in of_kind(ChangeKind::Created) {
+        if let Some(hash) = content(&change.after) {
+            created.entry(hash).or_default().push_back(&change.path);
+        }
+    }
+    let pairs = of_kind(ChangeKind::Deleted).filter_map(|change| {
+        let to = created.get_mut(content(&change.before)?)?.pop_front()?;
+        Some((change.path.as_path(), to))
+    });
+    pairs.flat_map(|(from, to)| [(from, to), (to, from)]).collect()
+}
+
+fn git_line(what: &str) -> String {
     format!("~ .git ({what})\n")
 }
 
@@ -94,16 +133,19 @@ fn folder(state: &FileState) -> String {
 }
 
 /// Nothing of it is hidden (see [`safe::visible_lines`]) but secrets.
-fn whole(session: &dyn Recorded, change: &Change) -> String {
-    session.secrets().hide_in_diff(&exact(session, change))
+fn whole(session: &dyn Recorded, change: &Change, shown: &Shown<'_>) -> String {
+    session.secrets().hide_in_diff(&exact(session, change, shown))
 }
 
-fn exact(session: &dyn Recorded, change: &Change) -> String {
+fn exact(session: &dyn Recorded, change: &Change, shown: &Shown<'_>) -> String {
     let path = safe::visible_line(&change.path.to_string_lossy());
     if let Some(what) = in_words(session, change) {
         return format!("{} {path} ({what})\n", sign(change.kind()));
     }
     let properties = properties(change).map_or(String::new(), |what| format!("{path}: {what}\n"));
+    if let Some(what) = shown.moved(change) {
+        return format!("{properties}{} {path} ({what})\n", sign(change.kind()));
+    }
     let Some((before, after)) = contents(session, change) else {
         return format!("{properties}{} {path} ({})\n", sign(change.kind()), not_text(session, change));
     };

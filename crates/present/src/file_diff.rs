@@ -36,8 +36,8 @@ pub struct DiffLine {
 impl FileDiff {
     /// Of each of `changes`, with contents from the session's blobs.
     pub fn all(session: &dyn Recorded, changes: &[Change]) -> Vec<Self> {
-        let Shown { changes, git } = Shown::of(changes);
-        let data = git.map(|what| Self {
+        let shown = Shown::of(changes);
+        let data = shown.git.clone().map(|what| Self {
             path: ".git".into(),
             kind: ChangeKind::Modified,
             properties: None,
@@ -45,7 +45,7 @@ impl FileDiff {
             hunks: Vec::new(),
         });
         let secrets = session.secrets();
-        let files = changes.into_iter().map(|change| Self::of(session, change)).chain(data);
+        let files = shown.changes.iter().map(|change| Self::of(session, change, &shown)).chain(data);
         files.map(|file| if secrets.is_empty() { file } else { file.without(&secrets) }).collect()
     }
 
@@ -54,12 +54,16 @@ impl FileDiff {
         safe::visible_line(&change.path.to_string_lossy())
     }
 
-    fn of(session: &dyn Recorded, change: &Change) -> Self {
+    fn of(session: &dyn Recorded, change: &Change, shown: &Shown<'_>) -> Self {
         let (path, kind) = (Self::name_of(change), change.kind());
         if let note @ Some(_) = diff::in_words(session, change) {
             return Self { path, kind, properties: None, note, hunks: Vec::new() };
         }
-        let (properties, contents) = (diff::properties(change), diff::contents(session, change));
+        let properties = diff::properties(change);
+        if let note @ Some(_) = shown.moved(change) {
+            return Self { path, kind, properties, note, hunks: Vec::new() };
+        }
+        let contents = diff::contents(session, change);
         let (note, hunks) = match contents {
             None => (Some(diff::not_text(session, change)), Vec::new()),
             Some((before, after)) if before == after && properties.is_none() => {

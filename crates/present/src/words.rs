@@ -148,7 +148,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         if let Some(diffs) = self.diffs.as_ref().filter(|_| !self.style.quiet && !self.asked.contains(call)) {
             return write!(self.notes, "{}", diffs(changes));
         }
-        let diff::Shown { changes, git } = diff::Shown::of(changes);
+        let diff::Shown { changes, git, .. } = diff::Shown::of(changes);
         if let Some(what) = git {
             self.line(&format!("  ~ .git ({what})"))?;
         }
