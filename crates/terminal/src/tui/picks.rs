@@ -17,7 +17,6 @@ use haft_present::host::OpenRequest;
 use haft_present::timeline::{self, Recap, Timeline};
 use haft_present::undo::{UndoWish, UndoableCall, undoable};
 use serde_json::json;
-use std::path::Path;
 
 impl App {
     /// `current`: the value of the item that holds now.
@@ -403,23 +402,30 @@ impl App {
                 self.input.replace_from(start, &item.value);
             }
             Completed::File => {
-                let attached = self.engine.as_ref().and_then(|engine| {
-                    let path = engine.setup().workspace.join(&item.value);
-                    attachment(&path, engine.setup().model.documents)
-                });
+                let attached = self.attachment(&item.value);
                 self.input.replace_word(&format!("@{}", item.value), attached);
             }
         }
         true
     }
-}
 
-/// What goes along with a prompt that names this file: a picture, or a PDF where the model takes documents.
-fn attachment(file: &Path, takes_documents: bool) -> Option<Attached> {
-    let is_pdf = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdf"));
-    match is_pdf && takes_documents {
-        true => Some(Attached::Document(file.to_owned())),
-        false => picture(&file.to_string_lossy()).map(Attached::File),
+    /// What goes along with a prompt that names this file of the workspace: a picture, or a PDF where the model takes documents.
+    fn attachment(&self, name: &str) -> Option<Attached> {
+        let setup = self.engine.as_ref()?.setup();
+        let file = setup.workspace.join(name);
+        let is_pdf = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdf"));
+        match is_pdf && setup.model.documents {
+            true => file.is_file().then_some(Attached::Document(file)),
+            false => picture(&file.to_string_lossy()).map(Attached::File),
+        }
+    }
+
+    /// What goes along because the text names it as `@NAME`, typed without the list of files.
+    pub(super) fn named_in(&self, text: &str) -> Vec<Attached> {
+        let names = text.split_whitespace().filter_map(|word| word.strip_prefix('@'));
+        names
+            .filter_map(|name| self.attachment(name.trim_end_matches([',', '.', ':', ';', '?', '!', ')'])))
+            .collect()
     }
 }
 

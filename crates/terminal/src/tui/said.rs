@@ -107,7 +107,8 @@ impl App {
     }
 
     fn prompt(&mut self, prompt: String, pictures: Vec<Attached>) {
-        let (mut parts, mut documents) = (vec![Part::text(prompt)], Vec::new());
+        let pictures = pictures.into_iter().chain(self.named_in(&prompt));
+        let (mut parts, mut documents) = (Vec::new(), Vec::new());
         for picture in pictures {
             let read = match picture {
                 Attached::File(path) => picture::read(&path),
@@ -122,6 +123,7 @@ impl App {
                 Err(why) => return self.fail(why, None),
             }
         }
+        parts.insert(0, Part::text(prompt));
         if documents.is_empty() {
             return self.send(Command::Prompt { parts, channel: None });
         }

@@ -213,6 +213,16 @@ fn a_picture_is_drawn_where_the_terminal_can() {
     }
 }
 
+#[test]
+fn a_picture_that_is_named_without_the_list_goes_along() {
+    let place = Place::new();
+    place.write("red.png", RED);
+    let Some(terminal) = opened(&place, (80, 24), &[json!({"say": "It is red."})], "") else { return };
+    terminal.say("see @red.png, @gone.png and a@red.png please");
+    let screen = terminal.see("It is red.");
+    assert!(screen.contains("see @red.png, @gone.png") && screen.contains("(with 1 picture)"), "{screen}");
+}
+
 /// A terminal that says it can is sent sixels, one that cannot is not; it is asked once.
 #[test]
 fn a_picture_is_drawn_in_sixels_where_the_terminal_says_so() {
