@@ -98,11 +98,7 @@ impl Transcript {
     /// Takes in one more fact.
     pub fn apply(&mut self, fact: &Fact) {
         match fact {
-            Fact::Prompted { parts, channel } => {
-                self.channel.clone_from(channel);
-                self.user(parts.clone());
-                self.history.pin();
-            }
+            Fact::Prompted { parts, channel } => self.prompted(parts, channel),
             Fact::TaskEnded { task: job, result } => self.user(vec![Part::text(job_report(job, result))]),
             Fact::Replied { parts, usage, stop } => {
                 self.turn.models.apply(fact);
@@ -134,12 +130,7 @@ impl Transcript {
             Fact::BudgetReached { .. } => self.phase = Phase::Over(Outcome::Budget),
             Fact::Interrupted => self.phase = Phase::Over(Outcome::Interrupted),
             Fact::ModelFailed { .. } => self.phase = Phase::Over(Outcome::Failed),
-            Fact::TurnEnded { .. } | Fact::Rewound { .. } => {
-                self.undone(fact);
-                self.phase = Phase::Idle;
-                self.turn =
-                    Turn { models: mem::take(&mut self.turn.models).between_turns(), ..Turn::default() };
-            }
+            Fact::TurnEnded { .. } | Fact::Rewound { .. } => self.ended(fact),
             Fact::ModelSwitched { .. } | Fact::ModelAwaited { .. } => self.turn.models.apply(fact),
             Fact::SessionOpened(_) | Fact::SetupChanged { .. } => self.set_up(fact),
             Fact::PromptQueued { .. }
@@ -162,6 +153,18 @@ impl Transcript {
             | Fact::JobFinished(_)
             | Fact::TaskStarted { .. } => {}
         }
+    }
+
+    fn prompted(&mut self, parts: &[Part], channel: &Option<Channel>) {
+        self.channel.clone_from(channel);
+        self.user(parts.to_vec());
+        self.history.pin();
+    }
+
+    fn ended(&mut self, fact: &Fact) {
+        self.undone(fact);
+        self.phase = Phase::Idle;
+        self.turn = Turn { models: mem::take(&mut self.turn.models).between_turns(), ..Turn::default() };
     }
 
     fn set_up(&mut self, fact: &Fact) {

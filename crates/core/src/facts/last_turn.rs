@@ -105,51 +105,8 @@ impl Fold {
             Fact::Rewound { .. } | Fact::JobFinished(_) | Fact::SessionOpened(_) => {
                 (self.last, self.is_open) = (LastTurn::None, false);
             }
-            // A summary between two turns ends like a turn does.
-            Fact::TurnEnded { .. } | Fact::Interrupted => {}
-            Fact::SetupChanged { .. }
-            | Fact::PromptQueued { .. }
-            | Fact::PromptDenied { .. }
-            | Fact::Replied { .. }
-            | Fact::Retried { .. }
-            | Fact::ModelFailed { .. }
-            | Fact::ModelSwitched { .. }
-            | Fact::ModelAwaited { .. }
-            | Fact::ApprovalAsked { .. }
-            | Fact::ApprovalAnswered { .. }
-            | Fact::AcceptedPart { .. }
-            | Fact::QuestionAsked { .. }
-            | Fact::QuestionAnswered { .. }
-            | Fact::Sampled { .. }
-            | Fact::ToolStarted { .. }
-            | Fact::Unconfined { .. }
-            | Fact::Staged { .. }
-            | Fact::SubagentChanged { .. }
-            | Fact::Unsettled { .. }
-            | Fact::ToolEnded { .. }
-            | Fact::TaskStarted { .. }
-            | Fact::ModeSet { .. }
-            | Fact::RootAdded { .. }
-            | Fact::OutboxOpened
-            | Fact::Queued(_)
-            | Fact::ItemSending { .. }
-            | Fact::ItemDropped { .. }
-            | Fact::Evicted { .. }
-            | Fact::Compacted { .. }
-            | Fact::Reminded { .. }
-            | Fact::AnswerSchema { .. }
-            | Fact::AnswerRejected { .. }
-            | Fact::Answered { .. }
-            | Fact::GoalSet { .. }
-            | Fact::GoalChecked { .. }
-            | Fact::GoalMissed { .. }
-            | Fact::GoalReached { .. }
-            | Fact::AttemptsBegun { .. }
-            | Fact::AttemptEnded(_)
-            | Fact::Planning { .. }
-            | Fact::PlanAnswered { .. }
-            | Fact::Nudged { .. }
-            | Fact::BudgetReached { .. } => {}
+            // Also a summary between two turns, which ends like a turn does.
+            _ => {}
         }
     }
 }

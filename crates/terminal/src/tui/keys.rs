@@ -115,29 +115,20 @@ impl App {
             Action::DeleteSession => self.ask_of_listed(|_| Change::Delete),
             Action::RenameSession => self.ask_of_listed(Change::Name),
             Action::Close => drop(self.mode.close()),
-            Action::HalfPageUp
-            | Action::HalfPageDown
-            | Action::PageUp
-            | Action::PageDown
-            | Action::Top
-            | Action::Bottom
-            | Action::Search
-            | Action::TakeLine
-            | Action::DropLine
-            | Action::NextMatch
-            | Action::PreviousMatch
-            | Action::NextFile
-            | Action::PreviousFile
-            | Action::NextHunk
-            | Action::PreviousHunk => match &mut self.mode {
-                Mode::Read(page, _) => page.act(action, self.rows),
-                Mode::Pick(pick, _) => {
-                    if let Some(change) = pick.change.take().filter(|_| action == Action::TakeLine) {
-                        self.change_listed(change);
-                    }
+            // Those of a list and of a page.
+            _ => self.act_on_page(action),
+        }
+    }
+
+    fn act_on_page(&mut self, action: Action) {
+        match &mut self.mode {
+            Mode::Read(page, _) => page.act(action, self.rows),
+            Mode::Pick(pick, _) => {
+                if let Some(change) = pick.change.take().filter(|_| action == Action::TakeLine) {
+                    self.change_listed(change);
                 }
-                _ => {}
-            },
+            }
+            _ => {}
         }
     }
 
