@@ -111,6 +111,10 @@ fn template(dir: &SourceDir, name: String, file: PathBuf, warn: Warn<'_>) -> Opt
     };
     let (header, text, notes) =
         read.map_err(|why| warn(format!("`{}` was ignored: {why}", file.display()))).ok()?;
+    if text.trim().is_empty() {
+        warn(format!("`{}` was ignored: it has no text", file.display()));
+        return None;
+    }
     let (shadows, system, is_own) = (Vec::new(), dir.system, dir.is_own());
     let (name, text) = (dir.named(name), dir.filled(text.trim()));
     Some(Template { name, header, text, file, shadows, notes, system, is_own })
@@ -119,7 +123,8 @@ fn template(dir: &SourceDir, name: String, file: PathBuf, warn: Warn<'_>) -> Opt
 type Read = Result<(Header, String, Vec<String>), String>;
 
 fn own(text: &str) -> Read {
-    if !text.trim_start_matches('\u{feff}').trim_start().starts_with("---\n") {
+    let first = text.trim_start_matches('\u{feff}').trim_start().lines().next().unwrap_or_default();
+    if first.trim_end() != "---" {
         return Ok((Header::default(), text.to_owned(), Vec::new()));
     }
     let (header, text) = with_header(text).map_err(|bad| bad.to_string())?;

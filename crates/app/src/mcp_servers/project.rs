@@ -40,14 +40,33 @@ pub fn untaken(app: &App, config: &Config, workspace: &Path) -> Vec<ProjectServe
     for (source, key) in FILES {
         for (name, written) in servers_in(app, workspace, source, key) {
             let file = McpFile::of_plugin(&written, &workspace.display().to_string());
-            let is_server = file.command.is_some() != file.url.is_some();
             let is_known = config.user.mcp.contains_key(&name) || all.iter().any(|known| known.name == name);
-            if is_server && !is_known && entries::is_name(&name) && is_allowed(config, &name) {
+            if fault(&name, &file).is_none() && !is_known && is_allowed(config, &name) {
                 all.push(ProjectServer { name, source, file, written });
             }
         }
     }
     all
+}
+
+/// Tells of the entries in files of `workspace` that cannot be a server, and why.
+pub fn warn_of_faults(app: &App, workspace: &Path) {
+    for (source, key) in FILES {
+        for (name, written) in servers_in(app, workspace, source, key) {
+            if let Some(fault) = fault(&name, &McpFile::of_plugin(&written, "")) {
+                app.warn(format!("`{}` in `{source}` was ignored: {fault}", name.escape_debug()));
+            }
+        }
+    }
+}
+
+/// Why an entry cannot be a server; `None` if it can.
+fn fault(name: &str, file: &McpFile) -> Option<&'static str> {
+    match (entries::is_name(name), file.command.is_some() != file.url.is_some()) {
+        (false, _) => Some("its name has other characters than ASCII letters, digits, `-` and `_`"),
+        (true, false) => Some("it needs a text that is either `command` or `url`"),
+        (true, true) => None,
+    }
 }
 
 fn servers_in(app: &App, workspace: &Path, source: &str, key: &str) -> Vec<(String, Value)> {

@@ -1,6 +1,7 @@
 //! [`inside`] and [`json`]: read what a plugin names among its own files, and nothing else.
 use crate::{Failure, untrusted_file};
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use std::{
     io,
     path::{Component, Path, PathBuf},
@@ -31,5 +32,7 @@ pub(super) fn json<T: DeserializeOwned>(folder: &Path, name: &Path) -> Result<Op
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error.to_string())),
     };
-    serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
+    // A list would be taken for a structure whose fields have defaults.
+    let found: Map<String, Value> = serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
+    T::deserialize(Value::Object(found)).map(Some).map_err(|error| failed(error.to_string()))
 }

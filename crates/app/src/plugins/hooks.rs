@@ -46,11 +46,20 @@ pub(super) fn of(
 pub(crate) fn claude_hooks(written: &Value, notes: &mut Vec<String>) -> Vec<PluginHook> {
     let written = written.get("hooks").unwrap_or(written);
     let mut found = Vec::new();
+    if !written.is_object() && !written.is_null() {
+        notes.push("`hooks` have no effect: they are no object of events".to_owned());
+    }
     for (name, groups) in written.as_object().into_iter().flatten() {
         let Some((_, event)) = EVENTS.iter().find(|(known, _)| known == name) else {
             notes.push(format!("hooks of `{name}` have no effect: Haft has no such event"));
             continue;
         };
+        let is_group = |group: &Value| group["hooks"].is_array();
+        if !groups.as_array().is_some_and(|groups| groups.iter().all(is_group)) {
+            notes.push(format!(
+                "hooks of `{name}` have no effect where they are no list of objects with `hooks`"
+            ));
+        }
         for group in groups.as_array().into_iter().flatten() {
             let matcher = group["matcher"].as_str().unwrap_or_default();
             for hook in group["hooks"].as_array().into_iter().flatten() {

@@ -133,7 +133,9 @@ impl Manifest {
             ..Contents::default()
         };
         if both.iter().any(|manifest| manifest.lsp_servers.is_some()) {
-            contents.notes.push("language servers have no effect: Haft starts none".to_owned());
+            contents
+                .notes
+                .push("language servers have no effect: `[lsp]` of your configuration names them".to_owned());
         }
         let named: Vec<&Value> = both.iter().filter_map(|manifest| manifest.hooks.as_ref()).collect();
         contents.hooks = hooks::of(folder, &named, &mut contents.notes)?;

@@ -124,6 +124,7 @@ pub(super) fn import(
     if !names.is_empty() {
         return Ok(Exit::Success);
     }
+    project::warn_of_faults(cli, &workspace);
     let mut list = List::new(["SERVER", "COMMAND OR ADDRESS", "WITH", "FILE"], json);
     for project::ProjectServer { name, source, file, .. } in project::untaken(cli, &config, &workspace) {
         let target = file.url.clone().unwrap_or_else(|| command_line(&file));

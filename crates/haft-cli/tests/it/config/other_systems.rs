@@ -126,7 +126,9 @@ fn commands_are_filled_in_as_the_system_does_that_they_were_written_for() {
         "description = \"Plans\"\nprompt = \"Plan {{args}}, cheaply.\"\n",
     );
     place.write(".opencode/command/all.md", "---\nagent: build\nsubtask: true\n---\nDo $ARGUMENTS.");
-    let table: [(&[&str], &str, &[&str]); 4] = [
+    place.write(".haft/commands/crlf.md", "---\r\ndescription: Ends\r\n---\r\nEnd it.\r\n");
+    let table: [(&[&str], &str, &[&str]); 5] = [
+        (&["/crlf"], "End it.", &[]),
         (
             &["/git:fix 'a b' c"],
             "Fix a b.",
@@ -239,6 +241,7 @@ fn what_cannot_be_read_is_named_and_stops_nothing() {
     place.write(".claude/agents/bad.md", "---\n[\n---\nx");
     place.write(".claude/agents/odd.md", "---\nname: o/d\n---\nx");
     place.write(".gemini/commands/bad.toml", "prompt = 7");
+    place.write(".haft/commands/none.md", "---\ndescription: nothing\n---\n\n");
     place.write(".claude/skills/long name/SKILL.md", "---\ndescription: x\n---\nx");
     let (text, ran) = sent(&place, &["hello"]);
     assert_eq!((ran.code, text.as_str()), (0, "hello"), "{ran:?}");
@@ -248,6 +251,7 @@ fn what_cannot_be_read_is_named_and_stops_nothing() {
         ("agents", "/agents/odd.md` was ignored: it cannot be called `o/d`"),
         ("commands", "/commands/x.md` was ignored: it points outside"),
         ("commands", "/commands/bad.toml` was ignored: invalid type"),
+        ("commands", "/commands/none.md` was ignored: it has no text"),
         ("skills", "/skills/long name` was ignored: its `name` may contain only"),
     ] {
         let ran = place.run(&[what, "list"]);

@@ -212,11 +212,21 @@ fn a_hostile_plugin_is_refused_and_leaves_nothing() {
     };
     let named =
         |folder: &Path, field: &str, path: &str| manifest(folder, json!({"name": "bad", field: path}));
+    manifest(&place.path().join("list"), json!([]));
     named(&place.path().join("up"), "commands", "../");
     named(&place.path().join("root"), "skills", "/etc");
     named(&place.path().join("gone"), "agents", "./gone");
     manifest(&place.path().join("name"), json!({"name": "a\u{1b}[2J/../b", "skills": "./.claude-plugin"}));
-    let table: [(&str, Make, &str); 10] = [
+    let table: [(&str, Make, &str); 12] = [
+        ("list", |_| (), "cannot read `.claude-plugin/plugin.json` of the plugin: invalid type: sequence"),
+        (
+            "hooks",
+            |folder| {
+                fs::create_dir(folder.join("hooks")).unwrap();
+                fs::write(folder.join("hooks/hooks.json"), "[]").unwrap();
+            },
+            "cannot read `hooks/hooks.json` of the plugin: invalid type: sequence",
+        ),
         ("up", |_| (), "its path `../` leads out of its folder"),
         ("root", |_| (), "its path `/etc` leads out of its folder"),
         ("gone", |_| (), "its path `./gone` cannot be found"),

@@ -63,12 +63,18 @@ fn a_server_of_a_project_is_shown_and_taken() {
         ".vscode/mcp.json",
         json!({"servers": {"web": {"url": "http://127.0.0.1:9/mcp"}}}).to_string(),
     );
-    let shown = place.run(&["mcp", "import", "--json"]).events();
+    let shown = place.run(&["mcp", "import", "--json"]);
+    for fault in [
+        "`bad name` in `.mcp.json` was ignored: its name has",
+        "`empty` in `.mcp.json` was ignored: it needs",
+    ] {
+        assert!(shown.err.contains(fault), "{shown:?}");
+    }
     let expected = [
         json!({"name": "docs", "target": "npx -y docs", "environment": {"KEY": "${DOCS_KEY}"}, "headers": {}, "file": ".mcp.json"}),
         json!({"name": "web", "target": "http://127.0.0.1:9/mcp", "environment": {}, "headers": {}, "file": ".vscode/mcp.json"}),
     ];
-    assert_eq!(shown, expected);
+    assert_eq!(shown.events(), expected);
     let missing = place.run(&["mcp", "import", "nothing"]);
     assert!(
         missing.code == 2 && missing.err.contains("names an MCP server `nothing`\nhint: they name docs, web"),
