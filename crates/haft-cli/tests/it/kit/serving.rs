@@ -153,14 +153,20 @@ impl Serving {
         self.stream(&format!("/v1/sessions/{id}/events"), head)
     }
 
-    /// The events of a stream.
+    /// The events of a stream, from the moment on in which the server has let it in.
     pub(crate) fn stream(&self, path: &str, head: &str) -> Following {
         let mut stream = self.connect();
         let (host, token) = (&self.host, &self.token);
         let text =
             format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n{head}\r\n");
         stream.write_all(text.as_bytes()).unwrap();
-        Following(BufReader::new(stream))
+        let mut stream = BufReader::new(stream);
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            assert!(stream.read_line(&mut line).unwrap() > 0, "{path}: no answer");
+        }
+        Following(stream)
     }
 }
 
