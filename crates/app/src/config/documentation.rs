@@ -29,6 +29,25 @@ configuration, your `HAFT_*` variable or the project's file.
 
 ";
 
+/// What stands below the settings.
+const VARIABLES: &str = "
+## Other variables
+
+| variable | what it does |
+| --- | --- |
+| `HAFT_HOME` | Folder of sessions, jobs and keys in place of `haft` in `XDG_DATA_HOME`, or `~/.local/share/haft` |
+| `XDG_CONFIG_HOME`, `XDG_CACHE_HOME` | Folders in place of `~/.config` and `~/.cache` |
+| `HAFT_MODELS` | Folder of downloaded models in place of `models` in that folder |
+| `HAFT_PLAIN` | With any value, a conversation is printed line by line and draws no screen, as with `--plain` |
+| `HAFT_FLEET` | Address of a fleet's database, `postgres://…`, for `haft worker`, `haft fleet` and `haft serve --fleet` |
+| `HAFT_FLEET_KEY` | Key of a fleet's secrets: 64 hexadecimal digits, the same on all of its machines |
+| `HAFT_SERVE_TOKEN` | Token that `haft attach` sends |
+| `HAFT_RECORD` | File to which exchanges with a provider are recorded, to be played back in tests |
+| `NO_COLOR` | With any value, there are no colors |
+
+Keys of providers are variables, too (`OPENAI_API_KEY` …): `haft help models` lists them.
+";
+
 #[test]
 fn the_page_of_the_configuration_is_up_to_date() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
@@ -44,6 +63,7 @@ fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     page += "| key | option | variable | in a project's file | default | what it does |\n| --- | --- | --- | --- | --- | --- |\n";
     page.extend(SETTINGS.iter().map(row));
+    page += VARIABLES;
     page += "\n## Tables of your own file\n";
     tables(&mut page, &[], &schema::<UserFile>());
     page += "\n## Tables of a project's file\n";

@@ -180,7 +180,12 @@ fn wrong_file(path: &Path, message: &str) -> ConfigError {
 }
 
 /// It appears whole. A link stays a link: many keep their configuration elsewhere.
-fn write(path: &Path, text: &str) -> Result<(), ConfigError> {
+/// Puts `text` in the place of the file `path` as a whole, with the permissions that it had. A link stays one.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn write(path: &Path, text: &str) -> Result<(), ConfigError> {
     let cannot = |source| ConfigError::Unwritable { path: path.to_owned(), source };
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = real.parent().map_or_else(|| PathBuf::from("."), Path::to_owned);

@@ -33,7 +33,7 @@ pub(crate) fn config(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
 /// Reads all of it, as a session does; the first mistake is the error.
 fn read_all(cli: &CliContext, workspace: &Path) -> Result<(), Failure> {
     let config = cli.config(workspace, &Settings::default())?;
-    config.profile()?;
+    session::tools(&cli.environment, &config.profile()?, &[], None)?;
     screen_setup::check(cli, &config)?;
     themes::check(cli)?;
     cli.attached_engine(|_| {}).map(|_| ())
@@ -51,7 +51,7 @@ fn check(cli: &CliContext, workspace: &Path) -> Result<Exit, Failure> {
 /// Says what else counts more than the file.
 fn set(cli: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
     let (file, workspace) = (&cli.places.user_file, session::workspace(None)?);
-    let before = fs::read(file).ok();
+    let before = fs::read_to_string(file).ok();
     let was_valid = read_all(cli, &workspace).is_ok();
     edit::set(file, key, value).map_err(|error| {
         Failure::usage(error.to_string())
@@ -59,7 +59,7 @@ fn set(cli: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
     })?;
     if let (true, Err(failure)) = (was_valid, read_all(cli, &workspace)) {
         match before {
-            Some(before) => fs::write(file, before)?,
+            Some(before) => edit::write(file, &before)?,
             None => fs::remove_file(file)?,
         }
         return Err(failure);
