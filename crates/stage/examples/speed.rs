@@ -46,10 +46,8 @@ fn once(files: usize) -> [Duration; 4] {
     }
     let replaced = view.changes().unwrap();
     let replace = settle(&replaced);
-    let gone: Vec<Change> = replaced
-        .iter()
-        .map(|change| Change { path: change.path.clone(), before: change.after.clone(), after: None })
-        .collect();
+    let gone: Vec<Change> =
+        replaced.iter().map(|change| Change { after: None, ..change.inverse() }).collect();
     [record, write, replace, settle(&gone)]
 }
 
