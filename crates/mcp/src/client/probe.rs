@@ -24,6 +24,8 @@ pub struct Probe {
     pub prompts: Vec<String>,
     /// URIs of its resources, and templates of more.
     pub resources: Vec<String>,
+    /// Which of `tools`, `prompts` and `resources` it has and does not list, and why.
+    pub failures: Vec<(&'static str, String)>,
 }
 
 /// Why a server cannot be used.
@@ -38,14 +40,6 @@ pub enum ProbeError {
         /// What to do.
         String,
     ),
-    /// It is there and does not answer this request.
-    #[error("it does not list its {what}: {why}")]
-    List {
-        /// `tools`, `prompts` or `resources`.
-        what: &'static str,
-        /// Why not.
-        why: String,
-    },
 }
 
 /// Starts `server` in `workspace` with `environment`, asks for all that it offers, and ends it again.
@@ -72,23 +66,26 @@ pub async fn probe(
         protocol: info.protocol_version.to_string(),
         ..Probe::default()
     };
-    let told = |what, listed: Result<Result<Vec<String>, ServiceError>, _>| match listed {
-        Ok(Ok(names)) => Ok(names),
-        Ok(Err(error)) => Err(ProbeError::List { what, why: words::of_request(&error) + &link.last_words() }),
-        Err(_) => {
-            Err(ProbeError::List { what, why: format!("no answer within {} seconds", limit.as_secs()) })
-        }
+    let mut failures = Vec::new();
+    let mut told = |what, listed: Result<Result<Vec<String>, ServiceError>, _>| {
+        let why = match listed {
+            Ok(Ok(names)) => return names,
+            Ok(Err(error)) => words::of_request(&error) + &link.last_words(),
+            Err(_) => format!("no answer within {} seconds", limit.as_secs()),
+        };
+        failures.push((what, why));
+        Vec::new()
     };
     if has.tools.is_some() {
-        found.tools = told("tools", timeout(limit, tools(&link)).await)?;
+        found.tools = told("tools", timeout(limit, tools(&link)).await);
     }
     if has.prompts.is_some() {
-        found.prompts = told("prompts", timeout(limit, prompts(&link)).await)?;
+        found.prompts = told("prompts", timeout(limit, prompts(&link)).await);
     }
     if has.resources.is_some() {
-        found.resources = told("resources", timeout(limit, resources(&link)).await)?;
+        found.resources = told("resources", timeout(limit, resources(&link)).await);
     }
-    Ok(found)
+    Ok(Probe { failures, ..found })
 }
 
 async fn tools(link: &Link) -> Result<Vec<String>, ServiceError> {

@@ -12,6 +12,7 @@ use haft_present::safe;
 use haft_terminal::{Exit, table::List};
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     io::{Write, stderr, stdout},
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -169,14 +170,21 @@ pub(super) async fn test(
                     Transport::Program { .. } => "stdio",
                     Transport::Url { .. } => "http",
                 },
-                "state": "ready", "server": found.name, "version": found.version, "protocol": found.protocol,
+                "state": if found.failures.is_empty() { "ready" } else { "incomplete" }, "server": found.name, "version": found.version, "protocol": found.protocol,
                 "tools": found.tools, "prompts": found.prompts, "resources": found.resources,
+                "failures": found.failures.iter().map(|(what, why)| (*what, why)).collect::<BTreeMap<_, _>>(),
                 "milliseconds": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             })
         )?,
         false => write!(stdout(), "{}", safe::text(&told(name, &found, took)))?,
     }
-    Ok(Exit::Success)
+    match found.failures.first() {
+        None => Ok(Exit::Success),
+        Some((what, why)) => {
+            Err(Failure::failed(format!("the MCP server `{name}` does not list its {what}: {why}"))
+                .hint("ask the server's authors; what it lists can be used"))
+        }
+    }
 }
 
 fn told(name: &str, found: &Probe, took: Duration) -> String {
@@ -189,6 +197,7 @@ fn told(name: &str, found: &Probe, took: Duration) -> String {
         [("tools", &found.tools), ("prompts", &found.prompts), ("resources", &found.resources)]
     {
         told += &match names.is_empty() {
+            true if found.failures.iter().any(|(failed, _)| *failed == what) => continue,
             true => format!("no {what}\n"),
             false => format!("{what} ({}): {}\n", names.len(), names.join(", ")),
         };
@@ -203,7 +212,6 @@ fn unusable(server: &McpServer, error: &ProbeError) -> Failure {
         (ProbeError::Login(_), _) => failure.hint(format!(
             "`haft mcp login {name}` logs in; `headers` of `[mcp.{name}]` take a token as well"
         )),
-        (ProbeError::List { .. }, _) => failure.hint("ask the server's authors; other lists may work"),
         (ProbeError::Start(_), Transport::Program { .. }) => failure
             .hint(format!("check `command` and `arguments` of `[mcp.{name}]`, and run the command by hand")),
         (ProbeError::Start(_), Transport::Url { .. }) => {

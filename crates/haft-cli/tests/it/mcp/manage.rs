@@ -36,7 +36,7 @@ fn a_server_is_added_tried_and_removed_and_the_rest_of_the_file_stays() {
         assert!(found["milliseconds"].take().is_u64() && found["protocol"].take().is_string(), "{tested:?}");
         let expected = json!({
             "name": "peer", "transport": transport, "state": "ready", "server": "peer", "version": "1.2.3", "protocol": null, "tools": ["echo", "add"],
-            "prompts": ["greet"], "resources": ["note://one", "note://by/{name}"], "milliseconds": null,
+            "prompts": ["greet"], "resources": ["note://one", "note://by/{name}"], "failures": {}, "milliseconds": null,
         });
         assert_eq!(found, expected);
         let told = place.run(&["mcp", "test", "peer"]).out;
@@ -54,6 +54,42 @@ fn a_server_is_added_tried_and_removed_and_the_rest_of_the_file_stays() {
     assert!(
         place.run(&["mcp", "list"]).out.starts_with("There are no MCP servers: `haft mcp add NAME COMMAND`")
     );
+}
+
+/// Has tools and prompts, and lists its tools only.
+const HALF: &str = r#"
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    method, id = message.get("method"), message.get("id")
+    answer = {"result": {}}
+    if method == "initialize":
+        version = message["params"]["protocolVersion"]
+        has = {"tools": {}, "prompts": {}}
+        answer = {"result": {"protocolVersion": version, "capabilities": has, "serverInfo": {"name": "x", "version": "1"}}}
+    elif method == "tools/list":
+        answer = {"result": {"tools": [{"name": "one", "inputSchema": {"type": "object"}}]}}
+    elif method == "prompts/list":
+        answer = {"error": {"code": -32603, "message": "the shelf is gone"}}
+    if id is not None:
+        print(json.dumps({"jsonrpc": "2.0", "id": id, **answer}), flush=True)
+"#;
+
+#[test]
+fn what_a_server_lists_is_told_beside_what_it_does_not() {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        return haft_testing::left_out("there is no `python3` on the PATH");
+    }
+    let place = Place::new();
+    let server = place.write("server.py", HALF);
+    place.configure(&format!("[mcp.x]\ncommand = \"python3\"\narguments = {}\n", json!([server])));
+    let told = place.run(&["mcp", "test", "x"]);
+    assert!(told.code == 1 && told.out.ends_with("\ntools (1): one\nno resources\n"), "{told:?}");
+    assert!(told.err.contains("the MCP server `x` does not list its prompts: "), "{told:?}");
+    let found = place.run(&["mcp", "test", "x", "--json"]);
+    let found: Value = serde_json::from_str(&found.out).unwrap_or_else(|_| panic!("{found:?}"));
+    assert_eq!((&found["state"], &found["tools"]), (&json!("incomplete"), &json!(["one"])));
+    assert!(found["failures"]["prompts"].as_str().unwrap().contains("the shelf is gone"), "{found}");
 }
 
 #[test]
