@@ -1,4 +1,6 @@
 //! [`merged`]: three states of a file become one, as a version control system merges them.
+mod git_index;
+
 use diffy::{ConflictStyle, MergeOptions};
 use haft_core::{FileKind, FileState, Stage};
 use std::io;
@@ -57,10 +59,15 @@ pub(crate) fn merged(stage: &dyn Stage, sides: Sides<'_>, labels: &Labels<'_>) -
     if let Some(hash) = chosen(&base.hash, &ours.hash, &theirs.hash) {
         return Ok(Merge::Clean(Some(state(hash.clone()))));
     }
+    let their_hash = &theirs.hash;
     let contents = [base, ours, theirs].map(|state| stage.content(&state.hash));
     let [base, ours, theirs] = contents;
+    let (base, ours, theirs) = (base?, ours?, theirs?);
+    if git_index::is_same(&base, &ours) {
+        return Ok(Merge::Clean(Some(state(their_hash.clone()))));
+    }
     let (Ok(base), Ok(ours), Ok(theirs)) =
-        (String::from_utf8(base?), String::from_utf8(ours?), String::from_utf8(theirs?))
+        (String::from_utf8(base), String::from_utf8(ours), String::from_utf8(theirs))
     else {
         return Ok(Merge::Conflict);
     };

@@ -16,6 +16,7 @@ use haft_core::{
     CallId, Change, Effect, Entry, FileState, ToolResult, Tracking, UndoCalls, arguments_in_brief,
     changed::squash,
     past_calls::{FileStep, PastCall, PastCalls},
+    undo::without_objects,
 };
 use std::{
     collections::BTreeSet,
@@ -103,9 +104,7 @@ pub async fn plan_undo(
             true => texts.left_alone(&haft_core::undo::left_alone(entries))?,
             false => texts.without(&past, undo)?,
         }
-        let mut plan = texts.plan();
-        plan.changes.iter_mut().for_each(|change| past.count_folders(change));
-        return Ok(plan);
+        return Ok(finished(texts.plan(), &past));
     }
     if undo.calls.is_empty() {
         return Err(NotUndone::Nothing);
@@ -123,15 +122,24 @@ pub async fn plan_undo(
         }
         followed?;
     }
-    let mut plan = walk.plan(undo)?;
-    plan.changes.iter_mut().for_each(|change| past.count_folders(change));
-    Ok(plan)
+    Ok(finished(walk.plan(undo)?, &past))
+}
+
+/// With the folders that go with its files, and without contents of a repository.
+fn finished(plan: UndoPlan, past: &PastCalls) -> UndoPlan {
+    let mut changes = without_objects(plan.changes);
+    changes.iter_mut().for_each(|change| past.count_folders(change));
+    UndoPlan { changes, ..plan }
 }
 
 impl UndoPlan {
-    /// Returns why nothing is done; `None` if nothing is in the way.
+    /// Returns why nothing is done; `None` if nothing is in the way. Of what the last undo left alone, each file is merged by
+    /// itself.
     pub fn refusal(self, undo: &UndoCalls) -> Result<Self, NotUndone> {
         let depends = !self.depends.is_empty() && !undo.with_dependents;
+        if undo.calls.is_empty() && self.changes.iter().any(|change| !self.conflicts.contains(&change.path)) {
+            return Ok(self);
+        }
         if depends || !self.conflicts.is_empty() { Err(NotUndone::InTheWay(self.into())) } else { Ok(self) }
     }
 }
@@ -213,6 +221,9 @@ impl Walk<'_> {
 
     /// What can be said of a call without making it again.
     fn later(&self, call: &PastCall, step: &FileStep) -> Later {
+        if step.changes.is_empty() && call.was_stopped() {
+            return Later::Same;
+        }
         if call.is_delegated && self.files.differ() {
             return Later::depends("its subagent cannot be made to do it again");
         }
@@ -338,7 +349,7 @@ fn command(call: &PastCall, effects: &[Effect], step: &FileStep) -> Later {
     let did_nothing = step.changes.is_empty();
     match call.how {
         None => Later::Same,
-        Some(_) if did_nothing && (runs().all(|run| run.only_reads()) || call.was_stopped()) => Later::Same,
+        Some(_) if did_nothing && runs().all(|run| run.only_reads()) => Later::Same,
         Some(_) if call.has_task || runs().any(|run| run.lasting) => {
             Later::depends("it went on in the background, so it cannot be made again")
         }
@@ -412,7 +423,10 @@ impl Texts<'_> {
         if left.is_empty() {
             return Err(NotUndone::Nothing);
         }
-        Ok(left.iter().try_for_each(|change| self.take(change, "as the undo would have it"))?)
+        left.iter().try_for_each(|change| self.take(change, "as the undo would have it"))?;
+        let conflicts = left.iter().filter(|change| self.plan.conflicts.contains(&change.path));
+        self.plan.changes = conflicts.cloned().collect();
+        Ok(())
     }
 
     /// Makes `change` in a file that others have changed, too.
@@ -448,8 +462,8 @@ impl Texts<'_> {
 
     fn plan(self) -> UndoPlan {
         let changes = self.held.into_iter().map(|held| Change::between(held.path, held.found, held.becomes));
-        let changes = changes.filter(|change| change.before != change.after).collect();
-        UndoPlan { changes, ..self.plan }
+        let changes = changes.filter(|change| change.before != change.after);
+        UndoPlan { changes: changes.chain(self.plan.changes).collect(), ..self.plan }
     }
 }
 
@@ -461,7 +475,10 @@ impl fmt::Display for InTheWay<'_> {
         let UndoPlan { calls, depends, conflicts, .. } = self.0;
         let numbers: Vec<String> = calls.iter().map(ToString::to_string).collect();
         let s = if calls.len() == 1 { "" } else { "s" };
-        write!(f, "call{s} {} cannot be undone alone: ", numbers.join(", "))?;
+        match calls.is_empty() {
+            true => f.write_str("what the last undo left alone cannot be merged: ")?,
+            false => write!(f, "call{s} {} cannot be undone alone: ", numbers.join(", "))?,
+        }
         let depends = depends.iter().map(|Dependent { call, title, why }| {
             format!("call {call} (`{title}`) depends on it, since {why}")
         });

@@ -5,7 +5,7 @@ mod outbox;
 mod readable;
 mod rule;
 
-pub use git::{is_data as is_git_data, is_gits_own};
+pub use git::{is_data as is_git_data, is_gits_own, is_object as is_git_object};
 pub use readable::Readable;
 pub use rule::{BadRule, Rule, Ruling};
 

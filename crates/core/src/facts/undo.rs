@@ -1,6 +1,15 @@
 //! [`Plan`]: what an undo puts back, read off the journal without touching files.
-use crate::{CallId, Change, Changed, Direction, Entry, Fact, Seq, Tracking, active_path, changed};
-use std::{cmp::Reverse, collections::HashMap, ops::Range, path::PathBuf, sync::Arc};
+use crate::{
+    CallId, Change, ChangeKind, Changed, Direction, Entry, Fact, Seq, Tracking, active_path, changed,
+    policy::is_git_object,
+};
+use std::{
+    cmp::Reverse,
+    collections::HashMap,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// What going back to an entry would do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,20 +31,48 @@ pub fn back_to(entries: &[Arc<Entry>], to: Seq) -> Plan {
         _ => None,
     });
     let untracked = untracked.collect();
-    Plan { changes: Changed::of(undone).steps().rev().map(Change::inverse).collect(), untracked }
+    let changes = Changed::of(undone).steps().rev().map(Change::inverse).collect();
+    Plan { changes: without_objects(changes), untracked }
 }
 
-/// The entry before the last prompt, or before the last call that changed files and was made in place of the model: going back
-/// there undoes the last turn.
+/// Of the changes of an undo, those that do not remove contents of a repository that stays: what a person did since may name
+/// them, and git itself removes what nothing names.
+pub fn without_objects(changes: Vec<Change>) -> Vec<Change> {
+    let is_removed = |change: &&Change| change.kind() == ChangeKind::Deleted;
+    let heads = changes.iter().filter(is_removed).filter(|change| change.path.ends_with(".git/HEAD"));
+    let gone: Vec<PathBuf> = heads.filter_map(|head| head.path.parent().map(Path::to_owned)).collect();
+    let stays = |change: &Change| {
+        is_removed(&change)
+            && is_git_object(&change.path)
+            && !gone.iter().any(|gone| change.path.starts_with(gone))
+    };
+    changes.into_iter().filter(|change| !stays(change)).collect()
+}
+
+/// The entry before the prompt that opened the last turn, or before the last call that changed files and was made in place of
+/// the model: going back there undoes the last turn.
 pub fn before_last_turn(entries: &[Arc<Entry>]) -> Option<Seq> {
     let path = active_path(entries);
     let has_changed = |place: usize| !Changed::of(path[place..].iter().map(|entry| &entry.fact)).is_empty();
-    let opens = |place: &usize| match path[*place].fact {
-        Fact::Prompted { .. } => true,
-        Fact::Called { .. } => has_changed(*place),
-        _ => false,
-    };
-    let place = (0..path.len()).rev().find(opens)?;
+    // A prompt that waits while a turn runs becomes a part of it.
+    let (mut opened, mut waiting, mut is_running) = (Vec::new(), 0_usize, false);
+    for (place, entry) in path.iter().enumerate() {
+        match entry.fact {
+            Fact::PromptQueued { .. } => waiting += 1,
+            Fact::PromptDenied { .. } => waiting = waiting.saturating_sub(1),
+            Fact::Prompted { .. } => {
+                if !is_running || waiting == 0 {
+                    opened.push(place);
+                }
+                (waiting, is_running) = (waiting.saturating_sub(1), true);
+            }
+            Fact::Called { .. } => opened.push(place),
+            Fact::TurnEnded { .. } => is_running = false,
+            _ => {}
+        }
+    }
+    let is_prompt = |place: usize| matches!(path[place].fact, Fact::Prompted { .. });
+    let place = opened.into_iter().rev().find(|place| is_prompt(*place) || has_changed(*place))?;
     place.checked_sub(1).map(|before| path[before].seq)
 }
 

@@ -49,6 +49,14 @@ pub fn is_data(change: &Change) -> bool {
             .is_ok_and(|rest| DATA_NAMES.iter().any(|name| rest.starts_with(name)))
 }
 
+/// Whether `path` lies among the contents of a repository. Git adds to them and changes none, and what names them may lie
+/// anywhere: in a branch, the index, a stash.
+pub fn is_object(path: &Path) -> bool {
+    let names = path.iter().map(|name| name.to_string_lossy());
+    let mut below = names.skip_while(|name| !is_git(name)).skip(1);
+    below.any(|name| name == "objects")
+}
+
 /// Whether a pattern speaks of git's own files by name.
 pub(super) fn names_git(pattern: &str) -> bool {
     pattern.split('/').any(is_git)
@@ -71,6 +79,16 @@ fn same(name: &str, wanted: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn contents_of_a_repository_are_known() {
+        for path in [".git/objects", "a/.git/objects/63/70", ".git/modules/x/objects/pack/p.idx"] {
+            assert!(is_object(Path::new(path)), "{path}");
+        }
+        for path in ["objects/63", "a.git/objects/x", ".git/refs/heads/x", "objects/.git/HEAD"] {
+            assert!(!is_object(Path::new(path)), "{path}");
+        }
+    }
 
     #[test]
     fn gits_own_files_are_known_however_they_are_written() {

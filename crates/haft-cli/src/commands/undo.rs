@@ -10,7 +10,7 @@ use haft_app::{
     session::JOINED,
     undo::{Reopened, Restored},
 };
-use haft_core::{ChangeKind, Direction, Seq};
+use haft_core::{Change, ChangeKind, Direction, Seq, changed};
 use haft_present::{diff, safe, timeline::next_step};
 use haft_terminal::Exit;
 use std::{
@@ -35,8 +35,9 @@ pub(crate) async fn undo(cli: &CliContext, args: &UndoArgs) -> Result<Exit, Fail
         (None, Some(to)) if args.dry_run => dry(&reopened, to),
         (None, Some(to)) => go_back(&reopened, to).await,
         (None, None) => {
-            let left: Vec<PathBuf> = reopened.left_alone().into_iter().map(|change| change.path).collect();
-            say("nothing to undo").and_then(|exit| hint(&left, Direction::Undo).map(|()| exit))
+            let left = reopened.left_alone();
+            say("nothing to undo")
+                .and_then(|exit| hint(&changed::paths(&left), Direction::Undo, &left).map(|()| exit))
         }
     };
     reopened.close().await;
@@ -106,10 +107,11 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
         let (sign, path) = (diff::sign(change.kind()), change.path.to_string_lossy());
         let kept = if restored.merged.contains(&change.path) { "; other changes of it are kept" } else { "" };
         let moved = moved(change.kind(), restored.way);
-        writeln!(stdout, "{sign} {} {would}{moved}{kept}", safe::name(&path))?;
+        writeln!(stdout, "{sign} {} {would}{moved}{kept}", safe::visible_line(&path))?;
     }
     for path in &restored.conflicts {
-        writeln!(stdout, "! {} {would}skipped: modified since", safe::name(&path.to_string_lossy()))?;
+        let path = safe::visible_line(&path.to_string_lossy());
+        writeln!(stdout, "! {path} {would}skipped: modified since")?;
     }
     if restored.changes.is_empty() {
         writeln!(stdout, "no files to restore")?;
@@ -118,14 +120,14 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
         let s = if restored.untracked == 1 { "" } else { "s" };
         writeln!(stdout, "{} untracked command{s}; their file changes remain", restored.untracked)?;
     }
-    hint(&restored.conflicts, restored.way)?;
+    hint(&restored.conflicts, restored.way, &restored.changes)?;
     Ok(if restored.conflicts.is_empty() { Exit::Success } else { Exit::Failed })
 }
 
 /// What to do about files that were left alone.
-fn hint(conflicts: &[PathBuf], way: Direction) -> Result<(), Failure> {
+pub(super) fn hint(conflicts: &[PathBuf], way: Direction, changes: &[Change]) -> Result<(), Failure> {
     let Some(first) = conflicts.first() else { return Ok(()) };
-    writeln!(stderr(), "hint: {}", safe::text(&next_step(first, way)))?;
+    writeln!(stderr(), "hint: {}", safe::text(&next_step(first, way, changes)))?;
     Ok(())
 }
 

@@ -3,7 +3,8 @@
 use crate::safe;
 use futures::StreamExt;
 use haft_core::{
-    Change, Command, Direction, Entry, Event, Fact, Price, Seq, TurnModels, Usage, changed, text_of,
+    Change, Command, Direction, Entry, Event, Fact, FileKind, Price, Seq, TurnModels, Usage, changed,
+    policy::is_gits_own, text_of,
 };
 use haft_engine::Session;
 use std::{
@@ -111,15 +112,24 @@ pub fn moved_by(fact: &Fact) -> Option<Vec<String>> {
 pub const UNDO_HINT: &str = "`/undo CALL with-dependents` also undoes the later calls; `/undo CALL merge` merges the text, with \
                              conflict markers where both changed it";
 
-/// What a person can do about `file`, which going back or forward left alone.
-pub fn next_step(file: &Path, way: Direction) -> String {
-    let file = quoted(&file.to_string_lossy());
-    match way {
-        Direction::Undo => format!(
-            "`haft undo --show {file}` prints the earlier version, to compare with yours; with `>{file}` behind it, it takes \
-             the place of yours; `haft undo --merge` merges both, with conflict markers"
+/// What a person can do about `file`, which going back or forward left alone; `changes` is what that would have done.
+pub fn next_step(file: &Path, way: Direction, changes: &[Change]) -> String {
+    let name = quoted(&file.to_string_lossy());
+    if is_gits_own(file) {
+        return "`git status` shows where the repository stands now; `git reset` makes its index that of `HEAD`".to_owned();
+    }
+    let whole = changed::squash(changes);
+    let after = whole.iter().find(|change| change.path == file).and_then(|change| change.after.as_ref());
+    match (way, after) {
+        (Direction::Redo, _) => format!("undo your change to {name}, then redo once more"),
+        (Direction::Undo, None) => {
+            format!("{name} did not exist before; if you do not need it, remove it yourself")
+        }
+        (Direction::Undo, Some(state)) if state.kind() == FileKind::File => format!(
+            "`haft undo --show {name}` prints the earlier version, to compare with yours; `>{name}.before` behind it keeps that \
+             beside yours; `haft undo --merge` merges both, with conflict markers"
         ),
-        Direction::Redo => format!("undo your change to {file}, then redo once more"),
+        (Direction::Undo, Some(_)) => format!("{name} was no file before; put it back yourself"),
     }
 }
 
@@ -147,7 +157,7 @@ pub(super) fn files(
         format!("{} {}{}", crate::diff::sign(change.kind()), name(&change.path), both(&change.path))
     });
     let kept = conflicts.iter().map(|path| format!("! {} left alone: it was changed since", name(path)));
-    let next = conflicts.first().map(|path| safe::text(&next_step(path, way)).into_owned());
+    let next = conflicts.first().map(|path| safe::text(&next_step(path, way, changes)).into_owned());
     let s = if untracked == 1 { "" } else { "s" };
     let unknown = (untracked > 0)
         .then(|| format!("what {untracked} unconfined command{s} did to files was not recorded, and stays"));

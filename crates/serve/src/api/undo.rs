@@ -108,6 +108,7 @@ pub(crate) async fn undo(
 ) -> Answer<Json<RestoredFiles>> {
     let session = resting(&context, &id).await?;
     let entries = session.entries();
+    checked(&undo)?;
     if let Some(call) = undo.call {
         if undo.dry_run || undo.to.is_some() || undo.before.is_some() || undo.calls.is_some() {
             return Err(ApiError::wrong(
@@ -137,6 +138,18 @@ pub(crate) async fn undo(
     moved(&session, Command::Rewind { to }, Direction::Undo).await.map(Json)
 }
 
+/// Refuses what says nothing, or two things.
+fn checked(undo: &UndoRequest) -> Answer<()> {
+    let UndoRequest { call, calls, with_dependents, merge, .. } = undo;
+    let wrong = match (call, with_dependents, merge) {
+        _ if *calls == Some(0) => "`calls` must be at least 1",
+        (None, true, _) | (None, _, true) => "`with_dependents` and `merge` go with `call` only",
+        (_, true, true) => "`with_dependents` and `merge` do not go together",
+        _ => return Ok(()),
+    };
+    Err(ApiError::wrong(wrong))
+}
+
 /// The entry before a prompt.
 fn before(entries: &[Arc<Entry>], prompt: Option<u64>) -> Answer<Option<Seq>> {
     let Some(prompt) = prompt else { return Ok(None) };
@@ -150,10 +163,13 @@ fn before(entries: &[Arc<Entry>], prompt: Option<u64>) -> Answer<Option<Seq>> {
 }
 
 async fn undo_call(session: &Session, undo: UndoCalls) -> Answer<RestoredFiles> {
+    let is_merge = undo.merge;
     match undo_calls(session, undo).await {
         Ok(entry) => RestoredFiles::of(&entry.fact, Direction::Undo)
             .ok_or_else(|| ApiError::failed("the files were moved forward, and not back")),
         Err(Refusal { why, can_merge: false, .. }) => Err(ApiError::conflict(why)),
+        // It is no text, or there was none before.
+        Err(Refusal { why, .. }) if is_merge => Err(ApiError::in_the_way(why)),
         Err(Refusal { why, can_merge: true, .. }) => Err(ApiError::in_the_way(why).suggest(
             "`with_dependents` also undoes the later calls; `merge` merges the text, with conflict markers",
         )),

@@ -1,5 +1,5 @@
 //! `haft undo --list` and `haft undo --call N`: shows the calls of a session, and takes single ones back.
-use super::tell;
+use super::{hint, tell};
 use crate::args::UndoArgs;
 use haft_app::{
     Failure,
@@ -43,7 +43,7 @@ pub(super) async fn undo(reopened: &Reopened, args: &UndoArgs) -> Result<Exit, F
         let plan = reopened.plan_calls(&undo).await.and_then(|plan| plan.refusal(&undo));
         return match plan {
             Ok(plan) => dry(reopened, plan, args.json),
-            Err(why) => refused(why, args.json),
+            Err(why) => refused(reopened, why, args.json),
         };
     }
     match reopened.undo_calls(undo.clone()).await {
@@ -52,7 +52,7 @@ pub(super) async fn undo(reopened: &Reopened, args: &UndoArgs) -> Result<Exit, F
         // The session refused it in one sentence; what it is made of is found out here.
         Err(failure) => match reopened.plan_calls(&undo).await.and_then(|plan| plan.refusal(&undo)) {
             Ok(_) => Err(failure),
-            Err(why) => refused(why, args.json),
+            Err(why) => refused(reopened, why, args.json),
         },
     }
 }
@@ -85,7 +85,7 @@ fn tell_calls(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
 }
 
 /// Says what is in the way, and what to do about it.
-fn refused(why: NotUndone, is_json: bool) -> Result<Exit, Failure> {
+fn refused(reopened: &Reopened, why: NotUndone, is_json: bool) -> Result<Exit, Failure> {
     let NotUndone::InTheWay(plan) = why else {
         let failure = match &why {
             NotUndone::Io(_) | NotUndone::Interrupted => Failure::failed(why.to_string()),
@@ -101,7 +101,19 @@ fn refused(why: NotUndone, is_json: bool) -> Result<Exit, Failure> {
     let numbers: Vec<String> = plan.calls.iter().map(ToString::to_string).collect();
     let mut stderr = stderr();
     let s = if numbers.len() == 1 { "" } else { "s" };
-    writeln!(stderr, "error: call{s} {} not undone: others depend on what they did", numbers.join(", "))?;
+    match (numbers.is_empty(), plan.depends.is_empty()) {
+        (true, _) => writeln!(stderr, "error: what the last undo left alone cannot be merged")?,
+        (false, true) => writeln!(
+            stderr,
+            "error: call{s} {} not undone: its files were changed since",
+            numbers.join(", ")
+        )?,
+        (false, false) => writeln!(
+            stderr,
+            "error: call{s} {} not undone: others depend on what they did",
+            numbers.join(", ")
+        )?,
+    }
     for depends in &plan.depends {
         let title = safe::name(&depends.title).into_owned();
         writeln!(stderr, "  call {} (`{title}`): {}", depends.call, safe::text(&depends.why))?;
@@ -112,9 +124,10 @@ fn refused(why: NotUndone, is_json: bool) -> Result<Exit, Failure> {
     }
     let also = "`--with-dependents` also undoes these calls";
     let merge = "`--merge` merges the text, with conflict markers where both changed it";
-    match plan.conflicts.is_empty() {
-        true => writeln!(stderr, "hint: {also}; {merge}")?,
-        false => writeln!(stderr, "hint: {merge}")?,
+    match (numbers.is_empty(), plan.conflicts.first()) {
+        (true, Some(_)) => hint(&plan.conflicts, Direction::Undo, &reopened.left_alone())?,
+        (_, None) => writeln!(stderr, "hint: {also}; {merge}")?,
+        (false, Some(_)) => writeln!(stderr, "hint: {merge}")?,
     }
     Ok(Exit::Failed)
 }

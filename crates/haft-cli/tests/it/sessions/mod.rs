@@ -16,5 +16,6 @@ mod replays;
 mod resuming;
 mod two_processes;
 mod undo_calls;
+mod undo_git;
 mod usage;
 mod verify;

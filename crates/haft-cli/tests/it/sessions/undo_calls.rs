@@ -467,6 +467,66 @@ fn an_undone_call_undoes_what_was_accepted_of_it_and_nothing_else() {
     }
 }
 
+#[test]
+fn a_call_that_was_refused_depends_on_nothing_and_what_was_said_meanwhile_is_of_its_turn() {
+    let place = Place::new();
+    place.write("a", LINES);
+    place.write("b", LINES);
+    let calls = [edit("a", "one", "1"), edit("a", "two", "2"), edit("b", "one", "1")];
+    let steps: Vec<Value> =
+        calls.iter().map(|call| json!({"calls": [call]})).chain([json!({"say": "Done."})]).collect();
+    let model = place.script("m", &steps);
+    let server = Serving::start(&place, &["--model", &model, "--permission", "ask"]);
+    let id = server.session("{}");
+    let mut events = server.follow(&id, "");
+    server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go"}"#);
+    for answer in [
+        json!({"answer": "once"}),
+        json!({"answer": "no", "because": "leave that line"}),
+        json!({"answer": "once"}),
+    ] {
+        let asks = events.until("approval_asked").pop().unwrap();
+        let call = asks["call"].as_str().unwrap();
+        let answered = server.ask(&format!("POST /v1/sessions/{id}/approvals/{call}"), &answer.to_string());
+        assert!(answered.status < 300, "{answered:?}");
+    }
+    events.until("turn_ended");
+    assert_eq!(
+        (place.read("a").unwrap(), place.read("b").unwrap()),
+        (LINES.replace("one", "1"), LINES.replace("one", "1"))
+    );
+    let undone = server.ask(&format!("POST /v1/sessions/{id}/undo"), r#"{"call":1}"#);
+    assert_eq!((undone.status, place.read("a").unwrap().as_str()), (200, LINES), "{undone:?}");
+    server.ask(&format!("POST /v1/sessions/{id}/redo"), "");
+    let undone = server.ask(&format!("POST /v1/sessions/{id}/undo"), "{}");
+    assert_eq!((undone.status, place.read("a").unwrap().as_str()), (200, LINES), "{undone:?}");
+    assert_eq!(place.read("b").unwrap(), LINES, "{undone:?}");
+}
+
+#[test]
+fn each_file_that_an_undo_left_alone_is_merged_by_itself() {
+    let place = made(&[edit("a", "one", "1"), write("new", "theirs\n")]);
+    place.write("a", LINES.replace("one", "mine"));
+    place.write("new", "mine\n");
+    let undone = place.run(&["undo"]);
+    assert!(undone.code == 1 && !undone.err.contains(">new"), "{undone:?}");
+    let merged = place.run(&["undo", "--merge"]);
+    assert_eq!(merged.code, 1, "{merged:?}");
+    assert!(merged.out.contains("! new skipped: modified since"), "{merged:?}");
+    assert!(
+        merged.err.contains("hint: new did not exist before; if you do not need it, remove it yourself"),
+        "{merged:?}"
+    );
+    assert!(place.read("a").unwrap().contains("<<<<<<< as it is\nmine\n"), "{merged:?}");
+    assert_eq!(place.read("new").as_deref(), Some("mine\n"));
+    let again = place.run(&["undo", "--merge"]);
+    assert!(
+        again.code == 1
+            && again.err.starts_with("error: what the last undo left alone cannot be merged\n  `new`: "),
+        "{again:?}"
+    );
+}
+
 // H-25
 #[test]
 fn the_words_of_the_terminal_undo_calls_over_the_api() {
@@ -485,6 +545,21 @@ fn the_words_of_the_terminal_undo_calls_over_the_api() {
     let refused = server.ask(&format!("POST /v1/sessions/{id}/undo"), r#"{"call":1}"#);
     assert_eq!((refused.status, refused.error().as_str()), (409, "in_the_way"), "{refused:?}");
     assert!(refused.body.contains("call 2 (`edit a`) depends on it"), "{refused:?}");
+    for (body, status) in [
+        (r#"{"calls":0}"#, 400),
+        (r#"{"merge":true}"#, 400),
+        (r#"{"with_dependents":true}"#, 400),
+        (r#"{"call":1,"merge":true,"with_dependents":true}"#, 400),
+        (r#"{"call":1,"merge":true}"#, 409),
+    ] {
+        let answered = server.ask(&format!("POST /v1/sessions/{id}/undo"), body);
+        assert_eq!(
+            (answered.status, place.read("a").as_deref()),
+            (status, Some("2\n")),
+            "{body}: {answered:?}"
+        );
+        assert!(!answered.body.contains("; `merge`"), "{answered:?}");
+    }
     for (text, status, files) in [
         ("/undo 3", 202, (Some("2\n"), None)),
         ("/undo 1", 409, (Some("2\n"), None)),
