@@ -420,12 +420,16 @@ impl App {
         }
     }
 
-    /// What goes along because the text names it as `@NAME`, typed without the list of files.
+    /// What goes along because the text names it as `@NAME`, typed without the list of files. A project's command may have
+    /// written the name: no file outside of the workspace goes along.
     pub(super) fn named_in(&self, text: &str) -> Vec<Attached> {
+        let Some(engine) = &self.engine else { return Vec::new() };
+        let Ok(workspace) = engine.setup().workspace.canonicalize() else { return Vec::new() };
+        let is_inside =
+            |name: &&str| workspace.join(name).canonicalize().is_ok_and(|file| file.starts_with(&workspace));
         let names = text.split_whitespace().filter_map(|word| word.strip_prefix('@'));
-        names
-            .filter_map(|name| self.attachment(name.trim_end_matches([',', '.', ':', ';', '?', '!', ')'])))
-            .collect()
+        let names = names.map(|name| name.trim_end_matches([',', '.', ':', ';', '?', '!', ')']));
+        names.filter(is_inside).filter_map(|name| self.attachment(name)).collect()
     }
 }
 

@@ -10,11 +10,25 @@ use crossterm::{
         EnableLineWrap, EndSynchronizedUpdate, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
     },
 };
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    fd::{AsFd, OwnedFd},
+    process::{Signal, getpid, kill_process},
+};
 use std::{
-    io::{self, stdout},
-    sync::atomic::{AtomicBool, Ordering},
+    fs::File,
+    io::{self, IsTerminal, stdin, stdout},
+    sync::{
+        Once,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
 };
 use tokio::sync::Notify;
+
+/// How long the program may take to end once its terminal is gone.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Gives the terminal back when it is dropped.
 pub(super) struct Terminal(());
@@ -31,6 +45,8 @@ impl Terminal {
         }));
         let taken = Self(());
         taken.enter()?;
+        static WATCH: Once = Once::new();
+        WATCH.call_once(|| drop(thread::spawn(|| tty().and_then(end_without))));
         Ok(taken)
     }
 
@@ -58,10 +74,36 @@ impl Terminal {
     /// Stops the process as a shell's Ctrl+Z does; on return the terminal is taken again.
     pub(super) fn suspend(&self) -> io::Result<()> {
         give_back();
-        let itself = rustix::process::getpid();
-        rustix::process::kill_process(itself, rustix::process::Signal::TSTP)?;
+        kill_process(getpid(), Signal::TSTP)?;
         self.enter()
     }
+}
+
+/// The terminal that keys are read from.
+fn tty() -> io::Result<OwnedFd> {
+    if stdin().is_terminal() {
+        stdin().as_fd().try_clone_to_owned()
+    } else {
+        Ok(File::open("/dev/tty")?.into())
+    }
+}
+
+/// Ends the program once `tty` is gone. The system tells only the programs of its own session, and the next attempt to read
+/// a key would go on for ever (crossterm 0.29), in the thread that handles signals, too.
+fn end_without(tty: OwnedFd) -> io::Result<()> {
+    let gone = PollFlags::HUP | PollFlags::ERR;
+    let mut watched = [PollFd::new(&tty, PollFlags::empty())];
+    while !watched[0].revents().intersects(gone) {
+        match poll(&mut watched, None) {
+            Ok(_) if watched[0].revents().contains(PollFlags::NVAL) => return Ok(()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    kill_process(getpid(), Signal::HUP)?;
+    thread::sleep(LEAVE_TIMEOUT);
+    // The main thread hears nothing. What it leaves is taken up as after any crash.
+    Ok(kill_process(getpid(), Signal::KILL)?)
 }
 
 impl Drop for Terminal {

@@ -16,13 +16,18 @@ pub(crate) struct BareTerminal {
 impl BareTerminal {
     /// Starts `haft`, by `script` of util-linux; nothing where there is none.
     pub(crate) fn open(place: &Place, arguments: &str) -> Option<Self> {
+        Self::running(place, &format!("exec \"$HAFT\" {arguments}"))
+    }
+
+    /// Runs this line of a shell, in which `$HAFT` is the program.
+    pub(crate) fn running(place: &Place, line: &str) -> Option<Self> {
         let written = place.path().join("written");
         let own = place.haft(&[]);
-        let line = format!("stty cols 80 rows 24; exec {} {arguments}", own.get_program().display());
+        let line = format!("stty cols 80 rows 24; {line}");
         let mut script = Command::new("script");
         script.args(["--quiet", "--flush", "--command", &line]).arg(&written).current_dir(place.work());
         script.env_clear().envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        script.env("TERM", "xterm-256color").env("SHELL", "/bin/sh");
+        script.env("TERM", "xterm-256color").env("SHELL", "/bin/sh").env("HAFT", own.get_program());
         match script.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
             Ok(child) => Some(Self { child, written, seen: 0 }),
             Err(_) => {

@@ -2,6 +2,7 @@
 
 use crate::kit::{
     Place,
+    bare_terminal::BareTerminal,
     terminal::{Terminal, poll, steady},
 };
 use serde_json::{Value, json};
@@ -245,4 +246,19 @@ fn the_terminal_is_given_back_as_it_was() {
     terminal.say("/quit");
     terminal.see("left 0");
     terminal.is_usable();
+}
+
+// The system sends SIGHUP to programs of the terminal's own session alone.
+#[test]
+fn a_program_ends_when_its_terminal_is_gone_also_if_the_system_does_not_tell_it() {
+    let place = Place::new();
+    place.script("model.jsonl", &[json!({"say": "Hello"})]);
+    let line = "setsid --wait sh -c 'echo $$ >../pid; exec \"$HAFT\" --model script/../model.jsonl'";
+    let Some(mut terminal) = BareTerminal::running(&place, line) else { return };
+    terminal.see("what to do?");
+    let pid = std::fs::read_to_string(place.path().join("pid")).unwrap();
+    let is_there = || std::path::Path::new("/proc").join(pid.trim()).join("exe").exists();
+    assert!(is_there());
+    drop(terminal);
+    poll(|| !is_there(), || format!("the end of process {pid}"));
 }

@@ -218,7 +218,9 @@ fn a_picture_that_is_named_without_the_list_goes_along() {
     let place = Place::new();
     place.write("red.png", RED);
     let Some(terminal) = opened(&place, (80, 24), &[json!({"say": "It is red."})], "") else { return };
-    terminal.say("see @red.png, @gone.png and a@red.png please");
+    std::fs::write(place.path().join("other.png"), RED).unwrap();
+    std::os::unix::fs::symlink("../other.png", place.work().join("link.png")).unwrap();
+    terminal.say("see @red.png, @gone.png, @../other.png @link.png and a@red.png");
     let screen = terminal.see("It is red.");
     assert!(screen.contains("see @red.png, @gone.png") && screen.contains("(with 1 picture)"), "{screen}");
 }
