@@ -11,7 +11,7 @@ use crate::{
 use anyhow::Context;
 use futures::{Stream, StreamExt};
 use haft_core::{Activities, Command, Event, Fact, Outcome, Seq, Update};
-use haft_engine::{Chat, Session, TurnReport};
+use haft_engine::{Chat, Remote, Session, TurnReport};
 use haft_present::{
     cursor::next,
     lines, notes, safe,
@@ -249,6 +249,9 @@ impl Printer<'_> {
                         if !self.interrupts.is_hangup(&error).await {
                             return Err(error);
                         }
+                        if self.leaves_it() {
+                            return Ok(Step::Left);
+                        }
                         if !is_known {
                             self.session.send(Command::Interrupt)?;
                             showing.is_interrupted = true;
@@ -262,6 +265,9 @@ impl Printer<'_> {
                     return Ok(Step::Printed(event));
                 }
                 () = self.interrupts.next() => {
+                    if self.leaves_it() {
+                        return Ok(Step::Left);
+                    }
                     self.session.send(Command::Interrupt)?;
                     if std::mem::replace(&mut showing.is_interrupted, true) {
                         return Ok(Step::Left);
@@ -270,6 +276,11 @@ impl Printer<'_> {
                 _ = showing.ticks.tick(), if showing.spinner.is_enabled() => showing.spinner.tick(),
             }
         }
+    }
+
+    /// Whether this program ends, and the session, which another machine keeps, goes on without it.
+    fn leaves_it(&self) -> bool {
+        self.interrupts.must_end() && Remote::of(self.session).is_some()
     }
 
     /// Nothing to report is a success.

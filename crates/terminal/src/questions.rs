@@ -47,6 +47,11 @@ impl Questions {
                 unattended::refuse(session, call);
             }
             Fact::QuestionAsked { call, .. } if may_refuse => unattended::reply(session, call),
+            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } => {
+                let text =
+                    "note: a call waits for an answer, which can be given in another terminal or on the page";
+                let _no_terminal = writeln!(io::stderr(), "{text}");
+            }
             fact => self.waiting.retain(|asked| !ends(fact, asked)),
         }
         self.ask_first(session);

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::{
     io::{Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
+    process::{Command, Stdio},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -257,6 +258,29 @@ fn without_a_terminal_it_goes_line_by_line() {
     assert!(ran.out.contains("Hello.") && ran.out.contains("Again."), "{}", ran.out);
     let listed = server.ask("GET /v1/sessions", "").json();
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 1, "{listed}");
+}
+
+#[test]
+fn a_program_that_ends_in_the_middle_of_a_turn_leaves_it_to_others() {
+    let (place, other) = (Place::new(), Place::new());
+    place.write("a.txt", "hello\nworld\n");
+    let model = place.script("model", &[edit(), json!({"say": "Translated."})]);
+    let server = Serving::start(&place, &["--model", &model, "--permission", "ask"]);
+    let id = server.session("{}");
+    let mut events = server.follow(&id, "");
+    let (url, notes) = (format!("http://{}", server.address), other.path().join("notes"));
+    let mut command = other.haft(&["attach", &url, "--token", &server.token, "--session", &id]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(std::fs::File::create(&notes).unwrap());
+    let mut child = command.spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(b"translate it\n").unwrap();
+    let call = events.until("approval_asked").pop().unwrap()["call"].as_str().unwrap().to_owned();
+    let said = || std::fs::read_to_string(&notes).unwrap();
+    poll(|| said().contains("note: a call waits for an answer"), said);
+    assert!(Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap().success());
+    child.wait().unwrap();
+    server.ask(&format!("POST /v1/sessions/{id}/approvals/{call}"), r#"{"answer":"once"}"#);
+    assert_eq!(events.until("turn_ended").pop().unwrap()["outcome"], "finished", "{}", said());
+    assert_eq!(place.read("a.txt").unwrap(), "hello\nWelt\n");
 }
 
 /// A server on loopback that gives the same answer to each request.
