@@ -289,8 +289,15 @@ impl Task {
                             cancel.cancel();
                             ticket.done(&journal);
                         }
-                        Command::Answer { call, answer, by } => {
-                            ticket.answered(interactions.answer(&call, answer, by), &journal);
+                        Command::Answer { call, answer, by, because } => {
+                            let channel = by.as_ref().map(|user| Channel::new("http", user.as_str()));
+                            let has_waited = interactions.answer(&call, answer, by);
+                            // Nothing goes on before it waits, too.
+                            if let Some(because) = because.filter(|because| has_waited && !because.trim().is_empty()) {
+                                let parts = vec![Part::text(because)];
+                                wait_in_line(&journal, queue, (parts, channel), CommandTicket::none())?;
+                            }
+                            ticket.answered(has_waited, &journal);
                         }
                         Command::AnswerInPart { call, accepted, by } => {
                             ticket.answered(interactions.answer_in_part(&call, accepted, by), &journal);

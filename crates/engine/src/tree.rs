@@ -175,7 +175,7 @@ async fn ask_all(session: &Session, asker: &Asker, mut to_ask: mpsc::UnboundedRe
                 answer.ok().flatten().map(|Approved { answered: Answered { answer, by }, accepted }| {
                     match accepted {
                         Some(accepted) => Command::AnswerInPart { call, accepted, by },
-                        None => Command::Answer { call, answer, by },
+                        None => Command::Answer { call, answer, by, because: None },
                     }
                 })
             }

@@ -1,5 +1,5 @@
 //! [`of`]: writes a session as Markdown.
-use haft_core::{Entry, Fact, Part, SessionOpened, active_path};
+use haft_core::{Answer, Entry, Fact, Part, SessionOpened, active_path};
 use haft_present::{
     preview::{PREVIEW_LINES, preview},
     safe,
@@ -14,9 +14,28 @@ pub fn of(entries: &[Arc<Entry>]) -> String {
         Fact::SessionOpened(SessionOpened { session, model, workspace, .. }) => {
             format!("# Session {session}\n\nModel `{model}` in `{}`.\n", workspace.display())
         }
-        fact => timeline.fact(entry.at, fact).iter().map(markdown).collect(),
+        fact => answered(fact) + &timeline.fact(entry.at, fact).iter().map(markdown).collect::<String>(),
     });
     safe::text(&told.collect::<String>()).into_owned()
+}
+
+/// What a person said to a call that asked.
+fn answered(fact: &Fact) -> String {
+    let (what, by) = match fact {
+        Fact::QuestionAnswered { answer, by, .. } => (answer.as_deref().unwrap_or("none"), by),
+        Fact::ApprovalAnswered { answer, by, .. } => {
+            let what = match answer {
+                Answer::Once => "allowed",
+                Answer::Always => "allowed, and such calls from here on",
+                Answer::No => "refused",
+                Answer::Unanswered => "none",
+            };
+            (what, by)
+        }
+        _ => return String::new(),
+    };
+    let by = by.as_deref().map_or(String::new(), |by| format!(" ({by})"));
+    format!("\n**Answer{by}:** {what}\n")
 }
 
 fn markdown(item: &Item) -> String {
@@ -35,6 +54,7 @@ fn markdown(item: &Item) -> String {
         Item::Aside { about: Aside::Unsettled(paths), .. } => {
             paths.iter().map(|path| format!("\n- `{}`: left as it was\n", path.display())).collect()
         }
+        Item::Note(text) => format!("\n*{text}*\n"),
         Item::Denied { reason } => format!("\n**A prompt was refused:** {reason}\n"),
         Item::Failure { message, .. } => format!("\n**The model could not be asked:** {message}\n"),
         Item::Ended { outcome, rounds, .. } => format!("\n*{outcome:?} after {rounds} rounds.*\n"),

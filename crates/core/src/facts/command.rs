@@ -47,6 +47,9 @@ pub enum Command {
         /// The user who gives it, where the front-end knows users.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+        /// What the model is to do instead: a prompt that joins the turn, unless another answer came first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        because: Option<String>,
     },
     /// Answer a call that asks about its changes: yes to these parts of them, and no to the rest.
     AnswerInPart {
@@ -147,7 +150,12 @@ pub enum Command {
 impl Command {
     /// Returns the answer to a call that asks, where the front-end knows no users.
     pub fn answer(call: CallId, answer: Answer) -> Self {
-        Self::Answer { call, answer, by: None }
+        Self::Answer { call, answer, by: None, because: None }
+    }
+
+    /// Returns a no, with what the model is to do instead, where the front-end knows no users.
+    pub fn refuse(call: CallId, because: Option<String>) -> Self {
+        Self::Answer { call, answer: Answer::No, by: None, because }
     }
 
     /// Returns a yes to parts of what a call would do, where the front-end knows no users.

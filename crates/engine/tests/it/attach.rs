@@ -152,7 +152,9 @@ async fn a_person_afar_names_no_other_person() {
     let said = Command::Prompt { parts: vec![Part::text("go")], channel: Some(Channel::new("http", "ann")) };
     let turn = attached.start(said);
     let call = until(&attached, Seq(0), asked).await;
-    attached.send(Command::Answer { call, answer: Answer::Once, by: Some("ann".into()) }).unwrap();
+    attached
+        .send(Command::Answer { call, answer: Answer::Once, by: Some("ann".into()), because: None })
+        .unwrap();
     turn.report().await;
     let named: Vec<Option<String>> = session
         .entries()

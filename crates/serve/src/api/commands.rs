@@ -289,6 +289,24 @@ pub(crate) struct ApprovalAnswer {
     pub(crate) accepted: Option<Vec<AcceptedPart>>,
 }
 
+impl ApprovalAnswer {
+    /// Refuses what says two things.
+    pub(crate) fn check(&self) -> Answer<()> {
+        if self.because.is_some() && self.answer != ApprovalDecision::No {
+            return Err(ApiError::wrong("`because` goes with the answer `no` only"));
+        }
+        match &self.accepted {
+            Some(_) if self.answer != ApprovalDecision::Once => {
+                Err(ApiError::wrong("`accepted` goes with the answer `once` only"))
+            }
+            Some(parts) if parts.is_empty() => {
+                Err(ApiError::wrong("`accepted` names no part").suggest("the answer `no` accepts nothing"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A file of which a change is accepted, or some of its hunks
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -376,6 +394,7 @@ pub(crate) async fn answer(
 }
 
 async fn approved(context: &Context, id: &str, call: &str, given: ApprovalAnswer) -> Answer<Response> {
+    given.check()?;
     let (session, call) = asking(context, id, call, "an approval").await?;
     let answer = Said::from(given.answer);
     let by = context.hub.user_name().map(str::to_owned);
@@ -384,33 +403,15 @@ async fn approved(context: &Context, id: &str, call: &str, given: ApprovalAnswer
             .suggest("answer there"));
     }
     if let Some(parts) = given.accepted {
-        let accepted = accepted_of(&session, &call, answer, parts)?;
+        let accepted = accepted_of(&session, &call, parts)?;
         return give(&session, Command::AnswerInPart { call, accepted, by }, false).await;
     }
-    // It waits in the turn, so that the model reads both at once.
-    let because = given.because.filter(|because| answer == Said::No && !because.trim().is_empty());
-    if let Some(because) = because {
-        session.send(Command::Prompt {
-            parts: vec![Part::text(because)],
-            channel: channel(context.hub.user_name(), None),
-        })?;
-    }
-    give(&session, Command::Answer { call, answer, by }, false).await
+    let because = given.because;
+    give(&session, Command::Answer { call, answer, by, because }, false).await
 }
 
 /// The named parts of what `call` would do to files, after checking that they exist.
-fn accepted_of(
-    session: &Session,
-    call: &CallId,
-    answer: Said,
-    parts: Vec<AcceptedPart>,
-) -> Answer<haft_core::Accepted> {
-    if answer != Said::Once {
-        return Err(ApiError::wrong("`accepted` goes with the answer `once` only"));
-    }
-    if parts.is_empty() {
-        return Err(ApiError::wrong("`accepted` names no part").suggest("the answer `no` accepts nothing"));
-    }
+fn accepted_of(session: &Session, call: &CallId, parts: Vec<AcceptedPart>) -> Answer<haft_core::Accepted> {
     let asked = pending(&session.entries()).into_iter().find(|(asked, _)| asked == call);
     let changes =
         asked.map(|(_, entry)| changed::squash(changed::changes_in(&entry.fact))).unwrap_or_default();

@@ -24,7 +24,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::{Stream, StreamExt, stream};
-use haft_core::{Answer as Said, CallId, Command, Entry, Event, Part, changed};
+use haft_core::{CallId, Command, Entry, Event, Part, changed};
 use haft_fleet::{Following, News};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -207,7 +207,8 @@ pub(super) async fn approve(
     Key(key): Key,
     Body(given): Body<ApprovalAnswer>,
 ) -> Answer<Response> {
-    send((&context, &asker, &id, key), &approval(call, given)).await
+    given.check()?;
+    send((&context, &asker, &id, key), &[approval(call, given)]).await
 }
 
 /// Answer a call that needs an approval. Deprecated: use `approvals/{call}`
@@ -222,19 +223,16 @@ pub(super) async fn answer(
     Body(given): Body<AnswerRequest>,
 ) -> Answer<Response> {
     let (call, given) = given.split();
-    send((&context, &asker, &id, key), &approval(call, given)).await
+    given.check()?;
+    send((&context, &asker, &id, key), &[approval(call, given)]).await
 }
 
-fn approval(call: String, given: ApprovalAnswer) -> Vec<Command> {
-    let answer = Said::from(given.answer);
-    if let Some(parts) = given.accepted.filter(|_| answer == Said::Once) {
+fn approval(call: String, given: ApprovalAnswer) -> Command {
+    if let Some(parts) = given.accepted {
         let accepted = haft_core::Accepted { files: parts.into_iter().map(AcceptedPart::named).collect() };
-        return vec![Command::accept(CallId(call), accepted)];
+        return Command::accept(CallId(call), accepted);
     }
-    // It waits in the turn, so that the model reads both at once.
-    let because = given.because.filter(|because| answer == Said::No && !because.trim().is_empty());
-    let because = because.map(|because| Command::Prompt { parts: vec![Part::text(because)], channel: None });
-    because.into_iter().chain([Command::answer(CallId(call), answer)]).collect()
+    Command::Answer { call: CallId(call), answer: given.answer.into(), by: None, because: given.because }
 }
 
 /// Answer the question of a call

@@ -82,8 +82,17 @@ fn a_job_that_waits_for_a_person_says_so_and_leaves_its_slot_to_others() {
     until("it asks to publish", &|| {
         asked(&server, first).first().is_some_and(|card| card["approval"]["tool"] == "publish")
     });
+    // Of two answers the first one counts, and what the second one says is heard by no one.
+    let call = asked(&server, first).remove(0)["call"].as_str().unwrap().to_owned();
+    let approve =
+        |body: &str| server.ask(&format!("POST /v1/sessions/{first}/approvals/{call}"), body).status;
+    assert_eq!(approve(r#"{"answer":"once","accepted":[]}"#), 400);
+    assert_eq!(approve(r#"{"answer":"once","because":"only with care"}"#), 400);
     answer(first, "once");
+    let _it_may_be_too_late = approve(r#"{"answer":"no","because":"do it otherwise"}"#);
     until("it goes on and ends", &|| status(&server, first) == "completed");
+    let told = json!(server.follow(first, "").until("turn_ended")).to_string();
+    assert!(told.contains("approval_answered") && !told.contains("do it otherwise"), "{told}");
     assert_eq!(asked(&server, first), Vec::<Value>::new());
     assert_eq!([&jobs[1], &jobs[2]].map(|id| status(&server, id)), ["waiting", "waiting"]);
     // One whose worker dies asks anew with the next one.

@@ -214,7 +214,7 @@ fn a_request_with_a_key_is_done_once_by_all_servers_of_a_fleet() {
     let table = [
         ("POST /v1/jobs".to_owned(), r#"{"description":"once"}"#, "jobs", 1),
         (format!("{path}/prompt"), r#"{"text":"go on"}"#, "commands", 1),
-        (format!("{path}/answer"), r#"{"call":"a","answer":"no","because":"later"}"#, "commands", 2),
+        (format!("{path}/answer"), r#"{"call":"a","answer":"no","because":"later"}"#, "commands", 1),
         (format!("{path}/interrupt"), "{}", "commands", 1),
     ];
     for (line, body, rows, more) in &table {

@@ -129,6 +129,8 @@ fn no_is_said_with_a_reason_and_the_model_reads_it() {
     let ended = seen.last().unwrap();
     assert_eq!(ended["outcome"], "finished", "{seen:?}");
     assert_eq!(place.read("a.txt"), None);
+    let told = server.ask(&format!("GET /v1/sessions/{id}/export?format=markdown"), "");
+    assert!(told.body.contains("\n**Answer:** refused\n"), "{told:?}");
     // The path of earlier versions says the same.
     for (path, body) in
         [(approval.as_str(), json!({"answer": "once"})), ("answer", json!({"call": call, "answer": "once"}))]
