@@ -94,9 +94,26 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)?;
     file.lock()?;
     let length = file.metadata()?.len();
+    let length = cut(&mut file, length)?;
     let (line, _) = chained(line, last_value(&mut file, length)?);
     // Half a line would be taken for one that was changed.
     file.write_all(format!("{line}\n").as_bytes()).inspect_err(|_| drop(file.set_len(length)))
+}
+
+/// Cuts off a last line that a crash left incomplete: what it was to tell of has not begun. Returns the length.
+fn cut(file: &mut File, length: u64) -> io::Result<u64> {
+    let start = length.saturating_sub(LAST_LINE);
+    file.seek(SeekFrom::Start(start))?;
+    let mut last = Vec::new();
+    file.read_to_end(&mut last)?;
+    let end = last.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1);
+    if end == last.len() || end == 0 && start > 0 {
+        return Ok(length);
+    }
+    let whole = start + end as u64;
+    file.set_len(whole)?;
+    tracing::warn!(bytes = length - whole, "an incomplete last line of the audit log was cut off");
+    Ok(whole)
 }
 
 fn last_value(file: &mut File, length: u64) -> io::Result<ChainValue> {

@@ -15,8 +15,13 @@ use crate::{
     requests::Requests,
     router::router,
 };
-use axum::{Router, extract::Request};
-use futures::FutureExt;
+use axum::{
+    Router,
+    extract::Request,
+    http::{StatusCode, header::ALLOW},
+    routing::future::RouteFuture,
+};
+use futures::{FutureExt, TryFutureExt, future::MapOk};
 use haft_app::{config::serve::PushFile, users::Role};
 use haft_fleet::FleetKey;
 use hyper::{body::Incoming, server::conn::http1};
@@ -289,7 +294,7 @@ struct Asked {
 impl tower_service::Service<hyper::Request<Incoming>> for Asked {
     type Response = axum::response::Response;
     type Error = Infallible;
-    type Future = axum::routing::future::RouteFuture<Infallible>;
+    type Future = MapOk<RouteFuture<Infallible>, fn(Self::Response) -> Self::Response>;
 
     fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Infallible>> {
         std::task::Poll::Ready(Ok(()))
@@ -298,8 +303,16 @@ impl tower_service::Service<hyper::Request<Incoming>> for Asked {
     fn call(&mut self, request: hyper::Request<Incoming>) -> Self::Future {
         let mut request: Request = request.map(axum::body::Body::new);
         request.extensions_mut().insert(self.peer.clone());
-        tower_service::Service::call(&mut self.router, request)
+        tower_service::Service::call(&mut self.router, request).map_ok(without_methods)
     }
+}
+
+/// A client that is not let in does not learn which routes there are.
+fn without_methods(mut response: axum::response::Response) -> axum::response::Response {
+    if response.status() == StatusCode::UNAUTHORIZED {
+        response.headers_mut().remove(ALLOW);
+    }
+    response
 }
 
 /// As many as the system allows, up to [`FILES`]. Where it refuses, clients hear of it when there are too many.

@@ -2,6 +2,7 @@
 use crate::{CliContext, args::ServeCommand};
 use haft_app::{Failure, config::Settings, session, users};
 use haft_engine::local_time;
+use haft_present::safe;
 use haft_serve::audit;
 use haft_terminal::{Exit, table::List};
 use serde_json::json;
@@ -69,7 +70,8 @@ pub(crate) fn print(
         let row = [&local_time(asked.at), by, asked.role.as_deref().unwrap_or_default(), &request, &status];
         list.row(row, || json!(asked));
     }
-    list.print("No user has changed anything yet.")?;
+    let nothing = user.map(|user| format!("`{}` has changed nothing.", safe::name(user)));
+    list.print(nothing.as_deref().unwrap_or("No user has changed anything yet."))?;
     match &read.fault {
         None => Ok(Exit::Success),
         Some(fault) => {

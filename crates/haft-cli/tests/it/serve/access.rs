@@ -99,6 +99,7 @@ fn whoever_is_not_let_in_learns_no_route() {
     ] {
         let unknown = server.with(line, &[host], "");
         assert_eq!((unknown.status, &unknown.body), (known.status, &known.body), "{line}");
+        assert!(!unknown.head.contains("\nallow:"), "{line}: {unknown:?}");
     }
     assert_eq!(server.ask("GET /v1/nothing", "").status, 404);
     assert_eq!(server.ask("PUT /v1/sessions", "").status, 405);

@@ -270,6 +270,14 @@ fn what_users_change_is_in_a_log_that_shows_what_was_changed_in_it() {
     assert_eq!(told, expected);
     let table = place.run(&["serve", "audit", "--user", "vera"]);
     assert!(table.out.contains("POST /v1/sessions") && !table.out.contains("ann"), "{table:?}");
+    assert_eq!(place.run(&["serve", "audit", "--user", "bob"]).out, "`bob` has changed nothing.\n");
+    // A last line that a crash left incomplete is cut off by the next one.
+    let whole = fs::read_to_string(&log).unwrap();
+    fs::write(&log, format!("{whole}{{\"at\":1,\"us")).unwrap();
+    ann.session();
+    let repaired = fs::read_to_string(&log).unwrap();
+    assert!(repaired.starts_with(&whole) && place.run(&["serve", "audit"]).code == 0, "{repaired}");
+    fs::write(&log, whole).unwrap();
     // A line that is changed, taken away or moved is seen.
     let whole = fs::read_to_string(&log).unwrap();
     let lines: Vec<&str> = whole.lines().collect();
