@@ -2,7 +2,8 @@
 //! of each call.
 use haft_core::{
     Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, Mode, Part, Report, Sampled, Seq,
-    SessionId, StopReason, SubagentRun, ToolCall, ToolResult, UndoCalls, active_path, text_of,
+    SessionId, StopReason, SubagentRun, ToolCall, ToolResult, UndoCalls, active_path, policy::is_git_data,
+    text_of,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
@@ -186,7 +187,9 @@ impl Recording {
                 self.with(call, |call| call.started = true);
             }
             Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. } => {
-                self.with(call, |call| call.changed.extend(changes.iter().map(outcome)));
+                // When git wrote its own data differs each time.
+                let changes = changes.iter().filter(|change| !is_git_data(change));
+                self.with(call, |call| call.changed.extend(changes.map(outcome)));
             }
             Fact::AcceptedPart { call, accepted } => {
                 self.with(call, |call| call.accepted = Some(accepted.clone()));

@@ -38,6 +38,20 @@ pub(super) fn difference(place: &Place, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn a_session_that_committed_is_verified_by_its_files() {
+    let place = Place::in_sight();
+    place.write("notes.txt", "one\n");
+    begin_repository(&place.work());
+    let commit = bash("echo two >>notes.txt; git add notes.txt; git commit -qm two");
+    let model = place.script("m", &[commit, json!({"say": "Done."})]);
+    let ran = place.run(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+    let id = ran.events()[0]["session"].as_str().unwrap().to_owned();
+    assert_eq!(git(&place.work(), &["log", "--format=%s"]), "two\nBegin", "{ran:?}");
+    let ran = verify(&place, &[&id]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
 fn a_session_is_verified_whatever_came_of_its_files_since() {
     let place = Place::new();
     let id = recorded(&place);
