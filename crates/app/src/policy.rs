@@ -50,7 +50,10 @@ impl App {
         let policy = Policy { rules, mode: own.mode };
         let effect = parsed(effect, workspace)?;
         // As the engine does: where the system gives a command a view of its own, it can do nothing but change that.
+        // A server of MCP runs outside.
+        let is_of_server = effect.to_string().starts_with("execute:mcp:");
         let is_confined = matches!(effect, Effect::Execute(_))
+            && !is_of_server
             && config.sandbox(&profile) != Sandbox::Off
             && session::command_views(&self.places, &config, workspace).is_ok();
         let effect = if is_confined { effect.confined() } else { effect };

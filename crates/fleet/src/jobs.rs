@@ -53,6 +53,9 @@ pub async fn add(database: &Database, new: &NewJob) -> Result<(), FleetError> {
                      SELECT pg_notify('haft_jobs', id) FROM put";
     let NewJob { id, owner, queue, order, repository, base, priority, max_attempts, .. } = new;
     check_queue(queue)?;
+    if order.description.trim().is_empty() {
+        return Err(FleetError::Usage("the job has no task: its description is empty".to_owned()));
+    }
     if let Some(url) = repository.as_deref().filter(|url| !is_address(url)) {
         let url = url.escape_debug();
         return Err(FleetError::Usage(format!(

@@ -72,7 +72,7 @@ pub(crate) struct ParseArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Prompt; `-` for standard input
-    #[arg(required_unless_present = "goal", value_name = "PROMPT")]
+    #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
     /// What the turn is to bring about.
     #[command(flatten)]

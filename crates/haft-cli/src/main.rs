@@ -169,6 +169,11 @@ fn refuse_command(words: &[String], turn: &args::TurnArgs) -> Result<(), Failure
     if !mistaken.is_known && commands::input::has_come() {
         return Ok(());
     }
+    if mistaken.nearest.as_deref() == Some(mistaken.typed.as_str()) {
+        let (name, behind) = (&mistaken.typed, words.get(1..).unwrap_or_default().join(" "));
+        return Err(Failure::usage(format!("the command `{name}` stands behind an option"))
+            .hint(format!("the command comes first: `haft {name} OPTIONS {behind}`")));
+    }
     let (near, help) = match &mistaken.nearest {
         Some(near) => (format!("; did you mean `{near}`?"), ""),
         None => (String::new(), "`haft help` lists the commands; "),

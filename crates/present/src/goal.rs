@@ -61,6 +61,7 @@ impl GoalCommand {
         Ok(match (unquoted(text).as_str(), check) {
             ("", None) => Self::Show,
             ("clear", None) => Self::Clear,
+            ("", Some(_)) => return Err(format!("a goal needs a text in front of `{PROOF}`")),
             (text, check) => Self::Set { text: text.to_owned(), check, attempts, choose },
         })
     }

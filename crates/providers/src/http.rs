@@ -135,6 +135,8 @@ fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
         _ if says(&error, "dns error") => "unknown host name",
         _ if says(&error, "certificate") => "its certificate is not trusted",
         _ if error.is_connect() => "no connection",
+        // As hyper says it.
+        _ if says(&error, "end of file before message length") => "the response was cut off",
         _ if error.is_decode() => "the response cannot be decompressed",
         _ => "the response was cut off",
     };

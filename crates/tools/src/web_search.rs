@@ -206,7 +206,9 @@ fn unreachable(engine: &Engine, error: reqwest::Error) -> ToolError {
 fn refused(engine: &Engine, response: &Response) -> ToolError {
     let status = response.status();
     let (kind, hint) = match status {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (ToolErrorKind::User, "the key is not accepted"),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if engine.key.is_some() => {
+            (ToolErrorKind::User, "the key is not accepted")
+        }
         StatusCode::PAYMENT_REQUIRED | StatusCode::TOO_MANY_REQUESTS => {
             (ToolErrorKind::System, "the engine takes no more searches now; go on without it")
         }

@@ -32,6 +32,15 @@ pub(crate) async fn run(
     purpose: &PurposeArgs,
 ) -> Result<Exit, Failure> {
     check_attempts(purpose)?;
+    let piped = ["-".to_owned()];
+    let words = match (words, &purpose.goal) {
+        ([], None) if !input::has_come() => {
+            return Err(Failure::usage("there is no prompt")
+                .hint("`haft run \"PROMPT\"` takes one, and `haft run -` reads it from standard input"));
+        }
+        ([], None) => &piped[..],
+        _ => words,
+    };
     let schema = purpose.schema.as_deref().map(read_schema).transpose()?;
     let ExpandedPrompt { prompt, agent, model } = match &purpose.goal {
         Some(goal) if words.is_empty() => expand(cli, turn, std::slice::from_ref(goal))?,

@@ -200,6 +200,7 @@ fn a_verdict_is_explained_with_the_rule_or_the_mode_that_decides() {
         (&["curl x", "--profile", "pedro"], "deny", "(the profile `pedro`)"),
         (&["mkfs.ext4 /dev/sda1", "--permission", "full"], "deny", "the guard"),
         (&["network:example.org"], "ask", "the mode `ask`"),
+        (&["execute:mcp:demo echo"], "ask", "the mode `ask`"),
     ];
     for (words, verdict, by) in table {
         let told = check(words);

@@ -66,6 +66,17 @@ fn a_command_of_a_pipeline_may_take_its_time() {
 }
 
 #[test]
+fn a_run_without_words_takes_its_prompt_from_a_pipe() {
+    let place = Place::new();
+    let model = place.script("m", &[json!({"say": "done"})]);
+    let ran = place.run_with_input(&["run", "--model", &model], b"fix it\n");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{}", ran.err);
+    assert_eq!(prompted(&place), ["fix it\n"]);
+    let ran = place.run(&["run", "--model", &model]);
+    assert!(ran.code == 2 && ran.err.starts_with("error: there is no prompt\nhint: "), "{ran:?}");
+}
+
+#[test]
 fn a_mistyped_command_is_no_prompt() {
     let place = Place::new();
     let model = place.script("m", &[json!({"say": "done"})]);
@@ -78,6 +89,12 @@ fn a_mistyped_command_is_no_prompt() {
         assert!(ran.err.contains(&format!("`haft run \"{}\"`", words.join(" "))), "{ran:?}");
         assert!(!place.path().join("home/sessions").exists());
     }
+    let ran = place.run(&["--model", &model, "run", "hi"]);
+    assert!(
+        ran.code == 2 && ran.err.starts_with("error: the command `run` stands behind an option\n"),
+        "{ran:?}"
+    );
+    assert!(ran.err.contains("`haft run OPTIONS hi`"), "{ran:?}");
     let ran = place.run(&["--model", &model, "what", "does", "it", "do"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{ran:?}");
 }
