@@ -109,8 +109,8 @@ await has('Slowly.')
 await press('main button', 'Stop')
 await has('Interrupted ·')
 const undone = async () => (await tab.$$('.undone')).length
-// What was said beside the refusal is a prompt, too.
-for (let turn = 0; turn < 6; turn++) {
+// What was said beside the refusal goes with its turn.
+for (let turn = 0; turn < 5; turn++) {
   const before = await undone()
   await press('main button', 'Undo')
   await press('dialog button', 'Undo')

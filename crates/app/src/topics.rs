@@ -59,9 +59,8 @@ pub const TOPICS: &[Topic] = topics! {
 };
 
 /// Words that no heading has, with the page or the section that they mean.
-const SYNONYMS: [(&str, &str); 14] = [
+const SYNONYMS: [(&str, &str); 13] = [
     ("sandbox", "security"),
-    ("keys", "secrets"),
     ("key", "secrets"),
     ("login", "secrets"),
     ("policy", "permissions"),
@@ -204,11 +203,12 @@ mod tests {
         assert_eq!(first(sections("bash")), one("tools", "## `bash`"));
         assert_eq!(first(sections("login keeps")), []);
         assert_eq!(first(related_sections("login keeps")), one("secrets", "## Keys that `haft login` keeps"));
-        for (word, title) in
-            [("sandbox", "# What commands may do"), ("keys", "# Secrets"), ("jobs", "# Jobs")]
+        for (word, title) in [("sandbox", "# What commands may do"), ("key", "# Secrets"), ("jobs", "# Jobs")]
         {
             assert!(page(word).is_some_and(|page| page.starts_with(title)), "{word}");
         }
+        let keys = [("terminal", "## Keys".to_owned()), ("configuration", "### `keys`".to_owned())];
+        assert_eq!(first(sections("keys")), keys);
         assert_eq!(page("hooks"), None);
     }
 
