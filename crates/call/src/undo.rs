@@ -127,8 +127,13 @@ pub async fn plan_undo(
 
 /// With the folders that go with its files, and without contents of a repository.
 fn finished(plan: UndoPlan, past: &PastCalls) -> UndoPlan {
+    let made = past.steps.iter().flat_map(|step| &step.changes).filter(|change| change.before.is_none());
+    let new: BTreeSet<&Path> = made.flat_map(Change::folders).collect();
     let mut changes = without_objects(plan.changes);
-    changes.iter_mut().for_each(|change| past.count_folders(change));
+    for change in changes.iter_mut().filter(|change| change.after.is_none()) {
+        let above = change.path.ancestors().skip(1);
+        change.new_folders = above.take_while(|folder| new.contains(folder)).count() as u32;
+    }
     UndoPlan { changes, ..plan }
 }
 

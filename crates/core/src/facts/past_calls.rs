@@ -4,10 +4,7 @@ use crate::{
     Tracking, active_path,
 };
 use serde_json::Value;
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 /// The calls of a session that a rewind did not leave behind.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,16 +77,6 @@ impl PastCalls {
     /// Returns the calls that did something to files and were not taken back.
     pub fn changing(&self) -> impl DoubleEndedIterator<Item = &PastCall> {
         self.calls.iter().filter(|call| !call.changes.is_empty() && !call.is_undone)
-    }
-
-    /// Sets [`Change::new_folders`] of an undo that removes a file: the folders above it that were made for files of the session.
-    pub fn count_folders(&self, undo: &mut Change) {
-        if undo.after.is_none() {
-            let changes =
-                || self.steps.iter().flat_map(|step| &step.changes).filter(|change| change.before.is_none());
-            let is_new = |folder: &&Path| changes().any(|change| change.folders().any(|new| new == *folder));
-            undo.new_folders = undo.path.ancestors().skip(1).take_while(is_new).count() as u32;
-        }
     }
 
     fn apply(&mut self, seq: Seq, fact: &Fact) {
