@@ -82,7 +82,7 @@ fn a_job_that_waits_for_a_person_says_so_and_leaves_its_slot_to_others() {
     until("it asks to publish", &|| {
         asked(&server, first).first().is_some_and(|card| card["approval"]["tool"] == "publish")
     });
-    // Of two answers the first one counts, and what the second one says is heard by no one.
+    // Of two answers the first one counts, and the model never reads the reason of the second one.
     let call = asked(&server, first).remove(0)["call"].as_str().unwrap().to_owned();
     let approve =
         |body: &str| server.ask(&format!("POST /v1/sessions/{first}/approvals/{call}"), body).status;
