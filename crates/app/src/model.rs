@@ -166,16 +166,7 @@ pub fn open(
     base_url: Option<&str>,
     speech: ToolCallFormat<'_>,
 ) -> Result<Model, Failure> {
-    let Some((kind, name)) = spec.split_once('/').filter(|(_, name)| !name.is_empty()) else {
-        return Err(Failure::usage(format!(
-            "cannot use the model `{spec}`: it is not of the form PROVIDER/MODEL"
-        ))
-        .hint("e.g. `openai/gpt-5`, `ollama/qwen3`, `local/smollm2-135m`; `haft models list` lists models"));
-    };
-    let (kind, account) = with_account(kind);
-    if let Some(message) = account.and_then(|account| config.unknown_account(account)) {
-        return Err(Failure::usage(format!("cannot use the model `{spec}`: {message}")));
-    }
+    let (kind, account, name) = parts(config, spec)?;
     let config = &match account {
         Some(_) => Cow::Owned(config.clone().with_account(account)),
         None => Cow::Borrowed(config),
@@ -196,6 +187,42 @@ pub fn open(
         config.effective().effort.filter(|_| has_effort(spec)).map(|effort| effort.name().to_owned());
     let window = own_window.or(window);
     Ok(Model { name, effort, window, price, documents, ..Model::plain(spec, provider) })
+}
+
+/// Checks the names of the model and of the fallbacks in a configuration, without asking a provider.
+///
+/// # Errors
+/// If one is not of the form PROVIDER/MODEL, or names a provider or an account that does not exist.
+pub fn check_names(config: &Config) -> Result<(), Failure> {
+    let settings = config.effective();
+    let chosen = settings.model.into_iter().chain(settings.fallback.into_iter().flat_map(|list| list.0));
+    let of_tables = config.user.models.values().flat_map(|table| table.fallback.iter().cloned());
+    chosen.chain(of_tables).try_for_each(|spec| check_name(config, &spec))
+}
+
+fn check_name(config: &Config, spec: &str) -> Result<(), Failure> {
+    if vendor(spec.strip_suffix('/').unwrap_or(spec)).is_some() {
+        return Ok(());
+    }
+    match parts(config, spec)? {
+        ("exec" | "script" | "local", ..) => Ok(()),
+        (kind, ..) => vendor_named(kind).map(drop),
+    }
+}
+
+/// Provider, account and model that `spec` names.
+fn parts<'a>(config: &Config, spec: &'a str) -> Result<(&'a str, Option<&'a str>, &'a str), Failure> {
+    let Some((kind, name)) = spec.split_once('/').filter(|(_, name)| !name.is_empty()) else {
+        return Err(Failure::usage(format!(
+            "cannot use the model `{spec}`: it is not of the form PROVIDER/MODEL"
+        ))
+        .hint("e.g. `openai/gpt-5`, `ollama/qwen3`, `local/smollm2-135m`; `haft models list` lists models"));
+    };
+    let (kind, account) = with_account(kind);
+    match account.and_then(|account| config.unknown_account(account)) {
+        Some(message) => Err(Failure::usage(format!("cannot use the model `{spec}`: {message}"))),
+        None => Ok((kind, account, name)),
+    }
 }
 
 /// The provider and the account of `PROVIDER@ACCOUNT`, the first part of a model's name.

@@ -1,6 +1,7 @@
 //! What people do with jobs: give them, look at them, steer and stop them, have them tried anew.
 use crate::{
     database::{Database, Parameters, SHORT},
+    entries::entries_since,
     error::FleetError,
     git::is_address,
     limits::{limits, reason},
@@ -188,7 +189,7 @@ pub struct JobLine {
     /// So often it was begun.
     pub attempts: i32,
     /// Why it stands so. Of a pending job, the pause or the limit that keeps it from beginning, if one does, or that no worker
-    /// takes jobs of its queue.
+    /// takes jobs of its queue; of one that a worker has, how the attempt before ended.
     pub reason: Option<String>,
     /// The name of the worker that has it.
     pub worker: Option<String>,
@@ -229,6 +230,20 @@ pub async fn job(
     let parameters: Parameters<'_> = &[(&id, Type::TEXT), (&owner, Type::TEXT)];
     let rows = database.query_within(SHORT, "look at a job", &statement, parameters).await?;
     Ok(lines(database, &rows).await?.pop())
+}
+
+/// All of what is to be done in `job`, of which its title is the first line.
+///
+/// # Errors
+/// If PostgreSQL cannot be reached.
+pub async fn description(database: &Database, job: &JobLine) -> Result<String, FleetError> {
+    let first = entries_since(database, &job.id, 0, 1).await?;
+    let opened = first.first().and_then(|(_, entry)| line::entry(entry.as_bytes()).ok());
+    let Some(Fact::SessionOpened(SessionOpened { order: Some(order), .. })) = opened.map(|entry| entry.fact)
+    else {
+        return Ok(job.title.clone());
+    };
+    Ok(order.description)
 }
 
 /// The job that is named by its ID or by a prefix of it that no other job has.
@@ -288,9 +303,13 @@ pub async fn jobs(
     lines(database, &rows).await
 }
 
-/// Of a pending job, the reason is the pause or the limit that keeps it from beginning, or that no worker is there for it.
+/// Of a pending job, the reason is the pause or the limit that keeps it from beginning, or that no worker is there for it;
+/// of one at work, how the attempt before ended.
 async fn lines(database: &Database, rows: &[Row]) -> Result<Vec<JobLine>, FleetError> {
     let mut lines: Vec<JobLine> = rows.iter().map(job_line).collect();
+    for line in lines.iter_mut().filter(|line| line.status != "pending" && !line.is_over()) {
+        line.reason = line.reason.take().map(|reason| format!("the attempt before ended: {reason}"));
+    }
     if lines.iter().any(|line| line.status == "pending") {
         let (pauses, limits) = (pauses(database).await?, limits(database).await?);
         let taken = queues_taken(database).await?;

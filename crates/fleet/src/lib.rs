@@ -62,7 +62,7 @@ pub use database::Database;
 pub use entries::{contents, entries_since, restore};
 pub use error::FleetError;
 pub use git::{Attempt, Repository};
-pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, find, job, jobs, retry, send};
+pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, description, find, job, jobs, retry, send};
 pub use lease::{Lease, Leases};
 pub use limits::{LimitUsage, Limited, Limits, Period, limits, set_limits};
 pub use live::{Following, LiveSender, News};
@@ -77,7 +77,7 @@ pub use push::{
     remove_push_device, take_notices,
 };
 pub use queue::{Claimed, Heard, Settled, claim, put_back, renew, settle, sweep};
-pub use queues::{DEFAULT_QUEUE, QueueAccess, access, check_queue, set_access};
+pub use queues::{DEFAULT_QUEUE, QueueAccess, access, check_queue, check_worker, set_access};
 pub use replay_changes::replay_changes;
 pub use requests::{Request, RequestAnswer, answer_request, begin_request};
 pub use schema::{Migrated, migrate};

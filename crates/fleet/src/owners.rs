@@ -16,12 +16,7 @@ pub struct Owner(pub String);
 /// Fails if the name is invalid: letters, digits and `-_.@+`, at most 64.
 pub async fn add_owner(database: &Database, owner: &Owner, token: Option<&str>) -> Result<(), FleetError> {
     let Owner(name) = owner;
-    if !is_name(name) {
-        return Err(FleetError::Usage(format!(
-            "`{}` cannot be an owner: a name has up to 64 letters, digits and `-`, `_`, `.`, `@`, `+`",
-            name.escape_debug()
-        )));
-    }
+    check_name("an owner", name)?;
     let statement = "INSERT INTO owners (name, token_hash) VALUES ($1, $2) \
                      ON CONFLICT (name) DO UPDATE SET token_hash = coalesce($2, owners.token_hash)";
     let hash = token.map(hash);
@@ -156,10 +151,16 @@ pub async fn remove_owner(database: &Database, owner: &Owner) -> Result<(), Flee
     }
 }
 
-/// Of an owner or a queue.
-pub(crate) fn is_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@+".contains(&byte))
+/// Fails unless `name` can be the name of `what`, with its article: an owner, a queue or a worker.
+pub(crate) fn check_name(what: &str, name: &str) -> Result<(), FleetError> {
+    let is_name = (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@+".contains(&byte));
+    is_name.then_some(()).ok_or_else(|| {
+        FleetError::Usage(format!(
+            "`{}` cannot be {what}: a name has up to 64 letters, digits and `-`, `_`, `.`, `@`, `+`",
+            name.escape_debug()
+        ))
+    })
 }
 
 pub(crate) fn hash(token: &str) -> String {

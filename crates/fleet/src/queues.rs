@@ -2,7 +2,7 @@
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
-    owners::{Owner, is_name},
+    owners::{Owner, check_name},
 };
 use tokio_postgres::types::Type;
 
@@ -17,13 +17,15 @@ pub const DEFAULT_QUEUE: &str = "default";
 /// # Errors
 /// [`FleetError::Usage`] unless it has letters, digits and `-_.@+`, at most 64.
 pub fn check_queue(name: &str) -> Result<(), FleetError> {
-    match is_name(name) {
-        true => Ok(()),
-        false => Err(FleetError::Usage(format!(
-            "`{}` cannot be a queue: a name has up to 64 letters, digits and `-`, `_`, `.`, `@`, `+`",
-            name.escape_debug()
-        ))),
-    }
+    check_name("a queue", name)
+}
+
+/// Fails if `name` cannot be the name of a worker.
+///
+/// # Errors
+/// [`FleetError::Usage`] unless it has letters, digits and `-_.@+`, at most 64.
+pub fn check_worker(name: &str) -> Result<(), FleetError> {
+    check_name("the name of a worker", name)
 }
 
 /// A queue that only some owners may use.

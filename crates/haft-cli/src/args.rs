@@ -309,6 +309,11 @@ pub(crate) enum Config {
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
+    /// Remove a value from your configuration file: `haft config unset timeouts.idle`
+    Unset {
+        /// Key, as for `haft config set`
+        key: String,
+    },
 }
 
 /// `haft doctor`

@@ -215,7 +215,9 @@ async fn highlight(Body(code): Body<Code>) -> Answer<Json<HighlightedCode>> {
 }
 
 async fn find(context: &Context, asker: &Asker, id: &str) -> Answer<Job> {
-    find_line(context, asker, id).await.map(Job::from)
+    let mut line = find_line(context, asker, id).await?;
+    line.title = haft_fleet::description(&context.fleet.database, &line).await?;
+    Ok(line.into())
 }
 
 async fn find_line(context: &Context, asker: &Asker, id: &str) -> Answer<JobLine> {

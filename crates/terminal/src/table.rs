@@ -39,9 +39,9 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         Self { has_ids: true, ..Self::new(headings) }
     }
 
-    /// Adds a row.
+    /// Adds a row, in which nothing is hidden and each cell is one line.
     pub fn row(&mut self, row: [String; COLUMNS]) {
-        self.rows.push(row);
+        self.rows.push(row.map(|cell| safe::name(&cell).into_owned()));
     }
 
     /// Prints it on standard output, or `nothing` if it has no rows.
@@ -159,7 +159,7 @@ impl<const COLUMNS: usize> List<COLUMNS> {
     pub fn row(&mut self, cells: [&str; COLUMNS], object: impl FnOnce() -> Value) {
         match &mut self.lines {
             Some(lines) => lines.push(object()),
-            None => self.table.row(cells.map(|cell| safe::name(cell).into_owned())),
+            None => self.table.row(cells.map(str::to_owned)),
         }
     }
 

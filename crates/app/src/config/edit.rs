@@ -1,4 +1,4 @@
-//! [`set`], [`add_table`] and [`remove_table`]: change one thing in the user's file, and keep the rest as it was written.
+//! [`set`], [`unset`], [`add_table`] and [`remove_table`]: change one thing in the user's file, and keep the rest as it was written.
 use super::{ConfigError, SETTINGS, Settings, UserFile, check_user, told};
 use crate::untrusted_file;
 use haft_core::schema::nearest;
@@ -12,8 +12,8 @@ use toml_edit::{DocumentMut, Item, Key, Table, Value};
 /// Sets `key` (`model`, `timeouts.idle`, `models."a/b".window`) to `word` in the file `path`. What does not fit is an
 /// error, and nothing is written.
 pub fn set(path: &Path, key: &str, word: &str) -> Result<(), ConfigError> {
-    let wrong = |message: String| ConfigError::Value { what: format!("`{key}`"), message };
-    let keys = Key::parse(key).map_err(|_| wrong("not the name of a setting".into()))?;
+    let wrong = |message: String| wrong_key(key, message);
+    let keys = keys(key)?;
     if keys.first().is_some_and(|key| key.get() == "vendors")
         && keys.last().is_some_and(|key| key.get() == "key")
     {
@@ -34,6 +34,37 @@ pub fn set(path: &Path, key: &str, word: &str) -> Result<(), ConfigError> {
         }
     }
     Err(wrong(first.unwrap_or_default()))
+}
+
+/// Removes `key`, named as for [`set`], from the file `path`; returns whether it was there.
+///
+/// # Errors
+///
+/// If it is not the name of a setting, if the rest of the file is invalid, or if the file cannot be read or written.
+pub fn unset(path: &Path, key: &str) -> Result<bool, ConfigError> {
+    let keys = keys(key)?;
+    let mut document = document(path)?;
+    let removed = keys.split_last().and_then(|(last, tables)| {
+        let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
+        for key in tables {
+            table = table.get_mut(key.get())?.as_table_like_mut()?;
+        }
+        table.remove(last.get())
+    });
+    if removed.is_none() {
+        return Ok(false);
+    }
+    checked(path, &document.to_string()).map_err(|message| wrong_key(key, message))?;
+    write(path, &document.to_string())?;
+    Ok(true)
+}
+
+fn keys(key: &str) -> Result<Vec<Key>, ConfigError> {
+    Key::parse(key).map_err(|_| wrong_key(key, "not the name of a setting".into()))
+}
+
+fn wrong_key(key: &str, message: String) -> ConfigError {
+    ConfigError::Value { what: format!("`{key}`"), message }
 }
 
 /// Adds `table` as `[group.name]` to the file `path`. What does not fit is an error, and nothing is written.

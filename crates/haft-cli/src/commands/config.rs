@@ -3,8 +3,8 @@ use super::{screen_setup, skills::source, themes};
 use crate::{CliContext, args::Config as Verb};
 use haft_app::{
     Failure,
-    config::{Config, SETTINGS, Setting, Settings, edit, project_file},
-    session,
+    config::{Config, ConfigError, SETTINGS, Setting, Settings, edit, project_file},
+    model, session,
 };
 use haft_present::safe;
 use haft_terminal::Exit;
@@ -20,6 +20,7 @@ pub(crate) fn config(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
     match command {
         Verb::Path => path(cli),
         Verb::Set { key, value } => set(cli, &key, &value),
+        Verb::Unset { key } => unset(cli, &key),
         Verb::Check { cwd } => check(cli, &session::workspace(cwd.as_deref())?),
         Verb::Show { cwd } => {
             let workspace = session::workspace(cwd.as_deref())?;
@@ -33,6 +34,7 @@ pub(crate) fn config(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
 /// Reads all of it, as a session does; the first mistake is the error.
 fn read_all(cli: &CliContext, workspace: &Path) -> Result<(), Failure> {
     let config = cli.config(workspace, &Settings::default())?;
+    model::check_names(&config)?;
     session::tools(&cli.environment, &config.profile()?, &[], None)?;
     screen_setup::check(cli, &config)?;
     themes::check(cli)?;
@@ -50,10 +52,32 @@ fn check(cli: &CliContext, workspace: &Path) -> Result<Exit, Failure> {
 
 /// Says what else counts more than the file.
 fn set(cli: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
+    let file = &cli.places.user_file;
+    change(cli, || edit::set(file, key, value))?;
+    writeln!(stderr(), "`{key}` is set in `{}`.", file.display())?;
+    let variable = SETTINGS.iter().find(|setting| setting.key == key).map(Setting::variable);
+    if let Some(variable) = variable.filter(|name| cli.environment.get(name).is_some()) {
+        writeln!(stderr(), "note: {variable} overrides this")?;
+    }
+    Ok(Exit::Success)
+}
+
+fn unset(cli: &CliContext, key: &str) -> Result<Exit, Failure> {
+    let file = &cli.places.user_file;
+    let said = match change(cli, || edit::unset(file, key))? {
+        true => "is removed from",
+        false => "is not set in",
+    };
+    writeln!(stderr(), "`{key}` {said} `{}`.", file.display())?;
+    Ok(Exit::Success)
+}
+
+/// Edits the user's file, and takes that back if no session can begin with it.
+fn change<T>(cli: &CliContext, edit: impl FnOnce() -> Result<T, ConfigError>) -> Result<T, Failure> {
     let (file, workspace) = (&cli.places.user_file, session::workspace(None)?);
     let before = fs::read_to_string(file).ok();
     let was_valid = read_all(cli, &workspace).is_ok();
-    edit::set(file, key, value).map_err(|error| {
+    let done = edit().map_err(|error| {
         Failure::usage(error.to_string())
             .hint("`haft config show` lists settings, and `haft help configuration` explains them")
     })?;
@@ -64,12 +88,7 @@ fn set(cli: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
         }
         return Err(failure);
     }
-    writeln!(stderr(), "`{key}` is set in `{}`.", file.display())?;
-    let variable = SETTINGS.iter().find(|setting| setting.key == key).map(Setting::variable);
-    if let Some(variable) = variable.filter(|name| cli.environment.get(name).is_some()) {
-        writeln!(stderr(), "note: {variable} overrides this")?;
-    }
-    Ok(Exit::Success)
+    Ok(done)
 }
 
 fn path(cli: &CliContext) -> Result<Exit, Failure> {

@@ -6,7 +6,7 @@ pub(crate) use users::print as print_audit;
 use crate::{CliContext, args::ServeArgs};
 use haft_app::{
     App, AppHost, Failure, SessionSpec,
-    config::serve::{PushFile, ServeFile},
+    config::serve::{OidcFile, PushFile, ServeFile},
     session,
     token::{self, Kept},
 };
@@ -15,6 +15,7 @@ use haft_serve::{self, Listening, LoginSettings};
 use haft_terminal::{Exit, signals::Interrupts};
 use std::{path::PathBuf, time::Duration};
 use tokio::runtime::{Builder, Runtime};
+use url::Url;
 
 /// Serves until a signal interrupts.
 pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Failure> {
@@ -60,6 +61,7 @@ pub(crate) fn login(cli: &CliContext, file: &ServeFile) -> Result<Option<LoginSe
         return Err(Failure::usage(format!("`[serve.oidc]` names the role `{role}`, which does not exist"))
             .hint("name one of `haft help users`, or add it as `[serve.roles.NAME]`"));
     }
+    check_provider(&provider)?;
     let secret = provider.client_secret_env.as_deref().map(|variable| {
         let value = cli.environment.get(variable).map(str::to_owned);
         value.ok_or_else(|| {
@@ -68,6 +70,26 @@ pub(crate) fn login(cli: &CliContext, file: &ServeFile) -> Result<Option<LoginSe
         })
     });
     Ok(Some(LoginSettings { secret: secret.transpose()?, provider }))
+}
+
+/// Fails where the settings contradict each other, or where no browser could come back from the provider.
+fn check_provider(provider: &OidcFile) -> Result<(), Failure> {
+    let invalid = |what: String, hint: &str| Err(Failure::usage(format!("`[serve.oidc]` {what}")).hint(hint));
+    let is_web = |address: &Url| matches!(address.scheme(), "http" | "https") && address.has_host();
+    if !Url::parse(&provider.issuer).is_ok_and(|issuer| is_web(&issuer)) {
+        let hint = "write the address of the provider, as in `https://login.example.com`";
+        return invalid(format!("has an invalid `issuer`: `{}`", provider.issuer), hint);
+    }
+    let is_own = |url: &Url| is_web(url) && url.path() == "/" && url.query().is_none();
+    if let Some(url) = provider.url.as_ref().filter(|url| !Url::parse(url).is_ok_and(|url| is_own(&url))) {
+        let hint = "write where browsers reach this server, without a path, as in `https://haft.example.com`";
+        return invalid(format!("has an invalid `url`: `{url}`"), hint);
+    }
+    if !provider.groups.is_empty() && provider.group_claim.is_none() {
+        let hint = "set `group_claim` to the claim of the ID token that holds groups, often `groups`";
+        return invalid("gives roles to groups, but has no `group_claim`".to_owned(), hint);
+    }
+    Ok(())
 }
 
 /// How devices are notified.

@@ -110,16 +110,13 @@ fn list(cli: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
     for (depth, session) in below_their_own(&sessions) {
         let id = &session.id;
         let below = depth.checked_sub(1).map(|depth| format!("{}{BELOW}", "  ".repeat(depth)));
-        let title = match session.title.as_str() {
-            "" => "(empty)".into(),
-            title => safe::name(title),
-        };
+        let title = if session.title.is_empty() { "(empty)" } else { &session.title };
         table.row([
             format!("{}{id}", below.unwrap_or_default()),
             age(session.last_at),
-            safe::name(&short(&session.workspace, person)).into_owned(),
+            short(&session.workspace, person),
             end_of(&safe::name(&session.model), MODEL),
-            title.into_owned(),
+            title.to_owned(),
         ]);
     }
     table.print("There are no sessions yet: `haft` starts one.")?;

@@ -52,6 +52,7 @@ pub(super) struct Job {
     kind: String,
     /// `pending`, `running`, `waiting` (for a person), `completed`, `failed` or `cancelled`
     pub(super) status: &'static str,
+    /// What to do; in lists, the first line of it
     description: String,
     /// The branch that its commits are on
     branch: Option<String>,

@@ -42,7 +42,7 @@ pub(super) fn table(jobs: &[JobLine]) -> Table<8> {
 fn row(job: &JobLine) -> [String; 8] {
     let JobLine { id, kind, status, owner, queue, worker, title, reason, .. } = job;
     let (worker, reason) = (worker.as_deref().unwrap_or_default(), reason.as_deref().unwrap_or_default());
-    [id, kind, status, owner, queue, worker, title, reason].map(|cell| safe::name(cell).into_owned())
+    [id, kind, status, owner, queue, worker, title, reason].map(String::from)
 }
 
 fn object(job: &JobLine) -> Value {
@@ -60,7 +60,8 @@ fn branch(job: &JobLine) -> Option<String> {
 }
 
 pub(super) async fn show(database: &Database, id: &str, json: bool) -> Result<(), Failure> {
-    let job = haft_fleet::find(database, id).await?;
+    let mut job = haft_fleet::find(database, id).await?;
+    job.title = haft_fleet::description(database, &job).await?;
     if json {
         writeln!(stdout(), "{}", safe::json(&object(&job).to_string()))?;
         return Ok(());
@@ -90,7 +91,9 @@ pub(super) async fn show(database: &Database, id: &str, json: bool) -> Result<()
     ];
     for (name, value) in rows {
         if let Some(value) = value {
-            writeln!(stdout(), "{name:<12} {}", safe::text(&value))?;
+            // Further lines stand below the first one.
+            let lines = value.trim_end().replace('\n', &format!("\n{:13}", ""));
+            writeln!(stdout(), "{name:<12} {}", safe::text(&lines))?;
         }
     }
     Ok(())

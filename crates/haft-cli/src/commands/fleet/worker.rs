@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, Failure> {
     let (spec, address) = (args.work.spec(), address(cli, &args.fleet)?);
     args.queues.iter().try_for_each(|queue| haft_fleet::check_queue(queue))?;
+    args.name.as_deref().map_or(Ok(()), haft_fleet::check_worker)?;
     // What is wrong with the model, the configuration or the options shows before a job is taken.
     cli.silent().plan(&spec)?.engine().await?;
     let database = Database::open(&address).await?.with_objects(&cli.environment.variables);

@@ -71,7 +71,7 @@ pub(crate) fn print(
         list.row(row, || json!(asked));
     }
     let nothing = user.map(|user| format!("`{}` has changed nothing.", safe::name(user)));
-    list.print(nothing.as_deref().unwrap_or("No user has changed anything yet."))?;
+    list.print(nothing.as_deref().unwrap_or("The audit log has no changes yet."))?;
     match &read.fault {
         None => Ok(Exit::Success),
         Some(fault) => {

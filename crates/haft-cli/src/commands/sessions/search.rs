@@ -25,7 +25,7 @@ pub(super) fn search(home: &Home, text: &str, json: bool) -> Result<Exit, Failur
             let line = json!({"session": id, "last_at": last_at, "seq": seq, "text": said});
             writeln!(stdout(), "{}", safe::json(&line.to_string()))?;
         } else {
-            table.row([id.0, age(last_at), safe::name(&said).into_owned()]);
+            table.row([id.0, age(last_at), said]);
         }
     }
     if !json {

@@ -155,6 +155,10 @@ fn a_value_is_set_and_comments_stay() {
 fn a_wrong_key_or_value_changes_nothing() {
     let place = Place::new();
     let table = [
+        ("model", "nosuch/x", "there is no provider `nosuch`"),
+        ("model", "qwen3", "`qwen3`: it is not of the form PROVIDER/MODEL"),
+        ("fallback", "openai/gpt-5,nosuch/x", "there is no provider `nosuch`"),
+        ("models.\"ollama/b\".fallback", "[\"x\"]", "`x`: it is not of the form"),
         ("modle", "x", "there is no setting `modle`; did you mean `model`?"),
         ("timeouts.idel", "5", "there is no setting `idel`; did you mean `idle`?"),
         ("max_cost", "much", "`much` is not an amount above 0"),
@@ -168,12 +172,33 @@ fn a_wrong_key_or_value_changes_nothing() {
         ("status_line", "{x", "a `{` has no `}`"),
         ("account", "nix", "nix"),
     ];
-    place.configure("model = \"a/b\"\n");
+    place.configure("model = \"ollama/b\"\n");
     for (key, value, expected) in table {
         let ran = place.run(&["config", "set", key, value]);
         assert!(ran.code == 2 && ran.err.contains(expected), "{key}: {ran:?}");
-        assert_eq!(configured(&place), "model = \"a/b\"\n", "{key}");
+        assert_eq!(configured(&place), "model = \"ollama/b\"\n", "{key}");
     }
+}
+
+#[test]
+fn a_value_is_removed_and_the_rest_stays() {
+    let place = Place::new();
+    place.configure(
+        "# mine\nmodel = \"ollama/b\" # good\n\n[accounts.work]\n\n[timeouts]\n# patience\nidle = 60\nreply = 90\n",
+    );
+    for (key, code, said) in [
+        ("timeouts.idle", 0, "`timeouts.idle` is removed from"),
+        ("timeouts.idle", 0, "`timeouts.idle` is not set in"),
+        ("no.such", 0, "`no.such` is not set in"),
+        ("model", 0, "`model` is removed from"),
+        ("a..b", 2, "not the name of a setting"),
+    ] {
+        let ran = place.run(&["config", "unset", key]);
+        assert!(ran.code == code && ran.err.contains(said), "{key}: {ran:?}");
+    }
+    let left = configured(&place);
+    assert!(left.contains("[timeouts]\nreply = 90\n") && !left.contains("idle"), "{left}");
+    assert!(!left.contains("model"), "{left}");
 }
 
 #[test]

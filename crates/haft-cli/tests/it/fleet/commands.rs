@@ -1,5 +1,8 @@
 //! `haft fleet …` lists, shows, follows, stops and pauses jobs.
-use crate::kit::fleet::{Fleet, count, end, publish, say};
+use crate::kit::{
+    fleet::{Fleet, count, end, publish, say},
+    serving::Serving,
+};
 use serde_json::{Value, json};
 use std::{process::Stdio, time::Duration};
 
@@ -39,6 +42,34 @@ fn jobs_are_listed_shown_and_stopped() {
     assert_eq!(jobs(&fleet, &["--status", "pending"]).len(), 2);
     let top = fleet.run(&["fleet", "top"]);
     assert!(top.out.contains("no workers") && top.out.contains("Count once"), "{top:?}");
+}
+
+#[test]
+fn a_task_of_several_lines_is_shown_whole_and_listed_by_its_first_line() {
+    let Some(fleet) = Fleet::new() else { return };
+    let task = "Count once.\nThen write\tthe number down.";
+    let id = fleet.run(&["fleet", "add", "builder", task]).out.trim().to_owned();
+    assert_eq!(jobs(&fleet, &[])[0]["description"], "Count once.");
+    let shown: Value = serde_json::from_str(&fleet.run(&["fleet", "show", &id, "--json"]).out).unwrap();
+    assert_eq!(shown["description"], task);
+    let shown = fleet.run(&["fleet", "show", &id]).out;
+    let lines = format!("description  Count once.\n{:13}Then write\tthe number down.\nowner", "");
+    assert!(shown.contains(&lines), "{shown}");
+    let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let asked = |path: &str| server.ask(&format!("GET {path}"), "").json();
+    assert_eq!(asked(&format!("/v1/jobs/{id}"))["description"], task);
+    assert_eq!(asked("/v1/jobs")["jobs"][0]["description"], "Count once.");
+
+    // Why the attempt before ended is not why this one stands where it does.
+    fleet.server.sql(
+        "UPDATE jobs SET status = 'running', worker = 'w', attempts = 2, reason = 'git failed:\n  no space', \
+           leased_until = now() + interval '1 hour'",
+    );
+    let reason = "the attempt before ended: git failed:\n  no space";
+    assert_eq!(asked(&format!("/v1/jobs/{id}"))["progress"], reason);
+    fleet.server.sql("UPDATE jobs SET status = 'dead', ended = now()");
+    let status = fleet.run(&["fleet", "status"]).out;
+    assert!(status.ends_with("Count once.  git failed:   no space\n"), "{status}");
 }
 
 #[test]

@@ -423,6 +423,7 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
         (&["fleet", "pause", "missing"], "the fleet has no owner `missing`"),
         (&["fleet", "resume"], "the fleet is not paused"),
         (&["fleet", "owner", "a b"], "`a b` cannot be an owner"),
+        (&["worker", "--name", "a\nb"], "`a\\nb` cannot be the name of a worker"),
     ] {
         let (code, told) = ask(Some(&address), words);
         assert!(code == 2 && told.contains(expected), "{words:?}: {code} {told}");

@@ -324,10 +324,16 @@ fn a_provider_that_is_not_set_up_is_told_at_the_start() {
     for (more, said) in [
         ("role = \"king\"", "`[serve.oidc]` names the role `king`, which does not exist"),
         ("client_secret_env = \"NO_SUCH\"", "NO_SUCH is not set"),
+        (
+            "groups = { developers = \"member\" }",
+            "`[serve.oidc]` gives roles to groups, but has no `group_claim`",
+        ),
+        ("url = \"https://haft.example/agent\"", "an invalid `url`: `https://haft.example/agent`"),
+        ("url = \"haft.example\"", "an invalid `url`: `haft.example`"),
+        ("issuer = \"login.example\"", "an invalid `issuer`: `login.example`"),
     ] {
-        place.configure(&format!(
-            "[serve.oidc]\nissuer = \"https://login.example\"\nclient_id = \"haft\"\n{more}\n"
-        ));
+        let issuer = if more.starts_with("issuer") { "" } else { "issuer = \"https://login.example\"\n" };
+        place.configure(&format!("[serve.oidc]\n{issuer}client_id = \"haft\"\n{more}\n"));
         let refused = place.run(&["serve", "--listen", "127.0.0.1:0", "--model", &model]);
         assert_eq!(refused.code, 2, "{refused:?}");
         assert!(refused.err.contains(said) && refused.err.contains("hint:"), "{refused:?}");
