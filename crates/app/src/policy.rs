@@ -68,7 +68,8 @@ impl App {
             rules => rules.iter().map(|rule| config.told_of(rule, &profile)).collect::<Vec<_>>().join(", "),
         });
         Ok(PolicyCheck {
-            hint: (verdict == "ask").then(|| unattended::narrowest(std::slice::from_ref(&effect), workspace)),
+            hint: (verdict == "ask")
+                .then(|| unattended::narrowest(std::slice::from_ref(&effect), workspace, &policy.rules)),
             effect: effect.to_string(),
             verdict,
             reason,

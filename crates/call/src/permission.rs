@@ -141,7 +141,8 @@ impl Permission {
         Readable::new(&self.policy(), workspace, effects, own)
     }
 
-    fn policy(&self) -> Policy {
+    /// The rules, with the mode of this moment; in a session with an outbox, that of its edits.
+    pub fn policy(&self) -> Policy {
         let mode = self.mode();
         // What only touches the workspace can be taken back.
         let mode = if self.has_outbox() && mode == Mode::Ask { Mode::AcceptEdits } else { mode };

@@ -22,7 +22,7 @@ use crate::{journal::Journal, setup::Setup};
 use futures::{Stream, StreamExt};
 use haft_call::{Moved, Permission, merge_left};
 use haft_core::{
-    CallId, Change, Command, Effect, Entry, Event, Execution, Fact, Hash, Mode, Part, Secrets, Seq,
+    CallId, Change, Command, Effect, Entry, Event, Execution, Fact, Hash, Mode, Part, Policy, Secrets, Seq,
     SessionId, SessionOpened, Stage, ToolCall, Tracking, changed,
 };
 use mailbox::{CommandTicket, SessionMessage};
@@ -150,6 +150,11 @@ impl Session {
     /// By which mode effects are judged that no rule settles.
     pub fn mode(&self) -> Mode {
         self.permission.mode()
+    }
+
+    /// The rules, with the mode of this moment.
+    pub fn policy(&self) -> Policy {
+        self.permission.policy()
     }
 
     /// The widest mode that [`Command::SetMode`] can set: what the engine and the agent allow.

@@ -16,11 +16,12 @@ pub fn reply(session: &Session, call: &CallId) {
 /// What would have allowed `effects` in `session`: the narrowest mode, or rules.
 pub fn hint(session: &Session, effects: &[Effect]) -> String {
     let entries = session.entries();
-    narrowest(effects, SessionOpened::of(&entries).map_or(Path::new(""), |opened| &opened.workspace))
+    let workspace = SessionOpened::of(&entries).map_or(Path::new(""), |opened| &opened.workspace);
+    narrowest(effects, workspace, &session.policy().rules)
 }
 
-/// What would allow `effects` in `workspace`: the narrowest mode, or rules.
-pub fn narrowest(effects: &[Effect], workspace: &Path) -> String {
+/// What would allow `effects` in `workspace` where `rules` hold: the narrowest mode, or more rules.
+pub fn narrowest(effects: &[Effect], workspace: &Path, rules: &[Rule]) -> String {
     let allowed = |policy: &Policy, effects: &[Effect]| {
         let is_repository = |path: &Path| path.ends_with(".git");
         policy.judge(effects, workspace, &is_repository) == Verdict::Allow
@@ -28,17 +29,23 @@ pub fn narrowest(effects: &[Effect], workspace: &Path) -> String {
     // What runs unasked anyway needs no rule.
     let is_open = |effect: &&Effect| allowed(&Policy::default(), std::slice::from_ref(*effect));
     let effects: Vec<Effect> = effects.iter().filter(|effect| !is_open(effect)).cloned().collect();
-    let allows = |mode: Mode, rules: Vec<Rule>| allowed(&Policy { rules, mode }, &effects);
+    // A person's rules that allow come before those that are built in, which ask.
+    let place = rules.iter().rposition(|rule| rule.ruling() != Ruling::Ask).map_or(0, |last| last + 1);
+    let allows = |mode: Mode, more: Vec<Rule>| {
+        let (before, behind) = rules.split_at(place);
+        allowed(&Policy { rules: [before, &more, behind].concat(), mode }, &effects)
+    };
     if allows(Mode::AcceptEdits, Vec::new()) {
         return "`--permission accept-edits` allows it".to_owned();
     }
     let texts: Vec<String> = effects.iter().map(Effect::to_string).collect();
-    let rules = texts.iter().filter_map(|text| Rule::parse(Ruling::Allow, text).ok()).collect();
-    match allows(Mode::ReadOnly, rules) {
-        true => format!(
-            "`allow = {}` under `[rules]` in your configuration allows it, `--permission full` allows everything",
-            serde_json::json!(texts)
-        ),
-        false => "`--permission full` allows it, and everything else".to_owned(),
+    let more = texts.iter().filter_map(|text| Rule::parse(Ruling::Allow, text).ok()).collect();
+    let by_rules =
+        format!("`allow = {}` under `[rules]` in your configuration allows it", serde_json::json!(texts));
+    match (allows(Mode::ReadOnly, more), allows(Mode::Full, Vec::new())) {
+        (true, true) => format!("{by_rules}, `--permission full` allows everything"),
+        (true, false) => by_rules,
+        (false, true) => "`--permission full` allows it, and everything else".to_owned(),
+        (false, false) => "`haft policy check EFFECT` shows the rule that decides".to_owned(),
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     editor::{EDITED_FILE, NO_EDITOR},
     offers::{self, Offer, Proposed},
 };
-use haft_core::{Accepted, Answer, Command, Fact, Part};
+use haft_core::{Accepted, Answer, Command, Fact};
 use haft_engine::Session;
 use haft_present::{
     proposal::{
@@ -40,15 +40,12 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs, editor: Option<E
     Some(Asking::begin(
         move |input, output| read_answer(shown, input, output),
         move |reply| {
-            let (command, instead) = match reply {
-                Reply::Whole(answer, instead) => (Command::answer(call, answer), instead),
-                Reply::Part(accepted) => (Command::accept(call, accepted), None),
+            let command = match reply {
+                Reply::Whole(Answer::No, instead) => Command::refuse(call, instead),
+                Reply::Whole(answer, _) => Command::answer(call, answer),
+                Reply::Part(accepted) => Command::accept(call, accepted),
             };
-            // In front of the answer, so that the next request has it.
-            let said = instead.map(|text| Command::Prompt { parts: vec![Part::text(text)], channel: None });
-            for command in said.into_iter().chain([command]) {
-                let _session_is_closed = session.send(command);
-            }
+            let _session_is_closed = session.send(command);
         },
     ))
 }

@@ -153,6 +153,11 @@ impl Command {
         Self::Answer { call, answer, by: None, because: None }
     }
 
+    /// Returns a no to a call that asks, with what the model is told in its place, where the front-end knows no users.
+    pub fn refuse(call: CallId, because: Option<String>) -> Self {
+        Self::Answer { call, answer: Answer::No, by: None, because }
+    }
+
     /// Returns a yes to parts of what a call would do, where the front-end knows no users.
     pub fn accept(call: CallId, accepted: Accepted) -> Self {
         Self::AnswerInPart { call, accepted, by: None }

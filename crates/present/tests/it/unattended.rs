@@ -1,5 +1,5 @@
 //! What would have allowed a call that no person can allow.
-use haft_core::Effect;
+use haft_core::{Effect, Rule, Ruling};
 use haft_present::unattended::narrowest;
 use std::path::Path;
 
@@ -18,6 +18,23 @@ fn the_narrowest_way_is_named() {
         ),
     ];
     for (effect, expected) in table {
-        assert_eq!(narrowest(&[effect], workspace), expected);
+        assert_eq!(narrowest(&[effect], workspace, &[]), expected);
+    }
+}
+
+#[test]
+fn a_way_that_a_rule_is_stricter_than_is_not_named() {
+    let rule = |ruling, text| Rule::parse(ruling, text).unwrap();
+    let rules = [rule(Ruling::Deny, "write:/w/kept"), rule(Ruling::Ask, "write:**/.claude/**")];
+    let table = [
+        (
+            "/w/.claude/x",
+            "`allow = [\"write:/w/.claude/x\"]` under `[rules]` in your configuration allows it",
+        ),
+        ("/w/kept", "`haft policy check EFFECT` shows the rule that decides"),
+        ("/w/a.txt", "`--permission accept-edits` allows it"),
+    ];
+    for (path, expected) in table {
+        assert_eq!(narrowest(&[Effect::Write(path.into())], Path::new("/w"), &rules), expected);
     }
 }

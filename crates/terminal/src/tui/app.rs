@@ -402,8 +402,12 @@ impl App {
         if matches!(answer, Answer::Once | Answer::Always) && !self.may_allow() {
             return;
         }
+        self.answer_with(|call| Command::answer(call, answer));
+    }
+
+    pub(super) fn answer_with(&mut self, command: impl FnOnce(CallId) -> Command) {
         if let Some(Asked::Approval { call, .. }) = self.view.asked.pop_front() {
-            self.send(Command::answer(call, answer));
+            self.send(command(call));
             self.follow_asked();
         }
     }

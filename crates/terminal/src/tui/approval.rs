@@ -8,7 +8,7 @@ use super::{
     wrap::{hanging, laid_out, one_row},
 };
 use crate::{offers::proposed_file, paint::diff::Room};
-use haft_core::{Answer, Change, Command, Fact, Mode as PermissionMode, Part};
+use haft_core::{Answer, Change, Command, Fact, Mode as PermissionMode};
 use haft_engine::{Recorded, Session};
 use haft_present::{
     diff,
@@ -242,11 +242,7 @@ impl App {
 
     pub(super) fn send_refusal(&mut self) {
         let (instead, _) = self.input.take();
-        // In front of the answer, so that the next request has it.
-        if !instead.trim().is_empty() {
-            self.send(Command::Prompt { parts: vec![Part::text(instead)], channel: None });
-        }
-        self.answer(Answer::No);
+        self.answer_with(|call| Command::refuse(call, Some(instead)));
     }
 
     /// Goes back to the answers, and restores the text that was being written before.

@@ -235,6 +235,14 @@ fn a_verdict_is_explained_with_the_rule_or_the_mode_that_decides() {
     let told = check(&["git push"]);
     let hint = "`allow = [\"execute:git push\"]` under `[rules]` in your configuration allows it, `--permission full` allows everything";
     assert_eq!(told["hint"], hint);
+    // No mode is named that a rule is stricter than.
+    let hint_of = |effect: &str| check(&[effect])["hint"].as_str().unwrap_or_default().to_owned();
+    let by_rule = hint_of("write:.claude/x");
+    assert!(
+        by_rule.starts_with("`allow = [") && by_rule.ends_with("in your configuration allows it"),
+        "{by_rule}"
+    );
+    assert_eq!(hint_of("write:docs/x.md"), "`haft policy check EFFECT` shows the rule that decides");
     // Where commands can be confined, what they change is asked for afterwards.
     let confines = place.run(&["doctor"]).out.contains("can be confined here");
     place.configure("sandbox = \"auto\"");
