@@ -181,6 +181,9 @@ impl App {
         let workspace = session::workspace(spec.workspace.as_deref())?;
         let Begin { tasks, models, repeat, conditions } = begin;
         let models = once(models);
+        let account = self.config(&workspace, &Settings::default())?.account().map(str::to_owned);
+        let conditions =
+            &Conditions { account: conditions.account.clone().or(account), ..conditions.clone() };
         self.check_models(&models, conditions, spec.max_cost).await?;
         let (source, tasks) = match tasks {
             Wanted::Folder(folder) => {

@@ -9,7 +9,7 @@ use crate::{
     App, Failure, SessionSpec,
     config::Settings,
     model::{self, ToolCallFormat},
-    untrusted_file,
+    session, untrusted_file,
 };
 use haft_core::{Mode, NoHooks, Policy, Rule, Ruling};
 use haft_engine::{Home, Knowledge, Model, Setup};
@@ -63,8 +63,9 @@ impl App {
         done: &mut (dyn FnMut(&Task, &Trial) + Send),
     ) -> Result<(Report, PathBuf), Failure> {
         let tasks = chosen(spec)?;
-        // The configuration of a person, not that of the directory where this is called.
-        let config = self.config(&std::env::temp_dir(), &Settings::default())?;
+        // The configuration of a person, not that of the directory where this is called; but with its account.
+        let here = self.config(&session::workspace(None)?, &Settings::default())?;
+        let config = self.config(&std::env::temp_dir(), &Settings::default())?.with_account(here.account());
         let mut report = Report::new(&spec.model, spec.dialect.as_deref(), spec.runs_all);
         let ways: &[bool] = if spec.only_constrained { &[false] } else { &[false, true] };
         for &is_free in ways {

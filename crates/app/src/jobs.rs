@@ -83,6 +83,7 @@ impl Jobs {
         let Prepared { agent, order, folder, note } = self.prepare(request).await?;
         let spec = SessionSpec {
             workspace: Some(folder.clone()),
+            origin: Some(order.origin.clone()),
             agent: Some(order.kind.clone()),
             start: order.start.clone().map(Box::new),
             ..spec.clone()
@@ -187,6 +188,7 @@ impl Jobs {
                 .hint(format!("`haft sessions resume {id}` continues its session")));
         }
         let entries = home.peek(&id.0)?;
+        WorkTree::restore(&self.app.places.home, &order, &worked_in(&entries))?;
         let permission = spec.settings.permission.or_else(|| chosen_mode(&entries));
         let spec = SessionSpec {
             agent: Some(order.kind.clone()),
@@ -233,6 +235,24 @@ impl Jobs {
             WorkTree::remove(&order.origin, &folder, branch);
         }
         Ok(id)
+    }
+
+    /// Removes a job that is over, with its journal and its work tree, whatever is in that. Returns its ID, and the branch,
+    /// which stays if it has commits of the job.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such job, it is not over, or its files cannot be removed.
+    pub fn remove(&self, id: &str) -> Result<(SessionId, Option<String>), Failure> {
+        let home = self.app.home();
+        let (id, JobSummary { order, status, .. }) = self.find(id)?;
+        if !status.is_over() {
+            return Err(Failure::usage(format!("cannot remove the job `{id}`: it is {status}"))
+                .hint("`haft jobs cancel` stops a job"));
+        }
+        let folder = worked_in(&home.peek(&id.0)?);
+        home.remove_job(&id)?;
+        Ok((id, WorkTree::remove_all(&order, &folder)))
     }
 
     /// The job that `id` names, or whose ID begins so.

@@ -38,6 +38,9 @@ pub struct SessionSpec {
     pub tools: Option<Vec<String>>,
     /// Directory to work in; that of the session, or else the current one, if left out.
     pub workspace: Option<PathBuf>,
+    /// Directory that `workspace` is a copy of, for a job: its account, the settings of its project and the permissions of
+    /// its `.claude` hold.
+    pub origin: Option<PathBuf>,
     /// Session to continue; a new one if left out.
     pub session: Option<Existing>,
     /// Where a job's branch began.
@@ -103,7 +106,8 @@ impl App {
 
     /// The same for the directory `workspace`, which is absolute.
     pub(crate) fn plan_in(&self, spec: SessionSpec, workspace: PathBuf) -> Result<SessionPlan, Failure> {
-        let config = self.config(&workspace, &spec.settings)?;
+        let configured = spec.origin.as_deref().filter(|origin| origin.is_dir()).unwrap_or(&workspace);
+        let config = self.config(configured, &spec.settings)?;
         let profile = config.profile()?;
         Ok(SessionPlan { app: self.clone(), spec, config, profile, workspace })
     }
@@ -216,10 +220,10 @@ impl SessionSpec {
     pub fn continuing(self, id: &str, entries: &[Arc<Entry>]) -> Self {
         let session = Some(Existing::Named(id.to_owned()));
         let opened = SessionOpened::of(entries).zip(SessionSetup::of(entries));
-        let Some((SessionOpened { workspace, profile, .. }, SessionSetup { agent, model, effort })) = opened
-        else {
+        let Some((opened, SessionSetup { agent, model, effort })) = opened else {
             return Self { session, ..self };
         };
+        let SessionOpened { workspace, profile, order, .. } = opened;
         // Chosen for the model that goes on.
         let effort = effort.filter(|_| self.settings.model.is_none());
         let is_asked = ![NO_MODEL, direct::MODEL].contains(&model.as_str());
@@ -232,6 +236,7 @@ impl SessionSpec {
                 ..self.settings
             },
             workspace: self.workspace.or_else(|| Some(workspace.clone())),
+            origin: self.origin.or_else(|| Some(order.as_ref()?.origin.clone())),
             session,
             ..self
         }

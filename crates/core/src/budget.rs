@@ -126,6 +126,20 @@ pub struct Reached {
     pub limit: f64,
 }
 
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, spent, limit } = self;
+        write!(f, "the budget of {limit} {what} is used up")?;
+        // Time is spent by the request that the limit ends; of all else a request is estimated before it is made.
+        if *what == Resource::Seconds {
+            return Ok(());
+        }
+        let spent_rounded = (spent * 10_000.0).round() / 10_000.0;
+        write!(f, ": {spent_rounded} spent")?;
+        if spent < limit { write!(f, ", which leaves too little for the next request") } else { Ok(()) }
+    }
+}
+
 impl Usage {
     /// Returns all tokens, read and written.
     pub fn total(&self) -> u64 {

@@ -173,7 +173,10 @@ impl Check<'_> {
         if calls().any(ToolResult::is_ok) {
             return None;
         }
-        let refusal = calls().next_back();
+        // After a retry it is tried again: what was in the way may be gone.
+        let retried = path.iter().rposition(|entry| matches!(entry.fact, Fact::JobFinished(_)));
+        let tried = &path[since.max(retried.unwrap_or_default())..];
+        let refusal = tried.iter().filter_map(|entry| ended(&entry.fact, &is_done)).next_back();
         let message = refusal.and_then(|result| result.error.as_ref()).map(|error| error.message.as_str());
         let why =
             format!("there is no `{done}` that succeeded: {}", message.unwrap_or("it was never called"));

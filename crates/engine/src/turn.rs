@@ -111,6 +111,10 @@ async fn run_turn(
             }
         }
         if cancel.is_cancelled() {
+            // It may have been recorded by the request that found no time left.
+            if log.transcript.next_step(&session.limits) == Step::Stop(Outcome::Budget) {
+                continue;
+            }
             let out_of_time = session.budget.out_of_time(&session.limits.budget);
             log.record(out_of_time.unwrap_or(Fact::Interrupted))?;
         } else {

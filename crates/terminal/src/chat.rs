@@ -148,7 +148,9 @@ impl Talk<'_> {
         let (before, after) = match (&chat.reply, self.options.output) {
             (Some(reply), Output::Text) => (reply.as_str(), "\n\n"),
             (None, Output::Text) => ("", "\n"),
-            (_, Output::Json | Output::StreamJson | Output::Activity | Output::Answer) => ("", ""),
+            (_, Output::Json | Output::StreamJson | Output::Activity | Output::Answer | Output::Nothing) => {
+                ("", "")
+            }
         };
         print_now(before)?;
         if let Some(mut printer) = self.printer() {

@@ -24,7 +24,7 @@ pub mod history;
 pub mod host;
 pub mod loading;
 mod notifications;
-mod object;
+pub mod object;
 mod offers;
 mod outputs;
 mod paint;

@@ -4,7 +4,7 @@ use haft_engine::{CallReport, Session, TurnReport};
 use serde_json::{Value, json};
 
 /// What `--output json` prints.
-pub(crate) fn object(session: &Session, report: &TurnReport) -> Value {
+pub fn object(session: &Session, report: &TurnReport) -> Value {
     let kind_of = |change: &Change| json!({"path": change.path, "kind": change.kind()});
     let changes: Vec<Value> = report.changes.iter().map(kind_of).collect();
     let mut object = json!({

@@ -35,6 +35,8 @@ pub enum Output {
     Activity,
     /// The answer that a schema asks for, as JSON on one line, and nothing else.
     Answer,
+    /// Nothing: the caller prints what came of the turns.
+    Nothing,
 }
 
 /// How a turn is shown, and whether a person can be asked.
@@ -290,7 +292,7 @@ impl Printer<'_> {
     }
 
     fn tell(&self, report: &TurnReport) -> anyhow::Result<Exit> {
-        if report.outcome.is_none() && self.options.output != Output::Json {
+        if report.outcome.is_none() && !matches!(self.options.output, Output::Json | Output::Nothing) {
             writeln!(stderr(), "error: {}", report.error.as_deref().unwrap_or_default())?;
         }
         if report.outcome == Some(Outcome::InvalidAnswer) {
@@ -335,7 +337,9 @@ impl<'a> Showing<'a> {
     fn new(session: &Session, options: &'a Options) -> Self {
         let reply: Box<dyn Write + Send> = match options.output {
             Output::Answer => Box::new(std::io::sink()),
-            Output::Text | Output::Json | Output::StreamJson | Output::Activity => Box::new(stdout()),
+            Output::Text | Output::Json | Output::StreamJson | Output::Activity | Output::Nothing => {
+                Box::new(stdout())
+            }
         };
         let links = |is_terminal| if is_terminal { options.links.clone() } else { Links::default() };
         let reply = LinkWriter::new(reply, links(stdout().is_terminal()));
@@ -364,7 +368,7 @@ impl<'a> Showing<'a> {
         let written =
             match self.options.output {
                 Output::Text | Output::Answer => self.words.event(event),
-                Output::Json => Ok(()),
+                Output::Json | Output::Nothing => Ok(()),
                 Output::StreamJson => writeln!(stdout(), "{}", lines::event(event)),
                 Output::Activity => self.activities.of(event).iter().try_for_each(|activity| {
                     writeln!(stdout(), "{}", safe::json(&json!(activity).to_string()))

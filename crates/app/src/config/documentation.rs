@@ -20,7 +20,7 @@ the others allow. `haft config show` prints each value in effect and its source.
 value is an error that names the file, the line, and the expected value.
 
 `haft config set KEY VALUE` writes a value to your own file and keeps your comments: `haft config set model anthropic`,
-`haft config set timeouts.idle 120`. It never writes an invalid file.
+`haft config set timeouts.idle 120`. It never writes an invalid file. `haft config unset KEY` removes a value.
 
 One exception: a `--max-…` option replaces the profile's value, even with a larger one, but cannot exceed the value in your
 configuration, your `HAFT_*` variable or the project's file.

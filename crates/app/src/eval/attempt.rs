@@ -49,6 +49,7 @@ impl Conditions {
         let settings = Settings {
             model: Some(model.to_owned()),
             profile: self.profile.clone(),
+            account: self.account.clone(),
             permission: Some(self.permission.unwrap_or(Mode::AcceptEdits)),
             network: Some(Network::Off),
             max_rounds: self.max_rounds,

@@ -47,6 +47,9 @@ pub struct TaskMark {
 pub struct Conditions {
     /// Profile to use.
     pub profile: Option<String>,
+    /// Account whose keys are used; that of the directory in which the evaluation begins if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     /// What happens with effects that no rule denies; [`Mode::AcceptEdits`] if left out.
     pub permission: Option<Mode>,
     /// Maximum model calls of a run.

@@ -75,7 +75,11 @@ impl Recurrence {
     ///
     /// If it is invalid.
     pub fn cron(pattern: &str) -> Result<Self, Failure> {
-        parse(pattern).map(|_| Self::Cron(pattern.to_owned()))
+        // The library reads a sixth field as seconds.
+        match pattern.split_whitespace().count() {
+            fields @ 6.. => Err(unreadable(pattern, &format!("it has {fields} fields"))),
+            _ => parse(pattern).map(|_| Self::Cron(pattern.to_owned())),
+        }
     }
 
     /// The first time after `now`.
@@ -97,10 +101,12 @@ impl Recurrence {
 }
 
 fn parse(pattern: &str) -> Result<Cron, Failure> {
-    Cron::from_str(pattern).map_err(|error| {
-        Failure::usage(format!("cannot read the pattern `{pattern}`: {error}"))
-            .hint("five fields: minute, hour, day, month, day of the week; e.g. `0 9 * * 1-5`")
-    })
+    Cron::from_str(pattern).map_err(|error| unreadable(pattern, &error.to_string()))
+}
+
+fn unreadable(pattern: &str, why: &str) -> Failure {
+    Failure::usage(format!("cannot read the pattern `{pattern}`: {why}"))
+        .hint("five fields: minute, hour, day, month, day of the week; e.g. `0 9 * * 1-5`")
 }
 
 /// Saves a schedule; returns its name.

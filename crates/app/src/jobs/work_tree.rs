@@ -39,9 +39,23 @@ impl WorkTree {
         let folder = made.inspect_err(|_| discard(origin, &tree, &branch))?;
         let is_dirty = said(origin, ["status", "--porcelain", "--ignore-submodules=all"])
             .is_some_and(|lines| !lines.is_empty());
-        let note =
+        let dirty =
             is_dirty.then(|| format!("the job works on `{branch}`; it does not see uncommitted changes"));
+        let note =
+            dirty.into_iter().chain(empty_submodules(&tree)).reduce(|one, other| format!("{one}; {other}"));
         Ok(Self { branch, folder, start, note })
+    }
+
+    /// Makes the tree of a job again whose `folder` is gone, from its branch. Does nothing for a job without one.
+    pub(super) fn restore(home: &Path, order: &JobSpec, folder: &Path) -> Result<(), Failure> {
+        let Some(branch) = order.branch.as_deref().filter(|_| !folder.exists()) else { return Ok(()) };
+        let Some(name) = branch.strip_prefix("haft/") else { return Ok(()) };
+        let trees = home.join("worktrees");
+        std::fs::create_dir_all(&trees)?;
+        let tree = trees.canonicalize()?.join(name);
+        let Ok(below) = folder.strip_prefix(&tree) else { return Ok(()) };
+        let made = clone::of_branch(&order.origin, &tree, branch).and_then(|()| folder_in(&tree, below));
+        made.map(drop).inspect_err(|_| clone::discard(&tree))
     }
 
     /// What the job has committed is on its branch in the repository where it was asked for.
@@ -62,12 +76,36 @@ impl WorkTree {
         let _stays_where_it_is = removed;
     }
 
+    /// Removes the tree, with what is not committed in it, and a branch without commits of the job. Returns a branch that
+    /// stays.
+    pub(super) fn remove_all(order: &JobSpec, folder: &Path) -> Option<String> {
+        let branch = order.branch.as_ref()?;
+        Self::bring_back(order, folder);
+        if let Some(tree) = top(folder).filter(|tree| clone::is_one(tree)) {
+            clone::discard(&tree);
+        }
+        let tip = said(&order.origin, ["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")])?;
+        if order.start.as_ref().is_some_and(|start| start.commit == tip) {
+            delete_branch(&order.origin, branch);
+            return None;
+        }
+        Some(branch.clone())
+    }
+
     /// Of a job that never began: the branch goes, too.
     pub(super) fn discard(origin: &Path, folder: &Path, branch: &str) {
         if let Some(tree) = top(folder) {
             discard(origin, &tree, branch);
         }
     }
+}
+
+/// Says which submodules a tree has: what they hold is not cloned, and a job can commit nothing in them.
+fn empty_submodules(tree: &Path) -> Option<String> {
+    let names = clone::submodules(tree);
+    let names = names.iter().map(|name| format!("`{}`", name.escape_debug())).collect::<Vec<_>>().join(", ");
+    (!names.is_empty())
+        .then(|| format!("submodules are empty for the job, which can change nothing in them: {names}"))
 }
 
 fn top(folder: &Path) -> Option<PathBuf> {
@@ -96,14 +134,21 @@ fn folder_in(tree: &Path, below: &Path) -> Result<PathBuf, Failure> {
 
 /// What was made for a job goes, with its branch. Older versions made work trees of git's own.
 fn discard(origin: &Path, tree: &Path, branch: &str) {
-    let quietly = |words: &[&OsStr]| {
-        let _was_never_made = git(origin).args(words).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    };
     match clone::is_one(tree) {
         true => clone::discard(tree),
-        false => quietly(&["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), tree.as_ref()]),
+        false => {
+            quietly(origin, &["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), tree.as_ref()])
+        }
     }
-    quietly(&["branch".as_ref(), "--quiet".as_ref(), "-D".as_ref(), branch.as_ref()]);
+    delete_branch(origin, branch);
+}
+
+fn delete_branch(origin: &Path, branch: &str) {
+    quietly(origin, &["branch".as_ref(), "--quiet".as_ref(), "-D".as_ref(), branch.as_ref()]);
+}
+
+fn quietly(origin: &Path, words: &[&OsStr]) {
+    let _was_never_made = git(origin).args(words).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
 /// Its own files would be changed in place, which the word work tree does not suggest.

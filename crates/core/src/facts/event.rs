@@ -1,7 +1,7 @@
 //! [`Event`] and [`Fact`]: what happens in a session.
 use crate::{
     Accepted, AttemptEnd, BulkFolder, CallId, Change, Conclusion, DiagnosticsChange, Effect, FileRead, Goal,
-    Mode, ModelFault, Part, Price, Question, QueuedCall, Resource, Seq, SessionId, SessionOpened,
+    Mode, ModelFault, Part, Price, Question, QueuedCall, Reached, Resource, Seq, SessionId, SessionOpened,
     SessionSetup, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
 };
 use serde::{Deserialize, Serialize};
@@ -350,7 +350,7 @@ impl Fact {
     pub fn limit_reached(&self) -> Option<String> {
         match self {
             Self::BudgetReached { what, spent, limit } => {
-                Some(format!("the budget of {limit} {what} is used up: {spent} spent"))
+                Some(Reached { what: *what, spent: *spent, limit: *limit }.to_string())
             }
             Self::RoundsReached { reason: Some(reason), .. } => Some(reason.clone()),
             Self::RoundsReached { limit, left, reason: None } => {

@@ -35,7 +35,7 @@ pub enum SamplingError {
     #[error("there is no model to ask")]
     NoModel,
     /// The answer would pass a limit of the turn.
-    #[error("the budget of {} {} is used up: {} spent", .0.limit, .0.what, .0.spent)]
+    #[error("{0}")]
     Budget(Reached),
     /// The model failed.
     #[error("{error}")]

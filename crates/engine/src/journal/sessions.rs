@@ -248,8 +248,22 @@ impl Home {
         let id = self.find(id)?;
         let kept = |why| JournalError::NotRemoved { session: id.clone(), why };
         if self.is_job(&id) {
-            return Err(kept("it is a job with a branch and a work tree"));
+            return Err(kept("it is a job; `haft jobs rm` removes it with its work tree"));
         }
+        self.remove_with_subagents(&id)
+    }
+
+    /// The same for a job, whose work tree and branch stay where they are.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::remove`], but for jobs.
+    pub fn remove_job(&self, id: &SessionId) -> Result<Vec<SessionId>, JournalError> {
+        self.remove_with_subagents(id)
+    }
+
+    fn remove_with_subagents(&self, id: &SessionId) -> Result<Vec<SessionId>, JournalError> {
+        let kept = |why| JournalError::NotRemoved { session: id.clone(), why };
         let mut all = vec![id.clone()];
         let sessions = self.list();
         let mut next = 0;

@@ -110,6 +110,7 @@ impl EvalArgs {
         let ConditionArgs { profile, permission, max_rounds, max_time, check_time } = &self.conditions;
         let conditions = Conditions {
             profile: profile.clone(),
+            account: None,
             permission: *permission,
             max_rounds: *max_rounds,
             max_time: Some(*max_time),

@@ -60,6 +60,15 @@ pub(crate) enum Jobs {
         #[arg(long)]
         json: bool,
     },
+    /// Remove a job that is over, with its journal and its work tree; a branch with commits stays
+    #[command(alias = "remove")]
+    Rm {
+        /// Job ID
+        id: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Queue a job for `haft jobs serve`, once or on a schedule
     Add {
         /// Agent to use: `builder`, `debugger`, `reviewer`, `triager` or one of your own

@@ -17,10 +17,10 @@ use haft_app::{
 };
 use haft_core::{Command, Conclusion, JobStatus, Outcome};
 use haft_engine::Turns;
-use haft_present::cursor;
+use haft_present::{cursor, safe};
 use haft_terminal::{
     Exit,
-    print::{self, Options},
+    print::{self, Options, Output},
     signals::Interrupts,
 };
 use std::io::{Write, stderr, stdout};
@@ -31,7 +31,7 @@ pub(crate) async fn start(cli: &CliContext, kind: &str, job: &JobArgs) -> Result
     let origin = session::workspace(job.turn.cwd.as_deref())?;
     let request = JobRequest {
         kind: kind.to_owned(),
-        description: description(job)?,
+        description: task(&job.description.clone().unwrap_or_else(|| job.words.join(" ")))?,
         origin: origin.clone(),
         keeps_files: job.debug,
         user: None,
@@ -42,7 +42,7 @@ pub(crate) async fn start(cli: &CliContext, kind: &str, job: &JobArgs) -> Result
     if welcome::with_model(cli, &turn, plan).await?.is_none() {
         return Ok(Exit::Interrupted);
     }
-    begin(cli, request, &turn).await
+    begin(cli, request, &turn, None).await
 }
 
 /// A job begins a session of its own, and its agent is known.
@@ -62,40 +62,89 @@ fn refuse_options(turn: &TurnArgs) -> Result<(), Failure> {
 }
 
 /// Returns what the job is to do; an error if it is missing.
-fn description(job: &JobArgs) -> Result<String, Failure> {
-    let missing = || {
-        Failure::usage("missing 'description' in input")
-            .hint("describe the task: `haft build \"Add a test for f\"`")
-    };
-    let given = job.description.clone().unwrap_or_else(|| job.words.join(" "));
+fn task(given: &str) -> Result<String, Failure> {
     match given.trim() {
-        "" => Err(missing()),
+        "" => Err(Failure::usage("missing 'description' in input")
+            .hint("describe the task: `haft build \"Add a test for f\"`")),
         text => Ok(text.to_owned()),
     }
 }
 
-async fn begin(cli: &CliContext, request: JobRequest, turn: &TurnArgs) -> Result<Exit, Failure> {
+async fn begin(
+    cli: &CliContext,
+    request: JobRequest,
+    turn: &TurnArgs,
+    stop: Option<&mut Stop>,
+) -> Result<Exit, Failure> {
     let job = cli.jobs().begin(request, &turn.spec()).await?;
-    finish(cli, turn, job).await
+    finish(cli, turn, job, stop).await
 }
 
 /// Continues a job that failed, was stopped, or lost its process.
-async fn retry(cli: &CliContext, id: &str, turn: &TurnArgs) -> Result<Exit, Failure> {
+async fn retry(
+    cli: &CliContext,
+    id: &str,
+    turn: &TurnArgs,
+    stop: Option<&mut Stop>,
+) -> Result<Exit, Failure> {
     let job = cli.jobs().resume(id, &turn.spec()).await?;
-    finish(cli, turn, job).await
+    finish(cli, turn, job, stop).await
 }
 
-/// Works until there is a conclusion, shows it, and tidies up.
-async fn finish(cli: &CliContext, turn: &TurnArgs, job: Job) -> Result<Exit, Failure> {
+/// Ends a server of jobs: the one at work is left as it stands, and waits to be continued.
+struct Stop {
+    interrupts: Interrupts,
+    /// Whether a signal came.
+    has_come: bool,
+}
+
+impl Stop {
+    async fn comes(&mut self) {
+        self.interrupts.next().await;
+        self.has_come = true;
+    }
+}
+
+/// Why a job has no conclusion.
+enum Unfinished {
+    /// The server of jobs was told to stop.
+    Left,
+    /// What it does cannot be shown.
+    NotShown(anyhow::Error),
+}
+
+/// Works until there is a conclusion, shows it, and tidies up. Where `stop` comes first, there is none.
+async fn finish(
+    cli: &CliContext,
+    turn: &TurnArgs,
+    job: Job,
+    stop: Option<&mut Stop>,
+) -> Result<Exit, Failure> {
     let mut interrupts = Interrupts::listen()?.or_file(job.stop_file());
     let settings = cli.config(&job.engine.setup().workspace, &turn.work.settings.0)?.effective();
     let options = run::options(&job.engine, cli, turn, &settings)?;
+    let (output, from) = (options.output, cursor::next(&job.session));
+    // One object, once there is a conclusion.
+    let options =
+        Options { output: if output == Output::Json { Output::Nothing } else { output }, ..options };
     job.notices.iter().for_each(|notice| cli.warn(notice));
     if !cli.global.quiet {
         writeln!(stderr(), "job {} ({})", job.session.id(), job.order.kind)?;
     }
-    let mut turns = ShownTurns { job: &job, options: &options, interrupts: &mut interrupts };
-    let conclusion = job.run(&mut turns).await?;
+    let mut turns = ShownTurns { job: &job, options: &options, interrupts: &mut interrupts, stop };
+    let conclusion = match job.run(&mut turns).await {
+        Ok(conclusion) => conclusion,
+        Err(Unfinished::NotShown(error)) => return Err(error.into()),
+        Err(Unfinished::Left) => {
+            job.engine.shut_down().await;
+            return Ok(Exit::Interrupted);
+        }
+    };
+    match output {
+        Output::Json => writeln!(stdout(), "{}", safe::json(&list::ended(&job, from).to_string()))?,
+        Output::StreamJson => list::print_end(&job)?,
+        Output::Text | Output::Activity | Output::Answer | Output::Nothing => {}
+    }
     if !cli.global.quiet || conclusion.status != JobStatus::Completed {
         tell(&conclusion)?;
     }
@@ -109,15 +158,25 @@ struct ShownTurns<'a> {
     job: &'a Job,
     options: &'a Options,
     interrupts: &'a mut Interrupts,
+    stop: Option<&'a mut Stop>,
 }
 
 impl Turns for ShownTurns<'_> {
-    type Error = anyhow::Error;
+    type Error = Unfinished;
 
-    async fn turn(&mut self, command: Command) -> Result<Outcome, anyhow::Error> {
+    async fn turn(&mut self, command: Command) -> Result<Outcome, Unfinished> {
         let session = &self.job.session;
-        let exit =
-            print::turn(session, command, cursor::next(session), self.options, self.interrupts).await?;
+        let shown = print::turn(session, command, cursor::next(session), self.options, self.interrupts);
+        let shown = match &mut self.stop {
+            None => shown.await,
+            // A signal reaches both.
+            Some(stop) => tokio::select! {
+                biased;
+                () = stop.comes() => return Err(Unfinished::Left),
+                shown = shown => shown,
+            },
+        };
+        let exit = shown.map_err(Unfinished::NotShown)?;
         self.job.bring_back();
         Ok(match exit {
             Exit::Interrupted => Outcome::Interrupted,
@@ -157,9 +216,10 @@ pub(crate) async fn jobs(cli: &CliContext, command: Jobs) -> Result<Exit, Failur
         Jobs::Show { id, json } => list::show(cli, &id, json),
         Jobs::Logs { id, json: _ } => list::logs(cli, &id),
         Jobs::Cancel { id, json } => cancel(cli, &id, json).await,
-        Jobs::Retry { id, turn } => retry(cli, &id, &turn).await,
+        Jobs::Rm { id, json } => remove(cli, &id, json),
+        Jobs::Retry { id, turn } => retry(cli, &id, &turn, None).await,
         Jobs::Add { kind, description, cwd, every, cron, json } => {
-            let origin = session::workspace(cwd.as_deref())?;
+            let (origin, description) = (session::workspace(cwd.as_deref())?, task(&description)?);
             let recurrence = match (every, cron) {
                 (Some(every), _) => Some(Recurrence::every(&every)?),
                 (None, Some(pattern)) => Some(Recurrence::cron(&pattern)?),
@@ -195,10 +255,24 @@ async fn add(
     Ok(Exit::Success)
 }
 
+fn remove(cli: &CliContext, id: &str, json: bool) -> Result<Exit, Failure> {
+    let (id, branch) = cli.jobs().remove(id)?;
+    let stays = branch.as_ref().map(|branch| format!("; the branch `{branch}` stays")).unwrap_or_default();
+    match json {
+        true => writeln!(stdout(), "{}", serde_json::json!({"job": id, "removed": true, "branch": branch}))?,
+        false => writeln!(stdout(), "removed {id}{stays}")?,
+    }
+    Ok(Exit::Success)
+}
+
 async fn cancel(cli: &CliContext, id: &str, json: bool) -> Result<Exit, Failure> {
     let (id, what) = match schedule::remove(&cli.home(), id)? {
         true => (id.to_owned(), "deleted"),
-        false => (cli.jobs().cancel(id).await?.0, "stopping"),
+        false => {
+            let id = cli.jobs().cancel(id).await?.0;
+            let is_over = cli.jobs().find(&id)?.1.status.is_over();
+            (id, if is_over { "canceled" } else { "stopping" })
+        }
     };
     match json {
         true => writeln!(stdout(), "{}", serde_json::json!({"job": id, "cancelled": true}))?,

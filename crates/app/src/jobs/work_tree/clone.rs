@@ -14,9 +14,15 @@ use std::{
 
 /// A clone of the repository of `origin` in `tree`, on the new branch `branch` of both.
 pub(super) fn make(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failure> {
-    let own = tree.join(".git");
     fs::create_dir_all(tree)?;
     tried(git(origin).args(["branch", "--quiet", "--no-track", branch, "HEAD"]))?;
+    of_branch(origin, tree, branch)
+}
+
+/// The same on a branch that exists.
+pub(super) fn of_branch(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failure> {
+    let own = tree.join(".git");
+    fs::create_dir_all(tree)?;
     // All refs as they are: to the job it is the same repository.
     let all = ["clone", "--quiet", "--local", "--mirror", "--template=", "--"];
     tried(local(origin).args(all).args([origin_of(origin)?.as_path(), &own]))?;
@@ -43,9 +49,20 @@ pub(super) fn bring_back(origin: &Path, tree: &Path, branch: &str) {
 /// Unless something in it is not committed, or not in the repository of `origin`.
 pub(super) fn remove(origin: &Path, tree: &Path) {
     let is_clean = said(tree, ["status", "--porcelain", "--ignore-submodules=all"]).as_deref() == Some("");
-    if is_clean && has_all(origin, tree).unwrap_or(false) {
+    // Git has no eye on files below a submodule that was not cloned.
+    let is_filled =
+        |name: &String| fs::read_dir(tree.join(name)).is_ok_and(|mut files| files.next().is_some());
+    if is_clean && !submodules(tree).iter().any(is_filled) && has_all(origin, tree).unwrap_or(false) {
         discard(tree);
     }
+}
+
+/// The folders of submodules, relative to `tree`.
+pub(super) fn submodules(tree: &Path) -> Vec<String> {
+    let staged = said(tree, ["ls-files", "--stage", "-z"]).unwrap_or_default();
+    let is_module = |entry: &&str| entry.starts_with("160000 ");
+    let name = |entry: &str| entry.split_once('\t').map(|(_, name)| name.to_owned());
+    staged.split('\0').filter(is_module).filter_map(name).collect()
 }
 
 pub(super) fn discard(tree: &Path) {

@@ -2,11 +2,15 @@
 use crate::CliContext;
 use haft_app::{
     Failure,
-    jobs::schedule::{self, Schedule},
+    jobs::{
+        Job,
+        schedule::{self, Schedule},
+    },
 };
-use haft_core::{JobSpec, JobStatus, JobSummary, SessionId};
+use haft_core::{Fact, JobSpec, JobStatus, JobSummary, Seq, SessionId};
+use haft_engine::TurnReport;
 use haft_present::safe;
-use haft_terminal::{Exit, table::List};
+use haft_terminal::{Exit, object::object as turn_object, table::List};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 
@@ -88,6 +92,31 @@ pub(super) fn logs(cli: &CliContext, id: &str) -> Result<Exit, Failure> {
         writeln!(stdout(), "{}", haft_present::lines::entry(&entry))?;
     }
     Ok(Exit::Success)
+}
+
+/// What `--output json` prints at the end of a job: what `haft jobs show` says of it, and what its turns since `from` came
+/// to and used.
+pub(super) fn ended(job: &Job, from: Seq) -> Value {
+    let entries = job.session.entries();
+    let turns = turn_object(&job.session, &TurnReport::of(entries.iter().filter(|entry| entry.seq >= from)));
+    let Some(standing) = JobSummary::of(&entries, true) else { return turns };
+    let mut ended = object(job.session.id(), &standing);
+    for (name, value) in turns.as_object().into_iter().flatten() {
+        ended[name] = value.clone();
+    }
+    // Each turn may have ended well, and the job not.
+    let conclusion = standing.conclusion.filter(|conclusion| conclusion.status != JobStatus::Completed);
+    if let Some(conclusion) = conclusion {
+        ended["error"] = json!(conclusion.reason);
+    }
+    ended
+}
+
+/// The last entry of a job that has ended: its conclusion.
+pub(super) fn print_end(job: &Job) -> std::io::Result<()> {
+    let entries = job.session.entries();
+    let end = entries.iter().rev().find(|entry| matches!(entry.fact, Fact::JobFinished(_)));
+    end.map_or(Ok(()), |entry| writeln!(stdout(), "{}", haft_present::lines::entry(entry)))
 }
 
 fn object(id: &SessionId, standing: &JobSummary) -> Value {

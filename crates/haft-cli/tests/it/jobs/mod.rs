@@ -1,3 +1,5 @@
 //! Jobs on one machine.
 mod lifecycle;
+mod origin;
 mod retries;
+mod upkeep;

@@ -91,7 +91,7 @@ fn what_the_person_does_not_want_or_the_budget_does_not_allow_is_not_asked() {
         (
             "--max-tokens 50100",
             "yes",
-            "refused: the model gave no answer: the budget of 50100 tokens is used up: 50010 spent",
+            "refused: the model gave no answer: the budget of 50100 tokens is used up: 50010 spent, which leaves too little for the next request",
         ),
     ];
     for (options, answer, expected) in table {
