@@ -2,6 +2,7 @@
 pub(crate) mod copy;
 mod driver;
 pub(crate) mod moved;
+mod not_again;
 mod recording;
 mod report;
 mod samples;
@@ -10,12 +11,13 @@ mod subagents;
 use crate::{App, Failure, SessionSpec, agents::AGENT, config::Settings};
 use driver::Driver;
 pub use driver::{Show, Shown};
-use haft_core::{Entry, Mode, NoHooks, SessionId, SessionOpened};
+use haft_core::{Entry, Mode, SessionId, SessionOpened};
 use haft_engine::{Agent, Engine, Home, Model, Session, Setup};
 use haft_evidence::test_runs;
 use haft_providers::{Retold, direct};
 use haft_tools::{WEB_SEARCH, recorded_web_search};
 use moved::Moved;
+use not_again::NotAgain;
 use recording::Recording;
 pub use report::{Difference, Differs, Refusal, ReplayReport};
 use samples::RetoldSamples;
@@ -114,7 +116,9 @@ impl App {
         let searches = searches.flat_map(|recording| recording.details_of(WEB_SEARCH)).collect();
         let samples = [&recording].into_iter().chain(subagents.all());
         let samples = RetoldSamples::new(samples.flat_map(|recording| recording.samples.clone()));
-        let said = Said { replies: retold, searches, samples, agents: &subagents.agents };
+        let calls = [&recording].into_iter().chain(subagents.all()).flat_map(|recording| &recording.calls);
+        let hooks = NotAgain::of(calls, &moved);
+        let said = Said { replies: retold, searches, samples, hooks, agents: &subagents.agents };
         let (engine, mode) = engine(self, options, profile, &scratch, said).await?;
         let session = engine.create(known_agent(&engine, agent))?;
         let own_home = engine.setup().home.clone();
@@ -194,12 +198,14 @@ struct Said<'a> {
     replies: Retold,
     searches: Vec<Value>,
     samples: RetoldSamples,
+    /// What does not run again.
+    hooks: NotAgain,
     /// The agents of the subagents.
     agents: &'a BTreeSet<String>,
 }
 
 /// With the mode that the person chose: the engine asks for everything, since what was denied is to be denied again.
-/// Hooks have had their say in what was recorded.
+/// A person's hooks have had their say in what was recorded.
 async fn engine(
     app: &App,
     options: &ReplayOptions,
@@ -217,7 +223,7 @@ async fn engine(
     let spec = SessionSpec { settings, base_url, ..SessionSpec::default() };
     let plan = app.clone().on_warning(Arc::new(|_| {})).plan_in(spec, scratch.work.clone())?;
     let mode = plan.config.mode();
-    let Said { replies: said, searches, samples, agents } = said;
+    let Said { replies: said, searches, samples, hooks, agents } = said;
     let adjust = |setup: &mut Setup| {
         // The web may say something else by now, and a replay needs no network.
         if !searches.is_empty() {
@@ -227,7 +233,7 @@ async fn engine(
         setup.agents.iter_mut().for_each(|agent| agent.model = None);
         add_missing(&mut setup.agents, agents);
         setup.home = Home(scratch.home.clone());
-        setup.hooks = Arc::new(NoHooks);
+        setup.hooks = Arc::new(hooks);
         setup.sampler = Some(Arc::new(samples));
         setup.diagnostics = None;
         setup.policy.mode = Mode::Ask;

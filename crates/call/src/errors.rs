@@ -3,19 +3,15 @@ use haft_core::{CommandRun, ToolError, ToolErrorKind, tool::background::Unread};
 use serde_json::json;
 use std::{any::Any, io, path::PathBuf};
 
-/// The user interrupted the call.
-pub fn interrupted() -> ToolError {
-    ToolError::new(ToolErrorKind::System, "interrupted by the user")
-}
-
-/// The same, with what the call has printed. There is no exit code, as after a timeout.
+/// The user interrupted the call, which has printed this. There is no exit code, as after a timeout.
 pub(crate) fn interrupted_after(Unread { text, missing }: Unread) -> ToolError {
+    let interrupted = ToolError::interrupted();
     if text.trim().is_empty() {
-        return interrupted();
+        return interrupted;
     }
     let before =
         if missing > 0 { format!("[{missing} earlier bytes were not kept]\n") } else { String::new() };
-    let message = format!("interrupted by the user. Its output so far:\n{before}{}", text.trim_end());
+    let message = format!("{}. Its output so far:\n{before}{}", interrupted.message, text.trim_end());
     let run = CommandRun { interrupted: true, ..CommandRun::default() };
     ToolError::new(ToolErrorKind::System, message).details(json!(run))
 }

@@ -65,7 +65,7 @@ pub use attempts::{Attempt, Attempted};
 pub use background::BackgroundCommands;
 pub use batch::{Executed, run_calls};
 pub use diagnostics::without_diagnostics;
-pub use errors::{conflict, interrupted, last_words};
+pub use errors::{conflict, last_words};
 pub use hooks::hook_note;
 pub use permission::{Permission, is_repository};
 pub use reads::ReadTracker;

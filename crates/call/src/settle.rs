@@ -1,7 +1,7 @@
 //! Records what a call changed and writes it to the workspace.
 use crate::{
     ancestors::RecordedAbove,
-    errors::{conflict, interrupted, not_settled},
+    errors::{conflict, not_settled},
     merge::{self, Labels, Merge, Sides},
     recorder::Unrecorded,
     round::{CallRun, Done, Stopped},
@@ -142,7 +142,7 @@ impl CallScope {
     ) -> Result<Option<RecordedAbove>, ToolError> {
         let Some(ancestors) = &self.ancestors else { return Ok(None) };
         let above = ancestors.parent.record(&self.session, changes, how).await;
-        above.map(Some).map_err(|Unrecorded| interrupted())
+        above.map(Some).map_err(|Unrecorded| ToolError::interrupted())
     }
 
     /// Calls [`haft_core::Stage::settle`] off the event loop. Waits at most [`LOCK_TIMEOUT`] for another process that settles,

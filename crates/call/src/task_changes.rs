@@ -1,6 +1,5 @@
 //! Settles what an ended background task changed, judged like the changes of a call.
 use crate::{
-    errors::interrupted,
     links,
     part::Part,
     round::{CallRun, Done, Stopped},
@@ -20,7 +19,7 @@ impl CallRun<'_> {
     pub async fn settle_task(&self, result: ToolResult, view: Arc<dyn View>) -> ToolResult {
         let judged = tokio::select! {
             biased;
-            () = self.round.cancel.cancelled() => Err(interrupted().into()),
+            () = self.round.cancel.cancelled() => Err(ToolError::interrupted().into()),
             judged = self.judge_task(&result, view) => judged,
         };
         match judged {

@@ -249,6 +249,8 @@ impl Driver {
         };
         match asking.approval {
             Some(answer @ (Answer::No | Answer::Unanswered)) => answer,
+            // The mode or a rule denied what it had done.
+            _ if asking.is_denied() => Answer::Unanswered,
             _ if allowed => Answer::Once,
             _ if !asking.started => Answer::Unanswered,
             _ => {
@@ -272,7 +274,7 @@ impl Driver {
         let reply = self.heard.replies.len().saturating_sub(1);
         let (Some(recorded), Some(now)) = (self.recorded(id), self.heard.call(reply, id)) else { return };
         let (recorded, now) = (recorded.clone(), now.clone());
-        if recorded.is_cut || recorded.ended.is_none() || now.ended.is_none() {
+        if !recorded.is_compared() || recorded.ended.is_none() || now.ended.is_none() {
             return;
         }
         // What differs first, differs in the session of the subagent.
@@ -295,6 +297,10 @@ impl Driver {
 
     fn between(&self, recorded: &RecordedCall, now: &RecordedCall, is_test: bool) -> Option<Difference> {
         let ((seq, was), (_, is)) = (recorded.ended.as_ref()?, now.ended.as_ref()?);
+        // Whatever the reason is now: it did nothing, then and now.
+        if (recorded.is_denied() || !recorded.runs_again()) && now.is_refused() {
+            return None;
+        }
         // Its text names the item by the session.
         let is_queued = matches!(was.report(), Some(Report::Queued(_)));
         // The same text, so that only how it ended is compared, and the files.
@@ -309,7 +315,7 @@ impl Driver {
         let (was, is) = (recorded.subagent()?, now.subagent()?);
         let recording = self.subagents.get(&was)?.clone();
         let heard = Recording::of(&self.home.peek(&is.0).unwrap_or_default());
-        for call in recording.calls.iter().filter(|call| !call.is_cut) {
+        for call in recording.calls.iter().filter(|call| call.is_compared()) {
             let Some((seq, _)) = &call.ended else { continue };
             let Some(now) = heard.call(call.reply, &call.id).filter(|now| now.ended.is_some()) else {
                 return Some(Difference::not_made(*seq, &call.name).of_subagent(&was));
@@ -328,7 +334,7 @@ impl Driver {
     /// The first recorded call that the replay never came to.
     fn not_made(&self) -> Option<Difference> {
         let expected =
-            self.recording.calls.iter().filter(|call| !call.is_cut && call.reply < self.handed_over);
+            self.recording.calls.iter().filter(|call| call.is_compared() && call.reply < self.handed_over);
         let mut expected = expected.filter_map(|call| Some((call.ended.as_ref()?.0, &call.name)));
         let missing = expected.nth(self.own_calls);
         let attempts = self.recording.taken().filter(|call| call.reply < self.handed_over);

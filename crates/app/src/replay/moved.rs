@@ -36,6 +36,11 @@ impl Moved {
         serde_json::from_value(self.value(serde_json::to_value(value)?))
     }
 
+    /// The same for a JSON value.
+    pub(super) fn all_there_value(&self, value: &Value) -> Value {
+        self.value(value.clone())
+    }
+
     /// `value` with every text in it as [`Self::back`] reads.
     pub(super) fn back_all(&self, value: &Value) -> Value {
         Self { from: self.to.clone(), to: self.from.clone() }.value(value.clone())

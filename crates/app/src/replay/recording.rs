@@ -2,11 +2,14 @@
 //! of each call.
 use haft_core::{
     Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, Mode, Part, Report, Sampled, Seq,
-    SessionId, StopReason, SubagentRun, ToolCall, ToolResult, UndoCalls, active_path, policy::is_git_data,
-    text_of,
+    SessionId, StopReason, SubagentRun, ToolCall, ToolErrorKind, ToolResult, UndoCalls, active_path,
+    policy::is_git_data, text_of,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+
+/// The tool that delivers the work of a job: to repositories and people, who are not to get it again.
+pub(super) const PUBLISH: &str = "publish";
 
 /// The conversation of a session, abandoned branches left out.
 #[derive(Debug, Default)]
@@ -88,6 +91,39 @@ impl RecordedCall {
         }
     }
 
+    /// Whether the policy, the guard or a hook denied it, and no person was asked.
+    pub(super) fn is_denied(&self) -> bool {
+        self.approval.is_none() && self.is_refused()
+    }
+
+    /// Whether the answer to it was no.
+    pub(super) fn is_refused(&self) -> bool {
+        self.failed_with(ToolErrorKind::Permission) || self.failed_with(ToolErrorKind::Security)
+    }
+
+    /// Whether a replay makes it again. One that was denied, whose tool was not offered, or that was interrupted before it
+    /// changed anything did nothing.
+    pub(super) fn runs_again(&self) -> bool {
+        let did_not_begin =
+            !self.started && (self.is_denied() || self.failed_with(ToolErrorKind::Validation));
+        !(did_not_begin || (self.is_interrupted() && self.changed.is_empty()))
+    }
+
+    /// Whether its result is compared.
+    pub(super) fn is_compared(&self) -> bool {
+        !self.is_cut && self.name != PUBLISH
+    }
+
+    fn is_interrupted(&self) -> bool {
+        let error = self.ended.as_ref().and_then(|(_, result)| result.error.as_ref());
+        error.is_some_and(|error| error.is_interruption())
+    }
+
+    fn failed_with(&self, kind: ToolErrorKind) -> bool {
+        let error = self.ended.as_ref().and_then(|(_, result)| result.error.as_ref());
+        error.is_some_and(|error| error.kind == kind)
+    }
+
     /// The session of the subagent that worked for it.
     pub(super) fn subagent(&self) -> Option<SessionId> {
         match self.ended.as_ref()?.1.report() {
@@ -133,6 +169,15 @@ impl Recording {
                 let mode = if self.is_planning { Mode::Plan } else { Mode::Ask };
                 self.before_a_turn(Command::SetMode { mode });
             }
+            // A session that began in plan mode records no change of the mode, but what its first prompt was told.
+            Fact::Planning { is_on: true, .. } if !self.is_planning => {
+                self.is_planning = true;
+                let prompt = self.inputs.pop();
+                let command = Command::SetMode { mode: Mode::Plan };
+                let after = prompt.as_ref().map_or(self.replies.len(), |prompt| prompt.after);
+                self.inputs.push(Input { after, steers: false, command });
+                self.inputs.extend(prompt);
+            }
             Fact::PlanAnswered { text, .. } => {
                 // Nothing answers the question about the plan again: what was answered opens a turn.
                 self.is_in_turn = false;
@@ -141,7 +186,7 @@ impl Recording {
             Fact::OutboxOpened => self.before_a_turn(Command::OpenOutbox),
             // What is sent reaches what lies outside of the copy, and is no part of the work that it came from.
             Fact::ItemSending { call, .. } => self.sent = Some(call.clone()),
-            Fact::Called { made } if self.sent.as_ref() == Some(&made.id) => {}
+            Fact::Called { made } if self.sent.as_ref() == Some(&made.id) || made.name == PUBLISH => {}
             Fact::Called { made } => {
                 let (name, arguments) = (made.name.clone(), made.arguments.clone());
                 self.input(Command::Call { name, arguments });
@@ -201,7 +246,10 @@ impl Recording {
                 self.with(call, |call| call.answers.push(answer.clone()));
             }
             Fact::ToolEnded { call, result, .. } => {
-                self.with(call, |call| call.ended = Some((seq, result.clone())));
+                self.with(call, |call| {
+                    call.ended = Some((seq, result.clone()));
+                    call.is_cut |= call.is_interrupted();
+                });
                 if self.attempts.last().is_some_and(|attempts| attempts.id == *call) {
                     self.attempts_ended(seq);
                 }

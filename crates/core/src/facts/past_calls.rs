@@ -189,8 +189,6 @@ impl PastCall {
     /// Returns whether a person or the policy said no, or the call was interrupted: made again, it would end the same way.
     pub fn was_stopped(&self) -> bool {
         let Some(error) = self.result.as_ref().map(|result| &result.error) else { return true };
-        error.as_ref().is_some_and(|error| {
-            error.kind == ToolErrorKind::Permission || error.message.starts_with("interrupted by the user")
-        })
+        error.as_ref().is_some_and(|error| error.kind == ToolErrorKind::Permission || error.is_interruption())
     }
 }

@@ -87,6 +87,8 @@ impl ToolOutput {
 
 /// Field in the details of an error: the name of the tool that does not exist.
 const UNKNOWN_TOOL: &str = "unknown_tool";
+/// How the message begins of a call that the user interrupted.
+const INTERRUPTED: &str = "interrupted by the user";
 
 /// What a tool hands back when it did not work. The model reads `message` and `hint`.
 #[derive(Debug, thiserror::Error)]
@@ -163,6 +165,11 @@ impl ToolError {
         Self { details, ..self }
     }
 
+    /// Returns the error of a call that the user interrupted.
+    pub fn interrupted() -> Self {
+        Self::new(ToolErrorKind::System, INTERRUPTED)
+    }
+
     /// Returns the error of a call of a tool that does not exist.
     pub(crate) fn unknown_tool(name: &str, hint: String) -> Self {
         Self::new(ToolErrorKind::Validation, format!("there is no tool `{}`", name.escape_debug()))
@@ -217,6 +224,13 @@ pub struct Failure {
     pub message: String,
     /// What to do next.
     pub suggestion: Option<String>,
+}
+
+impl Failure {
+    /// Returns whether the user interrupted the call, whatever it had printed by then.
+    pub fn is_interruption(&self) -> bool {
+        self.kind == ToolErrorKind::System && self.message.starts_with(INTERRUPTED)
+    }
 }
 
 impl ToolResult {

@@ -52,6 +52,72 @@ fn a_session_that_committed_is_verified_by_its_files() {
 }
 
 #[test]
+fn what_was_denied_or_not_offered_does_not_run_in_a_verification() {
+    let rule = "[rules]\ndeny = [\"write:notes.txt\", \"execute:touch *\"]\n";
+    for (options, configuration) in [
+        (&["--permission", "read-only"][..], ""),
+        (&["--permission", "accept-edits", "--tools", "read"], ""),
+        (&["--plan"], ""),
+        (&["--permission", "accept-edits"], rule),
+    ] {
+        let place = Place::new();
+        place.configure(configuration);
+        place.write("notes.txt", "one\n");
+        begin_repository(&place.work());
+        let edit = call("edit", json!({"path": "notes.txt", "old_text": "one", "new_text": "two"}));
+        let read = call("read", json!({"path": "notes.txt"}));
+        let steps = [read.clone(), edit, bash("touch made"), read, json!({"say": "Done."})];
+        let model = place.script("m", &steps);
+        let ran = place.run(&[&["run", "--json", "--model", &model], options, &["go"]].concat());
+        assert_eq!(place.read("notes.txt").as_deref(), Some("one\n"), "{options:?}");
+        // The rule that denied it is not there any more.
+        place.configure("");
+        let verified = verify(&place, &[ran.events()[0]["session"].as_str().unwrap()]);
+        assert_eq!(verified.code, 0, "{options:?}: {verified:?}");
+    }
+}
+
+#[test]
+fn an_interrupted_call_is_not_made_again() {
+    let place = Place::new();
+    place.write("notes.txt", "one\n");
+    begin_repository(&place.work());
+    let model = place.script("m", &[bash("echo begun; sleep 600"), json!({"say": "Done."})]);
+    let mut run = place.haft(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+    let mut run = run.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let has_begun = || fs::read_to_string(place.journal()).is_ok_and(|text| text.contains("tool_started"));
+    while !crate::kit::exists(&place.path().join("home/sessions")) || !has_begun() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let kill = std::process::Command::new("kill").args(["-s", "INT", &run.id().to_string()]).status();
+    assert!(kill.unwrap().success() && run.wait().unwrap().code() == Some(130));
+    let id = place.journal().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+    let verified = verify(&place, &[&id]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+}
+
+#[test]
+fn a_job_is_verified_and_what_it_published_is_not_published_again() {
+    let project = crate::kit::project::Project::new();
+    let write = call("write", json!({"path": "new.txt", "content": "x\n"}));
+    let publish = call("publish", json!({"title": "New"}));
+    // By the program, and by the model.
+    for steps in [&[write.clone(), json!({"say": "Done."})][..], &[write, publish, json!({"say": "Done."})]] {
+        let built = project.build(&project.place.script("steps", steps));
+        assert_eq!(built.code, 0, "{built:?}");
+        let opened = project.opened.lock().unwrap().len();
+        let job = project.jobs()[0]["job"].as_str().unwrap().to_owned();
+        let bundle = project.place.path().join(format!("{job}.zip")).display().to_string();
+        assert_eq!(project.run(&["bundle", &job, "--out", &bundle]).code, 0);
+        for words in [&[job.as_str()][..], &[&job, "--permission", "full"], &[&bundle]] {
+            let verified = project.run(&[&["verify"], words].concat());
+            assert_eq!(verified.code, 0, "{words:?}: {verified:?}");
+        }
+        assert_eq!(project.opened.lock().unwrap().len(), opened);
+    }
+}
+
+#[test]
 fn a_session_is_verified_whatever_came_of_its_files_since() {
     let place = Place::new();
     let id = recorded(&place);
