@@ -88,12 +88,23 @@ impl AppHost {
         let own = self.spec.clone();
         let mut spec = SessionSpec { agent: request.agent.or(own.agent), session: None, ..own };
         spec.settings.effort = effort.transpose()?.or(spec.settings.effort);
+        if let Some(model) = &request.model {
+            spec.base_url = self.base_url_for(model);
+        }
         let Some(id) = request.session else {
             spec.settings.model = request.model.or(spec.settings.model);
             return Ok(spec);
         };
         spec.settings.model = request.model;
         Ok(SessionSpec { session: Some(Existing::Named(id)), ..spec })
+    }
+
+    /// The base URL for `model`, if it was given for its provider: for the model that the front-end was started with.
+    fn base_url_for(&self, model: &str) -> Option<String> {
+        let usual = self.usual.as_ref().map(|(model, _)| model.clone());
+        let usual = usual.or_else(|| self.spec.settings.model.clone());
+        let usual = usual.or_else(|| self.config_now().effective().model);
+        self.spec.base_url_for(model, usual.as_deref())
     }
 
     async fn open_requested(&self, request: OpenRequest) -> Result<Conversation, Failure> {
@@ -162,8 +173,9 @@ impl AppHost {
         let model = model.filter(|model| Some(model) != usual_model && model != NO_MODEL);
         let profile = profile.filter(|profile| Some(profile) != usual_profile);
         let mut spec = self.spec.clone();
-        // The base URL is that of the model that the front-end was started with.
-        spec.base_url = spec.base_url.filter(|_| model.is_none());
+        if let Some(model) = &model {
+            spec.base_url = self.base_url_for(model);
+        }
         spec.workspace = workspace.or(spec.workspace);
         spec.settings.model = model.or(spec.settings.model);
         spec.settings.profile = profile.clone().or(spec.settings.profile);

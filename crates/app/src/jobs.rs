@@ -163,8 +163,8 @@ impl Jobs {
         let (mut spec, model) = (spec.clone(), request.model.as_deref().unwrap_or(usual));
         AllowedModels(request.models.clone()).check(model).map_err(Failure::usage)?;
         if model != usual {
-            // The base URL is that of the usual one.
-            (spec.settings.model, spec.base_url) = (Some(model.to_owned()), None);
+            let base_url = spec.base_url_for(model, Some(usual));
+            (spec.settings.model, spec.base_url) = (Some(model.to_owned()), base_url);
         }
         let narrow = narrowing(&self.app, &request)?;
         self.resume_with(id, &spec, narrow).await

@@ -230,6 +230,11 @@ fn with_account(kind: &str) -> (&str, Option<&str>) {
     kind.split_once('@').map_or((kind, None), |(kind, account)| (kind, Some(account)))
 }
 
+/// The provider in the name of a model, without an account.
+pub(crate) fn provider_of(spec: &str) -> &str {
+    with_account(spec.split_once('/').map_or(spec, |(kind, _)| kind)).0
+}
+
 /// The vendor that `PROVIDER` or `PROVIDER@ACCOUNT` names.
 pub(crate) fn vendor_of(kind: &str) -> Option<&'static Vendor> {
     vendor(with_account(kind).0)

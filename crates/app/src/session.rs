@@ -214,6 +214,12 @@ impl App {
 }
 
 impl SessionSpec {
+    /// The base URL, if it is one for `model`: it was given for the provider of `usual`, the model of this spec.
+    pub(crate) fn base_url_for(&self, model: &str, usual: Option<&str>) -> Option<String> {
+        let is_same = usual.is_some_and(|usual| model::provider_of(usual) == model::provider_of(model));
+        self.base_url.clone().filter(|_| is_same)
+    }
+
     /// The same for the session `id`: with its agent, its model and its effort, and the profile and the directory that it began with, where
     /// nothing else is asked for.
     #[must_use]

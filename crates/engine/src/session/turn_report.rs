@@ -27,6 +27,8 @@ pub struct TurnReport {
     pub unproven: Vec<String>,
     /// What the last reply says where it had to match a schema, and does.
     pub answer: Option<Value>,
+    /// Whether the last reply was cut off at the model's limit.
+    pub is_cut_off: bool,
     /// Why the turn did not end by itself, or the command was not carried out. `None` if all went well.
     pub error: Option<String>,
     /// What a person can do about the error, if known.
@@ -192,6 +194,7 @@ impl ReportBuilder {
             }
             Fact::Replied { parts, stop, .. } => {
                 report.text = text_of(parts);
+                report.is_cut_off = *stop == StopReason::Length;
                 if *stop == StopReason::Length {
                     report.hint = Some("the last reply was cut off at the model's limit".into());
                 }

@@ -273,6 +273,7 @@ pub(super) fn came_to(session: &Session, report: &TurnReport) -> Map<String, Val
 fn finish(report: &TurnReport) -> &'static str {
     match report.outcome {
         Some(Outcome::RoundLimit | Outcome::Budget) => "length",
+        Some(Outcome::Finished) if report.is_cut_off => "length",
         _ => "stop",
     }
 }

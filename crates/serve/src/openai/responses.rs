@@ -235,7 +235,10 @@ fn event(count: &mut u64, mut line: Value) -> Bytes {
 }
 
 fn status(report: &TurnReport) -> &'static str {
-    report.outcome.map_or("completed", how)
+    match report.outcome {
+        Some(Outcome::Finished) if report.is_cut_off => "incomplete",
+        outcome => outcome.map_or("completed", how),
+    }
 }
 
 fn how(outcome: Outcome) -> &'static str {

@@ -6,6 +6,7 @@ mod attach;
 mod highlight;
 mod idempotency;
 mod lists;
+mod openai;
 mod outbox;
 mod push;
 mod readiness;
