@@ -169,15 +169,7 @@ impl Recording {
                 let mode = if self.is_planning { Mode::Plan } else { Mode::Ask };
                 self.before_a_turn(Command::SetMode { mode });
             }
-            // A session that began in plan mode records no change of the mode, but what its first prompt was told.
-            Fact::Planning { is_on: true, .. } if !self.is_planning => {
-                self.is_planning = true;
-                let prompt = self.inputs.pop();
-                let command = Command::SetMode { mode: Mode::Plan };
-                let after = prompt.as_ref().map_or(self.replies.len(), |prompt| prompt.after);
-                self.inputs.push(Input { after, steers: false, command });
-                self.inputs.extend(prompt);
-            }
+            Fact::Planning { is_on: true, .. } if !self.is_planning => self.began_in_plan_mode(),
             Fact::PlanAnswered { text, .. } => {
                 // Nothing answers the question about the plan again: what was answered opens a turn.
                 self.is_in_turn = false;
@@ -213,6 +205,16 @@ impl Recording {
             }
             _ => self.apply_to_call(seq, fact),
         }
+    }
+
+    /// Such a session records no change of the mode, but what its first prompt was told. The mode is set before that prompt.
+    fn began_in_plan_mode(&mut self) {
+        self.is_planning = true;
+        let prompt = self.inputs.pop();
+        let command = Command::SetMode { mode: Mode::Plan };
+        let after = prompt.as_ref().map_or(self.replies.len(), |prompt| prompt.after);
+        self.inputs.push(Input { after, steers: false, command });
+        self.inputs.extend(prompt);
     }
 
     /// The last prompt wants an answer of this form.

@@ -250,19 +250,15 @@ impl Home {
         if self.is_job(&id) {
             return Err(kept("it is a job; `haft jobs rm` removes it with its work tree"));
         }
-        self.remove_with_subagents(&id)
+        self.remove_job(&id)
     }
 
-    /// The same for a job, whose work tree and branch stay where they are.
+    /// The same for a job, too, whose work tree and branch stay where they are.
     ///
     /// # Errors
     ///
-    /// As [`Self::remove`], but for jobs.
+    /// As [`Self::remove`], but not because it is a job.
     pub fn remove_job(&self, id: &SessionId) -> Result<Vec<SessionId>, JournalError> {
-        self.remove_with_subagents(id)
-    }
-
-    fn remove_with_subagents(&self, id: &SessionId) -> Result<Vec<SessionId>, JournalError> {
         let kept = |why| JournalError::NotRemoved { session: id.clone(), why };
         let mut all = vec![id.clone()];
         let sessions = self.list();

@@ -113,7 +113,7 @@ enum Unfinished {
     NotShown(anyhow::Error),
 }
 
-/// Works until there is a conclusion, shows it, and tidies up. Where `stop` comes first, there is none.
+/// Works until the job has a conclusion, shows it, and tidies up. If `stop` comes first, the job is left without a conclusion.
 async fn finish(
     cli: &CliContext,
     turn: &TurnArgs,
