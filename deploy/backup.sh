@@ -5,6 +5,10 @@
 # Haft writes the content of a file before the journal that names it. So journals are copied first: the copy has every
 # content that its journals name.
 set -eu
+if [ $# != 2 ]; then
+    echo "usage: $0 FOLDER [HOST:]FOLDER" >&2
+    exit 2
+fi
 from=${1%/}/
 to=${2%/}/
 

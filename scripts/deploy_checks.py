@@ -20,15 +20,24 @@ VALUES = {
         "affinity": {"podAntiAffinity": {}},
         "serve": {
             "args": ["--access-log"],
+            "envFrom": [{"secretRef": {"name": "haft-oidc"}}],
             "ingress": {"enabled": True, "className": "nginx", "annotations": {"a": "b"}},
         },
-        "worker": {"confineCommands": False, "queues": ["default"]},
+        "config": '[serve.oidc]\nissuer = "https://id.example.org"\n\n[models."a/b"]\nprice = {input = 1, output = 2}\n',
+        "worker": {
+            "confineCommands": False,
+            "queues": ["default"],
+            "envFrom": [{"secretRef": {"name": "haft-otel"}}],
+            "volumes": [{"name": "git", "secret": {"secretName": "haft-git"}}],
+            "volumeMounts": [{"name": "git", "mountPath": "/etc/haft-git"}],
+        },
         "queues": {
             "gpu": {"replicas": 1, "image": {"repository": "haft-gpu"}, "nodeSelector": {"accelerator": "nvidia"}},
             "web": {"args": ["--model", "openai"]},
         },
         "serviceMonitor": {"enabled": True},
     },
+    "without options": {"worker": {"args": [], "queues": ["default"]}},
 }
 
 
@@ -70,13 +79,44 @@ def pools(made: list[dict], values: dict) -> list[str]:
         begin = ["worker"] + [word for one in taken for word in ("--queue", one)]
         image = own.get("image", {}).get("repository", "haft")
         selected = {**values.get("nodeSelector", {}), **own.get("nodeSelector", {})}
-        if worker["args"][: len(begin)] != begin or len(worker["args"]) == len(begin):
+        has_options = bool(values.get("worker", {}).get("args", True))
+        if worker["args"][: len(begin)] != begin or (len(worker["args"]) > len(begin)) != has_options:
             problems.append(f"{name} is started with {worker['args']}")
         if not worker["image"].startswith(f"{image}:"):
             problems.append(f"{name} has the image {worker['image']}")
         if found[name]["replicas"] != own.get("replicas", 2) or pod.get("nodeSelector", {}) != selected:
             problems.append(f"{name} has other replicas or nodes")
     return problems
+
+
+def settings(made: list[dict], values: dict) -> list[str]:
+    """What is wrong with `config.toml`, and with variables and volumes of one's own."""
+    problems = []
+    written = [manifest["data"]["config.toml"] for manifest in made if manifest["kind"] == "ConfigMap"]
+    wanted = [values["config"].rstrip("\n")] if "config" in values else []
+    if written != wanted:
+        problems.append(f"the configuration is {written}")
+    for manifest in (manifest for manifest in made if manifest["kind"] == "Deployment"):
+        name, pod = manifest["metadata"]["name"], manifest["spec"]["template"]["spec"]
+        part = "serve" if name.endswith("-serve") else "worker"
+        container, own = pod["containers"][0], values.get(part, {})
+        mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+        volumes = {volume["name"] for volume in pod["volumes"]}
+        if (mounts.get("config") == "/var/lib/haft/config/haft") != bool(wanted) or not set(mounts) <= volumes:
+            problems.append(f"{name} mounts {mounts} of {volumes}")
+        if any(one not in container.get("envFrom", []) for one in own.get("envFrom", [])):
+            problems.append(f"{name} lacks variables")
+        if any(mount not in container["volumeMounts"] for mount in own.get("volumeMounts", [])):
+            problems.append(f"{name} lacks a volume")
+    return problems
+
+
+def scraped(made: list[dict]) -> list[str]:
+    """What is wrong with the name under which Prometheus knows the servers: rules and dashboard look for the job `haft`."""
+    services = {manifest["metadata"]["name"]: manifest for manifest in made if manifest["kind"] == "Service"}
+    monitors = [manifest for manifest in made if manifest["kind"] == "ServiceMonitor"]
+    jobs = [services[one["metadata"]["name"]]["metadata"]["labels"].get(one["spec"].get("jobLabel")) for one in monitors]
+    return [f"Prometheus calls the job {job}" for job in jobs if job != "haft"]
 
 
 def composed(text: str) -> list[str]:
@@ -104,7 +144,8 @@ def main() -> int:
         made = manifests(chart, values)
         problems += [f"{what}: {problem}" for problem in map(wrong, made) if problem]
         print(f"the chart {what}: {', '.join(sorted(manifest['kind'] for manifest in made))}")
-        problems += [f"{what}: {problem}" for problem in pools(made, values)]
+        told = pools(made, values) + settings(made, values) + scraped(made)
+        problems += [f"{what}: {problem}" for problem in told]
     problems += composed((DEPLOY / "compose/compose.yaml").read_text())
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)

@@ -10,8 +10,8 @@ const ann = await logIn(browser, address, 'ann')
 await ann.has('ann@example.org', '.account')
 expect(`ann sees no job: ${await ann.text('nav')}`, !(await ann.text('nav')).includes('Of the admin'))
 const token = await ann.tab.evaluate(() => sessionStorage.getItem('haft-token'))
-const ask = async (server, method, path, body) => {
-  const answer = await fetch(server + path, { method, headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: body && JSON.stringify(body) })
+const ask = async (server, method, path, body, by = token) => {
+  const answer = await fetch(server + path, { method, headers: { authorization: `Bearer ${by}`, 'content-type': 'application/json' }, body: body && JSON.stringify(body) })
   return { code: answer.status, body: await answer.json().catch(() => ({})) }
 }
 const given = await ask(address, 'POST', '/v1/jobs', { kind: 'builder', description: 'Of ann', repository })
@@ -19,7 +19,28 @@ expect(`a job is given: ${JSON.stringify(given)}`, given.code === 201 && given.b
 await ann.has('Of ann')
 const jobs = await ask(other, 'GET', '/v1/jobs')
 expect(`another server of the fleet knows ann: ${JSON.stringify(jobs)}`, jobs.body.jobs?.length === 1)
-expect('figures are for those who administer', (await ask(address, 'GET', '/metrics')).code === 404)
+expect('figures are for those who administer', (await ask(address, 'GET', '/metrics')).code === 403)
+
+// Who may prompt and not approve gives jobs, and answers nothing that they ask.
+const ina = await logIn(browser, address, 'ina')
+await ina.has('ina@example.org', '.account')
+await ina.has('intern', '.account')
+const hers = await ina.tab.evaluate(() => sessionStorage.getItem('haft-token'))
+const me = (await ask(address, 'GET', '/v1/me', undefined, hers)).body
+expect(`ina may not approve: ${JSON.stringify(me)}`, me.role === 'intern' && me.may.join() === 'view,prompt')
+const job = (await ask(address, 'POST', '/v1/jobs', { kind: 'builder', description: 'Of ina', repository }, hers)).body
+let asked
+for (let tries = 0; tries < 300 && !asked; tries++) {
+  asked = (await ask(address, 'GET', `/v1/sessions/${job.job}/asked`, undefined, hers)).body[0]
+  if (!asked) await new Promise((done) => setTimeout(done, 100))
+}
+expect('her job asks', Boolean(asked))
+for (const server of [address, other]) {
+  const refused = await ask(server, 'POST', `/v1/sessions/${job.job}/approvals/${asked?.call}`, { answer: 'once' }, hers)
+  expect(`her answer is refused: ${JSON.stringify(refused)}`, refused.code === 403 && refused.body.error?.message.includes('has the role `intern`, which may not approve'))
+}
+expect('it still waits', (await ask(address, 'GET', `/v1/jobs/${job.job}`, undefined, hers)).body.status === 'waiting')
+await ask(address, 'POST', `/v1/jobs/${job.job}/cancel`, undefined, hers)
 
 // Who has a role that may not prompt is told so.
 const eve = await logIn(browser, address, 'eve')

@@ -86,12 +86,14 @@ start_login_provider() {
     provider=$!
     for _ in $(seq 100); do [ -s "$1/provider" ] && break; sleep 0.1; done
     cat >>"$2" <<TOML
+[serve.roles.intern]
+may = ["view", "prompt"]
 [serve.oidc]
 issuer = "$(cat "$1/provider")"
 client_id = "haft"
 client_secret_env = "LOGIN_SECRET"
 group_claim = "groups"
-groups = { team = "member" }
+groups = { interns = "intern", team = "member" }
 TOML
 }
 

@@ -42,10 +42,20 @@ expect(`eve is told why: ${await eve.text('body')}`, (await eve.text('body')).in
 const mal = await logsIn('mal')
 expect(`mal is told why: ${await mal.text('body')}`, (await mal.text('body')).includes('has not verified the e-mail address'))
 
+const logged = readFileSync(join(process.env.HAFT_HOME, 'serve-audit.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line))
+expect('a refused login is logged', logged.some((line) => line.user === 'eve@example.org' && line.status === 403))
+
 // Another person sees nothing of it.
 const ben = await logsIn('ben')
 await ben.has('ben@example.org', '.account')
 expect(`ben sees no session: ${await ben.text('nav')}`, !(await ben.text('nav')).includes('write it'))
+
+// A provider that has changed its keys since is asked for them again.
+const stillBegun = await (await fetch(`${address}/login`, { redirect: 'manual' })).headers.get('location')
+await fetch(`${new URL(stillBegun).origin}/new-keys`)
+await new Promise((done) => setTimeout(done, 1500))
+const cat = await logsIn('cat')
+await cat.has('cat@example.org', '.account')
 
 // A login that was begun in another browser counts for none.
 const stolen = await (await fetch(`${address}/login`, { redirect: 'manual' })).headers.get('location')

@@ -2,15 +2,15 @@
 use crate::{
     App, Failure,
     config::{Config, KeySource, VendorFile, holder},
+    parse::call_format,
 };
 use haft_core::{Price, Provider, schema::nearest};
-use haft_dialects::{Dialect, dialect};
 use haft_engine::{Model, Profile};
 use haft_providers::{
     CacheTtl, Card, Connection, Exec, Key, Missing, Record, Retry, Scripted, SignIn, Timeouts, Variables,
     Vendor, card, connect, is_listening, served_window, takes_effort, vendor, vendors,
 };
-use haft_text_calls::TextToolCalls;
+use haft_text_calls::{LeadingThoughts, TextToolCalls};
 use std::{borrow::Cow, path::Path, sync::Arc};
 
 mod allowed;
@@ -271,19 +271,12 @@ fn cached(price: Price, config: &Config, vendor: &str) -> Price {
 /// In the dialect that is asked for, if one is.
 fn speaking(provider: Arc<dyn Provider>, speech: ToolCallFormat<'_>) -> Result<Arc<dyn Provider>, Failure> {
     let spoken = match speech.dialect {
-        None => return Ok(provider),
+        None => return Ok(Arc::new(LeadingThoughts::new(provider))),
         Some("auto") => TextToolCalls::auto(provider),
-        Some(name) if speech.is_fallback => TextToolCalls::fallback(provider, known(name)?),
-        Some(name) => TextToolCalls::new(provider, known(name)?),
+        Some(name) if speech.is_fallback => TextToolCalls::fallback(provider, call_format(name)?),
+        Some(name) => TextToolCalls::new(provider, call_format(name)?),
     };
     Ok(Arc::new(if speech.is_free { spoken.unheld() } else { spoken }))
-}
-
-fn known(name: &str) -> Result<&'static Dialect, Failure> {
-    dialect(name).ok_or_else(|| {
-        Failure::usage(format!("there is no tool-call format `{name}`"))
-            .hint("`haft parse --dialect ?` lists them")
-    })
 }
 
 /// Starts a command anew for each reply, outside of the workspace, since no journal records what it does. Keys stay

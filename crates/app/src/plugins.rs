@@ -160,6 +160,7 @@ impl App {
         let fetched = fetch::fetch(source, temporary.path(), &environment).await?;
         let marketplace = Marketplace::of(&fetched.folder)?;
         let chosen = marketplace
+            .as_ref()
             .map(|all| choose(&all.plugins, entry, source, &fetched.folder))
             .transpose()?
             .flatten();
@@ -172,18 +173,16 @@ impl App {
                 name.escape_debug()
             )));
         }
-        let elsewhere = match chosen.as_ref().map(|entry| &entry.source) {
+        let (folder, commit) = match chosen.as_ref().map(Entry::place).transpose()? {
             Some(Source::Elsewhere(elsewhere)) => {
-                Some(fetch::fetch(&elsewhere.address()?, temporary.path(), &environment).await?)
+                let fetched = fetch::fetch(&elsewhere.address()?, temporary.path(), &environment).await?;
+                (fetched.folder, fetched.commit)
             }
-            Some(Source::Inside(_)) | None => None,
-        };
-        let (folder, commit) = match (&elsewhere, chosen.as_ref().map(|entry| &entry.source)) {
-            (Some(elsewhere), _) => (elsewhere.folder.clone(), elsewhere.commit.clone()),
-            (None, Some(Source::Inside(path))) => {
-                (fetched.folder.join(inside(&fetched.folder, path)?), fetched.commit.clone())
+            Some(Source::Inside(path)) => {
+                let path = marketplace.as_ref().map_or(path.clone(), |all| all.below_root(path));
+                (fetched.folder.join(inside(&fetched.folder, &path)?), fetched.commit)
             }
-            (None, _) => (fetched.folder.clone(), fetched.commit.clone()),
+            None => (fetched.folder, fetched.commit),
         };
         let (plugin, notes) = staged(&folder, &temporary, chosen.as_ref(), kept)?;
         let plugin = Plugin { commit, ..plugin };
@@ -287,10 +286,15 @@ fn brings(plugin: &Plugin, warn: &dyn Fn(String)) -> Brings {
 /// The command or the address of a server, and the names of the variables that it is given.
 fn said_of(server: &Value) -> String {
     let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
-    let words = server["args"].as_array().into_iter().flatten().map(text);
+    // Quoted as for a shell: which words it gets is seen.
+    let quoted = |value: &Value| {
+        let word = text(value);
+        shlex::try_quote(&word).map(|quoted| quoted.into_owned()).unwrap_or(word)
+    };
+    let words = server["args"].as_array().into_iter().flatten().map(quoted);
     let started = server
         .get("command")
-        .map(|command| [text(command)].into_iter().chain(words).collect::<Vec<_>>().join(" "));
+        .map(|command| [quoted(command)].into_iter().chain(words).collect::<Vec<_>>().join(" "));
     let place = started.or_else(|| server.get("url").map(text)).unwrap_or_else(|| server.to_string());
     let names: Vec<&str> =
         server["env"].as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();

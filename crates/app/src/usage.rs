@@ -116,8 +116,8 @@ impl Sums {
     fn of(used: &[Used], zone: &TimeZone, mut price_of: impl FnMut(&str) -> Option<Price>) -> Self {
         let (mut total, mut days) = (Row::default(), BTreeMap::<String, Row>::new());
         let (mut models, mut projects) = (days.clone(), days.clone());
-        for Used { session, workspace, requests } in used {
-            let project = workspace.to_string_lossy();
+        for Used { session, asked_in, requests } in used {
+            let project = asked_in.to_string_lossy();
             for UsedRequest { at, model, usage } in requests {
                 let price = price_of(model);
                 let day = day(*at, zone);

@@ -50,6 +50,11 @@ pub struct Spending {
     pub seconds: u64,
 }
 
+/// Returns US dollars as people read them, with the digits that matter: `$12.00`, `$0.0042`.
+pub fn dollars(cost: f64) -> String {
+    if cost > 0.0 && cost < 0.1 { format!("${cost:.4}") } else { format!("${cost:.2}") }
+}
+
 /// US dollars for a million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -285,4 +290,18 @@ fn affordable(usd: f64, price: &Price, prompt: u64) -> u64 {
 
 fn reached(what: Resource, spent: f64, limit: f64) -> Reached {
     Reached { what, spent, limit }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_amounts_are_not_told_as_nothing() {
+        let table =
+            [(0.0, "$0.00"), (0.001, "$0.0010"), (0.01234, "$0.0123"), (0.5, "$0.50"), (50.0, "$50.00")];
+        for (usd, expected) in table {
+            assert_eq!(dollars(usd), expected);
+        }
+    }
 }

@@ -24,7 +24,7 @@ mod relocated;
 pub mod secret;
 pub mod tool;
 
-pub use budget::{Budget, Price, Reached, Resource, Spending};
+pub use budget::{Budget, Price, Reached, Resource, Spending, dollars};
 pub use call_form::{ArgumentForm, CallForm, ReplyForm, grammar};
 pub use change::{
     Attributes, Bulk, BulkFolder, Change, ChangeKind, FileKind, FileRead, FileState, Fingerprint, Hash,

@@ -166,6 +166,14 @@ pub enum ProviderError {
         /// How to start it.
         hint: String,
     },
+    /// Its certificate is not signed by an authority that this machine trusts. Asking again does not change that.
+    #[error("{provider} is not trusted: {message}")]
+    Untrusted {
+        /// The vendor's name.
+        provider: String,
+        /// What was tried and why it failed, with the address.
+        message: String,
+    },
     /// The engine must send less.
     #[error("the conversation does not fit the model's context window: {message}")]
     ContextTooLong {
@@ -207,7 +215,8 @@ impl ProviderError {
             Self::Connection { source: Some(source), .. } => source.is::<TimedOut>(),
             Self::Connection { source: None, .. } | Self::Busy { .. } | Self::Internal { .. } => false,
             Self::Auth { .. } | Self::SignIn { .. } | Self::Exhausted { .. } => false,
-            Self::NotRunning { .. } | Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
+            Self::NotRunning { .. } | Self::Untrusted { .. } => false,
+            Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
         }
     }
 
@@ -216,7 +225,8 @@ impl ProviderError {
         match self {
             Self::Busy { .. } | Self::Internal { .. } | Self::Connection { .. } => true,
             Self::Auth { .. } | Self::SignIn { .. } | Self::Exhausted { .. } => false,
-            Self::NotRunning { .. } | Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
+            Self::NotRunning { .. } | Self::Untrusted { .. } => false,
+            Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
         }
     }
 
@@ -227,7 +237,7 @@ impl ProviderError {
             | Self::Internal { retry_after, .. }
             | Self::Exhausted { retry_after, .. } => *retry_after,
             Self::Auth { .. } | Self::SignIn { .. } => None,
-            Self::NotRunning { .. } | Self::Connection { .. } => None,
+            Self::NotRunning { .. } | Self::Untrusted { .. } | Self::Connection { .. } => None,
             Self::ContextTooLong { .. } | Self::Rejected { .. } => None,
         }
     }
@@ -240,9 +250,8 @@ impl ProviderError {
             Self::Exhausted { retry_after: Some(_), .. } => ModelFault::QuotaExhausted,
             Self::Exhausted { retry_after: None, .. } => ModelFault::CreditExhausted,
             Self::Auth { .. } | Self::SignIn { .. } => ModelFault::AccessDenied,
-            Self::Internal { .. } | Self::Connection { .. } | Self::NotRunning { .. } => {
-                ModelFault::Unavailable
-            }
+            Self::Internal { .. } | Self::Connection { .. } => ModelFault::Unavailable,
+            Self::NotRunning { .. } | Self::Untrusted { .. } => ModelFault::Unavailable,
             Self::ContextTooLong { .. } | Self::Rejected { .. } => return None,
         })
     }
@@ -256,6 +265,9 @@ impl ProviderError {
             Self::ContextTooLong { .. } => Some("take a model with a larger window, or start a new session"),
             Self::Connection { .. } => Some(
                 "see that the server runs and that its address is right; `--base-url` or the configuration names another",
+            ),
+            Self::Untrusted { .. } => Some(
+                "if it is the right server, set SSL_CERT_FILE to a PEM file with the authority that signed it",
             ),
             Self::NotRunning { hint, .. } | Self::SignIn { hint, .. } => Some(hint),
             Self::Internal { .. } => {

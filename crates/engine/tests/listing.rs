@@ -84,6 +84,7 @@ fn of_a_long_journal_only_its_ends_are_read() {
         entries: 4,
         delegated_by: None,
         forked_from: None,
+        user: None,
     };
     assert_eq!((list.len(), list.first()), (10, Some(&expected)));
 }

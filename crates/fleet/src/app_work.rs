@@ -52,7 +52,7 @@ fn base(begun: &Begun) -> String {
 }
 
 async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, Failure> {
-    let Begun { job: queued, home, writer, live, commands, cancelled, leave, .. } = begun;
+    let Begun { job: queued, home, hidden, writer, live, commands, cancelled, leave, .. } = begun;
     let entries = home.peek(&queued.id.0)?;
     if let Some(conclusion) = concluded_before(&entries, queued.attempt) {
         return Ok(Ended::Concluded(conclusion));
@@ -63,6 +63,7 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
         let stage = (setup.stages)(&setup.home.contents(&queued.id));
         redone = replay_changes(&*stage, &setup.workspace, &entries);
         setup.replicas = Some(writer.replicas());
+        setup.access = std::mem::take(&mut setup.access).hiding(hidden);
         if let Some(left) = queued.left_usd {
             let usd = &mut setup.profile.limits.budget.usd;
             *usd = Some(usd.map_or(left, |usd| usd.min(left)));

@@ -67,7 +67,8 @@ pub use lease::{Lease, Leases};
 pub use limits::{LimitUsage, Limited, Limits, Period, limits, set_limits};
 pub use live::{Following, LiveSender, News};
 pub use owners::{
-    FleetClient, Owner, OwnerLine, add_owner, client_of, end_logins, log_in, log_out, owners, remove_owner,
+    FleetClient, LoginRights, Owner, OwnerLine, add_owner, client_of, end_logins, log_in, log_out, owners,
+    remove_owner,
 };
 pub use pauses::{Paused, pause, pauses, unpause};
 pub use places::{Moved, work_place};

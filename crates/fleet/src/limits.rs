@@ -5,6 +5,7 @@ use crate::{
     owners::Owner,
     queues::check_queue,
 };
+use haft_core::dollars;
 use std::fmt;
 use tokio_postgres::{Row, types::Type};
 
@@ -95,7 +96,7 @@ impl LimitUsage {
     pub fn reached(&self) -> Option<String> {
         let Self { of, limits, running, spent_usd, .. } = self;
         if let Some((usd, period)) = limits.budget.filter(|(usd, _)| spent_usd >= usd) {
-            return Some(format!("{of} is over its budget of ${usd:.2} a {}", period.word()));
+            return Some(format!("{of} is over its budget of {} a {}", dollars(usd), period.word()));
         }
         let most = limits.running.filter(|most| *running >= i64::from(*most))?;
         Some(format!("{of} is at its limit of {most} running jobs"))

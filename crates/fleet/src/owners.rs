@@ -56,6 +56,21 @@ pub struct FleetClient {
     pub owner: Owner,
     /// Whether the client sees and steers the jobs of all owners.
     pub is_admin: bool,
+    /// Whether it may answer what jobs ask: approvals and questions.
+    pub may_approve: bool,
+    /// The role that a login gave; `None` for an owner's own token.
+    pub role: Option<String>,
+}
+
+/// What a login gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoginRights {
+    /// The role, as the server's configuration names it.
+    pub role: String,
+    /// As [`FleetClient::is_admin`].
+    pub is_admin: bool,
+    /// As [`FleetClient::may_approve`].
+    pub may_approve: bool,
 }
 
 /// Whose token it is: an owner's, or one of a login that lasts.
@@ -63,37 +78,45 @@ pub struct FleetClient {
 /// # Errors
 /// Fails where PostgreSQL cannot be asked.
 pub async fn client_of(database: &Database, token: &str) -> Result<Option<FleetClient>, FleetError> {
-    let statement = "SELECT name, false FROM owners WHERE token_hash = $1 UNION ALL \
-         SELECT owner, is_admin FROM logins WHERE token_hash = $1 AND until > clock_timestamp()";
+    let statement = "SELECT name, false, true, NULL FROM owners WHERE token_hash = $1 UNION ALL \
+         SELECT owner, is_admin, may_approve, role FROM logins WHERE token_hash = $1 AND until > clock_timestamp()";
     let hash = hash(token);
     let rows = database.query_within(SHORT, "look for an owner", statement, &[(&hash, Type::TEXT)]).await?;
-    Ok(rows.first().map(|row| FleetClient { owner: Owner(row.get(0)), is_admin: row.get(1) }))
+    Ok(rows.first().map(|row| FleetClient {
+        owner: Owner(row.get(0)),
+        is_admin: row.get(1),
+        may_approve: row.get(2),
+        role: row.get(3),
+    }))
 }
 
 /// Lets a person who has logged in elsewhere in by `token` for so long, as this owner, and adds the owner if
-/// the fleet does not have it. `is_verified`: the provider vouches for the name; otherwise an owner with a token keeps it.
+/// the fleet does not have it, with these rights. `is_verified`: the provider vouches for the name; otherwise an owner with a
+/// token keeps it.
 ///
 /// # Errors
 /// Fails where the name is invalid or another's, and where PostgreSQL cannot be asked.
 pub async fn log_in(
     database: &Database,
     owner: &Owner,
-    (is_admin, is_verified): (bool, bool),
+    (rights, is_verified): (&LoginRights, bool),
     token: &str,
     length: Duration,
 ) -> Result<(), FleetError> {
     add_owner(database, owner, None).await?;
     let statement = "WITH ended AS (DELETE FROM logins WHERE until < clock_timestamp()) \
-         INSERT INTO logins (token_hash, owner, is_admin, until) \
-         SELECT $1, name, $3, clock_timestamp() + $4::float8 * interval '1 second' FROM owners \
+         INSERT INTO logins (token_hash, owner, is_admin, may_approve, role, until) \
+         SELECT $1, name, $3, $6, $7, clock_timestamp() + $4::float8 * interval '1 second' FROM owners \
          WHERE name = $2 AND ($5 OR token_hash IS NULL) RETURNING 1";
     let (hash, seconds) = (hash(token), length.as_secs_f64());
     let parameters: Parameters<'_> = &[
         (&hash, Type::TEXT),
         (&owner.0, Type::TEXT),
-        (&is_admin, Type::BOOL),
+        (&rights.is_admin, Type::BOOL),
         (&seconds, Type::FLOAT8),
         (&is_verified, Type::BOOL),
+        (&rights.may_approve, Type::BOOL),
+        (&rights.role, Type::TEXT),
     ];
     match database.query_within(SHORT, "record a login", statement, parameters).await?.is_empty() {
         true => Err(FleetError::Usage(format!("`{}` has a token of the fleet", owner.0))),

@@ -11,7 +11,7 @@ struct Migration {
 }
 
 /// In the order of their numbers, which begin with 1. What was handed out once is never changed.
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: [Migration; 9] = [
     Migration { name: "begin", statements: include_str!("../migrations/0001_begin.sql"), oldest: 1 },
     Migration { name: "requests", statements: include_str!("../migrations/0002_requests.sql"), oldest: 2 },
     Migration { name: "waiting", statements: include_str!("../migrations/0003_waiting.sql"), oldest: 3 },
@@ -27,6 +27,8 @@ const MIGRATIONS: [Migration; 8] = [
     Migration { name: "push", statements: include_str!("../migrations/0007_push.sql"), oldest: 5 },
     // Turns of an older worker are not counted.
     Migration { name: "turns", statements: include_str!("../migrations/0008_turns.sql"), oldest: 5 },
+    // An older server lets those who logged in approve, as it always did.
+    Migration { name: "roles", statements: include_str!("../migrations/0009_roles.sql"), oldest: 5 },
 ];
 /// The version of the tables that this program makes.
 const NEWEST: i32 = MIGRATIONS.len() as i32;

@@ -85,6 +85,8 @@ pub struct Begun {
     pub tree: PathBuf,
     /// The commit that the job begins with; none without a repository.
     pub start: Option<String>,
+    /// The values of the queue's secrets, which setup commands may have left in files: no output shows them.
+    pub hidden: Vec<String>,
     /// What its sessions record goes there before it counts.
     pub writer: Writer,
     /// What its session does goes there, for clients that follow the job.

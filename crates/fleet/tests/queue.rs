@@ -18,7 +18,7 @@ use std::{
 use tokio_util::task::TaskTracker;
 
 /// The version of the tables.
-const NEWEST: i32 = 8;
+const NEWEST: i32 = 9;
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -183,7 +183,7 @@ async fn whoever_has_least_is_next_then_what_matters_most_then_what_waits_longes
     }
     assert_eq!(order, ["m3", "f1", "m1", "f2", "m2", "m4"]);
     let token = |owner: &str| format!("token of {owner}");
-    let few = FleetClient { owner: Owner("few".into()), is_admin: false };
+    let few = FleetClient { owner: Owner("few".into()), is_admin: false, may_approve: true, role: None };
     assert_eq!(client_of(&database, &token("few")).await.expect("an answer"), Some(few));
     assert_eq!(client_of(&database, "unknown token").await.expect("an answer"), None);
     // An owner neither sees nor stops what is another's.

@@ -4,8 +4,13 @@ use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{ClientBuilder, NoProxy, Url};
 use std::{fmt, sync::OnceLock};
 
-/// What [`Proxy::remember`] found.
-static REMEMBERED: OnceLock<[Option<reqwest::Proxy>; 2]> = OnceLock::new();
+/// What [`Proxy::remember`] found, for encrypted and for plain addresses.
+static REMEMBERED: OnceLock<Remembered> = OnceLock::new();
+
+struct Remembered {
+    for_clients: [Option<reqwest::Proxy>; 2],
+    matcher: Matcher,
+}
 
 /// The proxy that an environment names for encrypted addresses. Shown without its user name and its password.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,16 +43,25 @@ impl Proxy {
             };
             // No program may name a proxy by `HTTP_PROXY`, which a web server makes of a header.
             let plain = std::env::var_os("REQUEST_METHOD").is_none();
-            [
+            let for_clients = [
                 proxy(["https_proxy", "all_proxy"], reqwest::Proxy::https),
                 proxy(["http_proxy", "all_proxy"], reqwest::Proxy::http).filter(|_| plain),
-            ]
+            ];
+            Remembered { for_clients, matcher: Matcher::from_env() }
         });
+    }
+
+    /// Returns the proxy through which a client of this process reaches `url`, without its user name and its password;
+    /// `None` if it is reached directly.
+    pub fn of_process(url: &str) -> Option<String> {
+        let matched = REMEMBERED.get()?.matcher.intercept(&url.parse().ok()?)?;
+        let url = Url::parse(&matched.uri().to_string()).ok()?;
+        Some(Address(url).to_string().trim_end_matches('/').to_owned())
     }
 
     /// `builder` with the proxies that [`Self::remember`] found.
     pub(crate) fn remembered(builder: ClientBuilder) -> ClientBuilder {
-        let found = REMEMBERED.get().into_iter().flatten().flatten();
+        let found = REMEMBERED.get().into_iter().flat_map(|found| &found.for_clients).flatten();
         found.fold(builder, |builder, proxy| builder.proxy(proxy.clone()))
     }
 

@@ -20,6 +20,7 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Replied { stop: StopReason::Length, .. } => {
             "the reply was cut off: it is longer than the model or its server gives at once".into()
         }
+        Fact::Replied { stop: StopReason::Refusal, .. } => "the vendor's content policy ended the reply".into(),
         Fact::Replied { stop: StopReason::Repeating, .. } => {
             "the reply was ended: it said nothing new for too long (`[timeouts] repeating` in the configuration)".into()
         }

@@ -81,8 +81,11 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
                 write!(self.notes, "{}", safe::text(&text))
             }
             Item::Retrying { reason, after_ms, .. } => {
-                let seconds = after_ms as f64 / 1000.0;
-                self.note(&format!("{reason}; asking again in {seconds:.1} s"))
+                match after_ms {
+                    // Another model is asked in its place.
+                    0 => self.note(&reason),
+                    _ => self.note(&format!("{reason}; asking again in {:.1} s", after_ms as f64 / 1000.0)),
+                }
             }
             Item::Replied { parts } => self.replied(&parts),
             Item::Started { call, .. } => self.started(&call),

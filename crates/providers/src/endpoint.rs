@@ -88,6 +88,14 @@ impl Endpoint {
         ProviderError::NotRunning { provider: self.title.clone(), address: self.address(), hint }
     }
 
+    pub(crate) fn untrusted(&self) -> ProviderError {
+        let message = format!(
+            "the certificate at {} is not signed by a known authority, or is not valid",
+            self.address()
+        );
+        ProviderError::Untrusted { provider: self.title.clone(), message }
+    }
+
     /// No answer, half an answer, or none that can be read.
     pub(crate) fn broken(&self, what: &str) -> ProviderError {
         let message = self.hide_key(format!("{what} ({})", self.address()));

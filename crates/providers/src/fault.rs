@@ -301,6 +301,7 @@ mod tests {
             ProviderError::Exhausted { .. } => "exhausted",
             ProviderError::Internal { .. } => "internal",
             ProviderError::NotRunning { .. } => "not running",
+            ProviderError::Untrusted { .. } => "untrusted",
             ProviderError::ContextTooLong { .. } => "context",
             ProviderError::Rejected { .. } => "rejected",
             ProviderError::Connection { .. } => "connection",

@@ -3,7 +3,7 @@ use crate::{answer::Answer, endpoint::Endpoint, fault, reset, sign_in::Outgoing}
 use bytes::Bytes;
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::ProviderError;
-use haft_http::{Reach, io_kind, says};
+use haft_http::{Proxy, Reach, io_kind, says};
 use reqwest::{Client, RequestBuilder, Response, header::HeaderMap};
 use std::{io, sync::OnceLock, time::SystemTime};
 
@@ -125,22 +125,28 @@ fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
     if is_refused && matches!(Reach::of(&endpoint.base_url), Reach::Loopback) {
         return endpoint.not_running();
     }
+    if says(&error, "certificate") {
+        return endpoint.untrusted();
+    }
     let what = match io_kind(&error) {
         Some(io::ErrorKind::ConnectionRefused) => "nothing listens there",
         Some(io::ErrorKind::TimedOut) => "no answer in time",
         Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {
             "the server closed the connection"
         }
+        Some(io::ErrorKind::UnexpectedEof) => "the response was cut off",
         _ if error.is_timeout() => "no connection within 10 s",
         _ if says(&error, "dns error") => "unknown host name",
-        _ if says(&error, "certificate") => "its certificate is not trusted",
         _ if error.is_connect() => "no connection",
         // As hyper says it.
         _ if says(&error, "end of file before message length") => "the response was cut off",
         _ if error.is_decode() => "the response cannot be decompressed",
         _ => "the response was cut off",
     };
-    endpoint.broken_by(what, error)
+    match Proxy::of_process(&endpoint.base_url).filter(|_| error.is_connect()) {
+        Some(proxy) => endpoint.broken_by(&format!("no way through the proxy `{proxy}`: {what}"), error),
+        None => endpoint.broken_by(what, error),
+    }
 }
 
 /// Clients are built when first needed and shared, so that connections are.

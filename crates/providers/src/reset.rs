@@ -46,12 +46,24 @@ pub(crate) fn in_headers(header: impl Fn(&str) -> Option<String>, now: SystemTim
     reached.chain(plan).filter_map(|reset| time_until(&reset, now)).max()
 }
 
-/// What the error itself says: `resets_in_seconds`, or `resets_at` in seconds since 1970-01-01 UTC.
+/// What the error itself says: `resets_in_seconds`, `resets_at` in seconds since 1970-01-01 UTC, Google's `RetryInfo`, or
+/// its sentence.
 pub(crate) fn in_body(error: &Value, now: SystemTime) -> Option<Duration> {
-    match json::count(&error["resets_in_seconds"]) {
-        Some(seconds) => Some(Duration::from_secs(seconds)),
-        None => json::count(&error["resets_at"]).and_then(|at| until(at, now)),
-    }
+    let details = error["details"].as_array().into_iter().flatten();
+    let spans = details.filter_map(|detail| time_until(detail["retryDelay"].as_str()?, now));
+    json::count(&error["resets_in_seconds"])
+        .map(Duration::from_secs)
+        .or_else(|| json::count(&error["resets_at"]).and_then(|at| until(at, now)))
+        .or_else(|| spans.max())
+        .or_else(|| in_sentence(error["message"].as_str()?, now))
+}
+
+/// `Please try again in 2h13m5.5s.` (OpenAI, Groq), `Please retry in 34.2s.` (Gemini).
+fn in_sentence(message: &str, now: SystemTime) -> Option<Duration> {
+    let behind =
+        ["try again in ", "retry in "].iter().find_map(|words| Some(message.split_once(words)?.1))?;
+    let span = behind.split_whitespace().next()?.trim_end_matches(['.', ',', ';']);
+    span.ends_with('s').then(|| time_until(span, now))?
 }
 
 /// `2026-11-24T15:04:05Z`, seconds since 1970-01-01 UTC, or a span such as `6m0s`, `1.5s` and `20ms`.
@@ -147,6 +159,31 @@ mod tests {
             let server = if seconds < 0 { here - distance } else { here + distance };
             let told = skew(server, here).unwrap_or_default();
             assert!(told.contains(expected) && told.is_empty() == expected.is_empty(), "{seconds}: {told}");
+        }
+    }
+
+    #[test]
+    fn an_error_that_names_its_end_in_any_form_is_waited_for() {
+        let table = [
+            (json!({"resets_in_seconds": 90}), Some(90_000)),
+            (json!({"resets_at": 1_800_000_060}), Some(60_000)),
+            (
+                json!({"details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3601s"}]}),
+                Some(3_601_000),
+            ),
+            (
+                json!({"message": "Rate limit reached … Please try again in 2h13m5.5s. Visit …"}),
+                Some(7_985_500),
+            ),
+            (json!({"message": "Please try again in 20ms."}), Some(20)),
+            (json!({"message": "You exceeded your quota.\nPlease retry in 34.25s."}), Some(34_250)),
+            (json!({"message": "Please try again in a few minutes."}), None),
+            (json!({"message": "Please try again later."}), None),
+            (json!({}), None),
+        ];
+        for (error, expected) in table {
+            let expected = expected.map(Duration::from_millis);
+            assert_eq!(in_body(&error, now()), expected, "{error}");
         }
     }
 }

@@ -44,16 +44,16 @@ impl Provider for Retry {
             let mut tries = Tries::default();
             loop {
                 let mut reply = inner.stream(request.clone());
-                let (mut is_empty, mut is_silent) = (true, true);
+                let (mut heard, mut is_silent) = (Heard::Nothing, true);
                 let trouble = loop {
                     match reply.next().await {
-                        Some(Ok(Delta::Stop(stop))) if is_empty && stop != StopReason::Refusal => break Trouble::Empty,
+                        Some(Ok(Delta::Stop(stop))) if heard.is_no_answer(stop) => break Trouble::Empty,
                         Some(Ok(Delta::Stop(stop))) => {
                             yield Ok(Delta::Stop(stop));
                             return;
                         }
                         Some(Ok(delta)) => {
-                            is_empty &= !is_content(&delta);
+                            heard = heard.max(Heard::in_delta(&delta));
                             is_silent = false;
                             yield Ok(delta);
                         }
@@ -78,11 +78,33 @@ impl Provider for Retry {
     }
 }
 
-fn is_content(delta: &Delta) -> bool {
-    match delta {
-        Delta::Text(_) | Delta::Thinking(_) | Delta::Signature(_) => true,
-        Delta::CallStart { .. } | Delta::CallArguments { .. } | Delta::CallProblem { .. } => true,
-        Delta::Usage(_) | Delta::Retrying { .. } | Delta::Stop(_) => false,
+/// What a reply holds so far.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Heard {
+    Nothing,
+    /// Thoughts or white space, of which a person gets nothing.
+    NoWord,
+    Answer,
+}
+
+impl Heard {
+    fn in_delta(delta: &Delta) -> Self {
+        match delta {
+            Delta::Text(text) if text.trim().is_empty() => Self::NoWord,
+            Delta::Text(_) => Self::Answer,
+            Delta::CallStart { .. } | Delta::CallArguments { .. } | Delta::CallProblem { .. } => Self::Answer,
+            Delta::Thinking(_) | Delta::Signature(_) => Self::NoWord,
+            Delta::Usage(_) | Delta::Retrying { .. } | Delta::Stop(_) => Self::Nothing,
+        }
+    }
+
+    /// A model that was cut off before its first word would be cut off again.
+    fn is_no_answer(self, stop: StopReason) -> bool {
+        match self {
+            Self::Nothing => stop != StopReason::Refusal,
+            Self::NoWord => stop != StopReason::Refusal && !stop.is_cut_off(),
+            Self::Answer => false,
+        }
     }
 }
 
@@ -173,6 +195,7 @@ fn asked_wait(error: &ProviderError) -> Option<Duration> {
         | ProviderError::SignIn { .. }
         | ProviderError::Exhausted { .. }
         | ProviderError::NotRunning { .. }
+        | ProviderError::Untrusted { .. }
         | ProviderError::ContextTooLong { .. }
         | ProviderError::Rejected { .. }
         | ProviderError::Connection { .. } => None,
@@ -199,6 +222,7 @@ fn noted(error: ProviderError, note: &str) -> ProviderError {
         | ProviderError::SignIn { .. }
         | ProviderError::Exhausted { .. }
         | ProviderError::NotRunning { .. }
+        | ProviderError::Untrusted { .. }
         | ProviderError::ContextTooLong { .. }
         | ProviderError::Rejected { .. }) => lasting,
     }

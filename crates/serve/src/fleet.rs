@@ -12,7 +12,7 @@ use crate::{
     api::{body::Body, lists::Me},
     bearer::given,
     error::{Answer, ApiError, ErrorBody},
-    gate::{Asker, fleet_role},
+    gate::Asker,
     highlight::{Code, HighlightedCode, highlighted},
     hub,
     push::FleetPush,
@@ -159,7 +159,7 @@ fn unsure(error: FleetError) -> ApiError {
 fn seen_by(asker: &Asker) -> Option<&Owner> {
     match asker {
         Asker::Admin(_) => None,
-        Asker::Owner(owner) => Some(owner),
+        Asker::Owner { owner, .. } => Some(owner),
     }
 }
 
@@ -167,7 +167,7 @@ fn seen_by(asker: &Asker) -> Option<&Owner> {
 fn name_of(asker: &Asker) -> Option<&Owner> {
     match asker {
         Asker::Admin(name) => name.as_ref(),
-        Asker::Owner(owner) => Some(owner),
+        Asker::Owner { owner, .. } => Some(owner),
     }
 }
 
@@ -175,13 +175,14 @@ fn name_of(asker: &Asker) -> Option<&Owner> {
 #[utoipa::path(get, path = "/v1/me", operation_id = "show_me", tag = "server", responses((status = OK, body = Me), (status = "4XX", body = ErrorBody)))]
 async fn me(Extension(asker): Extension<Asker>) -> Json<Me> {
     use Permission::{Administer, Approve, Prompt, View};
-    let (role, may) = match &asker {
-        Asker::Admin(_) => (fleet_role(true), &[View, Prompt, Approve, Administer][..]),
-        Asker::Owner(_) => (fleet_role(false), &[View, Prompt, Approve][..]),
+    let may = match &asker {
+        Asker::Admin(_) => &[View, Prompt, Approve, Administer][..],
+        Asker::Owner { may_approve: true, .. } => &[View, Prompt, Approve],
+        Asker::Owner { may_approve: false, .. } => &[View, Prompt],
     };
     let user = name_of(&asker).map(|owner| owner.0.clone());
     Json(Me {
-        role: user.is_some().then(|| role.to_owned()),
+        role: user.is_some().then(|| asker.role().to_owned()),
         user,
         may: may.iter().map(|what| what.name()).collect(),
     })

@@ -63,29 +63,57 @@ pub(crate) enum Asker {
     /// A client with the server's own token, or a person who has logged in to administer a fleet.
     Admin(Option<Owner>),
     /// An owner of jobs.
-    Owner(Owner),
+    Owner {
+        owner: Owner,
+        /// The role that a login gave; `None` with the owner's own token.
+        role: Option<String>,
+        /// Whether the client may answer what jobs ask.
+        may_approve: bool,
+    },
 }
 
 impl Asker {
     /// As the audit log names an owner; `None` for a client with the server's own token.
     fn named(&self) -> Option<(String, String)> {
-        let (owner, is_admin) = match self {
-            Self::Admin(owner) => (owner.as_ref()?, true),
-            Self::Owner(owner) => (owner, false),
+        let owner = match self {
+            Self::Admin(owner) => owner.as_ref()?,
+            Self::Owner { owner, .. } => owner,
         };
-        Some((owner.0.clone(), fleet_role(is_admin).to_owned()))
+        Some((owner.0.clone(), self.role().to_owned()))
+    }
+
+    /// What the client is called by what it may do.
+    pub(crate) fn role(&self) -> &str {
+        match self {
+            Self::Admin(_) => fleet_role(true),
+            Self::Owner { role: Some(role), .. } => role,
+            Self::Owner { role: None, .. } => fleet_role(false),
+        }
     }
 
     /// Refuses everyone but administrators of the fleet.
     pub(crate) fn administers(&self) -> Answer<()> {
         match self {
             Self::Admin(_) => Ok(()),
-            Self::Owner(Owner(name)) => {
+            Self::Owner { owner: Owner(name), .. } => {
                 let message = format!("`{}` may not administer the fleet", name.escape_debug());
                 Err(ApiError::forbidden(message).suggest(
                     "`GET /v1/jobs` lists your jobs; ask the administrator of the fleet for more access",
                 ))
             }
+        }
+    }
+
+    /// Refuses those whose role may not answer what jobs ask.
+    pub(crate) fn approves(&self) -> Answer<()> {
+        match self {
+            Self::Owner { owner: Owner(name), may_approve: false, .. } => {
+                let (name, role) = (name.escape_debug(), self.role());
+                let message = format!("`{name}` has the role `{role}`, which may not approve");
+                Err(ApiError::forbidden(message)
+                    .suggest("ask the administrator of the fleet for another role"))
+            }
+            Self::Admin(_) | Self::Owner { .. } => Ok(()),
         }
     }
 }

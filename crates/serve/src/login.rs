@@ -22,10 +22,11 @@ use haft_app::{
 };
 use haft_http::Reach;
 use openidconnect::{
-    AccessTokenHash, AdditionalClaims, AsyncHttpClient, AuthenticationFlow, AuthorizationCode, Client,
-    ClientId, ClientSecret, CsrfToken, EmptyExtraTokenFields, EndpointMaybeSet, EndpointNotSet, EndpointSet,
-    HttpRequest, HttpResponse, IdTokenFields, IssuerUrl, Nonce, OAuth2TokenResponse, PkceCodeChallenge,
-    PkceCodeVerifier, RedirectUrl, Scope, StandardErrorResponse, StandardTokenResponse, TokenResponse as _,
+    AccessTokenHash, AdditionalClaims, AsyncHttpClient, AuthenticationFlow, AuthorizationCode,
+    ClaimsVerificationError, Client, ClientId, ClientSecret, CsrfToken, EmptyExtraTokenFields,
+    EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IdTokenFields, IssuerUrl,
+    Nonce, OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope,
+    StandardErrorResponse, StandardTokenResponse, TokenResponse as _,
     core::{
         CoreAuthDisplay, CoreAuthPrompt, CoreErrorResponseType, CoreGenderClaim, CoreJsonWebKey,
         CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm, CoreProviderMetadata, CoreResponseType,
@@ -55,6 +56,8 @@ const LOGINS: f64 = 100.0;
 const LOGINS_A_SECOND: f64 = 5.0;
 /// How long what the provider says of itself is believed, its keys included.
 const METADATA_LIFETIME: Duration = Duration::from_secs(600);
+/// For so long an unknown key does not lead to another request: each login could cause one.
+const MIN_METADATA_AGE: Duration = Duration::from_secs(1);
 /// How long a provider that cannot be asked is not asked again.
 const FAILURE_LIFETIME: Duration = Duration::from_secs(5);
 /// Maximum seconds for a request to the provider, and bytes of an answer.
@@ -245,6 +248,11 @@ impl Logins {
         found
     }
 
+    /// Asks the provider again the next time: it may have changed its keys since.
+    async fn forget_keys(&self) {
+        self.provider.lock().await.take_if(|(at, _)| at.elapsed() >= MIN_METADATA_AGE);
+    }
+
     async fn discover(&self) -> Result<CoreProviderMetadata, LoginError> {
         let failed = |error: &dyn std::error::Error| {
             LoginError::of_provider("the OpenID provider cannot be asked", error)
@@ -303,7 +311,8 @@ impl Logins {
         let Some(Begun { nonce, verifier, .. }) = begun else {
             return Err(LoginError::refused("the login took too long, or it began in another browser"));
         };
-        let client = self.client(self.address(headers)?).await?;
+        let back = self.address(headers)?;
+        let mut client = self.client(back.clone()).await?;
         let failed = |error: &dyn std::error::Error| {
             LoginError::of_provider("the OpenID provider refused the login", error)
         };
@@ -311,8 +320,16 @@ impl Logins {
         let tokens = asked.set_pkce_verifier(verifier).request_async(&self.http).await;
         let tokens = tokens.map_err(|error| failed(&error))?;
         let id = tokens.id_token().ok_or_else(|| LoginError::refused("the provider gave no ID token"))?;
+        let checked = id.claims(&client.id_token_verifier(), &nonce);
+        if let Err(ClaimsVerificationError::SignatureVerification(_)) = checked {
+            self.forget_keys().await;
+            client = self.client(back).await?;
+        }
         let checker = client.id_token_verifier();
-        let claims = id.claims(&checker, &nonce).map_err(|error| failed(&error))?;
+        let distrusted = |error: &dyn std::error::Error| {
+            LoginError::of_provider("the provider's ID token is invalid", error)
+        };
+        let claims = id.claims(&checker, &nonce).map_err(|error| distrusted(&error))?;
         if let Some(expected) = claims.access_token_hash() {
             let (algorithm, key) = (
                 id.signing_alg().map_err(|error| failed(&error))?,
@@ -329,11 +346,20 @@ impl Logins {
     /// Lets the user of these claims in, and returns a token.
     async fn open(&self, claims: &IdClaims) -> Result<String, LoginError> {
         let name = self.name(claims)?;
-        let role = self.role(claims, &name)?;
+        let opened = self.open_as(claims, &name).await;
+        if opened.as_ref().is_err_and(|error| error.status == StatusCode::FORBIDDEN) {
+            self.accounts.log_refusal(name).await?;
+        }
+        opened
+    }
+
+    async fn open_as(&self, claims: &IdClaims, name: &str) -> Result<String, LoginError> {
+        let role = self.role(claims, name)?;
         let is_verified = matches!(self.settings.claim.as_deref(), None | Some("email" | "sub"));
         let hours = self.settings.hours.map_or(HOURS, |hours| hours.get());
         let length = Duration::from_secs(u64::from(hours) * 3_600);
-        self.accounts.let_in(Claimed { name, role, is_verified }, &self.roles, length).await
+        let claimed = Claimed { name: name.to_owned(), role, is_verified };
+        self.accounts.let_in(claimed, &self.roles, length).await
     }
 
     fn name(&self, claims: &IdClaims) -> Result<String, LoginError> {

@@ -102,11 +102,6 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
-/// Returns US dollars, with the digits that matter.
-pub fn dollars(cost: f64) -> String {
-    if cost > 0.0 && cost < 0.1 { format!("${cost:.4}") } else { format!("${cost:.2}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,8 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_and_dollars_are_short() {
+    fn tokens_are_short() {
         assert_eq!([0, 999, 1_000, 999_999, 2_500_000].map(tokens), ["0", "999", "1.0k", "1.0M", "2.5M"]);
-        assert_eq!([0.0, 0.01234, 0.5].map(dollars), ["$0.00", "$0.0123", "$0.50"]);
     }
 }

@@ -1,5 +1,6 @@
 //! [`Status`]: how a session stands, in a few lines: its model, its folder, what it took.
-use crate::bars::{dollars, tokens};
+use crate::bars::tokens;
+use haft_core::dollars;
 use haft_engine::{Engine, Session};
 use haft_present::{host::TriedServer, safe, timeline::Timeline};
 

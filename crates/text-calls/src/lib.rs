@@ -8,10 +8,12 @@ use futures::{StreamExt, stream::BoxStream};
 use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason, ToolSpec};
 use haft_dialects::{Call, DIALECTS, Dialect, Reader, Said, Setting, ToolSchema, dialect, spoken_by};
 use std::sync::{Arc, OnceLock};
+pub use thoughts::LeadingThoughts;
 use trial::Trial;
 
 mod fallback;
 mod history;
+mod thoughts;
 mod trial;
 mod voice;
 

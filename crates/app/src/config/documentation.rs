@@ -43,6 +43,8 @@ const VARIABLES: &str = "
 | `HAFT_FLEET_KEY` | Key of a fleet's secrets: 64 hexadecimal digits, the same on all of its machines |
 | `HAFT_SERVE_TOKEN` | Token that `haft attach` sends |
 | `HAFT_RECORD` | File to which exchanges with a provider are recorded, to be played back in tests |
+| `https_proxy`, `http_proxy`, `all_proxy`, `no_proxy` | Proxy through which Haft reaches providers and other servers, and the hosts that need none; in small or capital letters |
+| `SSL_CERT_FILE` | PEM file with the certificate authorities that Haft trusts, in place of the system's |
 | `NO_COLOR` | With any value, there are no colors |
 
 Keys of providers are variables, too (`OPENAI_API_KEY` …): `haft help models` lists them.

@@ -5,7 +5,7 @@ use crate::{
     command_call::{CallEnd, call, isolate},
     config::Settings,
 };
-use haft_core::{Access, Mode, Network, Sandbox, Secrets};
+use haft_core::{Access, Mode, Network, Sandbox};
 use haft_engine::{Engine, Model};
 use haft_providers::Scripted;
 use serde_json::json;
@@ -39,7 +39,7 @@ impl Jobs {
         let model = Model::plain("script/nothing", Arc::new(Scripted::new([])));
         let mut setup = self.app.plan_in(spec, tree.to_owned())?.setup(model)?;
         isolate(&mut setup);
-        setup.access = with_secrets(&setup.access, secrets);
+        setup.access = with_secrets(setup.access, secrets);
         let engine = Engine::new(setup);
         let session = engine.create(crate::agents::AGENT)?;
         let ended = call(&session, "bash", json!({"command": commands}), MAX_SECONDS).await;
@@ -53,11 +53,9 @@ impl Jobs {
 }
 
 /// No output shows their values.
-fn with_secrets(access: &Access, secrets: Vec<(String, String)>) -> Access {
-    let hidden = access.secrets.values().iter().cloned();
-    let hidden = Secrets::new(hidden.chain(secrets.iter().map(|(_, value)| value.clone())), []);
+fn with_secrets(access: Access, secrets: Vec<(String, String)>) -> Access {
     let is_replaced = |name: &String| secrets.iter().any(|(other, _)| other == name);
     let rest = access.environment.iter().filter(|(name, _)| !is_replaced(name)).cloned();
     let environment = rest.chain(secrets.iter().cloned()).collect();
-    Access { environment, secrets: hidden, ..access.clone() }
+    Access { environment, ..access }.hiding(secrets.into_iter().map(|(_, value)| value))
 }

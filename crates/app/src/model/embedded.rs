@@ -1,6 +1,6 @@
 //! [`open`]: opens a model in this process.
-use super::{ToolCallFormat, known};
-use crate::{App, Failure};
+use super::ToolCallFormat;
+use crate::{App, Failure, parse::call_format};
 use haft_core::Provider;
 use haft_dialects::{Dialect, by_delimiters, spoken_by};
 use haft_local::{LocalModel, Settings, models};
@@ -41,7 +41,7 @@ fn speaking(
         // Small mode and the dialects that it reads itself need no other reader.
         None => own.filter(|own| !is_small && !NATIVE.contains(&own.name)),
         Some("auto") => spoken_by(name).or(own),
-        Some(dialect) => Some(known(dialect)?),
+        Some(dialect) => Some(call_format(dialect)?),
     };
     // Small mode and the template write tools and history as the model knows them.
     let writes = |dialect: &Dialect| is_small || own.is_some_and(|own| own.name == dialect.name);

@@ -40,12 +40,23 @@ enum Paths {
 pub(super) struct Marketplace {
     #[serde(default)]
     pub(super) plugins: Vec<Entry>,
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Metadata {
+    /// Sources that do not begin with `./` lie below it.
+    plugin_root: Option<String>,
 }
 
 /// One of them. What it says counts in addition to the plugin's own manifest.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Entry {
-    pub(super) source: Source,
+    /// A faulty one does not take away the others.
+    #[serde(default)]
+    source: Value,
     #[serde(flatten)]
     pub(super) manifest: Manifest,
 }
@@ -101,7 +112,29 @@ pub(super) struct Contents {
     pub(super) notes: Vec<String>,
 }
 
+impl Entry {
+    /// Where the plugin lies.
+    pub(super) fn place(&self) -> Result<Source, Failure> {
+        serde_json::from_value(self.source.clone()).map_err(|_| {
+            let name = self.manifest.name.as_deref().unwrap_or_default().escape_debug();
+            Failure::failed(format!(
+                "cannot install the plugin `{name}`: its entry in `.claude-plugin/marketplace.json` has no `source` that \
+                 Haft knows"
+            ))
+            .hint("sources are a path, `github` and `url`")
+        })
+    }
+}
+
 impl Marketplace {
+    /// A path of an entry, relative to the marketplace.
+    pub(super) fn below_root(&self, path: String) -> String {
+        match &self.metadata.plugin_root {
+            Some(root) if !path.starts_with("./") => format!("{}/{path}", root.trim_end_matches('/')),
+            _ => path,
+        }
+    }
+
     /// That of a folder, if it has one.
     pub(super) fn of(folder: &Path) -> Result<Option<Self>, Failure> {
         json(folder, Path::new(".claude-plugin/marketplace.json"))

@@ -91,6 +91,14 @@ impl Reply {
         self.said.is_empty() && self.calls.is_empty()
     }
 
+    /// Returns whether it ended with nothing for a person: neither words nor a call, though there may be thoughts. A reply
+    /// that was refused or cut off says so by itself.
+    pub fn is_no_answer(&self) -> bool {
+        let is_a_word = |part: &Part| matches!(part, Part::Text { text } if !text.trim().is_empty());
+        let says_why = !self.is_empty() && (self.stop().is_cut_off() || self.stop() == StopReason::Refusal);
+        self.calls.is_empty() && !self.said.iter().any(is_a_word) && !says_why
+    }
+
     /// Returns whether it has grown past [`MAX_TEXT`] or [`MAX_REPLY`] and should be cut off here.
     pub fn is_too_large(&self) -> bool {
         self.said_bytes > MAX_TEXT || self.said_bytes + self.call_bytes > MAX_REPLY

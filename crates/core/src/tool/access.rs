@@ -29,6 +29,12 @@ impl Access {
         Self { environment, ..self }
     }
 
+    /// The same, and output shows none of these values either.
+    pub fn hiding(self, values: impl IntoIterator<Item = String>) -> Self {
+        let known = self.secrets.values().iter().cloned();
+        Self { secrets: Secrets::new(known.chain(values), []), ..self }
+    }
+
     /// By what a server knows a second attempt of this call; `None` if a person did not let it out of the outbox.
     pub fn idempotency_key(&self) -> Option<&str> {
         let found = self.environment.iter().find(|(name, _)| name == IDEMPOTENCY_KEY);

@@ -32,6 +32,8 @@ pub struct Summary {
     pub delegated_by: Option<SessionId>,
     /// The session whose entries it begins with.
     pub forked_from: Option<Forked>,
+    /// The user of a server who began it.
+    pub user: Option<String>,
 }
 
 impl Summary {
@@ -39,7 +41,7 @@ impl Summary {
     pub(crate) fn read(id: SessionId, journal: &Path) -> Option<Self> {
         let mut reader = BufReader::new(File::open(journal).ok()?);
         let (opened_at, opened) = first_fact(&mut reader)?;
-        let SessionOpened { version, workspace, model, delegated_by, forked_from, .. } = opened;
+        let SessionOpened { version, workspace, model, delegated_by, forked_from, user, .. } = opened;
         if version > JOURNAL_VERSION {
             return None;
         }
@@ -60,6 +62,7 @@ impl Summary {
             entries,
             delegated_by,
             forked_from,
+            user,
         })
     }
 

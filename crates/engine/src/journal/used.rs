@@ -4,6 +4,7 @@ use crate::setup::Home;
 use haft_core::{Fact, Seq, SessionId, SessionOpened, Usage, line};
 use serde::Deserialize;
 use std::{
+    collections::HashMap,
     fs::{self, File},
     io::{BufRead, BufReader},
     path::PathBuf,
@@ -16,8 +17,8 @@ use std::{
 pub struct Used {
     /// Which.
     pub session: SessionId,
-    /// Where it works.
-    pub workspace: PathBuf,
+    /// The folder that a person asked for its work in: jobs and their subagents work in a copy of it.
+    pub asked_in: PathBuf,
     /// Those that were given up and those for summaries, too.
     pub requests: Vec<UsedRequest>,
 }
@@ -70,12 +71,29 @@ impl Home {
             }
             self.used_by(session, since)
         };
-        self.names().into_iter().filter_map(used).filter(|used| !used.requests.is_empty()).collect()
+        let (mut copies, mut all) = (HashMap::new(), Vec::new());
+        for (workspace, used) in self.names().into_iter().filter_map(used) {
+            if workspace != used.asked_in {
+                copies.insert(workspace, used.asked_in.clone());
+            }
+            if !used.requests.is_empty() {
+                all.push(used);
+            }
+        }
+        for used in &mut all {
+            if let Some(origin) = copies.get(&used.asked_in) {
+                used.asked_in.clone_from(origin);
+            }
+        }
+        all
     }
 
-    fn used_by(&self, session: SessionId, since: u64) -> Option<Used> {
+    /// With the folder that it works in.
+    fn used_by(&self, session: SessionId, since: u64) -> Option<(PathBuf, Used)> {
         let mut journal = BufReader::with_capacity(1 << 16, File::open(self.journal(&session)).ok()?);
-        let (_, SessionOpened { model, workspace, forked_from, .. }) = first_fact(&mut journal)?;
+        let (_, opened) = first_fact(&mut journal)?;
+        let asked_in = opened.asked_in().clone();
+        let SessionOpened { model, workspace, forked_from, .. } = opened;
         let taken_over = forked_from.map(|from| from.seq);
         let mut own: Arc<str> = model.into();
         let (mut model, mut requests, mut line) = (own.clone(), Vec::new(), Vec::new());
@@ -91,7 +109,7 @@ impl Home {
             }
             line.clear();
         }
-        Some(Used { session, workspace, requests })
+        Some((workspace, Used { session, asked_in, requests }))
     }
 }
 

@@ -195,9 +195,11 @@ impl ReportBuilder {
             Fact::Replied { parts, stop, .. } => {
                 report.text = text_of(parts);
                 report.is_cut_off = *stop == StopReason::Length;
-                if *stop == StopReason::Length {
-                    report.hint = Some("the last reply was cut off at the model's limit".into());
-                }
+                report.hint = match stop {
+                    StopReason::Length => Some("the last reply was cut off at the model's limit".into()),
+                    StopReason::Refusal => Some("the vendor's content policy ended the last reply".into()),
+                    _ => report.hint.take(),
+                };
             }
             Fact::ModelFailed { message, hint } => {
                 (report.error, report.hint) = (Some(message.clone()), hint.clone());

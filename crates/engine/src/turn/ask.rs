@@ -83,7 +83,8 @@ pub(crate) async fn ask_once(
         StreamEnd::Interrupted => Ok(spoken(reply, StopReason::Interrupted)),
         StreamEnd::TooLarge if reply.has_large_call() => Ok(cut_off(reply)),
         StreamEnd::TooLarge => Ok(spoken(reply, StopReason::Endless)),
-        StreamEnd::Whole if reply.is_empty() => Ok(Fact::ModelFailed {
+        StreamEnd::Whole if reply.is_empty() && reply.stop() == StopReason::Refusal => Ok(refused()),
+        StreamEnd::Whole if reply.is_no_answer() => Ok(Fact::ModelFailed {
             message: "the model answered nothing".into(),
             hint: Some("ask again, or take another model".into()),
         }),
@@ -178,6 +179,15 @@ pub(crate) fn given_up(
     let written = tokens::of_message(&Message::Assistant { parts: reply.into_parts() });
     let usage = reserved.lose(counted, written);
     log.record(Fact::Retried { reason: reason.to_owned(), usage })
+}
+
+fn refused() -> Fact {
+    Fact::ModelFailed {
+        message: format!("the model {}: its vendor's content policy", ModelFault::Refused.sentence()),
+        hint: Some(
+            "say it in other words, or name a model that is asked in its place with `fallback`".into(),
+        ),
+    }
 }
 
 /// About how many tokens a reply has.

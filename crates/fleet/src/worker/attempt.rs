@@ -182,6 +182,7 @@ impl Worker {
             () = lease.lost() => return Ok(()),
             () = self.stop.cancelled() => return self.leave(lease).await,
         };
+        let hidden = self.secrets(job).await?.into_iter().map(|(_, value)| value).collect();
         let moved = Moved::new(&job.id, &place.folder);
         restore(&self.database, &job.id, &home, &moved).await?;
         let tasks = TaskTracker::new();
@@ -201,6 +202,7 @@ impl Worker {
         }
         let begun = Begun {
             job: job.clone(),
+            hidden,
             home,
             tree,
             start: checked_out.as_ref().map(|attempt| first_commit(job, attempt)),
@@ -287,7 +289,7 @@ impl Worker {
         drop(held);
         let held = hold(&prepared, false).await?;
         if !prepared.is_made() {
-            let secrets = secrets::opened(&self.database, self.settings.key.as_ref(), &job.queue).await?;
+            let secrets = self.secrets(job).await?;
             let (begins, from) = (prepared.clone(), start.cloned());
             let folder = waiting(move || {
                 let folder = begins.begin()?;
@@ -309,6 +311,14 @@ impl Worker {
             waiting(move || made.finish()).await?;
         }
         Ok(Some((prepared, held)))
+    }
+
+    /// The secrets of the job's queue; none where it has no setup commands, which alone get them.
+    async fn secrets(&self, job: &Claimed) -> Result<Vec<(String, String)>, FleetError> {
+        match &job.setup {
+            Some(_) => secrets::opened(&self.database, self.settings.key.as_ref(), &job.queue).await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Puts the job back: the worker ends.

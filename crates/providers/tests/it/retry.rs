@@ -31,12 +31,31 @@ async fn faults_that_pass_are_waited_out_and_others_are_not() {
     let nothing_again = "again: the model answered nothing";
     let void = r#"{"stop":"end_turn"}"#;
     let refused = r#"{"fail":"wrong","kind":"auth"}"#;
-    let table: [(&str, String, &[&str], usize); 6] = [
+    let thought = r#"{"think":"hm","say":" \n"}"#;
+    let cut_off = r#"{"think":"hm","stop":"length"}"#;
+    let table: [(&str, String, &[&str], usize); 8] = [
         ("nothing wrong", good.into(), &["hello", "EndTurn"], 1),
         ("busy twice", [busy, busy, good].join("\n"), &[busy_again, busy_again, "hello", "EndTurn"], 3),
         ("reset in the middle", [reset, good].join("\n"), &["half", gone_again, "hello", "EndTurn"], 2),
         ("a wrong key", [refused, good].join("\n"), &["error: the script refused the key: wrong"], 1),
         ("empty once", [void, good].join("\n"), &[nothing_again, "hello", "EndTurn"], 2),
+        (
+            "thoughts alone",
+            thought.into(),
+            &[
+                r#"Thinking("hm")"#,
+                " \n",
+                nothing_again,
+                r#"Thinking("hm")"#,
+                " \n",
+                nothing_again,
+                r#"Thinking("hm")"#,
+                " \n",
+                "error: the model rejected the request: it answered nothing, 3 times",
+            ],
+            3,
+        ),
+        ("thoughts, cut off", [cut_off, good].join("\n"), &[r#"Thinking("hm")"#, "Length"], 1),
         (
             "empty for ever",
             [void, void, void, good].join("\n"),

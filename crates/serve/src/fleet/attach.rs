@@ -143,6 +143,8 @@ pub(super) async fn attach(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Answer<Response> {
     let job = find_line(&context, &asker, &id).await?;
+    // An attached terminal answers what the job asks.
+    asker.approves()?;
     let upgrade = checked(&headers, upgrade)?;
     let place = hub::place_in(&context.places)?;
     let mut attached = Attached::new(&context, &asker, &job);

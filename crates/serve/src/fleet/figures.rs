@@ -4,7 +4,6 @@ use crate::{
     error::ApiError,
     figures::{Figures, by_kind},
     gate::Asker,
-    router::nothing_here,
 };
 use axum::{
     Extension,
@@ -164,11 +163,7 @@ pub(super) async fn metrics(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
 ) -> Result<Response, ApiError> {
-    match asker {
-        Asker::Owner(_) => Err(nothing_here().await),
-        Asker::Admin(_) => {
-            context.figures.look(&context.fleet.database).await;
-            Ok((&*context.figures.own).into_response())
-        }
-    }
+    asker.administers()?;
+    context.figures.look(&context.fleet.database).await;
+    Ok((&*context.figures.own).into_response())
 }

@@ -207,6 +207,7 @@ pub(super) async fn approve(
     Key(key): Key,
     Body(given): Body<ApprovalAnswer>,
 ) -> Answer<Response> {
+    asker.approves()?;
     given.check()?;
     send((&context, &asker, &id, key), &[approval(call, given)]).await
 }
@@ -223,6 +224,7 @@ pub(super) async fn answer(
     Body(given): Body<AnswerRequest>,
 ) -> Answer<Response> {
     let (call, given) = given.split();
+    asker.approves()?;
     given.check()?;
     send((&context, &asker, &id, key), &[approval(call, given)]).await
 }
@@ -247,6 +249,7 @@ pub(super) async fn reply_to(
     Key(key): Key,
     Body(QuestionAnswer { answer }): Body<QuestionAnswer>,
 ) -> Answer<Response> {
+    asker.approves()?;
     send((&context, &asker, &id, key), &[Command::reply(CallId(call), answer)]).await
 }
 
@@ -261,6 +264,7 @@ pub(super) async fn reply(
     Key(key): Key,
     Body(told): Body<ReplyRequest>,
 ) -> Answer<Response> {
+    asker.approves()?;
     let reply = Command::reply(CallId(told.call), told.answer);
     send((&context, &asker, &id, key), &[reply]).await
 }

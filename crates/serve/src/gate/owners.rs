@@ -48,7 +48,7 @@ impl Owners {
         let Some(client) = found.map_err(|error| Refusal::Away(error.to_string()))? else { return Ok(None) };
         let asker = match client.is_admin {
             true => Asker::Admin(Some(client.owner)),
-            false => Asker::Owner(client.owner),
+            false => Asker::Owner { owner: client.owner, role: client.role, may_approve: client.may_approve },
         };
         let mut known = self.known.lock();
         known.retain(|_, (_, since)| fresh(since));

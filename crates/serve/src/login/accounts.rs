@@ -11,7 +11,7 @@ use haft_app::{
     token,
     users::{self, Role},
 };
-use haft_fleet::{ADMIN, Database, Owner};
+use haft_fleet::{ADMIN, Database, LoginRights, Owner};
 use std::{
     collections::BTreeMap,
     path::PathBuf,
@@ -54,15 +54,25 @@ impl Accounts {
             }
             Self::Owners(database) => {
                 let is_verified = claimed.is_verified;
-                let (owner, is_admin) = owner(claimed, roles)?;
-                let by = (owner.0.clone(), fleet_role(is_admin).to_owned());
-                log(&Audit::Fleet(database.clone()), by).await?;
+                let (owner, rights) = owner(claimed, roles)?;
+                let role = if rights.is_admin { fleet_role(true) } else { &rights.role };
+                log(&Audit::Fleet(database.clone()), (owner.0.clone(), role.to_owned())).await?;
                 let let_in =
-                    haft_fleet::log_in(database, &owner, (is_admin, is_verified), &token, length).await;
+                    haft_fleet::log_in(database, &owner, (&rights, is_verified), &token, length).await;
                 let_in.map_err(|error| LoginError::refused(error.to_string()))?;
             }
         }
         Ok(token)
+    }
+
+    /// Logs that this person was not let in.
+    pub(super) async fn log_refusal(&self, name: String) -> Result<(), LoginError> {
+        let audit = match self {
+            Self::Users { home, .. } => Audit::new(home),
+            Self::Owners(database) => Audit::Fleet(database.clone()),
+        };
+        let asked = Asked { user: Some(name), ..Asked::new(None, Method::GET.as_str(), CALLBACK) };
+        write(&audit, asked.ended(StatusCode::FORBIDDEN.as_u16())).await
     }
 
     /// Forgets a token.
@@ -81,7 +91,11 @@ impl Accounts {
 
 /// The login is in the log before it is made.
 async fn log(audit: &Audit, by: (String, String)) -> Result<(), LoginError> {
-    let asked = Asked::new(Some(by), Method::GET.as_str(), CALLBACK).ended(StatusCode::SEE_OTHER.as_u16());
+    let asked = Asked::new(Some(by), Method::GET.as_str(), CALLBACK);
+    write(audit, asked.ended(StatusCode::SEE_OTHER.as_u16())).await
+}
+
+async fn write(audit: &Audit, asked: Asked) -> Result<(), LoginError> {
     let logged = audit.write(&asked).await;
     logged.map_err(|error| LoginError::of_provider("the audit log cannot be written", &error))
 }
@@ -103,8 +117,8 @@ fn user(
     Ok(User { name, role: found(roles, &role)?.clone(), token_sha256: None })
 }
 
-/// The owner that the person is, and whether they administer the fleet.
-fn owner(claimed: Claimed, roles: &BTreeMap<String, Role>) -> Result<(Owner, bool), LoginError> {
+/// The owner that the person is, and what they may do in the fleet.
+fn owner(claimed: Claimed, roles: &BTreeMap<String, Role>) -> Result<(Owner, LoginRights), LoginError> {
     let Claimed { name, role, .. } = claimed;
     // The jobs of this owner are those that the server's own token gives.
     if name == ADMIN {
@@ -112,7 +126,10 @@ fn owner(claimed: Claimed, roles: &BTreeMap<String, Role>) -> Result<(Owner, boo
     }
     let role = found(roles, &role)?;
     match role.may(Permission::Prompt) {
-        true => Ok((Owner(name), role.may(Permission::Administer))),
+        true => {
+            let (is_admin, may_approve) = (role.may(Permission::Administer), role.may(Permission::Approve));
+            Ok((Owner(name), LoginRights { role: role.name.clone(), is_admin, may_approve }))
+        }
         false => {
             let message = format!("the role `{}` may not prompt, and so gives no jobs", role.name);
             Err(LoginError::refused(message))
@@ -128,21 +145,26 @@ fn found<'a>(roles: &'a BTreeMap<String, Role>, name: &str) -> Result<&'a Role, 
 mod tests {
     use super::*;
     use haft_app::config::serve::ServeFile;
+    use serde_json::json;
 
     // H-89
     #[test]
     fn a_login_is_an_owner_with_its_name_but_not_the_fleets_own() {
-        let roles = users::roles(&ServeFile::default());
+        let file = json!({"roles": {"intern": {"may": ["view", "prompt"]}}});
+        let file: ServeFile = serde_json::from_value(file).unwrap();
+        let roles = users::roles(&file);
         for (name, role, expected) in [
-            ("ann@example.org", "member", Ok(("ann@example.org", false))),
-            ("ann@example.org", "admin", Ok(("ann@example.org", true))),
+            ("ann@example.org", "member", Ok(("ann@example.org", false, true))),
+            ("ann@example.org", "admin", Ok(("ann@example.org", true, true))),
+            ("ann@example.org", "intern", Ok(("ann@example.org", false, false))),
             ("ann@example.org", "viewer", Err("the role `viewer` may not prompt, and so gives no jobs")),
             ("admin", "member", Err("the name `admin` is that of the fleet's own owner")),
             ("admin", "admin", Err("the name `admin` is that of the fleet's own owner")),
         ] {
             let claimed = Claimed { name: name.into(), role: role.into(), is_verified: true };
             let found = owner(claimed, &roles).map_err(|error| error.message);
-            let found = found.as_ref().map(|(owner, is_admin)| (owner.0.as_str(), *is_admin));
+            let found = found.as_ref();
+            let found = found.map(|(owner, may)| (owner.0.as_str(), may.is_admin, may.may_approve));
             assert_eq!(found.map_err(String::as_str), expected, "{name}, {role}");
         }
     }

@@ -5,10 +5,10 @@ use super::{
     wrap::{hanging, one_row, width},
 };
 use crate::{
-    bars::{dollars, tokens},
+    bars::tokens,
     paint::diff::{self, DiffPainter, Room},
 };
-use haft_core::{Change, Direction, Outcome, Plan, PlanStep, StepStatus, Usage};
+use haft_core::{Change, Direction, Outcome, Plan, PlanStep, StepStatus, Usage, dollars};
 use haft_present::{
     file_diff::FileDiff,
     notes,

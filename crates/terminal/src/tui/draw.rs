@@ -9,7 +9,7 @@ use super::{
 };
 use crate::bindings::Place;
 use crate::{
-    bars::{dollars, tokens},
+    bars::tokens,
     loading, outputs,
     paint::{
         diff::{DiffPainter, Room},
@@ -17,7 +17,7 @@ use crate::{
     },
     spinner::FRAMES,
 };
-use haft_core::{ChangeKind, Event, Fact, Part, Question, ToolResult};
+use haft_core::{ChangeKind, Event, Fact, Part, Question, ToolResult, dollars};
 use haft_present::{
     file_diff::{FileDiff, hunks},
     safe,

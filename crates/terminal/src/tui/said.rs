@@ -4,11 +4,11 @@ use super::{
     input::Attached,
 };
 use crate::{
-    bars::{dollars, tokens},
+    bars::tokens,
     console::{self, Sent, SlashAction, typed},
     history, picture,
 };
-use haft_core::{Command, Mode, Part};
+use haft_core::{Command, Mode, Part, dollars};
 use haft_engine::{Session, checked_root};
 use haft_present::{
     goal::{self, GoalCommand},

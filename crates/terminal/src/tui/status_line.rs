@@ -1,6 +1,7 @@
 //! The last line of the screen: what it can name, and the command of the user that writes it.
 use super::app::{App, Done};
-use crate::bars::{dollars, tokens};
+use crate::bars::tokens;
+use haft_core::dollars;
 use haft_present::safe;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};

@@ -56,6 +56,28 @@ affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
+{{/* Where `config.toml` lies; a change of it starts the pods anew. */}}
+{{- define "haft.configMount" -}}
+{{- if .Values.config }}
+- {name: config, mountPath: /var/lib/haft/config/haft, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- define "haft.configVolume" -}}
+{{- if .Values.config }}
+- name: config
+  configMap:
+    name: {{ include "haft.name" . }}-config
+{{- end }}
+{{- end }}
+
+{{- define "haft.configSum" -}}
+{{- if .Values.config }}
+annotations:
+  checksum/config: {{ .Values.config | sha256sum }}
+{{- end }}
+{{- end }}
+
 {{- define "haft.container" -}}
 securityContext:
   allowPrivilegeEscalation: false

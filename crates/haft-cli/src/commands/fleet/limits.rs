@@ -1,6 +1,7 @@
 //! [`limit`] (`haft fleet limit`): shows and sets what owners and queues may use.
 use crate::args::LimitArgs;
 use haft_app::Failure;
+use haft_core::dollars;
 use haft_fleet::{self, Database, LimitUsage, Limited, Limits, Owner};
 use haft_serve::FleetLimit;
 use haft_terminal::table::Table;
@@ -54,8 +55,9 @@ fn print(all: &[&LimitUsage]) -> Result<(), Failure> {
     let mut table = Table::new(["LIMIT OF", "RUNNING", "PENDING", "BUDGET"]);
     for LimitUsage { of, limits, running, pending, spent_usd } in all {
         let used = |used: &i64, most: Option<i32>| most.map(|most| format!("{used} of {most}"));
-        let budget =
-            limits.budget.map(|(usd, period)| format!("${spent_usd:.2} of ${usd:.2} a {}", period.word()));
+        let budget = limits
+            .budget
+            .map(|(usd, period)| format!("{} of {} a {}", dollars(*spent_usd), dollars(usd), period.word()));
         let cells = [used(running, limits.running), used(pending, limits.pending), budget];
         let [running, pending, budget] = cells.map(|cell| cell.unwrap_or_else(|| "no limit".to_owned()));
         table.row([of.to_string(), running, pending, budget]);

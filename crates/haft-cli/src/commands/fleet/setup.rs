@@ -50,7 +50,9 @@ pub(super) async fn setup(
     haft_fleet::set_setup(database, queue, commands).await?;
     let text = match commands {
         Some(_) => {
-            format!("jobs of the queue `{queue}` that begin from now on are prepared by these commands")
+            format!(
+                "attempts at jobs of the queue `{queue}` that begin from now on are prepared by these commands"
+            )
         }
         None => format!("removed the setup commands of the queue `{queue}`"),
     };

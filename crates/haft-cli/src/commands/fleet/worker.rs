@@ -2,9 +2,10 @@
 use super::{address, fleet_key};
 use crate::{CliContext, args::WorkerArgs};
 use haft_app::{App, Failure};
+use haft_core::Mode;
 use haft_fleet::{self, AppWork, Database};
 use haft_terminal::{Exit, signals::Interrupts};
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 /// Works until a signal interrupts, or until the worker is drained.
@@ -19,6 +20,13 @@ pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, 
     let folder = args.folder.clone().unwrap_or_else(|| cli.places.home.join("fleet"));
     let name = args.name.clone().unwrap_or_else(own_name);
     note(format!("`{name}` runs jobs of {}", database.place()));
+    if is_out_of_sight(&folder) && spec.settings.permission != Some(Mode::Full) {
+        note(format!(
+            "commands of agents do not see `{}`, which is below a folder for temporary files, so `git` does not work for \
+             them: choose another one with `--folder`",
+            folder.display()
+        ));
+    }
     let settings = haft_fleet::Settings {
         name,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -41,6 +49,12 @@ pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, 
         }
     }
     Ok(Exit::Success)
+}
+
+/// Whether confined commands, which have temporary folders of their own, see nothing of it.
+fn is_out_of_sight(folder: &Path) -> bool {
+    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    ["/tmp", "/var/tmp"].iter().any(|place| whole.starts_with(place))
 }
 
 fn own_name() -> String {

@@ -366,7 +366,7 @@ fn a_migration_that_was_killed_is_made_by_the_next_one() {
         });
         assert_eq!(
             fleet.server.sql("SELECT string_agg(version || name, ' ') FROM migrations"),
-            "1begin 2requests 3waiting 4pauses 5limits, storage, logins 6audit 7push 8turns"
+            "1begin 2requests 3waiting 4pauses 5limits, storage, logins 6audit 7push 8turns 9roles"
         );
         let id = fleet.add();
         assert_eq!(fleet.job(&id, "status"), "pending");

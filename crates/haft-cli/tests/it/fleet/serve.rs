@@ -75,7 +75,11 @@ fn a_server_of_a_fleet_tells_figures_of_all_jobs_to_nobody_but_its_admin() {
     let admin = server.token.clone();
     fleet.run(&["fleet", "owner", "ann"]).out.trim().clone_into(&mut server.token);
     assert_eq!(server.ask("GET /v1/jobs", "").status, 200);
-    assert_eq!(server.ask("GET /metrics", "").status, 404);
+    let refused = server.ask("GET /metrics", "");
+    assert!(
+        refused.status == 403 && refused.body.contains("`ann` may not administer the fleet"),
+        "{refused:?}"
+    );
     server.token = admin;
     fleet.server.stop();
     let away = server.ask("GET /metrics", "");

@@ -51,7 +51,8 @@ fn a_queue_is_prepared_once_for_each_commit_and_its_secrets_stay_there() {
     let ran = given(&fleet, &["fleet", "secret", "--queue", "web", "NPM_TOKEN"], &format!("{SECRET}\n"));
     assert_eq!(ran.out, "setup commands of the queue `web` get the secret as `NPM_TOKEN`\n", "{ran:?}");
     let commands = "mkdir deps\n\
-        printf '%s %s' \"$(cat /proc/sys/kernel/random/uuid)\" \"$(printf %s \"$NPM_TOKEN\" | sha256sum | cut -c1-8)\" >deps/stamp";
+        printf '%s %s' \"$(cat /proc/sys/kernel/random/uuid)\" \"$(printf %s \"$NPM_TOKEN\" | sha256sum | cut -c1-8)\" >deps/stamp
+        printf %s \"$NPM_TOKEN\" >deps/token";
     let ran = given(&fleet, &["fleet", "setup", "--queue", "web", "--file", "-"], commands);
     assert_eq!(ran.code, 0, "{ran:?}");
     let listed = fleet.run(&["fleet", "setup"]).out;
@@ -63,7 +64,7 @@ fn a_queue_is_prepared_once_for_each_commit_and_its_secrets_stay_there() {
         "0"
     );
     let look = json!({"calls": [{"name": "bash", "arguments": {
-        "command": "cat deps/stamp; echo; env | grep -c 'NPM_TOKEN\\|HAFT_FLEET'; true"}}]});
+        "command": "cat deps/stamp; echo; env | grep -c 'NPM_TOKEN\\|HAFT_FLEET'; cat deps/token; true"}}]});
     let script = fleet.place.script("looks.jsonl", &[look, count(), publish(), say()]);
     let mut worker = fleet.worker(&script, &[]);
     let jobs = [add(&fleet, &[]), add(&fleet, &[])];
@@ -80,7 +81,8 @@ fn a_queue_is_prepared_once_for_each_commit_and_its_secrets_stay_there() {
     let later = add(&fleet, &[]);
     fleet.wait_until_completed(&later);
     let [first, second, later] = [&jobs[0], &jobs[1], &later].map(|id| first_result(&fleet, id));
-    assert!(first.contains(&format!(" {SECRET_HASH}\n0")), "{first}");
+    assert!(first.contains(&format!(" {SECRET_HASH}\n0\n[key]")), "{first}");
+    assert_eq!(fleet.server.sql(&format!("SELECT count(*) FROM entries WHERE line LIKE '%{SECRET}%'")), "0");
     assert_eq!(first, second);
     assert!(later.contains(&format!(" {SECRET_HASH}\n0")) && later != first, "{later}");
     // Jobs of other queues are not prepared.

@@ -402,16 +402,16 @@ fn what_is_wrong_with_a_fleet_is_told_before_anything_begins() {
             assert!(ended == *code && told.contains(expected), "{url:?} {words:?}: {ended} {told}");
         }
     }
-    fleet.server.sql("INSERT INTO migrations VALUES (9, 'later')");
+    fleet.server.sql("INSERT INTO migrations VALUES (10, 'later')");
     for words in [&worker[..], &["fleet", "migrate"], &["serve", "--listen", "127.0.0.1:0"]] {
         let (code, told) = ask(Some(&address), words);
         assert!(
             code == 2
-                && told.contains(&format!("version 9, and this haft supports at most version {TABLES}")),
+                && told.contains(&format!("version 10, and this haft supports at most version {TABLES}")),
             "{words:?}: {told}"
         );
     }
-    fleet.server.sql("DELETE FROM migrations WHERE version = 9");
+    fleet.server.sql("DELETE FROM migrations WHERE version = 10");
     for (words, expected) in [
         (
             &["fleet", "add", "builder", "x", "--owner", "missing"][..],

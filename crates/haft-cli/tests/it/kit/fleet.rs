@@ -12,7 +12,7 @@ use std::{
 };
 
 /// Version of the tables that this program makes.
-pub(crate) const TABLES: i32 = 8;
+pub(crate) const TABLES: i32 = 9;
 
 /// A database, a repository, and a home for each worker.
 pub(crate) struct Fleet {

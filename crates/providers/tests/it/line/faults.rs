@@ -62,6 +62,7 @@ fn kind(error: &ProviderError) -> &'static str {
         ProviderError::Busy { .. } => "busy",
         ProviderError::Internal { .. } => "internal",
         ProviderError::NotRunning { .. } => "not running",
+        ProviderError::Untrusted { .. } => "untrusted",
         ProviderError::ContextTooLong { .. } => "context",
         ProviderError::Rejected { .. } => "rejected",
         ProviderError::Exhausted { .. } => "exhausted",
