@@ -7,7 +7,7 @@ use super::{
     partial::{PartialAnswers, REFUSE_AND_SAY},
     sdk::{
         Error, PermissionOption, PermissionOptionKind, RequestPermissionRequest, SessionUpdate, StopReason,
-        ToolCallUpdate, ToolCallUpdateFields, failed,
+        ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, failed,
     },
     teller::Teller,
 };
@@ -115,6 +115,7 @@ impl Follower {
             | Fact::ToolEnded { call, .. } => {
                 self.withdraw(call);
                 self.open.is_answered(call);
+                self.goes_on(&entry.fact);
             }
             Fact::TurnEnded { outcome, .. } => {
                 self.withdraw.drain().for_each(|(_, question)| question.abort());
@@ -123,6 +124,16 @@ impl Follower {
             }
             Fact::Rewound { .. } => self.open.undo_ended(),
             _ => {}
+        }
+    }
+
+    /// A call that was answered is no longer pending.
+    fn goes_on(&self, fact: &Fact) {
+        let (Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. }) = fact else {
+            return;
+        };
+        if let Some(call) = self.teller.call(call) {
+            self.tell(SessionUpdate::ToolCallUpdate(call.started()));
         }
     }
 
@@ -188,6 +199,7 @@ impl Follower {
         let described = self.teller.call(call).map(super::calls::Call::described);
         let mut about =
             described.unwrap_or_else(|| ToolCallUpdate::new(call.0.clone(), ToolCallUpdateFields::new()));
+        about.fields.status = Some(ToolCallStatus::Pending);
         about.fields.content = fields.content;
         about.fields.title = fields.title.or(about.fields.title);
         let answered =

@@ -3,11 +3,8 @@ use super::{
     folder::Folder,
     sdk::{ContentBlock, EmbeddedResourceResource, Error, wrong},
 };
-use haft_core::{Image, Part};
+use haft_core::{Part, picture::from_base64};
 use std::path::Path;
-
-/// Media types that models take.
-const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// Text with its links in place, then what was embedded, then pictures. A prompt that begins with `/` is what `meant`
 /// makes of it.
@@ -60,15 +57,11 @@ pub(super) fn only_text(blocks: &[ContentBlock]) -> Option<String> {
     blocks.iter().map(text).collect()
 }
 
+/// `mime` is what the editor says of it, for the error alone.
 fn picture(mime: &str, data: String) -> Result<Part, Error> {
-    match PICTURES.contains(&mime) {
-        true => Ok(Part::Image(Image { mime: mime.to_owned(), data })),
-        false => Err(wrong(format!(
-            "cannot show `{}` to a model; pictures are {}",
-            mime.escape_debug(),
-            PICTURES.join(", ")
-        ))),
-    }
+    from_base64(data)
+        .map(Part::Image)
+        .map_err(|why| wrong(format!("cannot show `{}` to a model: {why}", mime.escape_debug())))
 }
 
 /// `[@a.rs](src/a.rs)`

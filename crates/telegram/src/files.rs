@@ -6,7 +6,7 @@ use super::{
     updates::{File, Message},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use haft_core::{Effect, Image, Part, Verdict};
+use haft_core::{Effect, Image, Part, Verdict, clip, picture::media_type};
 use haft_engine::Setup;
 use haft_present::safe;
 use serde_json::json;
@@ -24,6 +24,8 @@ const MAX_IN: usize = 20 << 20;
 const MAX_OUT: u64 = 50 << 20;
 /// Maximum characters of a file's name that are shown.
 const MAX_NAME_LENGTH: usize = 100;
+/// Maximum bytes of what a message quotes: a message of Telegram has no more than 4,096 characters.
+const MAX_QUOTED_BYTES: usize = 16_384;
 /// Waits before another try of a download that failed without a connection.
 const RETRY_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(8)];
 
@@ -47,7 +49,10 @@ pub(super) async fn prepared(api: Api, messages: Vec<Message>, folder: PathBuf) 
         match (message.is_forwarded, text.is_empty()) {
             (_, true) => {}
             (true, false) => words.push(format!("Forwarded, in the words of another person:\n{text}")),
-            (false, false) => words.push(text),
+            (false, false) => {
+                words.extend(message.quotes.as_deref().map(quotation));
+                words.push(text);
+            }
         }
         let Some(file) = &message.file else { continue };
         match fetched(&api, file, message.id, &folder).await {
@@ -62,6 +67,12 @@ pub(super) async fn prepared(api: Api, messages: Vec<Message>, folder: PathBuf) 
     prepared
 }
 
+/// In Markdown, as far as it is read.
+fn quotation(text: &str) -> String {
+    let text = safe::text(clip::head(text.trim(), MAX_QUOTED_BYTES)).into_owned();
+    text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+}
+
 enum Fetched {
     Picture(Image),
     /// What the model is told of it.
@@ -74,7 +85,7 @@ async fn fetched(api: &Api, file: &File, message: i64, folder: &Path) -> Result<
     }
     let bytes = downloaded(api, &file.id).await.map_err(|refusal| refusal.to_string())?;
     // What it is, its bytes say: neither its name nor its media type can be relied on.
-    if let Some(mime) = picture(&bytes) {
+    if let Some(mime) = media_type(&bytes) {
         return Ok(Fetched::Picture(Image { mime: mime.into(), data: STANDARD.encode(&bytes) }));
     }
     if file.is_photo {
@@ -105,17 +116,6 @@ async fn downloaded(api: &Api, id: &str) -> Result<Vec<u8>, Refusal> {
             done => return done,
         };
         tokio::time::sleep(pause.unwrap_or_default()).await;
-    }
-}
-
-/// The media type of a picture that models take, by its first bytes.
-fn picture(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
     }
 }
 
@@ -202,20 +202,5 @@ mod tests {
             "the file \".._.._ rm__x\"".replace(' ', "_").replace("the_file_", "the file ")
         );
         assert_eq!(called(&file(&"x".repeat(200))).len(), "the file \"\"".len() + MAX_NAME_LENGTH);
-    }
-
-    // D55
-    #[test]
-    fn what_a_file_is_its_bytes_say() {
-        let table: [(&[u8], Option<&str>); 5] = [
-            (b"\x89PNG\r\n", Some("image/png")),
-            (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
-            (b"RIFF\0\0\0\0WEBPVP8 ", Some("image/webp")),
-            (b"%PDF-1.7", None),
-            (b"", None),
-        ];
-        for (bytes, expected) in table {
-            assert_eq!(picture(bytes), expected, "{bytes:?}");
-        }
     }
 }

@@ -64,6 +64,9 @@ impl Chat {
         if message.file.is_none() && !message.is_forwarded && self.replied(&message.text) {
             return self.forget(&[message.id]);
         }
+        if self.asks.iter().any(|ask| matches!(ask.kind, Kind::Approval)) {
+            self.outbox.say("A call waits for one of the buttons above; your message comes after it.");
+        }
         self.waiting.push_back(vec![message]);
         self.prepare().await;
     }

@@ -136,7 +136,8 @@ impl TurnRenderer {
         }
     }
 
-    fn ended(&mut self, Call { id: CallId(id), made, result, .. }: &Call) {
+    fn ended(&mut self, call: &Call) {
+        let Call { id: CallId(id), made, result, .. } = call;
         self.images.extend(result.images.iter().cloned());
         if let Shown::Message(text) = &result.shown {
             self.pieces.retain(|piece| !matches!(piece, Piece::Call { id: other, .. } if other == id));
@@ -150,10 +151,9 @@ impl TurnRenderer {
             return ready.into_iter().for_each(|line| self.mark(Piece::Line(line)));
         }
         let now = if result.went_well() { '✓' } else { '✗' };
-        // One that began in a part that is told already: that it went well is seen by what follows.
-        if !self.sign(id, now) && !result.is_ok() {
-            let (id, about) = (id.clone(), String::new());
-            self.mark(Piece::Call { id, name: made.name.clone(), about, sign: now });
+        // One that began in a part that was sent already, above a question, say.
+        if !self.sign(id, now) {
+            self.mark(Piece::Call { id: id.clone(), name: made.name.clone(), about: about(call), sign: now });
         }
     }
 

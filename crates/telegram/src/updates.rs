@@ -40,6 +40,9 @@ pub(super) struct Message {
     pub(super) is_forwarded: bool,
     /// The message that it answers, and who sent that.
     pub(super) answers: Option<(i64, Option<i64>)>,
+    /// What it quotes: the passage that the sender chose, or the whole message that it answers, unless a bot wrote that.
+    #[serde(default)]
+    pub(super) quotes: Option<String>,
 }
 
 /// A picture or a document of a message.
@@ -120,7 +123,18 @@ fn message(message: &Value) -> Option<Message> {
         album: message.get("media_group_id").and_then(Value::as_str).map(str::to_owned),
         is_forwarded: ["forward_origin", "forward_date"].iter().any(|name| message.get(*name).is_some()),
         answers: message.get("reply_to_message").and_then(answered),
+        quotes: quoted(message),
     })
+}
+
+/// The model knows what the bot wrote, so that this is quoted only where the sender chose a passage of it.
+fn quoted(message: &Value) -> Option<String> {
+    let words = |message: &Value| {
+        ["text", "caption"].iter().find_map(|name| message.get(*name)?.as_str().map(str::to_owned))
+    };
+    let of_a_person = |answered: &&Value| answered["from"]["is_bot"] != true;
+    let chosen = message.get("quote").and_then(words);
+    chosen.or_else(|| message.get("reply_to_message").filter(of_a_person).and_then(words))
 }
 
 fn answered(message: &Value) -> Option<(i64, Option<i64>)> {

@@ -167,6 +167,9 @@ async fn cancelling_stops_a_running_command() {
 }
 
 // A-68
+/// The signature of a PNG in base64.
+const DOT: &str = "iVBORw0KGgo=";
+
 #[tokio::test]
 async fn a_prompt_holds_text_pictures_and_files() {
     let place = Place::new();
@@ -176,7 +179,7 @@ async fn a_prompt_holds_text_pictures_and_files() {
         ContentBlock::Text(TextContent::new("Look at ")),
         ContentBlock::ResourceLink(ResourceLink::new("a b.rs", link.clone())),
         ContentBlock::Text(TextContent::new(" please")),
-        ContentBlock::Image(ImageContent::new("aGk=", "image/png")),
+        ContentBlock::Image(ImageContent::new(DOT, "image/jpeg")),
         ContentBlock::Resource(EmbeddedResource::new(EmbeddedResourceResource::TextResourceContents(
             TextResourceContents::new("fn a() {}", link),
         ))),
@@ -189,7 +192,8 @@ async fn a_prompt_holds_text_pictures_and_files() {
         assert_eq!(ide.prompt(&session, "/fix the test").await.unwrap(), StopReason::EndTurn);
         let refused = [
             (vec![ContentBlock::Audio(AudioContent::new("aGk=", "audio/wav"))], "cannot hear"),
-            (vec![ContentBlock::Image(ImageContent::new("aGk=", "image/tiff"))], "cannot show `image/tiff`"),
+            (vec![ContentBlock::Image(ImageContent::new("aGk=", "image/png"))], "cannot show `image/png`"),
+            (vec![ContentBlock::Image(ImageContent::new("a", "image/tiff"))], "cannot show `image/tiff`"),
             (vec![ContentBlock::Text(TextContent::new(" \n"))], "the prompt is empty"),
             (vec![ContentBlock::Text(TextContent::new("/fxi it"))], "there is no command `/fxi it`"),
         ];
@@ -207,7 +211,7 @@ async fn a_prompt_holds_text_pictures_and_files() {
         other => panic!("{other:?}"),
     };
     let Part::Image(image) = said(0)[1].clone() else { panic!() };
-    assert_eq!((image.mime.as_str(), image.data.as_str()), ("image/png", "aGk="));
+    assert_eq!((image.mime.as_str(), image.data.as_str()), ("image/png", DOT));
     let text = "Look at [@a b.rs](src/a b.rs) please\n\n`src/a b.rs`:\n```\nfn a() {}\n```";
     assert_eq!(said(0)[0], Part::text(text));
     assert_eq!(said(1)[0], Part::text("Please mend the test."));

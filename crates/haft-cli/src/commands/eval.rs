@@ -8,10 +8,11 @@ use haft_app::{
     Failure,
     eval::{self, EvalEvent, EvalReport, EvalRow, PastEval, RunKey, RunRecord, RunVerdict},
 };
+use haft_core::dollars;
 use haft_present::safe;
 use haft_terminal::{
     Exit,
-    bars::{dollars, tokens},
+    bars::tokens,
     table::{List, Table},
 };
 use jiff::Timestamp;

@@ -1,6 +1,6 @@
 //! [`parse`] (`haft parse`): shows the calls in a model's text.
 use crate::{CliContext, args::ParseArgs};
-use haft_app::Failure;
+use haft_app::{App, Failure};
 use haft_terminal::Exit;
 use std::{
     fs,
@@ -10,6 +10,10 @@ use std::{
 
 /// `haft parse`
 pub(crate) fn parse(cli: &CliContext, args: &ParseArgs) -> Result<Exit, Failure> {
+    if args.dialect == "?" {
+        App::call_formats().iter().try_for_each(|name| writeln!(stdout(), "{name}"))?;
+        return Ok(Exit::Success);
+    }
     // Before the text is read, which may come from a keyboard.
     let parser = cli.reply_parser(&args.dialect, args.tools.as_deref())?;
     writeln!(stdout(), "{:#}", parser.parse(&text_of(&args.file)?))?;

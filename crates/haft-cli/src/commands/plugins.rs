@@ -129,10 +129,10 @@ fn shown(candidate: &Candidate) -> Result<String, Failure> {
         }
     }
     for (event, command) in hooks {
-        writeln!(out, "  hook of {}, confined: {}", safe::name(event), safe::name(command))?;
+        writeln!(out, "  hook of {}, confined: {}", safe::name(event), safe::visible_line(command))?;
     }
     for (name, started) in servers {
-        writeln!(out, "  MCP server {}, not confined: {}", safe::name(name), safe::name(started))?;
+        writeln!(out, "  MCP server {}, not confined: {}", safe::name(name), safe::visible_line(started))?;
     }
     for note in notes {
         writeln!(out, "  note: {}", safe::name(note))?;

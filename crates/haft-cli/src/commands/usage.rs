@@ -7,9 +7,10 @@ use haft_app::{
     Failure,
     usage::{Row, Sums},
 };
+use haft_core::dollars;
 use haft_terminal::{
     Exit,
-    bars::{Bar, Bars, columns, dollars, tokens},
+    bars::{Bar, Bars, columns, tokens},
     table::short,
 };
 use jiff::{Span, Zoned, civil::Date};

@@ -1,11 +1,13 @@
 //! [`answer`]: asks the person for the fields of a form that a server sent, or to open an address.
-use haft_core::{Person, Question};
+use haft_core::{Person, Question, clip};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
 use url::Url;
 
 /// Maximum invalid answers to a field; after that the answer counts as no.
 const MAX_TRIES: usize = 3;
+/// Maximum bytes of an invalid answer that are shown.
+const MAX_SHOWN: usize = 100;
 
 /// Asks `person` each field. An empty answer takes what the server proposes.
 pub(super) async fn answer(server: &str, request: ElicitRequestParams, person: &dyn Person) -> ElicitResult {
@@ -86,8 +88,10 @@ fn fields(schema: &Value) -> Vec<Field<'_>> {
 impl Field<'_> {
     /// `None`: left out. The server's own proposal stands where the person says nothing.
     async fn ask(&self, asks: &str, person: &dyn Person) -> Result<Option<Value>, ElicitationAction> {
+        let mut wrong = String::new();
         for _ in 0..MAX_TRIES {
-            let question = Question { text: self.question(asks), choices: self.titles(), draft: None };
+            let text = format!("{wrong}{}", self.question(asks));
+            let question = Question { text, choices: self.titles(), draft: None };
             let said = person.ask(question).await.ok_or(ElicitationAction::Cancel)?;
             let said = said.trim();
             if said.is_empty() && (self.schema.get("default").is_some() || !self.is_required) {
@@ -96,6 +100,7 @@ impl Field<'_> {
             if let Some(value) = self.read(said) {
                 return Ok(Some(value));
             }
+            wrong = format!("`{}` is no answer to this.\n", clip::head(said, MAX_SHOWN).escape_debug());
         }
         Err(ElicitationAction::Decline)
     }
@@ -133,6 +138,9 @@ impl Field<'_> {
     fn titles(&self) -> Vec<String> {
         match self.schema["type"].as_str() {
             Some("boolean") => vec!["yes".into(), "no".into()],
+            Some("string") if self.options().is_empty() => {
+                self.schema["default"].as_str().map(str::to_owned).into_iter().collect()
+            }
             // Several of them cannot be picked by one number.
             _ => self.options().into_iter().map(|(_, title)| title.to_owned()).collect(),
         }

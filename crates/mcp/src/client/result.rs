@@ -1,6 +1,5 @@
 //! [`output`]: turns the result of a server into what a model reads.
-use base64::{Engine, prelude::BASE64_STANDARD};
-use haft_core::picture::{LARGEST, media_type};
+use haft_core::picture::{LARGEST, from_base64};
 use haft_core::{Image, ToolError, ToolErrorKind, ToolOutput, clip};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
@@ -73,20 +72,26 @@ pub(super) fn told(block: ContentBlock) -> Reported {
 
 /// A vendor refuses the whole conversation for one invalid picture, so its content counts, not its declared type.
 pub(super) fn picture(data: String, mime: &str, what: &str) -> Reported {
-    let content = BASE64_STANDARD.decode(&data).unwrap_or_default();
-    match media_type(&content) {
-        Some(mime) if content.len() as u64 <= LARGEST => Reported::Image(Image { mime: mime.into(), data }),
-        _ => Reported::Text(not_shown(what, mime, &data)),
+    let note = not_shown(what, mime, &data);
+    match from_base64(data) {
+        Ok(image) if bytes(&image.data) as u64 <= LARGEST => Reported::Image(image),
+        _ => Reported::Text(note),
     }
 }
 
 fn not_shown(what: &str, mime: &str, data: &str) -> String {
-    format!("[{what} ({mime}, {} bytes), which cannot be shown]", data.len() / 4 * 3)
+    format!("[{what} ({mime}, {} bytes), which cannot be shown]", bytes(data))
+}
+
+/// About how many bytes base64 stands for.
+fn bytes(data: &str) -> usize {
+    data.len() / 4 * 3
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::{Engine, prelude::BASE64_STANDARD};
 
     #[test]
     fn structured_content_is_no_longer_than_a_text_may_be() {

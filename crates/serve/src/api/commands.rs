@@ -5,7 +5,6 @@ use super::{
     completions::expanded,
     report::Report,
     sessions::opened,
-    uploads::kind,
     watch::pending,
 };
 use crate::{
@@ -18,9 +17,10 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_app::{config::serve::Permission, pdf::with_text};
-use haft_core::{AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Image, Mode, Part, changed};
+use haft_core::{
+    AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Mode, Part, changed, picture::from_base64,
+};
 use haft_engine::Session;
 use haft_present::{
     file_diff::FileDiff,
@@ -239,13 +239,15 @@ fn part(context: &Context, piece: PromptPart) -> Answer<Part> {
         PromptPart::Text { text } => Ok(Part::text(text)),
         PromptPart::Upload { id } => context.uploads.find(&id),
         PromptPart::Image { mime, data } => {
-            let bytes = BASE64_STANDARD
-                .decode(&data)
-                .map_err(|_| ApiError::wrong("the data of a picture is not base64"))?;
-            match kind(&bytes) {
-                Some(kind) if kind == mime => Ok(Part::Image(Image { mime, data })),
-                _ => Err(ApiError::wrong(format!("the data of a picture is not `{}`", mime.escape_debug()))
-                    .suggest("pictures are image/png, image/jpeg, image/gif and image/webp")),
+            let image = from_base64(data)
+                .map_err(|why| ApiError::wrong(format!("cannot take a picture of the prompt: {why}")))?;
+            match image.mime == mime {
+                true => Ok(Part::Image(image)),
+                false => Err(ApiError::wrong(format!(
+                    "a picture of the prompt is `{}`, not `{}`",
+                    image.mime,
+                    mime.escape_debug()
+                ))),
             }
         }
     }

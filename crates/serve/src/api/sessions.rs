@@ -76,6 +76,9 @@ pub(crate) struct SessionRow {
     /// Session it was forked from
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<String>,
+    /// User who began it, on a server with users
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
 }
 
 /// A page of sessions
@@ -203,8 +206,8 @@ pub(crate) async fn list(context: Context, Asked(which): Asked<SessionFilter>) -
 }
 
 fn row(hub: &Hub, session: Summary) -> SessionRow {
-    let Summary { id, opened_at, last_at, workspace, model, name, title, entries, delegated_by, forked_from } =
-        session;
+    let Summary { id, opened_at, last_at, workspace, model, name, title, .. } = session;
+    let Summary { entries, delegated_by, forked_from, user, .. } = session;
     SessionRow {
         state: hub.state(&id),
         model: hub.chosen_model(&id).unwrap_or(model),
@@ -217,6 +220,7 @@ fn row(hub: &Hub, session: Summary) -> SessionRow {
         entries,
         delegated_by: delegated_by.map(|id| id.0),
         forked_from: forked_from.map(|from| from.session.0),
+        user,
     }
 }
 

@@ -15,7 +15,7 @@ use axum::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_app::pdf::part_of_bytes;
 use haft_app::token::random;
-use haft_core::{Document, Image, Part};
+use haft_core::{Document, Image, Part, picture::media_type};
 use haft_present::safe;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -114,17 +114,6 @@ fn size(part: &Part) -> usize {
     }
 }
 
-/// What a picture is, by its first bytes (PNG 5.2, JFIF, GIF89a, RFC 9649).
-pub(super) fn kind(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
-}
-
 /// Say a picture or a PDF in a later prompt
 ///
 /// The body is the file itself, with its media type or `application/octet-stream` as `Content-Type`. A PDF goes as it is to
@@ -168,7 +157,7 @@ fn picture(named: Option<&str>, bytes: &[u8]) -> Answer<Read> {
             format!("the picture has more than {MAX_PICTURE_BYTES} bytes"),
         ));
     }
-    let mime = kind(bytes).filter(|kind| [Some(*kind), Some(BYTES)].contains(&named)).ok_or_else(|| {
+    let mime = media_type(bytes).filter(|kind| [Some(*kind), Some(BYTES)].contains(&named)).ok_or_else(|| {
         ApiError::wrong("the body is not a picture of the kind that `Content-Type` names").suggest(format!(
             "pictures are image/png, image/jpeg, image/gif and image/webp, up to {} MB; a PDF is {PDF}, up to {} MB",
             MAX_PICTURE_BYTES >> 20,

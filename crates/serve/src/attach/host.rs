@@ -145,6 +145,7 @@ fn summary(listed: ListedSession) -> Summary {
         entries: 0,
         delegated_by: None,
         forked_from: None,
+        user: None,
     }
 }
 

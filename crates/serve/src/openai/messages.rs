@@ -3,8 +3,7 @@ use crate::{
     conversations::Key,
     error::{Answer, ApiError},
 };
-use base64::{Engine, prelude::BASE64_STANDARD};
-use haft_core::{Image, Part, text_of};
+use haft_core::{Part, picture::from_base64, text_of};
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -181,18 +180,14 @@ fn part(part: &Value) -> Answer<Part> {
 }
 
 fn picture(url: Option<&str>) -> Answer<Part> {
-    let data = url.and_then(|url| url.strip_prefix("data:")?.split_once(";base64,"));
-    let known = data.filter(|(mime, data)| {
-        ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(mime)
-            && BASE64_STANDARD.decode(data).is_ok()
-    });
-    match known {
-        Some((mime, data)) => Ok(Part::Image(Image { mime: mime.to_owned(), data: data.to_owned() })),
-        None => Err(ApiError::wrong(
-            "a picture is not given as a `data:` address with a kind of picture and base64",
-        )
-        .suggest("the server fetches no addresses: put the picture itself there")),
-    }
+    let Some((_declared, data)) = url.and_then(|url| url.strip_prefix("data:")?.split_once(";base64,"))
+    else {
+        return Err(ApiError::wrong("a picture is not given as a `data:` address in base64")
+            .suggest("the server fetches no addresses: put the picture itself there"));
+    };
+    from_base64(data.to_owned())
+        .map(Part::Image)
+        .map_err(|why| ApiError::wrong(format!("cannot take a picture of the messages: {why}")))
 }
 
 #[cfg(test)]

@@ -237,7 +237,10 @@ async fn where_nobody_may_talk_a_code_lets_one_person_in() {
 #[tokio::test]
 async fn in_a_group_only_what_is_said_to_the_bot_counts() {
     let (fake, place) = (Fake::start().await, Place::new());
-    let bot = place.start(&fake, &[json!({"say": "one"}), json!({"say": "two"}), json!({"say": "three"})]);
+    let bot = place.start(
+        &fake,
+        &[json!({"say": "one"}), json!({"say": "two"}), json!({"say": "three"}), json!({"say": "four"})],
+    );
     fake.happens("message", group(OWNER, "just talking", json!({})));
     fake.happens("message", group(OWNER, "/fix@other_bot this", json!({})));
     fake.happens("message", group(OWNER, "/unknown", json!({})));
@@ -249,8 +252,12 @@ async fn in_a_group_only_what_is_said_to_the_bot_counts() {
     fake.reads(GROUP, &["one", "two"]).await;
     fake.happens("message", group(OWNER, "/fix@haft_bot it", json!({})));
     fake.reads(GROUP, &["one", "two", "three"]).await;
+    let of_another =
+        json!({"reply_to_message": {"message_id": 6, "from": {"id": 8}, "text": "The build\nfails."}});
+    fake.happens("message", group(OWNER, "@haft_bot why?", of_another));
+    fake.reads(GROUP, &["one", "two", "three", "four"]).await;
     bot.stop().await.unwrap();
-    assert_eq!(place.prompted(), ["hey look", "go on", "Fix it."]);
+    assert_eq!(place.prompted(), ["hey look", "go on", "Fix it.", "> The build\n> fails.\n\nwhy?"]);
 }
 
 fn write(path: &str) -> Value {
@@ -272,7 +279,8 @@ async fn an_approval_is_asked_with_the_diff_and_answered_with_a_button() {
     fake.presses(66, "Allow once");
     fake.until("a refusal", |books| books.calls_of("answerCallbackQuery").pop()).await;
     fake.presses(OWNER, "Allow once");
-    fake.reads_part(OWNER, "Done.").await;
+    let done = fake.reads_part(OWNER, "Done.").await;
+    assert_eq!(done, "✓ write b.txt\n\nDone.");
     let asked = fake.reads_part(OWNER, "Allow this?").await;
     assert!(asked.ends_with("Allowed once."), "{asked}");
     assert_eq!(place.text("b.txt").as_deref(), Some("new\n"));
@@ -281,6 +289,8 @@ async fn an_approval_is_asked_with_the_diff_and_answered_with_a_button() {
         books.messages.values().find(|message| !message.buttons.is_empty()).map(drop)
     })
     .await;
+    fake.says(OWNER, "no");
+    fake.reads_part(OWNER, "waits for one of the buttons above").await;
     fake.presses(OWNER, "No");
     fake.reads_part(OWNER, "Not done.").await;
     // A button of before.

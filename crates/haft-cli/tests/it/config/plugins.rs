@@ -200,6 +200,43 @@ fn a_marketplace_behind_git_is_pinned_and_updated_with_a_diff() {
     assert!(twice.code == 2 && twice.err.contains("already installed"), "{twice:?}");
 }
 
+#[test]
+fn a_marketplace_with_a_faulty_entry_still_has_the_others() {
+    let place = Place::new();
+    write_plugin(&place, "market/plugins/one", "one");
+    let all = json!({"name": "m", "metadata": {"pluginRoot": "./plugins"}, "plugins": [
+        {"name": "faulty"},
+        {"name": "odd", "source": {"source": 7}},
+        {"name": "one", "source": "one"},
+    ]});
+    source(&place, "market/.claude-plugin/marketplace.json", &all.to_string());
+    let market = place.path().join("market").display().to_string();
+    for name in ["faulty", "odd"] {
+        let refused = place.run(&["plugins", "add", &market, name, "--yes"]);
+        let expected = format!(
+            "error: cannot install the plugin `{name}`: its entry in `.claude-plugin/marketplace.json` has no `source`"
+        );
+        assert!(refused.code == 1 && refused.err.starts_with(&expected), "{refused:?}");
+    }
+    let added = place.run(&["plugins", "add", &market, "one", "--yes"]);
+    assert_eq!((added.code, left(&place)), (0, 1), "{added:?}");
+}
+
+#[test]
+fn what_a_plugin_runs_is_shown_on_one_line_with_its_quotes() {
+    let place = Place::new();
+    let servers = json!({"own": {"command": "sh", "args": ["-c", "server # start it\ntouch made"]}});
+    source(&place, "demo/.mcp.json", &servers.to_string());
+    let hooks = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true # nothing\ntouch made"}]}]}});
+    source(&place, "demo/hooks/hooks.json", &hooks.to_string());
+    let shown = place.run(&["plugins", "add", &place.path().join("demo").display().to_string()]);
+    for line in
+        [r"not confined: sh -c 'server # start it\ntouch made'", r"confined: true # nothing\ntouch made"]
+    {
+        assert!(shown.out.lines().any(|shown| shown.ends_with(line)), "{line}: {shown:?}");
+    }
+}
+
 // H-30
 #[test]
 fn a_hostile_plugin_is_refused_and_leaves_nothing() {

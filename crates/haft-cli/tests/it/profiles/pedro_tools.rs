@@ -217,4 +217,8 @@ fn the_parser_alone_finds_the_calls_of_a_text() {
     assert_eq!(json!(calls), expected, "{parsed}");
     assert!(parsed["content"].as_str().unwrap().contains("ls -la"), "{parsed}");
     assert_eq!(parsed["problems"], json!(["`file`: `file` needs a path"]), "{parsed}");
+    let listed = place.run(&["parse", "--dialect", "?"]);
+    assert!(listed.code == 0 && listed.out.lines().any(|name| name == "fenced_shell"), "{listed:?}");
+    let unknown = place.run(&["parse", "--dialect", "fenced_shel"]);
+    assert!(unknown.code == 2 && unknown.err.contains("did you mean `fenced_shell`?"), "{unknown:?}");
 }

@@ -26,6 +26,10 @@ fn text(text: &str) -> String {
     chunk(&json!({"content": text}))
 }
 
+fn thought(text: &str) -> String {
+    chunk(&json!({"reasoning_content": text}))
+}
+
 /// A call that makes a file, with the first `length` letters of its arguments.
 fn call(length: usize) -> String {
     let arguments = &r#"{"command":"touch made"}"#[..length];
@@ -90,6 +94,7 @@ fn what_is_no_whole_reply_is_asked_for_again_and_no_call_of_it_runs() {
             ("A53", vec![events(&format!("{broken}data: [DONE]"))], "the connection to OpenAI failed"),
             ("A54", vec![events(&(text("half") + overloaded))], "OpenAI is busy: Overloaded"),
             ("A60", vec![events(END)], "the model answered nothing"),
+            ("A60", vec![events(&(thought("hm") + END))], "the model answered nothing"),
         ],
     );
 }
@@ -225,6 +230,65 @@ fn a_model_that_answers_nothing_is_asked_so_often_and_no_more() {
         assert_eq!((ran.code, server.requests().len()), (1, 3), "{what}: {ran:?}");
         assert!(ran.err.contains("it answered nothing, 3 times"), "{what}: {ran:?}");
     }
+}
+
+#[test]
+fn a_reply_that_the_vendor_does_not_let_through_says_so() {
+    let filtered = END.replace("stop", "content_filter");
+    let place = Place::new();
+    let server = WireServer::start(vec![vec![events(&filtered)]]);
+    let ran = turn(&place, &server, &[]);
+    assert_eq!((ran.code, server.requests().len()), (1, 1), "{ran:?}");
+    assert!(
+        ran.err.starts_with(
+            "error: the model refused to answer: its vendor's content policy\nhint: say it in other words"
+        ),
+        "{ran:?}"
+    );
+    let server = WireServer::start(vec![vec![events(&(text("I can") + &filtered))]]);
+    let ran = turn(&place, &server, &[]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "I can\n"), "{ran:?}");
+    assert!(ran.err.contains("(the vendor's content policy ended the reply)"), "{ran:?}");
+}
+
+// What a server without a reader of its own leaves in the text.
+#[test]
+fn thoughts_at_the_beginning_of_a_reply_are_no_part_of_it() {
+    let place = Place::new();
+    let pieces = ["<th", "ink>one or two</thi", "nk>\n", "\n{\"a\": 1}"].map(text).concat();
+    let server = WireServer::start(vec![vec![events(&(pieces + END))]]);
+    let schema = r#"{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}"#;
+    let ran = turn(&place, &server, &["--schema", schema]);
+    assert_eq!((ran.code, ran.out.as_str(), server.requests().len()), (0, "{\"a\":1}\n", 1), "{ran:?}");
+    let server = WireServer::start(vec![vec![events(&(text("Write <think>…</think>.") + END))]]);
+    let ran = turn(&place, &server, &[]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Write <think>…</think>.\n"), "{ran:?}");
+}
+
+#[test]
+fn a_proxy_that_is_not_there_is_named() {
+    let place = Place::new();
+    let mut command = place.haft(&[
+        "run",
+        "--model",
+        "openai/m",
+        "--base-url",
+        "https://models.example/v1",
+        "--max-time",
+        "1",
+        "go",
+    ]);
+    command
+        .env("OPENAI_API_KEY", KEY)
+        .env("HTTPS_PROXY", "http://me:secret@127.0.0.1:1")
+        .env_remove("NO_PROXY");
+    let ran = Ran::from(command.output().unwrap());
+    assert!(
+        ran.err.contains(
+            "no way through the proxy `http://127.0.0.1:1`: nothing listens there (https://models.example/v1)"
+        ),
+        "{ran:?}"
+    );
 }
 
 /// So much may be under way between a server and a client that reads no more.

@@ -66,6 +66,22 @@ fn sessions(place: &Place) {
 }
 
 #[test]
+fn what_jobs_and_their_subagents_use_counts_where_they_were_asked_for() {
+    let place = Place::new();
+    session(&place, "20261101-000000-a", 0, "script/m", "/projects/one", &[(10, 0, 1)]);
+    session(&place, "20261101-000000-b", 0, "script/m", "/copies/b", &[(20, 0, 2)]);
+    session(&place, "20261101-000000-c", 0, "script/m", "/copies/b", &[(30, 0, 3)]);
+    let job = place.path().join("home/sessions/20261101-000000-b/journal.jsonl");
+    let order = r#""order":{"kind":"builder","description":"x","origin":"/projects/one"},"workspace""#;
+    let text = fs::read_to_string(&job).unwrap().replacen(r#""workspace""#, order, 1);
+    fs::write(&job, text).unwrap();
+    let told: Value = serde_json::from_str(&usage(&place, &["--json", "--by", "project"]).out).unwrap();
+    let projects: Vec<_> =
+        told["projects"].as_array().unwrap().iter().map(|row| (&row["project"], &row["tokens"])).collect();
+    assert_eq!(projects, [(&json!("/projects/one"), &json!(66))], "{told}");
+}
+
+#[test]
 fn usage_is_added_up_by_day_model_and_project() {
     let place = Place::new();
     sessions(&place);
