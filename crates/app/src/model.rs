@@ -2,9 +2,9 @@
 use crate::{
     App, Failure,
     config::{Config, KeySource, VendorFile, holder},
-    parse::call_format,
 };
 use haft_core::{Price, Provider, schema::nearest};
+use haft_dialects::{DIALECTS, Dialect, dialect};
 use haft_engine::{Model, Profile};
 use haft_providers::{
     CacheTtl, Card, Connection, Exec, Key, Missing, Record, Retry, Scripted, SignIn, Timeouts, Variables,
@@ -277,6 +277,26 @@ fn speaking(provider: Arc<dyn Provider>, speech: ToolCallFormat<'_>) -> Result<A
         Some(name) => TextToolCalls::new(provider, call_format(name)?),
     };
     Ok(Arc::new(if speech.is_free { spoken.unheld() } else { spoken }))
+}
+
+impl App {
+    /// Returns the names of the formats of calls in text that [`App::reply_parser`] knows, in the order of the alphabet.
+    #[must_use]
+    pub fn call_formats() -> Vec<&'static str> {
+        let mut names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// The format of calls in text of this name.
+pub(crate) fn call_format(name: &str) -> Result<&'static Dialect, Failure> {
+    dialect(name).ok_or_else(|| {
+        let near = nearest(name, &App::call_formats());
+        let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        Failure::usage(format!("there is no tool-call format `{name}`"))
+            .hint(format!("{near}`haft parse --dialect '?'` lists them"))
+    })
 }
 
 /// Starts a command anew for each reply, outside of the workspace, since no journal records what it does. Keys stay

@@ -1,7 +1,7 @@
 //! [`App::parse_reply`]: the calls in a model's text.
-use crate::{App, Failure, config::Settings, session};
-use haft_core::{ToolSpec, schema::nearest};
-use haft_dialects::{Call, DIALECTS, Dialect, Said, Setting, ToolSchema, dialect, guess, read};
+use crate::{App, Failure, config::Settings, model::call_format, session};
+use haft_core::ToolSpec;
+use haft_dialects::{Call, Dialect, Said, Setting, ToolSchema, dialect, guess, read};
 use serde_json::{Value, json};
 use std::{fmt, fs, path::Path, sync::Arc};
 
@@ -21,25 +21,7 @@ impl fmt::Debug for ReplyParser {
     }
 }
 
-/// The format of calls in text of this name.
-pub(crate) fn call_format(name: &str) -> Result<&'static Dialect, Failure> {
-    dialect(name).ok_or_else(|| {
-        let near = nearest(name, &App::call_formats());
-        let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-        Failure::usage(format!("there is no tool-call format `{name}`"))
-            .hint(format!("{near}`haft parse --dialect '?'` lists them"))
-    })
-}
-
 impl App {
-    /// Returns the names of the formats of calls in text that [`App::reply_parser`] knows, in the order of the alphabet.
-    #[must_use]
-    pub fn call_formats() -> Vec<&'static str> {
-        let mut names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name).collect();
-        names.sort_unstable();
-        names
-    }
-
     /// Makes a parser for the tool-call format `name`, or `auto`, and for the tools in a file as `haft tools schema`
     /// prints them; without a file for those of Haft.
     ///

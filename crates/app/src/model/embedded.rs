@@ -1,6 +1,6 @@
 //! [`open`]: opens a model in this process.
-use super::ToolCallFormat;
-use crate::{App, Failure, parse::call_format};
+use super::{ToolCallFormat, call_format};
+use crate::{App, Failure};
 use haft_core::Provider;
 use haft_dialects::{Dialect, by_delimiters, spoken_by};
 use haft_local::{LocalModel, Settings, models};
