@@ -21,7 +21,7 @@ const jobs = await ask(other, 'GET', '/v1/jobs')
 expect(`another server of the fleet knows ann: ${JSON.stringify(jobs)}`, jobs.body.jobs?.length === 1)
 expect('figures are for those who administer', (await ask(address, 'GET', '/metrics')).code === 403)
 
-// Who may prompt and not approve gives jobs, and answers nothing that they ask.
+// H-120. Who may prompt and not approve gives jobs, and answers nothing that they ask.
 const ina = await logIn(browser, address, 'ina')
 await ina.has('ina@example.org', '.account')
 await ina.has('intern', '.account')

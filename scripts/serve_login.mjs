@@ -50,7 +50,7 @@ const ben = await logsIn('ben')
 await ben.has('ben@example.org', '.account')
 expect(`ben sees no session: ${await ben.text('nav')}`, !(await ben.text('nav')).includes('write it'))
 
-// A provider that has changed its keys since is asked for them again.
+// H-120. A provider that has changed its keys since is asked for them again.
 const stillBegun = await (await fetch(`${address}/login`, { redirect: 'manual' })).headers.get('location')
 await fetch(`${new URL(stillBegun).origin}/new-keys`)
 await new Promise((done) => setTimeout(done, 1500))

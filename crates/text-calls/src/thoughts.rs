@@ -133,6 +133,7 @@ mod tests {
         (text, thoughts)
     }
 
+    // H-121
     #[test]
     fn thoughts_at_the_beginning_are_no_text_however_they_are_cut() {
         let table = [

@@ -232,6 +232,7 @@ fn a_model_that_answers_nothing_is_asked_so_often_and_no_more() {
     }
 }
 
+// H-122
 #[test]
 fn a_reply_that_the_vendor_does_not_let_through_says_so() {
     let filtered = END.replace("stop", "content_filter");
@@ -251,7 +252,7 @@ fn a_reply_that_the_vendor_does_not_let_through_says_so() {
     assert!(ran.err.contains("(the vendor's content policy ended the reply)"), "{ran:?}");
 }
 
-// What a server without a reader of its own leaves in the text.
+// H-121: what a server without a reader of its own leaves in the text
 #[test]
 fn thoughts_at_the_beginning_of_a_reply_are_no_part_of_it() {
     let place = Place::new();
