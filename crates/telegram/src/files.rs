@@ -50,7 +50,7 @@ pub(super) async fn prepared(api: Api, messages: Vec<Message>, folder: PathBuf) 
             (_, true) => {}
             (true, false) => words.push(format!("Forwarded, in the words of another person:\n{text}")),
             (false, false) => {
-                words.extend(message.quotes.as_deref().map(quotation));
+                words.extend(message.quotes.as_ref().map(|quote| quotation(&quote.text)));
                 words.push(text);
             }
         }

@@ -40,9 +40,17 @@ pub(super) struct Message {
     pub(super) is_forwarded: bool,
     /// The message that it answers, and who sent that.
     pub(super) answers: Option<(i64, Option<i64>)>,
-    /// What it quotes: the passage that the sender chose, or the whole message that it answers, unless a bot wrote that.
+    /// What it quotes.
     #[serde(default)]
-    pub(super) quotes: Option<String>,
+    pub(super) quotes: Option<Quote>,
+}
+
+/// What a message quotes of the one that it answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Quote {
+    pub(super) text: String,
+    /// The sender chose it; otherwise it is the whole message.
+    pub(super) is_passage: bool,
 }
 
 /// A picture or a document of a message.
@@ -127,14 +135,13 @@ fn message(message: &Value) -> Option<Message> {
     })
 }
 
-/// The model knows what the bot wrote, so that this is quoted only where the sender chose a passage of it.
-fn quoted(message: &Value) -> Option<String> {
+fn quoted(message: &Value) -> Option<Quote> {
     let words = |message: &Value| {
         ["text", "caption"].iter().find_map(|name| message.get(*name)?.as_str().map(str::to_owned))
     };
-    let of_a_person = |answered: &&Value| answered["from"]["is_bot"] != true;
-    let chosen = message.get("quote").and_then(words);
-    chosen.or_else(|| message.get("reply_to_message").filter(of_a_person).and_then(words))
+    let passage = message.get("quote").and_then(words);
+    let whole = message.get("reply_to_message").and_then(words);
+    Some(Quote { is_passage: passage.is_some(), text: passage.or(whole)? })
 }
 
 fn answered(message: &Value) -> Option<(i64, Option<i64>)> {
