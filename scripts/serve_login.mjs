@@ -50,19 +50,19 @@ const ben = await logsIn('ben')
 await ben.has('ben@example.org', '.account')
 expect(`ben sees no session: ${await ben.text('nav')}`, !(await ben.text('nav')).includes('write it'))
 
-// H-120. A provider that has changed its keys since is asked for them again.
-const stillBegun = await (await fetch(`${address}/login`, { redirect: 'manual' })).headers.get('location')
-await fetch(`${new URL(stillBegun).origin}/new-keys`)
-await new Promise((done) => setTimeout(done, 1500))
-const cat = await logsIn('cat')
-await cat.has('cat@example.org', '.account')
-
 // A login that was begun in another browser counts for none.
 const stolen = await (await fetch(`${address}/login`, { redirect: 'manual' })).headers.get('location')
 await ben.tab.goto(stolen)
 await ben.seen('the provider has let ben in', () => location.pathname === '/login/callback' || document.querySelector('button[type=submit]'))
 if (await ben.tab.$('button[type=submit]')) await Promise.all([ben.tab.waitForNavigation(), ben.tab.click('button[type=submit]')])
 expect(`a login of another browser is refused: ${await ben.text('body')}`, (await ben.text('body')).includes('it began in another browser'))
+
+// H-120. A provider that has changed its keys since is asked for them again.
+const stillBegun = await (await fetch(`${address}/login`, { redirect: 'manual' })).headers.get('location')
+await fetch(`${new URL(stillBegun).origin}/new-keys`)
+await new Promise((done) => setTimeout(done, 1500))
+const cat = await logsIn('cat')
+await cat.has('cat@example.org', '.account')
 
 // After a log-out the page asks again.
 await ann.press('nav button', 'Log out')
