@@ -190,16 +190,11 @@ impl Worker {
         let blobs = home.folder(&job.id).join("blobs");
         let writer =
             Writer::new(self.database.clone(), lease.clone(), moved.clone(), blobs, uploader, &tasks);
-        let (to, heard) = mpsc::unbounded_channel();
         let (hand_on, commands) = mpsc::unbounded_channel();
         let (cancelled, leave) = (CancellationToken::new(), self.stop.child_token());
         let (live, events) = LiveEvents::new();
         tasks.spawn(events.run(self.database.clone(), job.id.clone(), moved.clone()));
-        let ears = AttemptChannels { cancelled: cancelled.clone(), commands: to };
-        self.attempts.0.lock().insert(job.id.0.clone(), ears);
-        if job.is_cancelled {
-            cancelled.cancel();
-        }
+        let heard = self.listen(job, &cancelled);
         let begun = Begun {
             job: job.clone(),
             hidden,
@@ -228,6 +223,17 @@ impl Worker {
         tasks.close();
         tasks.wait().await;
         said
+    }
+
+    /// What people send to the job from now on; a job that they have canceled already is `cancelled`.
+    fn listen(&self, job: &Claimed, cancelled: &CancellationToken) -> mpsc::UnboundedReceiver<Command> {
+        let (to, heard) = mpsc::unbounded_channel();
+        let ears = AttemptChannels { cancelled: cancelled.clone(), commands: to };
+        self.attempts.0.lock().insert(job.id.0.clone(), ears);
+        if job.is_cancelled {
+            cancelled.cancel();
+        }
+        heard
     }
 
     /// The work tree, and where it begins.
