@@ -4,7 +4,7 @@ use haft_core::{Provider, schema};
 use haft_dialects::{DIALECTS, Dialect, dialect};
 use haft_engine::{Home, Model, Models, Profile, Stages};
 use haft_stage::{CommandAccess, LocalStage};
-use haft_text_calls::TextToolCalls;
+use haft_text_calls::{LeadingThoughts, TextToolCalls};
 use std::{path::Path, sync::Arc};
 
 impl Place {
@@ -59,7 +59,7 @@ fn speaking(provider: Arc<dyn Provider>, speech: ToolCallFormat) -> Result<Arc<d
 /// The provider, in the dialect of the profile.
 fn speaking_as(provider: Arc<dyn Provider>, profile: &Profile) -> Result<Arc<dyn Provider>> {
     match &profile.dialect {
-        None => Ok(provider),
+        None => Ok(Arc::new(LeadingThoughts::new(provider))),
         Some(name) if profile.native_first => Ok(Arc::new(TextToolCalls::fallback(provider, known(name)?))),
         Some(name) => speaking(provider, name.as_str().into()),
     }

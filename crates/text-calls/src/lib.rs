@@ -3,6 +3,8 @@
 //! To the model everything is text: the system prompt tells the tools and how to call them ([`voice`]), calls and results
 //! stand in the history as its dialect writes them. What it answers goes through the dialect's reader. A server that
 //! can hold the model to the form of a call gets it with the request ([`haft_core::CallForm`]).
+//!
+//! [`LeadingThoughts`]: only separates the thoughts at the beginning of a reply, for a model that calls natively.
 use fallback::Fallback;
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason, ToolSpec};
