@@ -3,6 +3,8 @@ use std::fmt;
 
 /// What is shown in place of a key.
 const HIDDEN: &str = "[key]";
+/// A shorter one is no secret, but a word for a server that wants any: hidden, it would tear up what servers say.
+const MIN_HIDDEN_BYTES: usize = 8;
 
 /// A vendor's key. It cannot be printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -20,7 +22,7 @@ impl Key {
 
     /// `text` without the key, wherever a server may have echoed it.
     pub(crate) fn hide_in(&self, text: String) -> String {
-        match self.0.is_empty() || !text.contains(&self.0) {
+        match self.0.len() < MIN_HIDDEN_BYTES || !text.contains(&self.0) {
             true => text,
             false => text.replace(&self.0, HIDDEN),
         }
@@ -43,5 +45,6 @@ mod tests {
         assert_eq!(format!("{key:?}"), "[key]");
         assert_eq!(key.hide_in("bad key sk-secret!".into()), "bad key [key]!");
         assert_eq!(Key::new("").hide_in("abc".into()), "abc");
+        assert_eq!(Key::new("x").hide_in("the proxy".into()), "the proxy");
     }
 }
