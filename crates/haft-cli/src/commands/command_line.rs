@@ -67,10 +67,11 @@ pub(super) fn definition() -> Command {
 fn prompt_in(error: &clap::Error, words: &[OsString]) -> Option<String> {
     use clap::error::ErrorKind::{InvalidSubcommand, UnknownArgument};
     let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+    // Commands below others are not made before they are needed.
+    let mut all = definition();
+    all.build();
     let is_below = words.get(..2).is_some_and(|words| {
-        let found =
-            words.iter().try_fold(&definition(), |command, word| command.find_subcommand(word)).cloned();
-        found.is_some()
+        words.iter().try_fold(&all, |command, word| command.find_subcommand(word)).is_some()
     });
     let is_said = !is_below && words.iter().all(|word| !word.starts_with('-'));
     (is_said && matches!(error.kind(), InvalidSubcommand | UnknownArgument)).then(|| words.join(" "))

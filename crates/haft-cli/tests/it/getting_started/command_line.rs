@@ -187,6 +187,9 @@ fn words_that_look_like_a_command_are_not_sent() {
             "{line}: {ran:?}"
         );
     }
+    // What has come so far into a command is no sentence.
+    let below = run("fleet owner ann bob");
+    assert!(below.code == 2 && !below.err.contains("as a prompt"), "{below:?}");
     assert!(!place.path().join("home/sessions").exists(), "nothing was started");
     let sent = [
         "fix the tests",
