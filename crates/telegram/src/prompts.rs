@@ -67,12 +67,12 @@ impl Chat {
         if self.asks.iter().any(|ask| matches!(ask.kind, Kind::Approval)) {
             self.outbox.say("A call waits for one of the buttons above; your message comes after it.");
         }
-        self.waiting.push_back(vec![self.with_news(message)]);
+        self.waiting.push_back(vec![self.without_own_words(message)]);
         self.prepare().await;
     }
 
     /// The model knows what the bot wrote, so that this is quoted only where the sender chose a passage of it.
-    fn with_news(&self, message: Message) -> Message {
+    fn without_own_words(&self, message: Message) -> Message {
         let is_ours = matches!(message.answers, Some((_, Some(from))) if Some(from) == self.bot.me.id);
         let quotes = message.quotes.filter(|quote| quote.is_passage || !is_ours);
         Message { quotes, ..message }
