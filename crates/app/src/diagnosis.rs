@@ -269,7 +269,11 @@ fn writable(folder: &Path) -> std::io::Result<()> {
 }
 
 fn on_path(app: &App, program: &str) -> bool {
-    let path = app.environment.get("PATH").unwrap_or_default();
+    is_on_path(program, app.environment.get("PATH").unwrap_or_default())
+}
+
+/// Whether `program` is in one of the folders of a variable such as `PATH`.
+pub(crate) fn is_on_path(program: &str, path: &str) -> bool {
     std::env::split_paths(path).any(|folder| folder.join(program).is_file())
 }
 

@@ -15,6 +15,7 @@ mod listing;
 mod mentions;
 mod oauth;
 mod probe;
+mod repaired;
 mod result;
 mod roots;
 mod sampling;

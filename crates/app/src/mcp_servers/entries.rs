@@ -2,10 +2,11 @@
 use crate::{
     App, Failure,
     config::{Config, ConfigError, McpFile, McpOAuthFile, McpRootsFile, edit},
+    diagnosis::is_on_path,
 };
 use haft_core::schema::nearest;
-use haft_mcp::client::McpServer;
-use std::collections::BTreeMap;
+use haft_mcp::client::{McpServer, Transport};
+use std::{collections::BTreeMap, path::Path};
 use toml_edit::{Array, InlineTable, Item, Table, Value};
 
 /// A server of the configuration, and whether it can be used.
@@ -24,13 +25,26 @@ pub fn all<'a>(app: &'a App, config: &'a Config) -> impl Iterator<Item = Configu
     config.user.mcp.iter().map(|(name, file)| {
         let problem = match super::is_allowed(config, name) {
             false => Some(format!("left out by `{}`", config.project_file().display())),
-            true => super::server(app, name, file).err().map(|error| match error {
-                ConfigError::Value { message, .. } => message,
-                error => error.to_string(),
-            }),
+            true => match super::server(app, name, file) {
+                Ok(server) => missing_program(app, &server),
+                Err(ConfigError::Value { message, .. }) => Some(message),
+                Err(error) => Some(error.to_string()),
+            },
         };
         ConfiguredServer { name, file, problem }
     })
+}
+
+/// That the program of a server is not there. One that is named by a relative path depends on the workspace.
+fn missing_program(app: &App, server: &McpServer) -> Option<String> {
+    let Transport::Program { program, environment, .. } = &server.transport else { return None };
+    if program.contains('/') {
+        let path = Path::new(program);
+        return (path.is_absolute() && !path.is_file()).then(|| format!("there is no program `{program}`"));
+    }
+    let own_path = environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
+    let path = own_path.or_else(|| app.environment.get("PATH")).unwrap_or_default();
+    (!is_on_path(program, path)).then(|| format!("there is no program `{program}` on the PATH"))
 }
 
 /// The server `name` of the configuration, also one that the project leaves out.

@@ -3,6 +3,7 @@ use super::{
     calls::{Calls, Client},
     limited::{Limited, LineState},
     oauth,
+    repaired::Repaired,
     roots::Roots,
     settings::{McpServer, Transport},
     words,
@@ -243,6 +244,7 @@ where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
+    let transport = Repaired(transport.into_transport());
     let greeted = timeout(limit, client.serve_with_lifecycle(transport, mode)).await;
     greeted.map_err(|_| Failure::Silent(limit))?.map_err(|error| Failure::Refused(Box::new(error)))
 }

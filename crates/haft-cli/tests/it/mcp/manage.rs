@@ -207,7 +207,8 @@ fn what_cannot_be_done_says_what_to_do() {
         .into_iter()
         .map(|mut row| row["state"].take())
         .collect();
-    assert_eq!(states, ["ready", "ready", "`A` needs the environment variable GONE, which is not set"]);
+    let gone = "there is no program `no-such-program` on the PATH";
+    assert_eq!(states, [gone, "ready", "`A` needs the environment variable GONE, which is not set"]);
     place.write(".haft/config.toml", "mcp = [\"near\"]");
     let listed = place.run(&["mcp", "list"]).out;
     assert!(listed.starts_with("SERVER") && listed.contains("left out by `"), "{listed}");

@@ -2,6 +2,7 @@
 mod authorization_server;
 mod changed_tools;
 mod completion;
+mod invalid_entries;
 mod listen;
 mod manage;
 mod mentions;
