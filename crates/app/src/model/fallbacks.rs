@@ -78,7 +78,7 @@ pub(crate) async fn try_fallbacks(app: &App, config: &Config) -> Vec<TriedFallba
         }
     }
     let tried = pairs.into_iter().map(|(of, name)| async move {
-        let outcome = try_one(app, config, &name).await;
+        let outcome = try_one(app, config, &with_default_model(name.clone())).await;
         TriedFallback { name, of, outcome }
     });
     futures::future::join_all(tried).await
@@ -115,7 +115,7 @@ fn collect(
     path: &mut Vec<String>,
     all: &mut Vec<String>,
 ) -> Result<(), Failure> {
-    for name in names {
+    for name in names.into_iter().map(with_default_model) {
         if path.contains(&name) {
             path.push(name);
             return Err(leads_back(path));
@@ -128,6 +128,13 @@ fn collect(
         }
     }
     Ok(())
+}
+
+/// A vendor's name alone stands for its default model. A server on this machine has none, and is not asked for one.
+fn with_default_model(spec: String) -> String {
+    let alone = vendor(spec.strip_suffix('/').unwrap_or(&spec));
+    let default = alone.and_then(|vendor| Some(format!("{}/{}", vendor.name, vendor.default_model?)));
+    default.unwrap_or(spec)
 }
 
 fn of_table(config: &Config, spec: &str) -> Vec<String> {
@@ -168,6 +175,7 @@ mod tests {
         check(&[("a/1", &["b/2", "c/3"]), ("b/2", &["d/4", "c/3"])], None, Ok(&["b/2", "d/4", "c/3"]));
         check(&[("a/1", &["b/2"])], Some(&["c/3"]), Ok(&["c/3"]));
         check(&[("a/1", &["b/2"])], Some(&[]), Ok(&[]));
+        check(&[("a/1", &["openai", "ollama"])], None, Ok(&["openai/gpt-5", "ollama"]));
         check(&[("a/1", &["a/1"])], None, Err("`a/1` cannot be its own fallback"));
         let back = "fallbacks lead back to a model that they are for: `a/1` → `b/2` → `a/1`";
         check(&[("a/1", &["b/2"]), ("b/2", &["a/1"])], None, Err(back));

@@ -14,8 +14,9 @@ use ratatui::{
     widgets::Widget,
 };
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr;
+use url::Url;
 
 /// A paste of more lines, or more bytes, is folded into a mark.
 const LONG_PASTE_SIZE: (usize, usize) = (10, 1_000);
@@ -158,8 +159,8 @@ impl Input {
 
     pub(super) fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        if let Some(path) = picture(&text) {
-            return self.attach(Attached::File(path));
+        if let Some(paths) = pictures(&text) {
+            return paths.into_iter().for_each(|path| self.attach(Attached::File(path)));
         }
         if !is_long(&text) {
             self.area.insert_str(text);
@@ -407,10 +408,23 @@ fn shown(style: Style) -> Style {
     Style { bg: None, underline_color: None, fg: style.fg.filter(|color| *color != Reset), ..style }
 }
 
-/// A path that was dropped onto the terminal, of a file that models can see.
-pub(super) fn picture(text: &str) -> Option<PathBuf> {
-    let name = text.trim().trim_matches(['\'', '"']).trim_start_matches("file://").replace("\\ ", " ");
-    let path = PathBuf::from(name);
+/// The files that were dropped onto the terminal, if models can see all of them: a path as it is, or paths and
+/// addresses as a shell reads them.
+fn pictures(text: &str) -> Option<Vec<PathBuf>> {
+    let text = text.trim();
+    if let Some(path) = picture(Path::new(text)) {
+        return Some(vec![path]);
+    }
+    let path = |word: &String| match Url::parse(word).ok().filter(|url| url.scheme() == "file") {
+        Some(url) => picture(&url.to_file_path().ok()?),
+        None => picture(Path::new(word)),
+    };
+    let paths = shlex::split(text)?.iter().map(path).collect::<Option<Vec<_>>>()?;
+    (!paths.is_empty()).then_some(paths)
+}
+
+/// A file that models can see.
+pub(super) fn picture(path: &Path) -> Option<PathBuf> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-    (["png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str()) && path.is_file()).then_some(path)
+    (["png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str()) && path.is_file()).then(|| path.to_owned())
 }

@@ -416,7 +416,7 @@ impl App {
         let is_pdf = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdf"));
         match is_pdf && setup.model.documents {
             true => file.is_file().then_some(Attached::Document(file)),
-            false => picture(&file.to_string_lossy()).map(Attached::File),
+            false => picture(&file).map(Attached::File),
         }
     }
 

@@ -88,6 +88,30 @@ async fn a_picture_that_is_dropped_goes_along() {
     assert!(person.journals().contains("image/gif"));
 }
 
+#[tokio::test]
+async fn what_is_dropped_is_attached_where_all_of_it_is_pictures() {
+    let files = vec![("a b.png", "GIF89a".to_owned()), ("c.png", "GIF89a".to_owned())];
+    let mut person = Begin { files, ..Begin::default() }.with(&[]).await;
+    let (spaced, plain) = (person.path("a b.png"), person.path("c.png"));
+    let both = "[picture 1][picture 2]";
+    let table = [
+        (spaced.clone(), "[picture 1]"),
+        (format!("'{spaced}'"), "[picture 1]"),
+        (format!("file://{}\n", spaced.replace(' ', "%20")), "[picture 1]"),
+        (format!("'{spaced}' {plain} "), both),
+        (format!("{} {plain}", spaced.replace(' ', "\\ ")), both),
+        (format!("file://{}\r\nfile://{plain}\r\n", spaced.replace(' ', "%20")), both),
+    ];
+    for (dropped, expected) in table {
+        person.paste(&dropped);
+        assert_eq!(typed(&mut person), format!("> {expected}"), "{dropped}");
+        person.keys("Ctrl+C");
+    }
+    let words = format!("see {plain}");
+    person.paste(&words);
+    assert!(!typed(&mut person).contains("[picture"), "{words}");
+}
+
 /// With what its marks stand for, after the history and after a question.
 #[tokio::test]
 async fn a_draft_comes_back_with_what_its_marks_stand_for() {
