@@ -43,8 +43,9 @@ const BILLING_WORDS: &[&str] =
     &["insufficient_quota", "insufficient balance", "credit balance is too low", "insufficient credits"];
 
 /// Plans whose quota is used up until it is reset: asking again before that does not help.
-/// Codex and ChatGPT plans, 2026-11.
-const QUOTA_WORDS: &[&str] = &["usage_limit_reached", "usage_not_included"];
+/// Codex and ChatGPT plans, 2026-11; the last is ours, see [`reset::is_daily`].
+const QUOTA_WORDS: &[&str] = &["usage_limit_reached", "usage_not_included", DAILY_QUOTA];
+const DAILY_QUOTA: &str = "daily_quota";
 
 /// An error as a vendor words it, from a body or from the middle of a stream.
 #[derive(Debug, Default, PartialEq)]
@@ -85,7 +86,9 @@ impl Complaint {
     }
 
     fn said(message: String, error: &Value) -> Self {
-        let code = format!("{} {}", json::text(&error["code"]), json::text(&error["type"])).to_lowercase();
+        let daily = if reset::is_daily(error) { DAILY_QUOTA } else { "" };
+        let (code, kind) = (json::text(&error["code"]), json::text(&error["type"]));
+        let code = format!("{code} {kind} {daily}").to_lowercase();
         let status = ["code", "status_code", "status"].iter().find_map(|field| json::count(&error[field]));
         let status = status.and_then(|status| u16::try_from(status).ok()).unwrap_or(0);
         Self { status, code, message, retry_after: reset::in_body(error, SystemTime::now()) }

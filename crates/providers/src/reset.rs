@@ -1,8 +1,8 @@
 //! [`in_headers`] and [`in_body`]: read when a limit is reset, where a vendor names that without `Retry-After`; [`skew`]: how
 //! far the clock here is from a server's.
 //!
-//! Sources: docs.anthropic.com "Rate limits", platform.openai.com "Rate limits", and answers of ChatGPT plans to Codex,
-//! 2026-11.
+//! Sources: docs.anthropic.com "Rate limits", platform.openai.com "Rate limits", ai.google.dev "Rate limits", and answers
+//! of ChatGPT plans to Codex, 2026-11.
 use crate::json;
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -22,6 +22,11 @@ const LIMITS: &[[&str; 2]] = &[
 /// The limit of a subscription: its reset stands in an answer once it is reached.
 const PLAN_STATUS: &str = "anthropic-ratelimit-unified-status";
 const PLAN_RESET: &str = "anthropic-ratelimit-unified-reset";
+
+/// When Google's quotas of a day are reset: at midnight in California, in winter. In summer that is an hour too late,
+/// which is better than too early.
+const DAILY_RESET: Duration = Duration::from_secs(8 * 60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Signatures and tokens are refused when clocks differ by five minutes; some servers take less.
 const MAX_SKEW: Duration = Duration::from_secs(60);
@@ -46,9 +51,21 @@ pub(crate) fn in_headers(header: impl Fn(&str) -> Option<String>, now: SystemTim
     reached.chain(plan).filter_map(|reset| time_until(&reset, now)).max()
 }
 
+/// Whether one of Google's quotas of a day is used up.
+pub(crate) fn is_daily(error: &Value) -> bool {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let violations = list(&error["details"]).into_iter().flat_map(|detail| list(&detail["violations"]));
+    violations.filter_map(|violation| Some(violation["quotaId"].as_str()?.contains("PerDay"))).any(|is| is)
+}
+
 /// What the error itself says: `resets_in_seconds`, `resets_at` in seconds since 1970-01-01 UTC, Google's `RetryInfo`, or
-/// its sentence.
+/// its sentence. What Google says of a quota of a day is too early.
 pub(crate) fn in_body(error: &Value, now: SystemTime) -> Option<Duration> {
+    if is_daily(error) {
+        let since = now.duration_since(UNIX_EPOCH).ok()?.as_secs();
+        let (reset, day) = (DAILY_RESET.as_secs(), DAY.as_secs());
+        return Some(Duration::from_secs(day - (since + day - reset) % day));
+    }
     let details = error["details"].as_array().into_iter().flatten();
     let spans = details.filter_map(|detail| time_until(detail["retryDelay"].as_str()?, now));
     json::count(&error["resets_in_seconds"])
@@ -178,6 +195,21 @@ mod tests {
             (json!({"message": "Please try again in 20ms."}), Some(20)),
             (json!({"message": "You exceeded your quota.\nPlease retry in 34.25s."}), Some(34_250)),
             (json!({"message": "Please try again in a few minutes."}), None),
+            (
+                json!({"details": [
+                    {"violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}]},
+                    {"retryDelay": "39s"},
+                ]}),
+                Some(39_000),
+            ),
+            // It is 08:00 UTC.
+            (
+                json!({"details": [
+                    {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]},
+                    {"retryDelay": "39s"},
+                ]}),
+                Some(24 * 60 * 60 * 1_000),
+            ),
             (json!({"message": "Please try again later."}), None),
             (json!({}), None),
         ];

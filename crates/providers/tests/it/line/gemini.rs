@@ -78,6 +78,8 @@ async fn parts_become_parts() {
 #[tokio::test]
 async fn a_reply_ends_for_a_reason() {
     let error = json!({"error": {"code": 429, "message": "why", "status": "RESOURCE_EXHAUSTED"}});
+    let mut daily = error.clone();
+    daily["error"]["details"] = json!([{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel"}]}]);
     let table = [
         (end("MAX_TOKENS"), "Length"),
         (end("SAFETY"), "Refusal"),
@@ -88,6 +90,7 @@ async fn a_reply_ends_for_a_reason() {
             "Gemini (native) had an internal error: the reply ended with MALFORMED_FUNCTION_CALL",
         ),
         (error, "Gemini (native) is busy: why (HTTP 429)"),
+        (daily, "Gemini (native) rejected the request: why (HTTP 429)"),
         (parts(json!([])), "the reply was cut off"),
     ];
     for (last, expected) in table {
