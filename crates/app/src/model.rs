@@ -10,7 +10,7 @@ use haft_providers::{
     CacheTtl, Card, Connection, Exec, Key, Missing, Record, Retry, Scripted, SignIn, Timeouts, Variables,
     Vendor, card, connect, is_listening, served_window, takes_effort, vendor, vendors,
 };
-use haft_text_calls::{LeadingThoughts, TextToolCalls};
+use haft_text_calls::{LeadingThoughts, TextToolCalls, UnreadCalls};
 use std::{borrow::Cow, path::Path, sync::Arc};
 
 mod allowed;
@@ -174,13 +174,13 @@ pub fn open(
     let mut own_window = None;
     let (name, provider) = match kind {
         "exec" => command(app, config, name, speech)?,
-        "script" => (name.to_owned(), speaking(Arc::new(script(Path::new(name))?), speech)?),
+        "script" => (name.to_owned(), speaking(app, Arc::new(script(Path::new(name))?), speech)?),
         "local" => {
             let (provider, window) = local(app, name, speech)?;
             own_window = Some(window);
             (name.to_owned(), provider)
         }
-        kind => (name.to_owned(), speaking(remote(app, config, kind, base_url, speech.is_free)?, speech)?),
+        kind => (name.to_owned(), speaking(app, remote(app, config, kind, base_url, speech.is_free)?, speech)?),
     };
     let Card { window, price, documents } = card_of(config, spec);
     let effort =
@@ -269,9 +269,21 @@ fn cached(price: Price, config: &Config, vendor: &str) -> Price {
 }
 
 /// In the dialect that is asked for, if one is.
-fn speaking(provider: Arc<dyn Provider>, speech: ToolCallFormat<'_>) -> Result<Arc<dyn Provider>, Failure> {
+fn speaking(
+    app: &App,
+    provider: Arc<dyn Provider>,
+    speech: ToolCallFormat<'_>,
+) -> Result<Arc<dyn Provider>, Failure> {
     let spoken = match speech.dialect {
-        None => return Ok(Arc::new(LeadingThoughts::new(provider))),
+        None => {
+            let warn = app.warnings();
+            let native = Arc::new(LeadingThoughts::new(provider));
+            return Ok(Arc::new(UnreadCalls::new(native, move |format| {
+                warn(format!(
+                    "the model wrote a call as text, which is not run; with `--dialect {format}`, Haft reads such calls"
+                ));
+            })));
+        }
         Some("auto") => TextToolCalls::auto(provider),
         Some(name) if speech.is_fallback => TextToolCalls::fallback(provider, call_format(name)?),
         Some(name) => TextToolCalls::new(provider, call_format(name)?),
@@ -321,7 +333,7 @@ fn command(
     let exec = Exec { folder: Some("/".into()), environment, repeating, reply, ..exec };
     let model = file.model.clone().unwrap_or_else(|| name.to_owned());
     let speech = ToolCallFormat { dialect: speech.dialect.or(Some("auto")), is_fallback: false, ..speech };
-    Ok((model, speaking(Arc::new(exec), speech)?))
+    Ok((model, speaking(app, Arc::new(exec), speech)?))
 }
 
 fn script(path: &Path) -> Result<Scripted, Failure> {

@@ -4,7 +4,8 @@
 //! stand in the history as its dialect writes them. What it answers goes through the dialect's reader. A server that
 //! can hold the model to the form of a call gets it with the request ([`haft_core::CallForm`]).
 //!
-//! [`LeadingThoughts`]: only separates the thoughts at the beginning of a reply, for a model that calls natively.
+//! For a model that calls natively, [`LeadingThoughts`] only separates the thoughts at the beginning of a reply, and
+//! [`UnreadCalls`] notices when it writes a call as text.
 use fallback::Fallback;
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason, ToolSpec};
@@ -12,11 +13,13 @@ use haft_dialects::{Call, DIALECTS, Dialect, Reader, Said, Setting, ToolSchema, 
 use std::sync::{Arc, OnceLock};
 pub use thoughts::LeadingThoughts;
 use trial::Trial;
+pub use unread::UnreadCalls;
 
 mod fallback;
 mod history;
 mod thoughts;
 mod trial;
+mod unread;
 mod voice;
 
 /// The name of a call that cannot be read, for it has none.

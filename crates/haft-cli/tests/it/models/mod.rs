@@ -8,4 +8,5 @@ mod error_messages;
 mod fallbacks;
 mod llama_server;
 mod ollama;
+mod unread_calls;
 mod wires;
