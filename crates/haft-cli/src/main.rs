@@ -45,8 +45,13 @@ impl CliContext {
 
     /// The same without a word on standard error.
     pub(crate) fn silent(&self) -> Self {
+        self.warning(notes(true))
+    }
+
+    /// The same without a word on standard error; `warn` takes the warnings.
+    pub(crate) fn warning(&self, warn: Warn) -> Self {
         let global = GlobalArgs { quiet: true, ..self.global };
-        Self { app: self.app.clone().on_warning(notes(true)), global }
+        Self { app: self.app.clone().on_warning(warn), global }
     }
 }
 

@@ -61,7 +61,10 @@ use std::{
     time::{Duration, Instant},
 };
 use terminal::Terminal;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::mpsc::UnboundedReceiver,
+};
 
 /// Between two frames (60 a second).
 const FRAME_INTERVAL: Duration = Duration::from_millis(16);
@@ -70,16 +73,19 @@ const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
 /// Events taken in before keys are looked at again.
 const MAX_EVENTS_PER_PASS: usize = 256;
 
-/// Talks until the person leaves. `first` is sent before anything is typed.
+/// Talks until the person leaves. `first` is sent before anything is typed. `warnings` brings what goes wrong beside the
+/// conversation, in words for the user; `None` where that is told elsewhere.
 pub async fn run(
     around: Surroundings,
     opened: Conversation,
     look: Look,
     first: Option<Command>,
+    warnings: Option<UnboundedReceiver<String>>,
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let terminal = Terminal::take()?;
     let mut tui = Tui::new(around, opened, look, first, crossterm::terminal::size()?, stdout());
+    tui.warnings = warnings;
     let exit = talk(&mut tui, &terminal, interrupts).await;
     let _the_terminal_may_be_gone = tui.leave();
     // Before the slow steps, so that the screen is not dead meanwhile.
@@ -145,6 +151,10 @@ async fn talk(
     }
 }
 
+async fn next_warning(warnings: &mut Option<UnboundedReceiver<String>>) -> Option<String> {
+    warnings.as_mut()?.recv().await
+}
+
 /// Gives the terminal to an editor or to the question for a key, and takes back what came of it.
 async fn lend(tui: &mut Tui<Stdout>, terminal: &Terminal, request: Request) -> anyhow::Result<()> {
     tui.leave()?;
@@ -169,6 +179,7 @@ pub struct Tui<Out> {
     drawn: Instant,
     /// A page fills a screen of its own.
     is_page: bool,
+    warnings: Option<UnboundedReceiver<String>>,
 }
 
 impl<Out: Write> Tui<Out> {
@@ -188,7 +199,7 @@ impl<Out: Write> Tui<Out> {
         }
         let now = Instant::now();
         let screen = Screen::new(out, size).with_links(app.around.links.clone());
-        Self { app, screen, is_changed: true, due: now, drawn: now, is_page: false }
+        Self { app, screen, is_changed: true, due: now, drawn: now, is_page: false, warnings: None }
     }
 
     /// Takes a key, pasted text, or a change of the focus.
@@ -225,6 +236,7 @@ impl<Out: Write> Tui<Out> {
                 None => self.app.closed(),
             },
             Some(done) = self.app.waiting.next(), if !self.app.waiting.is_empty() => self.app.done(done),
+            Some(warning) = next_warning(&mut self.warnings) => self.app.note(&warning),
         }
     }
 

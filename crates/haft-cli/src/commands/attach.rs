@@ -45,7 +45,7 @@ pub(crate) async fn attach(cli: &CliContext, args: &AttachArgs) -> Result<Exit, 
     let mut interrupts = Interrupts::listen()?;
     if crate::has_screen(cli, &turn) {
         let look = look(cli, config.effective().theme.as_deref())?;
-        return Ok(tui::run(around, opened, look, None, &mut interrupts).await?);
+        return Ok(tui::run(around, opened, look, None, None, &mut interrupts).await?);
     }
     let Conversation { engine, .. } = &opened;
     let options = run::options(engine, cli, &turn, &config.effective())?;

@@ -29,6 +29,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
+use tokio::sync::mpsc::unbounded_channel;
 
 /// The screen. `first` is sent before anything is typed.
 pub(crate) async fn screen(
@@ -37,8 +38,9 @@ pub(crate) async fn screen(
     first: Option<Command>,
 ) -> Result<Exit, Failure> {
     // Whatever is written beside the screen would stand in the middle of it.
-    let silent = &cli.silent();
-    let Some(plan) = welcome::with_model(silent, turn, silent.plan(&turn.spec())?).await? else {
+    let (sender, warnings) = unbounded_channel();
+    let on_screen = &cli.warning(Arc::new(move |warning| drop(sender.send(warning))));
+    let Some(plan) = welcome::with_model(on_screen, turn, on_screen.plan(&turn.spec())?).await? else {
         return Ok(Exit::Interrupted);
     };
     let is_checked = plan.config.user.update.check;
@@ -46,9 +48,9 @@ pub(crate) async fn screen(
         cli.warn(format!("haft {version} is available; `haft update` installs it"));
     }
     let look = look(cli, plan.config.effective().theme.as_deref())?;
-    let (around, opened) = open(silent, turn, plan, false).await?;
+    let (around, opened) = open(on_screen, turn, plan, false).await?;
     let mut interrupts = Interrupts::listen()?;
-    let screen = tui::run(around, opened, look, first, &mut interrupts);
+    let screen = tui::run(around, opened, look, first, Some(warnings), &mut interrupts);
     Ok(match is_checked {
         true => beside(screen, cli.updates(own_program()).check_daily()).await,
         false => screen.await,
