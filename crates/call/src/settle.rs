@@ -95,7 +95,7 @@ impl CallRun<'_> {
         let staged = Fact::Staged { call, changes: changes.clone(), how, result: recorded, unrecorded };
         recorder.record_durably(staged).await?;
         let (above, settled) = match scope.record_in_ancestors(&changes, how).await {
-            Ok(above) => (above, scope.make_real(changes.clone(), how, self.round.cancel).await),
+            Ok(above) => (above, scope.make_real_first(changes.clone(), how, self.round.cancel).await),
             Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
         };
         let Settled { unsettled, error } = settled;
@@ -151,11 +151,30 @@ impl CallScope {
         self.with_stage(changes, cancel, |stage, workspace, changes| stage.settle(workspace, changes)).await
     }
 
+    /// The same with [`haft_core::Stage::settle_first`]. Of several files, some may have been settled when another process
+    /// was waited for.
+    async fn settle_first(&self, changes: &[Change], cancel: &CancellationToken) -> io::Result<Vec<PathBuf>> {
+        let first: StageAction = |stage, workspace, changes| stage.settle_first(workspace, changes);
+        let again: StageAction = |stage, workspace, changes| stage.settle(workspace, changes);
+        self.with_stage_again(changes, cancel, first, if changes.len() == 1 { first } else { again }).await
+    }
+
     async fn with_stage(
         &self,
         changes: &[Change],
         cancel: &CancellationToken,
         act: StageAction,
+    ) -> io::Result<Vec<PathBuf>> {
+        self.with_stage_again(changes, cancel, act, act).await
+    }
+
+    /// `again` in place of `act` after another process was waited for.
+    async fn with_stage_again(
+        &self,
+        changes: &[Change],
+        cancel: &CancellationToken,
+        mut act: StageAction,
+        again: StageAction,
     ) -> io::Result<Vec<PathBuf>> {
         let end = Instant::now() + LOCK_TIMEOUT;
         loop {
@@ -165,7 +184,7 @@ impl CallScope {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < end => {
                     tokio::select! {
                         () = cancel.cancelled() => return Err(error),
-                        () = tokio::time::sleep(LOCK_INTERVAL) => {}
+                        () = tokio::time::sleep(LOCK_INTERVAL) => act = again,
                     }
                 }
                 settled => return settled,
@@ -180,7 +199,29 @@ impl CallScope {
         how: Tracking,
         cancel: &CancellationToken,
     ) -> Settled {
-        let (unsettled, error) = match self.settle(&changes, cancel).await {
+        let settled = self.settle(&changes, cancel).await;
+        self.settled(changes, how, settled).await
+    }
+
+    /// The same for changes that are made for the first time: what another process wrote alike is a conflict.
+    async fn make_real_first(
+        &self,
+        changes: Vec<Change>,
+        how: Tracking,
+        cancel: &CancellationToken,
+    ) -> Settled {
+        let settled = self.settle_first(&changes, cancel).await;
+        self.settled(changes, how, settled).await
+    }
+
+    /// What has become of `changes`, where settling them gave `settled`.
+    async fn settled(
+        &self,
+        changes: Vec<Change>,
+        how: Tracking,
+        settled: io::Result<Vec<PathBuf>>,
+    ) -> Settled {
+        let (unsettled, error) = match settled {
             Ok(conflicts) if conflicts.is_empty() => (conflicts, None),
             Ok(conflicts) => {
                 let error = conflict(&conflicts);

@@ -137,7 +137,11 @@ impl Stage for LocalStage {
     }
 
     fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
-        Settling { blobs: &self.blobs, locks: &self.locks, workspace }.settle(changes)
+        Settling { blobs: &self.blobs, locks: &self.locks, workspace, is_first: false }.settle(changes)
+    }
+
+    fn settle_first(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
+        Settling { blobs: &self.blobs, locks: &self.locks, workspace, is_first: true }.settle(changes)
     }
 
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {

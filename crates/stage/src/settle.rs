@@ -5,7 +5,7 @@ use crate::{
     blobs::Blobs,
     lock::Locks,
     place::{CreatedDirs, Lookup, Place, State},
-    step::Step,
+    step::{Committed, Step},
     sync::{sync_one, sync_systems},
     temp_names,
 };
@@ -24,6 +24,8 @@ pub(crate) struct Settling<'a> {
     pub(crate) locks: &'a Locks,
     /// Absolute, links followed.
     pub(crate) workspace: &'a Path,
+    /// Whether what is found as a change leaves it was written by another process.
+    pub(crate) is_first: bool,
 }
 
 /// So many files are prepared before the first of them is put in place: each keeps a folder open.
@@ -104,7 +106,7 @@ impl Settling<'_> {
         }
         sync_contents(&steps)?;
         let lock = self.locks.take(self.workspace)?;
-        left.extend(commit(&mut steps)?);
+        left.extend(self.commit(&mut steps)?);
         drop(lock);
         steps.iter().for_each(|step| step.tidy(self.blobs));
         sync_folders(&steps)?;
@@ -120,6 +122,9 @@ impl Settling<'_> {
             Lookup::Missing => None,
         };
         let (now, old) = place.as_ref().map_or(Ok((State::Absent, None)), Place::look)?;
+        if self.is_others(change) && now.is(&change.after) {
+            return Ok(Plan::Left);
+        }
         if now.is(&change.after) {
             if let (Some(place), true) = (&place, change.before != change.after) {
                 temp_names::tidy(self.blobs, change, place);
@@ -132,6 +137,32 @@ impl Settling<'_> {
         let mut made = CreatedDirs::default();
         let place = place.map_or_else(|| Place::make(&path, &mut made), Ok)?;
         Step::prepare(self.blobs, change, place, made, old.as_ref()).map(Plan::Ready)
+    }
+
+    /// Whether a file that is as `change` leaves it is so because of another process. What is gone is gone for both.
+    fn is_others(&self, change: &Change) -> bool {
+        self.is_first && change.after.is_some() && change.before != change.after
+    }
+
+    /// The files that were left; after an error all are as they were.
+    fn commit(&self, steps: &mut [Step<'_>]) -> io::Result<Vec<PathBuf>> {
+        let mut left = Vec::new();
+        for place in 0..steps.len() {
+            let change = steps[place].change;
+            match steps[place].commit() {
+                Ok(Committed::Done) => {}
+                Ok(Committed::Found) if !self.is_others(change) => {}
+                Ok(Committed::Found | Committed::Left) => left.push(change.path.clone()),
+                Err(error) => {
+                    for done in steps[..=place].iter_mut().rev() {
+                        // A change that cannot be taken back shows in the next comparison.
+                        let _best_effort = done.take_back();
+                    }
+                    return Err(named(change, error));
+                }
+            }
+        }
+        Ok(left)
     }
 
     fn not_gone(&self, changes: &[&Change]) -> io::Result<Vec<PathBuf>> {
@@ -172,25 +203,6 @@ fn runs(changes: &[Change]) -> Vec<&[Change]> {
     }
     runs.push(&changes[start..]);
     runs
-}
-
-/// The files that were left; after an error all are as they were.
-fn commit(steps: &mut [Step<'_>]) -> io::Result<Vec<PathBuf>> {
-    let mut left = Vec::new();
-    for place in 0..steps.len() {
-        match steps[place].commit() {
-            Ok(true) => {}
-            Ok(false) => left.push(steps[place].change.path.clone()),
-            Err(error) => {
-                for done in steps[..=place].iter_mut().rev() {
-                    // A change that cannot be taken back shows in the next comparison.
-                    let _best_effort = done.take_back();
-                }
-                return Err(named(steps[place].change, error));
-            }
-        }
-    }
-    Ok(left)
 }
 
 fn named(change: &Change, error: io::Error) -> io::Error {

@@ -48,6 +48,15 @@ enum TempState {
     Theirs,
 }
 
+/// What came of putting a change in place.
+pub(crate) enum Committed {
+    Done,
+    /// It was there already.
+    Found,
+    /// Something else than `before` lies there, or the path leads elsewhere by now.
+    Left,
+}
+
 /// Another process may replace a file again and again while its content is put back, but not for ever.
 const MAX_TRIES: usize = 1_000;
 
@@ -115,10 +124,10 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Puts it in place; `false` where something else than `before` lies there, or the path leads elsewhere by now.
-    pub(crate) fn commit(&mut self) -> io::Result<bool> {
+    /// Puts it in place.
+    pub(crate) fn commit(&mut self) -> io::Result<Committed> {
         if !self.place.is_reached() {
-            return Ok(false);
+            return Ok(Committed::Left);
         }
         self.is_done = match (&self.change.before, &self.change.after) {
             (Some(_), Some(_)) => self.exchange()?,
@@ -128,7 +137,11 @@ impl<'a> Step<'a> {
         if self.is_done && !self.place.is_reached() {
             self.take_back()?;
         }
-        Ok(self.is_done || self.place.look()?.0.is(&self.change.after))
+        Ok(match self.is_done {
+            true => Committed::Done,
+            false if self.place.look()?.0.is(&self.change.after) => Committed::Found,
+            false => Committed::Left,
+        })
     }
 
     /// As it was before [`Step::commit`], if that can be.

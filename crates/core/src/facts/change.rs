@@ -409,6 +409,15 @@ pub trait Stage: Send + Sync {
     /// One of kind [`io::ErrorKind::WouldBlock`] says that another process is at it: nothing was done, try again.
     fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>>;
 
+    /// As [`Stage::settle`], for changes that were not made before: a file that is found as `after` was written by another
+    /// process, and is left, because an increment would be lost otherwise.
+    ///
+    /// # Errors
+    /// As [`Stage::settle`].
+    fn settle_first(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
+        self.settle(workspace, changes)
+    }
+
     /// The files that are not as they are before `changes`, so that settling would leave them alone. Nothing is changed.
     ///
     /// # Errors

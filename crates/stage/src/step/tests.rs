@@ -59,7 +59,7 @@ fn a_step_that_is_taken_back_has_changed_nothing() {
         let ground = Ground::new(before);
         let change = ground.change(before, after);
         let mut step = ground.step(&change);
-        assert!(step.commit().unwrap());
+        assert!(matches!(step.commit().unwrap(), Committed::Done));
         assert_eq!(ground.found().0.as_deref(), after);
         step.take_back().unwrap();
         drop(step);
@@ -74,7 +74,7 @@ fn what_somebody_puts_there_meanwhile_stays() {
         let change = ground.change(before, after);
         let mut step = ground.step(&change);
         put(&ground.file, "theirs");
-        assert!(!step.commit().unwrap());
+        assert!(matches!(step.commit().unwrap(), Committed::Left));
         drop(step);
         assert_eq!(ground.found(), (Some("theirs".into()), 1), "before");
         // Behind it, what they put there is theirs as well.
@@ -83,7 +83,7 @@ fn what_somebody_puts_there_meanwhile_stays() {
             fs::remove_file(&ground.file).unwrap();
         }
         let mut step = ground.step(&change);
-        assert!(step.commit().unwrap());
+        assert!(matches!(step.commit().unwrap(), Committed::Done));
         let aside = ground.file.with_file_name("../theirs");
         put(&aside, "theirs");
         fs::rename(aside, &ground.file).unwrap();
@@ -122,7 +122,7 @@ fn a_file_that_was_only_touched_is_replaced() {
     let change = ground.change(Some("old"), Some("new"));
     let mut step = ground.step(&change);
     put(&ground.file, "old");
-    assert!(step.commit().unwrap());
+    assert!(matches!(step.commit().unwrap(), Committed::Done));
     drop(step);
     assert_eq!(ground.found(), (Some("new".into()), 1));
 }
