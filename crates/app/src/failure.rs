@@ -3,6 +3,7 @@ use crate::config::ConfigError;
 use haft_core::ProviderError;
 use haft_engine::{Closed, EngineError, JournalError};
 pub use haft_present::Exit;
+use std::fmt;
 
 /// Ends the program.
 #[derive(Debug)]
@@ -31,6 +32,14 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 }
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {

@@ -1,5 +1,6 @@
 //! [`BackgroundCommands`]: work that outlives its call. It belongs to the session: when the session ends, so does the work.
-use futures::future::BoxFuture;
+use crate::errors::panicked;
+use futures::{FutureExt, future::BoxFuture};
 use haft_core::{
     BackgroundTasks, Fact, Render, TaskId, TaskOutput, TaskState, TaskWork, ToolCall, ToolError,
     ToolErrorKind, ToolResult, Tracking, View,
@@ -7,6 +8,7 @@ use haft_core::{
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
+    panic::AssertUnwindSafe,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -127,7 +129,9 @@ impl BackgroundCommands {
             let result = tokio::select! {
                 biased;
                 () = stopped.cancelled() => Err(stopped_error()),
-                result = work => result,
+                result = AssertUnwindSafe(work).catch_unwind() => {
+                    result.unwrap_or_else(|panic| Err(panicked(&*panic)))
+                }
             };
             let (duration_ms, failed) = (began.elapsed().as_millis() as u64, result.as_ref().err());
             tracing::debug!(%job, duration_ms, ?failed, "the job ended");

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Runs `tool` for at most `seconds`; 0, and a tool that ends its calls by itself, for no limit. A panic is an error for
-/// the model.
+/// the model. Where the call is given up, what it started elsewhere sees that in its [`ToolContext::cancel`].
 ///
 /// # Errors
 /// Fails if the tool does, panics, or takes too long.
@@ -19,6 +19,9 @@ pub(crate) async fn run_tool(
     ctx: &ToolContext,
     seconds: u64,
 ) -> Result<ToolOutput, ToolError> {
+    let cancel = ctx.cancel.child_token();
+    let given_up = cancel.clone().drop_guard();
+    let ctx = &ToolContext { cancel, ..ctx.clone() };
     let running = AssertUnwindSafe(tool.call(arguments, ctx)).catch_unwind();
     let ran = if seconds > 0 && !tool.ends_itself() {
         match tokio::time::timeout(Duration::from_secs(seconds), running).await {
@@ -28,6 +31,7 @@ pub(crate) async fn run_tool(
     } else {
         running.await
     };
+    given_up.disarm();
     ran.unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 

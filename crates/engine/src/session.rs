@@ -27,7 +27,7 @@ use haft_core::{
 };
 use mailbox::{CommandTicket, SessionMessage};
 use remote::Remote;
-use responder::Responder;
+use responder::{Answering, Responder};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -45,7 +45,7 @@ pub struct Session {
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) permission: Permission,
     pub(crate) may_allow: bool,
-    pub(crate) responder: Option<Responder>,
+    pub(crate) responder: Arc<Answering>,
     pub(crate) remote: Option<Arc<Remote>>,
 }
 
@@ -60,10 +60,14 @@ impl Session {
         &self.id
     }
 
-    /// Returns a handle of the same session whose turns answer what calls ask with `responder`. What it leaves open is
-    /// for the code that reads a [`Turn`](crate::Turn) as a stream; one that is awaited refuses it.
+    /// From now on, `responder` answers what the calls of this session ask, in place of the responder before: also in turns
+    /// that no handle follows, such as those that the end of a background job opens. Of a session that another process has
+    /// open, only what the turns of this handle ask. What it leaves open is for the code that reads a
+    /// [`Turn`](crate::Turn) as a stream; one that is awaited refuses it.
+    #[must_use]
     pub fn answered_by(self, responder: Responder) -> Self {
-        Self { responder: Some(responder), ..self }
+        self.responder.send_replace(Some((responder, self.journal.next())));
+        self
     }
 
     /// Why further attempts at a goal ([`haft_core::Goal::attempts`]) cannot be made here; `None` if they can.
@@ -233,7 +237,11 @@ impl Recorded for Session {
 
 /// `call` as it runs, or else as the model made it. Names of calls come again in other rounds: the last one is meant.
 pub fn tool_call_for(session: &dyn Recorded, call: &CallId) -> Option<ToolCall> {
-    session.entries().iter().rev().find_map(|entry| match &entry.fact {
+    tool_call_in(&session.entries(), call)
+}
+
+fn tool_call_in(entries: &[Arc<Entry>], call: &CallId) -> Option<ToolCall> {
+    entries.iter().rev().find_map(|entry| match &entry.fact {
         Fact::ToolStarted { call: started, name, arguments, .. } if started == call => {
             Some(ToolCall::new(call.0.clone(), name.clone(), arguments.clone()))
         }

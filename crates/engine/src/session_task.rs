@@ -6,6 +6,7 @@ use crate::{
         mailbox::CommandTicket,
         mailbox::SessionMessage,
         queue::{PromptQueue, Queued},
+        responder::{Responder, answer_all},
     },
     setup::checked_root,
     socket::SessionSocket,
@@ -19,7 +20,7 @@ use haft_core::{
 };
 use serde_json::Value;
 use std::{collections::VecDeque, panic::AssertUnwindSafe, path::Path};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// The session's own task: its context, its log, its mailbox.
@@ -34,6 +35,8 @@ pub(crate) struct Task {
     pub(crate) socket: Option<SessionSocket>,
     /// Says in the session's folder that this process has it open.
     pub(crate) ownership: Ownership,
+    /// The program's answers in place of a person.
+    pub(crate) answering: watch::Receiver<Option<(Responder, Seq)>>,
 }
 
 /// Who makes a call in place of the model.
@@ -106,9 +109,14 @@ fn wait_in_line(
 impl Task {
     pub(crate) async fn run(mut self) {
         let (socket, journal) = (self.socket.take(), self.log.journal.clone());
+        let interactions = self.session.calls.interactions.clone();
+        let answering = answer_all(journal.clone(), interactions, self.answering.clone());
         let serving = async {
             // Followers must hear of a panic, too.
-            let ended = AssertUnwindSafe(self.serve()).catch_unwind().await;
+            let ended = tokio::select! {
+                ended = AssertUnwindSafe(self.serve()).catch_unwind() => ended,
+                never = answering => match never {},
+            };
             journal.close(match ended {
                 Ok(ended) => ended.err().map(|error| worded(&error, &self.session)),
                 Err(panic) => Some(format!("a fault in the program: {}", last_words(&*panic))),

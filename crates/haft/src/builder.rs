@@ -34,6 +34,8 @@ pub struct Builder {
     sources: Vec<Arc<dyn ToolSource>>,
     #[cfg(feature = "mcp")]
     servers: Vec<haft_mcp::client::McpServer>,
+    #[cfg(feature = "mcp")]
+    on_mcp_note: Option<mcp_servers::OnNote>,
     hooks: Option<Arc<dyn Hooks>>,
     agents: Vec<Agent>,
     system: Option<String>,
@@ -151,8 +153,15 @@ impl Builder {
         self
     }
 
+    /// Calls `heard` with what goes wrong at MCP servers, in a sentence: a server cannot be started, or has changed its tools.
+    /// Without it, these are warnings of `tracing`.
+    #[cfg(feature = "mcp")]
+    pub fn on_mcp_note(self, heard: impl Fn(String) + Send + Sync + 'static) -> Self {
+        Self { on_mcp_note: Some(Arc::new(heard)), ..self }
+    }
+
     /// Adds the tools of an MCP server that is a program. It starts with the first turn, and its tools are called
-    /// `mcp__NAME__TOOL`.
+    /// `mcp__NAME__TOOL`. Where it cannot be started, its tools are missing, and [`Builder::on_mcp_note`] hears why.
     #[cfg(feature = "mcp")]
     pub fn mcp_program<S: Into<String>>(
         self,
@@ -214,7 +223,8 @@ impl Builder {
         self
     }
 
-    /// Answers calls that ask for an approval. Called while a turn is awaited or read, so it must not block for long.
+    /// Answers calls that ask for an approval, in every turn of the agent's sessions. Called on a thread of the runtime, so it
+    /// must not block for long. Where it panics, the call is refused.
     pub fn approve(mut self, approve: impl Fn(&Approval) -> Answer + Send + Sync + 'static) -> Self {
         self.responder.approve = Some(Arc::new(approve));
         self
@@ -265,10 +275,20 @@ impl Builder {
         let (home, stages) = self.place.open(&environment, self.commands)?;
         let mut profile = self.profile.unwrap_or_else(Profile::standard);
         profile.limits = self.limits.unwrap_or(profile.limits);
+        if profile.limits.budget.usd.is_some() && model.price.is_none() {
+            let message = format!("cannot limit the cost: the price of `{}` is not known", model.spec);
+            return Err(Error::new(message).with_hint("name it with `price`, or limit the tokens"));
+        }
         let system = self.system.unwrap_or_else(|| profile.system.clone());
         let own = Agent { name: AGENT_NAME.into(), system, ..Agent::default() };
         #[cfg(feature = "mcp")]
-        self.sources.extend(mcp_servers::source(self.servers, &workspace, &access, model.window));
+        self.sources.extend(mcp_servers::source(
+            self.servers,
+            &workspace,
+            &access,
+            model.window,
+            self.on_mcp_note,
+        ));
         let engine = Engine::new(Setup {
             model,
             tools: self.tools,

@@ -1,7 +1,8 @@
 //! [`Haft`]: an agent that is ready to work: it opens sessions.
-use crate::Result;
+use crate::{Error, Result};
 use haft_core::Seq;
 use haft_engine::{Engine, EngineError, Responder, Session};
+use tokio::runtime::Handle;
 
 /// An agent that is ready to work. Cheap to clone.
 ///
@@ -18,7 +19,10 @@ impl Haft {
     /// Opens a new session.
     ///
     /// # Errors
-    /// Fails if its journal cannot be made, or the place for sessions lies in the workspace.
+    /// Fails if its journal cannot be made, the place for sessions lies in the workspace, or no Tokio runtime is there.
+    ///
+    /// # Panics
+    /// Where the runtime was built without `enable_all`.
     pub fn session(&self) -> Result<Session> {
         self.session_of(&self.agent)
     }
@@ -28,6 +32,12 @@ impl Haft {
     /// # Errors
     /// Fails as [`Haft::session`] does, and where there is no such agent or its model cannot be opened.
     pub fn session_of(&self, agent: &str) -> Result<Session> {
+        if Handle::try_current().is_err() {
+            let message = "cannot open a session: there is no Tokio runtime";
+            return Err(
+                Error::new(message).with_hint("call it in an `async` function, or after `Runtime::enter`")
+            );
+        }
         Ok(self.engine.create(agent)?.answered_by(self.responder.clone()))
     }
 

@@ -12,6 +12,9 @@ const WINDOW_DIVISOR: u64 = 4;
 /// Tokens that definitions may take if the window is unknown.
 const DEFAULT_DEFINITION_TOKENS: usize = 8_000;
 
+/// Takes what goes wrong at a server, in a sentence.
+pub(crate) type OnNote = Arc<dyn Fn(String) + Send + Sync>;
+
 /// A server that is a program.
 pub(crate) fn program(name: String, program: String, arguments: Vec<String>) -> McpServer {
     server(name, Transport::Program { program, arguments, environment: Vec::new() })
@@ -42,6 +45,7 @@ pub(crate) fn source(
     workspace: &Path,
     access: &Access,
     window: Option<u64>,
+    on_note: Option<OnNote>,
 ) -> Option<Arc<dyn ToolSource>> {
     if servers.is_empty() {
         return None;
@@ -50,7 +54,6 @@ pub(crate) fn source(
         .and_then(|window| usize::try_from(window / WINDOW_DIVISOR).ok())
         .unwrap_or(DEFAULT_DEFINITION_TOKENS);
     let (workspace, environment) = (workspace.to_owned(), access.environment.clone());
-    // A server that cannot be started is missing from the tools; a program has no person to tell.
-    let on_note = Arc::new(|_note: String| {});
+    let on_note = on_note.unwrap_or_else(|| Arc::new(|note| tracing::warn!("{note}")));
     Some(Arc::new(Mcp::new(McpSettings { servers, workspace, environment, budget, on_note })))
 }

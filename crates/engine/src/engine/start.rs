@@ -37,7 +37,7 @@ use std::{
     sync::{Arc, Mutex},
     thread,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// Folds what was recorded, and starts the task of the session.
 pub(super) fn start(
@@ -67,11 +67,12 @@ pub(super) fn start(
     let (transcript, session) = beside(entries.len(), || Transcript::replay(&entries), context);
     let (session, log) = (session?, Log { transcript, journal: journal.clone() });
     let (stage, permission) = (session.calls.stage.clone(), session.calls.permission.clone());
+    let (responder, answering) = watch::channel(None);
     let stop = shared.stop.clone();
     let is_root = above.caller.is_none();
     let socket = is_root.then(|| SessionSocket::open(&folder, &journal, &sender, &permission)).flatten();
     let ownership = Ownership::take(&folder);
-    let task = Task { session, log, mailbox, stop, later: Default::default(), socket, ownership };
+    let task = Task { session, log, mailbox, stop, later: Default::default(), socket, ownership, answering };
     shared.tasks.spawn(task.run());
     let session = Session {
         id,
@@ -80,7 +81,7 @@ pub(super) fn start(
         stage,
         permission,
         may_allow: true,
-        responder: None,
+        responder: Arc::new(responder),
         remote: None,
     };
     shared.live.add(&session);

@@ -1,9 +1,9 @@
 //! [`SessionRegistry`]: the open sessions of an engine, so that other code than their openers can watch and steer them.
-use super::{Session, mailbox::SessionMessage, remote::Remote};
+use super::{Session, mailbox::SessionMessage, remote::Remote, responder::Answering};
 use crate::journal::WeakJournal;
 use haft_call::Permission;
 use haft_core::{SessionId, Stage};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use tokio::sync::mpsc::WeakUnboundedSender;
 
 /// Holds no session open: a handle is made only while other code holds one.
@@ -17,6 +17,7 @@ struct OpenSession {
     stage: Arc<dyn Stage>,
     permission: Permission,
     may_allow: bool,
+    responder: Weak<Answering>,
     remote: Option<Arc<Remote>>,
 }
 
@@ -31,6 +32,7 @@ impl SessionRegistry {
             stage: session.stage.clone(),
             permission: session.permission.clone(),
             may_allow: session.may_allow,
+            responder: Arc::downgrade(&session.responder),
             remote: session.remote.clone(),
         });
     }
@@ -57,6 +59,7 @@ impl OpenSession {
         let (journal, stage) = (self.journal.upgrade()?, self.stage.clone());
         let (permission, may_allow) = (self.permission.clone(), self.may_allow);
         let (id, remote) = (self.id.clone(), self.remote.clone());
-        Some(Session { id, mailbox, journal, stage, permission, may_allow, responder: None, remote })
+        let responder = self.responder.upgrade()?;
+        Some(Session { id, mailbox, journal, stage, permission, may_allow, responder, remote })
     }
 }

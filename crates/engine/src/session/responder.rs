@@ -1,7 +1,18 @@
 //! [`Responder`]: the program's answers in place of a person. [`Approval`]: what a call asks.
-use super::{Session, tool_call_for};
-use haft_core::{Answer, BulkFolder, CallId, Change, Command, Effect, Event, Fact, Question, ToolCall};
-use std::sync::Arc;
+use super::tool_call_in;
+use crate::journal::Journal;
+use futures::StreamExt;
+use haft_call::{Interactions, last_words};
+use haft_core::{
+    Answer, BulkFolder, CallId, Change, Command, Effect, Entry, Event, Fact, Question, Seq, ToolCall,
+};
+use std::{
+    convert::Infallible,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::Arc,
+};
+use tokio::sync::watch;
 
 /// What a call wants to do, to be allowed or refused.
 #[derive(Clone, Debug)]
@@ -21,13 +32,12 @@ pub struct Approval {
 }
 
 impl Approval {
-    /// Returns what `event` asks in `session`, where it asks for an approval.
-    fn of(session: &Session, event: &Event) -> Option<Self> {
-        let Event::Recorded(entry) = event else { return None };
-        let Fact::ApprovalAsked { call: id, reason, effects, changes, bulk, runs, .. } = &entry.fact else {
+    /// Returns what `fact` asks in the session of `journal`, where it asks for an approval.
+    fn of(journal: &Journal, fact: &Fact) -> Option<Self> {
+        let Fact::ApprovalAsked { call: id, reason, effects, changes, bulk, runs, .. } = fact else {
             return None;
         };
-        let call = runs.as_deref().cloned().or_else(|| tool_call_for(session, id));
+        let call = runs.as_deref().cloned().or_else(|| tool_call_in(&journal.entries(), id));
         let (id, reason) = (id.clone(), reason.clone());
         Some(Self {
             call,
@@ -53,25 +63,90 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// The answer to what `event` asks, if there is one; with `refuse_unanswered`, a refusal in place of none.
-    pub(crate) fn answer(
-        &self,
-        session: &Session,
-        event: &Event,
-        refuse_unanswered: bool,
-    ) -> Option<Command> {
-        if let Some(approval) = Approval::of(session, event) {
-            let own = self.approve.as_ref().map(|approve| approve(&approval));
-            let answer = own.or(refuse_unanswered.then_some(Answer::Unanswered))?;
-            return Some(Command::answer(approval.id, answer));
+    /// The answer to what `fact` asks, if it asks something that this responder answers. Where the function panics, the
+    /// answer is the one that is given where there is no person.
+    pub(crate) fn answer(&self, journal: &Journal, fact: &Fact) -> Option<Command> {
+        match fact {
+            Fact::ApprovalAsked { call, .. } => {
+                let (approve, approval) = (self.approve.as_ref()?, Approval::of(journal, fact)?);
+                let answer = guarded(|| approve(&approval)).unwrap_or(Answer::Unanswered);
+                Some(Command::answer(call.clone(), answer))
+            }
+            Fact::QuestionAsked { call, question } => {
+                let reply = self.reply.as_ref()?;
+                Some(Command::reply(call.clone(), guarded(|| reply(question)).flatten()))
+            }
+            _ => None,
         }
-        let Event::Recorded(entry) = event else { return None };
-        let Fact::QuestionAsked { call, question } = &entry.fact else { return None };
-        let answer = match &self.reply {
-            Some(reply) => reply(question),
-            None if refuse_unanswered => None,
-            None => return None,
-        };
-        Some(Command::reply(call.clone(), answer))
     }
+
+    /// Whether this responder answers what `fact` asks.
+    pub(crate) fn answers(&self, fact: &Fact) -> bool {
+        match fact {
+            Fact::ApprovalAsked { .. } => self.approve.is_some(),
+            Fact::QuestionAsked { .. } => self.reply.is_some(),
+            _ => false,
+        }
+    }
+}
+
+fn guarded<T>(function: impl FnOnce() -> T) -> Option<T> {
+    let called = catch_unwind(AssertUnwindSafe(function));
+    called.map_err(|panic| tracing::error!("an answering function panicked: {}", last_words(&*panic))).ok()
+}
+
+/// The answer that there is no person, to what `fact` asks.
+pub(crate) fn refusal(fact: &Fact) -> Option<Command> {
+    match fact {
+        Fact::ApprovalAsked { call, .. } => Some(Command::answer(call.clone(), Answer::Unanswered)),
+        Fact::QuestionAsked { call, .. } => Some(Command::reply(call.clone(), None)),
+        _ => None,
+    }
+}
+
+/// What is asked in `entries` and was not answered before the end of the turn, oldest first.
+pub(crate) fn open_questions(entries: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
+    let is_of_turn = |entry: &&Arc<Entry>| !matches!(entry.fact, Fact::TurnEnded { .. });
+    let (mut open, mut closed) = (Vec::new(), Vec::new());
+    for entry in entries.iter().rev().take_while(is_of_turn) {
+        match &entry.fact {
+            Fact::ApprovalAnswered { call, .. }
+            | Fact::QuestionAnswered { call, .. }
+            | Fact::ToolEnded { call, .. } => closed.push(call),
+            Fact::ApprovalAsked { call, .. } | Fact::QuestionAsked { call, .. }
+                if !closed.contains(&call) =>
+            {
+                open.push(entry.clone());
+            }
+            _ => {}
+        }
+    }
+    open.reverse();
+    open
+}
+
+/// The responder of a session, which all its handles share, and the place of the first entry that it answers.
+pub(crate) type Answering = watch::Sender<Option<(Responder, Seq)>>;
+
+/// Answers what the calls of a session ask, whichever command or event opened their turn.
+pub(crate) async fn answer_all(
+    journal: Journal,
+    interactions: Interactions,
+    mut answering: watch::Receiver<Option<(Responder, Seq)>>,
+) -> Infallible {
+    let set =
+        answering.wait_for(Option::is_some).await.ok().and_then(|set| set.as_ref().map(|(_, from)| *from));
+    if let Some(from) = set {
+        let mut events = pin!(journal.follow(from));
+        while let Some(event) = events.next().await {
+            let Event::Recorded(entry) = event else { continue };
+            let responder = answering.borrow().as_ref().map(|(responder, _)| responder.clone());
+            match responder.and_then(|responder| responder.answer(&journal, &entry.fact)) {
+                Some(Command::Answer { call, answer, by, .. }) => interactions.answer(&call, answer, by),
+                Some(Command::Reply { call, answer, by }) => interactions.reply(&call, answer, by),
+                _ => continue,
+            };
+        }
+    }
+    std::future::pending().await
 }

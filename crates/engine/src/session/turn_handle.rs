@@ -3,10 +3,11 @@ use super::{
     Closed, Session,
     mailbox::SessionMessage,
     mailbox::{CommandStatus, CommandStatuses, CommandTicket},
+    responder::{open_questions, refusal},
     turn_report::{ReportBuilder, TurnError, TurnReport},
 };
 use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::BoxStream};
-use haft_core::{Answer, CallId, Command, Event, Part, Seq, answer};
+use haft_core::{Answer, CallId, Command, Event, Fact, Part, Seq, answer};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::{
@@ -197,19 +198,30 @@ impl Turn {
     /// Waits for the end and returns what came of the command. Where the session closed before, or refused the command,
     /// the report has no outcome and its `error` says why.
     pub async fn report(mut self) -> TurnReport {
-        self.finish().await;
+        let is_answered = self.session.responder.borrow().is_some();
+        self.finish(is_answered).await;
         self.into_report().0
     }
 
-    async fn finish(&mut self) {
-        self.refuses_unanswered = true;
+    async fn finish(&mut self, refuses_unanswered: bool) {
+        self.refuses_unanswered = refuses_unanswered;
+        if refuses_unanswered && !self.session.is_joined() {
+            // What a handle that is gone left open would keep the turn from going on.
+            open_questions(&self.session.entries()).iter().for_each(|asked| self.respond(&asked.fact));
+        }
         while self.next().await.is_some() {}
     }
 
-    fn respond(&self, event: &Event) {
-        let responder = self.session.responder.as_ref();
-        let command =
-            responder.and_then(|responder| responder.answer(&self.session, event, self.refuses_unanswered));
+    fn respond(&self, asked: &Fact) {
+        let responder = self.session.responder.borrow().as_ref().map(|(responder, _)| responder.clone());
+        let responder = responder.unwrap_or_default();
+        let command = match responder.answers(asked) {
+            // The session's own task asks the responder.
+            true if !self.session.is_joined() => None,
+            true => responder.answer(&self.session.journal, asked),
+            false if self.refuses_unanswered => refusal(asked),
+            false => None,
+        };
         if let Some(command) = command {
             let _session_is_closed = self.send(command);
         }
@@ -298,8 +310,8 @@ impl Stream for Turn {
                 if let Event::Recorded(entry) = &event {
                     self.seen = Seq(entry.seq.0 + 1);
                     self.account.apply(entry);
+                    self.respond(&entry.fact);
                 }
-                self.respond(&event);
                 return Poll::Ready(Some(event));
             }
             if self.yields_all {
@@ -315,7 +327,7 @@ impl IntoFuture for Turn {
 
     fn into_future(mut self) -> Self::IntoFuture {
         async move {
-            self.finish().await;
+            self.finish(true).await;
             match self.into_report() {
                 (report, Some(why)) => Err(TurnError::Ended { why, report: Box::new(report) }),
                 (report, None) => report.checked(),

@@ -2,7 +2,7 @@
 use super::{Connection, NotConnected, client, connect, remote::Dial};
 use crate::{
     journal::JournalError,
-    session::{EngineError, Session, shared::Shared},
+    session::{EngineError, Session, responder::Answering, shared::Shared},
     setup::Setup,
 };
 use haft_call::Permission;
@@ -49,8 +49,8 @@ fn stay(shared: &Shared, id: SessionId, connection: Connection, stage: Arc<dyn S
     let permission = Permission::new(there, welcome.ceiling.unwrap_or(Mode::Full), &journal.entries());
     let remote = connection.remote().map(Arc::new);
     let may_allow = welcome.may_allow;
-    let session =
-        Session { id, mailbox: sender, journal, stage, permission, may_allow, responder: None, remote };
+    let responder = Arc::new(Answering::new(None));
+    let session = Session { id, mailbox: sender, journal, stage, permission, may_allow, responder, remote };
     shared.live.add(&session);
     shared.tasks.spawn(connection.stay(mailbox, shared.stop.clone()));
     session

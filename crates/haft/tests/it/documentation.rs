@@ -17,7 +17,7 @@ fn the_listing_of_the_documentation_is_the_first_example() {
 }
 
 /// A program that embeds Haft compiles no more than this.
-const MOST_CRATES: usize = 210;
+const MOST_CRATES: usize = 215;
 
 #[test]
 fn the_default_features_bring_few_crates() {

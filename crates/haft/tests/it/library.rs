@@ -40,6 +40,20 @@ fn writes(path: &str) -> (&'static str, serde_json::Value) {
     ("write_text", json!({"path": path, "text": "hello"}))
 }
 
+fn costs() -> Limits {
+    let mut limits = Limits::default();
+    limits.budget.usd = Some(1.0);
+    limits
+}
+
+#[test]
+fn a_session_without_a_runtime_is_an_error() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let agent = runtime.block_on(build(Haft::builder().provider(scripted()))).unwrap();
+    let error = agent.session().err().unwrap();
+    assert!(error.to_string().contains("there is no Tokio runtime") && error.hint().is_some(), "{error:?}");
+}
+
 async fn build(builder: Builder) -> haft::Result<Haft> {
     builder.in_memory().build().await
 }
@@ -57,6 +71,7 @@ async fn what_cannot_be_built_says_why_and_what_to_do() {
         (given().tool(not_a_tool), "not_a_tool` is not a tool", "`#[tool]`"),
         (given().workspace("/nowhere/at/all"), "cannot work in `/nowhere/at/all`", "`workspace`"),
         (given().workspace(file.path()), "it is not a folder", "`workspace`"),
+        (given().limits(costs()), "the price of `own/provider` is not known", "`price`"),
     ];
     for (builder, message, hint) in table {
         let error = build(builder).await.err().unwrap_or_else(|| panic!("{message}"));
@@ -122,6 +137,147 @@ async fn where_nobody_answers_an_effect_is_refused_and_nothing_hangs() {
         assert_eq!((report.outcome, report.changes.len()), (Some(Outcome::Finished), 1));
         fs::remove_file(folder.path().join("a.txt")).unwrap();
     }
+}
+
+/// Lets the job of `bake` end.
+static DONE: std::sync::LazyLock<tokio::sync::Notify> = std::sync::LazyLock::new(tokio::sync::Notify::new);
+
+/// Starts a job that ends as `how` says.
+#[tool]
+async fn bake(how: String, context: &ToolContext) -> ToolOutput {
+    let work = async move {
+        assert_ne!(how, "badly", "it burned");
+        DONE.notified().await;
+        Ok(ToolOutput::text("baked"))
+    };
+    let job = context.jobs.start("bake".into(), Box::pin(work), Default::default());
+    ToolOutput::running(job)
+}
+
+// H-124. The end of the job opens a turn of its own, which no handle follows.
+#[tokio::test]
+async fn the_function_of_the_program_answers_in_every_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = scripted().calls([("bake", json!({"how": "well"}))]).says("started");
+    let model = model.calls([writes("a.txt")]).says("written").says("next");
+    let builder = Haft::builder().provider(model).tool(bake).tool(write_text).workspace(folder.path());
+    let agent = build(builder.approve(|_| Answer::Once)).await.unwrap();
+    let session = agent.session().unwrap();
+    session.prompt("bake").await.unwrap();
+    DONE.notify_one();
+    let written = async {
+        while !folder.path().join("a.txt").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LONG, written).await.expect("the approval is given");
+    let report = tokio::time::timeout(LONG, session.prompt("and then?")).await.unwrap().unwrap();
+    assert_eq!(report.text, "next");
+}
+
+// H-124
+#[tokio::test]
+async fn an_approval_that_was_left_open_does_not_hold_up_the_next_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    for how in ["dropped", "awaited", "panics"] {
+        let model = scripted().calls([writes("a.txt")]).says("one").says("two");
+        let builder = Haft::builder().provider(model).tool(write_text).workspace(folder.path());
+        let builder = match how {
+            "panics" => builder.approve(|_| panic!("as a test does")),
+            _ => builder,
+        };
+        let session = build(builder).await.unwrap().session().unwrap();
+        let mut turn = session.prompt("write");
+        while let Some(event) = turn.next().await {
+            let Event::Recorded(entry) = event else { continue };
+            if matches!(entry.fact, Fact::ApprovalAsked { .. }) {
+                break;
+            }
+        }
+        match how {
+            "dropped" => drop(turn),
+            _ => {
+                let report = tokio::time::timeout(LONG, turn).await.expect(how).unwrap();
+                assert_eq!(report.outcome, Some(Outcome::Refused), "{how}");
+            }
+        }
+        let report = tokio::time::timeout(LONG, session.prompt("go on")).await.expect(how).unwrap();
+        assert!(!report.text.is_empty() && !folder.path().join("a.txt").exists(), "{how}: {report:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_panics_has_ended_with_an_error() {
+    let model = scripted().calls([("bake", json!({"how": "badly"}))]).says("started").says("a pity");
+    let agent = build(Haft::builder().provider(model).tool(bake)).await.unwrap();
+    let session = agent.session().unwrap();
+    session.prompt("bake").await.unwrap();
+    let mut events = Box::pin(session.events(Seq(0)));
+    let ended = async {
+        loop {
+            let Event::Recorded(entry) = events.next().await.unwrap() else { continue };
+            if let Fact::TaskEnded { result, .. } = &entry.fact {
+                return result.content.clone();
+            }
+        }
+    };
+    let content = tokio::time::timeout(LONG, ended).await.unwrap();
+    assert!(content.contains("the tool panicked") && content.contains("it burned"), "{content}");
+}
+
+// What a tool does on another thread cannot be dropped.
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_cancelled() {
+    /// Works until it is cancelled.
+    #[tool]
+    async fn work(context: &ToolContext) -> Result<(), String> {
+        let cancel = context.cancel.clone();
+        let (sender, receiver) = (SEEN.get().unwrap().clone(), std::future::pending());
+        std::thread::spawn(move || {
+            while !cancel.is_cancelled() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            sender.send(()).ok();
+        });
+        receiver.await
+    }
+    static SEEN: std::sync::OnceLock<std::sync::mpsc::Sender<()>> = std::sync::OnceLock::new();
+    let (sender, seen) = std::sync::mpsc::channel();
+    SEEN.set(sender).unwrap();
+    let limits = Limits { call_seconds: 1, ..Limits::default() };
+    let model = scripted().calls([("work", json!({}))]).says("too long");
+    let agent = build(Haft::builder().provider(model).tool(work).limits(limits)).await.unwrap();
+    let report = agent.session().unwrap().prompt("go").await.unwrap();
+    assert!(report.calls[0].result().content.contains("timed out"), "{report:?}");
+    seen.recv_timeout(LONG).expect("the thread sees it");
+}
+
+// H-125. Each adds the same line to what it has read.
+#[tokio::test]
+async fn of_two_sessions_that_write_the_same_one_is_told() {
+    /// Adds a line.
+    #[tool(reads = "path", writes = "path")]
+    async fn add_line(path: String, context: &ToolContext) -> Result<(), std::io::Error> {
+        let file = context.path(path);
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        BOTH.wait().await;
+        fs::write(file, text + "x\n")
+    }
+    static BOTH: std::sync::LazyLock<tokio::sync::Barrier> =
+        std::sync::LazyLock::new(|| tokio::sync::Barrier::new(2));
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("n"), "").unwrap();
+    let run = || async {
+        let model = scripted().calls([("add_line", json!({"path": "n"}))]).says("done");
+        let builder = Haft::builder().provider(model).tool(add_line).workspace(folder.path());
+        let agent = build(builder.mode(Mode::AcceptEdits)).await.unwrap();
+        let report = agent.session().unwrap().prompt("go").await.unwrap();
+        report.calls[0].result().content.clone()
+    };
+    let (one, other) = tokio::join!(run(), run());
+    let conflicts = [&one, &other].iter().filter(|told| told.contains("changed meanwhile")).count();
+    assert_eq!(conflicts, 1, "{one} {other}");
+    assert_eq!(fs::read_to_string(folder.path().join("n")).unwrap(), "x\n");
 }
 
 #[tokio::test]
