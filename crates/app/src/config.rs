@@ -338,7 +338,9 @@ fn own_rules(places: &Places) -> Rules {
     let of_git = ["write:**/.git/hooks/**", "write:**/.git/config"].map(str::to_owned);
     // What later sessions are told, and may do.
     let of_agents = SYSTEMS.iter().map(|row| format!("write:**/{}/**", row.project));
-    let ask = of_git.into_iter().chain(of_agents).collect();
+    // A link of this name would bring what another folder holds.
+    let links = SYSTEMS.iter().map(|row| format!("write:**/{}", row.project));
+    let ask = of_git.into_iter().chain(of_agents).chain(links).collect();
     Rules { deny, ask, ..Rules::default() }
 }
 

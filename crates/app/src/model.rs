@@ -180,7 +180,9 @@ pub fn open(
             own_window = Some(window);
             (name.to_owned(), provider)
         }
-        kind => (name.to_owned(), speaking(app, remote(app, config, kind, base_url, speech.is_free)?, speech)?),
+        kind => {
+            (name.to_owned(), speaking(app, remote(app, config, kind, base_url, speech.is_free)?, speech)?)
+        }
     };
     let Card { window, price, documents } = card_of(config, spec);
     let effort =

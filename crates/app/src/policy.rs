@@ -4,12 +4,15 @@ use crate::{
     config::{SETTINGS, Settings},
     session,
 };
-use haft_call::is_repository;
+use haft_call::{is_repository, through_links};
 use haft_core::{Effect, Execution, Policy, Sandbox, Verdict};
 use haft_present::unattended;
 use haft_tools::refusal;
 use serde::Serialize;
-use std::path::Path;
+use std::{
+    path::{Path, PathBuf},
+    slice,
+};
 
 /// What the policy says of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,8 +50,15 @@ impl App {
         let profile = config.profile()?;
         let own = config.policy(&self.places)?;
         let rules = profile.rules.deny.iter().chain(&profile.rules.only).cloned().chain(own.rules).collect();
-        let policy = Policy { rules, mode: own.mode };
-        let effect = parsed(effect, workspace)?;
+        let policy = through_links(Policy { rules, mode: own.mode }, workspace);
+        let spelled = parsed(effect, workspace)?;
+        let found = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        // A rule may be about the name of a link, or about what it leads to.
+        let effect = match (policy.judge_names(slice::from_ref(&spelled), workspace), spelled) {
+            (Verdict::Allow, Effect::Read(path)) => Effect::Read(found(path)),
+            (Verdict::Allow, Effect::Write(path)) => Effect::Write(found(path)),
+            (_, spelled) => spelled,
+        };
         // As the engine does: where the system gives a command a view of its own, it can do nothing but change that.
         // A server of MCP runs outside.
         let is_of_server = effect.to_string().starts_with("execute:mcp:");
@@ -99,10 +109,7 @@ fn in_words(verdict: Verdict, effect: &Effect, is_confined: bool) -> (&'static s
 
 /// `read:PATH`, `write:PATH`, `network:TARGET`, `execute:COMMAND`, `execute@FOLDER:COMMAND`; all else is a command.
 fn parsed(words: &str, workspace: &Path) -> Result<Effect, Failure> {
-    let path = |text: &str| {
-        let path = workspace.join(text);
-        path.canonicalize().unwrap_or(path)
-    };
+    let path = |text: &str| workspace.join(text);
     let effect = match words.split_once(':') {
         Some(("read", file)) => Effect::Read(path(file)),
         Some(("write", file)) => Effect::Write(path(file)),

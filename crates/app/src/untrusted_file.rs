@@ -20,12 +20,20 @@ pub fn text(path: &Path, within: Option<&Path>, warn: Warn<'_>) -> Option<String
     }
 }
 
-/// As [`bytes`]. A link that leads out of `within` is not followed: a repository could make any file a part of what a
-/// model reads.
+/// As [`bytes`]. Of a file in `within`, a link that leads out of that folder is not followed, nor one to a file with another
+/// ending: a repository could make any file a part of what a model reads.
 pub fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
     let real = path.canonicalize()?;
-    if let Some(folder) = within.filter(|folder| !real.starts_with(folder)) {
-        return Err(io::Error::other(format!("it points outside `{}`", folder.display())));
+    if let Some(folder) = within {
+        if !real.starts_with(folder) {
+            return Err(io::Error::other(format!("it points outside `{}`", folder.display())));
+        }
+        if path.is_symlink() && real.extension() != path.extension() {
+            return Err(io::Error::other(format!(
+                "it is a link to `{}`, which has another ending",
+                real.display()
+            )));
+        }
     }
     Ok(String::from_utf8_lossy(&bytes(&real)?).into_owned())
 }

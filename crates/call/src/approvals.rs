@@ -2,8 +2,8 @@
 use crate::recorder::{Unrecorded, WeakRecorder};
 use futures::future::BoxFuture;
 use haft_core::{
-    Accepted, Answer, BulkFolder, CallId, Change, DiagnosticsChange, Effect, Entry, Fact, Person, Question,
-    ToolCall,
+    Accepted, Answer, BulkFolder, CallId, Change, DiagnosticsChange, Effect, Entry, Fact, FileKind, Person,
+    Question, ToolCall,
 };
 use parking_lot::Mutex;
 use std::{
@@ -230,9 +230,15 @@ pub struct ApprovalRequest {
 }
 
 impl ApprovalRequest {
-    /// Whether a grant for the whole session does not cover this: it covers the contents of single files only.
+    /// Whether a grant for the whole session does not cover this: it covers the contents of single files only, and neither
+    /// that one goes away nor that a link takes its place.
     fn exceeds_grants(&self) -> bool {
-        !self.bulk.is_empty() || self.changes.iter().any(Change::gives_rights)
+        let is_content = |change: &Change| match (&change.before, &change.after) {
+            (_, Some(after)) if after.kind() == FileKind::Link => false,
+            (before, after) => before.is_none() || after.is_some(),
+        };
+        !self.bulk.is_empty()
+            || self.changes.iter().any(|change| change.gives_rights() || !is_content(change))
     }
 
     fn into_fact(self, call: CallId) -> Fact {

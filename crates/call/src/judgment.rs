@@ -8,14 +8,18 @@ use crate::{
     diagnostics,
     errors::denied,
     programs::Programs,
+    resolved::Names,
     round::{CallRun, Stopped},
     scope::CallScope,
 };
 use haft_core::{
     Accepted, Access, Answer, Bulk, CallId, Change, Confinement, Effect, Execution, Host, Network, Reach,
-    Readable, ToolCall, ToolError, Tracking, Verdict,
+    Readable, ToolCall, ToolError, Tracking, Verdict, policy::normal,
 };
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Why a person is asked about the changes of a proposed call that the policy allows.
 const PROPOSED: &str = "Haft proposes the change";
@@ -35,8 +39,9 @@ pub(crate) struct Judgment {
 }
 
 impl Judgment {
-    /// Judges `effects`, which must be resolved. The folders of the scope itself may be read.
-    pub(crate) fn of(scope: &CallScope, effects: &[Effect]) -> Self {
+    /// Judges `effects`, which must be resolved, and what they are called by the call, if that is something else. The folders
+    /// of the scope itself may be read.
+    pub(crate) fn of(scope: &CallScope, effects: &[Effect], names: &Names) -> Self {
         let own_folders = scope.own_folders();
         let is_own = |effect: &&Effect| match effect {
             Effect::Read(path) => own_folders.iter().any(|folder| path.starts_with(folder)),
@@ -45,6 +50,8 @@ impl Judgment {
         let (workspace, network) = (&scope.workspace, &scope.access.network);
         let how = scope.stage.how(workspace, effects);
         let judged: Vec<Effect> = as_run(effects, how, network).filter(|effect| !is_own(&effect)).collect();
+        let spelled: Vec<Effect> =
+            judged.iter().flat_map(|effect| as_spelled(effect, names, workspace)).collect();
         let (reach, refused) = (reach(&judged, how, network), refused(&judged, how, network));
         let (writes, others): (Vec<Effect>, Vec<Effect>) =
             judged.into_iter().partition(|effect| matches!(effect, Effect::Write(_)));
@@ -53,7 +60,7 @@ impl Judgment {
             |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.confined);
         Self {
             writes: judge(&writes),
-            others: judge(&others).and(refused),
+            others: judge(&others).and(refused).and(scope.permission.judge_names(&spelled, workspace)),
             how,
             reach,
             writes_elsewhere: how == Tracking::Staged && scope.stage.writes_elsewhere(workspace, effects),
@@ -109,6 +116,18 @@ impl Judgment {
             Tracking::Untracked => false,
         }
     }
+}
+
+/// `effect` on each other path by which the call names its file.
+fn as_spelled(effect: &Effect, names: &Names, workspace: &Path) -> Vec<Effect> {
+    let of_path: fn(PathBuf) -> Effect = match effect {
+        Effect::Read(_) => Effect::Read,
+        Effect::Write(_) => Effect::Write,
+        Effect::Execute(_) | Effect::Network(_) => return Vec::new(),
+    };
+    let (Effect::Read(found) | Effect::Write(found)) = effect else { return Vec::new() };
+    let names = names.iter().filter(|(_, leads_to)| *leads_to == found).map(|(name, _)| normal(name));
+    names.filter(|name| *name != normal(&workspace.join(found))).map(of_path).collect()
 }
 
 /// Whether the network settings apply: the command has a view, or goes on in the background, where it is confined in all but

@@ -98,10 +98,22 @@ impl Permission {
 
     /// See [`Policy::judge`]. In a session with an outbox, `Ask` stands for a call that is queued.
     pub fn judge(&self, effects: &[Effect], workspace: &Path) -> Verdict {
-        match self.has_outbox() {
-            true => self.policy().judge_with_outbox(effects, workspace, &is_repository),
-            false => self.policy().judge(effects, workspace, &is_repository),
+        if effects.is_empty() {
+            return Verdict::Allow;
         }
+        let policy = self.policy_in(workspace);
+        match self.has_outbox() {
+            true => {
+                Policy { mode: self.mode(), ..policy }.judge_with_outbox(effects, workspace, &is_repository)
+            }
+            false => policy.judge(effects, workspace, &is_repository),
+        }
+    }
+
+    /// See [`Policy::judge_names`]. In a session with an outbox, nothing is asked.
+    pub fn judge_names(&self, effects: &[Effect], workspace: &Path) -> Verdict {
+        let verdict = self.policy().judge_names(effects, workspace);
+        if self.has_outbox() { verdict.without_question() } else { verdict }
     }
 
     /// See [`Policy::judge_changes`]. In a session with an outbox, nothing is asked.
@@ -133,23 +145,36 @@ impl Permission {
                 found
             })
         };
-        self.policy().judge_changes(changes, bulk, how, workspace, &is_repository)
+        self.policy_in(workspace).judge_changes(changes, bulk, how, workspace, &is_repository)
     }
 
     /// See [`Readable::new`].
     pub fn readable(&self, effects: &[Effect], workspace: &Path, own: Vec<PathBuf>) -> Readable {
-        Readable::new(&self.policy(), workspace, effects, own)
+        Readable::new(&self.policy_in(workspace), workspace, effects, own)
+    }
+
+    /// The same, with what the names in its rules lead to in `workspace`.
+    fn policy_in(&self, workspace: &Path) -> Policy {
+        through_links(self.policy(), workspace)
     }
 
     /// The rules, with the mode of this moment; in a session with an outbox, that of its edits.
     pub fn policy(&self) -> Policy {
         let mode = self.mode();
         // What only touches the workspace can be taken back.
-        let mode = if self.has_outbox() && mode == Mode::Ask { Mode::AcceptEdits } else { mode };
+        let has_edits = self.has_outbox() && matches!(mode, Mode::Ask | Mode::Full);
+        let mode = if has_edits { Mode::AcceptEdits } else { mode };
         let mut policy = Policy { mode, ..self.policy.read().clone() };
         policy.rules.extend(self.roots().iter().flat_map(|root| root.rules(mode).cloned()));
         policy
     }
+}
+
+/// `policy`, whose rules also hold for what the names in them lead to in `workspace`.
+pub fn through_links(policy: Policy, workspace: &Path) -> Policy {
+    // Nearly always nothing lies there, and looking is enough.
+    let found = |path: &Path| path.symlink_metadata().and_then(|_| path.canonicalize());
+    policy.through_links(workspace, &|path| found(path).unwrap_or_else(|_| path.to_owned()))
 }
 
 /// Whether `folder` is a git repository's own, whatever its name: a bare one, or one that lies apart from its files

@@ -1,6 +1,7 @@
 //! [`Programs`]: the files that a command runs, as they are when a person is asked to approve it.
 use haft_core::Effect;
 use std::{
+    collections::HashSet,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
@@ -23,6 +24,9 @@ const TASK_FILES: [&str; 8] = [
     "Taskfile.yml",
 ];
 
+/// Maximum folders besides the command's own in which its programs are looked for.
+const MAX_FOLDERS: usize = 16;
+
 /// Maximum words that are looked at: no command that a person reads has more.
 const MAX_WORDS: usize = 1_000;
 
@@ -41,13 +45,21 @@ impl Programs {
         let found = commands.flat_map(|execution| {
             let folder = workspace.join(&execution.folder);
             let words: Vec<&str> = words(&execution.command).take(MAX_WORDS).collect();
+            // The folder itself, and those that the line names: it may go there.
+            let is_folder = |path: &PathBuf| path.is_dir() && *path != folder;
+            let below = words.iter().map(|word| folder.join(word)).filter(is_folder).take(MAX_FOLDERS);
+            let folders: Vec<PathBuf> = [folder.clone()].into_iter().chain(below).collect();
             let has_interpreter = words.iter().any(|word| INTERPRETERS.contains(&name(word)));
             let is_run =
                 move |path: &PathBuf, word: &str| has_interpreter || word.contains('/') || is_program(path);
-            let named = words.into_iter().map(|word| (folder.join(word), word));
-            let named: Vec<PathBuf> =
+            let named = folders.iter().flat_map(|folder| {
+                let names =
+                    words.iter().flat_map(|word| [*word, name(word)].map(|name| (folder.join(name), *word)));
+                names.chain(TASK_FILES.map(|recipe| (folder.join(recipe), "./")))
+            });
+            let named: HashSet<PathBuf> =
                 named.filter(|(path, word)| is_run(path, word)).map(|(path, _)| path).collect();
-            named.into_iter().chain(TASK_FILES.map(|recipe| folder.join(recipe)))
+            named
         });
         Self(
             found
@@ -67,7 +79,7 @@ impl Programs {
 
 /// Splits roughly as a shell does: an extra word only costs a look.
 fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|letter: char| letter.is_whitespace() || ";&|<>()`\"'".contains(letter))
+    line.split(|letter: char| letter.is_whitespace() || ";&|<>()`\"'=:".contains(letter))
         .filter(|word| !word.is_empty())
 }
 

@@ -124,6 +124,30 @@ impl Policy {
         data.and(rest).and(self.judge_rights(changes))
     }
 
+    /// Judges `effects`, whose paths are as a call spells them, by the rules that ask or deny alone. What a path leads to is
+    /// judged by [`Policy::judge`].
+    pub fn judge_names(&self, effects: &[Effect], workspace: &Path) -> Verdict {
+        let ruled = |effect: &Effect| {
+            let mut others = self.rules.iter().filter(|rule| rule.ruling != Ruling::Only);
+            match others.find(|rule| rule.matches(effect, workspace, false)) {
+                Some(rule) if rule.ruling != Ruling::Allow => MatchedBy::Rule(rule).verdict(&[effect]),
+                _ => Verdict::Allow,
+            }
+        };
+        effects.iter().map(ruled).reduce(Verdict::and).unwrap_or(Verdict::Allow)
+    }
+
+    /// The same policy, whose rules that ask or deny about paths of the workspace also hold for what the folder or file that
+    /// they begin with leads to where it is a symbolic link. `resolve` follows all links of a path.
+    #[must_use]
+    pub fn through_links(self, workspace: &Path, resolve: &dyn Fn(&Path) -> PathBuf) -> Self {
+        let with_target = |rule: Rule| {
+            let target = rule.through_link(workspace, resolve);
+            [Some(rule), target].into_iter().flatten()
+        };
+        Self { rules: self.rules.into_iter().flat_map(with_target).collect(), ..self }
+    }
+
     /// No rule about writing speaks of programs that run with the rights of another user.
     fn judge_rights(&self, changes: &[Change]) -> Verdict {
         let given = changes.iter().filter(|change| change.gives_rights() && self.mode != Mode::Full);

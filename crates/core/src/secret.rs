@@ -57,16 +57,46 @@ impl Secrets {
 
     /// Whether one of them stands in `text`.
     pub fn are_in(&self, text: &str) -> bool {
-        self.0.iter().any(|secret| text.contains(secret))
+        self.0.iter().any(|secret| text.contains(secret)) || self.hide_among_signs(text).is_some()
     }
 
-    /// `text` with `[key]` in place of each of them.
+    /// `text` with `[key]` in place of each of them, also where signs that move the cursor or set a color stand between
+    /// its letters.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut hidden = Cow::Borrowed(text);
         for secret in self.0.iter().filter(|secret| text.contains(secret.as_str())) {
             hidden = hidden.replace(secret, PLACEHOLDER).into();
         }
-        hidden
+        match self.hide_among_signs(&hidden) {
+            Some(hidden) => hidden.into(),
+            None => hidden,
+        }
+    }
+
+    /// The same in what a terminal shows of `text`; `None` if none of them stands there.
+    fn hide_among_signs(&self, text: &str) -> Option<String> {
+        if self.is_empty() || !text.contains(is_sign) {
+            return None;
+        }
+        let shown: Vec<&str> = anstream::adapter::strip_str(text).collect();
+        let plain = shown.concat();
+        // Where each byte that is shown stands in `text`.
+        let start = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
+        let places: Vec<usize> =
+            shown.iter().flat_map(|part| start(part)..start(part) + part.len()).collect();
+        let found = self.0.iter().flat_map(|secret| plain.match_indices(secret.as_str()));
+        let mut found: Vec<_> =
+            found.map(|(at, secret)| places[at]..places[at + secret.len() - 1] + 1).collect();
+        found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+        let (mut hidden, mut end) = (String::new(), 0);
+        for range in found {
+            if range.start >= end {
+                hidden.push_str(&text[end..range.start]);
+                hidden.push_str(PLACEHOLDER);
+            }
+            end = end.max(range.end);
+        }
+        (end > 0).then(|| hidden + &text[end..])
     }
 
     /// The same in the lines of a diff, where signs and numbers stand between the lines of a secret that has several.
@@ -84,6 +114,10 @@ impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Secrets({})", self.0.len())
     }
+}
+
+fn is_sign(letter: char) -> bool {
+    letter.is_control() && !matches!(letter, '\n' | '\r' | '\t')
 }
 
 /// Long, with letters and digits, without spaces and no path.

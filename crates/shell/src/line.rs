@@ -211,6 +211,10 @@ fn is_bomb(function: Node<'_>, line: &str) -> bool {
 fn word(node: Node<'_>, line: &str) -> Word {
     let mut word = Word { text: String::new(), pattern: String::new(), is_literal: true };
     word.take(node, line);
+    // The program `[` is no pattern.
+    if word.pattern == "[" {
+        word = Word { text: "[".into(), pattern: "\\[".into(), is_literal: true };
+    }
     word.is_literal &= !word.is_list();
     word
 }
@@ -299,7 +303,7 @@ impl Word {
 
     fn unquoted(&mut self, text: &str) {
         let is_home = self.text.is_empty() && text.starts_with('~') && !text.starts_with("~/");
-        let is_pattern = text.contains(['*', '?']) || (text.contains('[') && text != "[");
+        let is_pattern = text.contains(['*', '?', '[']);
         self.is_literal &= !(is_home || is_pattern);
         self.as_is(text);
     }

@@ -47,12 +47,13 @@ const WRAPPERS: [(&str, &[&str]); 38] = [
 const POSITIONAL: [&str; 6] = ["timeout", "chroot", "flock", "taskset", "chrt", "setarch"];
 
 /// Programs that run another one somewhere among their arguments.
-const RUNNERS: [&str; 42] = [
+const RUNNERS: [&str; 47] = [
     "asdf",
     "bundle",
     "bunx",
     "bwrap",
     "cgexec",
+    "cmake",
     "concurrently",
     "conda",
     "dbus-run-session",
@@ -66,6 +67,7 @@ const RUNNERS: [&str; 42] = [
     "guix",
     "hatch",
     "hyperfine",
+    "ip",
     "kubectl",
     "ld-linux-x86-64.so.2",
     "micromamba",
@@ -83,9 +85,12 @@ const RUNNERS: [&str; 42] = [
     "poetry",
     "proot",
     "rye",
+    "screen",
     "ssh",
+    "ssh-agent",
     "start-stop-daemon",
     "systemd-run",
+    "tmux",
     "uv",
     "valgrind",
     "xvfb-run",
@@ -141,8 +146,9 @@ pub fn is_shell(program: &Word) -> bool {
 }
 
 /// Programs of other languages, and the options behind which code stands.
-const INTERPRETERS: [(&str, &[char], &[&str]); 16] = [
+const INTERPRETERS: [(&str, &[char], &[&str]); 24] = [
     ("python", &['c'], &[]),
+    ("ipython", &['c'], &[]),
     ("pypy", &['c'], &[]),
     ("perl", &['e', 'E'], &[]),
     ("ruby", &['e'], &[]),
@@ -155,6 +161,13 @@ const INTERPRETERS: [(&str, &[char], &[&str]); 16] = [
     ("luajit", &['e'], &[]),
     ("tclsh", &[], &[]),
     ("Rscript", &['e'], &[]),
+    ("R", &['e'], &[]),
+    ("julia", &['e', 'E'], &["--eval", "--print"]),
+    ("guile", &['c'], &[]),
+    ("elixir", &['e'], &["--eval"]),
+    ("ghc", &['e'], &[]),
+    ("groovy", &['e'], &[]),
+    ("pwsh", &['c'], &["-Command", "-command"]),
     ("osascript", &['e'], &[]),
     ("csh", &['c'], &[]),
     ("tcsh", &['c'], &[]),

@@ -117,7 +117,7 @@ pub(crate) fn only_reads(words: &[Word], has_more: bool) -> bool {
     let program_name = name(program);
     let is_option = |word: &Word, option: &&str| {
         let is_short = option.len() == 2 && is_flag(&word.text, option.chars().last().unwrap_or('-'));
-        word.text == *option || word.text.starts_with(&format!("{option}=")) || is_short
+        is_long(word, option) || word.text == *option || is_short
     };
     match program_name {
         _ if READERS.contains(&program_name) => true,
@@ -148,6 +148,12 @@ pub(crate) fn only_reads(words: &[Word], has_more: bool) -> bool {
             *careful == program_name && !arguments.iter().any(is_given)
         }),
     }
+}
+
+/// Whether `word` is the option, with a value behind `=` or without. Of a long name, programs of GNU take the beginning.
+pub(crate) fn is_long(word: &Word, option: &str) -> bool {
+    let name = word.text.split_once('=').map_or(word.text.as_str(), |(name, _)| name);
+    name == option || (name.len() > 2 && name.starts_with("--") && option.starts_with(name))
 }
 
 /// Whether a shell may put an option in the place of `word`.

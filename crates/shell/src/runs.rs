@@ -5,7 +5,7 @@ use crate::{
         behind, is_flag, is_input, is_interpreter, is_runner, is_shell, is_wrapper, name, only_tells,
         plain_git, runs_inline_code, unwrapped,
     },
-    readers::only_reads,
+    readers::{is_long, only_reads},
 };
 use std::collections::VecDeque;
 
@@ -205,12 +205,17 @@ impl Runs {
                 });
                 lines.extend(joined.map(str::to_owned));
             }
+            "rg" | "sort" => lines.extend(given_programs(program, arguments)),
+            "tar" | "scp" | "sftp" | "rsync" => {
+                lines.extend(given_programs(program, arguments));
+                self.tell(arguments);
+            }
             "find" | "fd" | "fdfind" => self.take_found(arguments, &mut lines),
             "git" => self.take_git(arguments, &mut lines),
             _ if is_shell(program) => self.take_shell(arguments, has_more, &mut lines),
             _ if reads_commands(program, arguments, has_more) => self.is_whole = false,
             // These show or look for text, and run nothing.
-            "echo" | "printf" | "grep" | "egrep" | "fgrep" | "rg" | "ag" | "test" | "[" | "gh" | "jq" => {}
+            "echo" | "printf" | "grep" | "egrep" | "fgrep" | "ag" | "test" | "[" | "gh" | "jq" => {}
             _ if is_awk(program) => {}
             _ => self.tell(arguments),
         }
@@ -313,6 +318,51 @@ fn reads_commands(program: &Word, arguments: &[Word], has_more: bool) -> bool {
         }
         _ => false,
     }
+}
+
+/// Options behind which these programs are given another one.
+const PROGRAM_OPTIONS: [(&str, &[&str]); 6] = [
+    ("rg", &["--pre", "--hostname-bin"]),
+    ("rsync", &["-e", "--rsh", "--rsync-path"]),
+    ("scp", &["-S"]),
+    ("sftp", &["-S"]),
+    ("sort", &["--compress-program"]),
+    (
+        "tar",
+        &[
+            "-F",
+            "-I",
+            "--checkpoint-action",
+            "--info-script",
+            "--new-volume-script",
+            "--rmt-command",
+            "--rsh-command",
+            "--to-command",
+            "--use-compress-program",
+        ],
+    ),
+];
+
+/// The lines that a program of [`PROGRAM_OPTIONS`] is given: what stands behind such an option.
+fn given_programs(program: &Word, arguments: &[Word]) -> Vec<String> {
+    let known = PROGRAM_OPTIONS.iter().find(|(known, _)| *known == name(program));
+    let options = known.map_or(&[][..], |(_, options)| options);
+    let value = |(place, word): (usize, &Word)| {
+        let next = || arguments.get(place + 1).map(|next| next.text.clone());
+        options.iter().find_map(|option| match word.text.split_once('=') {
+            Some((_, value)) if is_long(word, option) => {
+                Some(value.strip_prefix("exec=").unwrap_or(value).to_owned())
+            }
+            None if is_long(word, option) => next(),
+            _ if option.len() == 2 => {
+                let letter = option.chars().last()?;
+                let (_, value) = is_flag(&word.text, letter).then(|| word.text.split_once(letter))??;
+                if value.is_empty() { next() } else { Some(value.to_owned()) }
+            }
+            _ => None,
+        })
+    };
+    arguments.iter().enumerate().filter_map(value).collect()
 }
 
 fn is_awk(program: &Word) -> bool {

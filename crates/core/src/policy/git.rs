@@ -1,6 +1,9 @@
 //! Which files belong to git itself: a program that writes them decides what the person's next `git` command runs.
 use crate::{Change, FileKind};
-use std::path::{Component, Path};
+use std::{
+    ffi::OsStr,
+    path::{Component, Path},
+};
 
 /// Whether git itself reads `path`: a file or folder named `.git`, anything below one, or the file that makes a folder
 /// a repository.
@@ -39,14 +42,34 @@ const DATA_NAMES: [&str; 17] = [
     "info/refs",
 ];
 
+/// What makes a repository of a folder, or names programs, also below the folders of data: `git` would run it from there.
+const REPOSITORY_NAMES: [&str; 9] = [
+    "alternates",
+    "commondir",
+    "config",
+    "config.worktree",
+    "hooks",
+    "info",
+    "modules",
+    "objects",
+    "worktrees",
+];
+
 /// Whether a change is one of such data in the workspace's own repository, and no link is part of it.
 pub fn is_data(change: &Change) -> bool {
+    let Ok(rest) = change.path.strip_prefix(".git") else { return false };
+    let Some(data) = DATA_NAMES.iter().find(|name| rest.starts_with(name)) else { return false };
     let mut states = [&change.before, &change.after].into_iter().flatten();
-    states.all(|state| state.kind() != FileKind::Link)
-        && change
-            .path
-            .strip_prefix(".git")
-            .is_ok_and(|rest| DATA_NAMES.iter().any(|name| rest.starts_with(name)))
+    let is_plain = states.all(|state| match state.kind() {
+        FileKind::Link => false,
+        FileKind::Folder => true,
+        FileKind::File => state.permissions() & 0o111 == 0,
+    });
+    let mut names = rest.strip_prefix(data).unwrap_or(rest).iter().peekable();
+    // The list of packs and the commit graph.
+    names.next_if(|name| *data == "objects" && *name == "info");
+    let is_known = |name: &OsStr| REPOSITORY_NAMES.iter().any(|known| same(&name.to_string_lossy(), known));
+    is_plain && !names.any(is_known)
 }
 
 /// Whether `path` lies among the contents of a repository. Git adds to them and changes none, and what names them may lie

@@ -17,15 +17,18 @@ impl Policy {
         is_repository: IsRepository<'_>,
     ) -> Verdict {
         let is_reading = self.mode == Mode::Full && only_reads(effects);
-        let (outside, inside): (Vec<Effect>, Vec<Effect>) =
-            effects.iter().cloned().partition(|effect| !is_reading && is_outside(effect));
+        let (outside, inside): (Vec<Effect>, Vec<Effect>) = effects.iter().cloned().partition(is_outside);
+        if is_reading {
+            let inside = self.judge_inside(&inside, workspace, is_repository);
+            return inside.and(self.judge(&outside, workspace, is_repository).without_question());
+        }
         let reversible = Self { mode: with_edits(self.mode), ..self.clone() };
-        let inside = reversible.judge(&inside, workspace, is_repository).without_question();
+        let inside = self.judge_inside(&inside, workspace, is_repository);
         if outside.is_empty() {
             return inside;
         }
         // The widest mode lets everything run; only a rule says that of an effect by its name.
-        let ruled = Self { mode: reversible.mode.min(Mode::AcceptEdits), ..self.clone() };
+        let ruled = Self { mode: reversible.mode, ..self.clone() };
         let outside: Vec<Effect> = outside.into_iter().map(unconfined).collect();
         let outside = match ruled.judge(&outside, workspace, is_repository) {
             Verdict::Ask { reason } => {
@@ -34,6 +37,12 @@ impl Policy {
             verdict => verdict,
         };
         inside.and(outside)
+    }
+
+    /// Judges what can be taken back.
+    fn judge_inside(&self, effects: &[Effect], workspace: &Path, is_repository: IsRepository<'_>) -> Verdict {
+        let reversible = Self { mode: with_edits(self.mode), ..self.clone() };
+        reversible.judge(effects, workspace, is_repository).without_question()
     }
 }
 
@@ -50,8 +59,8 @@ impl Verdict {
 /// What only touches the workspace can be taken back, and needs no question.
 fn with_edits(mode: Mode) -> Mode {
     match mode {
-        Mode::Ask => Mode::AcceptEdits,
-        mode @ (Mode::ReadOnly | Mode::Plan | Mode::AcceptEdits | Mode::Full) => mode,
+        Mode::Ask | Mode::Full => Mode::AcceptEdits,
+        mode @ (Mode::ReadOnly | Mode::Plan | Mode::AcceptEdits) => mode,
     }
 }
 

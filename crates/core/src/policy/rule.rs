@@ -236,6 +236,35 @@ impl Rule {
         self.ruling == Ruling::Only && is_alike
     }
 
+    /// Of a rule that asks or denies about paths of the workspace: the same rule about what the path before its first sign
+    /// leads to; `None` if no link is part of that path. What begins with `**/` is looked for in the workspace's root.
+    pub(super) fn through_link(&self, workspace: &Path, resolve: &dyn Fn(&Path) -> PathBuf) -> Option<Self> {
+        let (glob, names_git) = match &self.pattern {
+            Pattern::Read(glob) => (glob, None),
+            Pattern::Write { glob, names_git } => (glob, Some(*names_git)),
+            Pattern::Execute { .. } | Pattern::Network(_) => return None,
+        };
+        let pattern = glob.glob.glob();
+        let pattern = pattern.strip_prefix("**/").unwrap_or(pattern);
+        let is_literal = |part: &&str| !part.contains(['*', '?', '[', ']', '{', '}', '\\']);
+        let literal = pattern.split('/').take_while(is_literal).collect::<Vec<_>>().join("/");
+        if self.ruling == Ruling::Allow || literal.is_empty() || pattern.starts_with('/') {
+            return None;
+        }
+        let path = normal(&workspace.join(&literal));
+        let found = resolve(&path);
+        if found == path {
+            return None;
+        }
+        let rest = &pattern[literal.len()..];
+        let glob = self::glob(&(globset::escape(&found.to_string_lossy()) + rest)).ok()?;
+        let pattern = match names_git {
+            None => Pattern::Read(glob),
+            Some(names_git) => Pattern::Write { glob, names_git },
+        };
+        Some(Self { pattern, ..self.clone() })
+    }
+
     /// Whether reading `path` is what the rule is about.
     pub(super) fn is_about_reading(&self, path: &Path, workspace: &Path) -> bool {
         matches!(&self.pattern, Pattern::Read(glob) if self.matches_path(glob, path, workspace))

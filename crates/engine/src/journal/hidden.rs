@@ -27,7 +27,7 @@ impl Hidden {
         let line = serde_json::to_string(&entry)?;
         let is_said = matches!(entry.fact, Fact::Prompted { .. } | Fact::PromptDenied { .. });
         match self.0.get() {
-            Some((secrets, written)) if !is_said && written.iter().any(|secret| line.contains(secret)) => {
+            Some((secrets, written)) if !is_said && may_hold(&line, written) => {
                 let entry: Entry = serde_json::from_value(without(secrets, serde_json::to_value(entry)?))?;
                 let line = serde_json::to_string(&entry)?;
                 Ok((entry, line))
@@ -66,6 +66,11 @@ impl Hidden {
             Update::Connected { is_at_rest } => Update::Connected { is_at_rest },
         }
     }
+}
+
+/// Whether a line of JSON may hold a secret, that of another form between control characters included.
+fn may_hold(line: &str, written: &[String]) -> bool {
+    !written.is_empty() && (written.iter().any(|secret| line.contains(secret)) || line.contains("\\u00"))
 }
 
 /// `value` with no secret in any of its texts.

@@ -426,5 +426,6 @@ fn pictures(text: &str) -> Option<Vec<PathBuf>> {
 /// A file that models can see.
 pub(super) fn picture(path: &Path) -> Option<PathBuf> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-    (["png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str()) && path.is_file()).then(|| path.to_owned())
+    (["png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str()) && path.is_file())
+        .then(|| path.to_owned())
 }

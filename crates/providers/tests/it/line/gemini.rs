@@ -79,7 +79,8 @@ async fn parts_become_parts() {
 async fn a_reply_ends_for_a_reason() {
     let error = json!({"error": {"code": 429, "message": "why", "status": "RESOURCE_EXHAUSTED"}});
     let mut daily = error.clone();
-    daily["error"]["details"] = json!([{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel"}]}]);
+    daily["error"]["details"] =
+        json!([{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel"}]}]);
     let table = [
         (end("MAX_TOKENS"), "Length"),
         (end("SAFETY"), "Refusal"),

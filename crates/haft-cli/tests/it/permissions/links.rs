@@ -1,0 +1,130 @@
+//! Rules about files that have several names, and ways around what a mode asks about.
+use crate::kit::{Place, Ran, Server, bash, call, openai_text};
+use serde_json::{Value, json};
+use std::{fs, os::unix::fs::symlink};
+
+/// What each of `calls` came to, one behind the other.
+fn told(place: &Place, permission: &str, calls: &[Value]) -> Vec<String> {
+    let mut replies = calls.to_vec();
+    replies.push(json!({"say": "done"}));
+    let model = place.script("m", &replies);
+    let ran = place.run(&["run", "--model", &model, "--permission", permission, "--json", "go"]);
+    let events = ran.events();
+    let ended = events.iter().filter(|event| event["type"] == "tool_ended");
+    ended.map(|event| event["content"].as_str().unwrap().to_owned()).collect()
+}
+
+// H-123
+#[test]
+fn a_rule_holds_for_what_a_link_is_called_and_for_what_it_leads_to() {
+    let place = Place::new();
+    place.configure(
+        "[rules]\ndeny = [\"read:**/.env*\", \"read:priv/**\", \"write:cfg/**\", \"write:locked.txt\"]\n",
+    );
+    for (name, content) in [("c.txt", "SECRET"), ("rp/k", "SECRET"), ("real/old", "o"), ("l", "l")] {
+        place.write(name, content);
+    }
+    for (name, target) in [(".env", "c.txt"), ("priv", "rp"), ("cfg", "real"), ("locked.txt", "l")] {
+        symlink(target, place.work().join(name)).unwrap();
+    }
+    let calls = [
+        call("read", json!({"path": ".env"})),
+        call("grep", json!({"pattern": "SEC", "path": ".env"})),
+        call("read", json!({"path": "priv/k"})),
+        call("read", json!({"path": "rp/k"})),
+        call("write", json!({"path": "cfg/new", "content": "x"})),
+        call("write", json!({"path": "real/new", "content": "x"})),
+        call("write", json!({"path": "locked.txt", "content": "x"})),
+        bash("echo x >cfg/new"),
+        bash("echo x >l"),
+    ];
+    for (what, told) in calls.iter().zip(told(&place, "full", &calls)) {
+        assert!(told.contains("denied by the rule") && !told.contains("SECRET"), "{what}: {told}");
+    }
+    assert_eq!((place.read("real/new"), place.read("l").as_deref()), (None, Some("l")));
+    for (effect, verdict) in
+        [("read:.env", "deny"), ("read:rp/k", "deny"), ("read:c.txt", "allow"), ("write:real/x", "deny")]
+    {
+        let checked = place.run(&["policy", "check", effect]);
+        assert!(checked.out.starts_with(verdict), "{effect}: {checked:?}");
+    }
+    let readable = told(&place, "full", &[call("read", json!({"path": "c.txt"}))]);
+    assert!(readable[0].contains("SECRET"), "no rule is about this name: {readable:?}");
+}
+
+#[test]
+fn notes_are_links_only_to_files_with_the_same_ending() {
+    let place = Place::new();
+    place.write(".env", "PASSWORD=hunter2");
+    place.write("docs/agents.md", "Write tests.");
+    let asked = |target: &str| {
+        let link = place.work().join("AGENTS.md");
+        fs::remove_file(&link).ok();
+        symlink(target, link).unwrap();
+        let server = Server::start(vec![openai_text("done")]);
+        place.configure(&format!("[vendors.openai]\nbase_url = \"{}/v1\"\nkey = \"k\"\n", server.address));
+        let ran = place.run(&["run", "--model", "openai/gpt-4.1", "go"]);
+        (server.asked()[0].to_string(), ran)
+    };
+    let (request, ran) = asked(".env");
+    assert!(!request.contains("hunter2"), "{request}");
+    assert!(ran.err.contains("AGENTS.md` was ignored: it is a link to `"), "{ran:?}");
+    let (request, _) = asked("docs/agents.md");
+    assert!(request.contains("Write tests."), "{request}");
+}
+
+// What later sessions are told, and what `git` would run.
+#[test]
+fn accepted_edits_plant_nothing_that_runs_later() {
+    let nested = "d=.git/refs/heads/e; mkdir -p $d/objects $d/refs; echo 'ref: refs/heads/m' >$d/HEAD; \
+                  echo '[core]' >$d/config";
+    let table = [
+        ("mkdir -p zz/skills/e; echo x >zz/skills/e/SKILL.md; ln -s zz .codex", ".codex"),
+        ("mkdir zz; ln -s zz .haft", ".haft"),
+        (nested, ".git/refs/heads/e/HEAD"),
+        (
+            "mkdir -p .git/refs/heads/hooks; echo x >.git/refs/heads/hooks/post-checkout",
+            ".git/refs/heads/hooks/post-checkout",
+        ),
+        (
+            "mkdir -p .git/objects/info; echo /tmp/other >.git/objects/info/alternates",
+            ".git/objects/info/alternates",
+        ),
+    ];
+    for (command, planted) in table {
+        let place = Place::new();
+        place.run(&["tools", "call", "bash", r#"{"command":"git init -q"}"#, "--permission", "full"]);
+        let told = told(&place, "accept-edits", &[bash(command)]);
+        assert!(told[0].contains("approval"), "{command}: {told:?}");
+        assert!(fs::symlink_metadata(place.work().join(planted)).is_err(), "{command}");
+    }
+    let place = Place::new();
+    place.run(&["tools", "call", "bash", r#"{"command":"git init -q"}"#, "--permission", "full"]);
+    let commit = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git branch b && git gc -q && \
+                  git rev-parse b";
+    let told = told(&place, "accept-edits", &[bash(commit)]);
+    assert!(!told[0].contains("approval"), "{told:?}");
+}
+
+#[test]
+fn a_session_with_an_outbox_writes_nothing_outside_in_any_mode() {
+    let place = Place::new();
+    let outside = place.path().join("outside");
+    let model =
+        place.script("m", &[call("write", json!({"path": outside, "content": "x"})), json!({"say": "done"})]);
+    for permission in ["accept-edits", "full"] {
+        let ran = place.run(&["run", "--outbox", "--model", &model, "--permission", permission, "go"]);
+        assert!(!outside.exists(), "{permission}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_key_between_colors_is_masked() {
+    let place = Place::new();
+    place.write("k", "key: sk-proj-0123456789abcdef\n");
+    let model = place.script("m", &[bash("grep --color=always sk- k"), json!({"say": "done"})]);
+    let mut haft = place.haft(&["run", "--model", &model, "--permission", "full", "--json", "go"]);
+    let ran = Ran::from(haft.env("OPENAI_API_KEY", "sk-proj-0123456789abcdef").output().unwrap());
+    assert!(ran.out.contains("key: ") && ran.out.contains("[key]"), "{ran:?}");
+    assert!(!ran.out.contains("0123456789abcdef"), "{ran:?}");
+}
