@@ -165,12 +165,13 @@ async fn the_function_of_the_program_answers_in_every_turn() {
     let session = agent.session().unwrap();
     session.prompt("bake").await.unwrap();
     DONE.notify_one();
-    let written = async {
-        while !folder.path().join("a.txt").exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+    let is_end = |event: &Event| match event {
+        Event::Recorded(entry) => matches!(entry.fact, Fact::TurnEnded { .. }),
+        Event::Live(_) => false,
     };
-    tokio::time::timeout(LONG, written).await.expect("the approval is given");
+    let mut ends = Box::pin(session.events(Seq(0)).filter(|event| std::future::ready(is_end(event))).skip(1));
+    tokio::time::timeout(LONG, ends.next()).await.expect("the approval is given");
+    assert!(folder.path().join("a.txt").exists());
     let report = tokio::time::timeout(LONG, session.prompt("and then?")).await.unwrap().unwrap();
     assert_eq!(report.text, "next");
 }
