@@ -336,11 +336,9 @@ fn own_rules(places: &Places) -> Rules {
     let secrets = [".ssh", ".gnupg", ".aws"].into_iter().filter_map(secret);
     let deny = secrets.chain(kept).collect();
     let of_git = ["write:**/.git/hooks/**", "write:**/.git/config"].map(str::to_owned);
-    // What later sessions are told, and may do.
-    let of_agents = SYSTEMS.iter().map(|row| format!("write:**/{}/**", row.project));
-    // A link of this name would bring what another folder holds.
-    let links = SYSTEMS.iter().map(|row| format!("write:**/{}", row.project));
-    let ask = of_git.into_iter().chain(of_agents).chain(links).collect();
+    // What later sessions are told, and may do. The name itself may become a link to another folder.
+    let of_agents = SYSTEMS.iter().map(|row| format!("write:**/{}", row.project));
+    let ask = of_git.into_iter().chain(of_agents).collect();
     Rules { deny, ask, ..Rules::default() }
 }
 

@@ -39,9 +39,9 @@ pub(crate) struct Judgment {
 }
 
 impl Judgment {
-    /// Judges `effects`, which must be resolved, and what they are called by the call, if that is something else. The folders
-    /// of the scope itself may be read.
-    pub(crate) fn of(scope: &CallScope, effects: &[Effect], names: &Names) -> Self {
+    /// Judges the effects of a call, resolved and by the names that the call has for their files. The folders of the scope
+    /// itself may be read.
+    pub(crate) fn of(scope: &CallScope, CheckedCall { effects, names, .. }: &CheckedCall) -> Self {
         let own_folders = scope.own_folders();
         let is_own = |effect: &&Effect| match effect {
             Effect::Read(path) => own_folders.iter().any(|folder| path.starts_with(folder)),
@@ -120,12 +120,11 @@ impl Judgment {
 
 /// `effect` on each other path by which the call names its file.
 fn as_spelled(effect: &Effect, names: &Names, workspace: &Path) -> Vec<Effect> {
-    let of_path: fn(PathBuf) -> Effect = match effect {
-        Effect::Read(_) => Effect::Read,
-        Effect::Write(_) => Effect::Write,
+    let (found, of_path): (&PathBuf, fn(PathBuf) -> Effect) = match effect {
+        Effect::Read(path) => (path, Effect::Read),
+        Effect::Write(path) => (path, Effect::Write),
         Effect::Execute(_) | Effect::Network(_) => return Vec::new(),
     };
-    let (Effect::Read(found) | Effect::Write(found)) = effect else { return Vec::new() };
     let names = names.iter().filter(|(_, leads_to)| *leads_to == found).map(|(name, _)| normal(name));
     names.filter(|name| *name != normal(&workspace.join(found))).map(of_path).collect()
 }

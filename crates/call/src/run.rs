@@ -87,7 +87,7 @@ impl CallRun<'_> {
 
     async fn run_in_view(&self, checked: CheckedCall) -> Result<Done, Stopped> {
         let scope = self.round.scope;
-        let judgment = Judgment::of(scope, &checked.effects, &checked.names);
+        let judgment = Judgment::of(scope, &checked);
         let verdict = judgment.verdict(scope, &self.call);
         if let Verdict::Deny { reason } = verdict {
             return Err(self.refused(reason).into());

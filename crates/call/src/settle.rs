@@ -29,6 +29,15 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 /// Settling or comparing: returns the files that are in conflict.
 type StageAction = fn(&dyn Stage, &Path, &[Change]) -> io::Result<Vec<PathBuf>>;
 
+/// Whether changes may have been made real before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// They were not: a file that is as they leave it was written by another process.
+    First,
+    /// They may have been, before a crash.
+    Again,
+}
+
 /// What settling came to.
 pub struct Settled {
     /// Files that are as they were before.
@@ -95,7 +104,7 @@ impl CallRun<'_> {
         let staged = Fact::Staged { call, changes: changes.clone(), how, result: recorded, unrecorded };
         recorder.record_durably(staged).await?;
         let (above, settled) = match scope.record_in_ancestors(&changes, how).await {
-            Ok(above) => (above, scope.make_real_first(changes.clone(), how, self.round.cancel).await),
+            Ok(above) => (above, scope.make_real(changes.clone(), how, Pass::First, self.round.cancel).await),
             Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
         };
         let Settled { unsettled, error } = settled;
@@ -145,36 +154,31 @@ impl CallScope {
         above.map(Some).map_err(|Unrecorded| ToolError::interrupted())
     }
 
-    /// Calls [`haft_core::Stage::settle`] off the event loop. Waits at most [`LOCK_TIMEOUT`] for another process that settles,
-    /// and not at all once `cancel` is set.
-    async fn settle(&self, changes: &[Change], cancel: &CancellationToken) -> io::Result<Vec<PathBuf>> {
-        self.with_stage(changes, cancel, |stage, workspace, changes| stage.settle(workspace, changes)).await
-    }
-
-    /// The same with [`haft_core::Stage::settle_first`]. Of several files, some may have been settled when another process
-    /// was waited for.
-    async fn settle_first(&self, changes: &[Change], cancel: &CancellationToken) -> io::Result<Vec<PathBuf>> {
+    /// Calls [`haft_core::Stage::settle`] off the event loop, or [`haft_core::Stage::settle_first`]. Waits at most
+    /// [`LOCK_TIMEOUT`] for another process that settles, and not at all once `cancel` is set.
+    async fn settle(
+        &self,
+        changes: &[Change],
+        pass: Pass,
+        cancel: &CancellationToken,
+    ) -> io::Result<Vec<PathBuf>> {
         let first: StageAction = |stage, workspace, changes| stage.settle_first(workspace, changes);
         let again: StageAction = |stage, workspace, changes| stage.settle(workspace, changes);
-        self.with_stage_again(changes, cancel, first, if changes.len() == 1 { first } else { again }).await
+        let acts = match pass {
+            Pass::First if changes.len() == 1 => [first, first],
+            // Some of the files may have been settled before another process was waited for.
+            Pass::First => [first, again],
+            Pass::Again => [again, again],
+        };
+        self.with_stage(changes, cancel, acts).await
     }
 
+    /// Does the first of `acts`, and the second one after another process was waited for.
     async fn with_stage(
         &self,
         changes: &[Change],
         cancel: &CancellationToken,
-        act: StageAction,
-    ) -> io::Result<Vec<PathBuf>> {
-        self.with_stage_again(changes, cancel, act, act).await
-    }
-
-    /// `again` in place of `act` after another process was waited for.
-    async fn with_stage_again(
-        &self,
-        changes: &[Change],
-        cancel: &CancellationToken,
-        mut act: StageAction,
-        again: StageAction,
+        [mut act, again]: [StageAction; 2],
     ) -> io::Result<Vec<PathBuf>> {
         let end = Instant::now() + LOCK_TIMEOUT;
         loop {
@@ -192,36 +196,15 @@ impl CallScope {
         }
     }
 
-    /// Brings files from `before` to `after`: each whole or not at all. Doing it twice is doing it once.
+    /// Brings files from `before` to `after`: each whole or not at all. Doing it again is doing it once.
     pub async fn make_real(
         &self,
         changes: Vec<Change>,
         how: Tracking,
+        pass: Pass,
         cancel: &CancellationToken,
     ) -> Settled {
-        let settled = self.settle(&changes, cancel).await;
-        self.settled(changes, how, settled).await
-    }
-
-    /// The same for changes that are made for the first time: what another process wrote alike is a conflict.
-    async fn make_real_first(
-        &self,
-        changes: Vec<Change>,
-        how: Tracking,
-        cancel: &CancellationToken,
-    ) -> Settled {
-        let settled = self.settle_first(&changes, cancel).await;
-        self.settled(changes, how, settled).await
-    }
-
-    /// What has become of `changes`, where settling them gave `settled`.
-    async fn settled(
-        &self,
-        changes: Vec<Change>,
-        how: Tracking,
-        settled: io::Result<Vec<PathBuf>>,
-    ) -> Settled {
-        let (unsettled, error) = match settled {
+        let (unsettled, error) = match self.settle(&changes, pass, cancel).await {
             Ok(conflicts) if conflicts.is_empty() => (conflicts, None),
             Ok(conflicts) => {
                 let error = conflict(&conflicts);
@@ -253,7 +236,7 @@ impl CallScope {
         let merging = move || merge_left(&*stage, &workspace, &steps.changes, &steps.conflicts);
         let merged = tokio::task::spawn_blocking(merging).await.unwrap_or_default();
         for change in merged {
-            let settled = self.settle(std::slice::from_ref(&change), cancel).await;
+            let settled = self.settle(std::slice::from_ref(&change), Pass::Again, cancel).await;
             if settled.is_ok_and(|left| left.is_empty()) {
                 moved.add_merged(change);
             }
@@ -265,7 +248,7 @@ impl CallScope {
     async fn move_all(&self, steps: &[Change], cancel: &CancellationToken) -> Vec<PathBuf> {
         // Nearly always all of them can be moved, and then one sync is enough.
         let whole = changed::squash(steps);
-        let left = match self.settle(&whole, cancel).await {
+        let left = match self.settle(&whole, Pass::Again, cancel).await {
             Ok(left) => left,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 tracing::warn!(%error, "cannot move files");
@@ -278,7 +261,7 @@ impl CallScope {
         };
         let mut unmoved: Vec<PathBuf> = Vec::new();
         for step in steps.iter().filter(|step| left.contains(&step.path)) {
-            let moved = self.settle(std::slice::from_ref(step), cancel).await;
+            let moved = self.settle(std::slice::from_ref(step), Pass::Again, cancel).await;
             let is_moved = moved.as_ref().is_ok_and(Vec::is_empty);
             if let Err(error) = moved {
                 tracing::warn!(%error, "cannot move a file");
@@ -304,6 +287,6 @@ impl CallScope {
         let not_cancelled = CancellationToken::new();
         let compare =
             |stage: &dyn Stage, workspace: &Path, changes: &[Change]| stage.conflicts(workspace, changes);
-        self.with_stage(changes, &not_cancelled, compare).await
+        self.with_stage(changes, &not_cancelled, [compare; 2]).await
     }
 }

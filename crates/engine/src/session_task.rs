@@ -6,7 +6,7 @@ use crate::{
         mailbox::CommandTicket,
         mailbox::SessionMessage,
         queue::{PromptQueue, Queued},
-        responder::{Responder, answer_all},
+        responder::{AnsweredBy, answer_all},
     },
     setup::checked_root,
     socket::SessionSocket,
@@ -36,7 +36,7 @@ pub(crate) struct Task {
     /// Says in the session's folder that this process has it open.
     pub(crate) ownership: Ownership,
     /// The program's answers in place of a person.
-    pub(crate) answering: watch::Receiver<Option<(Responder, Seq)>>,
+    pub(crate) answering: watch::Receiver<AnsweredBy>,
 }
 
 /// Who makes a call in place of the model.

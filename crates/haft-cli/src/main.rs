@@ -45,11 +45,11 @@ impl CliContext {
 
     /// The same without a word on standard error.
     pub(crate) fn silent(&self) -> Self {
-        self.warning(notes(true))
+        self.silent_but(notes(true))
     }
 
     /// The same without a word on standard error; `warn` takes the warnings.
-    pub(crate) fn warning(&self, warn: Warn) -> Self {
+    pub(crate) fn silent_but(&self, warn: Warn) -> Self {
         let global = GlobalArgs { quiet: true, ..self.global };
         Self { app: self.app.clone().on_warning(warn), global }
     }

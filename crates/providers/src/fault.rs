@@ -43,9 +43,8 @@ const BILLING_WORDS: &[&str] =
     &["insufficient_quota", "insufficient balance", "credit balance is too low", "insufficient credits"];
 
 /// Plans whose quota is used up until it is reset: asking again before that does not help.
-/// Codex and ChatGPT plans, 2026-11; the last is ours, see [`reset::is_daily`].
-const QUOTA_WORDS: &[&str] = &["usage_limit_reached", "usage_not_included", DAILY_QUOTA];
-const DAILY_QUOTA: &str = "daily_quota";
+/// Codex and ChatGPT plans, 2026-11.
+const QUOTA_WORDS: &[&str] = &["usage_limit_reached", "usage_not_included"];
 
 /// An error as a vendor words it, from a body or from the middle of a stream.
 #[derive(Debug, Default, PartialEq)]
@@ -58,6 +57,8 @@ pub(crate) struct Complaint {
     pub message: String,
     /// What the vendor asked for.
     pub retry_after: Option<Duration>,
+    /// Whether a quota of a day is used up.
+    pub is_daily: bool,
 }
 
 impl Complaint {
@@ -86,12 +87,11 @@ impl Complaint {
     }
 
     fn said(message: String, error: &Value) -> Self {
-        let daily = if reset::is_daily(error) { DAILY_QUOTA } else { "" };
-        let (code, kind) = (json::text(&error["code"]), json::text(&error["type"]));
-        let code = format!("{code} {kind} {daily}").to_lowercase();
+        let code = format!("{} {}", json::text(&error["code"]), json::text(&error["type"])).to_lowercase();
         let status = ["code", "status_code", "status"].iter().find_map(|field| json::count(&error[field]));
         let status = status.and_then(|status| u16::try_from(status).ok()).unwrap_or(0);
-        Self { status, code, message, retry_after: reset::in_body(error, SystemTime::now()) }
+        let (retry_after, is_daily) = (reset::in_body(error, SystemTime::now()), reset::is_daily(error));
+        Self { status, code, message, retry_after, is_daily }
     }
 
     /// Who can act on it.
@@ -131,7 +131,7 @@ impl Complaint {
     fn kind(&self) -> Kind {
         let said = format!("{} {}", self.code, self.message).to_lowercase();
         let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
-        if self.status == 402 || says(BILLING_WORDS) || says(QUOTA_WORDS) {
+        if self.is_daily || self.status == 402 || says(BILLING_WORDS) || says(QUOTA_WORDS) {
             return Kind::Exhausted;
         }
         if !matches!(self.status, 401 | 403 | 429) && (self.status == 413 || says(TOO_LONG_WORDS)) {

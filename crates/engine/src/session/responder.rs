@@ -125,14 +125,17 @@ pub(crate) fn open_questions(entries: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
     open
 }
 
-/// The responder of a session, which all its handles share, and the place of the first entry that it answers.
-pub(crate) type Answering = watch::Sender<Option<(Responder, Seq)>>;
+/// The responder of a session, if it has one, and the place of the first entry that it answers.
+pub(crate) type AnsweredBy = Option<(Responder, Seq)>;
+
+/// What all handles of a session share of it.
+pub(crate) type Answering = watch::Sender<AnsweredBy>;
 
 /// Answers what the calls of a session ask, whichever command or event opened their turn.
 pub(crate) async fn answer_all(
     journal: Journal,
     interactions: Interactions,
-    mut answering: watch::Receiver<Option<(Responder, Seq)>>,
+    mut answering: watch::Receiver<AnsweredBy>,
 ) -> Infallible {
     let set =
         answering.wait_for(Option::is_some).await.ok().and_then(|set| set.as_ref().map(|(_, from)| *from));

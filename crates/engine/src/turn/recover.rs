@@ -3,7 +3,7 @@ use crate::{
     journal::JournalError,
     session::context::{Log, SessionContext},
 };
-use haft_call::{Settled, conflict};
+use haft_call::{Pass, Settled, conflict};
 use haft_core::{
     Change, Changed, Entry, Fact, Outcome, Running, SessionOpened, ToolCall, ToolError, ToolErrorKind,
     ToolResult, Tracking, Usage, active_path,
@@ -138,7 +138,7 @@ async fn settle_again(
 ) -> Result<ToolResult, JournalError> {
     log.journal.sync().await?;
     let Settled { unsettled, error } = match is_below(log) {
-        false => session.calls.make_real(changes, how, &session.shared.stop).await,
+        false => session.calls.make_real(changes, how, Pass::Again, &session.shared.stop).await,
         true => {
             let unsettled = session.calls.not_real(&changes).await;
             let error = (!unsettled.is_empty()).then(|| conflict(&unsettled));
@@ -164,8 +164,10 @@ async fn end_below(
 ) -> Result<ToolError, JournalError> {
     if !trace.last_below.is_empty() {
         log.journal.sync().await?;
-        let Settled { unsettled, .. } =
-            session.calls.make_real(trace.last_below.clone(), Tracking::Declared, &session.shared.stop).await;
+        let Settled { unsettled, .. } = session
+            .calls
+            .make_real(trace.last_below.clone(), Tracking::Declared, Pass::Again, &session.shared.stop)
+            .await;
         if !unsettled.is_empty() {
             log.record(Fact::Unsettled { call: call.id.clone(), paths: unsettled })?;
         }

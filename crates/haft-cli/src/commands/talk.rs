@@ -39,7 +39,7 @@ pub(crate) async fn screen(
 ) -> Result<Exit, Failure> {
     // Whatever is written beside the screen would stand in the middle of it.
     let (sender, warnings) = unbounded_channel();
-    let on_screen = &cli.warning(Arc::new(move |warning| drop(sender.send(warning))));
+    let on_screen = &cli.silent_but(Arc::new(move |warning| drop(sender.send(warning))));
     let Some(plan) = welcome::with_model(on_screen, turn, on_screen.plan(&turn.spec())?).await? else {
         return Ok(Exit::Interrupted);
     };

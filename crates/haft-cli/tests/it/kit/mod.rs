@@ -5,6 +5,7 @@ pub(crate) mod collector;
 pub(crate) mod drip;
 pub(crate) mod fenced;
 pub(crate) mod fleet;
+pub(crate) mod mcp_server;
 pub(crate) mod other_user;
 pub(crate) mod project;
 pub(crate) mod releases;

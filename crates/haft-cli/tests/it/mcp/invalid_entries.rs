@@ -1,32 +1,20 @@
 //! Answers of an MCP server in which single entries are not what the protocol says.
-use crate::kit::{Place, call};
+use crate::kit::{Place, call, mcp_server::mcp_server};
 use serde_json::json;
 
 const SERVER: &str = r#"
-import json, sys
-def send(message):
-    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-tools = [
-    {"name": "good", "description": "Has a schema.", "inputSchema": schema},
-    {"name": "bare", "description": "Has none."},
-    {"name": "hinted", "inputSchema": schema, "annotations": "read-only"},
-    {"description": "Has no name.", "inputSchema": schema},
-    "a word",
-]
-content = [{"type": "text", "text": "first"}, {"type": "hologram"}, {"type": "text", "text": "last"}]
-for line in sys.stdin:
-    message = json.loads(line)
-    method, id = message.get("method"), message.get("id")
-    if method == "initialize":
-        version = message["params"]["protocolVersion"]
-        send({"id": id, "result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}})
-    elif method == "tools/list":
-        send({"id": id, "result": {"tools": tools}})
-    elif method == "tools/call":
-        send({"id": id, "result": {"content": content}})
-    elif id is not None:
-        send({"id": id, "result": {}})
+def tools():
+    return [
+        {"name": "good", "description": "Has a schema.", "inputSchema": schema},
+        {"name": "bare", "description": "Has none."},
+        {"name": "hinted", "inputSchema": schema, "annotations": "read-only"},
+        {"description": "Has no name.", "inputSchema": schema},
+        "a word",
+    ]
+def called(id):
+    content = [{"type": "text", "text": "first"}, {"type": "hologram"}, {"type": "text", "text": "last"}]
+    send({"id": id, "result": {"content": content}})
 "#;
 
 #[test]
@@ -35,7 +23,7 @@ fn an_invalid_entry_does_not_take_away_the_others() {
         return haft_testing::left_out("there is no `python3` on the PATH");
     }
     let place = Place::new();
-    let server = place.write("server.py", SERVER);
+    let server = place.write("server.py", mcp_server(SERVER));
     place.configure(&format!("[mcp.x]\ncommand = \"python3\"\nargs = [{server:?}]\n"));
     let calls = ["bare", "hinted"].map(|name| call(&format!("mcp__x__{name}"), json!({"n": 1})));
     let [bare, hinted] = calls;

@@ -1,35 +1,21 @@
 //! Calls of tools that an MCP server calls read-only, in one reply.
 
-use crate::kit::Place;
+use crate::kit::{Place, mcp_server::mcp_server};
 use serde_json::{Value, json};
 
 /// A server that answers calls of `meet` only when two have come, and tells for each how many were open with it.
 const SERVER: &str = r#"
-import json, sys
 hints = json.loads(sys.argv[1])
-def send(message):
-    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 waiting = []
-def answer():
-    for id in waiting:
-        send({"id": id, "result": {"content": [{"type": "text", "text": f"{len(waiting)} at once"}]}})
-    waiting.clear()
-for line in sys.stdin:
-    message = json.loads(line)
-    method, id = message.get("method"), message.get("id")
-    if method == "initialize":
-        version = message["params"]["protocolVersion"]
-        send({"id": id, "result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}})
-    elif method == "tools/list":
-        schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
-        names = ["one", "two"]
-        send({"id": id, "result": {"tools": [{"name": n, "description": n, "inputSchema": schema, "annotations": hints} for n in names]}})
-    elif method == "tools/call":
-        waiting.append(id)
-        if len(waiting) == 2 or not hints.get("readOnlyHint"):
-            answer()
-    elif id is not None:
-        send({"id": id, "result": {}})
+def tools():
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    return [{"name": n, "description": n, "inputSchema": schema, "annotations": hints} for n in ["one", "two"]]
+def called(id):
+    waiting.append(id)
+    if len(waiting) == 2 or not hints.get("readOnlyHint"):
+        for waits in waiting:
+            answer(waits, f"{len(waiting)} at once")
+        waiting.clear()
 "#;
 
 #[test]
@@ -48,7 +34,7 @@ fn calls_of_read_only_tools_run_side_by_side_and_others_do_not() {
     ];
     for (hints, settings, permission, expected) in table {
         let place = Place::new();
-        let server = place.write("server.py", SERVER);
+        let server = place.write("server.py", mcp_server(SERVER));
         let arguments = json!([server, hints.to_string()]);
         place.configure(&format!("[mcp.x]\ncommand = \"python3\"\nargs = {arguments}\n{settings}\n"));
         let call = |name: &str, n: u8| json!({"name": format!("mcp__x__{name}"), "arguments": {"n": n}});

@@ -1,6 +1,6 @@
 //! A session with an outbox asks nothing and sends nothing; what a person ticks arrives once. Servers and repositories are
 //! real and of this machine: pushes go to a bare one beside the workspace, requests to loopback.
-use crate::kit::{Place, Ran, Server, bash, call, openai_text};
+use crate::kit::{Place, Ran, Server, bash, call, mcp_server::mcp_server, openai_text};
 use fastrand::Rng;
 use serde_json::{Value, json};
 use std::{
@@ -78,23 +78,12 @@ fn answered(mut stream: TcpStream) -> Option<Arrived> {
 
 /// An MCP server with one tool, which notes each call in a file beside itself.
 const SERVER: &str = r#"
-import json, sys
-def send(message):
-    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
-for line in sys.stdin:
-    message = json.loads(line)
-    method, id = message.get("method"), message.get("id")
-    if method == "initialize":
-        version = message["params"]["protocolVersion"]
-        send({"id": id, "result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}})
-    elif method == "tools/list":
-        send({"id": id, "result": {"tools": [{"name": "post", "inputSchema": {"type": "object"}}]}})
-    elif method == "tools/call":
-        with open(__file__ + ".calls", "a") as calls:
-            print("call", file=calls)
-        send({"id": id, "result": {"content": [{"type": "text", "text": "posted"}]}})
-    elif id is not None:
-        send({"id": id, "result": {}})
+def tools():
+    return [{"name": "post", "inputSchema": {"type": "object"}}]
+def called(id):
+    with open(__file__ + ".calls", "a") as calls:
+        print("call", file=calls)
+    answer(id, "posted")
 "#;
 
 fn git(folder: &Path, words: &[&str]) -> String {
@@ -192,7 +181,7 @@ fn twelve_effects_reach_nothing_until_a_person_sends_them_and_then_arrive_once()
     let (place, server) = (Place::new(), Counting::start());
     repository(&place);
     let program = place.path().join("server.py");
-    fs::write(&program, SERVER).unwrap();
+    fs::write(&program, mcp_server(SERVER)).unwrap();
     place.configure(&format!(
         "[mcp.x]\ncommand = \"python3\"\nargs = [{program:?}]\n[tools.fetch]\nallow_private = true\n"
     ));
