@@ -50,8 +50,8 @@ impl App {
         let profile = config.profile()?;
         let own = config.policy(&self.places)?;
         let rules = profile.rules.deny.iter().chain(&profile.rules.only).cloned().chain(own.rules).collect();
-        let policy = through_links(Policy { rules, mode: own.mode }, workspace);
         let spelled = parsed(effect, workspace)?;
+        let policy = through_links(Policy { rules, mode: own.mode }, slice::from_ref(&spelled), workspace);
         let found = |path: PathBuf| path.canonicalize().unwrap_or(path);
         // A rule may be about the name of a link, or about what it leads to.
         let effect = match (policy.judge_names(slice::from_ref(&spelled), workspace), spelled) {

@@ -101,7 +101,7 @@ impl Permission {
         if effects.is_empty() {
             return Verdict::Allow;
         }
-        let policy = self.policy_in(workspace);
+        let policy = through_links(self.policy(), effects, workspace);
         match self.has_outbox() {
             true => {
                 Policy { mode: self.mode(), ..policy }.judge_with_outbox(effects, workspace, &is_repository)
@@ -112,6 +112,9 @@ impl Permission {
 
     /// See [`Policy::judge_names`]. In a session with an outbox, nothing is asked.
     pub fn judge_names(&self, effects: &[Effect], workspace: &Path) -> Verdict {
+        if effects.is_empty() {
+            return Verdict::Allow;
+        }
         let verdict = self.policy().judge_names(effects, workspace);
         if self.has_outbox() { verdict.without_question() } else { verdict }
     }
@@ -145,17 +148,14 @@ impl Permission {
                 found
             })
         };
-        self.policy_in(workspace).judge_changes(changes, bulk, how, workspace, &is_repository)
+        let policy = through_links(self.policy(), &[Effect::Write(PathBuf::new())], workspace);
+        policy.judge_changes(changes, bulk, how, workspace, &is_repository)
     }
 
     /// See [`Readable::new`].
     pub fn readable(&self, effects: &[Effect], workspace: &Path, own: Vec<PathBuf>) -> Readable {
-        Readable::new(&self.policy_in(workspace), workspace, effects, own)
-    }
-
-    /// The same, with what the names in its rules lead to in `workspace`.
-    fn policy_in(&self, workspace: &Path) -> Policy {
-        through_links(self.policy(), workspace)
+        let policy = through_links(self.policy(), &[Effect::Read(PathBuf::new())], workspace);
+        Readable::new(&policy, workspace, effects, own)
     }
 
     /// The rules, with the mode of this moment; in a session with an outbox, that of its edits.
@@ -170,11 +170,11 @@ impl Permission {
     }
 }
 
-/// `policy`, whose rules also hold for what the names in them lead to in `workspace`.
-pub fn through_links(policy: Policy, workspace: &Path) -> Policy {
+/// See [`Policy::through_links`].
+pub fn through_links(policy: Policy, effects: &[Effect], workspace: &Path) -> Policy {
     // Nearly always nothing lies there, and looking is enough.
     let found = |path: &Path| path.symlink_metadata().and_then(|_| path.canonicalize());
-    policy.through_links(workspace, &|path| found(path).unwrap_or_else(|_| path.to_owned()))
+    policy.through_links(effects, workspace, &|path| found(path).unwrap_or_else(|_| path.to_owned()))
 }
 
 /// Whether `folder` is a git repository's own, whatever its name: a bare one, or one that lies apart from its files

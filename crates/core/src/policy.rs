@@ -137,12 +137,19 @@ impl Policy {
         effects.iter().map(ruled).reduce(Verdict::and).unwrap_or(Verdict::Allow)
     }
 
-    /// The same policy, whose rules that ask or deny about paths of the workspace also hold for what the folder or file that
-    /// they begin with leads to where it is a symbolic link. `resolve` follows all links of a path.
+    /// The same policy for effects like `effects`, whose rules that ask or deny about paths of the workspace also hold for
+    /// what the folder or file that they begin with leads to where it is a symbolic link. `resolve` follows all links of a
+    /// path.
     #[must_use]
-    pub fn through_links(self, workspace: &Path, resolve: &dyn Fn(&Path) -> PathBuf) -> Self {
+    pub fn through_links(
+        self,
+        effects: &[Effect],
+        workspace: &Path,
+        resolve: &dyn Fn(&Path) -> PathBuf,
+    ) -> Self {
         let with_target = |rule: Rule| {
-            let target = rule.through_link(workspace, resolve);
+            let is_about = effects.iter().any(|effect| rule.is_about_paths_like(effect));
+            let target = is_about.then(|| rule.through_link(workspace, resolve)).flatten();
             [Some(rule), target].into_iter().flatten()
         };
         Self { rules: self.rules.into_iter().flat_map(with_target).collect(), ..self }

@@ -270,6 +270,14 @@ impl Rule {
         matches!(&self.pattern, Pattern::Read(glob) if self.matches_path(glob, path, workspace))
     }
 
+    /// Whether it is about paths, and about reading or writing as `effect` is.
+    pub(super) fn is_about_paths_like(&self, effect: &Effect) -> bool {
+        matches!(
+            (&self.pattern, effect),
+            (Pattern::Read(_), Effect::Read(_)) | (Pattern::Write { .. }, Effect::Write(_))
+        )
+    }
+
     pub(super) fn is_of_reading(&self) -> bool {
         matches!(self.pattern, Pattern::Read(_))
     }
