@@ -103,7 +103,7 @@ impl Follower {
                 self.end.failure = Some(format!("the prompt was refused: {reason}"));
             }
             Fact::Replied { stop, .. } => self.end.stop = Some(*stop),
-            Fact::ModelFailed { message, hint } => {
+            Fact::ModelFailed { message, hint, .. } => {
                 self.end.failure = Some(with_hint(message, hint.as_deref()))
             }
             Fact::BudgetReached { what, .. } => self.end.out_of_tokens = *what == Resource::Tokens,

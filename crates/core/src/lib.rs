@@ -69,7 +69,7 @@ pub use tool::{
     AnyTool, Example, Examples, Tool, ToolContext, ToolSpec,
     access::{Access, AccessRules},
     alias::{self, Aliases},
-    background::{BackgroundTasks, NoBackgroundTasks, TaskId, TaskOutput, TaskState, TaskWork},
+    background::{BackgroundTasks, NoBackgroundTasks, TaskId, TaskOutput, TaskState, TaskWork, Unread},
     confinement::{CacheMount, Confinement, Outside, Overlay, ProcessLimits, Sandbox, WorkspaceMount},
     diagnostics::{Diagnostic, Diagnostics, DiagnosticsChange, FileEdit, Severity},
     effect::{Effect, Execution},

@@ -331,9 +331,10 @@ async fn ask_model(
 /// A failure of the model in the words of the profile.
 fn worded(fact: Fact, log: &Log, session: &SessionContext) -> Fact {
     match (fact, &session.shared.setup.profile.reasons.inference) {
-        (Fact::ModelFailed { message, hint }, Some(words)) => {
+        (Fact::ModelFailed { message, hint, reason }, Some(words)) => {
             let round = log.transcript.rounds().to_string();
-            Fact::ModelFailed { message: words.replace("{n}", &round).replace("{why}", &message), hint }
+            let message = words.replace("{n}", &round).replace("{why}", &message);
+            Fact::ModelFailed { message, hint, reason }
         }
         (fact, _) => fact,
     }

@@ -41,7 +41,7 @@ fn prompted(seq: u64, at: u64, text: &str) -> String {
 }
 
 fn failed(seq: u64, at: u64, length: usize) -> String {
-    line(seq, at, Fact::ModelFailed { message: "x".repeat(length), hint: None })
+    line(seq, at, Fact::ModelFailed { message: "x".repeat(length), hint: None, reason: None })
 }
 
 /// How many bytes this process has read so far.

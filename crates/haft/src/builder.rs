@@ -42,6 +42,8 @@ pub struct Builder {
     pub(crate) profile: Option<Profile>,
     limits: Option<Limits>,
     policy: Policy,
+    /// In place of the policy's, whichever was set first.
+    mode: Option<Mode>,
     responder: Responder,
     workspace: Option<PathBuf>,
     place: Place,
@@ -217,10 +219,9 @@ impl Builder {
         Self { policy, ..self }
     }
 
-    /// Judges by this mode what no rule of the policy settles.
-    pub fn mode(mut self, mode: Mode) -> Self {
-        self.policy.mode = mode;
-        self
+    /// Judges by this mode what no rule of the policy settles, in place of the policy's own.
+    pub fn mode(self, mode: Mode) -> Self {
+        Self { mode: Some(mode), ..self }
     }
 
     /// Answers calls that ask for an approval, in every turn of the agent's sessions. Called on a thread of the runtime, so it
@@ -262,12 +263,18 @@ impl Builder {
     /// machine is asked how much its model takes in.
     ///
     /// # Errors
-    /// Fails if there is no model or no key for it, if something given is not a tool or not a dialect, if
-    /// the workspace is not a folder, and if there is no place for sessions.
+    /// Fails if there is no model or no key for it, if something given is not a tool or not a dialect, if two agents have
+    /// one name, if the window is 0, if the workspace is not a folder, and if there is no place for sessions.
     pub async fn build(mut self) -> Result<Haft> {
         if let Some(error) = self.no_tool.take() {
             return Err(error);
         }
+        if self.window == Some(0) {
+            let error = Error::new("cannot work with a window of 0 tokens");
+            return Err(error.with_hint("leave `window` out if it is not known"));
+        }
+        names_differ(&self.agents)?;
+        self.policy.mode = self.mode.unwrap_or(self.policy.mode);
         let environment = Arc::new(Environment::read());
         let workspace = folder_to_work_in(self.workspace.as_deref().unwrap_or(Path::new(".")))?;
         let model = self.open_model(&environment).await?;
@@ -312,6 +319,20 @@ impl Builder {
         });
         Ok(Haft { engine, agent: AGENT_NAME.into(), responder: self.responder })
     }
+}
+
+/// Checks that each agent can be told from the others, and from the agent of [`Haft::session`].
+fn names_differ(agents: &[Agent]) -> Result<()> {
+    let mut taken = vec![AGENT_NAME];
+    for Agent { name, .. } in agents {
+        if taken.contains(&name.as_str()) {
+            let error =
+                Error::new(format!("cannot add the agent `{name}`: there is another one of this name"));
+            return Err(error.with_hint("give it another name"));
+        }
+        taken.push(name);
+    }
+    Ok(())
 }
 
 /// The folder to work in: absolute, links followed.

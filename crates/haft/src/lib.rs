@@ -135,11 +135,12 @@ pub mod types {
         ProcessLimits, QueuedCall, QueuedRun, Reach, Reached, Readable, Registered, RemainingWork, Render,
         ReplyForm, Report, Resource, ResultObject, Sampled, Sampler, SamplingError, SamplingRequest, Sandbox,
         Secrets, SessionOpened, SessionSetup, Severity, Shown, Spending, StepStatus, SubagentRun, Subagents,
-        Summarizer, TaskOutput, TaskState, TestFailure, TestRun, Tracking, UndoCalls, Verdict, View, Wording,
-        WorkspaceMount,
+        Summarizer, TaskOutput, TaskState, TestFailure, TestRun, TimedOut, Tracking, UndoCalls, Unread,
+        Verdict, View, Wording, WorkspaceMount,
         call_form::Tag,
         call_form::grammar::Rules,
         clip::Clipped,
+        past_calls::{FileStep, PastCall, PastCalls},
         policy::{BadRule, IsRepository},
     };
     pub use haft_core::{AttemptEnd, AttemptResult, AttemptedFile};

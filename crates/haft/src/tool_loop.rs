@@ -83,6 +83,9 @@ pub struct ToolLoopResult {
     pub content: String,
     /// Replies of the model.
     pub iterations: u32,
+    /// Whether the loop ended at [`ToolLoop::max_iterations`] while the model still called tools, so that it never read the
+    /// last results.
+    pub reached_limit: bool,
     /// The conversation with all that was added, to go on from.
     pub messages: Vec<Message>,
     /// Tokens of all replies, as far as the provider reported them.
@@ -111,6 +114,7 @@ pub async fn run_tool_loop(
     let context = context.call_seconds(config.call_seconds);
     let runner = Runner::new(&context)?;
     let (mut content, mut iterations, mut usage) = (String::new(), 0, Usage::default());
+    let mut reached_limit = true;
     while iterations < config.max_iterations {
         let tools = config.tools.snapshot();
         let reply = ask(config, &tools, &system, &messages).await?;
@@ -121,13 +125,14 @@ pub async fn run_tool_loop(
         let calls: Vec<ToolCall> = parts.iter().filter_map(Part::as_call).cloned().collect();
         messages.push(Arc::new(Message::Assistant { parts }));
         if calls.is_empty() {
+            reached_limit = false;
             break;
         }
         let results = runner.run(&config.tools.snapshot(), calls, false).await;
         messages.extend(results.into_iter().map(|executed| Arc::new(executed.into())));
     }
     let messages = messages.into_iter().map(Arc::unwrap_or_clone).collect();
-    Ok(ToolLoopResult { content, iterations, messages, usage })
+    Ok(ToolLoopResult { content, iterations, reached_limit, messages, usage })
 }
 
 /// One whole reply.

@@ -53,7 +53,7 @@ pub fn of(fact: &Fact) -> Option<String> {
             let read = usage.input + usage.cache_read + usage.cache_write;
             format!("{model} answered the MCP server `{server}`: {read} tokens in, {} out", usage.output)
         }
-        Fact::ModelFailed { message, hint } => failed(message, hint.as_deref()),
+        Fact::ModelFailed { message, hint, .. } => failed(message, hint.as_deref()),
         Fact::PromptDenied { reason, .. } => denied(reason),
         Fact::Unconfined { reason } => {
             format!("commands run unconfined, and an undo cannot take back what they do: {reason}")

@@ -354,7 +354,7 @@ impl Timeline {
             | Fact::AcceptedPart { .. }
             | Fact::ApprovalAnswered { .. }
             | Fact::QuestionAnswered { .. } => self.asking(fact),
-            Fact::ModelFailed { message, hint } => self.failed(message, hint.as_deref()),
+            Fact::ModelFailed { message, hint, .. } => self.failed(message, hint.as_deref()),
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
                 self.turn_ended(at, *outcome, *rounds, (*usage, *cost_usd))
             }

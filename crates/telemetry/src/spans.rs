@@ -1,7 +1,7 @@
 //! [`SessionSpans`]: the spans of one session, folded from its facts.
 //!
 //! Names and attributes are those of the "Semantic conventions for generative AI systems" (OpenTelemetry 1.37).
-use haft_core::{CallId, Entry, Fact, Outcome, SessionId, StopReason, ToolResult, Usage};
+use haft_core::{CallId, Entry, Fact, ModelFault, Outcome, SessionId, StopReason, ToolResult, Usage};
 use opentelemetry::{
     Array, Context, KeyValue, StringValue, Value,
     metrics::{Histogram, Meter},
@@ -105,8 +105,9 @@ impl SessionSpans {
                 let ended = Request { usage: *usage, stop: None, error: Some("retried") };
                 self.request(at, ended, tracer, instruments);
             }
-            Fact::ModelFailed { .. } => {
-                let ended = Request { usage: Usage::default(), stop: None, error: Some("model_failed") };
+            Fact::ModelFailed { reason, .. } => {
+                let error = reason.map_or("model_failed", ModelFault::name);
+                let ended = Request { usage: Usage::default(), stop: None, error: Some(error) };
                 self.request(at, ended, tracer, instruments);
             }
             Fact::ModelSwitched { from, to, .. } => {

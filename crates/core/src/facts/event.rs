@@ -124,7 +124,13 @@ pub enum Fact {
         made: ToolCall,
     },
     /// The model could not be asked; the turn ends.
-    ModelFailed { message: String, hint: Option<String> },
+    ModelFailed {
+        message: String,
+        hint: Option<String>,
+        /// Why, where another model could have answered; `None` if the request itself is at fault.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<ModelFault>,
+    },
     /// A call waits for a person. `changes` are what it would do to files, where it already ran in a view.
     ApprovalAsked {
         call: CallId,

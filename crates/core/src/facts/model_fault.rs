@@ -31,6 +31,19 @@ impl ModelFault {
         }
     }
 
+    /// Returns its name in journals and in telemetry.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Overloaded => "overloaded",
+            Self::RateLimited => "rate_limited",
+            Self::QuotaExhausted => "quota_exhausted",
+            Self::CreditExhausted => "credit_exhausted",
+            Self::AccessDenied => "access_denied",
+            Self::Refused => "refused",
+            Self::Unavailable => "unavailable",
+        }
+    }
+
     /// Returns it as people read it, behind the name of the model: `is overloaded`.
     pub fn sentence(self) -> &'static str {
         match self {
@@ -41,6 +54,26 @@ impl ModelFault {
             Self::AccessDenied => "refused the key",
             Self::Refused => "refused to answer",
             Self::Unavailable => "is not available",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ModelFault;
+
+    #[test]
+    fn a_name_is_that_of_the_journal() {
+        for fault in [
+            ModelFault::Overloaded,
+            ModelFault::RateLimited,
+            ModelFault::QuotaExhausted,
+            ModelFault::CreditExhausted,
+            ModelFault::AccessDenied,
+            ModelFault::Refused,
+            ModelFault::Unavailable,
+        ] {
+            assert_eq!(serde_json::to_value(fault).unwrap(), fault.name());
         }
     }
 }

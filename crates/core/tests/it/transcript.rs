@@ -26,7 +26,7 @@ fn over(outcome: Outcome) -> Fact {
     Fact::TurnEnded { outcome, rounds: 0, usage: Usage::default(), cost_usd: None }
 }
 fn failed() -> Fact {
-    Fact::ModelFailed { message: "x".into(), hint: None }
+    Fact::ModelFailed { message: "x".into(), hint: None, reason: None }
 }
 fn folded(facts: &[Fact]) -> Transcript {
     let mut transcript = Transcript::default();

@@ -1,6 +1,7 @@
 //! [`TurnReport`]: the result of a command, folded from the events that it caused.
 use haft_core::{
-    CallId, Change, Changed, Entry, Fact, Outcome, StopReason, ToolResult, Tracking, Usage, text_of,
+    CallId, Change, Changed, Entry, Fact, ModelFault, Outcome, StopReason, ToolResult, Tracking, Usage,
+    text_of,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -33,6 +34,9 @@ pub struct TurnReport {
     pub error: Option<String>,
     /// What a person can do about the error, if known.
     pub hint: Option<String>,
+    /// Why the model could not be asked, where another one could have answered: a limit, a refused key, a fault of the
+    /// vendor. `None` if the request itself is at fault, and where the model could be asked.
+    pub fault: Option<ModelFault>,
 }
 
 /// A call of a turn that has ended.
@@ -98,7 +102,7 @@ pub enum TurnError {
         /// What was seen until then.
         report: Box<TurnReport>,
     },
-    /// The model could not be asked.
+    /// The model could not be asked; [`TurnReport::fault`] says whether it is worth to try again.
     #[error("the model could not be asked: {why}")]
     Failed {
         /// In the words of the provider.
@@ -201,8 +205,8 @@ impl ReportBuilder {
                     _ => report.hint.take(),
                 };
             }
-            Fact::ModelFailed { message, hint } => {
-                (report.error, report.hint) = (Some(message.clone()), hint.clone());
+            Fact::ModelFailed { message, hint, reason } => {
+                (report.error, report.hint, report.fault) = (Some(message.clone()), hint.clone(), *reason);
             }
             Fact::AnswerRejected { problems, .. } => self.claims.clone_from(problems),
             Fact::Answered { answer } => report.answer = Some(answer.clone()),

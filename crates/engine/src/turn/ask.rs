@@ -87,6 +87,7 @@ pub(crate) async fn ask_once(
         StreamEnd::Whole if reply.is_no_answer() => Ok(Fact::ModelFailed {
             message: "the model answered nothing".into(),
             hint: Some("ask again, or take another model".into()),
+            reason: None,
         }),
         // A call of such a reply may be half a call, and who asks again gets the same.
         StreamEnd::Whole if reply.stop().is_endless() => {
@@ -187,6 +188,7 @@ fn refused() -> Fact {
         hint: Some(
             "say it in other words, or name a model that is asked in its place with `fallback`".into(),
         ),
+        reason: Some(ModelFault::Refused),
     }
 }
 

@@ -34,7 +34,7 @@ struct Failure {
 /// What is recorded after a request failed. `was_begun`: some of the reply was seen live.
 pub(crate) fn after(log: &Log, session: &SessionContext, error: &ProviderError, was_begun: bool) -> Fact {
     tracing::debug!(?error, "the model could not be asked");
-    let failed = |hint| Fact::ModelFailed { message: error.to_string(), hint };
+    let failed = |hint| Fact::ModelFailed { message: error.to_string(), hint, reason: error.fault() };
     let hint = error.hint().map(str::to_owned);
     let Some(reason) = error.fault() else { return failed(hint) };
     let until = error.retry_after().map(after_now);
@@ -56,7 +56,7 @@ pub(crate) fn after_refusal(log: &Log, session: &SessionContext, was_begun: bool
     let failure = Failure { reason, message: message.clone(), until: None };
     let fact = switched(log, session, &failure);
     take_back(log, &failure, was_begun);
-    fact.unwrap_or(Fact::ModelFailed { message, hint: None })
+    fact.unwrap_or(Fact::ModelFailed { message, hint: None, reason: Some(reason) })
 }
 
 /// Whether another model is left in this turn.

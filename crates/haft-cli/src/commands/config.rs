@@ -121,10 +121,12 @@ fn show(config: &Config) -> Result<(), Failure> {
     tables(config.project_file(), &config.project)
 }
 
-/// What else a file says.
-fn tables(file: &Path, content: &impl Serialize) -> Result<(), Failure> {
+/// What else a file says, without what is so anyway.
+fn tables<Content: Serialize + Default>(file: &Path, content: &Content) -> Result<(), Failure> {
     let failed = |error: toml::ser::Error| Failure::failed(error.to_string());
-    let Some(said) = said(toml::Value::try_from(content).map_err(failed)?) else { return Ok(()) };
+    let default = toml::Value::try_from(Content::default()).map_err(failed)?;
+    let content = toml::Value::try_from(content).map_err(failed)?;
+    let Some(said) = said(content, Some(&default)) else { return Ok(()) };
     writeln!(stdout(), "\n# {}\n{}", file.display(), toml::to_string(&said).map_err(failed)?)?;
     Ok(())
 }
@@ -169,15 +171,19 @@ fn files(cli: &CliContext, workspace: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Without tables and lists that say nothing.
-fn said(value: toml::Value) -> Option<toml::Value> {
+/// Without values that are the default, and tables and lists that say nothing.
+fn said(value: toml::Value, default: Option<&toml::Value>) -> Option<toml::Value> {
     match value {
         toml::Value::Table(table) => {
-            let table: toml::Table =
-                table.into_iter().filter_map(|(key, value)| Some((key, said(value)?))).collect();
+            let default = |key: &str| default.and_then(|default| default.get(key));
+            let table = table.into_iter().filter_map(|(key, value)| {
+                let value = said(value, default(&key))?;
+                Some((key, value))
+            });
+            let table: toml::Table = table.collect();
             (!table.is_empty()).then_some(toml::Value::Table(table))
         }
         toml::Value::Array(list) if list.is_empty() => None,
-        other => Some(other),
+        other => (Some(&other) != default).then_some(other),
     }
 }

@@ -1,8 +1,8 @@
 //! What the library promises: defaults, errors that say what to do, no wait without an end.
 use futures::stream::BoxStream;
 use haft::{
-    Builder, Conversation, Rule, Ruling, Seq, ToolLoop, prelude::*, providers::Scripted, run_tool_loop,
-    text_of,
+    Builder, Conversation, ModelFault, Rule, Ruling, Seq, ToolLoop, prelude::*, providers::Scripted,
+    run_tool_loop, text_of,
 };
 use serde_json::json;
 use std::{fs, path::Path, sync::Arc, time::Duration};
@@ -40,6 +40,10 @@ fn writes(path: &str) -> (&'static str, serde_json::Value) {
     ("write_text", json!({"path": path, "text": "hello"}))
 }
 
+fn named(name: &str) -> Agent {
+    Agent { name: name.into(), ..Agent::default() }
+}
+
 fn costs() -> Limits {
     let mut limits = Limits::default();
     limits.budget.usd = Some(1.0);
@@ -72,6 +76,9 @@ async fn what_cannot_be_built_says_why_and_what_to_do() {
         (given().workspace("/nowhere/at/all"), "cannot work in `/nowhere/at/all`", "`workspace`"),
         (given().workspace(file.path()), "it is not a folder", "`workspace`"),
         (given().limits(costs()), "the price of `own/provider` is not known", "`price`"),
+        (given().window(0), "a window of 0 tokens", "leave `window` out"),
+        (given().agent(named("a")).agent(named("a")), "cannot add the agent `a`", "another name"),
+        (given().agent(named("haft")), "cannot add the agent `haft`", "another name"),
     ];
     for (builder, message, hint) in table {
         let error = build(builder).await.err().unwrap_or_else(|| panic!("{message}"));
@@ -288,12 +295,23 @@ async fn a_model_that_cannot_be_asked_is_an_error_with_what_came_before() {
     let session = agent.session().unwrap();
     let error = session.prompt("go").await.unwrap_err();
     assert!(error.to_string().starts_with("the model could not be asked: "), "{error}");
-    assert_eq!(error.report().calls.len(), 1);
+    assert_eq!((error.report().calls.len(), error.report().fault), (1, None));
     assert_eq!(model.requests().len(), 2);
     agent.close().await;
     let error = session.prompt("too late").await.unwrap_err();
     assert!(error.to_string().contains("the session was closed"), "{error}");
     assert!(session.send(Command::Interrupt).is_err());
+}
+
+#[tokio::test]
+async fn a_failed_turn_says_whose_fault_it_is() {
+    for (kind, fault) in [("auth", ModelFault::AccessDenied), ("busy", ModelFault::Overloaded)] {
+        let step = json!({"fail": "no", "kind": kind}).to_string();
+        let model = Scripted::new(haft::providers::Step::parse_all(&step).unwrap());
+        let session = build(Haft::builder().provider(model)).await.unwrap().session().unwrap();
+        let error = session.prompt("go").await.unwrap_err();
+        assert_eq!(error.report().fault, Some(fault), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -371,6 +389,7 @@ async fn the_loop_alone_asks_runs_and_asks_again() {
     let config = ToolLoop { max_output: 4096, ..config };
     let result = run_tool_loop(&config, Conversation::new("Be brief.").user("go"), None).await.unwrap();
     assert_eq!((result.content.as_str(), result.iterations), ("done", 4));
+    assert!(!result.reached_limit);
     let told = told(&result.messages);
     assert_eq!((told[0].as_str(), told.len()), ("user: go", 9));
     assert!(told[2].ends_with(": a+b") && told[4].contains("it is broken"), "{told:?}");
@@ -398,6 +417,7 @@ async fn the_loop_alone_ends_at_its_cap_and_without_tools() {
     let config = ToolLoop { max_iterations: 2, ..looping(model, folder.path()) };
     let result = run_tool_loop(&config, Conversation::default().user("go"), None).await.unwrap();
     assert_eq!((result.content.as_str(), result.iterations, result.messages.len()), ("", 2, 5));
+    assert!(result.reached_limit);
     let bare = ToolLoop { workspace: folder.path().into(), ..ToolLoop::new(scripted().says("hi"), "m") };
     let messages = vec![Message::User { parts: vec![Part::text("go")] }];
     assert_eq!(run_tool_loop(&bare, messages, None).await.unwrap().content, "hi");

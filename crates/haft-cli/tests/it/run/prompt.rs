@@ -667,7 +667,11 @@ fn doctor_config_and_help_answer() {
     std::fs::remove_file(place.path().join("person/.config/haft/config.toml")).unwrap();
     let path = place.run(&["config", "path"]);
     assert!(path.out.contains("person/.config/haft/config.toml  (missing)"), "{path:?}");
-    assert!(place.run(&["config", "show"]).out.contains("permission = \"ask\""));
+    let shown = place.run(&["config", "show"]).out;
+    assert!(shown.contains("permission = \"ask\"") && !shown.contains("config.toml"), "{shown}");
+    place.configure("[commands]\nmemory = 900\nprivate_hosts = false\n");
+    let shown = place.run(&["config", "show"]).out;
+    assert!(shown.contains("config.toml\n[commands]\nmemory = 900\n\n"), "no defaults: {shown}");
     assert!(place.run(&["models", "list"]).out.contains("needs OPENAI_API_KEY"));
     assert_eq!((place.run(&["--help"]).code, place.run(&["--version"]).out.as_str()), (0, "haft 0.1.0\n"));
 }

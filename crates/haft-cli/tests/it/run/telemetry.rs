@@ -95,6 +95,18 @@ fn spans_say_what_the_conventions_want() {
 }
 
 #[test]
+fn a_failed_request_says_whose_fault_it_is() {
+    let (place, collector) = (Place::new(), Collector::answering(StatusCode::OK));
+    let model = place.script("m", &[json!({"fail": "the key is invalid", "kind": "auth"})]);
+    let mut command = place.haft(&["run", "--model", &model, "go"]);
+    let ran = Ran::from(command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.address).output().unwrap());
+    assert_ne!(ran.code, 0, "{ran:?}");
+    let spans = collector.spans();
+    let chat = spans.iter().find(|span| span.name.starts_with("chat ")).unwrap();
+    assert_eq!(attributes(&chat.attributes)["error.type"], "access_denied");
+}
+
+#[test]
 fn a_subagent_s_turn_stands_below_the_call_that_began_it() {
     let (place, collector) = (Place::new(), Collector::answering(StatusCode::OK));
     let delegate = json!({"calls": [{"name": "delegate", "arguments": {"task": "look"}}]});
