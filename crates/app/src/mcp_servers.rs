@@ -43,7 +43,8 @@ pub(crate) fn of(app: &App, config: &Config, more: &[McpServer]) -> Result<Vec<M
 
 /// Those of plugins that the person lets start, and that the project does not leave out, as `PLUGIN-NAME`. Warns of one that
 /// cannot be started as its author wrote it.
-fn of_plugins(app: &App, config: &Config) -> Vec<McpServer> {
+#[must_use]
+pub fn of_plugins(app: &App, config: &Config) -> Vec<McpServer> {
     let plugins = installed(&app.places).into_iter().filter(|plugin| plugin.starts_servers);
     let all = plugins.flat_map(|plugin| {
         let files = plugin.files().display().to_string();

@@ -245,9 +245,10 @@ fn staged(
     let stem = || Path::new(source.trim_end_matches('/')).file_stem()?.to_str().map(str::to_owned);
     let name = manifest.name.or_else(|| of_entry?.name.clone()).or_else(stem).unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
-    if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+    if name.len() > 64 || !name.starts_with(|c: char| c != '-' && is_plain(c)) || !name.chars().all(is_plain)
+    {
         return Err(Failure::failed(format!(
-            "cannot install the plugin: its name `{}` may contain only `a-z`, `0-9`, `-` and `_`",
+            "cannot install the plugin: its name `{}` may contain only `a-z`, `0-9`, `_` and, behind the first, `-`",
             name.escape_debug()
         )));
     }
@@ -320,11 +321,10 @@ impl Candidate {
         }
     }
 
-    /// Whether its MCP servers may start already, and are the same as before.
+    /// Whether its MCP servers may start already. Not after any change of its files, which are what the servers run.
     #[must_use]
     pub fn keeps_servers(&self) -> bool {
-        let before = self.before.as_ref();
-        before.is_some_and(|before| before.starts_servers && before.servers == self.plugin.servers)
+        self.is_installed() && self.before.as_ref().is_some_and(|before| before.starts_servers)
     }
 
     /// Puts the plugin in its place, and takes away the one that it replaces. `starts_servers`: whether its MCP servers may

@@ -47,14 +47,19 @@ fn missing_program(app: &App, server: &McpServer) -> Option<String> {
     (!is_on_path(program, path)).then(|| format!("there is no program `{program}` on the PATH"))
 }
 
-/// The server `name` of the configuration, also one that the project leaves out.
+/// The server `name` of the configuration, also one that the project leaves out, or of a plugin whose servers may start.
 ///
 /// # Errors
 ///
 /// If the configuration has no such server, or its table is invalid.
 pub fn named(app: &App, config: &Config, name: &str) -> Result<McpServer, Failure> {
-    let file = config.user.mcp.get(name).ok_or_else(|| missing(config, name))?;
-    Ok(super::server(app, name, file)?)
+    match config.user.mcp.get(name) {
+        Some(file) => Ok(super::server(app, name, file)?),
+        None => {
+            let mut of_plugins = super::of_plugins(app, config).into_iter();
+            of_plugins.find(|server| server.name == name).ok_or_else(|| missing(config, name))
+        }
+    }
 }
 
 /// That there is no server `name`.

@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 use std::{
     ffi::OsString,
     fs, io,
+    os::unix::fs::PermissionsExt,
     path::{Component, Path, PathBuf},
     time::Duration,
 };
@@ -190,6 +191,9 @@ impl Copying {
             )));
         }
         fs::copy(path, to)?;
+        // Without the bits by which a program runs as another user.
+        let mode = fs::metadata(to)?.permissions().mode();
+        fs::set_permissions(to, fs::Permissions::from_mode(mode & 0o777))?;
         self.digest.update(Sha256::digest(fs::read(to)?));
         Ok(())
     }

@@ -4,7 +4,7 @@ use crate::{CliContext, args::McpAddArgs, commands::interruptible::interruptible
 use haft_app::{
     Failure,
     config::{McpFile, McpOAuthFile, McpRootsFile},
-    mcp_servers::{entries, project},
+    mcp_servers::{entries, of_plugins, project},
     session,
 };
 use haft_mcp::client::{McpServer, Probe, ProbeError, Transport, is_logged_in, probe};
@@ -15,6 +15,7 @@ use std::{
     collections::BTreeMap,
     io::{Write, stderr, stdout},
     path::{Path, PathBuf},
+    slice,
     time::{Duration, Instant},
 };
 
@@ -94,6 +95,18 @@ pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
         let state = if is_logged_in { "logged in" } else { "ready" };
         let state = problem.unwrap_or_else(|| state.to_owned());
         list.row([name, &target, &state], || object(name, file, &state));
+    }
+    for server in of_plugins(cli, &config) {
+        let (transport, target) = match &server.transport {
+            Transport::Program { program, arguments, .. } => {
+                ("stdio", [slice::from_ref(program), arguments].concat().join(" "))
+            }
+            Transport::Url { url, .. } => ("http", url.to_string()),
+        };
+        let state = if is_logged_in(&server) { "logged in, of a plugin" } else { "of a plugin" };
+        list.row([&server.name, &target, state], || {
+            json!({"name": server.name, "transport": transport, "target": target, "tools": server.tools, "state": state})
+        });
     }
     Ok(list.print(
         "There are no MCP servers: `haft mcp add NAME COMMAND` or `haft mcp add NAME URL` adds one.",
@@ -199,7 +212,10 @@ fn told(name: &str, found: &Probe, took: Duration) -> String {
         told += &match names.is_empty() {
             true if found.failures.iter().any(|(failed, _)| *failed == what) => continue,
             true => format!("no {what}\n"),
-            false => format!("{what} ({}): {}\n", names.len(), names.join(", ")),
+            false => {
+                let names: Vec<_> = names.iter().map(|name| safe::visible_line(name)).collect();
+                format!("{what} ({}): {}\n", names.len(), names.join(", "))
+            }
         };
     }
     told
@@ -223,12 +239,11 @@ fn unusable(server: &McpServer, error: &ProbeError) -> Failure {
 /// `haft mcp remove`
 pub(super) async fn remove(cli: &CliContext, name: &str, json: bool) -> Result<Exit, Failure> {
     let config = config(cli, None)?;
-    if let Ok(server) = entries::named(cli, &config, name)
-        && is_logged_in(&server)
-    {
+    let server = entries::named(cli, &config, name).ok();
+    entries::remove(cli, &config, name)?;
+    if let Some(server) = server.filter(is_logged_in) {
         login::forget(&server).await?;
     }
-    entries::remove(cli, &config, name)?;
     say_state(json, name, "removed")?;
     writeln!(stderr(), "Removed `{name}` from `{}`.", cli.places.user_file.display())?;
     Ok(Exit::Success)

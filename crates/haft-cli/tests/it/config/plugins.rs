@@ -7,7 +7,7 @@ use crate::kit::{
 use serde_json::{Value, json};
 use std::{
     fs,
-    os::unix::fs::symlink,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
 };
 
@@ -141,6 +141,28 @@ fn a_server_of_a_plugin_starts_with_a_yes_of_its_own() {
     let updated = place.run(&["plugins", "update", "demo", "--yes"]);
     assert!(updated.out.contains("MCP server demo-own, not confined: other-program\n"), "{updated:?}");
     assert_eq!(installed(&place)[0]["starts_servers"], false);
+    // So does the same program after a change of any file, which may be what it runs.
+    assert_eq!(place.run(&["plugins", "update", "demo", "--yes", "--servers"]).code, 0);
+    for (options, starts) in [(&["--yes", "--servers"][..], true), (&["--yes"], false)] {
+        source(&place, "demo/server.py", &format!("print({starts})\n"));
+        let ran = place.run(&[&["plugins", "update", "demo"], options].concat());
+        assert_eq!((ran.code, &installed(&place)[0]["starts_servers"]), (0, &json!(starts)), "{ran:?}");
+        let listed = place.run(&["mcp", "list", "--json"]).events();
+        let names: Vec<_> = listed.iter().map(|server| &server["name"]).collect();
+        assert_eq!(names, if starts { vec!["demo-own"] } else { vec![] });
+    }
+}
+
+#[test]
+fn a_file_of_a_plugin_runs_as_the_user_who_starts_it() {
+    let place = Place::new();
+    let folder = write_plugin(&place, "demo", "demo");
+    let program = Path::new(&folder).join("program");
+    fs::write(&program, "").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o6755)).unwrap();
+    assert_eq!(place.run(&["plugins", "add", &folder, "--yes"]).code, 0);
+    let installed = place.path().join("home-plugins/demo/files/program");
+    assert_eq!(fs::metadata(installed).unwrap().permissions().mode() & 0o7777, 0o755);
 }
 
 // H-29
