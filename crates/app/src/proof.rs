@@ -267,6 +267,12 @@ impl App {
         let Some(commit) = opened.and_then(|opened| opened.commit.clone()) else {
             return self.replay_from(subject, as_it_is, options).await;
         };
+        if !is_hash(&commit) {
+            return Err(Failure::failed(format!(
+                "cannot make the calls again: the session says that it began at `{}`, which is not the hash of a commit",
+                commit.escape_debug()
+            )));
+        }
         let is_known = said(&folder, ["cat-file", "-e", &format!("{commit}^{{commit}}")]).is_some();
         if !is_known && subject.is_file {
             return Err(Failure::usage(format!(
@@ -322,6 +328,11 @@ fn refused(Refusal { seq, name, reason }: Refusal) -> Failure {
 fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |error| Failure::failed(format!("cannot read `{}`: {error}", path.display()));
     read_regular(path, MAX_BYTES).map_err(failed)
+}
+
+/// Whether `commit` names one commit for good, as no branch or tag does.
+fn is_hash(commit: &str) -> bool {
+    matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A bundle, or a journal with its contents in the folder `blobs` beside it.

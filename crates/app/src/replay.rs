@@ -11,7 +11,7 @@ mod subagents;
 use crate::{App, Failure, SessionSpec, agents::AGENT, config::Settings};
 use driver::Driver;
 pub use driver::{Show, Shown};
-use haft_core::{Entry, Mode, SessionId, SessionOpened};
+use haft_core::{Entry, Mode, Sandbox, SessionId, SessionOpened};
 use haft_engine::{Agent, Engine, Home, Model, Session, Setup};
 use haft_evidence::test_runs;
 use haft_providers::{Retold, direct};
@@ -213,12 +213,15 @@ async fn engine(
     scratch: &Scratch,
     said: Said<'_>,
 ) -> Result<(Engine, Mode), Failure> {
-    let settings = Settings {
+    let mut settings = Settings {
         model: options.other.as_ref().map(|other| other.spec.clone()),
         profile: Some(profile.to_owned()),
         permission: options.permission,
         ..Settings::default()
     };
+    // The recording may be another person's, and so may the profile that it names: only the user turns the sandbox off.
+    let own = app.config(&scratch.work, &settings)?.effective().sandbox;
+    settings.sandbox = Some(own.unwrap_or(Sandbox::Auto));
     let base_url = options.other.as_ref().and_then(|other| other.base_url.clone());
     let spec = SessionSpec { settings, base_url, ..SessionSpec::default() };
     let plan = app.clone().on_warning(Arc::new(|_| {})).plan_in(spec, scratch.work.clone())?;

@@ -220,6 +220,45 @@ fn calls_that_give_other_changes_are_found_behind_a_chain_that_holds() {
 }
 
 #[test]
+fn a_branch_is_no_beginning_of_a_session() {
+    let place = Place::new();
+    let id = recorded(&place);
+    let commit = git(&place.work(), &["rev-parse", "HEAD"]);
+    let branch = git(&place.work(), &["rev-parse", "--abbrev-ref", "HEAD"]);
+    let whole = fs::read_to_string(place.journal()).unwrap();
+    let forged = whole.replace(&format!("\"commit\":\"{commit}\""), &format!("\"commit\":\"{branch}\""));
+    assert_ne!(forged, whole);
+    fs::write(place.journal(), haft_core::chain::rechained(&forged)).unwrap();
+    let ran = verify(&place, &[&id]);
+    assert!(ran.code == 1 && ran.err.contains("which is not the hash of a commit"), "{ran:?}");
+}
+
+// A session of another person may name a profile that lies in the clone.
+#[test]
+fn a_profile_that_a_session_names_does_not_turn_the_sandbox_off() {
+    let place = Place::in_sight();
+    let profile = place.run(&["profiles", "show", "default"]).out;
+    let profile: String =
+        profile.lines().filter(|line| !line.starts_with("sandbox")).map(|line| format!("{line}\n")).collect();
+    place.write("own.toml", format!("sandbox = \"off\"\n{profile}"));
+    begin_repository(&place.work());
+    let marker = place.path().join("marker");
+    let steps = [bash(&format!("touch {}; echo made", marker.display())), json!({"say": "Done."})];
+    let model = place.script("m", &steps);
+    let own = place.work().join("own.toml").display().to_string();
+    let options = ["run", "--json", "--permission", "full", "--profile", &own, "--model", &model, "go"];
+    let ran = place.run(&options);
+    assert!(ran.code == 0 && marker.exists(), "{ran:?}");
+    fs::remove_file(&marker).unwrap();
+    let id = ran.events()[0]["session"].as_str().unwrap().to_owned();
+    verify(&place, &[&id, "--permission", "full"]);
+    assert!(!marker.exists());
+    place.configure("sandbox = \"off\"\n");
+    verify(&place, &[&id, "--permission", "full"]);
+    assert!(marker.exists(), "the user decides");
+}
+
+#[test]
 fn a_journal_that_began_without_a_chain_says_so() {
     let place = Place::new();
     let id = recorded(&place);
