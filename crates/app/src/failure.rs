@@ -75,6 +75,9 @@ impl From<EngineError> for Failure {
                 .hint("end the other `haft` process that has it open, or start a new session"),
             EngineError::HomeInWorkspace { .. } => Self::usage(error.to_string())
                 .hint("set HAFT_HOME to a directory outside of it, or work in a smaller directory"),
+            EngineError::WorkspaceInGit(_) => {
+                Self::usage(error.to_string()).hint("work in the directory that the repository is for")
+            }
         }
     }
 }

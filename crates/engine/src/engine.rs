@@ -9,9 +9,10 @@ use crate::{
     tree::Opens,
 };
 use haft_call::{NotUndone, Rehearsal, UndoPlan, plan_undo};
-use haft_core::{JobSpec, SessionId, UndoCalls};
+use haft_core::{JobSpec, SessionId, UndoCalls, is_gits_own};
 use start::{Above, start};
 use std::{
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -80,7 +81,7 @@ impl Engine {
     }
 
     fn begin(&self, agent: &str, above: Above, id: Option<SessionId>) -> Result<Session, EngineError> {
-        self.check_home()?;
+        self.check_folders()?;
         let agent = self.agent(agent)?;
         let home = &self.0.setup.home;
         let (id, journal) = match id {
@@ -93,7 +94,7 @@ impl Engine {
     /// A session that exists, by its name or the beginning of it. What a crash left half-done is put in order
     /// before the first command is carried out.
     pub fn resume(&self, id: &str, agent: &str) -> Result<Session, EngineError> {
-        self.check_home()?;
+        self.check_folders()?;
         let agent = self.agent(agent)?;
         let (id, journal) = self.0.setup.home.open(id)?;
         start(&self.0, id, agent, journal, Above::default())
@@ -173,13 +174,22 @@ impl Engine {
         })
     }
 
-    fn check_home(&self) -> Result<(), EngineError> {
+    fn check_folders(&self) -> Result<(), EngineError> {
         let Setup { home, workspace, .. } = &self.0.setup;
-        match home.0.starts_with(workspace) {
-            true => Err(EngineError::HomeInWorkspace { home: home.0.clone(), workspace: workspace.clone() }),
+        if home.0.starts_with(workspace) {
+            return Err(EngineError::HomeInWorkspace { home: home.0.clone(), workspace: workspace.clone() });
+        }
+        match is_in_git(workspace) {
+            true => Err(EngineError::WorkspaceInGit(workspace.clone())),
             false => Ok(()),
         }
     }
+}
+
+/// Whether a folder belongs to a repository's `.git`, and is no working tree that lies there.
+fn is_in_git(folder: &Path) -> bool {
+    let within = folder.ancestors().take_while(|folder| !folder.join(".git").exists());
+    within.filter_map(Path::file_name).any(|name| is_gits_own(&Path::new(name).join("config")))
 }
 
 impl Opens for Engine {

@@ -71,6 +71,7 @@ impl From<EngineError> for Error {
             EngineError::HomeInWorkspace { .. } => {
                 Some("choose another folder with `workspace`, or another place for sessions with `home`")
             }
+            EngineError::WorkspaceInGit(_) => Some("choose another folder with `workspace`"),
             EngineError::NoSuchAgent { .. } => Some("add it with `agent`"),
             EngineError::NoModel { .. }
             | EngineError::NotOpen(_)

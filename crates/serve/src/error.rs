@@ -161,9 +161,9 @@ impl From<EngineError> for ApiError {
             EngineError::NoSuchAgent { .. } => {
                 Self::wrong(error.to_string()).suggest("`GET /v1/agents` lists them")
             }
-            EngineError::NoModel { .. } | EngineError::HomeInWorkspace { .. } => {
-                Self::wrong(error.to_string())
-            }
+            EngineError::NoModel { .. }
+            | EngineError::HomeInWorkspace { .. }
+            | EngineError::WorkspaceInGit(_) => Self::wrong(error.to_string()),
             EngineError::NotAttached { .. } => Self::failed(error.to_string()),
             EngineError::NotOpen(_) | EngineError::NotJoined { .. } => Self::conflict(error.to_string())
                 .suggest("end the other `haft` that has it open, or start a new session"),

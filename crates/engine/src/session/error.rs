@@ -30,6 +30,9 @@ pub enum EngineError {
         /// What is worked in.
         workspace: PathBuf,
     },
+    /// What it writes there, Git would run.
+    #[error("the workspace `{0}` is inside Git's own folder")]
+    WorkspaceInGit(PathBuf),
     /// There is nothing to join.
     #[error("the session `{0}` is not open in any process")]
     NotOpen(SessionId),

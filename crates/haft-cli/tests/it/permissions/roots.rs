@@ -1,5 +1,8 @@
 //! Folders that a person adds to the workspace: tools treat their files as those of the workspace; commands only read them.
-use crate::kit::{Place, Ran, bash, call};
+use crate::kit::{
+    Place, Ran, bash, call,
+    project::{begin_repository, git},
+};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -132,4 +135,23 @@ fn a_folder_is_added_in_a_conversation_and_a_link_is_followed() {
     assert!(ran.err.contains("error: cannot add `nowhere`: there is no such folder"), "{ran:?}");
     assert!(ran.err.contains(&format!("`{other}` is added")), "{ran:?}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "changed\n", "{ran:?}");
+}
+
+// What is written there, Git would run with the user's next command.
+#[test]
+fn no_session_works_inside_of_git_s_own_folder() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    begin_repository(&place.work());
+    let run = |folder: &str| {
+        let model = place.script("m", &[json!({"say": "hi"})]);
+        place.run(&["run", "--model", &model, "--cwd", folder, "go"])
+    };
+    for folder in [".git", ".git/hooks", ".git/refs/heads"] {
+        let ran = run(folder);
+        assert!(ran.code == 2 && ran.err.contains("is inside Git's own folder"), "{folder}: {ran:?}");
+    }
+    git(&place.work(), &["worktree", "add", "--quiet", ".git/trees/one"]);
+    let ran = run(".git/trees/one");
+    assert_eq!(ran.code, 0, "a working tree may lie there: {ran:?}");
 }
