@@ -30,6 +30,8 @@ pub(crate) struct Judgment {
     others: Verdict,
     /// How the changes of the call will be tracked.
     pub(crate) how: Tracking,
+    /// Whether it runs outside of a view, and changes no files there.
+    leaves_files: bool,
     /// What a command of the call reaches.
     reach: Reach,
     /// Whether it can change folders outside of its view.
@@ -41,7 +43,7 @@ pub(crate) struct Judgment {
 impl Judgment {
     /// Judges the effects of a call, resolved and by the names that the call has for their files. The folders of the scope
     /// itself may be read.
-    pub(crate) fn of(scope: &CallScope, CheckedCall { effects, names, .. }: &CheckedCall) -> Self {
+    pub(crate) fn of(scope: &CallScope, CheckedCall { tool, effects, names, .. }: &CheckedCall) -> Self {
         let own_folders = scope.own_folders();
         let is_own = |effect: &&Effect| match effect {
             Effect::Read(path) => own_folders.iter().any(|folder| path.starts_with(folder)),
@@ -62,6 +64,7 @@ impl Judgment {
             writes: judge(&writes),
             others: judge(&others).and(refused).and(scope.permission.judge_names(&spelled, workspace)),
             how,
+            leaves_files: how == Tracking::Untracked && tool.leaves_files(),
             reach,
             writes_elsewhere: how == Tracking::Staged && scope.stage.writes_elsewhere(workspace, effects),
             is_unconfined: how == Tracking::Untracked && effects.iter().any(is_confinable),
@@ -82,7 +85,12 @@ impl Judgment {
 
     /// Whether more can happen than is recorded of files, so that the call must not run a second time by itself.
     pub(crate) fn reaches_out(&self) -> bool {
-        self.reach != Reach::Nothing || self.writes_elsewhere
+        self.reach != Reach::Nothing || self.writes_elsewhere || self.leaves_files
+    }
+
+    /// As the journal tells it: of a call that changes no files, all is recorded.
+    pub(crate) fn recorded_as(&self) -> Tracking {
+        if self.leaves_files { Tracking::Declared } else { self.how }
     }
 
     /// What the processes of `call` may reach under `confinement`.

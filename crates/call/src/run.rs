@@ -243,7 +243,7 @@ impl CallRun<'_> {
     ) -> Result<(), Stopped> {
         // A call that a person lets out of the outbox must not run a second time by itself, whatever its tool says of it.
         let is_sent = self.round.scope.interactions.item_of(&self.call.id).is_some();
-        let (how, outside) = (judgment.how, judgment.reaches_out() || is_sent);
+        let (how, outside) = (judgment.recorded_as(), judgment.reaches_out() || is_sent);
         let (call, name) = (self.call.id.clone(), self.call.name.clone());
         let started = Fact::ToolStarted { call, name, arguments: arguments.clone(), how, outside, reads };
         if how != Tracking::Untracked && !outside {

@@ -59,6 +59,9 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether a call has a time limit of its own, or waits for a person. If not, [`crate::Limits::call_seconds`]
     /// holds.
     const ENDS_ITSELF: bool = false;
+    /// Whether no call changes a file of the workspace, though no effects say so: it speaks to a person, to the network, or
+    /// of the conversation. An undo then warns of nothing that was not recorded.
+    const LEAVES_FILES: bool = false;
 
     /// Returns what a call with these arguments would touch, stated before it runs and without looking at files.
     /// Empty: nothing that anyone must be asked about, and not to be repeated after a crash either.
@@ -247,6 +250,10 @@ pub trait AnyTool: Send + Sync {
     fn ends_itself(&self) -> bool {
         false
     }
+    /// As [`Tool::LEAVES_FILES`].
+    fn leaves_files(&self) -> bool {
+        false
+    }
     /// Returns whether a call is said to change nothing, wherever it works: such calls run side by side once they are
     /// allowed. What they may do is still for [`AnyTool::effects`] to say.
     fn is_read_only(&self) -> bool {
@@ -292,6 +299,9 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
     fn ends_itself(&self) -> bool {
         T::ENDS_ITSELF
+    }
+    fn leaves_files(&self) -> bool {
+        T::LEAVES_FILES
     }
     fn outside(&self, args: Value) -> Value {
         self.tool.outside(args)

@@ -53,6 +53,7 @@ enum Format {
 
 impl Tool for Fetch {
     const NAME: &'static str = "fetch";
+    const LEAVES_FILES: bool = true;
     type Args = Args;
     const ALIASES: Aliases = Aliases {
         names: &["WebFetch", "web_fetch", "webfetch", "fetch_url", "read_url", "browse"],

@@ -31,6 +31,7 @@ impl Tool for LookAtJob {
         ],
     };
     const ENDS_ITSELF: bool = true;
+    const LEAVES_FILES: bool = true;
     type Args = Args;
 
     fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {

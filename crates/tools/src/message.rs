@@ -17,6 +17,7 @@ pub(crate) struct Args {
 impl Tool for Message {
     const NAME: &'static str = "message";
     const SUPPRESS_ANIMATION: bool = true;
+    const LEAVES_FILES: bool = true;
     type Args = Args;
     const ALIASES: Aliases = Aliases {
         names: &["send_message", "notify", "notify_user", "message_notify_user", "send_user_message"],

@@ -66,6 +66,9 @@ impl AnyTool for ToolSearch {
         &self.spec
     }
 
+    fn leaves_files(&self) -> bool {
+        true
+    }
     fn effects(&self, _: &Value, _: &Path) -> Result<Vec<Effect>, ToolError> {
         Ok(Vec::new())
     }

@@ -1,5 +1,5 @@
 //! What a person, a script or a client sees of `haft run` and its neighbors. The real binary, a scripted model.
-use crate::kit::{Place, Ran};
+use crate::kit::{Place, Ran, call};
 use serde_json::{Value, json};
 
 fn bash(command: &str) -> Value {
@@ -440,6 +440,22 @@ fn chat_in_profile_alfred_marks_the_cap() {
         "{}",
         ran.out
     );
+}
+
+#[test]
+fn an_undo_does_not_warn_of_calls_that_change_no_files() {
+    for (made, warns) in [
+        (call("todo", json!({"items": [{"text": "look", "status": "pending"}]})), false),
+        (json!({"calls": [{"name": "bash", "arguments": {"command": "true", "needs": ["live"]}}]}), true),
+    ] {
+        let place = Place::new();
+        let edit = call("write", json!({"path": "made", "content": "made\n"}));
+        let model = place.script("m", &[edit, made, says("done")]);
+        place.run(&["run", "--model", &model, "--permission", "full", "go"]);
+        let undone = place.run(&["undo"]);
+        assert_eq!((undone.code, place.read("made")), (0, None), "{undone:?}");
+        assert_eq!(undone.out.contains("untracked command"), warns, "{undone:?}");
+    }
 }
 
 #[test]
