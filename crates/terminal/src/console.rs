@@ -262,6 +262,16 @@ pub(crate) fn typed(command: &str) -> Command {
     Command::TypedCall { name: "bash".into(), arguments }
 }
 
+/// Why a line with the name of a command is none: how it is typed.
+pub(crate) fn misused(line: &str) -> Option<String> {
+    let (name, _) = line.trim().strip_prefix('/').map(|rest| rest.split_once(' ').unwrap_or((rest, "")))?;
+    let command = COMMANDS.iter().find(|command| command.name == name || command.aliases.contains(&name))?;
+    Some(match command.argument {
+        Required(value, _) => format!("`/{name}` needs {value} behind it"),
+        Nothing(_) | Fixed(_) | Optional(..) | Choice(..) => format!("`/{name}` takes nothing behind it"),
+    })
+}
+
 /// The nearest known command to an unknown `/NAME`.
 pub(crate) fn near(line: &str) -> Option<&'static str> {
     let name = line.trim().strip_prefix('/')?.split(' ').next()?;

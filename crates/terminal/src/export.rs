@@ -2,7 +2,7 @@
 use haft_engine::{Remote, Session};
 use std::{
     fs::File,
-    io::Write,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -16,6 +16,11 @@ pub(crate) fn folder<'a>(session: &Session, workspace: &'a Path, here: &'a Path)
 pub(crate) fn write(folder: &Path, name: Option<&str>, session: &str, text: &str) -> Result<PathBuf, String> {
     let file = folder.join(name.map_or_else(|| format!("haft-{session}.md"), str::to_owned));
     let written = File::create_new(&file).and_then(|mut new| new.write_all(text.as_bytes()));
-    let why = |error: std::io::Error| format!("cannot export to `{}`: {error}", file.display());
+    let why = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            format!("cannot export to `{}`: there is a file of this name; name another one", file.display())
+        }
+        _ => format!("cannot export to `{}`: {error}", file.display()),
+    };
     written.map_err(why).map(|()| file)
 }

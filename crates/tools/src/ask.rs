@@ -24,6 +24,7 @@ impl Tool for Ask {
     };
     const SUPPRESS_ANIMATION: bool = true;
     const ENDS_ITSELF: bool = true;
+    const LEAVES_FILES: bool = true;
     type Args = Args;
 
     fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {
@@ -38,7 +39,7 @@ impl Tool for Ask {
                 let details = json!({"answer": answer});
                 Ok(ToolOutput::text(format!("The person answers: {answer}")).details(details).silent())
             }
-            None => Err(ToolError::new(ToolErrorKind::User, "cannot ask: no person can answer")
+            None => Err(ToolError::new(ToolErrorKind::User, "the question was not answered")
                 .hint("decide by yourself, and say in the end what you took for granted")),
         }
     }

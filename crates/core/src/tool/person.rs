@@ -18,7 +18,7 @@ pub struct Question {
 
 /// The person at the other end of the conversation.
 pub trait Person: Send + Sync {
-    /// Asks and waits. `None`: no person can answer.
+    /// Asks and waits. `None`: the person skips the question, or no person can answer.
     fn ask(&self, question: Question) -> BoxFuture<'_, Option<String>>;
 }
 

@@ -126,7 +126,7 @@ struct Winner {
     files: Vec<AttemptedFile>,
 }
 
-/// The last answer to the question which attempt is taken.
+/// The first answer to the question which attempt is taken: what the first attempt wrote is in the workspace.
 const NONE: &str = "none of them: the files stay as they are";
 
 impl Winner {
@@ -159,7 +159,7 @@ impl Race<'_> {
         self.recorder.record(started).await?;
         let worded = |result| self.session.calls.rules.render.result(call, result);
         let passed = self.passed(call, start, last).await?;
-        Ok(match self.taken(call, passed).await {
+        Ok(match self.taken(call, passed, last).await {
             Taken::Attempt(winner) => self.settle(winner, last, worded).await,
             _ if self.cancel.is_cancelled() => worded(Err(failed("the attempts were interrupted"))),
             Taken::Refused => {
@@ -172,11 +172,17 @@ impl Race<'_> {
     }
 
     /// The only one that reached the goal, or the one that a person chooses; without an answer the one with the lowest number.
-    async fn taken(&self, call: &ToolCall, mut passed: Vec<Winner>) -> Taken {
+    async fn taken(&self, call: &ToolCall, mut passed: Vec<Winner>, last: u32) -> Taken {
         if passed.len() < 2 {
             return passed.pop().map_or(Taken::Missed, Taken::Attempt);
         }
         passed.sort_by_key(|winner| winner.number);
+        // The place of an attempt in the list is its number.
+        let others = (2..=last).map(|number| {
+            let winner = passed.iter().find(|winner| winner.number == number);
+            winner.map_or_else(|| format!("attempt {number}, which did not reach the goal"), Winner::choice)
+        });
+        let choices = [NONE.to_owned()].into_iter().chain(others).collect();
         let numbers: Vec<String> = passed.iter().map(|winner| winner.number.to_string()).collect();
         let question = Question {
             text: format!(
@@ -184,7 +190,7 @@ impl Race<'_> {
                 passed.len(),
                 numbers[..2].join(" "),
             ),
-            choices: passed.iter().map(Winner::choice).chain([NONE.to_owned()]).collect(),
+            choices,
             draft: None,
         };
         let interactions = self.session.calls.interactions.clone();

@@ -608,7 +608,7 @@ async fn a_tool_asks_the_person() {
     let place = Place::new();
     let ask = calls(&[("ask", json!({"question": "Which?", "choices": ["red", "blue"]}))]);
     for (answer, expected) in
-        [(Some("blue"), "The person answers: blue"), (None, "error: cannot ask: no person can answer")]
+        [(Some("blue"), "The person answers: blue"), (None, "error: the question was not answered")]
     {
         let session = place.session(&(ask.clone() + &says("done")));
         session.send(prompt("go")).unwrap();

@@ -443,7 +443,7 @@ fn accepted_of(session: &Session, call: &CallId, parts: Vec<AcceptedPart>) -> An
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuestionAnswer {
-    /// Answer; `null` if no person can answer
+    /// Answer; `null` to skip the question
     pub(crate) answer: Option<String>,
 }
 
@@ -453,7 +453,7 @@ pub(crate) struct QuestionAnswer {
 pub(crate) struct ReplyRequest {
     /// ID of the call, from `question_asked`
     pub(crate) call: String,
-    /// Answer; `null` if no person can answer
+    /// Answer; `null` to skip the question
     pub(crate) answer: Option<String>,
 }
 

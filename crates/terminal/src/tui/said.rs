@@ -97,6 +97,9 @@ impl App {
         match expanded {
             Ok(prompt) => self.prompt(prompt, pictures),
             Err(why) => {
+                if let Some(misused) = console::misused(text) {
+                    return self.fail(misused, Some("`/help` lists all".to_owned()));
+                }
                 let near =
                     console::near(text).map(|near| format!("did you mean `/{near}`? `/help` lists all"));
                 let (message, hint) = why.split_once("\nhint: ").unwrap_or((&why, ""));

@@ -236,7 +236,7 @@ async fn a_question_is_put_to_the_person() {
     let alone = kit.told("ask_user", json!({"question": "And now?"})).await;
     assert_eq!(
         alone.content,
-        "error: cannot ask: no person can answer\n\
+        "error: the question was not answered\n\
          hint: decide by yourself, and say in the end what you took for granted"
     );
 }

@@ -413,9 +413,11 @@ fn several(right: &'static [u32]) -> impl Fn(usize, &Value) -> Reply + Send + Sy
 #[test]
 fn a_person_chooses_among_the_attempts_that_pass() {
     for (answer, names_after, said) in [
-        ("2", vec!["a.txt", "left-4.txt"], "the goal is reached"),
+        ("4", vec!["a.txt", "left-4.txt"], "the goal is reached"),
+        ("2", vec!["a.txt", "left-2.txt"], "the goal is reached"),
         ("attempt 2", vec!["a.txt", "left-2.txt"], "the goal is reached"),
         ("3", vec!["a.txt", "left-1.txt"], "chose none of the attempts"),
+        ("1", vec!["a.txt", "left-1.txt"], "chose none of the attempts"),
     ] {
         let (place, server) = (place(), Server::answering(several(&[2, 4])));
         let Some(terminal) = Terminal::open(&place, (100, 40)) else { return };

@@ -247,7 +247,7 @@ fn what_is_asked_for_another_reason_is_denied_and_what_only_touches_the_workspac
         // A rule of the user names the effect, and so allows it.
         expecting(
             call("bash", json!({"command": "touch ../made", "needs": ["live"]})),
-            "no person can answer",
+            "the question was not answered",
         ),
         expecting(say("Done."), "(no output)"),
     ];
