@@ -158,6 +158,7 @@ mod tests {
             (" clear ", GoalCommand::Clear),
             ("mend it", set("mend it", None)),
             ("\"mend it\" --proof test", set("mend it", Some("test"))),
+            ("\"mend --all of it\"", set("mend --all of it", None)),
             ("mend it --proof \"cargo test -q\"", set("mend it", Some("cargo test -q"))),
             ("\"a\" and \"b\" --proof make check", set("\"a\" and \"b\"", Some("make check"))),
             ("mend it --proof retry --attempts 3 make", set("mend it", Some("retry --attempts 3 make"))),
@@ -174,10 +175,14 @@ mod tests {
             "a --attempts many --proof b",
             "a --attempts 4",
             "--attempts 40",
+            "a --choose --proof b",
+            "a --prof b",
         ] {
             let error = GoalCommand::parse(said).unwrap_err();
             assert!(
-                error.starts_with("`--attempts` ") || error.starts_with("`--proof` "),
+                ["`--attempts` ", "`--proof` ", "`--choose` ", "`/goal` has no option `--prof`"]
+                    .iter()
+                    .any(|start| error.starts_with(start)),
                 "{said:?}: {error}"
             );
         }

@@ -194,6 +194,12 @@ async fn a_command_that_is_not_known_is_told_where_all_are_listed() {
     let mut person = Begin::default().with(&[say("unheard")]).await;
     person.say("/modle");
     person.see("did you mean `/mode").await;
+    for (line, why) in
+        [("/rename", "`/rename` needs NAME behind it"), ("/fork it", "`/fork` takes nothing behind it")]
+    {
+        person.say(line);
+        person.see(why).await;
+    }
     for line in ["/quit", "exit", "/q"] {
         assert_eq!(person.request(), None);
         person.say(line);
