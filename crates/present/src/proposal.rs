@@ -42,7 +42,7 @@ struct Argument {
     name: String,
     /// As people see it.
     shown: String,
-    /// As it was given, where it is a text.
+    /// The texts that it was given as, a line or more each; `None` if it holds anything else.
     text: Option<String>,
 }
 
@@ -225,12 +225,23 @@ impl Default for Brief {
 
 impl Argument {
     fn new(name: &str, value: &Value) -> Self {
-        Self { name: safe::visible_line(name), shown: shown(value), text: value.as_str().map(str::to_owned) }
+        Self { name: safe::visible_line(name), shown: shown(value), text: texts(value) }
     }
 
     fn is_seen_in(&self, diff: &str) -> bool {
         let text = self.text.as_deref().filter(|text| text.len() <= MAX_SEARCHED_BYTES);
         text.is_some_and(|text| text.lines().all(|line| diff.contains(&safe::visible_lines(line))))
+    }
+}
+
+/// A text, or all texts of a list or an object, one below the other; `None` if there is anything else in it.
+fn texts(value: &Value) -> Option<String> {
+    let joined = |texts: Option<Vec<String>>| texts.map(|texts| texts.join("\n"));
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(list) => joined(list.iter().map(texts).collect()),
+        Value::Object(object) => joined(object.values().map(texts).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 

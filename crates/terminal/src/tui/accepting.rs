@@ -1,6 +1,7 @@
 //! Accepting parts of a change: the list of them, and the lines of the one at the cursor.
 use super::{
-    app::App, approval::changes_of, draw::Picture, mode::Mode, page::Page, parts::Parts, wrap::one_row,
+    app::App, approval::changes_of, draw::Picture, list::unseen, mode::Mode, page::Page, parts::Parts,
+    wrap::one_row,
 };
 use crate::{bindings::Place, offers::Offer, paint::diff::Room};
 use haft_core::{Answer, Command, Fact};
@@ -74,6 +75,7 @@ impl App {
         let top = (parts.at + 1).saturating_sub(height);
         let listed = parts.parts.iter().enumerate().skip(top).take(height);
         lines.extend(listed.map(|(place, part)| self.part_row(part, place == parts.at)));
+        lines.extend(unseen(top, count, height, look));
         if let Some((Offer { diff: Some(file), .. }, _)) = parts.parts.get(parts.at) {
             let room = self.rows.saturating_sub(lines.len() + 1);
             lines.extend(self.diff_in(std::slice::from_ref(file), room));

@@ -14,7 +14,9 @@ use futures::{
     future::BoxFuture,
     stream::{BoxStream, FuturesUnordered},
 };
-use haft_core::{Answer, CallId, Change, Command, Completions, Event, Fact, Image, Part, Seq, Update};
+use haft_core::{
+    Answer, CallId, Change, Command, Completions, Event, Fact, Image, Part, Seq, Update, text_of,
+};
 use haft_engine::{Engine, Session, Summary};
 use haft_present::host::{Conversation, OpenRequest, Problem, TriedServer};
 use haft_present::{
@@ -255,7 +257,7 @@ impl App {
         let failure =
             self.session.as_ref().and_then(|session| session.journal().failure().map(str::to_owned));
         let message = failure.unwrap_or_else(|| "the session closed".into());
-        self.fail(message, Some("start another one with `/new`".into()));
+        self.fail(message, Some("`/sessions` opens it or another one, and `/new` starts one".into()));
     }
 
     pub(super) fn finished(&mut self, mut block: Item) {
@@ -313,9 +315,16 @@ impl App {
     }
 
     pub(super) fn send(&mut self, command: Command) {
+        let typed = match &command {
+            Command::Prompt { parts, .. } => text_of(parts),
+            _ => String::new(),
+        };
         let sent = self.session.as_ref().map(|session| session.send(command));
         if !matches!(sent, Some(Ok(()))) {
             self.fail("no session is open".into(), Some("start one with `/new`".into()));
+            if self.input.is_empty() {
+                self.input.set(&typed);
+            }
         }
     }
 
@@ -361,20 +370,24 @@ impl App {
         }));
     }
 
-    fn opened(&mut self, opened: Conversation, request: OpenRequest) {
+    fn opened(&mut self, opened: Conversation, request: OpenRequest) -> bool {
         (self.hint, self.open_request) = (None, OpenRequest { is_kept: false, ..request });
-        self.show(opened, false);
+        self.show(opened, false)
     }
 
     pub(super) fn done(&mut self, done: Done) {
         match done {
             Done::Opened(opened, request) => {
-                self.opened(opened, request);
+                if self.opened(opened, request) {
+                    self.note_model();
+                }
                 self.submit_early();
             }
             Done::NotOpened(before) => {
                 match before {
-                    Ok((opened, request)) => self.opened(opened, request),
+                    Ok((opened, request)) => {
+                        self.opened(opened, request);
+                    }
                     Err(why) => {
                         self.hint = None;
                         self.fail(why, Some("open another one with `/new` or `/sessions`".into()));

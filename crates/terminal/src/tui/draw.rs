@@ -23,7 +23,10 @@ use haft_present::{
     safe,
     timeline::{Activity, Asked, Call, Item, Timeline},
 };
-use ratatui::text::{Line, Span};
+use ratatui::{
+    style::Style,
+    text::{Line, Span},
+};
 use std::borrow::Cow;
 
 /// What the list of themes shows in the colors of the one at the cursor.
@@ -221,10 +224,7 @@ impl App {
         let mut lines = plain(&text, Span::styled("? ", self.look.warn()), self.columns, self.look.bold());
         for (place, choice) in question.choices.iter().enumerate() {
             let number = Span::styled(format!("  {}. ", place + 1), self.look.accent());
-            lines.push(one_row(
-                Line::from_iter([number, Span::raw(safe::text(choice).into_owned())]),
-                self.columns,
-            ));
+            lines.extend(plain(&safe::text(choice), number, self.columns, Style::new()));
         }
         let how = if question.choices.is_empty() { "type an answer" } else { "type a number or an answer" };
         let edit = if question.draft.is_some() { " · e edits it first" } else { "" };

@@ -3,6 +3,18 @@ use super::{look::Look, wrap::one_row};
 use haft_present::{matching::fitting, safe};
 use ratatui::text::{Line, Span};
 
+/// A row that counts what a list of `count` has above and below the `height` rows that are seen from `top` on.
+pub(super) fn unseen(top: usize, count: usize, height: usize, look: &Look) -> Option<Line<'static>> {
+    let below = count.saturating_sub(top + height);
+    let text = match (top, below) {
+        (0, 0) => return None,
+        (0, below) => format!("  … {below} more"),
+        (above, 0) => format!("  … {above} more above"),
+        (above, below) => format!("  … {above} more above, {below} below"),
+    };
+    Some(Line::styled(text, look.dim()))
+}
+
 /// What can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
@@ -186,10 +198,7 @@ impl List {
         if rows.is_empty() {
             rows.push(Line::styled("  no matches", look.dim()));
         }
-        let more = self.found.len().saturating_sub(top + height);
-        if more > 0 {
-            rows.push(Line::styled(format!("  … {more} more"), look.dim()));
-        }
+        rows.extend(unseen(top, self.found.len(), height, look));
         rows
     }
 }

@@ -173,7 +173,10 @@ impl App {
         }
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
         match engine.setup().home.fork(&session.id().0, None) {
-            Ok(copy) => self.open(OpenRequest { session: Some(copy.0), ..self.open_request.clone() }),
+            Ok(copy) => {
+                self.note("the conversation goes on in a copy of this session; `/sessions` lists both");
+                self.open(OpenRequest { session: Some(copy.0), ..self.open_request.clone() });
+            }
             Err(error) => self.fail(error.to_string(), None),
         }
     }

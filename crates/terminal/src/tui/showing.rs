@@ -15,8 +15,9 @@ use std::mem;
 const MAX_SHOWN_AGAIN: usize = 60;
 
 impl App {
-    /// Shows a session, from what it has so far. `goes_on`: a turn that was cut off is taken up at once.
-    pub(super) fn show(&mut self, opened: Conversation, goes_on: bool) {
+    /// Shows a session, from what it has so far. `goes_on`: a turn that was cut off is taken up at once. Returns whether it is
+    /// the session that is on the screen already.
+    pub(super) fn show(&mut self, opened: Conversation, goes_on: bool) -> bool {
         let Conversation { engine, session, notices, effort } = opened;
         self.effort = effort;
         self.view = Timeline::default();
@@ -43,9 +44,8 @@ impl App {
         }
         (self.engine, self.session) = (Some(engine), Some(session));
         self.follow_asked();
-        match is_known {
-            true => self.note_model(),
-            false => self.show_again(said),
+        if !is_known {
+            self.show_again(said);
         }
         notices.iter().for_each(|notice| self.note(notice));
         if is_at_rest {
@@ -54,6 +54,7 @@ impl App {
                 self.note_cut_off();
             }
         }
+        is_known
     }
 
     /// Says so if the last turn did not come to its end, where no turn runs.

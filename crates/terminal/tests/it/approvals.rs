@@ -166,14 +166,15 @@ async fn both_sides_of_a_change_are_seen_on_a_small_terminal() {
 #[tokio::test]
 async fn questions_of_tools_are_answered_with_a_number_or_in_words() {
     let colors = ["red", "blue"];
-    let script =
-        [ask("Which color?", &colors), ask("And then?", &colors), ask("Or none?", &[]), say("Noted.")];
+    let long = ["a color that takes more room than a row of this terminal has, to its very END"];
+    let script = [ask("Which color?", &colors), ask("And then?", &long), ask("Or none?", &[]), say("Noted.")];
     let mut person = Begin::default().with(&script).await;
     person.say("ask me");
     let screen = person.see("? Which color?").await;
     insta::assert_snapshot!("question", without_time(&screen));
     person.say("2");
-    person.see("? And then?").await;
+    let screen = person.see("? And then?").await;
+    assert!(screen.contains("END"), "a choice is shown whole: {screen}");
     // As an answer, it is a letter like others.
     person.say("? green, I think");
     person.see("? Or none?").await;
@@ -186,6 +187,7 @@ async fn questions_of_tools_are_answered_with_a_number_or_in_words() {
         "✓ ask And then?",
         "answer: ? green, I think",
         "✗ ask Or none?",
+        "the question was not answered",
     ];
     assert!(places.map(at).is_sorted(), "{screen}");
 }
