@@ -68,7 +68,7 @@ pub(crate) fn notes(quiet: bool) -> Warn {
     Arc::new(move |note: String| {
         if !quiet {
             // A program keeps running if its standard error is closed.
-            writeln!(stderr(), "note: {}", haft_present::safe::text(&note)).ok();
+            writeln!(stderr(), "note: {}", haft_present::safe::visible_lines(&note)).ok();
         }
     })
 }

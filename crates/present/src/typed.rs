@@ -110,11 +110,12 @@ fn plan(text: Option<String>, session: &Session) -> Result<Meant, String> {
 }
 
 fn goal(command: GoalCommand, session: &Session, setup: &Setup) -> Result<Meant, String> {
+    let open_goal = OpenGoal::of(&session.entries());
     Ok(match command {
-        GoalCommand::Show => {
-            let note = goal::line(OpenGoal::of(&session.entries()).as_ref());
-            Meant { commands: Vec::new(), note: Some(note) }
+        GoalCommand::Clear if open_goal.is_none() => {
+            Meant { commands: Vec::new(), note: Some(goal::line(None)) }
         }
+        GoalCommand::Show => Meant { commands: Vec::new(), note: Some(goal::line(open_goal.as_ref())) },
         GoalCommand::Clear => {
             let note = Some("no goal is set any more".to_owned());
             Meant { commands: vec![Command::SetGoal { goal: None }], note }

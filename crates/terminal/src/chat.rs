@@ -440,8 +440,10 @@ impl Talk<'_> {
             Ok(command) => command,
             Err(why) => return note(&format!("error: {why}")),
         };
+        let open_goal = OpenGoal::of(&session.entries());
         match command {
-            GoalCommand::Show => note(&goal::line(OpenGoal::of(&session.entries()).as_ref())),
+            GoalCommand::Show => note(&goal::line(open_goal.as_ref())),
+            GoalCommand::Clear if open_goal.is_none() => note(&goal::line(None)),
             GoalCommand::Clear => self.follow(Some(Command::SetGoal { goal: None })).await.map(drop),
             GoalCommand::Set { text, check, attempts, choose } => {
                 let goal = match goal::set(text.clone(), check, (attempts, choose), (session, engine.setup()))

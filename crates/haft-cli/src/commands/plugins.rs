@@ -82,7 +82,8 @@ fn in_short(brings: &Brings) -> String {
 
 async fn update(cli: &CliContext, plugin: &Plugin, answers: Answers) -> Result<(), Failure> {
     let candidate = interruptible(cli.fetch_update(plugin)).await??;
-    if candidate.is_installed() {
+    let allows_servers = answers.servers && !plugin.starts_servers && !candidate.brings.servers.is_empty();
+    if candidate.is_installed() && !allows_servers {
         writeln!(stderr(), "The plugin `{}` is up to date.", plugin.name)?;
         return Ok(());
     }
@@ -108,7 +109,11 @@ async fn install(cli: &CliContext, candidate: Candidate, answers: Answers) -> Re
     let done = if is_new { "Installed" } else { "Updated" };
     writeln!(stderr(), "{done} the plugin `{0}`; `haft plugins remove {0}` removes it.", plugin.name)?;
     if has_servers && !plugin.starts_servers {
-        writeln!(stderr(), "note: its MCP servers do not start; `--servers` allows that when it is added")?;
+        let name = &plugin.name;
+        writeln!(
+            stderr(),
+            "note: its MCP servers do not start; `haft plugins update {name} --servers` lets them"
+        )?;
     }
     Ok(Exit::Success)
 }

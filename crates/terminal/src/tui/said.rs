@@ -254,6 +254,7 @@ impl App {
 
     fn goal(&mut self, said: &str) {
         let command = match GoalCommand::parse(said) {
+            Ok(GoalCommand::Clear) if self.view.goal.is_none() => return self.note(&goal::line(None)),
             Ok(GoalCommand::Show) => return self.note(&goal::line(self.view.goal.as_ref())),
             Ok(command) => command,
             Err(why) => return self.fail(why, None),

@@ -241,6 +241,7 @@ fn what_cannot_be_read_is_named_and_stops_nothing() {
     place.write(".claude/agents/bad.md", "---\n[\n---\nx");
     place.write(".claude/agents/odd.md", "---\nname: o/d\n---\nx");
     place.write(".gemini/commands/bad.toml", "prompt = 7");
+    place.write(".haft/commands/a\u{202e}b.md", "x");
     place.write(".haft/commands/none.md", "---\ndescription: nothing\n---\n\n");
     place.write(".claude/skills/long name/SKILL.md", "---\ndescription: x\n---\nx");
     let (text, ran) = sent(&place, &["hello"]);
@@ -252,6 +253,7 @@ fn what_cannot_be_read_is_named_and_stops_nothing() {
         ("commands", "/commands/x.md` was ignored: it points outside"),
         ("commands", "/commands/bad.toml` was ignored: invalid type"),
         ("commands", "/commands/none.md` was ignored: it has no text"),
+        ("commands", "`/a\\u{202e}b`"),
         ("skills", "/skills/long name` was ignored: its `name` may contain only"),
     ] {
         let ran = place.run(&[what, "list"]);

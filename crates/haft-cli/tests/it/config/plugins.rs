@@ -143,6 +143,7 @@ fn a_server_of_a_plugin_starts_with_a_yes_of_its_own() {
     assert_eq!(installed(&place)[0]["starts_servers"], false);
     // So does the same program after a change of any file, which may be what it runs.
     assert_eq!(place.run(&["plugins", "update", "demo", "--yes", "--servers"]).code, 0);
+    assert_eq!(installed(&place)[0]["starts_servers"], true, "without a change of its files");
     for (options, starts) in [(&["--yes", "--servers"][..], true), (&["--yes"], false)] {
         source(&place, "demo/server.py", &format!("print({starts})\n"));
         let ran = place.run(&[&["plugins", "update", "demo"], options].concat());

@@ -150,8 +150,17 @@ fn a_goal_holds_until_it_is_reached_or_given_up() {
         "goal: a.txt says two; check: `grep two a.txt`, run 4 times; `/goal clear` gives it up",
         "the goal is reached: `grep two a.txt` failed",
         "no goal is set; ",
-        "(the goal is given up)",
+        "no goal is set; ",
     ];
+    is_told_in_order(&ran, &expected);
+    let model = place.script("m", &lines[..3]);
+    let input =
+        "/goal \"a.txt says three\" --proof grep three a.txt\n/goal clear\n/goal clear\nEXIT\n".to_owned();
+    let ran = place.run_with_input(&["chat", "--model", &model, "--permission", "full"], input.as_bytes());
+    is_told_in_order(&ran, &["going on is of no use", "(the goal is given up)", "no goal is set; "]);
+}
+
+fn is_told_in_order(ran: &Ran, expected: &[&str]) {
     let mut rest = ran.err.as_str();
     for text in expected {
         let place = rest.find(text).unwrap_or_else(|| panic!("{text}: {ran:?}"));
