@@ -42,7 +42,8 @@ struct Argument {
     name: String,
     /// As people see it.
     shown: String,
-    /// The texts that it was given as, a line or more each; `None` if it holds anything else.
+    /// The texts that it was given as, a line or more each; `None` if it holds anything else, or a list of words such as what a
+    /// command needs.
     text: Option<String>,
 }
 
@@ -225,7 +226,10 @@ impl Default for Brief {
 
 impl Argument {
     fn new(name: &str, value: &Value) -> Self {
-        Self { name: safe::visible_line(name), shown: shown(value), text: texts(value) }
+        let is_word = |value: &Value| value.is_string();
+        let is_words = value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_word));
+        let text = if is_words { None } else { texts(value) };
+        Self { name: safe::visible_line(name), shown: shown(value), text }
     }
 
     fn is_seen_in(&self, diff: &str) -> bool {

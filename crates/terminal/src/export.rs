@@ -18,7 +18,7 @@ pub(crate) fn write(folder: &Path, name: Option<&str>, session: &str, text: &str
     let written = File::create_new(&file).and_then(|mut new| new.write_all(text.as_bytes()));
     let why = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            format!("cannot export to `{}`: there is a file of this name; name another one", file.display())
+            format!("cannot export to `{}`: there is a file of this name", file.display())
         }
         _ => format!("cannot export to `{}`: {error}", file.display()),
     };

@@ -146,3 +146,22 @@ fn long_arguments_are_counted_beside_a_diff() {
     }
     assert_eq!(proposal.always, "writing this file, with any content");
 }
+
+// A list of words says how a call works, which a diff does not show even where the same word stands in it.
+#[test]
+fn what_a_diff_shows_of_nested_arguments_is_not_repeated() {
+    let state = FileState::file(Hash(String::new()), 0o644);
+    let changes = [Change { path: "a.txt".into(), before: None, after: Some(state), new_folders: 0 }];
+    let diff = "+++ b/a.txt\n+use tabs <!-- 1 -->\n+network\n";
+    let table = [
+        (json!({"add": [{"text": "use tabs", "sources": ["1"]}], "withdraw": []}), ""),
+        (json!({"add": [{"text": "use spaces"}]}), "called with\n  add: [{\"text\":\"use spaces\"}]\n"),
+        (json!({"needs": ["network"]}), "called with\n  needs: [\"network\"]\n"),
+        (json!({"deep": {"is": true}}), "called with\n  deep: {\"is\":true}\n"),
+    ];
+    for (arguments, expected) in table {
+        let made = ToolCall::new("1", "memory", arguments);
+        let proposal = proposal(made, "", &[Effect::Write("/w/a.txt".into())], &changes);
+        assert_eq!(proposal.brief(diff).text, format!("{expected}{diff}"));
+    }
+}
