@@ -58,14 +58,13 @@ impl GoalCommand {
                 "`{ATTEMPTS}` needs `{PROOF} COMMAND` behind it, which tells which attempt is right"
             ));
         }
-        if let Some(option) = text.split_whitespace().find(|word| word.starts_with("--")) {
-            let is_quoted = text.trim_start().starts_with(['"', '\'']);
-            if !is_quoted {
-                return Err(match option {
-                    CHOOSE => format!("`{CHOOSE}` stands behind `{ATTEMPTS} N`"),
-                    _ => format!("`/goal` has no option `{option}`; put quotes around the text of the goal"),
-                });
-            }
+        let is_quoted = text.trim_start().starts_with(['"', '\'']);
+        let option = text.split_whitespace().find(|word| word.starts_with("--") && !is_quoted);
+        if let Some(option) = option {
+            return Err(match option {
+                CHOOSE => format!("`{CHOOSE}` stands behind `{ATTEMPTS} N`"),
+                _ => format!("`/goal` has no option `{option}`; put quotes around the text of the goal"),
+            });
         }
         Ok(match (unquoted(text).as_str(), check) {
             ("", None) => Self::Show,

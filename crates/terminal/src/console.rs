@@ -262,7 +262,7 @@ pub(crate) fn typed(command: &str) -> Command {
     Command::TypedCall { name: "bash".into(), arguments }
 }
 
-/// Why a line with the name of a command is none: how it is typed.
+/// Says how a known command is typed, where its line has an argument too many or too few.
 pub(crate) fn misused(line: &str) -> Option<String> {
     let (name, _) = line.trim().strip_prefix('/').map(|rest| rest.split_once(' ').unwrap_or((rest, "")))?;
     let command = COMMANDS.iter().find(|command| command.name == name || command.aliases.contains(&name))?;

@@ -143,7 +143,12 @@ async fn another_model_and_another_session_are_a_word_away() {
     person.say("/model no/such");
     let screen = person.see("there is no model `no/such`").await;
     assert!(screen.contains("session"), "{screen}");
-    assert_eq!(person.all().matches("now using").count(), 1, "a switch that fails is none: {}", person.all());
+    assert_eq!(
+        person.all().matches("now using").count(),
+        1,
+        "a failed switch does not say so: {}",
+        person.all()
+    );
     person.say("/new");
     person.see("haft  ollama/qwen").await;
     person.see("what to do?").await;
