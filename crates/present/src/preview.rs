@@ -46,7 +46,7 @@ pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     let left_out = if skipped == 0 { 0 } else { printed.saturating_sub(told.len()) };
     let line = |line: &&str| match lines {
         usize::MAX => safe::text(line).into_owned(),
-        _ => short(&safe::text(line)),
+        _ => short(&safe::text(written_last(line))),
     };
     let mut shown: Vec<String> = told.iter().map(line).collect();
     match (left_out, is_command) {
@@ -55,6 +55,11 @@ pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
         (left_out, false) => shown.push(format!("… {left_out} more line{}{how}", s(left_out))),
     }
     shown
+}
+
+/// What a terminal shows of a line: a carriage return writes it anew, as progress bars do.
+fn written_last(line: &str) -> &str {
+    line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default()
 }
 
 fn s(number: usize) -> &'static str {
@@ -89,6 +94,9 @@ mod tests {
         let failed = ToolResult { content: "a\nb\nc\n[exit code: 1]".into(), ..ran };
         assert_eq!(preview(&failed, 3, ""), ["a", "b", "c"]);
         assert_eq!(preview(&failed, usize::MAX, ""), ["a", "b", "c", "[exit code: 1]"]);
+        let bar = " 10%\r 50%\r100%\r\ndone";
+        assert_eq!(preview(&result(bar), 3, ""), ["100%", "done"]);
+        assert_eq!(preview(&result(bar), usize::MAX, ""), [" 10% 50%100%", "done"]);
         let words = ToolResult { shown: Shown::Text("Found 3".into()), ..result("a") };
         assert_eq!(preview(&words, 3, ""), ["Found 3"]);
     }

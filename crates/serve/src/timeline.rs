@@ -248,11 +248,7 @@ impl TimelineFold {
             }
             Item::Call(call) => TimelineItem::ended(*call),
             // The page has its own words for these.
-            Item::Note(_)
-                if matches!(fact, Some(Fact::ApprovalAnswered { .. } | Fact::Unconfined { .. })) =>
-            {
-                return Vec::new();
-            }
+            Item::Note(_) if fact.is_some_and(has_own_words) => return Vec::new(),
             Item::Note(text) => TimelineItem::Note { about: NoteKind::of(fact), text },
             Item::Aside { about: Aside::Mode(_) | Aside::Task | Aside::Unsettled(_), text } => {
                 TimelineItem::Note { about: NoteKind::General, text }
@@ -386,6 +382,11 @@ impl From<Answer> for ApprovalOutcome {
             Answer::Unanswered => Self::Unanswered,
         }
     }
+}
+
+/// Whether the page tells the fact in words of its own, with the user whose answer it is.
+fn has_own_words(fact: &Fact) -> bool {
+    matches!(fact, Fact::ApprovalAnswered { .. } | Fact::QuestionAnswered { .. } | Fact::Unconfined { .. })
 }
 
 /// What a person is asked, in words.

@@ -23,6 +23,8 @@ pub(crate) enum Place {
     Completion,
     /// While the answer to a question of a tool is typed.
     Question,
+    /// While a question of a tool has choices, and nothing is typed.
+    Choices,
     Approval,
     /// While the person types what to do instead.
     Refusal,
@@ -68,6 +70,8 @@ pub(crate) enum Action {
     CompleteAndSubmit,
     CloseCompletion,
     Reply,
+    /// Answers with the choice at the cursor.
+    ReplyMarked,
     NoReply,
     /// Gives the answer at the cursor.
     Answer,
@@ -143,7 +147,11 @@ pub(crate) static BINDINGS: &[Binding] = {
         bind(Completion, &[key(K::Enter)], CompleteAndSubmit, "complete the word; run a command"),
         bind(Completion, &[key(K::Esc)], CloseCompletion, "close the list"),
 
-        bind(Question, &[key(K::Enter)], Reply, "send the answer, or a choice by its number"),
+        bind(Choices, &[key(K::Up)], Up, "move among the choices"),
+        bind(Choices, &[key(K::Down)], Down, "move among the choices"),
+        bind(Choices, &[key(K::Tab)], Down, ""),
+        bind(Choices, &[key(K::Enter)], ReplyMarked, "answer with the marked choice"),
+        bind(Question, &[key(K::Enter)], Reply, "send what you typed: an answer, or the number of a choice"),
         bind(Question, &[key(K::Esc)], NoReply, "do not answer"),
 
         bind(Approval, &[key(K::Up)], Up, "move"),
@@ -328,12 +336,13 @@ impl Keys {
 }
 
 impl Place {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Everywhere,
         Self::Conversation,
         Self::Prompt,
         Self::Completion,
         Self::Question,
+        Self::Choices,
         Self::Approval,
         Self::Refusal,
         Self::Parts,

@@ -14,7 +14,12 @@ pub fn of(entries: &[Arc<Entry>]) -> String {
         Fact::SessionOpened(SessionOpened { session, model, workspace, .. }) => {
             format!("# Session {session}\n\nModel `{model}` in `{}`.\n", workspace.display())
         }
-        fact => answered(fact) + &timeline.fact(entry.at, fact).iter().map(markdown).collect::<String>(),
+        fact => {
+            let items = timeline.fact(entry.at, fact);
+            // That one is told here.
+            let others = items.iter().filter(|_| !matches!(fact, Fact::QuestionAnswered { .. }));
+            answered(fact) + &others.map(markdown).collect::<String>()
+        }
     });
     safe::text(&told.collect::<String>()).into_owned()
 }

@@ -22,17 +22,22 @@ impl Timeline {
             }
             Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. } => {
                 self.answered(call);
+                let mut note = notes::of(fact);
                 match fact {
                     Fact::ApprovalAnswered { answer: Answer::No | Answer::Unanswered, .. } => {
                         self.with_call(call, |call| call.refused.append(&mut call.proposed));
                     }
                     Fact::QuestionAnswered { answer: Some(answer), .. } => {
                         let answer = safe::text(answer).into_owned();
-                        self.with_call(call, |call| call.answer = Some(answer));
+                        match self.calls.iter_mut().find(|known| known.id == *call) {
+                            Some(call) => call.answer = Some(answer),
+                            // The question was about a plan, or came from an MCP server.
+                            None => note = Some(format!("answered: {answer}")),
+                        }
                     }
                     _ => {}
                 }
-                notes::of(fact).map(Item::Note).into_iter().collect()
+                note.map(Item::Note).into_iter().collect()
             }
             _ => Vec::new(),
         }

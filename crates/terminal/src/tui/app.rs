@@ -226,13 +226,17 @@ impl App {
     pub(super) fn follow_asked(&mut self) {
         let lowest = match self.view.asked.front() {
             Some(Asked::Approval { .. }) => Mode::Approve(0),
-            Some(Asked::Question { .. }) => Mode::Answer(None),
+            Some(Asked::Question { .. }) => Mode::Answer(None, None),
             None => Mode::Compose(None),
         };
         if let Mode::Refuse(draft) = std::mem::replace(self.mode.lowest(), lowest) {
             self.input.restore(draft);
         }
+        let is_typing = !self.input.is_empty();
         self.put_draft_aside();
+        if let Mode::Answer(_, marked) = self.mode.lowest() {
+            *marked = (!is_typing).then_some(0);
+        }
         self.complete();
     }
 

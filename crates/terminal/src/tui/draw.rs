@@ -29,6 +29,7 @@ use ratatui::{
 };
 use std::borrow::Cow;
 
+const ANSWER_PLACEHOLDER: &str = "your answer";
 /// What the list of themes shows in the colors of the one at the cursor.
 const SAMPLE_PROSE: &str = "The function `greet` is in [greet.py](greet.py):";
 const SAMPLE_BEFORE: &str = "def greet(name):\n    print('Hello ' + name)\n";
@@ -118,14 +119,15 @@ impl App {
             None => {}
         }
         let is_command = matches!(self.mode, Mode::Compose(_)) && self.input.is_command();
-        let (rows, (row, column)) = match is_command {
-            true => self.input.command_rows(self.columns, &self.look),
-            false => self.input.rows(self.columns, &self.look),
+        let (rows, (row, column)) = match self.mode {
+            _ if is_command => self.input.command_rows(self.columns, &self.look),
+            Mode::Answer(..) => self.input.rows_for(ANSWER_PLACEHOLDER, self.columns, &self.look),
+            _ => self.input.rows(self.columns, &self.look),
         };
         let cursor = (lines.len() + row, column);
         lines.extend(rows);
         match &self.mode {
-            Mode::Compose(Some(completion)) | Mode::Answer(Some(completion)) => {
+            Mode::Compose(Some(completion)) | Mode::Answer(Some(completion), _) => {
                 let room = self.rows.saturating_sub(lines.len() + 1);
                 lines.extend(completion.list.rows(self.columns, room, &self.look));
             }
@@ -223,11 +225,15 @@ impl App {
         let text = safe::text(&question.text).into_owned();
         let mut lines = plain(&text, Span::styled("? ", self.look.warn()), self.columns, self.look.bold());
         for (place, choice) in question.choices.iter().enumerate() {
-            let number = Span::styled(format!("  {}. ", place + 1), self.look.accent());
-            lines.extend(plain(&safe::text(choice), number, self.columns, Style::new()));
+            let (mark, number, text) = match self.marked_choice() == Some(place) {
+                true => ("❯ ", self.look.chosen(), self.look.chosen()),
+                false => ("  ", self.look.accent(), Style::new()),
+            };
+            let number = Span::styled(format!("{mark}{}. ", place + 1), number);
+            lines.extend(plain(&safe::text(choice), number, self.columns, text));
         }
-        let how = if question.choices.is_empty() { "type an answer" } else { "type a number or an answer" };
-        let edit = if question.draft.is_some() { " · e edits it first" } else { "" };
+        let how = if question.choices.is_empty() { "type an answer" } else { "choose, or type an answer" };
+        let edit = if question.draft.is_some() { " · type e to edit it first" } else { "" };
         lines.push(Line::styled(format!("  {how}{edit} · Esc to skip"), self.look.dim()));
         lines
     }

@@ -2,7 +2,7 @@
 use super::{
     app::{App, Done, Hint, Request},
     input::{Attached, Input},
-    mode::{Change, Completion, Mode, Pick, What},
+    mode::{Change, Completion, Marked, Mode, Pick, What},
     page::Page,
     parts::Parts,
 };
@@ -29,7 +29,7 @@ impl App {
         }
         let is_same = |(before, _): &(KeyCode, Instant)| *before == key.code;
         self.escaped = self.escaped.take().filter(is_same);
-        let is_typed = matches!(self.mode, Mode::Compose(_) | Mode::Answer(_) | Mode::Refuse(_));
+        let is_typed = matches!(self.mode, Mode::Compose(_) | Mode::Answer(..) | Mode::Refuse(_));
         if is_typed && self.input.vim_key(key) {
             return self.has_typed();
         }
@@ -45,14 +45,17 @@ impl App {
     /// being typed.
     fn places(&self, is_answer: bool) -> &'static [Place] {
         use Place::{
-            Approval, Completion, Conversation, Everywhere, Line, List, Models, Page, Parts, Prompt,
+            Approval, Choices, Completion, Conversation, Everywhere, Line, List, Models, Page, Parts, Prompt,
             Question, Refusal, Sessions,
         };
         match &self.mode {
             Mode::Compose(None) => &[Prompt, Conversation, Everywhere],
             Mode::Compose(Some(_)) => &[Completion, Prompt, Conversation, Everywhere],
-            Mode::Answer(None) => &[Question, Prompt, Conversation, Everywhere],
-            Mode::Answer(Some(_)) => &[Completion, Question, Prompt, Conversation, Everywhere],
+            Mode::Answer(None, _) if self.is_choosing() => {
+                &[Choices, Question, Prompt, Conversation, Everywhere]
+            }
+            Mode::Answer(None, _) => &[Question, Prompt, Conversation, Everywhere],
+            Mode::Answer(Some(_), _) => &[Completion, Question, Prompt, Conversation, Everywhere],
             Mode::Approve(_) if is_answer => &[Approval, Conversation, Everywhere],
             Mode::Approve(_) => &[Prompt, Conversation, Everywhere],
             Mode::Refuse(_) => &[Refusal, Everywhere],
@@ -69,7 +72,7 @@ impl App {
     fn act(&mut self, action: Action, key: KeyEvent) {
         match action {
             Action::Suspend => self.request = Some(Request::Suspend),
-            Action::Leave if self.input.is_empty() => self.request = Some(Request::Leave),
+            Action::Leave if self.input.is_empty() => self.leave(),
             Action::Help if self.input.is_empty() && matches!(self.mode, Mode::Compose(_)) => self.help(),
             // Among other text they are keys like others.
             Action::Leave | Action::Help => self.type_in(key),
@@ -92,6 +95,7 @@ impl App {
             Action::CompleteAndSubmit => self.complete_and_submit(),
             Action::CloseCompletion => drop(self.mode.completion().and_then(Option::take)),
             Action::Reply => self.reply_as_typed(),
+            Action::ReplyMarked => self.reply_as_marked(),
             Action::NoReply => self.reply(None),
             Action::Answer => self.answer_as_marked(),
             Action::Allow => self.answer(Answer::Once),
@@ -188,13 +192,15 @@ impl App {
     }
 
     fn move_by(&mut self, is_down: bool) {
+        let choices = self.choices();
         let list = match &mut self.mode {
             Mode::Read(page, _) => {
                 return page.act(if is_down { Action::Down } else { Action::Up }, self.rows);
             }
             Mode::Parts(parts) => return parts.step(is_down),
             Mode::Approve(marked) => return *marked = super::approval::next(*marked, is_down),
-            Mode::Compose(completion) | Mode::Answer(completion) => {
+            Mode::Answer(None, marked) => return *marked = Some(stepped(*marked, choices, is_down)),
+            Mode::Compose(completion) | Mode::Answer(completion, _) => {
                 completion.as_mut().map(|found| &mut found.list)
             }
             Mode::Pick(pick, _) => Some(&mut pick.list),
@@ -207,9 +213,40 @@ impl App {
         }
     }
 
+    /// Of the question that is asked.
+    fn choices(&self) -> usize {
+        match self.view.asked.front() {
+            Some(Asked::Question { question, .. }) => question.choices.len(),
+            _ => 0,
+        }
+    }
+
+    /// Whether the keys move among the choices of a question: nothing is typed.
+    fn is_choosing(&self) -> bool {
+        self.input.is_empty() && self.choices() > 0
+    }
+
+    /// The choice of the question that Enter gives.
+    pub(super) fn marked_choice(&self) -> Marked {
+        match self.mode {
+            Mode::Answer(None, marked) if self.is_choosing() => marked,
+            _ => None,
+        }
+    }
+
+    fn reply_as_marked(&mut self) {
+        if let Some(place) = self.marked_choice() {
+            self.reply_with(&(place + 1).to_string());
+        }
+    }
+
     fn reply_as_typed(&mut self) {
         let (text, _) = self.input.take();
-        let said = text.trim();
+        self.reply_with(text.trim());
+    }
+
+    /// `said`: the number of a choice, or words.
+    fn reply_with(&mut self, said: &str) {
         let Some(Asked::Question { call, question }) = self.view.asked.front().cloned() else { return };
         match said {
             "" => {}
@@ -238,6 +275,16 @@ impl App {
         let is_second = self.escaped.take().is_some_and(|(_, before)| before.elapsed() < DOUBLE_PRESS_TIME);
         self.escaped = (!is_second).then(|| (key, Instant::now()));
         is_second
+    }
+
+    /// The second press leaves where that interrupts a turn, else the first.
+    fn leave(&mut self) {
+        let is_own = self.session.as_ref().is_some_and(|session| !session.is_joined());
+        let interrupts = is_own && self.busy_since().is_some();
+        match !interrupts || self.is_second(KeyCode::Char('d')) {
+            true => self.request = Some(Request::Leave),
+            false => self.hint = Some("press Ctrl+D again to interrupt and quit".into()),
+        }
     }
 
     fn stop_or_leave(&mut self) {
@@ -290,7 +337,7 @@ impl App {
             Mode::Pick(..) | Mode::Read(..) => {
                 self.search(|typed| *typed += text.lines().next().unwrap_or_default())
             }
-            Mode::Compose(_) | Mode::Answer(_) | Mode::Refuse(_) => {
+            Mode::Compose(_) | Mode::Answer(..) | Mode::Refuse(_) => {
                 self.input.paste(text);
                 self.complete();
             }
@@ -332,6 +379,15 @@ impl App {
             (None, _) => Page::new("conversation", self.whole(), true),
         };
         self.mode.read(page);
+    }
+}
+
+/// The choice below or above the one at `marked`, of `choices`.
+fn stepped(marked: Marked, choices: usize, is_down: bool) -> usize {
+    match marked {
+        None if is_down => 0,
+        None => choices - 1,
+        Some(place) => (place + if is_down { 1 } else { choices - 1 }) % choices,
     }
 }
 

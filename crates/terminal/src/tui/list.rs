@@ -128,12 +128,18 @@ impl List {
         self.chosen = self.place_of(chosen.as_deref());
     }
 
+    /// Labels that fit; behind them items that have each word somewhere, if what is said about them is searched.
     fn fitting(&self, typed: &str) -> Vec<usize> {
-        let text = |item: &'_ Item| match self.is_searched_whole {
-            true => format!("{} {}", item.label, item.detail),
-            false => item.label.clone(),
+        let mut found = fitting(self.items.iter().map(|item| item.label.clone()), typed);
+        let typed = typed.to_lowercase();
+        let has_words = |item: &Item| {
+            let text = format!("{} {}", item.label, item.detail).to_lowercase();
+            typed.split_whitespace().all(|word| text.contains(word))
         };
-        fitting(self.items.iter().map(text), typed)
+        let all = self.items.iter().enumerate().filter(|_| self.is_searched_whole);
+        let others: Vec<usize> = all.filter(|(_, item)| has_words(item)).map(|(place, _)| place).collect();
+        found.extend(others.into_iter().filter(|place| !found.contains(place)).collect::<Vec<_>>());
+        found
     }
 
     /// Whether there is more than one item.

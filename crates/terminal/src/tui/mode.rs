@@ -10,8 +10,8 @@ use super::{
 pub(super) enum Mode {
     /// A prompt is typed; a list may show what the word at the cursor can become.
     Compose(Option<Completion>),
-    /// The answer to a question of a tool is typed.
-    Answer(Option<Completion>),
+    /// The answer to a question of a tool is typed, or one of its choices is marked.
+    Answer(Option<Completion>, Marked),
     /// A call asks for approval; Enter gives the answer at this place, from 0.
     Approve(usize),
     /// What to do instead of the refused call is typed. The draft that was there comes back.
@@ -23,6 +23,10 @@ pub(super) enum Mode {
     /// The person reads a page that fills the screen.
     Read(Page, Box<Mode>),
 }
+
+/// The choice that Enter gives while nothing is typed, from 0. Nothing is marked where the person was typing when the
+/// question came: the next key may belong to that.
+pub(super) type Marked = Option<usize>;
 
 impl Default for Mode {
     fn default() -> Self {
@@ -82,7 +86,7 @@ impl Mode {
     /// The place for a list of completions, where a prompt or an answer is typed.
     pub(super) fn completion(&mut self) -> Option<&mut Option<Completion>> {
         match self.lowest() {
-            Self::Compose(completion) | Self::Answer(completion) => Some(completion),
+            Self::Compose(completion) | Self::Answer(completion, _) => Some(completion),
             _ => None,
         }
     }

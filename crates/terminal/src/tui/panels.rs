@@ -27,7 +27,7 @@ const KEY_SECTIONS: [(&str, &[Place]); 8] = [
     ("keys while a call asks for approval", &[Place::Approval]),
     ("keys while you choose parts of a change", &[Place::Parts]),
     ("keys while you type what to do instead", &[Place::Refusal]),
-    ("keys while a tool asks a question", &[Place::Question]),
+    ("keys while a tool asks a question", &[Place::Choices, Place::Question]),
     ("keys in lists", &[Place::List, Place::Models, Place::Sessions]),
     ("keys on pages", &[Place::Page]),
 ];

@@ -12,7 +12,7 @@ use crate::{
     going_on,
 };
 use haft_core::{Command, Event, Mode as PermissionMode, Seq};
-use haft_engine::{Agent, Remote, Session, Summary};
+use haft_engine::{ATTEMPT_MARK, Agent, Remote, Session, Summary};
 use haft_present::host::OpenRequest;
 use haft_present::timeline::{self, Recap, Timeline};
 use haft_present::undo::{UndoWish, UndoableCall, undoable};
@@ -237,9 +237,7 @@ impl App {
         let jobs =
             self.view.jobs.iter().map(|(id, title)| Item::new(format!("task {}", id.0), title.clone()));
         let below = self.below();
-        let below = below
-            .iter()
-            .map(|session| Item::new(session.id().0.clone(), format!("subagent: {}", asked_of(session))));
+        let below = below.iter().map(|session| Item::new(session.id().0.clone(), described(session)));
         let items: Vec<Item> = jobs.chain(below).collect();
         self.offer(What::Job, "background", items, None);
     }
@@ -403,7 +401,11 @@ impl App {
             }
             Completed::File => {
                 let attached = self.attachment(&item.value);
-                self.input.replace_word(&format!("@{}", item.value), attached);
+                let name = match item.value.contains(char::is_whitespace) {
+                    true => format!("@\"{}\"", item.value),
+                    false => format!("@{}", item.value),
+                };
+                self.input.replace_word(&name, attached);
             }
         }
         true
@@ -420,7 +422,7 @@ impl App {
         }
     }
 
-    /// What goes along because the text names it as `@NAME`, typed without the list of files. A project's command may have
+    /// What goes along because the text names it as `@NAME` or `@"NAME"`, typed without the list of files. A project's command may have
     /// written the name: no file outside of the workspace goes along.
     pub(super) fn named_in(&self, text: &str) -> Vec<Attached> {
         let Some(engine) = &self.engine else { return Vec::new() };
@@ -429,12 +431,16 @@ impl App {
             |name: &&str| workspace.join(name).canonicalize().is_ok_and(|file| file.starts_with(&workspace));
         let names = text.split_whitespace().filter_map(|word| word.strip_prefix('@'));
         let names = names.map(|name| name.trim_end_matches([',', '.', ':', ';', '?', '!', ')']));
-        names.filter(is_inside).filter_map(|name| self.attachment(name)).collect()
+        let quoted = text.split("@\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
+        names.chain(quoted).filter(is_inside).filter_map(|name| self.attachment(name)).collect()
     }
 }
 
-/// The first line of what a session was told to do.
-fn asked_of(session: &Session) -> String {
+/// What a session below another one is, `subagent` or `attempt 2 of 3`, and the first line of what it was told to do.
+fn described(session: &Session) -> String {
     let prompts = timeline::prompts(&session.entries());
-    prompts.first().and_then(|(_, text)| text.lines().next()).unwrap_or_default().to_owned()
+    let told = prompts.first().map(|(_, text)| text.as_str()).unwrap_or_default();
+    let marked = told.rfind(ATTEMPT_MARK).and_then(|at| told[at..].strip_prefix('[')?.split_once(']'));
+    let kind = marked.map_or_else(|| "subagent".to_owned(), |(name, _)| name.to_lowercase());
+    format!("{kind}: {}", told.lines().next().unwrap_or_default())
 }

@@ -196,14 +196,19 @@ async fn questions_of_tools_are_answered_with_a_number_or_in_words() {
 #[tokio::test]
 async fn a_draft_comes_back_after_a_question() {
     let slow = serde_json::json!({"say": "one two", "pieces": 2, "delay_ms": 40,
-        "calls": [{"name": "ask", "arguments": {"question": "Red or blue?"}}]});
+        "calls": [{"name": "ask", "arguments": {"question": "Red or blue?", "choices": ["red", "blue"]}}]});
     let mut person = Begin::default().with(&[slow, say("Noted.")]).await;
     person.say("ask me");
     person.type_in("look: ");
     person.paste(&"line\n".repeat(30));
     let screen = person.see("? Red or blue?").await;
     assert!(!screen.contains("look:") && screen.contains("comes back"), "{screen}");
-    person.say("blue");
+    // An Enter that was meant for the draft answers nothing.
+    person.keys("Enter");
+    let screen = person.screen();
+    assert!(screen.contains("? Red or blue?") && !screen.contains('❯'), "{screen}");
+    person.keys("↑ Enter");
+    person.see("answer: blue").await;
     person.see("Noted.").await;
     person.see("> look: [paste 1: 30 lines]").await;
 }

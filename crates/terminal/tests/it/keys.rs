@@ -1,5 +1,5 @@
 //! A key does what the help says that it does.
-use crate::kit::{Begin, edit, say};
+use crate::kit::{Begin, ask, edit, say};
 use haft_terminal::tui::{Keys, Request};
 
 /// Keys at an empty prompt, between turns.
@@ -66,6 +66,44 @@ async fn keys_during_a_turn() {
         person.see("It hangs").await;
         person.keys(keys);
         person.see("─ interrupted").await;
+    }
+}
+
+/// A key that would interrupt what runs is pressed twice to leave.
+#[tokio::test]
+async fn leaving_during_a_turn_takes_two_keys() {
+    let hang = serde_json::json!({"say": "It hangs", "hang": true});
+    let mut person = Begin::default().with(&[hang]).await;
+    person.say("begin");
+    person.see("It hangs").await;
+    person.keys("Ctrl+D");
+    person.see("press Ctrl+D again to interrupt and quit").await;
+    assert_eq!(person.request(), None);
+    person.keys("x Backspace Ctrl+D");
+    assert_eq!(person.request(), None, "another key came between");
+    person.keys("Ctrl+D");
+    assert_eq!(person.request(), Some(Request::Leave));
+}
+
+/// Keys while a question of a tool has choices.
+#[tokio::test]
+async fn keys_at_a_question_with_choices() {
+    let table = [
+        ("Enter", "answer: red"),
+        ("↓ Enter", "answer: blue"),
+        ("↓ ↓ ↓ Enter", "answer: red"),
+        ("↑ Tab Tab Enter", "answer: blue"),
+        ("↓ 3 Backspace Enter", "answer: blue"),
+        ("↓ 1 Enter", "answer: red"),
+        ("↓ n o Enter", "answer: no"),
+    ];
+    for (keys, expected) in table {
+        let script = [ask("Which color?", &["red", "blue", "green"]), say("Noted.")];
+        let mut person = Begin::default().with(&script).await;
+        person.say("ask me");
+        person.see("❯ 1. red").await;
+        person.keys(keys);
+        person.see(expected).await;
     }
 }
 

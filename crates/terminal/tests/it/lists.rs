@@ -200,6 +200,9 @@ async fn a_session_is_found_and_looked_at_before_it_is_chosen() {
         ("files", "❯ count the files  "),
         ("cntfls", "❯ count the files  "),
         ("qwen", "❯ draw a fox  "),
+        ("FOX qwen", "❯ draw a fox  "),
+        // Letters that are spread over what is said about a session are no match.
+        ("wtso", "no matches"),
         ("script/test", "❯ count the files  "),
         ("nosuch", "no matches"),
     ];

@@ -436,6 +436,26 @@ fn a_person_chooses_among_the_attempts_that_pass() {
 
 // H-83
 #[test]
+fn attempts_that_run_are_listed_with_their_numbers() {
+    let place = place();
+    let server = Server::answering(|number, request| match (attempt_of(request), replies(request)) {
+        (2.., 0) => openai_call("bash", &json!({"command": "sleep 30"})),
+        _ => model(9)(number, request),
+    });
+    let Some(terminal) = Terminal::open(&place, (100, 40)) else { return };
+    terminal.say("export OPENAI_API_KEY=k");
+    let url = format!("{}/v1", server.address);
+    terminal.haft(&place, &format!("--base-url {url} --model openai/gpt-5 --permission full"));
+    terminal.see("openai/gpt-5 · full");
+    terminal.say(&format!("/goal \"a.txt says two\" --attempts 3 --proof {CHECK}"));
+    terminal.see("attempts");
+    terminal.keys(&["C-t"]);
+    terminal.see("attempt 2 of 3: ");
+    terminal.see("attempt 3 of 3: ");
+}
+
+// H-83
+#[test]
 fn without_a_person_the_attempt_with_the_lowest_number_is_taken() {
     let (place, server) = (place(), Server::answering(several(&[2, 3, 4])));
     let ran = try_for_two(&place, &server, &["--attempts", "4", "--choose", "--json"]);

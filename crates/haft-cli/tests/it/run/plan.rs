@@ -107,16 +107,18 @@ fn a_plan_is_edited_and_accepted_on_the_screen() {
     terminal.haft(&place, "--model script/../m");
     terminal.see("script/");
     terminal.say("/plan make it two");
-    terminal.see("e edits it first · Esc to skip");
+    terminal.see("type e to edit it first · Esc to skip");
     terminal.see(" · plan");
     terminal.say("e");
     terminal.see("edited; choose how it goes on");
     // What was edited stays, also where the editor fails the next time.
     terminal.say("e");
     terminal.see("the question is still open");
-    terminal.say("2");
+    terminal.keys(&["Down", "Enter"]);
     let screen = terminal.see("It is done.");
     assert!(screen.contains("accept-edits"), "{screen}");
+    let told = ["· answered: yes, and edit files without asking", "1. Write the number two into a.txt."];
+    assert!(told.iter().all(|line| screen.contains(line)), "{screen}");
     assert_eq!(place.read("a.txt").as_deref(), Some("two\n"));
 }
 

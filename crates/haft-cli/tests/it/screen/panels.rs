@@ -1,6 +1,6 @@
 //! Commands of a conversation that show or write something about it: panels, prompts for the model, files, pictures.
 
-use crate::kit::{Place, Server, bare_terminal::BareTerminal, openai_text, terminal::Terminal};
+use crate::kit::{Place, Server, bare_terminal::BareTerminal, openai_text, project::git, terminal::Terminal};
 use serde_json::{Value, json};
 
 fn opened(place: &Place, size: (u16, u16), script: &[Value], more: &str) -> Option<Terminal> {
@@ -217,12 +217,37 @@ fn a_picture_is_drawn_where_the_terminal_can() {
 fn a_picture_that_is_named_without_the_list_goes_along() {
     let place = Place::new();
     place.write("red.png", RED);
+    place.write("red too.png", RED);
     let Some(terminal) = opened(&place, (80, 24), &[json!({"say": "It is red."})], "") else { return };
     std::fs::write(place.path().join("other.png"), RED).unwrap();
     std::os::unix::fs::symlink("../other.png", place.work().join("link.png")).unwrap();
-    terminal.say("see @red.png, @gone.png, @../other.png @link.png and a@red.png");
+    terminal.say("see @red.png, @gone.png, @../other.png @link.png @\"red too.png\" and a@red.png");
     let screen = terminal.see("It is red.");
-    assert!(screen.contains("see @red.png, @gone.png") && screen.contains("(with 1 picture)"), "{screen}");
+    assert!(screen.contains("see @red.png, @gone.png") && screen.contains("(with 2 pictures)"), "{screen}");
+}
+
+#[test]
+fn files_that_are_hidden_or_have_spaces_are_found() {
+    let place = Place::new();
+    let files = [".gitignore", ".github/checks.yml", "checks.md", ".env", "my notes.md"];
+    for name in files {
+        place.write(name, ".env\n");
+    }
+    git(&place.work(), &["init", "-q"]);
+    let Some(terminal) = opened(&place, (80, 24), &[], "") else { return };
+    for (typed, found, named) in [
+        ("@checks", "❯ checks.md", "@checks.md "),
+        ("@.chec", "❯ .github/checks.yml", "@.github/checks.yml "),
+        ("@mynotes", "❯ my notes.md", "@\"my notes.md\" "),
+    ] {
+        terminal.keys(&["-l", typed]);
+        terminal.see(found);
+        terminal.keys(&["Tab"]);
+        terminal.see(named.trim());
+    }
+    terminal.keys(&["-l", "@.env"]);
+    let screen = terminal.see("@.env");
+    assert!(!screen.contains("❯ .env"), "{screen}");
 }
 
 /// A terminal that says it can is sent sixels, one that cannot is not; it is asked once.
