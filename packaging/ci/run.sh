@@ -35,17 +35,15 @@ if [ -n "$session" ]; then
 fi
 answer=$(field answer)
 [ -n "$answer" ] || answer=$(field text)
-echo "$answer"
+# The `echo` of some shells reads a backslash as the beginning of an escape.
+printf '%s\n' "$answer"
 
 if [ -n "${GITHUB_OUTPUT:-}" ]; then
     # No line of an answer can be this one.
     end=haft-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
     {
-        echo "session=$session"
-        echo "outcome=$(field outcome)"
-        echo "answer<<$end"
-        echo "$answer"
-        echo "$end"
+        printf 'session=%s\noutcome=%s\n' "$session" "$(field outcome)"
+        printf 'answer<<%s\n%s\n%s\n' "$end" "$answer" "$end"
     } >>"$GITHUB_OUTPUT"
 fi
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -n "$session" ]; then

@@ -127,16 +127,17 @@ impl Jobs {
         Ok((id, note))
     }
 
-    /// Saves a schedule that begins jobs like `request`; returns its name.
+    /// Saves a schedule that begins jobs like `request`, in the time zone of this process; returns its name.
     ///
     /// # Errors
     ///
-    /// If the agent does not exist, the pattern matches no date, or the file cannot be written.
+    /// If the agent does not exist, the pattern matches no date, the time zone is unknown, or the file cannot be written.
     pub fn schedule(&self, request: JobRequest, recurrence: Recurrence) -> Result<String, Failure> {
         let JobRequest { kind, description, origin, .. } = request;
         self.app.agent(&origin, &kind)?;
-        let next = recurrence.after(jiff::Timestamp::now())?;
-        schedule::add(&self.app.home(), &Schedule { kind, description, origin, recurrence, next })
+        let zone = recurrence.zone(self.app.environment.get("TZ"))?;
+        let next = recurrence.after(jiff::Timestamp::now(), zone.as_deref())?;
+        schedule::add(&self.app.home(), &Schedule { kind, description, origin, recurrence, zone, next })
     }
 
     /// Continues a job that failed, was cancelled, or lost its process.

@@ -2,12 +2,15 @@
 use crate::{App, Existing, Failure, SessionSpec, agents::AGENT, session};
 use futures::StreamExt;
 use haft_core::{Command, Entry, ItemState, OutboxItem, SessionId, SessionOpened, SessionSetup, outbox};
-use haft_engine::{Engine, Home, Model, Session};
+use haft_engine::{Engine, Home, Model, Session, Turn};
 use haft_providers::{Scripted, direct};
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 /// A session that is opened to send and drop items of its outbox. [`Self::close`] ends it.
@@ -15,6 +18,8 @@ use std::{
 pub struct OpenedOutbox {
     session: Session,
     engine: Engine,
+    /// Whether the command that was given last is carried out, and does not wait for a turn of another process.
+    has_begun: AtomicBool,
 }
 
 impl App {
@@ -72,7 +77,7 @@ impl App {
         let is_known = setup.agents.iter().any(|known| known.name == agent);
         let engine = Engine::new(setup);
         let session = engine.open(&id.0, if is_known { &agent } else { AGENT }).await?;
-        Ok(OpenedOutbox { session, engine })
+        Ok(OpenedOutbox { session, engine, has_begun: AtomicBool::new(false) })
     }
 }
 
@@ -96,9 +101,19 @@ impl OpenedOutbox {
         self.carry_out(item, Command::DropItem { item: item.to_owned() }).await
     }
 
-    /// Stops what is being sent.
-    pub fn interrupt(&self) {
-        let _session_is_closed = self.session.send(Command::Interrupt);
+    /// Whether another process has the session open: what is sent there waits for the end of a turn.
+    pub fn is_joined(&self) -> bool {
+        self.session.is_joined()
+    }
+
+    /// Stops what is being sent. Returns `false` if that has not begun, since another process is in a turn of the session:
+    /// that turn goes on, and [`Self::close`] withdraws the command.
+    pub fn interrupt(&self) -> bool {
+        let has_begun = self.has_begun.load(Relaxed);
+        if has_begun {
+            let _session_is_closed = self.session.send(Command::Interrupt);
+        }
+        has_begun
     }
 
     /// Closes the session.
@@ -107,7 +122,11 @@ impl OpenedOutbox {
     }
 
     async fn carry_out(&self, item: &str, command: Command) -> Result<OutboxItem, Failure> {
-        carry_out(&self.session, item, command).await.map_err(Failure::failed)
+        self.has_begun.store(false, Relaxed);
+        let mut turn = self.session.start(command);
+        turn.recorded().await;
+        self.has_begun.store(true, Relaxed);
+        end_of(turn, item).await.map_err(Failure::failed)
     }
 }
 
@@ -117,12 +136,15 @@ impl OpenedOutbox {
 ///
 /// If the session refuses the command, with a sentence that says why.
 pub async fn carry_out(session: &Session, item: &str, command: Command) -> Result<OutboxItem, String> {
-    let mut turn = session.start(command);
+    end_of(session.start(command), item).await
+}
+
+async fn end_of(mut turn: Turn, item: &str) -> Result<OutboxItem, String> {
     while turn.next().await.is_some() {}
     if let Some(why) = turn.refusal() {
         return Err(why.to_owned());
     }
-    let now = outbox::outbox(&session.entries()).into_iter().find(|known| known.id == item);
+    let now = outbox::outbox(&turn.session().entries()).into_iter().find(|known| known.id == item);
     now.ok_or_else(|| format!("the item `{item}` is gone from its session"))
 }
 

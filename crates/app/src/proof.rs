@@ -19,7 +19,7 @@ pub use bundle::Bundle;
 use commits::{Commits, Left};
 pub use flaw::Flaw;
 use haft_core::{Mode, SessionId, SessionOpened, chain::Cuts};
-use haft_engine::Home;
+use haft_engine::{Home, JournalError};
 use haft_present::Exit;
 use haft_process::read_regular;
 use record::{Record, Subagent};
@@ -152,13 +152,22 @@ impl App {
         match self.of_session(target) {
             Ok(Ok(subject)) => self.verified(&subject, options).await,
             Ok(Err(flaw)) => Ok(Verification::not(&flaw)),
-            Err(_) => {
+            Err(unknown) => {
                 let folder = options.folder.clone().map_or_else(std::env::current_dir, Ok)?;
                 let commits = Commits::find(&folder, target).ok_or_else(|| {
                     let what = "it is no session, no file, and no commit or range of this repository";
-                    Failure::usage(format!("cannot verify `{target}`: {what}"))
-                        .hint("`haft sessions list` lists sessions")
+                    match self.home().find(target) {
+                        Err(JournalError::Ambiguous { .. } | JournalError::SameName { .. }) => unknown,
+                        _ => Failure::usage(format!("cannot verify `{target}`: {what}"))
+                            .hint("`haft sessions list` lists sessions"),
+                    }
                 })?;
+                if commits.all.is_empty() {
+                    let failure = Failure::usage(format!("cannot verify `{target}`: it holds no commits"));
+                    return Err(
+                        failure.hint("in a shallow clone, fetch the commits first: `git fetch --unshallow`")
+                    );
+                }
                 self.verify_commits(&commits, &[], options).await
             }
         }
@@ -302,8 +311,10 @@ impl App {
             ReplayOptions { other: None, permission: options.permission, start, tests_by_outcome: true };
         let app = self.clone().with_home(&subject.home);
         let mut replay = app.replay(&subject.session, &options).await.map_err(|failure| {
-            let hint = failure.hint.clone().unwrap_or("`--chain-only` checks the chain alone".to_owned());
-            failure.hint(hint)
+            let bundle = "; a bundle (`haft bundle SESSION --out FILE`) has the contents of files, which an export lacks";
+            let bundle = if subject.is_file { bundle } else { "" };
+            let hint = failure.hint.clone();
+            failure.hint(hint.unwrap_or_else(|| format!("`--chain-only` checks the chain alone{bundle}")))
         })?;
         let report = replay.run(&mut |_| Ok(())).await;
         replay.close().await;

@@ -157,6 +157,9 @@ impl Task {
 
     /// Carries out `command`, and reports to its sender.
     async fn follow_up(&mut self, command: Command, ticket: CommandTicket) -> Result<(), JournalError> {
+        if ticket.is_withdrawn() {
+            return Ok(());
+        }
         let command = match command {
             // What was said before a crash comes first.
             Command::Prompt { parts, channel } if self.session.queue.prompts() > 0 => {

@@ -3,7 +3,7 @@ use crate::{Failure, untrusted_file};
 use croner::Cron;
 use haft_engine::Home;
 use haft_process::{own_folder, write_own_file};
-use jiff::{SignedDuration, Span, Timestamp, Zoned};
+use jiff::{SignedDuration, Span, Timestamp, Zoned, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 use std::{
     fmt,
@@ -26,6 +26,10 @@ pub struct Schedule {
     /// How often it begins.
     #[serde(rename = "rhythm")]
     pub recurrence: Recurrence,
+    /// The time zone of a cron pattern: a name of the IANA database, or as POSIX writes `TZ`. `None` for that of the process
+    /// that looks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
     /// When it begins next.
     pub next: Timestamp,
 }
@@ -36,8 +40,16 @@ pub struct Schedule {
 pub enum Recurrence {
     /// Seconds from one beginning to the next.
     Every(i64),
-    /// Five fields: minute, hour, day, month, day of the week; in the person's own time zone.
+    /// Five fields: minute, hour, day, month, day of the week.
     Cron(String),
+}
+
+impl fmt::Display for Schedule {
+    /// How often it begins, with the time zone.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let zone = self.zone.as_ref().map(|zone| format!(" ({zone})")).unwrap_or_default();
+        write!(out, "{}{zone}", self.recurrence)
+    }
 }
 
 impl fmt::Display for Recurrence {
@@ -75,29 +87,58 @@ impl Recurrence {
     ///
     /// If it is invalid.
     pub fn cron(pattern: &str) -> Result<Self, Failure> {
-        // The library reads a sixth field as seconds.
+        // The library reads a sixth field as seconds. Names such as `@daily` stand alone.
         match pattern.split_whitespace().count() {
-            fields @ 6.. => Err(unreadable(pattern, &format!("it has {fields} fields"))),
+            fields if fields != 5 && !pattern.trim().starts_with('@') => {
+                Err(unreadable(pattern, &format!("it has {fields} fields")))
+            }
             _ => parse(pattern).map(|_| Self::Cron(pattern.to_owned())),
         }
     }
 
-    /// The first time after `now`.
+    /// The first time after `now`. `zone`: that of a cron pattern, if it is known.
     ///
     /// # Errors
     ///
-    /// If the pattern matches no date.
-    pub fn after(&self, now: Timestamp) -> Result<Timestamp, Failure> {
+    /// If the pattern matches no date, or there is no such zone.
+    pub fn after(&self, now: Timestamp, zone: Option<&str>) -> Result<Timestamp, Failure> {
         match self {
             Self::Every(seconds) => Ok(now + SignedDuration::from_secs(*seconds)),
             Self::Cron(pattern) => {
-                let now: Zoned = now.to_zoned(jiff::tz::TimeZone::system());
+                let zone = zone.map_or_else(|| Ok(TimeZone::system()), zone_named)?;
+                let now: Zoned = now.to_zoned(zone);
                 let next = parse(pattern)?.find_next_occurrence(&now, false);
-                let never = |error| Failure::usage(format!("`{pattern}` never matches a date: {error}"));
+                let never = |_| {
+                    Failure::usage(format!("`{pattern}` never matches a date"))
+                        .hint("a day and a month that never meet, such as `0 0 31 2 *`?")
+                };
                 Ok(next.map_err(never)?.timestamp())
             }
         }
     }
+
+    /// The time zone of this process, for a cron pattern that is saved with it. `tz`: what the variable `TZ` holds.
+    ///
+    /// # Errors
+    ///
+    /// If `tz` names no zone.
+    pub fn zone(&self, tz: Option<&str>) -> Result<Option<String>, Failure> {
+        match (self, tz) {
+            (Self::Every(_), _) => Ok(None),
+            (Self::Cron(_), Some(tz)) => {
+                let name = tz.trim_start_matches(':');
+                zone_named(name).map(|_| Some(name.to_owned()))
+            }
+            (Self::Cron(_), None) => Ok(TimeZone::system().iana_name().map(str::to_owned)),
+        }
+    }
+}
+
+fn zone_named(name: &str) -> Result<TimeZone, Failure> {
+    TimeZone::get(name).or_else(|_| TimeZone::posix(name)).map_err(|_| {
+        Failure::usage(format!("there is no time zone `{}`", name.escape_debug()))
+            .hint("set TZ to a name such as `Europe/Berlin` or `UTC`")
+    })
 }
 
 fn parse(pattern: &str) -> Result<Cron, Failure> {
@@ -134,7 +175,8 @@ pub(super) fn take_due(home: &Home, now: Timestamp) -> Result<Option<Schedule>, 
         .filter(|(_, schedule)| schedule.next <= now)
         .min_by_key(|(_, schedule)| schedule.next);
     let Some((file, schedule)) = due else { return Ok(None) };
-    write(&file, &Schedule { next: schedule.recurrence.after(now)?, ..schedule.clone() })?;
+    let next = schedule.recurrence.after(now, schedule.zone.as_deref())?;
+    write(&file, &Schedule { next, ..schedule.clone() })?;
     Ok(Some(schedule))
 }
 
@@ -239,7 +281,7 @@ mod tests {
     fn rhythms_say_when_it_begins_next() {
         let now: Timestamp = "2026-11-22T10:00:00Z".parse().expect("a time");
         let after = |recurrence: Result<Recurrence, Failure>| {
-            let next = recurrence.and_then(|recurrence| recurrence.after(now)).expect("it can be read");
+            let next = recurrence.and_then(|recurrence| recurrence.after(now, None)).expect("it can be read");
             next.duration_since(now).as_secs()
         };
         assert_eq!(after(Recurrence::every("10m")), 600);
@@ -248,7 +290,29 @@ mod tests {
         for bad in ["5s", "soon", ""] {
             assert!(Recurrence::every(bad).is_err(), "{bad}");
         }
-        assert!(Recurrence::cron("every day").is_err());
+        for bad in ["every day", "0 9 * *", "0 9 * * 1 2"] {
+            assert!(Recurrence::cron(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_about_the_time_zone_that_it_was_saved_with() {
+        let now: Timestamp = "2026-11-22T10:00:00Z".parse().expect("a time");
+        let daily = Recurrence::cron("0 9 * * *").expect("a pattern");
+        let table = [
+            (Some("America/New_York"), "2026-11-22T14:00:00Z"),
+            (Some(":UTC"), "2026-11-23T09:00:00Z"),
+            (Some("EST5EDT"), "2026-11-22T14:00:00Z"),
+            (Some("<+03>-3"), "2026-11-23T06:00:00Z"),
+        ];
+        for (tz, expected) in table {
+            let zone = daily.zone(tz).expect("a zone");
+            let next = daily.after(now, zone.as_deref()).expect("a date");
+            assert_eq!(next.to_string(), expected, "{tz:?}");
+        }
+        assert!(daily.zone(Some("Nonsense/Zone")).is_err_and(|failure| failure.message.contains("Nonsense")));
+        let never = Recurrence::cron("0 0 31 2 *").and_then(|never| never.after(now, Some("UTC")));
+        assert!(never.is_err_and(|failure| failure.message.contains("never matches")));
     }
 
     #[test]
@@ -262,6 +326,7 @@ mod tests {
             description: description.into(),
             origin: "/".into(),
             recurrence: Recurrence::Every(600),
+            zone: None,
             next,
         };
         let due: Vec<_> =

@@ -17,7 +17,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::Write,
+    fs::File,
+    io::{self, Write},
     path::Path,
     sync::Arc,
 };
@@ -80,20 +81,30 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Writes it to `file`, for its owner alone: a session is private until its owner hands it on.
+    /// Writes it to `file`, for its owner alone: a session is private until its owner hands it on. A link leads to the file
+    /// that is written, and a pipe or a device is written to.
     ///
     /// # Errors
     ///
     /// If that fails; an older file stays as it is then.
     pub fn write(&self, file: &Path) -> Result<(), Failure> {
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let written = NamedTempFile::new_in(folder).and_then(|mut whole| {
-            whole.write_all(&self.bytes)?;
-            whole.persist(file).map_err(|error| error.error)
-        });
+        let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        let written = match real.metadata() {
+            Ok(found) if !found.is_file() => {
+                File::options().write(true).open(&real).and_then(|mut pipe| pipe.write_all(&self.bytes))
+            }
+            _ => self.replace(&real),
+        };
         let failed =
             |error| Failure::failed(format!("cannot write the bundle `{}`: {error}", file.display()));
-        written.map(|_| ()).map_err(failed)
+        written.map_err(failed)
+    }
+
+    fn replace(&self, file: &Path) -> io::Result<()> {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut whole = NamedTempFile::new_in(folder)?;
+        whole.write_all(&self.bytes)?;
+        whole.persist(file).map(drop).map_err(|error| error.error)
     }
 }
 

@@ -8,7 +8,7 @@ use haft_core::{Change, Entry, Fact, FileKind, FileState, Stage, active_path, ch
 use haft_stage::LocalStage;
 use ignore::WalkBuilder;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     fs, io,
     os::unix::fs::symlink,
     path::{Component, Path, PathBuf},
@@ -82,8 +82,18 @@ pub(super) fn check_out(
 /// Puts the files that the entries of a session changed back as they were before; `contents`: where the session keeps them.
 pub(crate) fn restore(to: &Path, entries: &[Arc<Entry>], contents: &Path) -> Result<(), Failure> {
     let kept = LocalStage::new(contents.to_owned());
-    put_all_back(&kept, to, &beginnings(entries))
-        .map_err(|error| Failure::failed(format!("cannot restore the files of the session: {error}")))
+    let beginnings = beginnings(entries);
+    let as_before = |(path, before): (&PathBuf, &Option<FileState>)| Change {
+        path: path.clone(),
+        before: before.clone(),
+        after: None,
+        new_folders: 0,
+    };
+    // What is as before already needs no content: an export has none.
+    let compared: Vec<Change> = beginnings.iter().map(as_before).collect();
+    let restored =
+        kept.conflicts(to, &compared).and_then(|differing| put_all_back(&kept, to, &beginnings, &differing));
+    restored.map_err(|error| Failure::failed(format!("cannot restore the files of the session: {error}")))
 }
 
 /// How many files were copied, one more than the most where it is too much.
@@ -143,26 +153,30 @@ fn is_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// What was before takes the place of what is there now: links and files go first, since names may lie below them, then
-/// folders with all that came into them.
+/// What was before takes the place of what is there now, at the paths that are `differing`: links and files go first, since
+/// names may lie below them, then folders with all that came into them.
 fn put_all_back(
     kept: &LocalStage,
     copy: &Path,
     beginnings: &BTreeMap<PathBuf, Option<FileState>>,
+    differing: &[PathBuf],
 ) -> io::Result<()> {
+    let differing: HashSet<&PathBuf> = differing.iter().collect();
+    let differing = || beginnings.iter().filter(|(path, _)| differing.contains(path));
     let of = |path: &Path| {
         let path = path.display().to_string();
         move |error: io::Error| io::Error::new(error.kind(), format!("`{path}`: {error}"))
     };
-    for path in beginnings.keys() {
+    for (path, _) in differing() {
         clear(copy, path, |kind| !kind.is_dir(), |place| fs::remove_file(place)).map_err(of(path))?;
     }
-    for (path, before) in beginnings {
+    for (path, before) in differing() {
         if before.as_ref().is_none_or(|before| before.kind() != FileKind::Folder) {
             clear(copy, path, fs::FileType::is_dir, |place| fs::remove_dir_all(place)).map_err(of(path))?;
         }
     }
-    for (path, _) in beginnings.iter().rev().filter(|(_, before)| before.is_none()) {
+    for (path, _) in differing().collect::<Vec<_>>().into_iter().rev().filter(|(_, before)| before.is_none())
+    {
         leave_no_empty_folder(copy, path, beginnings);
     }
     let back = |(path, before): (&PathBuf, &Option<FileState>)| {
@@ -173,7 +187,7 @@ fn put_all_back(
             new_folders: 0,
         })
     };
-    let back: Vec<Change> = beginnings.iter().filter_map(back).collect();
+    let back: Vec<Change> = differing().filter_map(back).collect();
     match kept.settle(copy, &back)?.first() {
         None => Ok(()),
         Some(path) => Err(of(path)(io::Error::other("another file is in its place"))),

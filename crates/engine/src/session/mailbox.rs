@@ -40,22 +40,36 @@ pub(crate) type CommandStatuses = mpsc::UnboundedReceiver<(CommandId, CommandSta
 
 /// One command, as the session's task sees it.
 #[derive(Debug)]
-pub(crate) struct CommandTicket(Option<(CommandId, mpsc::UnboundedSender<(CommandId, CommandStatus)>)>);
+pub(crate) struct CommandTicket {
+    sender: Option<(CommandId, mpsc::UnboundedSender<(CommandId, CommandStatus)>)>,
+    /// Whether the command is not begun once its sender is gone.
+    is_bound: bool,
+}
 
 impl CommandTicket {
     /// For a command whose sender wants no reports.
     pub(crate) fn none() -> Self {
-        Self(None)
+        Self { sender: None, is_bound: false }
     }
 
     /// The progress of the command `id` is sent to `to`.
     pub(crate) fn of(id: CommandId, to: mpsc::UnboundedSender<(CommandId, CommandStatus)>) -> Self {
-        Self(Some((id, to)))
+        Self { sender: Some((id, to)), is_bound: false }
+    }
+
+    /// The same for a command that is withdrawn if its sender leaves before it begins.
+    pub(crate) fn bound(self) -> Self {
+        Self { is_bound: true, ..self }
+    }
+
+    /// Whether the command is not to begin: its sender is gone.
+    pub(crate) fn is_withdrawn(&self) -> bool {
+        self.is_bound && self.sender.as_ref().is_some_and(|(_, to)| to.is_closed())
     }
 
     /// Whether the command's sender wants reports.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.0.is_some()
+        self.sender.is_some()
     }
 
     /// What is recorded next comes of the command.
@@ -92,7 +106,7 @@ impl CommandTicket {
     }
 
     fn tell(&self, progress: CommandStatus) {
-        if let Some((id, to)) = &self.0 {
+        if let Some((id, to)) = &self.sender {
             let _nobody_waits = to.send((*id, progress));
         }
     }

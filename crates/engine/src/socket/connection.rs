@@ -210,6 +210,17 @@ fn pass_on(
         Client::Process(peer) => taken(command, peer, permission)?,
         Client::Person { user, .. } => taken_from_afar(command)?.signed(user),
     };
+    // A person who leaves before these begin no longer wants them. At another machine, the connection may just be lost.
+    let is_bound = matches!(client, Client::Process(_))
+        && matches!(
+            command,
+            Command::Rewind { .. }
+                | Command::UndoCalls(_)
+                | Command::Redo
+                | Command::SendItem { .. }
+                | Command::DropItem { .. }
+        );
+    let ticket = if is_bound { ticket.bound() } else { ticket };
     let sent = mailbox
         .upgrade()
         .is_some_and(|mailbox| mailbox.send(SessionMessage::Command(command, ticket)).is_ok());

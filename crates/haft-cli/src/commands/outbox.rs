@@ -1,6 +1,6 @@
 //! [`outbox`] (`haft outbox`): lists, sends and drops what sessions queued since it cannot be taken back.
 use crate::{CliContext, args::OutboxCommand};
-use haft_app::{Failure, outbox::OpenedOutbox};
+use haft_app::{Failure, outbox::OpenedOutbox, session::JOINED};
 use haft_core::{ItemState, OutboxItem, SessionId, arguments_in_brief};
 use haft_engine::local_time;
 use haft_present::{outbox::tests, safe};
@@ -54,7 +54,12 @@ async fn each(cli: &CliContext, ids: &[String], deed: Deed, is_json: bool) -> Re
             other.close().await;
         }
         if open.is_none() {
-            open = Some((item.session.clone(), cli.open_outbox(&item.session).await?));
+            let opened = cli.open_outbox(&item.session).await?;
+            if opened.is_joined() {
+                let note = "a turn that runs there comes to its end first; until then, Ctrl+C gives this up";
+                writeln!(stderr(), "note: {JOINED}; {note}")?;
+            }
+            open = Some((item.session.clone(), opened));
         }
         let Some((_, opened)) = &open else { continue };
         let (done, is_interrupted) = watched(opened, &item, deed, &mut interrupts).await;
@@ -92,7 +97,10 @@ async fn watched(
             done = &mut doing => return (done, is_interrupted),
             () = interrupts.next() => {
                 is_interrupted = true;
-                opened.interrupt();
+                if !opened.interrupt() {
+                    let why = "given up before it began: another process is in a turn of the session";
+                    return (Err(Failure::failed(why)), is_interrupted);
+                }
             }
         }
     }

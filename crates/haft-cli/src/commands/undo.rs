@@ -58,7 +58,8 @@ pub(crate) async fn redo(cli: &CliContext, args: &SessionArg) -> Result<Exit, Fa
 async fn open(cli: &CliContext, args: &SessionArg) -> Result<Reopened, Failure> {
     let reopened = cli.reopen(args.id.as_deref(), args.cwd.clone()).await?;
     if reopened.session.is_joined() {
-        writeln!(stderr(), "note: {JOINED}; a turn that runs there comes to its end first")?;
+        let note = "a turn that runs there comes to its end first; until then, Ctrl+C gives this up";
+        writeln!(stderr(), "note: {JOINED}; {note}")?;
     }
     Ok(reopened)
 }

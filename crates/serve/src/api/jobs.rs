@@ -123,7 +123,7 @@ pub(crate) struct ScheduleRow {
     /// Agent
     kind: String,
     description: String,
-    /// How often it begins: `every 2h`, or a pattern of cron
+    /// How often it begins: `every 2h`, or a pattern of cron with its time zone
     recurrence: String,
     /// When it begins next, in milliseconds since 1970-01-01 UTC
     next: i64,
@@ -150,9 +150,9 @@ pub(crate) async fn schedules(context: Context) -> Answer<Json<Schedules>> {
     });
     let row = |(name, schedule): (String, schedule::Schedule)| ScheduleRow {
         name,
+        recurrence: schedule.to_string(),
         kind: schedule.kind,
         description: schedule.description,
-        recurrence: schedule.recurrence.to_string(),
         next: schedule.next.as_millisecond(),
     };
     Ok(Json(Schedules { schedules: found.await?.into_iter().map(row).collect() }))

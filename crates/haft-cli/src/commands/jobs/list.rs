@@ -36,7 +36,7 @@ pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
 fn scheduled(name: &str, plan: &Schedule) -> Value {
     let next = plan.next.to_string();
     json!({"plan": name, "kind": plan.kind, "description": plan.description, "origin": plan.origin,
-           "rhythm": plan.recurrence, "next": next})
+           "rhythm": plan.recurrence, "zone": plan.zone, "next": next})
 }
 
 /// A job, or a plan.
@@ -46,13 +46,14 @@ pub(super) fn show(cli: &CliContext, id: &str, json: bool) -> Result<Exit, Failu
             writeln!(stdout(), "{}", safe::json(&scheduled(&name, &plan).to_string()))?;
             return Ok(Exit::Success);
         }
+        let begins = plan.to_string();
         return print(vec![
             ("plan", name),
             ("kind", plan.kind),
             ("status", "planned".to_owned()),
             ("description", plan.description),
             ("in", plan.origin.display().to_string()),
-            ("begins", plan.recurrence.to_string()),
+            ("begins", begins),
             ("next", plan.next.to_string()),
         ]);
     }

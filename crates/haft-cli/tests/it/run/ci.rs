@@ -26,11 +26,11 @@ fn left(place: &Place, name: &str) -> String {
 #[test]
 fn a_prompt_leaves_the_page_the_journal_and_the_outputs() {
     let place = Place::new();
-    let model =
-        place.script("m", &[bash("echo made > made.txt"), json!({"say": "Done.\nEOF\nsession=forged"})]);
+    let model = place
+        .script("m", &[bash("echo made > made.txt"), json!({"say": "Done: a\\tb\\c.\nEOF\nsession=forged"})]);
     let prompt = "Make it; $(touch never) `touch never`";
     let ran = run(&place, &[("PROMPT", prompt), ("MODEL", &model), ("PERMISSION", "full")]);
-    assert_eq!((ran.code, ran.out.as_str()), (0, "Done.\nEOF\nsession=forged\n"), "{ran:?}");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Done: a\\tb\\c.\nEOF\nsession=forged\n"), "{ran:?}");
     assert_eq!((place.read("made.txt").as_deref(), place.read("never")), (Some("made\n"), None));
     let result: Value = serde_json::from_str(&left(&place, "page/result.json")).unwrap();
     let session = result["session"].as_str().unwrap();
@@ -40,18 +40,19 @@ fn a_prompt_leaves_the_page_the_journal_and_the_outputs() {
     let output = left(&place, "output");
     assert!(output.starts_with(&format!("session={session}\noutcome=finished\nanswer<<haft-")), "{output}");
     let mark = output.lines().nth(2).unwrap().strip_prefix("answer<<").unwrap();
-    assert!(output.ends_with(&format!("\nDone.\nEOF\nsession=forged\n{mark}\n")), "{output}");
+    assert!(output.ends_with(&format!("\nDone: a\\tb\\c.\nEOF\nsession=forged\n{mark}\n")), "{output}");
 }
 
 #[test]
 fn the_exit_code_is_that_of_the_turn() {
     let schema = r#"{"type": "object", "required": ["n"]}"#;
     type Case<'a> = (&'a [(&'a str, &'a str)], Vec<Value>, i32, &'a str);
-    let table: [Case<'_>; 4] = [
+    let table: [Case<'_>; 5] = [
         (&[("SCHEMA", schema)], vec![json!({"say": "{\"n\": 1}"})], 0, "{\"n\": 1}\n"),
         (&[("SCHEMA", schema)], vec![json!({"say": "none"}); 4], 5, "none\n"),
         (&[("OPTIONS", "--max-rounds 1")], vec![bash("true"), json!({"say": "late"})], 3, "\n"),
         (&[("PERMISSION", "ask")], vec![bash("touch made"), json!({"say": "refused"})], 4, "refused\n"),
+        (&[("PERMISSION", "read-only")], vec![bash("touch made"), json!({"say": "denied"})], 0, "denied\n"),
     ];
     for (variables, lines, code, out) in table {
         let place = Place::new();

@@ -49,6 +49,24 @@ fn a_bundle_is_verified_on_another_machine_with_a_clone() {
 }
 
 #[test]
+fn a_bundle_goes_through_a_link_and_into_a_pipe() {
+    let place = Place::new();
+    let id = recorded(&place);
+    let whole = fs::read(bundle(&place, &id)).unwrap();
+    let [target, link, pipe] = ["target.zip", "link.zip", "pipe"].map(|name| place.path().join(name));
+    fs::write(&target, "older").unwrap();
+    std::os::unix::fs::symlink("target.zip", &link).unwrap();
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reading = Command::new("cat").arg(&pipe).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    for out in [&link, &pipe] {
+        let ran = place.run(&["bundle", &id, "--out", &out.display().to_string()]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    assert!(link.is_symlink() && fs::read(&target).unwrap() == whole);
+    assert_eq!(reading.wait_with_output().unwrap().stdout, whole);
+}
+
+#[test]
 fn secrets_are_cut_out_and_the_chain_still_holds() {
     let place = Place::new();
     let secret = "sk-haft-0123456789abcdef";

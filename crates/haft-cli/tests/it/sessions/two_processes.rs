@@ -1,14 +1,17 @@
 //! One session, two processes: the real binary, a scripted model.
 use crate::kit::{Place, Ran};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Read, Write},
+    os::unix::process::ExitStatusExt,
     path::PathBuf,
     process::{Child, Stdio},
     time::{Duration, Instant},
 };
 
 const NOTE: &str = "note: joined the session, which another process has open";
+const WAITS: &str = "a turn that runs there comes to its end first; until then, Ctrl+C gives this up";
 
 fn calls(name: &str, arguments: Value) -> Value {
     json!({"calls": [{"name": name, "arguments": arguments}]})
@@ -59,7 +62,7 @@ fn a_chat_is_undone_and_spoken_to_from_the_command_line() {
     chat.stdin.as_ref().unwrap().write_all(b"go\n").unwrap();
     wait_for("the turn", || count(&place, "turn_ended") == 1);
     let undone = place.run(&["undo", &id(&place)]);
-    let note = format!("{NOTE}; a turn that runs there comes to its end first\n");
+    let note = format!("{NOTE}; {WAITS}\n");
     assert_eq!(
         (undone.code, undone.out.as_str(), undone.err),
         (0, "- made removed\nthe conversation is back before your prompt: go\n", note.clone())
@@ -79,6 +82,46 @@ fn a_chat_is_undone_and_spoken_to_from_the_command_line() {
     assert!(chat.code == 0 && chat.out.contains("done"), "{chat:?}");
     assert!(!socket(&place).exists());
     assert_eq!(count(&place, "session_opened"), 1);
+}
+
+/// An undo, and the sending of an item, that a person gives up while a turn of another process runs.
+#[test]
+fn what_is_given_up_before_it_begins_does_not_happen_and_stops_no_turn() {
+    for command in ["undo", "outbox"] {
+        let place = Place::new();
+        let call = json!({"name": "bash", "arguments": {"command": "echo sent >>../out", "needs": ["live"]}});
+        let write = json!({"name": "write", "arguments": {"path": "made", "content": "made"}});
+        let script = [
+            json!({"calls": [write, call]}),
+            json!({"say": "Queued."}),
+            calls("bash", json!({"command": "sleep 4; touch late"})),
+            json!({"say": "Slept."}),
+        ];
+        let model = place.script("m", &script);
+        let ran = place.run(&["run", "--outbox", "--permission", "full", "--model", &model, "go"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let id = id(&place);
+        let owner = started(&place, &["run", "--session", &id, "--model", &model, "sleep"]);
+        wait_for("the second turn's call", || count(&place, "tool_started") == 2);
+        let item = format!("{}-1", &id[id.len() - 8..]);
+        let words = if command == "undo" { vec!["undo", &id] } else { vec!["outbox", "send", &item] };
+        let mut waiting = started(&place, &words);
+        let mut notes = BufReader::new(waiting.stderr.take().unwrap());
+        let mut told = String::new();
+        notes.read_line(&mut told).unwrap();
+        assert_eq!(told, format!("{NOTE}; {WAITS}\n"), "{command}");
+        std::thread::sleep(Duration::from_millis(300));
+        kill_process(Pid::from_raw(waiting.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+        let status = waiting.wait().unwrap();
+        assert_eq!(status.code().or(status.signal().map(|signal| 128 + signal)), Some(130), "{command}");
+        let owner = Ran::from(owner.wait_with_output().unwrap());
+        assert_eq!((owner.code, owner.out.as_str()), (0, "Slept.\n"), "{command}: {owner:?}");
+        assert_eq!((count(&place, "rewound"), count(&place, "item_sending")), (0, 0), "{command}");
+        let is_there = |name: &str| place.read(name).is_some();
+        assert!(is_there("made") && is_there("late") && !place.path().join("out").exists(), "{command}");
+        let listed = place.run(&["outbox", "list", "--json"]);
+        assert_eq!(listed.events()[0]["state"], "queued", "{command}: {listed:?}");
+    }
 }
 
 // A process that dies ends no other one.

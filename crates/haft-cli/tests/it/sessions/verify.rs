@@ -37,6 +37,39 @@ pub(super) fn difference(place: &Place, arguments: &[&str]) -> String {
     object["difference"].as_str().unwrap().to_owned()
 }
 
+/// As far as the files that it changed lie in the repository as they were: an export has no contents.
+#[test]
+fn an_export_is_verified_in_a_clone() {
+    let place = Place::new();
+    let id = recorded(&place);
+    let export = place.path().join("session.jsonl");
+    std::fs::write(&export, place.run(&["sessions", "export", &id, "--format", "json"]).out).unwrap();
+    let (other, export) = (Place::new(), export.display().to_string());
+    let work = other.work().display().to_string();
+    git(&other.path(), &["clone", "--quiet", &place.work().display().to_string(), &work]);
+    let ran = verify(&other, &[&export]);
+    assert!(ran.code == 0 && ran.out.contains("3 calls made again"), "{ran:?}");
+}
+
+#[test]
+fn what_names_several_sessions_or_no_commit_is_not_verified() {
+    let place = Place::new();
+    place.write("notes.txt", "one\n");
+    begin_repository(&place.work());
+    let model = place.script("m", &[json!({"say": "Done."})]);
+    for _ in 0..2 {
+        assert_eq!(place.run(&["run", "--model", &model, "go"]).code, 0);
+    }
+    for (target, expected) in [
+        ("20", "the ID `20` is ambiguous"),
+        ("HEAD..HEAD", "holds no commits"),
+        ("nowhere", "it is no session"),
+    ] {
+        let ran = verify(&place, &[target]);
+        assert!(ran.code == 2 && ran.err.contains(expected), "{target}: {ran:?}");
+    }
+}
+
 #[test]
 fn a_session_that_committed_is_verified_by_its_files() {
     let place = Place::in_sight();
