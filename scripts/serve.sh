@@ -90,6 +90,7 @@ stop
 
 if command -v node >/dev/null; then
     try "the fold of the page" timeout 60 node --test scripts/serve_fold.mjs
+    try "the Markdown of the page" timeout 60 node --test scripts/serve_markdown.mjs
 else
     left_out "the fold of the page of \`haft serve\`"
 fi

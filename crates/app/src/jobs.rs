@@ -184,11 +184,16 @@ impl Jobs {
     ) -> Result<Job, Failure> {
         let home = self.app.home();
         let (id, JobSummary { order, status, .. }) = self.find(id)?;
-        if status == JobStatus::Completed {
-            return Err(Failure::usage(format!("the job `{id}` is completed"))
-                .hint(format!("`haft sessions resume {id}` continues its session")));
-        }
         let entries = home.peek(&id.0)?;
+        if status == JobStatus::Completed {
+            let hint = match &order.branch {
+                Some(branch) if !worked_in(&entries).exists() => {
+                    format!("its commits are on the branch `{branch}`; `haft build` begins another job")
+                }
+                _ => format!("`haft sessions resume {id}` continues its session"),
+            };
+            return Err(Failure::usage(format!("the job `{id}` is completed")).hint(hint));
+        }
         WorkTree::restore(&self.app.places.home, &order, &worked_in(&entries))?;
         let permission = spec.settings.permission.or_else(|| chosen_mode(&entries));
         let spec = SessionSpec {
@@ -254,6 +259,14 @@ impl Jobs {
         let folder = worked_in(&home.peek(&id.0)?);
         home.remove_job(&id)?;
         Ok((id, WorkTree::remove_all(&order, &folder)))
+    }
+
+    /// The folder of its own in which a job works or has worked, if it has one and that is there.
+    pub fn folder(&self, id: &SessionId) -> Option<PathBuf> {
+        let entries = self.app.home().peek(&id.0).ok()?;
+        let opened = SessionOpened::of(&entries)?;
+        let origin = opened.order.as_ref().map(|order| &order.origin);
+        Some(opened.workspace.clone()).filter(|folder| Some(folder) != origin && folder.exists())
     }
 
     /// The job that `id` names, or whose ID begins so.

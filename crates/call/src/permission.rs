@@ -1,11 +1,11 @@
 //! [`Permission`]: what runs unasked in a session: the rules, a mode that a person may change up to a ceiling, and folders
 //! that a person adds to the workspace.
 use crate::roots::Root;
-use haft_core::{Change, Effect, Entry, Fact, Mode, Policy, Readable, Tracking, Verdict, outbox};
+use haft_core::{Change, Effect, Entry, Fact, Links, Mode, Policy, Readable, Tracking, Verdict, outbox};
 use parking_lot::RwLock;
 use std::{
     cell::RefCell,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs,
     path::{Path, PathBuf},
     sync::{
@@ -174,7 +174,38 @@ impl Permission {
 pub fn through_links(policy: Policy, effects: &[Effect], workspace: &Path) -> Policy {
     // Nearly always nothing lies there, and looking is enough.
     let found = |path: &Path| path.symlink_metadata().and_then(|_| path.canonicalize());
-    policy.through_links(effects, workspace, &|path| found(path).unwrap_or_else(|_| path.to_owned()))
+    let resolve = |path: &Path| found(path).unwrap_or_else(|_| path.to_owned());
+    policy.through_links(effects, workspace, Links { resolve: &resolve, below: &links_below })
+}
+
+/// Links of a larger folder are looked for among this many of its files.
+const MAX_FILES_LOOKED_AT: usize = 10_000;
+
+/// The links below `folder`, also below folders that they lead to, each with what it leads to.
+fn links_below(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let (mut links, mut looked_at) = (Vec::new(), 0);
+    let (mut folders, mut seen) = (vec![folder.to_owned()], HashSet::from([folder.to_owned()]));
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            looked_at += 1;
+            if looked_at > MAX_FILES_LOOKED_AT {
+                return links;
+            }
+            let (path, kind) = (entry.path(), entry.file_type());
+            let target = match kind {
+                Ok(kind) if kind.is_symlink() => path.canonicalize().ok(),
+                _ => None,
+            };
+            if kind.is_ok_and(|kind| kind.is_dir()) || target.as_ref().is_some_and(|target| target.is_dir()) {
+                let real = target.clone().unwrap_or_else(|| path.clone());
+                if seen.insert(real) {
+                    folders.push(path.clone());
+                }
+            }
+            links.extend(target.map(|target| (path, target)));
+        }
+    }
+    links
 }
 
 /// Whether `folder` is a git repository's own, whatever its name: a bare one, or one that lies apart from its files

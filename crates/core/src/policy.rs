@@ -95,6 +95,16 @@ pub struct Policy {
 /// Whether a folder is a git repository's own, whatever its name: by what lies in it.
 pub type IsRepository<'a> = &'a dyn Fn(&Path) -> bool;
 
+/// The file system, as far as rules look at it.
+#[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "functions show nothing of themselves")]
+pub struct Links<'a> {
+    /// What a path leads to once all links are followed.
+    pub resolve: &'a dyn Fn(&Path) -> PathBuf,
+    /// The links below a folder, each with what it leads to.
+    pub below: &'a dyn Fn(&Path) -> Vec<(PathBuf, PathBuf)>,
+}
+
 /// Whether git itself reads a file, and may run what it names.
 type IsGitsOwn<'a> = &'a dyn Fn(&Path) -> bool;
 
@@ -138,21 +148,15 @@ impl Policy {
     }
 
     /// The same policy for effects like `effects`, whose rules that ask or deny about paths of the workspace also hold for
-    /// what the folder or file that they begin with leads to where it is a symbolic link. `resolve` follows all links of a
-    /// path.
+    /// what symbolic links lead to: the folder or file that they begin with, and the links below that folder that they name.
     #[must_use]
-    pub fn through_links(
-        self,
-        effects: &[Effect],
-        workspace: &Path,
-        resolve: &dyn Fn(&Path) -> PathBuf,
-    ) -> Self {
-        let with_target = |rule: Rule| {
+    pub fn through_links(self, effects: &[Effect], workspace: &Path, links: Links<'_>) -> Self {
+        let with_targets = |rule: Rule| {
             let is_about = effects.iter().any(|effect| rule.is_about_paths_like(effect));
-            let target = is_about.then(|| rule.through_link(workspace, resolve)).flatten();
-            [Some(rule), target].into_iter().flatten()
+            let targets = if is_about { rule.through_links(workspace, links) } else { Vec::new() };
+            std::iter::once(rule).chain(targets)
         };
-        Self { rules: self.rules.into_iter().flat_map(with_target).collect(), ..self }
+        Self { rules: self.rules.into_iter().flat_map(with_targets).collect(), ..self }
     }
 
     /// No rule about writing speaks of programs that run with the rights of another user.

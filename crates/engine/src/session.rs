@@ -166,6 +166,12 @@ impl Session {
         self.permission.ceiling()
     }
 
+    /// The mode of a session that another process has open, if `setup`, which is that of this process, allows no mode as wide.
+    /// A prompt could then do more than this process allows.
+    pub fn wider_than(&self, setup: &Setup) -> Option<Mode> {
+        Some(self.mode()).filter(|mode| self.is_joined() && *mode > setup.widest_mode())
+    }
+
     /// A content that some change names.
     pub fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
         self.stage.content(hash)

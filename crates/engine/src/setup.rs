@@ -72,6 +72,11 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// The widest mode that a session can have.
+    pub fn widest_mode(&self) -> Mode {
+        self.ceiling.unwrap_or(self.policy.mode)
+    }
+
     /// For sessions of one call that a program or a person makes in place of a model: nothing was read before it, and the
     /// turn is over when the call is, whatever the profile says of the end of a turn.
     pub fn for_one_call(mut self) -> Self {

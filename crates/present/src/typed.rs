@@ -6,7 +6,7 @@ use crate::{
     outbox::{self, OutboxWish},
     undo::{UndoWish, undoable},
 };
-use haft_core::{Command, Mode, OpenGoal, Part, undo};
+use haft_core::{Command, Goal, Mode, OpenGoal, Part, undo};
 use haft_engine::{Session, Setup};
 
 /// The commands, with what stands behind each and what it does.
@@ -122,6 +122,8 @@ fn goal(command: GoalCommand, session: &Session, setup: &Setup) -> Result<Meant,
         }
         GoalCommand::Set { text, check, attempts, choose } => {
             let goal = goal::set(text.clone(), check, (attempts, choose), (session, setup))?;
+            // The check is judged as any command: what is typed there may come from another user than the one of this machine.
+            let goal = Goal { is_typed: false, ..goal };
             Meant { commands: vec![Command::SetGoal { goal: Some(goal) }, prompt(text)], note: None }
         }
     })

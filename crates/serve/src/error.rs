@@ -10,6 +10,9 @@ use haft_present::host::Problem;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// A longer message is cut.
+const MAX_MESSAGE_CHARS: usize = 2_000;
+
 /// Ends a request.
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -43,7 +46,13 @@ pub(crate) type Answer<T> = Result<T, ApiError>;
 
 impl ApiError {
     pub(crate) fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
-        Self { status, detail: ErrorDetail { kind, message: message.into(), suggestion: None } }
+        let mut message = message.into();
+        // It may repeat what the client sent.
+        if let Some((cut, _)) = message.char_indices().nth(MAX_MESSAGE_CHARS) {
+            message.truncate(cut);
+            message += "…";
+        }
+        Self { status, detail: ErrorDetail { kind, message, suggestion: None } }
     }
 
     /// The request cannot be understood or makes no sense.

@@ -40,7 +40,7 @@ pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// The place behind the one that the client has read last.
 pub(crate) fn from(headers: &HeaderMap, asked: Option<u64>) -> Seq {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.trim().parse::<u64>().ok());
-    Seq(last.map_or(asked.unwrap_or_default(), |last| last + 1))
+    Seq(last.map_or(asked.unwrap_or_default(), |last| last.saturating_add(1)))
 }
 
 /// What a client is told.

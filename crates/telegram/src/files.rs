@@ -3,7 +3,7 @@
 use super::{
     api::{Api, Refusal},
     types,
-    updates::{File, Message},
+    updates::{File, Message, Quote},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use haft_core::{Effect, Image, Part, Verdict, clip, picture::media_type};
@@ -50,7 +50,7 @@ pub(super) async fn prepared(api: Api, messages: Vec<Message>, folder: PathBuf) 
             (_, true) => {}
             (true, false) => words.push(format!("Forwarded, in the words of another person:\n{text}")),
             (false, false) => {
-                words.extend(message.quotes.as_ref().map(|quote| quotation(&quote.text)));
+                words.extend(message.quotes.as_ref().map(quotation));
                 words.push(text);
             }
         }
@@ -68,9 +68,11 @@ pub(super) async fn prepared(api: Api, messages: Vec<Message>, folder: PathBuf) 
 }
 
 /// In Markdown, as far as it is read.
-fn quotation(text: &str) -> String {
-    let text = safe::text(clip::head(text.trim(), MAX_QUOTED_BYTES)).into_owned();
-    text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+fn quotation(quote: &Quote) -> String {
+    let text = safe::text(clip::head(quote.text.trim(), MAX_QUOTED_BYTES)).into_owned();
+    let lines = text.lines().map(|line| format!("> {line}"));
+    let whose = quote.is_of_another.then(|| "Quoted, in the words of another person:".to_owned());
+    whose.into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 enum Fetched {
@@ -168,6 +170,9 @@ pub(super) fn of_workspace(setup: &Setup, path: &str) -> Result<(String, Vec<u8>
         return Err(failed(format!("it has more than {} MB", MAX_OUT >> 20)));
     }
     let bytes = fs::read(&real).map_err(|error| failed(error.to_string()))?;
+    if setup.access.secrets.are_in(&String::from_utf8_lossy(&bytes)) {
+        return Err(failed("it holds a key, which leaves this machine in no chat".into()));
+    }
     if bytes.is_empty() {
         return Err(failed("it is empty, and Telegram takes no empty file".into()));
     }

@@ -242,7 +242,7 @@ impl Table {
 }
 
 fn can_be_followed(url: &str) -> bool {
-    let has_scheme = ["http://", "https://", "tg://"].iter().any(|scheme| url.starts_with(scheme));
+    let has_scheme = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
     has_scheme && url.len() <= MAX_URL
 }
 

@@ -4,7 +4,7 @@ use super::{
     chat::{Chat, Preparing},
     commands,
     files::{self, Prepared},
-    updates::Message,
+    updates::{Message, Quote},
 };
 use haft_core::{Channel, Command, Fact};
 use haft_present::safe;
@@ -73,8 +73,11 @@ impl Chat {
 
     /// The model knows what the bot wrote, so that this is quoted only where the sender chose a passage of it.
     fn without_own_words(&self, message: Message) -> Message {
-        let is_ours = matches!(message.answers, Some((_, Some(from))) if Some(from) == self.bot.me.id);
+        let author = message.answers.and_then(|(_, from)| from);
+        let is_ours = author.is_some() && author == self.bot.me.id;
+        let is_own = author.is_some() && author == message.from.as_ref().map(|person| person.id);
         let quotes = message.quotes.filter(|quote| quote.is_passage || !is_ours);
+        let quotes = quotes.map(|quote| Quote { is_of_another: !is_ours && !is_own, ..quote });
         Message { quotes, ..message }
     }
 

@@ -46,14 +46,30 @@ impl Chat {
     /// user.
     pub(super) async fn session(&mut self) -> Result<Session, String> {
         if let Some(open) = &self.open {
+            self.may_command(&open.session)?;
             return Ok(open.session.clone());
         }
         let state = self.state();
         let Some(id) = state.session else { return self.create().await };
         match self.found(&id, state.model.as_deref()).await? {
-            Some(found) => Ok(self.follow(found, Seq(state.next))),
+            Some(found) => {
+                self.may_command(&found.session)?;
+                Ok(self.follow(found, Seq(state.next)))
+            }
             None => self.create().await,
         }
+    }
+
+    /// Fails for a session that another process has open in a wider mode than the bot allows.
+    fn may_command(&self, session: &Session) -> Result<(), String> {
+        let setup = self.bot.engine.setup();
+        session.wider_than(setup).map_or(Ok(()), |mode| {
+            let (id, mode, most) = (session.id(), mode.name(), setup.widest_mode().name());
+            Err(format!(
+                "Another process has {id} open in the mode `{mode}`, and I allow `{most}` at most: choose a narrower mode \
+                 there, or /new begins another conversation."
+            ))
+        })
     }
 
     /// Returns a session that is open here, or in another process, or stored on disk; `None` if it does not exist. The
@@ -163,7 +179,10 @@ impl Chat {
             return self.outbox.say(format!("{id} works in another folder than I do."));
         }
         let found = match self.found(&id.0, None).await {
-            Ok(Some(found)) => found,
+            Ok(Some(found)) => match self.may_command(&found.session) {
+                Ok(()) => found,
+                Err(why) => return self.outbox.say(why),
+            },
             Ok(None) => {
                 return self.outbox.say(format!("{id} is there no more. /sessions lists those there are."));
             }

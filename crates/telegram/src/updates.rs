@@ -51,6 +51,9 @@ pub(super) struct Quote {
     pub(super) text: String,
     /// The sender chose it; otherwise it is the whole message.
     pub(super) is_passage: bool,
+    /// Neither the sender nor the bot wrote it.
+    #[serde(default)]
+    pub(super) is_of_another: bool,
 }
 
 /// A picture or a document of a message.
@@ -141,7 +144,7 @@ fn quoted(message: &Value) -> Option<Quote> {
     };
     let passage = message.get("quote").and_then(words);
     let whole = message.get("reply_to_message").and_then(words);
-    Some(Quote { is_passage: passage.is_some(), text: passage.or(whole)? })
+    Some(Quote { is_passage: passage.is_some(), text: passage.or(whole)?, is_of_another: false })
 }
 
 fn answered(message: &Value) -> Option<(i64, Option<i64>)> {

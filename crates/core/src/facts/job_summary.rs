@@ -25,7 +25,12 @@ impl JobSummary {
         for entry in active_path(entries) {
             fold.apply(&entry.fact);
         }
-        let Fold { rounds, progress, has_begun, asking, conclusion } = fold;
+        let Fold { rounds, mut progress, has_begun, is_undone, asking, mut conclusion } = fold;
+        if conclusion.is_none() && is_undone {
+            UNDONE.clone_into(&mut progress);
+            let reason = UNDONE.to_owned();
+            conclusion = Some(Conclusion { status: JobStatus::Cancelled, reason, evidence: Vec::new() });
+        }
         let status = match &conclusion {
             Some(conclusion) => conclusion.status,
             None if !has_begun => JobStatus::Pending,
@@ -36,11 +41,16 @@ impl JobSummary {
     }
 }
 
+/// What became of a job whose work a person has undone: it is not taken up by itself.
+const UNDONE: &str = "undone by a person; `haft jobs retry` begins again";
+
 #[derive(Default)]
 struct Fold {
     rounds: u32,
     progress: String,
     has_begun: bool,
+    /// The last thing that happened is that a person went back.
+    is_undone: bool,
     asking: Asking,
     conclusion: Option<Conclusion>,
 }
@@ -57,7 +67,9 @@ impl Fold {
             Fact::Prompted { .. } | Fact::Continued if self.is_completed() => {}
             Fact::Prompted { .. } | Fact::Continued => {
                 (self.has_begun, self.conclusion, self.progress) = (true, None, "thinking".into());
+                self.is_undone = false;
             }
+            Fact::Rewound { .. } => self.is_undone = true,
             Fact::Replied { .. } => self.rounds += 1,
             Fact::ToolStarted { name, .. } => self.progress = format!("`{name}`"),
             Fact::ApprovalAsked { reason, .. } => self.progress.clone_from(reason),

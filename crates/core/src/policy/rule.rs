@@ -1,5 +1,5 @@
 //! [`Rule`]: a rule over effects: how it is written, and what it matches.
-use super::{commands::commands, git, normal};
+use super::{Links, commands::commands, git, normal};
 use crate::{Effect, Execution};
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use haft_shell::Runs;
@@ -237,30 +237,35 @@ impl Rule {
     }
 
     /// Of a rule that asks or denies about paths of the workspace: the same rule about what the path before its first sign
-    /// leads to; `None` if no link is part of that path. What begins with `**/` is looked for in the workspace's root.
-    pub(super) fn through_link(&self, workspace: &Path, resolve: &dyn Fn(&Path) -> PathBuf) -> Option<Self> {
-        let (glob, names_git) = match &self.pattern {
-            Pattern::Read(glob) => (glob, None),
-            Pattern::Write { glob, names_git } => (glob, Some(*names_git)),
-            Pattern::Execute { .. } | Pattern::Network(_) => return None,
-        };
+    /// leads to, if a link is part of that path, and about what each link leads to that lies below it and that the rule
+    /// names. What begins with `**/` is looked for in the workspace's root.
+    pub(super) fn through_links(&self, workspace: &Path, links: Links<'_>) -> Vec<Self> {
+        let (Pattern::Read(glob) | Pattern::Write { glob, .. }) = &self.pattern else { return Vec::new() };
         let pattern = glob.glob.glob();
         let pattern = pattern.strip_prefix("**/").unwrap_or(pattern);
         let is_literal = |part: &&str| !part.contains(['*', '?', '[', ']', '{', '}', '\\']);
         let literal = pattern.split('/').take_while(is_literal).collect::<Vec<_>>().join("/");
         if self.ruling == Ruling::Allow || literal.is_empty() || pattern.starts_with('/') {
-            return None;
+            return Vec::new();
         }
         let path = normal(&workspace.join(&literal));
-        let found = resolve(&path);
-        if found == path {
-            return None;
-        }
+        let found = (links.resolve)(&path);
         let rest = &pattern[literal.len()..];
-        let glob = self::glob(&(globset::escape(&found.to_string_lossy()) + rest)).ok()?;
-        let pattern = match names_git {
-            None => Pattern::Read(glob),
-            Some(names_git) => Pattern::Write { glob, names_git },
+        let of_path = (found != path).then(|| self.about(&found, rest)).flatten();
+        let below = (links.below)(&found).into_iter().filter_map(|(link, target)| {
+            let named = path.join(link.strip_prefix(&found).ok()?);
+            self.matches_path(glob, &named, workspace).then(|| self.about(&target, "")).flatten()
+        });
+        of_path.into_iter().chain(below).collect()
+    }
+
+    /// The same rule about `path`, with `rest` of its pattern behind it.
+    fn about(&self, path: &Path, rest: &str) -> Option<Self> {
+        let glob = glob(&(globset::escape(&path.to_string_lossy()) + rest)).ok()?;
+        let pattern = match &self.pattern {
+            Pattern::Read(_) => Pattern::Read(glob),
+            Pattern::Write { names_git, .. } => Pattern::Write { glob, names_git: *names_git },
+            Pattern::Execute { .. } | Pattern::Network(_) => return None,
         };
         Some(Self { pattern, ..self.clone() })
     }

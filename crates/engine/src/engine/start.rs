@@ -286,7 +286,7 @@ fn bounds(
 /// An agent may be held shorter than the engine, never longer. Below another session its mode is what holds there.
 fn permission(setup: &Setup, agent: &Agent, above: Option<&Ceiling>, entries: &[Arc<Entry>]) -> Permission {
     let policy = &setup.policy;
-    let most = setup.ceiling.unwrap_or(policy.mode);
+    let most = setup.widest_mode();
     let most = agent.permission.map_or(most, |own| own.min(most));
     let begin = if above.is_some() { most } else { policy.mode };
     let begin = Policy { mode: begin, ..policy.clone() };

@@ -15,12 +15,13 @@ use crate::{
         remote::Remote,
     },
 };
+use haft_call::Permission;
 use haft_core::{Command, Event, Fact, Mode, Seq, Stage, Update, line};
 use serde::Serialize;
 use std::{
     io,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 use tokio::{net::UnixStream, sync::mpsc, time::timeout};
@@ -82,6 +83,8 @@ struct Mirrored {
     journal: Mirror,
     contents: Arc<SentContents>,
     repeated: Mutex<Repeated>,
+    /// The mode that holds there, once the session was entered.
+    permission: OnceLock<Permission>,
 }
 
 /// How a session of another machine is reached, again and again.
@@ -151,12 +154,15 @@ impl Connection {
     }
 
     /// Sees and passes on, until the owner or everybody here leaves, or `stop`.
+    /// `permission` follows the mode that holds there.
     pub(crate) async fn stay(
         self,
+        permission: Permission,
         mailbox: mpsc::UnboundedReceiver<SessionMessage>,
         stop: CancellationToken,
     ) {
         let Self { session, open, route, .. } = self;
+        let _it_is_entered_once = session.permission.set(permission);
         let failure = tokio::select! {
             biased;
             () = stop.cancelled() => None,
@@ -176,7 +182,8 @@ enum End {
 impl Mirrored {
     fn new(folder: &Path) -> Self {
         let journal = Mirror(Journal::mirror(folder));
-        Self { journal, contents: Arc::default(), repeated: Mutex::default() }
+        let (contents, repeated) = (Arc::default(), Mutex::default());
+        Self { journal, contents, repeated, permission: OnceLock::new() }
     }
 
     /// Why nothing more is seen; `None` if all handles are gone.
@@ -209,6 +216,7 @@ impl Mirrored {
                 Ok(again) => again,
                 Err(why) => return Some(why),
             };
+            self.follow_mode(welcome.mode);
             journal.live(Update::Connected { is_at_rest: welcome.is_at_rest });
             let known = Rejoined { taken: welcome.taken, is_at_rest: welcome.is_at_rest };
             for (id, command) in given.rejoined(known, journal) {
@@ -349,6 +357,12 @@ impl Mirrored {
         }
     }
 
+    fn follow_mode(&self, mode: Mode) {
+        if let Some(permission) = self.permission.get() {
+            permission.set(mode);
+        }
+    }
+
     /// Shows what of `event` was not shown; of an entry its place.
     fn take_in(&self, event: Event) -> Option<Seq> {
         let fresh = self.repeated.lock().expect("no code panics while it holds this").fresh(event);
@@ -357,6 +371,9 @@ impl Mirrored {
             match event {
                 Event::Recorded(entry) => {
                     seq = Some(entry.seq);
+                    if let Fact::ModeSet { mode } = entry.fact {
+                        self.follow_mode(mode);
+                    }
                     self.journal.0.receive(entry);
                 }
                 Event::Live(update) => self.journal.0.live(update),

@@ -47,11 +47,14 @@ fn stay(shared: &Shared, id: SessionId, connection: Connection, stage: Arc<dyn S
     let there = Policy { mode: welcome.mode, ..Policy::default() };
     // Where the limit is not known, any mode may be asked for: the process that has it open enforces it.
     let permission = Permission::new(there, welcome.ceiling.unwrap_or(Mode::Full), &journal.entries());
+    // The process that has it open may have begun in another mode than the one that was chosen last.
+    permission.set(welcome.mode);
     let remote = connection.remote().map(Arc::new);
     let may_allow = welcome.may_allow;
     let responder = Arc::new(Answering::new(None));
+    let followed = permission.clone();
     let session = Session { id, mailbox: sender, journal, stage, permission, may_allow, responder, remote };
     shared.live.add(&session);
-    shared.tasks.spawn(connection.stay(mailbox, shared.stop.clone()));
+    shared.tasks.spawn(connection.stay(followed, mailbox, shared.stop.clone()));
     session
 }

@@ -120,6 +120,6 @@ pub(crate) enum ExportForm {
     Markdown,
     /// Journal, one entry per line
     Json,
-    /// Self-contained HTML page without scripts
+    /// Self-contained HTML page, which loads nothing
     Html,
 }

@@ -1,5 +1,5 @@
 //! Lets a terminal on another machine attach to a session.
-use super::{Context, body::Id};
+use super::{Context, body::Id, sessions::opened};
 use crate::{
     error::{Answer, ApiError, ErrorBody},
     hub::{Hub, SessionState},
@@ -30,7 +30,7 @@ pub(crate) async fn attach(
     let id = hub.find(&id)?.id;
     let upgrade = checked(&headers, upgrade)?;
     let place = hub.place_for_client()?;
-    let served = Served::of(&hub.open(&id.0).await?, hub.user_name().map(str::to_owned));
+    let served = Served::of(&opened(&context, &id.0).await?, hub.user_name().map(str::to_owned));
     let is_at_rest = hub.state(&id) == SessionState::Idle;
     Ok(upgrade.on_upgrade(async move |socket| {
         serve(&hub, &id, (served, is_at_rest), socket).await;

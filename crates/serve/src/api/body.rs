@@ -6,8 +6,9 @@ use axum::{
     extract::{FromRequest, FromRequestParts, Path, Query, Request},
     http::{StatusCode, request::Parts},
 };
+use http_body_util::LengthLimitError;
 use serde::de::DeserializeOwned;
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 use tokio::time::timeout;
 
 /// Bytes of a body: a long prompt with a few pictures.
@@ -24,10 +25,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     async fn from_request(request: Request, _: &S) -> Answer<Self> {
         let bytes = whole(request).await?;
         let bytes = if bytes.is_empty() { Bytes::from_static(b"{}") } else { bytes };
-        serde_json::from_slice(&bytes).map(Self).map_err(|error| {
-            ApiError::wrong(format!("cannot read the body: {error}"))
+        let wrong = |why: String| {
+            ApiError::wrong(format!("cannot read the body: {why}"))
                 .suggest("`GET /openapi.json` describes what each route takes")
-        })
+        };
+        // Otherwise an array would be taken for the fields in their order.
+        if bytes.trim_ascii_start().starts_with(b"[") {
+            return Err(wrong("it must be an object, and is an array".to_owned()));
+        }
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| wrong(error.to_string()))
     }
 }
 
@@ -50,8 +56,10 @@ pub(crate) async fn whole(request: Request) -> Answer<Bytes> {
     }
     match timeout(ARRIVAL_TIMEOUT, to_bytes(request.into_body(), LONGEST)).await {
         Ok(Ok(bytes)) => Ok(bytes),
-        // The only limit that there is, or the client has gone.
-        Ok(Err(_)) => Err(too_long()),
+        Ok(Err(error)) if error.source().is_some_and(|source| source.is::<LengthLimitError>()) => {
+            Err(too_long())
+        }
+        Ok(Err(error)) => Err(ApiError::wrong(format!("cannot read the body: {error}"))),
         Err(_) => {
             Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout", "the body did not arrive in time"))
         }

@@ -561,8 +561,7 @@ pub(super) async fn resting(context: &Context, id: &str) -> Answer<Session> {
 /// Fails if this server, or the process that has the session open, only reads: no client does anything for good then.
 pub(super) async fn may_act(context: &Context, session: &Session, what: &str) -> Answer<()> {
     let engine = context.hub.engine_of(&session.id().0).await?;
-    let own = engine.setup().ceiling.unwrap_or(engine.setup().policy.mode);
-    let ceiling = own.min(session.ceiling());
+    let ceiling = engine.setup().widest_mode().min(session.ceiling());
     if ceiling > Mode::Plan {
         return Ok(());
     }

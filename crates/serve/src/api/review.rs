@@ -3,7 +3,6 @@ use super::{
     Context,
     body::{Body, Id, blocking},
     commands::{may_act, resting},
-    sessions::opened,
     watch::{FileLines, files},
 };
 use crate::error::{Answer, ApiError, ErrorBody};
@@ -20,7 +19,7 @@ use utoipa::ToSchema;
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Vec<FileLines>), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn changes(context: Context, Id(id): Id) -> Answer<Json<Vec<FileLines>>> {
-    let session = opened(&context, &id).await?;
+    let session = context.hub.open(&id).await?;
     let files = blocking(move || Ok(files(&session, &changed_in(&session.entries()))));
     files.await.map(Json)
 }

@@ -421,6 +421,25 @@ pub(crate) async fn export(
 }
 
 /// A session that takes commands and is open here.
+/// A session that can take commands. One that another process has open in a wider mode than this server allows takes none.
 pub(crate) async fn opened(context: &Context, id: &str) -> Answer<Session> {
-    context.hub.open(id).await
+    let session = context.hub.open(id).await?;
+    may_command(context, &session).await?;
+    Ok(session)
+}
+
+pub(crate) async fn may_command(context: &Context, session: &Session) -> Answer<()> {
+    if !session.is_joined() {
+        return Ok(());
+    }
+    let engine = context.hub.engine_of(&session.id().0).await?;
+    let setup = engine.setup();
+    session.wider_than(setup).map_or(Ok(()), |mode| {
+        let most = setup.widest_mode().name();
+        let message = format!(
+            "another process has the session open in the mode `{}`, and this server allows the mode `{most}` at most",
+            mode.name()
+        );
+        Err(ApiError::conflict(message).suggest("choose a narrower mode there, or close the session there"))
+    })
 }

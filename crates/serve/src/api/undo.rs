@@ -4,7 +4,6 @@ use super::{
     body::{Body, Id, blocking},
     commands::resting,
     report::FileChange,
-    sessions::opened,
     watch::{FileLines, files},
 };
 use crate::error::{Answer, ApiError, ErrorBody};
@@ -83,7 +82,7 @@ pub(crate) struct ChangingCall {
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Vec<ChangingCall>), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn calls(context: Context, Id(id): Id) -> Answer<Json<Vec<ChangingCall>>> {
-    let past = PastCalls::of(&opened(&context, &id).await?.entries());
+    let past = PastCalls::of(&context.hub.open(&id).await?.entries());
     let calls = past.calls.iter().filter(|call| !call.changes.is_empty());
     let calls = calls.map(|call| ChangingCall {
         call: call.number,

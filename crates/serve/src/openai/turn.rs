@@ -1,7 +1,12 @@
 //! [`Attended`]: the session and the turn of a request.
 use super::messages::Said;
 use crate::{
-    api::{Context, body::blocking, lists::no_model, sessions::agent_of},
+    api::{
+        Context,
+        body::blocking,
+        lists::no_model,
+        sessions::{agent_of, opened},
+    },
     error::{Answer, ApiError},
 };
 use axum::http::StatusCode;
@@ -101,7 +106,7 @@ fn title(text: &str) -> String {
 /// A conversation that went on elsewhere since is forked where this client left it.
 async fn going_on(context: &Context, id: &SessionId, end: Seq, said: &Said) -> Answer<(Session, Vec<Part>)> {
     let hub = &context.hub;
-    let mut session = hub.open(&id.0).await?;
+    let mut session = opened(context, &id.0).await?;
     let entries = session.entries();
     if last_end(&entries) != Some(end) {
         let (own, id) = (hub.clone(), id.clone());

@@ -22,8 +22,8 @@ export function blocks(source, depth = 0) {
       const [language] = fence[2].trim().split(/[\s,{]/)
       found.push(el('pre', { tabindex: 0 }, el('code', { 'data-language': language || undefined }, inside.join('\n'))))
     } else if (/^ {0,3}#{1,6}\s/.test(line)) {
-      const [, marks, words] = /^ {0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(line)
-      found.push(el(`h${Math.min(marks.length + 2, 6)}`, {}, inline(words)))
+      const [, marks, words] = /^ {0,3}(#{1,6})\s+(.*)$/.exec(line)
+      found.push(el(`h${Math.min(marks.length + 2, 6)}`, {}, inline(unclosed(words))))
       at++
     } else if (/^ {0,3}([-*_])( *\1){2,} *$/.test(line)) {
       found.push(el('hr'))
@@ -100,8 +100,17 @@ function listAt(lines, at, depth) {
   return [list, at]
 }
 
-// What is marked has a bound: a mark that nothing ends is looked for so far, and not to the end of a long text each time.
-const MARKS = /(`{1,99})([\s\S]{0,2000}?[^`])\1(?!`)|\*\*([^\s*](?:[\s\S]{0,2000}?[^\s*])?)\*\*|__([^\s_](?:[\s\S]{0,2000}?[^\s_])?)__|\*([^\s*](?:[^*]{0,2000}?[^\s*])?)\*|~~([^~]{1,2000})~~|!\[([^\]]{0,500})\]\(([^)\s]{0,2000})[^)]{0,500}\)|\[([^\]]{1,500})\]\(([^)\s]{0,2000})[^)]{0,500}\)/
+/** A heading without the marks that may close it. */
+function unclosed(heading) {
+  const words = heading.trimEnd()
+  let end = words.length
+  while (words[end - 1] === '#') end--
+  return end === 0 || words[end - 1].trim() === '' ? words.slice(0, end).trimEnd() : words
+}
+
+// What is marked has a bound: a mark that nothing ends is looked for so far, and not to the end of a long text each time. No
+// part can be divided in two ways, so that a text that looks like a mark is given up after one reading.
+const MARKS = /(?<!`)(`{1,99})(?!`)([\s\S]{0,2000}?[^`])\1(?!`)|\*\*([^\s*](?:[\s\S]{0,2000}?[^\s*])?)\*\*|__([^\s_](?:[\s\S]{0,2000}?[^\s_])?)__|\*([^\s*](?:[^*]{0,2000}?[^\s*])?)\*|~~([^~]{1,2000})~~|!\[([^\]]{0,500})\]\(([^)\s]{0,2000})(?:\s[^)]{0,500})?\)|\[([^\]]{1,500})\]\(([^)\s]{0,2000})(?:\s[^)]{0,500})?\)/
 
 /** Words with their marks. */
 function inline(words) {

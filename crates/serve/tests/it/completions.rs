@@ -30,7 +30,15 @@ async fn files_folders_commands_and_saved_prompts_are_completed() {
     // Counted as JavaScript counts: the emoji is two.
     assert_eq!(
         completed(&server, &id, "see 🙂 @s").await,
-        (7, vec![of("@src/", "folder"), of("@src/parser.rs", "file")])
+        (
+            7,
+            vec![
+                of("@src/", "folder"),
+                of("@src/parser.rs", "file"),
+                of("@.haft/commands/", "folder"),
+                of("@.haft/commands/fix.md", "file")
+            ]
+        )
     );
     assert_eq!(completed(&server, &id, "@parser").await, (0, vec![of("@src/parser.rs", "file")]));
     assert_eq!(completed(&server, &id, "/pl").await, (0, vec![of("/plan", "command")]));

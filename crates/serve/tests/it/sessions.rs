@@ -1,5 +1,5 @@
 //! Sessions: prompts, approvals, events and the timeline.
-use crate::kit::Server;
+use crate::kit::{Server, request};
 use haft_core::Mode;
 use serde_json::{Value, json};
 
@@ -112,4 +112,23 @@ async fn an_openai_client_gets_the_reply() {
     let body = json!({"model": model, "messages": [{"role": "user", "content": "Hi"}]}).to_string();
     let reply = server.ask("POST /v1/chat/completions", &body).await.json();
     assert_eq!(reply["choices"][0]["message"]["content"], "Hello.", "{reply}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_requests_are_told_what_is_wrong_in_a_few_words() {
+    let server = Server::start(Mode::AcceptEdits, &write_and_say()).await;
+    let id = server.session().await;
+    for (line, body) in [("POST", " [\"go\", null, null]"), ("PATCH", "[]")] {
+        let path = if line == "POST" { "/prompt" } else { "" };
+        let refused = server.ask(&format!("{line} /v1/sessions/{id}{path}"), body).await;
+        assert!(refused.status == 400 && refused.text.contains("it must be an object"), "{}", refused.text);
+    }
+    let name = json!({"name": "n".repeat(100_000)}).to_string();
+    let refused = server.ask(&format!("PATCH /v1/sessions/{id}"), &name).await;
+    assert!(refused.status == 400 && refused.text.len() < 4_000, "{}", refused.text.len());
+    // A client that has read everything that there can be.
+    server.turn(&id).await;
+    let mut asked = request(&format!("GET /v1/sessions/{id}/events?until=turn"), "");
+    asked.headers_mut().insert("last-event-id", u64::MAX.to_string().parse().unwrap());
+    assert_eq!(server.send(asked).await.status(), 200);
 }

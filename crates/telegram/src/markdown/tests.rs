@@ -35,7 +35,8 @@ fn markdown_becomes_what_telegram_can_show() {
         (">\n\nx", "x"),
         ("- a\n\n  ```\n  b\n  ```\n- c", "• a\n\n<pre>b</pre>\n\n• c"),
         ("[here](https://a.b/?x=1&y=\"2\")", "<a href=\"https://a.b/?x=1&amp;y=&quot;2&quot;\">here</a>"),
-        ("[**x**](tg://user?id=1)", "<a href=\"tg://user?id=1\"><b>x</b></a>"),
+        // It would mention a person, or lead into the app.
+        ("[**x**](tg://user?id=1)", "<b>x</b> (tg://user?id=1)"),
         ("[x](javascript:alert(1))", "x (javascript:alert(1))"),
         ("![cat](https://a.b/c.png)", "<a href=\"https://a.b/c.png\">cat</a>"),
         ("| a | b |\n|---|---|\n| 1 | x<y |", "<pre>a | b\n--+----\n1 | x&lt;y</pre>"),

@@ -1,7 +1,7 @@
 //! A bot on a thread of its own, which can be ended in good order or killed, and started again.
 use crate::fake::{Fake, TOKEN};
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::{Access, Entry, Fact, Mode, Policy, Provider, SessionId, Stage, text_of};
+use haft_core::{Access, Entry, Fact, Mode, Policy, Provider, Secrets, SessionId, Stage, text_of};
 use haft_engine::{Agent, Engine, Home, Model, Profile, Session, Setup};
 use haft_present::host::{EngineRequest, ExpandedPrompt, Host, Problem, SavedPrompt};
 use haft_providers::{Scripted, Step};
@@ -19,6 +19,8 @@ use tokio::sync::oneshot;
 
 /// The owner.
 pub(crate) const OWNER: i64 = 7;
+/// A secret that Haft knows.
+pub(crate) const KEY: &str = "sk-test-0123456789abcdef";
 
 /// A workspace, a home, and how bots are made there.
 pub(crate) struct Place {
@@ -128,6 +130,7 @@ impl Place {
             observer: None,
             access: Access {
                 environment: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
+                secrets: Secrets::new([KEY.to_owned()], []),
                 ..Access::default()
             },
         })

@@ -3,7 +3,7 @@
 mod bot;
 mod fake;
 
-use bot::{OWNER, Place};
+use bot::{KEY, OWNER, Place};
 use fake::{Call, Fake, message, refused};
 use haft_core::{Answer, Channel, Command, Fact, Image, Mode, Part, text_of};
 use haft_telegram::Trouble;
@@ -257,7 +257,8 @@ async fn in_a_group_only_what_is_said_to_the_bot_counts() {
     fake.happens("message", group(OWNER, "@haft_bot why?", of_another));
     fake.reads(GROUP, &["one", "two", "three", "four"]).await;
     bot.stop().await.unwrap();
-    assert_eq!(place.prompted(), ["hey look", "go on", "Fix it.", "> The build\n> fails.\n\nwhy?"]);
+    let quoted = "Quoted, in the words of another person:\n> The build\n> fails.\n\nwhy?";
+    assert_eq!(place.prompted(), ["hey look", "go on", "Fix it.", quoted]);
 }
 
 fn write(path: &str) -> Value {
@@ -514,6 +515,9 @@ async fn a_file_of_the_workspace_goes_out_and_no_other() {
     }
     fake.says(OWNER, "/file nothing.txt");
     fake.reads_part(OWNER, "I cannot send `nothing.txt`").await;
+    fs::write(place.path("w/.env"), format!("KEY={KEY}\n")).unwrap();
+    fake.says(OWNER, "/file .env");
+    fake.reads_part(OWNER, "I cannot send `.env`: it holds a key").await;
     fake.says(OWNER, "/file a.txt");
     let sent = fake.until("the file", |books| books.calls_of("sendDocument").pop()).await;
     assert!(
@@ -860,6 +864,36 @@ async fn a_chat_joins_a_session_that_another_process_has_open() {
     bot.stop().await.unwrap();
     other.shut_down().await;
     assert_eq!((place.home().list().len(), place.prompts()), (1, 2));
+}
+
+/// A bot gives no orders to a session that another process has open in a wider mode than its own.
+// H-127
+#[tokio::test]
+async fn a_session_in_a_wider_mode_elsewhere_takes_no_orders_from_a_bot() {
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    let other = place.engine_of(&[json!({"say": "First."}), json!({"say": "Second."}), write("b.txt")]);
+    let session = other.create("haft").unwrap();
+    session.prompt("begin").await.unwrap();
+    place.mode = Mode::ReadOnly;
+    let bot = place.start(&fake, &[]);
+    let join = format!("/join {}", session.id());
+    fake.says(OWNER, &join);
+    fake.reads_part(OWNER, "in the mode `full`, and I allow `read-only` at most").await;
+    session.start(Command::SetMode { mode: Mode::ReadOnly }).report().await;
+    fake.says(OWNER, &join);
+    fake.reads_part(OWNER, "From here on").await;
+    fake.says(OWNER, "go on");
+    fake.reads_part(OWNER, "Second.").await;
+    session.start(Command::SetMode { mode: Mode::Full }).report().await;
+    fake.says(OWNER, "write it");
+    fake.until("the refusal", |books| {
+        let refusals = books.texts(OWNER).iter().filter(|text| text.contains("I allow `read-only`")).count();
+        (refusals == 2).then_some(())
+    })
+    .await;
+    bot.stop().await.unwrap();
+    other.shut_down().await;
+    assert_eq!((place.text("b.txt"), place.prompts()), (None, 2));
 }
 
 #[tokio::test]

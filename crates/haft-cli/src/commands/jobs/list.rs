@@ -58,10 +58,14 @@ pub(super) fn show(cli: &CliContext, id: &str, json: bool) -> Result<Exit, Failu
         ]);
     }
     let (id, standing) = cli.jobs().find(id)?;
+    let folder = cli.jobs().folder(&id);
     if json {
-        writeln!(stdout(), "{}", safe::json(&object(&id, &standing).to_string()))?;
+        let mut object = object(&id, &standing);
+        object["folder"] = json!(folder);
+        writeln!(stdout(), "{}", safe::json(&object.to_string()))?;
         return Ok(Exit::Success);
     }
+    let folder = folder.map(|folder| ("folder", folder.display().to_string()));
     let JobSummary { order, status, rounds, progress, conclusion } = standing;
     let mut rows = vec![
         ("job", id.0),
@@ -74,6 +78,7 @@ pub(super) fn show(cli: &CliContext, id: &str, json: bool) -> Result<Exit, Failu
         ("progress", progress),
     ];
     rows.extend(order.branch.map(|branch| ("branch", branch)));
+    rows.extend(folder);
     let evidence = conclusion.into_iter().flat_map(|conclusion| conclusion.evidence);
     rows.extend(evidence.map(|piece| ("evidence", piece.to_string())));
     print(rows)

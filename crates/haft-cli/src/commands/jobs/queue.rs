@@ -3,13 +3,16 @@ use super::{Stop, begin, retry};
 use crate::{CliContext, args::TurnArgs};
 use futures::FutureExt;
 use haft_app::{Failure, jobs::Task};
+use haft_present::safe;
 use haft_terminal::{Exit, signals::Interrupts};
 use std::io::{Write, stderr};
 
-/// One job after the other: what is due, then what was queued, the oldest first.
+/// One job after the other: what is due, then what was queued, the oldest first. With `once`, it fails at the end if one of
+/// them could not begin, or did not reach its goal.
 pub(super) async fn work(cli: &CliContext, turn: &TurnArgs, once: bool) -> Result<Exit, Failure> {
     let mut stop = Stop { interrupts: Interrupts::listen()?, has_come: false };
     let mut queue = cli.jobs().worker_queue();
+    let mut exit = Exit::Success;
     loop {
         // A signal may have come while a job was closed.
         if stop.comes().now_or_never().is_some() || stop.has_come {
@@ -18,7 +21,7 @@ pub(super) async fn work(cli: &CliContext, turn: &TurnArgs, once: bool) -> Resul
         let ended = match queue.next_task()? {
             Some(Task::Begin(request)) => begin(cli, request, turn, Some(&mut stop)).await,
             Some(Task::Resume(id)) => retry(cli, &id.0, turn, Some(&mut stop)).await,
-            None if once => return Ok(Exit::Success),
+            None if once => return Ok(exit),
             None => {
                 tokio::select! {
                     () = tokio::time::sleep(queue.pause()?) => continue,
@@ -27,8 +30,13 @@ pub(super) async fn work(cli: &CliContext, turn: &TurnArgs, once: bool) -> Resul
             }
         };
         // One job that cannot begin does not keep others from it.
-        if let Err(failure) = ended {
-            writeln!(stderr(), "error: {}", failure.message)?;
+        let ended = ended.or_else(|failure| {
+            writeln!(stderr(), "error: {}", safe::text(&failure.message))?;
+            failure.hint.iter().try_for_each(|hint| writeln!(stderr(), "hint: {}", safe::text(hint)))?;
+            Ok::<_, Failure>(failure.exit)
+        })?;
+        if exit == Exit::Success {
+            exit = ended;
         }
     }
 }

@@ -82,6 +82,41 @@ fn a_retry_publishes_what_an_earlier_attempt_was_not_allowed_to() {
 }
 
 #[test]
+fn a_job_that_is_undone_is_not_taken_up_by_itself() {
+    let project = Project::new();
+    let model = project.place.script("works", &[write(), json!({"say": "Done."})]);
+    assert_eq!(project.build(&model).code, 0);
+    let job = project.jobs()[0]["job"].as_str().unwrap().to_owned();
+    let retried = project.run(&["jobs", "retry", &job, "--model", &model]);
+    assert!(retried.code == 2 && retried.err.contains("its commits are on the branch `haft/"), "{retried:?}");
+    let undone = project.run(&["undo", &job]);
+    assert_eq!((undone.code, statuses(&project)), (0, vec!["cancelled".to_owned()]), "{undone:?}");
+    let shown = project.run(&["jobs", "show", &job]).out;
+    assert!(shown.contains("undone by a person; `haft jobs retry` begins again"), "{shown}");
+    let served = project.run(&["jobs", "serve", "--once", "--permission", "full", "--model", &model]);
+    assert_eq!((served.code, statuses(&project)), (0, vec!["cancelled".to_owned()]), "{served:?}");
+    let redone = project.run(&["redo", &job]);
+    assert_eq!(statuses(&project), ["completed"], "{redone:?}");
+}
+
+#[test]
+fn a_queue_that_is_worked_on_once_says_whether_all_of_it_succeeded() {
+    let project = Project::new();
+    add(&project);
+    let without = project.run(&["jobs", "serve", "--once"]);
+    assert_eq!((without.code, statuses(&project)), (2, vec!["pending".to_owned()]), "{without:?}");
+    assert!(without.err.contains("no model configured") && without.err.contains("hint: "), "{without:?}");
+    let idle = project.place.script("idle", &vec![json!({"say": "There is nothing to do."}); 4]);
+    let failed = project.run(&["jobs", "serve", "--once", "--permission", "full", "--model", &idle]);
+    assert_eq!((failed.code, statuses(&project)), (5, vec!["failed".to_owned()]), "{failed:?}");
+    // What it changed is there to be looked at.
+    let job = project.jobs()[0]["job"].as_str().unwrap().to_owned();
+    let shown = project.run(&["jobs", "show", &job, "--json"]).events().remove(0);
+    let folder = shown["folder"].as_str().unwrap();
+    assert!(exists(std::path::Path::new(folder)) && folder.contains("worktrees"), "{shown}");
+}
+
+#[test]
 fn a_job_that_was_canceled_before_it_began_can_be_tried_again() {
     let project = Project::new();
     let job = add(&project);

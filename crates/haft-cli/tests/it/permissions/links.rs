@@ -1,5 +1,5 @@
 //! Rules about files that have several names, and ways around what a mode asks about.
-use crate::kit::{Place, Ran, Server, bash, call, openai_text};
+use crate::kit::{Place, Ran, Server, bash, call, openai_text, project::git};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::symlink};
 
@@ -50,6 +50,55 @@ fn a_rule_holds_for_what_a_link_is_called_and_for_what_it_leads_to() {
     }
     let readable = told(&place, "full", &[call("read", json!({"path": "c.txt"}))]);
     assert!(readable[0].contains("SECRET"), "no rule is about this name: {readable:?}");
+}
+
+/// Hooks, settings and skills are often kept elsewhere in the workspace, with links where programs look for them.
+// H-123
+#[test]
+fn a_rule_about_a_folder_holds_for_what_links_in_it_lead_to() {
+    let place = Place::new();
+    place.configure("[rules]\ndeny = [\"write:priv/**\", \"read:hid/*\", \"write:odd/*.txt\"]\n");
+    git(&place.work(), &["init", "-q"]);
+    let links = [
+        (".git/hooks/pre-commit", "../../scripts/pre-commit", "scripts/pre-commit"),
+        (".haft/config.toml", "../haft.toml", "haft.toml"),
+        (".claude/skills", "../skills", "skills/mine/SKILL.md"),
+        ("skills/other", "../more", "more/SKILL.md"),
+        ("priv/x", "../y", "y"),
+        ("priv/deep/down", "../../below", "below/z"),
+        ("odd/a.txt", "../named", "named"),
+        ("odd/b", "../other", "other"),
+        ("hid/z", "../z", "z"),
+    ];
+    for (link, target, file) in links {
+        place.write(file, "# old\n");
+        let link = place.work().join(link);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(target, link).unwrap();
+    }
+    for (_, _, file) in links {
+        let expected = match file {
+            "y" | "below/z" | "named" => "denied by the rule",
+            "other" | "z" => "",
+            _ => "must be asked for by the rule",
+        };
+        let calls = [
+            bash(&format!("echo '# new' >{file}")),
+            call("edit", json!({"path": file, "old_text": "old", "new_text": "new"})),
+        ];
+        for call in &calls[..if expected.is_empty() { 1 } else { 2 }] {
+            let told = told(&place, "accept-edits", std::slice::from_ref(call)).remove(0);
+            let is_new = place.read(file).is_some_and(|text| text == "# new\n");
+            assert_eq!(is_new, expected.is_empty(), "{call}: {told}");
+            assert!(told.contains(expected), "{call}: {told}");
+        }
+    }
+    let read = told(&place, "full", &[call("read", json!({"path": "z"}))]).remove(0);
+    assert!(read.contains("denied by the rule"), "{read}");
+    for (effect, verdict) in [("write:y", "deny"), ("read:z", "deny"), ("write:more/SKILL.md", "ask")] {
+        let checked = place.run(&["policy", "check", effect]);
+        assert!(checked.out.starts_with(verdict), "{effect}: {checked:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a person types in place of a prompt, over the API: `/plan`, `/goal`, `/memory`, `#TEXT`.
-use crate::kit::{Place, call, serving::Serving};
+use crate::kit::{Place, call, serving::Serving, terminal::poll};
 use serde_json::{Value, json};
+use std::{io::Write, process::Stdio};
 
 fn typed(server: &Serving, id: &str, text: &str) -> Value {
     server.ask(&format!("POST /v1/sessions/{id}/typed"), &json!({"text": text}).to_string()).json()
@@ -31,6 +32,69 @@ fn a_line_for_the_notes_is_asked_about_in_any_mode_and_undone_alone() {
     );
     let shown = server.ask(&format!("GET /v1/sessions/{id}/timeline"), "").body;
     assert!(shown.contains("Hello."), "{shown}");
+}
+
+/// It is no command of the person at the machine.
+// H-127
+#[test]
+fn the_check_of_a_goal_is_judged_as_any_command() {
+    for (options, configuration) in [
+        (&["--permission", "read-only"][..], ""),
+        (&["--permission", "full"], "[rules]\ndeny = [\"execute:touch *\"]\n"),
+    ] {
+        let place = Place::new();
+        place.configure(configuration);
+        let model = place.script("model", &[json!({"say": "Hello."}), json!({"say": "Again."})]);
+        let server = Serving::start(&place, &[&["--model", &model], options].concat());
+        let id = server.session("{}");
+        let mut events = server.follow(&id, "");
+        typed(&server, &id, "/goal make it --proof \"touch made\"");
+        events.until("turn_ended");
+        assert_eq!(place.read("made"), None, "{options:?}");
+    }
+}
+
+/// The session of a terminal is open in a wider mode than the server allows.
+// H-127
+#[test]
+fn a_session_in_a_wider_mode_elsewhere_takes_no_orders() {
+    let place = Place::new();
+    let write = call("write", json!({"path": "made", "content": ""}));
+    let chat = place.script("chat", &[json!({"say": "First."}), write, json!({"say": "Written."})]);
+    let mut terminal = place
+        .haft(&["chat", "--model", &chat, "--permission", "full"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    terminal.stdin.as_ref().unwrap().write_all(b"begin\n").unwrap();
+    let has_ended = || {
+        let listed = place.run(&["sessions", "list", "--json"]).out;
+        !listed.is_empty() && std::fs::read_to_string(place.journal()).unwrap().contains("turn_ended")
+    };
+    poll(has_ended, || "the turn has not ended".to_owned());
+    let id = place.journal().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+    let model = place.script("model", &[json!({"say": "unused"})]);
+    let server =
+        Serving::start(&place, &["--model", &model, "--permission", "ask", "--up-to", "accept-edits"]);
+    for (path, body) in [
+        ("prompt", r#"{"text": "write"}"#),
+        ("typed", r#"{"text": "/plan write"}"#),
+        ("continue", "{}"),
+        ("undo", "{}"),
+    ] {
+        let refused = server.ask(&format!("POST /v1/sessions/{id}/{path}"), body);
+        let why = "open in the mode `full`, and this server allows the mode `accept-edits` at most";
+        assert!(refused.status == 409 && refused.body.contains(why), "{path}: {refused:?}");
+    }
+    for path in ["timeline", "changes"] {
+        let read = server.ask(&format!("GET /v1/sessions/{id}/{path}"), "");
+        assert_eq!(read.status, 200, "{path}: {read:?}");
+    }
+    assert_eq!(place.read("made"), None);
+    drop(terminal.stdin.take());
+    assert!(terminal.wait().unwrap().success());
 }
 
 #[test]
