@@ -110,6 +110,15 @@ pub enum EvalEvent<'a> {
 /// Is told what happens.
 pub type Watch<'a> = &'a mut (dyn FnMut(EvalEvent<'_>) + Send);
 
+/// How the models of an evaluation did beside an earlier one of the same tasks.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// Of each model whose interval lies below that of the earlier evaluation: a sentence without its end.
+    pub regressions: Vec<String>,
+    /// Models that no earlier evaluation of these tasks has.
+    pub not_compared: Vec<String>,
+}
+
 impl App {
     /// Runs an evaluation, or what is left of one that was cut off: an earlier one of the same plan that did not come to its end
     /// goes on, and what it has finished is not run again.
@@ -162,18 +171,23 @@ impl App {
         record::list(&self.home())
     }
 
-    /// Says of each model whose interval lies below that of the last evaluation of the same tasks, in a sentence.
+    /// Compares each model with the last evaluation of the same tasks that has it.
     ///
     /// # Errors
     ///
     /// If the evaluation of `report` cannot be read.
-    pub fn regressions(&self, report: &EvalReport) -> Result<Vec<String>, Failure> {
+    pub fn compare(&self, report: &EvalReport) -> Result<Comparison, Failure> {
         let own = record::find(&self.home(), Some(&report.id))?;
         let tasks = |past: &PastEval| past.plan.tasks.iter().cloned().collect::<BTreeSet<_>>();
         let wanted = tasks(&own);
         let earlier = self.past_evals().into_iter().filter(|past| past.id < own.id && tasks(past) == wanted);
         let earlier: Vec<EvalReport> = earlier.map(|past| EvalReport::of(&past)).collect();
-        Ok(report.rows.iter().filter_map(|row| row.regression(&earlier)).collect())
+        let (known, new): (Vec<_>, Vec<_>) =
+            report.rows.iter().partition(|row| row.before(&earlier).is_some());
+        Ok(Comparison {
+            regressions: known.into_iter().filter_map(|row| row.regression(&earlier)).collect(),
+            not_compared: new.into_iter().map(|row| row.model.clone()).collect(),
+        })
     }
 
     /// A new evaluation, or an earlier one of the same plan that was cut off.

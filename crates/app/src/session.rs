@@ -478,7 +478,7 @@ fn check_price(model: &Model, profile: &Profile) -> Result<(), Failure> {
     match (profile.limits.budget.usd, model.price) {
         (Some(_), None) => Err(Failure::usage(format!("cannot limit the cost: the price of `{}` is not known", model.spec))
             .hint(format!(
-                "limit the tokens with `--max-tokens`, or set `[models.\"{}\"] price = {{ input = …, output = … }}`",
+                "set `[models.\"{}\"] price = {{ input = …, output = … }}`; `haft run` can limit tokens with `--max-tokens` instead",
                 model.spec
             ))),
         _ => Ok(()),

@@ -176,13 +176,18 @@ impl EvalRow {
         format!("{:.0}–{:.0} %", low * 100.0, high * 100.0)
     }
 
-    /// That the model is worse than in the newest of the `earlier` evaluations that has it, in a sentence without its end.
-    pub(super) fn regression(&self, earlier: &[EvalReport]) -> Option<String> {
-        let rows = earlier.iter().filter_map(|report| {
+    /// The row of the model in the newest of the `earlier` evaluations that has it, with the ID of that one.
+    pub(super) fn before<'a>(&self, earlier: &'a [EvalReport]) -> Option<(&'a str, &'a Self)> {
+        let mut rows = earlier.iter().filter_map(|report| {
             let row = report.rows.iter().find(|row| row.model == self.model && row.of > 0)?;
-            Some((&report.id, row))
+            Some((report.id.as_str(), row))
         });
-        let (id, before) = rows.into_iter().next()?;
+        rows.next()
+    }
+
+    /// That the model is worse than in that evaluation, in a sentence without its end.
+    pub(super) fn regression(&self, earlier: &[EvalReport]) -> Option<String> {
+        let (id, before) = self.before(earlier)?;
         self.interval.is_below(&before.interval).then(|| {
             format!(
                 "`{}` is worse than before: it solved {}, and {} in the evaluation `{id}`",

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::{
-    fs, io,
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
@@ -15,6 +16,8 @@ use std::{
 const PROMPT: &str = "task.md";
 /// The program that ends with 0 if the task is solved.
 const SCRIPT: &str = "check.sh";
+/// Bytes of a first line that names a program, as the kernel reads them (execve(2), "Interpreter scripts").
+const MAX_PATH: u64 = 256;
 /// Files that the task begins with.
 const FILES: &str = "files";
 /// A commit that the task begins at, in the repository of the workspace.
@@ -129,8 +132,21 @@ fn check_script(script: &Path) -> Result<(), String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(format!("it has no `{SCRIPT}`")),
         Err(error) => Err(format!("cannot read its `{SCRIPT}`: {error}")),
         Ok(found) if !found.is_file() => Err(format!("its `{SCRIPT}` is not a file")),
-        Ok(_) => Ok(()),
+        Ok(_) => match interpreter(script) {
+            Some(program) if !program.exists() => {
+                Err(format!("its `{SCRIPT}` is run by `{}`, which is not there", program.display()))
+            }
+            _ => Ok(()),
+        },
     }
+}
+
+/// The program that the first line of a script names.
+fn interpreter(script: &Path) -> Option<PathBuf> {
+    let mut line = Vec::new();
+    BufReader::new(File::open(script).ok()?).take(MAX_PATH).read_until(b'\n', &mut line).ok()?;
+    let line = str::from_utf8(&line).ok()?;
+    line.strip_prefix("#!")?.split_whitespace().next().map(PathBuf::from)
 }
 
 fn at_ref(named: &str, workspace: &Path) -> Result<Beginning, String> {

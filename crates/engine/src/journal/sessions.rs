@@ -5,7 +5,7 @@ use super::{
     summary::{first_fact, last_entry},
 };
 use crate::setup::Home;
-use haft_core::{Entry, JobSummary, SessionId, SessionOpened};
+use haft_core::{Entry, ItemState, JobSummary, SessionId, SessionOpened, outbox};
 use std::{
     cmp::Reverse,
     collections::HashMap,
@@ -271,6 +271,11 @@ impl Home {
         if all.iter().any(|id| self.is_open(id)) {
             return Err(kept("it is open in another process; end that process first"));
         }
+        if all.iter().any(|id| self.has_open_items(id)) {
+            return Err(kept(
+                "items wait in its outbox; `haft outbox list` shows them, `send` and `drop` end them",
+            ));
+        }
         for id in all.iter().rev() {
             let folder = self.folder(id);
             fs::remove_dir_all(&folder).map_err(|source| {
@@ -279,6 +284,13 @@ impl Home {
             })?;
         }
         Ok(all)
+    }
+
+    /// Whether something waits in the outbox of a session, or may have been sent.
+    fn has_open_items(&self, id: &SessionId) -> bool {
+        let items = outbox::outbox(&self.peek(&id.0).unwrap_or_default());
+        let is_open = |state| matches!(state, ItemState::Queued | ItemState::Sending | ItemState::Unknown);
+        items.iter().any(|item| is_open(item.state))
     }
 }
 

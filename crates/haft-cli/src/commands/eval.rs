@@ -6,7 +6,7 @@ use crate::{
 };
 use haft_app::{
     Failure,
-    eval::{self, EvalEvent, EvalReport, EvalRow, PastEval, RunKey, RunRecord, RunVerdict},
+    eval::{self, Comparison, EvalEvent, EvalReport, EvalRow, PastEval, RunKey, RunRecord, RunVerdict},
 };
 use haft_core::dollars;
 use haft_present::safe;
@@ -20,6 +20,7 @@ use serde_json::json;
 use std::{
     fs,
     io::{self, Write, stderr, stdout},
+    path::Path,
 };
 
 /// `haft eval`
@@ -40,6 +41,9 @@ pub(crate) async fn eval(cli: &CliContext, args: EvalArgs) -> Result<Exit, Failu
 }
 
 async fn run(cli: &CliContext, args: &EvalArgs) -> Result<Exit, Failure> {
+    if let Some(file) = &args.form.html {
+        check_writable(file)?;
+    }
     let mut progress = Progress { is_quiet: cli.global.quiet, runs: 0, done: 0 };
     let mut watch = |event: EvalEvent<'_>| progress.show(&event);
     let report = interruptible(cli.eval(&args.spec(), &mut watch)).await??;
@@ -49,7 +53,12 @@ async fn run(cli: &CliContext, args: &EvalArgs) -> Result<Exit, Failure> {
         let line = format!("not run: {} with {}: {}", run.key.task, run.key.model, run.why);
         writeln!(stderr, "{}", safe::name(&line))?;
     }
-    let regressions = if args.watch { cli.regressions(&report)? } else { Vec::new() };
+    let Comparison { regressions, not_compared } =
+        if args.watch { cli.compare(&report)? } else { Comparison::default() };
+    for model in &not_compared {
+        let line = format!("not compared: {model}: there is no earlier evaluation of these tasks with it");
+        writeln!(stderr, "{}", safe::name(&line))?;
+    }
     for regression in &regressions {
         writeln!(stderr, "{}", safe::name(regression))?;
     }
@@ -59,6 +68,17 @@ async fn run(cli: &CliContext, args: &EvalArgs) -> Result<Exit, Failure> {
         (true, false, false) => Exit::Failed,
         (true, false, true) => Exit::Success,
     })
+}
+
+/// Before the evaluation costs anything.
+fn check_writable(file: &Path) -> Result<(), Failure> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let why = match (folder.is_dir(), file.is_dir()) {
+        (true, false) => return Ok(()),
+        (false, _) => format!("there is no directory `{}`", folder.display()),
+        (true, true) => "it is a directory".to_owned(),
+    };
+    Err(Failure::usage(format!("cannot write `{}`: {why}", file.display())))
 }
 
 /// Says on standard error how far an evaluation is.

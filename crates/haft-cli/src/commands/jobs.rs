@@ -2,7 +2,7 @@
 mod list;
 mod queue;
 
-use super::{run, screen_setup::check, welcome};
+use super::{input, run, screen_setup::check, welcome};
 use crate::{
     CliContext,
     args::{JobArgs, Jobs, TurnArgs},
@@ -31,7 +31,7 @@ pub(crate) async fn start(cli: &CliContext, kind: &str, job: &JobArgs) -> Result
     let origin = session::workspace(job.turn.cwd.as_deref())?;
     let request = JobRequest {
         kind: kind.to_owned(),
-        description: task(&job.description.clone().unwrap_or_else(|| job.words.join(" ")))?,
+        description: task(&with_input(cli, job)?)?,
         origin: origin.clone(),
         keeps_files: job.debug,
         user: None,
@@ -59,6 +59,16 @@ fn refuse_options(turn: &TurnArgs) -> Result<(), Failure> {
         Some((option, _)) => Err(Failure::usage(format!("jobs do not support `{option}`"))
             .hint("a job starts a new session with its own agent; `haft jobs retry` retries a job")),
     }
+}
+
+/// What the words of the command say, with what is piped in behind them.
+fn with_input(cli: &CliContext, job: &JobArgs) -> Result<String, Failure> {
+    let said = job.description.clone().unwrap_or_else(|| job.words.join(" "));
+    Ok(match input::piped(cli)? {
+        None => said,
+        Some(piped) if said.trim().is_empty() => piped,
+        Some(piped) => said + &input::marked(&piped),
+    })
 }
 
 /// Returns what the job is to do; an error if it is missing.
@@ -266,9 +276,12 @@ fn remove(cli: &CliContext, id: &str, json: bool) -> Result<Exit, Failure> {
 }
 
 async fn cancel(cli: &CliContext, id: &str, json: bool) -> Result<Exit, Failure> {
-    let (id, what) = match schedule::remove(&cli.home(), id)? {
-        true => (id.to_owned(), "deleted"),
-        false => {
+    let (id, what) = match schedule::find(&cli.home(), id)? {
+        Some((name, _)) => {
+            schedule::remove(&cli.home(), &name)?;
+            (name, "deleted")
+        }
+        None => {
             let id = cli.jobs().cancel(id).await?.0;
             let is_over = cli.jobs().find(&id)?.1.status.is_over();
             (id, if is_over { "canceled" } else { "stopping" })

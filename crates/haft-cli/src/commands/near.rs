@@ -94,8 +94,20 @@ fn foreign(words: &[String], commands: &clap::Command) -> Option<(usize, String)
     };
     let is_call =
         |operands: &[&str]| operands.len() <= 2 && !operands.iter().any(|word| has(OF_SENTENCES, word));
+    // `export 20261123-101500-…`
+    let of_sessions = |word: &str| {
+        let sessions = commands.find_subcommand("sessions")?;
+        sessions.find_subcommand(word).map(|own| format!("sessions {}", own.get_name()))
+    };
     match lower.as_slice() {
-        [word] => row(&VERBS, word).or_else(|| row(&NOUNS, word)).map(|near| (1, near.to_owned())),
+        [word] => row(&VERBS, word)
+            .or_else(|| row(&NOUNS, word))
+            .map(str::to_owned)
+            .or_else(|| of_sessions(word))
+            .map(|near| (1, near)),
+        [word, id] if is_session_id(id) => {
+            of_sessions(word).or_else(|| row(&NOUNS, word).map(str::to_owned)).map(|near| (1, near))
+        }
         [action, noun, rest @ ..] if has(LEADING, action) && is_call(rest) && thing(noun).is_some() => {
             thing(noun).map(|near| (2, near))
         }
@@ -108,6 +120,13 @@ fn foreign(words: &[String], commands: &clap::Command) -> Option<(usize, String)
         }
         _ => None,
     }
+}
+
+/// Whether `word` begins as the IDs of sessions do: with a date of eight digits.
+fn is_session_id(word: &str) -> bool {
+    let (date, rest) = word.split_at_checked(8).unwrap_or((word, ""));
+    let is_date = date.len() == 8 && date.starts_with("20") && date.bytes().all(|byte| byte.is_ascii_digit());
+    is_date && (rest.is_empty() || rest.starts_with('-'))
 }
 
 fn row(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 use std::{
     ffi::OsString,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -47,11 +48,16 @@ impl Tool for Publish {
     const NAME: &'static str = "publish";
     type Args = Args;
 
-    /// The commands that it runs, as policy rules name them.
-    fn effects(&self, args: &Args, _: &Path) -> Vec<Effect> {
-        let branch = args.branch.as_ref().map(|_| Effect::execute("git checkout -b"));
-        let commands = ["git add .", "git commit", "git push origin"].map(Effect::execute);
-        branch.into_iter().chain(commands).chain([Effect::Network("origin".into())]).collect()
+    /// The commands that it runs, as policy rules name them. Without a remote, they do not leave the workspace.
+    fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
+        let branch = args.branch.as_ref().map(|_| "git checkout -b");
+        let commits = branch.into_iter().chain(["git add .", "git commit"]).map(Effect::execute);
+        match may_push(workspace) {
+            true => commits
+                .chain([Effect::execute("git push origin"), Effect::Network("origin".into())])
+                .collect(),
+            false => commits.map(Effect::confined).collect(),
+        }
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -62,7 +68,8 @@ impl Tool for Publish {
         let repository = open::open(ctx, Action::Add).await?;
         // Checks everything that may be refused before the commit.
         let branches = branches(&repository, &self.0, args.branch.as_deref()).await?;
-        let remote = remote(&repository).await?;
+        // As it was judged.
+        let remote = if may_push(&ctx.live) { remote(&repository).await? } else { None };
         if let Some(branch) = &args.branch {
             // Without changes the branch would stay behind.
             if !has_changes(&repository, &branches, &args.paths).await? {
@@ -229,6 +236,13 @@ async fn base_of(repository: &Repository) -> Result<Option<String>, ToolError> {
         }
     }
     Ok(None)
+}
+
+/// Whether the repository may have a remote `origin`: `false` if its own configuration names none, and no other file.
+fn may_push(workspace: &Path) -> bool {
+    let Ok(config) = fs::read_to_string(workspace.join(".git/config")) else { return true };
+    let config = config.to_lowercase();
+    config.contains("\"origin\"") || config.contains("remote.origin") || config.contains("include")
 }
 
 async fn remote(repository: &Repository) -> Result<Option<String>, ToolError> {

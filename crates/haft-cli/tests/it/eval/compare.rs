@@ -25,6 +25,7 @@ fn a_model_that_became_worse_is_told_apart_from_chance() {
     ];
     let ran = place.run(&arguments);
     assert!(ran.code == 0 && ran.out.contains("both 95 % intervals overlap"), "{ran:?}");
+    assert!(ran.err.contains(&format!("not compared: {one}: there is no earlier evaluation")), "{ran:?}");
     // It is the same model by its name.
     assert_eq!(model_of(&place, "one", 10, 0), one);
     let ran = place.run(&arguments);

@@ -123,6 +123,14 @@ fn what_is_wrong_is_said_before_anything_is_run() {
             "its `check.sh` is not a file",
         ),
         (
+            "a check whose program is not there",
+            |place| {
+                let check = add_task(place, "one", "true").join("check.sh");
+                fs::write(check, "#!/no/such/program -x\ntrue\n").unwrap();
+            },
+            "its `check.sh` is run by `/no/such/program`, which is not there",
+        ),
+        (
             "a commit that is not there",
             |place| fs::write(add_task(place, "one", "true").join("ref"), "v9\n").unwrap(),
             "has no commit `v9`",
@@ -158,6 +166,7 @@ fn what_is_wrong_is_said_before_anything_is_run() {
     let (folder, good) = (tasks(&place), good.as_str());
     let folder = folder.as_str();
     let table: &[(&[&str], &str)] = &[
+        (&["--tasks", folder, "--models", good, "--html", "/no/x.html"], "there is no directory `/no`"),
         (&["--tasks", folder, "--models", "nobody/else"], "nobody"),
         (&["--tasks", folder, "--models", "script/missing.jsonl"], "missing.jsonl"),
         (&["--tasks", folder, "--models", good, "--max-cost", "1"], "the price of `script/"),

@@ -152,6 +152,9 @@ fn words_that_look_like_a_command_are_not_sent() {
         ("exec", "exec", "`run`"),
         ("enable", "enable", "`tools list`"),
         ("repl", "repl", "`chat`"),
+        ("replay", "replay", "`sessions replay`"),
+        ("export 20261123-101500-abc", "export", "`sessions export`"),
+        ("log 20261123", "log", "`sessions show`"),
     ];
     for (line, typed, near) in refused {
         let ran = run(line);

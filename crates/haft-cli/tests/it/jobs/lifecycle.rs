@@ -70,6 +70,21 @@ fn work_that_nobody_published_is_published() {
     assert_eq!(project.commits(job["branch"].as_str().unwrap()), "Add tests for GenerateInstances");
 }
 
+// A commit on the branch of the job leaves nothing but its own work tree.
+#[test]
+fn without_a_remote_work_is_published_in_the_mode_that_edits() {
+    let project = Project::new();
+    git(&project.place.work(), &["remote", "remove", "origin"]);
+    let write = json!({"calls": [{"name": "write", "arguments": {"path": "notes.md", "content": "x\n"}}]});
+    let script = project.place.script("steps.jsonl", &[write, json!({"say": "Done."})]);
+    let ran = project.run(&["build", "Write notes", "--permission", "accept-edits", "--model", &script]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let job = project.jobs().remove(0);
+    assert!(job["output"]["reason"].to_string().contains("there is no remote `origin`"), "{job}");
+    let branch = job["branch"].as_str().unwrap();
+    assert_eq!(git(&project.place.work(), &["show", &format!("{branch}:notes.md")]), "x");
+}
+
 // No person watches: what the repository says of pushing must not lead the work elsewhere.
 #[test]
 fn a_repository_does_not_lead_a_job_to_another_branch() {
@@ -277,7 +292,8 @@ fn jobs_that_were_put_down_are_worked_on_in_turn() {
         let refused = project.run(&["jobs", command, &plan]);
         assert!(refused.code == 2 && refused.err.contains("is a schedule"), "{command}: {refused:?}");
     }
-    assert_eq!(project.run(&["jobs", "cancel", &plan]).code, 0);
+    let deleted = project.run(&["jobs", "cancel", &plan[..plan.len() - 2]]);
+    assert_eq!((deleted.code, deleted.out), (0, format!("{plan} deleted\n")));
     assert_eq!(project.jobs().len(), 4);
     let bad = project.run(&["jobs", "add", "--description", "x", "--every", "soon"]);
     assert!(bad.code == 2 && bad.err.contains("cannot read the interval `soon`"), "{bad:?}");

@@ -4,7 +4,7 @@ use crate::kit::{
     project::{Project, git},
 };
 use serde_json::{Value, json};
-use std::{process::Stdio, thread::sleep, time::Duration};
+use std::{io::Write, process::Stdio, thread::sleep, time::Duration};
 
 fn write() -> Value {
     call("write", json!({"path": "new.txt", "content": "x\n"}))
@@ -155,6 +155,25 @@ fn a_job_is_removed_with_its_work_tree_and_a_branch_without_commits() {
     assert_eq!(removed.out, format!("removed {completed}; the branch `{branch}` stays\n"));
     assert_eq!((branches(), project.jobs().len()), (branch, 0));
     assert!(!exists(&project.place.path().join("home/sessions").join(&completed)));
+}
+
+#[test]
+fn what_is_piped_in_belongs_to_the_task() {
+    let project = Project::new();
+    let arguments = json!({"kind": "bug", "severity": "low", "reason": "So.", "files": []});
+    let lines = [call("triage", arguments), json!({"say": "A bug."})];
+    let model = project.place.script("triage", &lines);
+    for (words, expected) in
+        [(&["It fails:"][..], "It fails:\n\n<stdin bytes=\"6\">\npanic!\n</stdin>"), (&[], "panic!")]
+    {
+        let words = [&["triage"][..], words, &["--model", &model]].concat();
+        let mut command = project.haft(&words);
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = piped.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(b"panic!").unwrap();
+        assert!(child.wait().unwrap().success(), "{words:?}");
+        assert_eq!(project.jobs()[0]["description"], expected);
+    }
 }
 
 #[test]

@@ -398,6 +398,20 @@ fn an_agent_cannot_send_its_own_items() {
     assert_eq!(state(&place, &ids(&list(&place))[0]), "queued");
 }
 
+#[test]
+fn a_session_is_not_deleted_while_items_wait_in_its_outbox() {
+    let place = Place::new();
+    let lines = [call("bash", json!({"command": "echo x >>../out", "needs": ["live"]})), say("Done.")];
+    let model = place.script("m", &lines);
+    place.run(&["run", "--outbox", "--model", &model, "go"]);
+    let item = list(&place).remove(0);
+    let (id, session) = (item["id"].as_str().unwrap(), item["session"].as_str().unwrap());
+    let kept = place.run(&["sessions", "rm", session]);
+    assert!(kept.code == 2 && kept.err.contains("items wait in its outbox"), "{kept:?}");
+    assert_eq!(place.run(&["outbox", "drop", id]).code, 0);
+    assert_eq!(place.run(&["sessions", "rm", session]).code, 0);
+}
+
 // H-49
 #[test]
 fn two_that_send_at_once_send_once() {
