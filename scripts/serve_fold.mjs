@@ -65,6 +65,9 @@ test('a queued prompt gives way to the prompt that is read, or that a hook denie
   const queued = (seq) => update(seq, [{ type: 'queued_prompt', text: 'wait' }])
   const { drawn } = folded(queued(1), queued(2), update(3, [{ type: 'prompt', text: 'wait', images: [] }]), update(4, [{ type: 'denied', reason: 'no' }]), update(5, [{ type: 'denied', reason: 'no' }]))
   assert.deepEqual(drawn.slice(2), [['-queued_prompt', 'prompt'], ['-queued_prompt', 'denied'], ['denied']])
+  const withdrawn = folded(queued(1), queued(2), update(3, [{ type: 'prompt_withdrawn' }]), update(4, [{ type: 'prompt', text: 'wait', images: [] }]))
+  assert.deepEqual(withdrawn.drawn.slice(2), [['-queued_prompt'], ['-queued_prompt', 'prompt']])
+  assert.deepEqual(withdrawn.session.queued, [])
 })
 
 test('the last ranges say what is undone', () => {

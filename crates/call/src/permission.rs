@@ -1,11 +1,14 @@
 //! [`Permission`]: what runs unasked in a session: the rules, a mode that a person may change up to a ceiling, and folders
 //! that a person adds to the workspace.
 use crate::roots::Root;
-use haft_core::{Change, Effect, Entry, Fact, Links, Mode, Policy, Readable, Tracking, Verdict, outbox};
+use haft_core::{
+    Change, Effect, Entry, Fact, FollowedLink, Links, Mode, Policy, Readable, Tracking, Verdict, outbox,
+};
 use parking_lot::RwLock;
 use std::{
     cell::RefCell,
     collections::{HashMap, HashSet},
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     sync::{
@@ -172,37 +175,75 @@ impl Permission {
 
 /// See [`Policy::through_links`].
 pub fn through_links(policy: Policy, effects: &[Effect], workspace: &Path) -> Policy {
-    // Nearly always nothing lies there, and looking is enough.
-    let found = |path: &Path| path.symlink_metadata().and_then(|_| path.canonicalize());
-    let resolve = |path: &Path| found(path).unwrap_or_else(|_| path.to_owned());
-    policy.through_links(effects, workspace, Links { resolve: &resolve, below: &links_below })
+    let follow = |path: &Path| match path.strip_prefix(workspace) {
+        Ok(inside) => follow(workspace, inside),
+        Err(_) => vec![path.to_owned()],
+    };
+    policy.through_links(effects, workspace, Links { follow: &follow, below: &links_below })
+}
+
+/// Longer chains of links are not followed, as by the kernel (path_resolution(7)).
+const MAX_LINKS: usize = 40;
+
+/// Each link that following `path` below `folder` passes through, and where it ends. `folder` must lead through no link.
+fn follow(folder: &Path, path: &Path) -> Vec<PathBuf> {
+    let parts = |path: &Path| path.components().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
+    let (mut at, mut passed) = (folder.to_owned(), Vec::new());
+    let mut rest: Vec<OsString> = parts(path).into_iter().rev().collect();
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            at.pop();
+            continue;
+        }
+        // An absolute part begins anew.
+        let next = at.join(&part);
+        match fs::read_link(&next) {
+            Ok(target) if passed.len() < MAX_LINKS => {
+                rest.extend(parts(&target).into_iter().rev());
+                passed.push(next);
+            }
+            _ => at = next,
+        }
+    }
+    passed.push(at);
+    passed
+}
+
+fn follow_from_root(link: &Path) -> Vec<PathBuf> {
+    // The folder of a link may lead through others.
+    match (link.parent().map(Path::canonicalize), link.file_name()) {
+        (Some(Ok(folder)), Some(name)) => follow(&folder, Path::new(name)),
+        _ => vec![link.to_owned()],
+    }
 }
 
 /// Links of a larger folder are looked for among this many of its files.
 const MAX_FILES_LOOKED_AT: usize = 10_000;
 
-/// The links below `folder`, also below folders that they lead to, each with what it leads to.
-fn links_below(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
+/// The links below `folder`, also below folders that they lead to.
+fn links_below(folder: &Path) -> Vec<FollowedLink> {
     let (mut links, mut looked_at) = (Vec::new(), 0);
     let (mut folders, mut seen) = (vec![folder.to_owned()], HashSet::from([folder.to_owned()]));
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).into_iter().flatten().flatten() {
             looked_at += 1;
             if looked_at > MAX_FILES_LOOKED_AT {
                 return links;
             }
             let (path, kind) = (entry.path(), entry.file_type());
-            let target = match kind {
-                Ok(kind) if kind.is_symlink() => path.canonicalize().ok(),
-                _ => None,
-            };
-            if kind.is_ok_and(|kind| kind.is_dir()) || target.as_ref().is_some_and(|target| target.is_dir()) {
-                let real = target.clone().unwrap_or_else(|| path.clone());
-                if seen.insert(real) {
-                    folders.push(path.clone());
+            match kind {
+                Ok(kind) if kind.is_dir() && seen.insert(path.clone()) => folders.push(path),
+                Ok(kind) if kind.is_symlink() => {
+                    let places = follow_from_root(&path);
+                    // What the folder lies in is not below it.
+                    let end = places.last().filter(|end| end.is_dir() && !folder.starts_with(end));
+                    if end.is_some_and(|end| seen.insert(end.clone())) {
+                        folders.push(path.clone());
+                    }
+                    links.push(FollowedLink { link: path, places });
                 }
+                _ => {}
             }
-            links.extend(target.map(|target| (path, target)));
         }
     }
     links

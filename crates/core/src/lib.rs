@@ -60,7 +60,7 @@ pub use job::{BaseCommit, Conclusion, JobSpec, JobStatus};
 pub use message::{
     CallId, Document, Image, Message, Part, StopReason, ToolCall, Usage, arguments_in_brief, text_of,
 };
-pub use policy::{Links, Mode, Policy, Readable, Rule, Ruling, Verdict, is_gits_own};
+pub use policy::{FollowedLink, Links, Mode, Policy, Readable, Rule, Ruling, Verdict, is_gits_own};
 pub use provider::{AnswerForm, Delta, Provider, ProviderError, Request, TimedOut};
 pub use relocated::relocated;
 pub use reply::Reply;

@@ -99,10 +99,20 @@ pub type IsRepository<'a> = &'a dyn Fn(&Path) -> bool;
 #[derive(Clone, Copy)]
 #[expect(missing_debug_implementations, reason = "functions show nothing of themselves")]
 pub struct Links<'a> {
-    /// What a path leads to once all links are followed.
-    pub resolve: &'a dyn Fn(&Path) -> PathBuf,
-    /// The links below a folder, each with what it leads to.
-    pub below: &'a dyn Fn(&Path) -> Vec<(PathBuf, PathBuf)>,
+    /// The links that following a path passes through, and the place where it ends, whether something lies there or not:
+    /// the path alone if no link is part of it.
+    pub follow: &'a dyn Fn(&Path) -> Vec<PathBuf>,
+    /// The links below a folder.
+    pub below: &'a dyn Fn(&Path) -> Vec<FollowedLink>,
+}
+
+/// A symbolic link, and where it leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FollowedLink {
+    /// Its own path.
+    pub link: PathBuf,
+    /// What following it passes through, as [`Links::follow`] returns it.
+    pub places: Vec<PathBuf>,
 }
 
 /// Whether git itself reads a file, and may run what it names.

@@ -174,7 +174,11 @@ impl Engine {
         })
     }
 
-    fn check_folders(&self) -> Result<(), EngineError> {
+    /// Checks that sessions can work in the workspace, as each one does before it begins.
+    ///
+    /// # Errors
+    /// If the folder of the sessions lies in the workspace, or the workspace in Git's own folder.
+    pub fn check_folders(&self) -> Result<(), EngineError> {
         let Setup { home, workspace, .. } = &self.0.setup;
         if home.0.starts_with(workspace) {
             return Err(EngineError::HomeInWorkspace { home: home.0.clone(), workspace: workspace.clone() });

@@ -106,6 +106,19 @@ fn wait_in_line(
     Ok(())
 }
 
+/// Takes back the prompt that came last of those that wait.
+fn withdraw(journal: &Journal, queue: &PromptQueue, ticket: CommandTicket) -> Result<(), JournalError> {
+    let Some(withdrawn) = queue.withdraw() else {
+        ticket.refuse("no prompt waits: it was taken up already".to_owned());
+        return Ok(());
+    };
+    ticket.begin(journal);
+    journal.append(Fact::PromptWithdrawn, None)?;
+    withdrawn.ticket.refuse("the prompt was taken back".to_owned());
+    ticket.done(journal);
+    Ok(())
+}
+
 impl Task {
     pub(crate) async fn run(mut self) {
         let (socket, journal) = (self.socket.take(), self.log.journal.clone());
@@ -171,6 +184,7 @@ impl Task {
                 return Ok(());
             }
             Command::UndoCalls(undo) => return self.undo_calls(undo, ticket).await,
+            Command::WithdrawPrompt => return withdraw(&self.log.journal, &self.session.queue, ticket),
             Command::AddRoot { root } => return self.add_root(&root, ticket),
             Command::SendItem { item, again } => return self.send_item(&item, again, ticket).await,
             Command::DropItem { item } => return self.drop_item(item, ticket).await,
@@ -210,6 +224,7 @@ impl Task {
             Command::Rewind { to } => self.rewind(to).await,
             // They may be refused, and so have their tickets with them: see `follow_up`.
             Command::UndoCalls(_)
+            | Command::WithdrawPrompt
             | Command::AddRoot { .. }
             | Command::SendItem { .. }
             | Command::DropItem { .. }
@@ -323,6 +338,7 @@ impl Task {
                             ticket.done(&journal);
                         }
                         Command::Prompt { parts, channel } => wait_in_line(&journal, queue, (parts, channel), ticket)?,
+                        Command::WithdrawPrompt => withdraw(&journal, queue, ticket)?,
                         Command::PromptWithSchema { .. } | Command::Continue | Command::Call { .. }
                         | Command::TypedCall { .. } | Command::ProposedCall { .. } | Command::Conclude(_) | Command::SetGoal { .. } | Command::KeepSetup
                         | Command::AddRoot { .. } | Command::OpenOutbox | Command::SendItem { .. } | Command::DropItem { .. }

@@ -76,11 +76,11 @@ pub use execute::{Executed, result_messages};
 pub use haft::Haft;
 pub use haft_core::{
     Activity, ActivityType, Answer, AnswerForm, AnyTool, Budget, CallId, CallTracker, Change, ChangeKind,
-    Channel, Command, Delta, Document, Effect, Entry, Event, Fact, Hooked, Hooks, Image, Limits, Message,
-    Mode, ModelFault, Moment, Outcome, Part, Policy, Price, Provider, ProviderError, Question, Registry,
-    Reply, Request, Rule, Ruling, Seq, SessionId, SplitResult, StopReason, TaskId, TaskWork, Tool, ToolCall,
-    ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, ToolSource, ToolSpec, Update, Usage,
-    Validation, text_of,
+    Channel, Command, Delta, Document, Effect, Entry, Event, Fact, FollowedLink, Hooked, Hooks, Image,
+    Limits, Links, Message, Mode, ModelFault, Moment, Outcome, Part, Policy, Price, Provider, ProviderError,
+    Question, Registry, Reply, Request, Rule, Ruling, Seq, SessionId, SplitResult, StopReason, TaskId,
+    TaskWork, Tool, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult, ToolSource,
+    ToolSpec, Update, Usage, Validation, text_of,
 };
 pub use haft_engine::{
     Agent, Approval, CallReport, Closed, Profile, Session, Subscription, Turn, TurnError, TurnReport,

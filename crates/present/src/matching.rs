@@ -23,6 +23,12 @@ pub fn fitting<T: Borrow<str>>(texts: impl IntoIterator<Item = T>, typed: &str) 
     scored.into_iter().map(|(.., place)| place).collect()
 }
 
+/// How a prompt names a file: `@NAME`, and `@"NAME"` if there are blanks in it. A folder stays open for what is below it.
+pub fn mention(name: &str) -> String {
+    let is_plain = !name.contains(char::is_whitespace) || name.contains('"') || name.ends_with('/');
+    if is_plain { format!("@{name}") } else { format!("@\"{name}\"") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

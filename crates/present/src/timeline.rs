@@ -167,6 +167,7 @@ impl Timeline {
                 self.queued.push_back(safe::text(&text_of(parts)).into_owned());
             }
             Fact::Prompted { .. } | Fact::PromptDenied { .. } => drop(self.queued.pop_front()),
+            Fact::PromptWithdrawn => drop(self.queued.pop_back()),
             _ => {}
         }
     }

@@ -72,6 +72,7 @@ fn of_sessions() -> OpenApiRouter<Context> {
         .routes(routes!(commands::reply_to))
         .routes(routes!(commands::reply))
         .routes(routes!(commands::interrupt))
+        .routes(routes!(commands::withdraw))
         .routes(routes!(commands::go_on))
         .routes(routes!(commands::compact))
         .routes(routes!(undo::calls))

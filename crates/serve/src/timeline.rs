@@ -65,6 +65,8 @@ enum TimelineItem {
     },
     /// A prompt that the model reads with its next request
     QueuedPrompt { text: String },
+    /// The last queued prompt was taken back
+    PromptWithdrawn,
     /// A hook denied the prompt, which takes the place of the first queued one, if there is any
     Denied { reason: String },
     /// A reply begins to be recorded: live text and thoughts before it are void
@@ -296,6 +298,7 @@ impl TimelineFold {
             Fact::PromptQueued { parts, .. } => {
                 Some(TimelineItem::QueuedPrompt { text: safe::text(&text_of(parts)).into_owned() })
             }
+            Fact::PromptWithdrawn => Some(TimelineItem::PromptWithdrawn),
             Fact::Called { .. } | Fact::GoalChecked { .. } | Fact::AttemptsBegun { .. } => {
                 self.timeline.calls.first().map(TimelineItem::waiting)
             }

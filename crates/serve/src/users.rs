@@ -145,11 +145,12 @@ pub(crate) fn needed(method: &str, route: &str) -> Permission {
     /// Below the path of a session.
     const VIEWED: [&str; 9] =
         ["", "/events", "/timeline", "/asked", "/diff", "/calls", "/changes", "/export", "/outbox"];
-    const PROMPTED: [&str; 9] = [
+    const PROMPTED: [&str; 10] = [
         "/prompt",
         "/typed",
         "/completions",
         "/interrupt",
+        "/withdraw",
         "/continue",
         "/compact",
         "/undo",

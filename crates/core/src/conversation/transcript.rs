@@ -134,6 +134,7 @@ impl Transcript {
             Fact::ModelSwitched { .. } | Fact::ModelAwaited { .. } => self.turn.models.apply(fact),
             Fact::SessionOpened(_) | Fact::SetupChanged { .. } => self.set_up(fact),
             Fact::PromptQueued { .. }
+            | Fact::PromptWithdrawn
             | Fact::PromptDenied { .. }
             | Fact::QuestionAsked { .. }
             | Fact::QuestionAnswered { .. }

@@ -130,6 +130,8 @@ pub enum Command {
     },
     /// Stop the turn. Open calls are ended.
     Interrupt,
+    /// Take back the prompt that came last of those that wait for the next round. Refused if none waits.
+    WithdrawPrompt,
     /// Take up an unfinished turn: after a crash, or after the model failed.
     Continue,
     /// Go back to the entry `to`, and put changed files back too.

@@ -76,6 +76,8 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<Channel>,
     },
+    /// A person took back the prompt that came last of those that waited.
+    PromptWithdrawn,
     /// A hook did not let a prompt through, or it names something that cannot be had: the model never reads it. A turn that
     /// it would have opened ends at once.
     PromptDenied {

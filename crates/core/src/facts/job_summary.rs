@@ -1,5 +1,5 @@
 //! [`JobSummary`]: the status of a job, folded from its journal.
-use crate::{Asking, Conclusion, Entry, Fact, JobSpec, JobStatus, SessionOpened, active_path};
+use crate::{Asking, Conclusion, Direction, Entry, Fact, JobSpec, JobStatus, SessionOpened, active_path};
 use std::sync::Arc;
 
 /// A job as its journal tells it.
@@ -69,7 +69,7 @@ impl Fold {
                 (self.has_begun, self.conclusion, self.progress) = (true, None, "thinking".into());
                 self.is_undone = false;
             }
-            Fact::Rewound { .. } => self.is_undone = true,
+            Fact::Rewound { way, .. } => self.is_undone = *way == Direction::Undo,
             Fact::Replied { .. } => self.rounds += 1,
             Fact::ToolStarted { name, .. } => self.progress = format!("`{name}`"),
             Fact::ApprovalAsked { reason, .. } => self.progress.clone_from(reason),

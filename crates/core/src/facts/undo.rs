@@ -59,7 +59,7 @@ pub fn before_last_turn(entries: &[Arc<Entry>]) -> Option<Seq> {
     for (place, entry) in path.iter().enumerate() {
         match entry.fact {
             Fact::PromptQueued { .. } => waiting += 1,
-            Fact::PromptDenied { .. } => waiting = waiting.saturating_sub(1),
+            Fact::PromptDenied { .. } | Fact::PromptWithdrawn => waiting = waiting.saturating_sub(1),
             Fact::Prompted { .. } => {
                 if !is_running || waiting == 0 {
                     opened.push(place);

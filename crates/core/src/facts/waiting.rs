@@ -16,6 +16,9 @@ pub fn waiting_prompts<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<
             Fact::Prompted { .. } | Fact::PromptDenied { .. } => {
                 waiting.pop_front();
             }
+            Fact::PromptWithdrawn => {
+                waiting.pop_back();
+            }
             _ => {}
         }
     }

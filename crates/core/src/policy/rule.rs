@@ -1,5 +1,5 @@
 //! [`Rule`]: a rule over effects: how it is written, and what it matches.
-use super::{Links, commands::commands, git, normal};
+use super::{FollowedLink, Links, commands::commands, git, normal};
 use crate::{Effect, Execution};
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use haft_shell::Runs;
@@ -245,18 +245,29 @@ impl Rule {
         let pattern = pattern.strip_prefix("**/").unwrap_or(pattern);
         let is_literal = |part: &&str| !part.contains(['*', '?', '[', ']', '{', '}', '\\']);
         let literal = pattern.split('/').take_while(is_literal).collect::<Vec<_>>().join("/");
-        if self.ruling == Ruling::Allow || literal.is_empty() || pattern.starts_with('/') {
+        let path = normal(&workspace.join(&literal));
+        if self.ruling == Ruling::Allow || literal.is_empty() || !path.starts_with(workspace) {
             return Vec::new();
         }
-        let path = normal(&workspace.join(&literal));
-        let found = (links.resolve)(&path);
-        let rest = &pattern[literal.len()..];
-        let of_path = (found != path).then(|| self.about(&found, rest)).flatten();
-        let below = (links.below)(&found).into_iter().filter_map(|(link, target)| {
-            let named = path.join(link.strip_prefix(&found).ok()?);
-            self.matches_path(glob, &named, workspace).then(|| self.about(&target, "")).flatten()
-        });
-        of_path.into_iter().chain(below).collect()
+        // What the workspace lies in is no part of a folder of it, although a link leads there.
+        let is_meant = |place: &Path, link: &Path| place != link && !workspace.starts_with(place);
+        let mut passed = (links.follow)(&path);
+        let end = passed.pop().unwrap_or_else(|| path.clone());
+        let rest = Some(&pattern[literal.len()..]).filter(|rest| *rest != "/**").unwrap_or_default();
+        let mut rules: Vec<Self> = passed
+            .iter()
+            .filter(|place| is_meant(place, &path))
+            .filter_map(|place| self.about(place, ""))
+            .collect();
+        rules.extend(is_meant(&end, &path).then(|| self.about(&end, rest)).flatten());
+        for FollowedLink { link, places } in (links.below)(&end) {
+            let Ok(inside) = link.strip_prefix(&end) else { continue };
+            if self.matches_path(glob, &path.join(inside), workspace) {
+                let places = places.iter().filter(|place| is_meant(place, &link));
+                rules.extend(places.filter_map(|place| self.about(place, "")));
+            }
+        }
+        rules
     }
 
     /// The same rule about `path`, with `rest` of its pattern behind it.
@@ -359,6 +370,7 @@ impl FromStr for Kind {
 }
 
 fn glob(pattern: &str) -> Result<PathGlob, String> {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let glob = GlobBuilder::new(pattern).literal_separator(true).build();
     glob.map(|glob| PathGlob { glob, matcher: Arc::default() }).map_err(|error| error.to_string())
 }

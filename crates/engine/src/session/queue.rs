@@ -47,6 +47,14 @@ impl PromptQueue {
         if is_wanted { state.waiting.pop_front() } else { None }
     }
 
+    /// Takes out the prompt that came last.
+    pub(crate) fn withdraw(&self) -> Option<Queued> {
+        let mut state = self.lock();
+        let is_prompt = |queued: &Queued| matches!(queued.fact, Fact::Prompted { .. });
+        let place = state.waiting.iter().rposition(is_prompt)?;
+        state.waiting.remove(place)
+    }
+
     /// How many prompts wait.
     pub(crate) fn prompts(&self) -> usize {
         self.lock().waiting.iter().filter(|queued| matches!(queued.fact, Fact::Prompted { .. })).count()

@@ -245,8 +245,8 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
         Command::Call { .. } | Command::TypedCall { .. } | Command::ProposedCall { .. } => {
             Err("a call can be made only by the process that has the session open".into())
         }
-        // A command of the model sends nothing of its own outbox.
-        Command::SendItem { .. } | Command::DropItem { .. } => {
+        // A command of the model sends nothing of its own outbox, and takes back no prompt.
+        Command::SendItem { .. } | Command::DropItem { .. } | Command::WithdrawPrompt => {
             let refused =
                 |why| format!("the command of process {} is not taken for a person's: {why}", peer.pid());
             peer.may_allow().map(|()| command).map_err(refused)

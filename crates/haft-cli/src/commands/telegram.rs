@@ -18,6 +18,7 @@ pub(crate) async fn telegram(cli: &CliContext, args: &TelegramArgs) -> Result<Ex
     let token = token(cli, &config)?;
     let mut host = AppHost::new(cli, spec, Ceiling::Beginning);
     let engine = host.first_engine().await?;
+    engine.check_folders()?;
     let variable = cli.environment.get("TELEGRAM_BASE_URL");
     let options = Options {
         api_url: args.api_url.as_deref().or(variable).unwrap_or(API_URL).to_owned(),

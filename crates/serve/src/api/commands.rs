@@ -20,6 +20,7 @@ use axum::{
 use haft_app::{config::serve::Permission, pdf::with_text};
 use haft_core::{
     AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Mode, Part, changed, picture::from_base64,
+    waiting_prompts,
 };
 use haft_engine::Session;
 use haft_present::{
@@ -260,6 +261,7 @@ async fn give(session: &Session, command: Command, wait: bool) -> Answer<Respons
     let is_heard_first = matches!(
         command,
         Command::Prompt { .. }
+            | Command::WithdrawPrompt
             | Command::Answer { .. }
             | Command::AnswerInPart { .. }
             | Command::Reply { .. }
@@ -509,6 +511,26 @@ pub(crate) async fn interrupt(context: Context, Id(id): Id) -> Answer<Response> 
         Some(session) => give(&session, Command::Interrupt, false).await,
         None => Err(ApiError::conflict("nothing goes on in the session")),
     }
+}
+
+/// Take back the prompt that was sent last and that no request has read
+#[utoipa::path(post, path = "/v1/sessions/{id}/withdraw", tag = "sessions",
+    params(("id" = String, Path, description = "ID of a session")),
+    responses((status = ACCEPTED, body = Accepted), (status = "4XX", body = ErrorBody)))]
+pub(crate) async fn withdraw(context: Context, Id(id): Id) -> Answer<Response> {
+    let known = context.hub.find(&id)?;
+    let nothing = || ApiError::conflict("no prompt waits in the session");
+    let session = context.hub.live(&known.id).ok_or_else(nothing)?;
+    let entries = session.entries();
+    let last = waiting_prompts(entries.iter().map(AsRef::as_ref)).pop().ok_or_else(nothing)?;
+    let by = match &last {
+        Fact::Prompted { channel: Some(channel), .. } => Some(channel.chat.as_str()),
+        _ => None,
+    };
+    if context.hub.user_name().is_some_and(|user| by != Some(user)) {
+        return Err(ApiError::forbidden("the prompt that waits is of another user"));
+    }
+    give(&session, Command::WithdrawPrompt, false).await
 }
 
 /// Whether to wait for the result

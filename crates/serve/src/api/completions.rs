@@ -6,7 +6,11 @@ use super::{
 use crate::error::{Answer, ApiError, ErrorBody};
 use axum::Json;
 use haft_engine::Engine;
-use haft_present::{host::Host, matching::fitting, typed::COMMANDS};
+use haft_present::{
+    host::Host,
+    matching::{fitting, mention},
+    typed::COMMANDS,
+};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -146,7 +150,7 @@ fn known(context: &Context, workspace: &Path, typed: &str) -> CompletionList {
     let found = fitting(files.iter().map(String::as_str), name).into_iter().take(MAX_VALUES);
     let value = |place: usize| {
         let kind = if files[place].ends_with('/') { CompletionKind::Folder } else { CompletionKind::File };
-        Completion { text: format!("@{}", files[place]), about: String::new(), kind }
+        Completion { text: mention(&files[place]), about: String::new(), kind }
     };
     let start = typed.encode_utf16().count() - word.encode_utf16().count();
     CompletionList { start, values: found.map(value).collect() }

@@ -304,7 +304,7 @@ pub(crate) async fn change(
         hub.switch(&id, choice).await?;
     }
     if let Some(mode) = mode {
-        let session = hub.open(&id).await?;
+        let session = opened(&context, &id).await?;
         session.start(Command::SetMode { mode }).report().await;
     }
     detail(hub, &id).await.map(Json)

@@ -87,9 +87,11 @@ function applyItem(session, item) {
     case 'queued_prompt':
       session.queued.push(block)
       return [block]
+    case 'prompt_withdrawn':
+      return gone(session.queued.pop())
     case 'prompt':
     case 'denied':
-      return [...readQueued(session), block]
+      return [...gone(session.queued.shift()), block]
     case 'call':
     case 'call_started':
     case 'output':
@@ -108,10 +110,9 @@ function applyItem(session, item) {
   }
 }
 
-/** The first queued prompt was read. @param {Session} session @returns {Block[]} */
-function readQueued(session) {
-  const read = session.queued.shift()
-  return read ? [Object.assign(read, { removed: true })] : []
+/** A queued prompt was read or taken back. @param {Block | undefined} queued @returns {Block[]} */
+function gone(queued) {
+  return queued ? [Object.assign(queued, { removed: true })] : []
 }
 
 /** @param {Session} session @param {Item} item @returns {Block[]} */

@@ -68,6 +68,21 @@ export class SessionView extends Transcript {
     this.composer.input.focus()
   }
 
+  /** The prompt that was sent last can be taken back, to be changed. */
+  queued(text) {
+    this.takeBack?.remove()
+    this.takeBack = el('button', { type: 'button', class: 'quiet', onclick: async () => {
+      try {
+        await call('POST', `/v1/sessions/${this.id}/withdraw`, {})
+        this.composer.put([text, this.composer.input.value].filter(Boolean).join('\n'), this.composer.files)
+      } catch (error) {
+        this.failed(error)
+      }
+      this.composer.input.focus()
+    } }, 'Take back')
+    return [' ', this.takeBack]
+  }
+
   /** How the session stood before the connection was lost need not be how it stands. */
   connected(stands) {
     if (stands && this.wasLost) this.refresh().catch(this.failed)

@@ -57,6 +57,9 @@ export class Transcript {
     this.put(block, el('p', { class: 'note' }, words))
   }
 
+  /** What can be done about a prompt that waits. Nothing in a transcript that is not live. */
+  queued() {}
+
   /** A call that folds open: drawn once, then changed. */
   drawCall(block) {
     const call = block.parts ??= this.beginCall(block)
@@ -112,7 +115,7 @@ const user = (name) => el('h2', { class: 'by' }, name)
 /** How each kind of block is drawn, but for calls. */
 const DRAWN = {
   queued_prompt({ text }, block) {
-    this.put(block, el('div', { class: 'prompt' }, you(), el('p', {}, text), el('p', { class: 'dim' }, 'read with the next request')))
+    this.put(block, el('div', { class: 'prompt' }, you(), el('p', {}, text), el('p', { class: 'dim' }, 'read with the next request', this.queued(text))))
   },
   prompt({ text, images, by }, block) {
     const element = this.put(block, el('div', { class: 'prompt' }, by ? user(by) : you(), el('p', {}, text), pictures(images, 'A picture of the prompt')))

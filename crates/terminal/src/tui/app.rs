@@ -75,6 +75,8 @@ pub(super) struct App {
     pub(super) draft: Option<Draft>,
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
+    /// A prompt that waits was asked back here.
+    pub(super) is_withdrawing: bool,
     pub(super) open_request: OpenRequest,
     /// How hard the model thinks, where that was chosen.
     pub(super) effort: Option<String>,
@@ -187,6 +189,7 @@ impl App {
             shows_thinking: true,
             escaped: None,
             typed: None,
+            is_withdrawing: false,
             draft: None,
             open_request: OpenRequest::default(),
             effort: None,
@@ -208,10 +211,13 @@ impl App {
         match event {
             Event::Recorded(entry) if matches!(entry.fact, Fact::TurnEnded { .. }) => self.ask_to_go_on(),
             Event::Recorded(entry) if matches!(entry.fact, Fact::Rewound { .. }) => self.hint = None,
+            Event::Recorded(entry) if matches!(entry.fact, Fact::PromptWithdrawn) => {
+                self.withdrawn(entry.seq)
+            }
             Event::Live(
                 Update::UndoRefused { .. } | Update::Refused { .. } | Update::Disconnected { .. },
             ) => {
-                self.hint = None;
+                (self.hint, self.is_withdrawing) = (None, false);
             }
             Event::Live(Update::Connected { is_at_rest: true }) => self.note_cut_off(),
             _ => {}

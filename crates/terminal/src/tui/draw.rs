@@ -82,10 +82,12 @@ impl App {
     fn lower(&mut self, frame: usize) -> Picture {
         let mut lines = vec![Line::default()];
         lines.extend(self.status(frame));
-        lines.extend(self.view.queued.iter().map(|text| {
+        lines.extend(self.view.queued.iter().enumerate().map(|(place, text)| {
             let text = self.as_it_was_typed(text).unwrap_or_else(|| text.clone());
             let line = text.lines().next().unwrap_or_default();
-            one_row(Line::styled(format!("  next: {line}"), self.look.dim()), self.columns)
+            let is_last = place + 1 == self.view.queued.len();
+            let how = if is_last && self.can_withdraw() { "  (↑ takes it back)" } else { "" };
+            one_row(Line::styled(format!("  next: {line}{how}"), self.look.dim()), self.columns)
         }));
         if let Mode::Pick(pick, _) = &self.mode {
             let head = pick.head.iter().map(|line| Line::styled(format!("  {line}"), self.look.dim()));

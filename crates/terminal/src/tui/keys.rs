@@ -12,7 +12,7 @@ use crate::{
     question::{EDIT, with_draft},
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use haft_core::{Answer, Image};
+use haft_core::{Answer, Command, Entry, Fact, Image, Part, Seq, text_of, waiting_prompts};
 use haft_present::timeline::Asked;
 use std::time::{Duration, Instant};
 
@@ -85,6 +85,7 @@ impl App {
             Action::PastePicture => self.paste_picture(),
             Action::Submit => self.submit(),
             Action::NewLine => self.edit(|input| input.new_line()),
+            Action::PreviousLine if self.can_withdraw() => self.withdraw(),
             Action::PreviousLine => self.edit(|input| input.up()),
             Action::NextLine => self.edit(|input| input.down()),
             Action::Escape => self.escape(),
@@ -275,6 +276,39 @@ impl App {
         let is_second = self.escaped.take().is_some_and(|(_, before)| before.elapsed() < DOUBLE_PRESS_TIME);
         self.escaped = (!is_second).then(|| (key, Instant::now()));
         is_second
+    }
+
+    /// Whether a prompt waits that can be taken back, and nothing is typed.
+    pub(super) fn can_withdraw(&self) -> bool {
+        matches!(self.mode, Mode::Compose(_)) && self.input.is_empty() && !self.view.queued.is_empty()
+    }
+
+    /// Takes back the prompt that was sent last. It comes into the line once that is recorded.
+    fn withdraw(&mut self) {
+        self.is_withdrawing = true;
+        self.send(Command::WithdrawPrompt);
+    }
+
+    /// Brings back what was taken back here, to be changed.
+    pub(super) fn withdrawn(&mut self, at: Seq) {
+        let entries = self.entries().unwrap_or_default();
+        let before = entries.iter().map(AsRef::as_ref).filter(|entry: &&Entry| entry.seq < at);
+        let Some(Fact::Prompted { parts, .. }) = waiting_prompts(before).pop() else { return };
+        if !std::mem::take(&mut self.is_withdrawing) || !self.input.is_empty() {
+            return;
+        }
+        self.input.recall(&text_of(&parts));
+        let mut has_documents = false;
+        for part in parts {
+            match part {
+                Part::Image(image) => self.input.attach(Attached::Image(image)),
+                Part::Document(_) => has_documents = true,
+                _ => {}
+            }
+        }
+        if has_documents {
+            self.hint = Some("attach the document again before you send this".into());
+        }
     }
 
     /// The second press leaves where that interrupts a turn, else the first.

@@ -14,6 +14,7 @@ use crate::{
 use haft_core::{Command, Event, Mode as PermissionMode, Seq};
 use haft_engine::{ATTEMPT_MARK, Agent, Remote, Session, Summary};
 use haft_present::host::OpenRequest;
+use haft_present::matching::mention;
 use haft_present::timeline::{self, Recap, Timeline};
 use haft_present::undo::{UndoWish, UndoableCall, undoable};
 use serde_json::json;
@@ -401,11 +402,7 @@ impl App {
             }
             Completed::File => {
                 let attached = self.attachment(&item.value);
-                let name = match item.value.contains(char::is_whitespace) {
-                    true => format!("@\"{}\"", item.value),
-                    false => format!("@{}", item.value),
-                };
-                self.input.replace_word(&name, attached);
+                self.input.replace_word(&mention(&item.value), attached);
             }
         }
         true

@@ -69,6 +69,33 @@ async fn keys_during_a_turn() {
     }
 }
 
+/// A prompt that waits comes back into the line, with its paste, and is not sent.
+#[tokio::test]
+async fn a_prompt_that_waits_is_taken_back_and_changed() {
+    let hang = serde_json::json!({"say": "It hangs", "hang": true});
+    let mut person = Begin::default().with(&[hang]).await;
+    person.say("begin");
+    person.see("It hangs").await;
+    person.say("first");
+    person.see("next: first  (↑ takes it back)").await;
+    person.type_in("second ");
+    person.paste(&"line\n".repeat(30));
+    person.keys("Enter");
+    let screen = person.see("next: second [paste 1: 30 lines]  (↑ takes it back)").await;
+    assert!(screen.contains("next: first\n"), "{screen}");
+    person.keys("↑");
+    person.see("> [paste 1: 30 lines]").await;
+    person.keys("Ctrl+U");
+    person.see("next: first  (↑ takes it back)").await;
+    person.keys("↑");
+    person.see("> first").await;
+    person.type_in(" and more");
+    person.keys("Enter");
+    person.see("next: first and more  (↑ takes it back)").await;
+    person.keys("Esc");
+    person.see("─ interrupted").await;
+}
+
 /// A key that would interrupt what runs is pressed twice to leave.
 #[tokio::test]
 async fn leaving_during_a_turn_takes_two_keys() {

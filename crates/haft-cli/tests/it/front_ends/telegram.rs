@@ -68,6 +68,16 @@ fn why_a_bot_does_not_start_is_told_in_a_line() {
 }
 
 #[test]
+fn a_bot_does_not_start_where_no_session_can_work() {
+    let place = Place::new();
+    let model = place.script("s", &[json!({"say": "x"})]);
+    let above = place.path().display().to_string();
+    let mut command = place.haft(&["telegram", "--model", &model, "--allow", "7", "--cwd", &above]);
+    let ran = Ran::from(command.env("TELEGRAM_BOT_TOKEN", "1:secret").output().unwrap());
+    assert!(ran.code == 2 && ran.err.contains("is inside the workspace"), "{ran:?}");
+}
+
+#[test]
 fn the_variable_with_the_token_has_the_name_that_the_person_gives_it() {
     let place = Place::new();
     let model = place.script("s", &[json!({"say": "x"})]);

@@ -97,6 +97,21 @@ fn a_job_that_is_undone_is_not_taken_up_by_itself() {
     assert_eq!((served.code, statuses(&project)), (0, vec!["cancelled".to_owned()]), "{served:?}");
     let redone = project.run(&["redo", &job]);
     assert_eq!(statuses(&project), ["completed"], "{redone:?}");
+    // Also one that was killed is as it was before the undo.
+    let hangs = project.place.script("hangs", &[write(), json!({"hang": true})]);
+    add(&project);
+    let mut serve = project.haft(&["jobs", "serve", "--permission", "full", "--model", &hangs]);
+    let mut serve = serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while project.jobs()[0]["rounds"] != 1 {
+        sleep(Duration::from_millis(50));
+    }
+    serve.kill().unwrap();
+    serve.wait().unwrap();
+    let killed = project.jobs()[0]["job"].as_str().unwrap().to_owned();
+    for (command, status) in [("undo", "cancelled"), ("redo", "waiting")] {
+        let ran = project.run(&[command, &killed]);
+        assert_eq!(statuses(&project)[0], status, "{ran:?}");
+    }
 }
 
 #[test]

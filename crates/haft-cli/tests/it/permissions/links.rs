@@ -57,7 +57,7 @@ fn a_rule_holds_for_what_a_link_is_called_and_for_what_it_leads_to() {
 #[test]
 fn a_rule_about_a_folder_holds_for_what_links_in_it_lead_to() {
     let place = Place::new();
-    place.configure("[rules]\ndeny = [\"write:priv/**\", \"read:hid/*\", \"write:odd/*.txt\"]\n");
+    place.configure("[rules]\ndeny = [\"write:priv/**\", \"read:./hid/*\", \"write:odd/*.txt\"]\n");
     git(&place.work(), &["init", "-q"]);
     let links = [
         (".git/hooks/pre-commit", "../../scripts/pre-commit", "scripts/pre-commit"),
@@ -93,6 +93,29 @@ fn a_rule_about_a_folder_holds_for_what_links_in_it_lead_to() {
             assert!(told.contains(expected), "{call}: {told}");
         }
     }
+    // On the way to what a link leads to, nothing is replaced, and what it leads to may not be there yet.
+    for (link, target) in [
+        (".git/hooks/commit-msg", "../../hop"),
+        ("hop", "scripts/end"),
+        (".git/hooks/post-merge", "../../later/hook"),
+        (".gemini", "later-settings"),
+        ("priv/up", "../.."),
+        ("priv/self", ".."),
+    ] {
+        symlink(target, place.work().join(link)).unwrap();
+    }
+    for command in [
+        "rm hop; echo x >hop",
+        "mkdir -p later; echo x >later/hook",
+        "mkdir later-settings; echo {} >later-settings/settings.json",
+        "echo x >scripts/end",
+    ] {
+        let refused = told(&place, "accept-edits", &[bash(command)]).remove(0);
+        assert!(refused.contains("must be asked for by the rule"), "{command}: {refused}");
+    }
+    // A link to what the folder lies in says nothing about the rest of that.
+    let free = told(&place, "accept-edits", &[bash("echo x >free")]).remove(0);
+    assert!(place.read("free").is_some(), "{free}");
     let read = told(&place, "full", &[call("read", json!({"path": "z"}))]).remove(0);
     assert!(read.contains("denied by the rule"), "{read}");
     for (effect, verdict) in [("write:y", "deny"), ("read:z", "deny"), ("write:more/SKILL.md", "ask")] {

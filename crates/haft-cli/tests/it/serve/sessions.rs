@@ -280,6 +280,37 @@ fn what_was_taken_in_the_middle_of_a_turn_survives_the_death_of_the_server() {
     assert_eq!(said("prompted"), ["go", waited[0], waited[1], waited[2]]);
 }
 
+// H-128: also where the server dies afterwards
+#[test]
+fn a_prompt_that_waits_is_taken_back_and_is_never_read() {
+    let place = Place::new();
+    let model = place.script("model", &[slowly(), json!({"expect": "now go on", "say": "Done."})]);
+    let mut server = Serving::start(&place, &["--model", &model]);
+    let id = server.session("{}");
+    let mut events = server.follow(&id, "");
+    let withdraw = |server: &Serving| server.ask(&format!("POST /v1/sessions/{id}/withdraw"), "{}");
+    assert_eq!(withdraw(&server).status, 409);
+    post(&server, &id, "prompt", &json!({"text": "go"}));
+    while events.next().unwrap()["type"] != "text" {}
+    for text in ["first this", "then that"] {
+        post(&server, &id, "prompt", &json!({"text": text}));
+    }
+    assert_eq!(withdraw(&server).status, 202);
+    server.kill();
+    let server = Serving::start(&place, &["--model", &model]);
+    let report = post(&server, &id, "prompt", &json!({"text": "now go on", "wait": true}));
+    assert_eq!(report["outcome"], "finished", "{report}");
+    let seen = server.follow(&id, "").until("turn_ended");
+    let said: Vec<&str> = seen
+        .iter()
+        .filter(|event| event["type"] == "prompted")
+        .map(|event| event["parts"][0]["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(said, ["go", "first this", "now go on"]);
+    let refused = withdraw(&server);
+    assert!(refused.status == 409 && refused.body.contains("no prompt waits"), "{refused:?}");
+}
+
 #[test]
 fn more_prompts_than_a_turn_can_take_up_are_refused() {
     let place = Place::new();

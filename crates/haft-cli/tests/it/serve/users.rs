@@ -1,5 +1,9 @@
 //! Users of `haft serve`: what their roles allow, whose sessions they see, and the log of what they did.
-use crate::kit::{Place, project::begin_repository, serving::Answered, serving::Serving};
+use crate::kit::{
+    Place,
+    project::{begin_repository, git},
+    serving::{Answered, Serving},
+};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::MetadataExt, thread::sleep, time::Duration};
 
@@ -515,6 +519,8 @@ fn users_start_jobs_of_their_own_within_what_their_roles_allow() {
     let place = Place::new();
     place.write("b.txt", "b\n");
     begin_repository(&place.work());
+    // Publishing asks, since it would push.
+    git(&place.work(), &["remote", "add", "origin", "../remote.git"]);
     let write = json!({"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}});
     let lines = [json!({"calls": [write]}), json!({"say": "Done."}), json!({"say": "Done."})];
     let (usual, other) = (place.script("model", &lines), place.script("other", &lines));
