@@ -119,6 +119,7 @@ SCRIPT
 {"expect": "The person edited", "calls": [{"name": "edit", "arguments": {"path": "a.txt", "old_text": "one", "new_text": "1"}}]}
 {"calls": [{"name": "edit", "arguments": {"path": "a.txt", "old_text": "1", "new_text": "I"}}]}
 {"say": "Done."}
+{"say": "One, two, three, four, five, six, seven, eight.", "pieces": 8, "delay_ms": 700}
 SCRIPT
     start "script/$scratch/parts"
     try "parts of a proposal and single calls on the page" timeout 300 node "$beside/serve_parts.mjs" "$browser" "$address" "$token" "$scratch/work" "${PAGES:-}"

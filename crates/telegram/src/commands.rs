@@ -237,9 +237,7 @@ impl Chat {
     }
 
     async fn cost(&mut self) {
-        let Some(session) = self.session_if_any().await else {
-            return self.outbox.say("Nothing has been said yet.");
-        };
+        let Some(session) = self.session_if_any().await else { return };
         let (mut usage, mut usd) = (Usage::default(), Some(0.0));
         for entry in session.entries() {
             if let Fact::TurnEnded { usage: turn, cost_usd, .. } = &entry.fact {

@@ -23,16 +23,15 @@ impl Chat {
             self.outbox.say("Something is going on: /stop it first, or wait.");
             return None;
         }
-        let session = self.session_if_any().await;
-        if session.is_none() {
-            self.outbox.say("Nothing has been said yet.");
-        }
-        session
+        self.session_if_any().await
     }
 
-    /// The session, if the chat has one.
+    /// The session, if the chat has one that can be used; else it is said why not.
     pub(super) async fn session_if_any(&mut self) -> Option<Session> {
-        self.state().session?;
+        if self.state().session.is_none() {
+            self.outbox.say("Nothing has been said yet.");
+            return None;
+        }
         match self.session().await {
             Ok(session) => Some(session),
             Err(why) => {

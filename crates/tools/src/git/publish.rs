@@ -48,16 +48,14 @@ impl Tool for Publish {
     const NAME: &'static str = "publish";
     type Args = Args;
 
-    /// The commands that it runs, as policy rules name them. Without a remote, they do not leave the workspace.
+    /// The commands that it runs, as policy rules name them.
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
         let branch = args.branch.as_ref().map(|_| "git checkout -b");
         let commits = branch.into_iter().chain(["git add .", "git commit"]).map(Effect::execute);
-        match may_push(workspace) {
-            true => commits
-                .chain([Effect::execute("git push origin"), Effect::Network("origin".into())])
-                .collect(),
-            false => commits.map(Effect::confined).collect(),
+        if stays_inside(workspace) {
+            return commits.map(Effect::confined).collect();
         }
+        commits.chain([Effect::execute("git push origin"), Effect::Network("origin".into())]).collect()
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -69,7 +67,7 @@ impl Tool for Publish {
         // Checks everything that may be refused before the commit.
         let branches = branches(&repository, &self.0, args.branch.as_deref()).await?;
         // As it was judged.
-        let remote = if may_push(&ctx.live) { remote(&repository).await? } else { None };
+        let remote = if stays_inside(&ctx.live) { None } else { remote(&repository).await? };
         if let Some(branch) = &args.branch {
             // Without changes the branch would stay behind.
             if !has_changes(&repository, &branches, &args.paths).await? {
@@ -238,11 +236,13 @@ async fn base_of(repository: &Repository) -> Result<Option<String>, ToolError> {
     Ok(None)
 }
 
-/// Whether the repository may have a remote `origin`: `false` if its own configuration names none, and no other file.
-fn may_push(workspace: &Path) -> bool {
-    let Ok(config) = fs::read_to_string(workspace.join(".git/config")) else { return true };
-    let config = config.to_lowercase();
-    config.contains("\"origin\"") || config.contains("remote.origin") || config.contains("include")
+/// Whether nothing leaves the workspace: all of the repository lies there, its objects, too (gitrepository-layout(5)), and its
+/// configuration names no remote `origin`, and no other file that could.
+fn stays_inside(workspace: &Path) -> bool {
+    let git = workspace.join(".git");
+    let Ok(config) = fs::read_to_string(git.join("config")) else { return false };
+    let (config, borrowed) = (config.to_lowercase(), git.join("objects/info/alternates"));
+    !borrowed.exists() && !["\"origin\"", "remote.origin", "include"].iter().any(|name| config.contains(name))
 }
 
 async fn remote(repository: &Repository) -> Result<Option<String>, ToolError> {
