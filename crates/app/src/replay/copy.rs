@@ -175,8 +175,8 @@ fn put_all_back(
             clear(copy, path, fs::FileType::is_dir, |place| fs::remove_dir_all(place)).map_err(of(path))?;
         }
     }
-    for (path, _) in differing().collect::<Vec<_>>().into_iter().rev().filter(|(_, before)| before.is_none())
-    {
+    // Also where the file is gone again, its folder may be left.
+    for (path, _) in beginnings.iter().rev().filter(|(_, before)| before.is_none()) {
         leave_no_empty_folder(copy, path, beginnings);
     }
     let back = |(path, before): (&PathBuf, &Option<FileState>)| {

@@ -94,7 +94,7 @@ fn what_is_given_up_before_it_begins_does_not_happen_and_stops_no_turn() {
         let script = [
             json!({"calls": [write, call]}),
             json!({"say": "Queued."}),
-            calls("bash", json!({"command": "sleep 4; touch late"})),
+            calls("bash", json!({"command": "sleep 15; touch late"})),
             json!({"say": "Slept."}),
         ];
         let model = place.script("m", &script);
