@@ -1,4 +1,5 @@
 //! [`outbox`] (`haft outbox`): lists, sends and drops what sessions queued since it cannot be taken back.
+use super::undo::WAITS_FOR_TURN;
 use crate::{CliContext, args::OutboxCommand};
 use haft_app::{Failure, outbox::OpenedOutbox, session::JOINED};
 use haft_core::{ItemState, OutboxItem, SessionId, arguments_in_brief};
@@ -56,8 +57,7 @@ async fn each(cli: &CliContext, ids: &[String], deed: Deed, is_json: bool) -> Re
         if open.is_none() {
             let opened = cli.open_outbox(&item.session).await?;
             if opened.is_joined() {
-                let note = "a turn that runs there comes to its end first; until then, Ctrl+C gives this up";
-                writeln!(stderr(), "note: {JOINED}; {note}")?;
+                writeln!(stderr(), "note: {JOINED}; {WAITS_FOR_TURN}")?;
             }
             open = Some((item.session.clone(), opened));
         }

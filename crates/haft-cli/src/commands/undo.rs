@@ -18,6 +18,10 @@ use std::{
     path::PathBuf,
 };
 
+/// What becomes of a command for a session that another process has open.
+pub(super) const WAITS_FOR_TURN: &str =
+    "a turn that runs there comes to its end first; until then, Ctrl+C gives this up";
+
 /// `haft undo`
 pub(crate) async fn undo(cli: &CliContext, args: &UndoArgs) -> Result<Exit, Failure> {
     let reopened = open(cli, &args.session).await?;
@@ -58,8 +62,7 @@ pub(crate) async fn redo(cli: &CliContext, args: &SessionArg) -> Result<Exit, Fa
 async fn open(cli: &CliContext, args: &SessionArg) -> Result<Reopened, Failure> {
     let reopened = cli.reopen(args.id.as_deref(), args.cwd.clone()).await?;
     if reopened.session.is_joined() {
-        let note = "a turn that runs there comes to its end first; until then, Ctrl+C gives this up";
-        writeln!(stderr(), "note: {JOINED}; {note}")?;
+        writeln!(stderr(), "note: {JOINED}; {WAITS_FOR_TURN}")?;
     }
     Ok(reopened)
 }

@@ -428,7 +428,7 @@ pub(crate) async fn opened(context: &Context, id: &str) -> Answer<Session> {
     Ok(session)
 }
 
-pub(crate) async fn may_command(context: &Context, session: &Session) -> Answer<()> {
+async fn may_command(context: &Context, session: &Session) -> Answer<()> {
     if !session.is_joined() {
         return Ok(());
     }

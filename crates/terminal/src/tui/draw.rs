@@ -82,13 +82,7 @@ impl App {
     fn lower(&mut self, frame: usize) -> Picture {
         let mut lines = vec![Line::default()];
         lines.extend(self.status(frame));
-        lines.extend(self.view.queued.iter().enumerate().map(|(place, text)| {
-            let text = self.as_it_was_typed(text).unwrap_or_else(|| text.clone());
-            let line = text.lines().next().unwrap_or_default();
-            let is_last = place + 1 == self.view.queued.len();
-            let how = if is_last && self.can_withdraw() { "  (↑ takes it back)" } else { "" };
-            one_row(Line::styled(format!("  next: {line}{how}"), self.look.dim()), self.columns)
-        }));
+        lines.extend(self.waiting_prompts());
         if let Mode::Pick(pick, _) = &self.mode {
             let head = pick.head.iter().map(|line| Line::styled(format!("  {line}"), self.look.dim()));
             lines.extend(head.map(|line| one_row(line, self.columns)));
@@ -140,6 +134,18 @@ impl App {
             _ => lines.push(self.foot()),
         }
         (lines, Some(cursor))
+    }
+
+    /// The first line of each prompt that waits for the next request.
+    fn waiting_prompts(&self) -> Vec<Line<'static>> {
+        let row = |(place, text): (usize, &String)| {
+            let text = self.as_it_was_typed(text).unwrap_or_else(|| text.clone());
+            let line = text.lines().next().unwrap_or_default();
+            let is_last = place + 1 == self.view.queued.len();
+            let how = if is_last && self.can_withdraw() { "  (↑ takes it back)" } else { "" };
+            one_row(Line::styled(format!("  next: {line}{how}"), self.look.dim()), self.columns)
+        };
+        self.view.queued.iter().enumerate().map(row).collect()
     }
 
     /// While a turn goes: that it does, for how long, and what it took so far.

@@ -157,6 +157,18 @@ impl Input {
         }
     }
 
+    /// The same with pictures, whose marks the text may hold; a mark that is folded away stands behind it once more.
+    pub(super) fn recall_with(&mut self, text: &str, pictures: impl Iterator<Item = Image>) {
+        self.recall(text);
+        for (place, picture) in pictures.enumerate() {
+            let (mark, picture) = (format!("[picture {}]", place + 1), Attached::Image(picture));
+            match self.text().contains(&mark) {
+                true => self.pictures.push((mark, picture)),
+                false => self.attach(picture),
+            }
+        }
+    }
+
     pub(super) fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         if let Some(paths) = pictures(&text) {

@@ -291,22 +291,18 @@ impl App {
 
     /// Brings back what was taken back here, to be changed.
     pub(super) fn withdrawn(&mut self, at: Seq) {
-        let entries = self.entries().unwrap_or_default();
-        let before = entries.iter().map(AsRef::as_ref).filter(|entry: &&Entry| entry.seq < at);
-        let Some(Fact::Prompted { parts, .. }) = waiting_prompts(before).pop() else { return };
         if !std::mem::take(&mut self.is_withdrawing) || !self.input.is_empty() {
             return;
         }
-        self.input.recall(&text_of(&parts));
-        let mut has_documents = false;
-        for part in parts {
-            match part {
-                Part::Image(image) => self.input.attach(Attached::Image(image)),
-                Part::Document(_) => has_documents = true,
-                _ => {}
-            }
-        }
-        if has_documents {
+        let entries = self.entries().unwrap_or_default();
+        let before = entries.iter().map(AsRef::as_ref).filter(|entry: &&Entry| entry.seq < at);
+        let Some(Fact::Prompted { parts, .. }) = waiting_prompts(before).pop() else { return };
+        let images = parts.iter().filter_map(|part| match part {
+            Part::Image(image) => Some(image.clone()),
+            _ => None,
+        });
+        self.input.recall_with(&text_of(&parts), images);
+        if parts.iter().any(|part| matches!(part, Part::Document(_))) {
             self.hint = Some("attach the document again before you send this".into());
         }
     }

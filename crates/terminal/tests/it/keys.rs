@@ -69,13 +69,22 @@ async fn keys_during_a_turn() {
     }
 }
 
-/// A prompt that waits comes back into the line, with its paste, and is not sent.
+/// A prompt that waits comes back into the line, with its picture or its paste, and is not sent.
 #[tokio::test]
 async fn a_prompt_that_waits_is_taken_back_and_changed() {
     let hang = serde_json::json!({"say": "It hangs", "hang": true});
-    let mut person = Begin::default().with(&[hang]).await;
+    let files = vec![("a.png", "GIF89a".to_owned())];
+    let mut person = Begin { files, ..Begin::default() }.with(&[hang]).await;
     person.say("begin");
     person.see("It hangs").await;
+    person.type_in("look: ");
+    let picture = person.path("a.png");
+    person.paste(&picture);
+    person.keys("Enter");
+    person.see("next: look: [picture 1]  (↑ takes it back)").await;
+    person.keys("↑");
+    person.see("> look: [picture 1]\n").await;
+    person.keys("Ctrl+U");
     person.say("first");
     person.see("next: first  (↑ takes it back)").await;
     person.type_in("second ");
