@@ -1,18 +1,19 @@
 //! [`SessionSpec`]: a request for a session, and [`SessionPlan`], what variables and files make of it.
+mod tool_set;
+
 use crate::{
     App, Failure,
     agents::{AGENT, FoundAgent},
-    config::{Config, ConfigError, Environment, Places, Settings},
+    config::{Config, Places, Settings},
     hooks, lsp, mcp_servers,
     model::{self, ToolCallFormat},
     notes, skills,
 };
-use haft_core::{BaseCommit, Command, Entry, Mode, Registry, Sandbox, SessionOpened, SessionSetup, Skill};
+use haft_core::{BaseCommit, Command, Entry, Mode, Sandbox, SessionOpened, SessionSetup};
 use haft_engine::{
     Agent, Engine, Home, Knowledge, Model, Models, Profile, Session, Setup, Stages, checked_root,
 };
 use haft_evidence::ClaimChecker;
-use haft_lsp::LanguageServers;
 use haft_mcp::client::McpServer;
 use haft_providers::{Effort, Scripted, direct};
 use haft_stage::{CommandAccess, CommandViews, LocalStage};
@@ -21,6 +22,8 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+pub use tool_set::tools;
+use tool_set::{offered_tools, warn_of_unknown_tools, with_tools};
 
 /// A request for a session. What it leaves out is decided by the `HAFT_*` variables, the user's file, the project's file
 /// and the profile, in this order.
@@ -360,6 +363,10 @@ impl SessionPlan {
         let (tools, named) = offered?;
         let has_skills = !knowledge.skills.is_empty();
         let agents = agents(&app, &workspace, &profile, has_skills, spec.agent.as_deref())?;
+        if named.is_none() {
+            let chosen = agents.iter().find(|agent| Some(&agent.name) == spec.agent.as_ref());
+            chosen.into_iter().for_each(|agent| warn_of_unknown_tools(&app, agent, &tools));
+        }
         let agents = agents.into_iter().map(|agent| with_tools(agent, named)).collect();
         let servers = mcp_servers::of(&app, &config, &spec.servers)?;
         let sources =
@@ -420,21 +427,6 @@ fn set_permission(session: &Session, wanted: Option<Mode>) -> Result<Option<Stri
         session.send(Command::SetMode { mode: wanted })?;
     }
     Ok(None)
-}
-
-/// The tools that are offered, and the names that the spec limits them to.
-fn offered_tools<'a>(
-    app: &App,
-    spec: &'a SessionSpec,
-    profile: &Profile,
-    config: &Config,
-    (skills, servers): (&[Skill], Option<&Arc<LanguageServers>>),
-) -> Result<(Registry, Option<&'a [String]>), Failure> {
-    let tools = tools(&app.environment, profile, skills, spec.start.as_deref())?;
-    let tools = lsp::with_tools(tools, servers, profile)?;
-    let Some(names) = named_tools(spec.tools.as_deref()) else { return Ok((tools, None)) };
-    names.iter().try_for_each(|name| is_known(&tools, name, config))?;
-    Ok((tools.only(names), Some(names)))
 }
 
 /// Commands that fail behind such a proxy would be a riddle else.
@@ -515,18 +507,6 @@ fn with_skills(FoundAgent { mut agent, file, .. }: FoundAgent) -> Agent {
     agent
 }
 
-/// The names behind `--tools`; `none` alone stands for no tool.
-fn named_tools(given: Option<&[String]>) -> Option<&[String]> {
-    given.map(|names| if names == ["none"] { &[] } else { names })
-}
-
-/// Of an agent's tools those that the person names, be they ours or a server's.
-fn with_tools(agent: Agent, named: Option<&[String]>) -> Agent {
-    let Some(named) = named else { return agent };
-    let own = agent.tools.unwrap_or_else(|| named.to_vec());
-    Agent { tools: Some(own.into_iter().filter(|name| named.contains(name)).collect()), ..agent }
-}
-
 /// The model in the journal of a job for which no model was chosen yet.
 pub const NO_MODEL: &str = "script/nobody";
 
@@ -539,47 +519,6 @@ fn models(app: &App, config: &Config, profile: &Profile) -> Models {
         let opened = opened.and_then(|model| model::with_own_fallbacks(&app, &config, model, format));
         opened.map_err(|failure| failure.message)
     })
-}
-
-/// The built-in tools with the profile's settings, and the one for `skills`.
-pub fn tools(
-    environment: &Environment,
-    profile: &Profile,
-    skills: &[Skill],
-    start: Option<&BaseCommit>,
-) -> Result<Registry, Failure> {
-    let mut settings: haft_tools::Settings =
-        profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
-            what: format!("profile `{}`, [tools]", profile.name),
-            message: error.message().into(),
-        })?;
-    settings.skills = skills.to_vec();
-    settings.publish.start = start.cloned();
-    settings.publish.token =
-        ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find_map(|name| environment.get(name)).map(str::to_owned);
-    if let Some(api) = environment.get("GITHUB_API_URL") {
-        settings.publish.api_url.get_or_insert_with(|| api.to_owned());
-    }
-    let keys = haft_tools::search_engines().filter_map(|(engine, variable)| {
-        environment.get(variable?).map(|key| (engine.to_owned(), key.to_owned()))
-    });
-    settings.web_search.keys = keys.collect();
-    // Where a workflow of GitHub runs, it says so.
-    if let Some(repository) = environment.get("GITHUB_REPOSITORY") {
-        settings.publish.repository.get_or_insert_with(|| repository.to_owned());
-    }
-    Ok(haft_tools::builtin(&settings))
-}
-
-/// Whether there is a tool `name`; what MCP servers have is known when they run.
-fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure> {
-    if !tools.only(&[name.to_owned()]).is_empty()
-        || (name.starts_with("mcp__") && !config.user.mcp.is_empty())
-    {
-        return Ok(());
-    }
-    let known = tools.names().collect::<Vec<_>>().join(", ");
-    Err(Failure::usage(format!("there is no tool `{name}`")).hint(format!("there are {known}")))
 }
 
 /// The folder to work in: absolute, links followed.

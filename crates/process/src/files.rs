@@ -9,9 +9,12 @@ use std::{
     time::Duration,
 };
 
-/// Makes a folder, and the missing ones above it. An existing one stays as it is.
+/// Makes a folder, and the missing ones above it. An existing one stays as it is. The error names the folder.
 pub fn own_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
+        let what = format!("cannot create the directory `{}`: {error}", folder.display());
+        io::Error::new(error.kind(), what)
+    })
 }
 
 /// Writes a file, and replaces its content.

@@ -6,6 +6,7 @@ use crate::{
     git::{git, said},
 };
 use haft_core::{BaseCommit, JobSpec};
+use haft_process::own_folder;
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
@@ -51,7 +52,7 @@ impl WorkTree {
         let Some(branch) = order.branch.as_deref().filter(|_| !folder.exists()) else { return Ok(()) };
         let Some(name) = branch.strip_prefix("haft/") else { return Ok(()) };
         let trees = home.join("worktrees");
-        std::fs::create_dir_all(&trees)?;
+        own_folder(&trees)?;
         let tree = trees.canonicalize()?.join(name);
         let Ok(below) = folder.strip_prefix(&tree) else { return Ok(()) };
         let made = clone::of_branch(&order.origin, &tree, branch).and_then(|()| folder_in(&tree, below));

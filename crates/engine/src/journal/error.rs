@@ -94,6 +94,9 @@ impl JournalError {
             Self::Newer { .. } => Some("use a newer `haft` for this session"),
             Self::NotRemoved { .. } => None,
             Self::Unreadable { .. } => None,
+            Self::Io { action: "create", .. } => {
+                Some("free some space, or set HAFT_HOME to a directory that you can write (`haft doctor`)")
+            }
             Self::Io { .. } => {
                 Some("nothing that was shown is lost; free some space or fix the permissions, then resume")
             }

@@ -4,6 +4,7 @@ use crate::{
     Failure,
     git::{git, local, said},
 };
+use haft_process::own_folder;
 use std::{
     ffi::OsStr,
     fs,
@@ -14,7 +15,7 @@ use std::{
 
 /// A clone of the repository of `origin` in `tree`, on the new branch `branch` of both.
 pub(super) fn make(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failure> {
-    fs::create_dir_all(tree)?;
+    own_folder(tree)?;
     tried(git(origin).args(["branch", "--quiet", "--no-track", branch, "HEAD"]))?;
     of_branch(origin, tree, branch)
 }
@@ -22,7 +23,7 @@ pub(super) fn make(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failu
 /// The same on a branch that exists.
 pub(super) fn of_branch(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failure> {
     let own = tree.join(".git");
-    fs::create_dir_all(tree)?;
+    own_folder(tree)?;
     // All refs as they are: to the job it is the same repository.
     let all = ["clone", "--quiet", "--local", "--mirror", "--template=", "--"];
     tried(local(origin).args(all).args([origin_of(origin)?.as_path(), &own]))?;

@@ -17,10 +17,9 @@ use std::io::{Write, stdout};
 pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
     let mut list = List::new(["JOB", "KIND", "STATUS", "ROUNDS", "TASK", "PROGRESS"], json);
     for (id, standing) in cli.home().jobs() {
+        let standing = with_lost_process(cli, &id, standing);
         let JobSummary { order, status, rounds, progress, .. } = &standing;
         let (title, progress) = (first_line(&order.description, 40), first_line(progress, 50));
-        let gone = *status == JobStatus::Waiting && !cli.home().is_open(&id);
-        let progress = if gone { "its process ended: `haft jobs retry`".to_owned() } else { progress };
         let row = [&id.0, &order.kind, &status.to_string(), &rounds.to_string(), &title, &progress];
         list.row(row.map(String::as_str), || object(&id, &standing));
     }
@@ -30,6 +29,14 @@ pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
         list.row(row, || scheduled(&name, &plan));
     }
     Ok(list.print("There are no jobs yet: `haft build \"TEXT\"` starts one.")?)
+}
+
+/// The summary of a job whose process has ended says so in place of the job's last progress.
+fn with_lost_process(cli: &CliContext, id: &SessionId, summary: JobSummary) -> JobSummary {
+    if summary.status != JobStatus::Waiting || cli.home().is_open(id) {
+        return summary;
+    }
+    JobSummary { progress: "its process ended: `haft jobs retry`".to_owned(), ..summary }
 }
 
 /// A plan as programs read it.
@@ -58,6 +65,7 @@ pub(super) fn show(cli: &CliContext, id: &str, json: bool) -> Result<Exit, Failu
         ]);
     }
     let (id, standing) = cli.jobs().find(id)?;
+    let standing = with_lost_process(cli, &id, standing);
     let folder = cli.jobs().folder(&id);
     if json {
         let mut object = object(&id, &standing);

@@ -215,6 +215,18 @@ fn agents_of_other_systems_have_the_tools_that_their_files_name() {
 }
 
 #[test]
+fn a_tool_of_an_agent_that_nothing_has_is_named() {
+    let place = Place::new();
+    let listed = "tools: [read, reed, skill, web_search, mcp__x__y]";
+    place.write(".haft/agents/mine.md", &format!("---\nname: mine\n{listed}\n---\nYou look.\n"));
+    let model = place.script("m", &[json!({"say": "Done."})]);
+    let ran = place.run(&["run", "--agent", "mine", "--model", &model, "go"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("the agent `mine`: there is no tool `reed`"), "{ran:?}");
+    assert_eq!(ran.err.matches("there is no tool").count(), 1, "{ran:?}");
+}
+
+#[test]
 fn files_of_another_system_are_changed_with_an_approval_only() {
     for folder in [".agents", ".claude", ".codex", ".gemini", ".opencode"] {
         let place = Place::new();

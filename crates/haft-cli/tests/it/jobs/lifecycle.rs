@@ -130,7 +130,9 @@ fn a_job_whose_process_is_killed_goes_on() {
     child.kill().unwrap();
     child.wait().unwrap();
     let id = job["job"].as_str().unwrap();
-    assert_eq!(project.jobs().remove(0)["status"], "waiting");
+    let killed = project.jobs().remove(0);
+    assert_eq!(killed["status"], "waiting");
+    assert_eq!(killed["progress"], "its process ended: `haft jobs retry`");
     // A script goes by how many replies there were.
     let second = [append("one"), append("two"), json!({"say": "The log has two lines."})];
     let script = project.place.script("second.jsonl", &second);
@@ -368,6 +370,25 @@ fn a_name_that_nothing_has_is_wrong_usage() {
             let ran = project.run(&[words, &[name]].concat());
             assert!(ran.code == 2 && ran.err.contains(expected), "{words:?} {name}: {ran:?}");
         }
+    }
+}
+
+#[test]
+fn an_error_names_the_directory_that_cannot_be_made() {
+    let project = Project::new();
+    let script = project.place.script("idle", &[json!({"say": "Done."})]);
+    // A file, below which nothing can be made.
+    let home = std::path::Path::new(script.strip_prefix("script/").unwrap()).join("home");
+    let table: [(&[&str], &str); 3] = [
+        (&["run", "hi", "--model", &script], "hint: free some space, or set HAFT_HOME to a directory"),
+        (&["build", "x", "--model", &script], "cannot create the directory `"),
+        (&["plugins", "add", "https://127.0.0.1:1/x.git"], "cannot create the directory `"),
+    ];
+    for (words, expected) in table {
+        let ran = project.haft(words).env("HAFT_HOME", &home).output().unwrap();
+        let err = String::from_utf8_lossy(&ran.stderr);
+        assert!(err.contains(expected) && err.contains(home.to_str().unwrap()), "{words:?}: {err}");
+        assert_eq!(ran.status.code(), Some(1), "{words:?}: {err}");
     }
 }
 

@@ -245,6 +245,10 @@ fn bad_input_is_told_in_one_sentence_with_a_hint() {
     let short = place.path().join("short.gguf");
     std::fs::write(&short, b"GGUF\x03\0\0\0").unwrap();
     let short = format!("local/{}", short.display());
+    let profile = place.path().join("profile.toml");
+    let shown = place.run(&["profiles", "show", "default"]).out;
+    std::fs::write(&profile, format!("{shown}\n[tools]\noffer = [\"read\", \"reed\"]\n")).unwrap();
+    let profile = profile.to_str().unwrap();
     let table: Vec<(Vec<&str>, &str)> = vec![
         (
             vec!["run", "--model", "openai/gpt-5", "hi"],
@@ -263,6 +267,10 @@ fn bad_input_is_told_in_one_sentence_with_a_hint() {
         (
             vec!["run", "--model", &script, "--profile", "missing", "hi"],
             "error: --profile: there is no profile `missing`; there are `default`, `alfred`",
+        ),
+        (
+            vec!["run", "--model", &script, "--profile", profile, "hi"],
+            "error: profile `default`, [tools]: there is no built-in tool `reed`\nhint: ",
         ),
         (
             vec!["run", "--model", &script, "--tools", "reed", "hi"],

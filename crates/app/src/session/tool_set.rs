@@ -1,0 +1,100 @@
+//! [`offered_tools`]: the tools of a session, from the profile, the workspace and the request.
+use super::SessionSpec;
+use crate::{
+    App, Failure,
+    config::{Config, ConfigError, Environment},
+    lsp,
+};
+use haft_core::{BaseCommit, Registry, Skill};
+use haft_engine::{Agent, Profile};
+use haft_lsp::LanguageServers;
+use haft_tools::{SKILL, WEB_SEARCH};
+use std::sync::Arc;
+
+/// The tools that are offered, and the names that the spec limits them to.
+pub(super) fn offered_tools<'a>(
+    app: &App,
+    spec: &'a SessionSpec,
+    profile: &Profile,
+    config: &Config,
+    (skills, servers): (&[Skill], Option<&Arc<LanguageServers>>),
+) -> Result<(Registry, Option<&'a [String]>), Failure> {
+    let tools = tools(&app.environment, profile, skills, spec.start.as_deref())?;
+    let tools = lsp::with_tools(tools, servers, profile)?;
+    let Some(names) = named_tools(spec.tools.as_deref()) else { return Ok((tools, None)) };
+    names.iter().try_for_each(|name| is_known(&tools, name, config))?;
+    Ok((tools.only(names), Some(names)))
+}
+
+/// The names behind `--tools`; `none` alone stands for no tool.
+fn named_tools(given: Option<&[String]>) -> Option<&[String]> {
+    given.map(|names| if names == ["none"] { &[] } else { names })
+}
+
+/// Of an agent's tools those that the person names, be they ours or a server's.
+pub(super) fn with_tools(agent: Agent, named: Option<&[String]>) -> Agent {
+    let Some(named) = named else { return agent };
+    let own = agent.tools.unwrap_or_else(|| named.to_vec());
+    Agent { tools: Some(own.into_iter().filter(|name| named.contains(name)).collect()), ..agent }
+}
+
+/// The built-in tools with the profile's settings, and the one for `skills`.
+pub fn tools(
+    environment: &Environment,
+    profile: &Profile,
+    skills: &[Skill],
+    start: Option<&BaseCommit>,
+) -> Result<Registry, Failure> {
+    let invalid = |message: &str| {
+        let what = format!("profile `{}`, [tools]", profile.name);
+        ConfigError::Value { what, message: message.to_owned() }
+    };
+    let settings = profile.tools.clone().try_into();
+    let mut settings: haft_tools::Settings =
+        settings.map_err(|error: toml::de::Error| invalid(error.message()))?;
+    settings.skills = skills.to_vec();
+    settings.publish.start = start.cloned();
+    settings.publish.token =
+        ["GITHUB_TOKEN", "GH_TOKEN"].into_iter().find_map(|name| environment.get(name)).map(str::to_owned);
+    if let Some(api) = environment.get("GITHUB_API_URL") {
+        settings.publish.api_url.get_or_insert_with(|| api.to_owned());
+    }
+    let keys = haft_tools::search_engines().filter_map(|(engine, variable)| {
+        environment.get(variable?).map(|key| (engine.to_owned(), key.to_owned()))
+    });
+    settings.web_search.keys = keys.collect();
+    // Where a workflow of GitHub runs, it says so.
+    if let Some(repository) = environment.get("GITHUB_REPOSITORY") {
+        settings.publish.repository.get_or_insert_with(|| repository.to_owned());
+    }
+    let tools = haft_tools::builtin(&settings);
+    let mut named = settings.offer.iter().chain(settings.present.keys());
+    match named.find(|name| !has(&tools, name)) {
+        Some(unknown) => Err(invalid(&format!("there is no built-in tool `{unknown}`")).into()),
+        None => Ok(tools),
+    }
+}
+
+/// Warns of each tool that `agent` lists and nothing has. What MCP servers have is known when they run.
+pub(super) fn warn_of_unknown_tools(app: &App, agent: &Agent, tools: &Registry) {
+    let listed = agent.tools.iter().flatten();
+    for name in listed.filter(|name| !has(tools, name) && !name.starts_with("mcp__")) {
+        app.warn(format!("the agent `{}`: there is no tool `{name}`", agent.name));
+    }
+}
+
+/// Whether there is a tool `name`, or can be one: without skills or a search engine, two are missing.
+fn has(tools: &Registry, name: &str) -> bool {
+    [SKILL, WEB_SEARCH].contains(&name) || !tools.only(&[name.to_owned()]).is_empty()
+}
+
+/// Whether there is a tool `name`; what MCP servers have is known when they run.
+fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure> {
+    if !tools.only(&[name.to_owned()]).is_empty()
+        || (name.starts_with("mcp__") && !config.user.mcp.is_empty())
+    {
+        return Ok(());
+    }
+    let known = tools.names().collect::<Vec<_>>().join(", ");
+    Err(Failure::usage(format!("there is no tool `{name}`")).hint(format!("there are {known}")))
+}
