@@ -104,6 +104,12 @@ impl Call {
         self.update(ToolCallUpdateFields::new().status(ToolCallStatus::Failed).content(content))
     }
 
+    /// It had not ended when its process did.
+    pub(super) fn left(&self) -> ToolCallUpdate {
+        let content = vec![text("interrupted: its process ended before it did")];
+        self.update(ToolCallUpdateFields::new().status(ToolCallStatus::Failed).content(content))
+    }
+
     fn update(&self, fields: ToolCallUpdateFields) -> ToolCallUpdate {
         ToolCallUpdate::new(self.id.clone(), fields)
     }

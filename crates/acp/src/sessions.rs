@@ -119,7 +119,10 @@ impl Sessions {
         let open = self.begin(made, |engine, agent| engine.resume(id, agent))?;
         let (editor, mut teller) = (self.editor(connection), teller(&open));
         let entries = open.session.entries();
-        let said = teller.replay(&entries);
+        let mut said = teller.replay(&entries);
+        if !open.session.is_joined() {
+            said.extend(teller.left());
+        }
         if again == Again::Replayed {
             self.replay(&editor, &open, said).await;
         }

@@ -58,6 +58,11 @@ impl Teller {
         updates
     }
 
+    /// The calls that have not ended, of a session in which nothing is at work.
+    pub(super) fn left(&self) -> impl Iterator<Item = SessionUpdate> {
+        self.calls.values().map(|call| SessionUpdate::ToolCallUpdate(call.left()))
+    }
+
     /// Takes in what happens; texts that are heard are given by [`Teller::news`].
     pub(super) fn live(&mut self, update: &Update) -> Vec<SessionUpdate> {
         let items = self.timeline.update(update);
@@ -143,9 +148,9 @@ impl Teller {
                 vec![SessionUpdate::AgentMessageChunk(self.chunk(format!("\n\n({text})")))]
             }
             // These fail the request, which says why, or are shown with their call.
-            Item::Failure { .. } | Item::Denied { .. } | Item::Aside { .. } | Item::Changed { .. } => {
-                Vec::new()
-            }
+            Item::Failure { .. } | Item::Aside { .. } | Item::Changed { .. } => Vec::new(),
+            // The protocol has no place for the reason of a refusal.
+            Item::Denied { reason } => vec![self.said(&format!("the prompt was refused: {reason}"))],
             Item::Prompt { .. } | Item::Thinking(_) | Item::Reply(_) | Item::Rewound { .. } => Vec::new(),
             Item::Asked { .. } => Vec::new(),
         }

@@ -8,7 +8,7 @@ use crate::{
 };
 use haft_core::{Hooks, NoHooks};
 use haft_engine::Stages;
-use haft_tools::{HookSettings, OwnHooks, PluginHooks, can_confine};
+use haft_tools::{HookSettings, OwnHooks, PluginHooks, SKILL, WEB_SEARCH, can_confine};
 use std::{path::Path, sync::Arc};
 
 /// The person's hooks. Only the person's own file names them: they are programs that are started, and addresses that
@@ -25,7 +25,7 @@ pub(crate) fn of(
     let hooks = &config.user.claude_hooks;
     if !hooks.is_empty() {
         let files = app.places.folder_of(System::Claude).unwrap_or_default();
-        of_plugins.push(PluginHooks { plugin: "claude_hooks".into(), files, hooks: hooks.clone() });
+        of_plugins.push(PluginHooks { plugin: "`[[claude_hooks]]`".into(), files, hooks: hooks.clone() });
     }
     if config.user.hooks.is_empty() && of_plugins.is_empty() {
         return Ok(Arc::new(NoHooks));
@@ -39,6 +39,7 @@ pub(crate) fn of(
     let hooks = OwnHooks::new(&settings, workspace.to_owned(), environment, app.warnings());
     let hooks =
         hooks.map_err(|bad| ConfigError::Value { what: "[[hooks]]".into(), message: bad.to_string() })?;
+    config.user.hooks.iter().for_each(|hook| warn_of_no_tool(app, hook));
     if of_plugins.is_empty() {
         return Ok(Arc::new(hooks));
     }
@@ -46,10 +47,21 @@ pub(crate) fn of(
     if !can_confine(&*stage, workspace) {
         let names: Vec<&str> = of_plugins.iter().map(|hooks| hooks.plugin.as_str()).collect();
         let names = names.join(", ");
-        app.warn(format!("hooks of plugins ({names}) do not run, because commands are not confined here"));
+        app.warn(format!("hooks of {names} do not run, because commands are not confined here"));
         return Ok(Arc::new(hooks));
     }
-    Ok(Arc::new(hooks.with_plugins(of_plugins, stage)))
+    Ok(Arc::new(hooks.with_plugins(of_plugins, stage, app.places.home.join("sessions"))))
+}
+
+/// Warns of a hook that no call comes to, because no tool has a name such as it names.
+fn warn_of_no_tool(app: &App, hook: &HookSettings) {
+    let Some(pattern) = &hook.tool else { return };
+    let tools = haft_tools::builtin(&haft_tools::Settings::default());
+    let language_tools = haft_tools::LANGUAGE_TOOLS;
+    let mut names = tools.names().chain(language_tools).chain([SKILL, WEB_SEARCH]);
+    if !pattern.starts_with("mcp__") && !names.any(|name| hook.fits(name)) {
+        app.warn(format!("a hook is never told of a call: no tool of Haft has a name such as `{pattern}`"));
+    }
 }
 
 /// The hooks of the plugins that have some.
@@ -57,7 +69,7 @@ fn of_plugins(app: &App) -> Vec<PluginHooks> {
     let plugins = installed(&app.places).into_iter().filter(|plugin| !plugin.hooks.is_empty());
     let hooks = plugins.map(|plugin| {
         let files = plugin.files();
-        PluginHooks { plugin: plugin.name, files, hooks: plugin.hooks }
+        PluginHooks { plugin: format!("the plugin `{}`", plugin.name), files, hooks: plugin.hooks }
     });
     hooks.collect()
 }

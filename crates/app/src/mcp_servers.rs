@@ -33,12 +33,31 @@ pub fn unnamed(name: String, transport: Transport) -> McpServer {
 /// Used if the window of the model is unknown.
 const WINDOW: u64 = 128_000;
 
-/// The servers that may be used: those of the configuration, and `more`.
+/// The servers that may be used: those of the configuration, and `more`. One of `more` whose name is taken is called
+/// otherwise, because rules and answers about the first must not hold for it.
 pub(crate) fn of(app: &App, config: &Config, more: &[McpServer]) -> Result<Vec<McpServer>, ConfigError> {
     let mut servers = servers(app, config)?;
     servers.extend(of_plugins(app, config));
-    servers.extend(more.iter().cloned());
+    for server in more {
+        let name = free_name(&server.name, &servers);
+        if name != server.name {
+            app.warn(format!(
+                "the MCP server `{}` is called `{name}` here: there is another one",
+                server.name
+            ));
+        }
+        servers.push(McpServer { name, ..server.clone() });
+    }
     Ok(servers)
+}
+
+/// `name`, with a number if one of `servers` has the same in the names of its tools.
+fn free_name(name: &str, servers: &[McpServer]) -> String {
+    let in_tools = |name: &str| name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
+    let is_free = |name: &String| servers.iter().all(|known| in_tools(&known.name) != in_tools(name));
+    let numbered = (2..).map(|number: usize| format!("{name}_{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find(is_free).expect("the numbers do not end")
 }
 
 /// Those of plugins that the person lets start, and that the project does not leave out, as `PLUGIN-NAME`. Warns of one that
@@ -111,10 +130,29 @@ fn mcp(
     Mcp::new(McpSettings { servers, workspace, environment, budget, on_note })
 }
 
-/// The person's, but for those that the project leaves out.
+/// The person's, but for those that the project leaves out, and those that need a variable which is not set: of these it
+/// warns.
 fn servers(app: &App, config: &Config) -> Result<Vec<McpServer>, ConfigError> {
     let servers = config.user.mcp.iter().filter(|(name, _)| is_allowed(config, name));
-    servers.map(|(name, file)| server(app, name, file)).collect()
+    let usable = servers.filter(|(name, file)| match unset(file, &app.environment) {
+        Some((key, variable)) => {
+            app.warn(format!("the MCP server `{name}` is left out: {}", needs(&key, &variable)));
+            false
+        }
+        None => true,
+    });
+    usable.map(|(name, file)| server(app, name, file)).collect()
+}
+
+/// The first key whose value needs a variable that is not set, and the variable.
+fn unset(file: &McpFile, environment: &Environment) -> Option<(String, String)> {
+    let secret = file.oauth.client_secret.iter().map(|secret| ("oauth.client_secret", secret));
+    let values = file.environment.iter().chain(&file.headers).map(|(key, value)| (key.as_str(), value));
+    values.chain(secret).find_map(|(key, value)| Some((key.to_owned(), fill_in(value, environment).err()?)))
+}
+
+fn needs(key: &str, variable: &str) -> String {
+    format!("`{key}` needs the environment variable {variable}, which is not set")
 }
 
 /// Whether the project does not leave it out.
@@ -126,9 +164,7 @@ fn server(app: &App, name: &str, file: &McpFile) -> Result<McpServer, ConfigErro
     let environment = &*app.environment;
     let wrong = |message: &str| ConfigError::Value { what: format!("[mcp.{name}]"), message: message.into() };
     let whole = |key: &str, value: &str| {
-        fill_in(value, environment).map_err(|variable| {
-            wrong(&format!("`{key}` needs the environment variable {variable}, which is not set"))
-        })
+        fill_in(value, environment).map_err(|variable| wrong(&needs(key, &variable)))
     };
     let filled = |values: &BTreeMap<String, String>| -> Result<Vec<_>, ConfigError> {
         values.iter().map(|(key, value)| Ok((key.clone(), whole(key, value)?))).collect()
@@ -180,14 +216,18 @@ fn roots(app: &App, file: &McpFile) -> Result<ServerRoots, String> {
     absolute.collect::<Result<_, _>>().map(ServerRoots::Folders)
 }
 
-/// With variables in place of `${NAME}`; the error is the name of one that is not set.
+/// With variables in place of `${NAME}`; the error is the name of one that is not set. `${NAME:-TEXT}` stands for the text
+/// where the variable is not set or empty.
 pub fn fill_in(text: &str, environment: &Environment) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let Some((name, after)) = after.split_once('}') else { break };
         filled += before;
-        filled += environment.get(name).ok_or_else(|| name.to_owned())?;
+        filled += match name.split_once(":-") {
+            Some((name, text)) => environment.get(name).filter(|value| !value.is_empty()).unwrap_or(text),
+            None => environment.get(name).ok_or_else(|| name.to_owned())?,
+        };
         rest = after;
     }
     Ok(filled + rest)
@@ -222,6 +262,7 @@ mod tests {
                 Ok("a [\"b\"] [(\"K\", \"s3cret!\")]"),
             ),
             ("url = \"u\"\nheaders = {A = \"Bearer ${TOKEN}\"}", Ok("u [(\"A\", \"Bearer s3cret\")]")),
+            ("url = \"u\"\nheaders = {A = \"${TOKEN:-x}${GONE:-y z}\"}", Ok("u [(\"A\", \"s3crety z\")]")),
             (
                 "url = \"u\"\nheaders = {A = \"${GONE}\"}",
                 Err("[mcp.x]: `A` needs the environment variable GONE, which is not set"),
@@ -258,6 +299,18 @@ mod tests {
         }
         let added: Result<ProjectFile, _> = toml::from_str("[mcp.a]\ncommand = \"c\"");
         assert!(added.is_err());
+    }
+
+    #[test]
+    fn a_server_of_an_editor_shares_no_name_with_another() {
+        let user = toml::from_str("[mcp.fake]\nurl = \"u\"").unwrap();
+        let config = Config::of(user, ProjectFile::default());
+        let more = ["fake", "a b", "a.b", "own"].map(|name| {
+            let url = Transport::Url { url: "http://127.0.0.1:1".to_owned(), headers: Vec::new() };
+            unnamed(name.to_owned(), url)
+        });
+        let names = of(&app(&[]), &config, &more).unwrap().into_iter().map(|server| server.name);
+        assert_eq!(names.collect::<Vec<_>>(), ["fake", "fake_2", "a b", "a.b_2", "own"]);
     }
 
     #[test]

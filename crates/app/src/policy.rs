@@ -5,7 +5,7 @@ use crate::{
     session,
 };
 use haft_call::{is_repository, through_links};
-use haft_core::{Effect, Execution, Policy, Sandbox, Verdict};
+use haft_core::{Effect, Execution, Policy, Sandbox, Verdict, policy::server_call};
 use haft_present::unattended;
 use haft_tools::refusal;
 use serde::Serialize;
@@ -114,11 +114,11 @@ fn parsed(words: &str, workspace: &Path) -> Result<Effect, Failure> {
         Some(("read", file)) => Effect::Read(path(file)),
         Some(("write", file)) => Effect::Write(path(file)),
         Some(("network", target)) => Effect::Network(target.to_owned()),
-        Some(("execute", command)) => Effect::execute(command),
+        Some(("execute", command)) => Effect::execute(server_call(command)),
         Some((kind, command)) if kind.starts_with("execute@") => {
             Effect::execute_in(command, kind.trim_start_matches("execute@"))
         }
-        _ => Effect::execute(words),
+        _ => Effect::execute(server_call(words)),
     };
     let is_empty = matches!(&effect, Effect::Execute(Execution { command, .. }) if command.trim().is_empty());
     match is_empty {

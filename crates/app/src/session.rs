@@ -4,7 +4,7 @@ mod tool_set;
 use crate::{
     App, Failure,
     agents::{AGENT, FoundAgent},
-    config::{Config, Places, Settings},
+    config::{Config, Places, Settings, claude::ClaudeRules},
     hooks, lsp, mcp_servers,
     model::{self, ToolCallFormat},
     notes, skills,
@@ -353,6 +353,7 @@ impl SessionPlan {
     /// If a part of the configuration is invalid.
     pub fn setup(self, model: Model) -> Result<Setup, Failure> {
         let Self { app, spec, config, profile, workspace } = self;
+        config.claude.iter().flat_map(ClaudeRules::warnings).for_each(|warning| app.warn(warning));
         let policy = config.policy(&app.places)?;
         let knowledge = app.knowledge(&workspace);
         let home = app.home();

@@ -20,7 +20,7 @@ pub fn text(path: &Path, within: Option<&Path>, warn: Warn<'_>) -> Option<String
     }
 }
 
-/// As [`bytes`]. Of a file in `within`, a link that leads out of that folder is not followed, nor one to a file with another
+/// As [`bytes`], without a byte order mark. Of a file in `within`, a link that leads out of that folder is not followed, nor one to a file with another
 /// ending: a repository could make any file a part of what a model reads.
 pub fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
     let real = path.canonicalize()?;
@@ -35,7 +35,8 @@ pub fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
             )));
         }
     }
-    Ok(String::from_utf8_lossy(&bytes(&real)?).into_owned())
+    let text = String::from_utf8_lossy(&bytes(&real)?).into_owned();
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// Reads a regular file of a size that a person may have written. Anything else in its place is an error and cannot

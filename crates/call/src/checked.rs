@@ -5,7 +5,7 @@ use crate::{
 };
 use haft_core::{AnyTool, Effect, Registry, ToolCall, ToolError, ToolErrorKind, schema};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 /// A call, and what checking it came to. Nothing has run.
 pub(crate) struct PreparedCall {
@@ -53,6 +53,15 @@ impl CheckedCall {
     pub(crate) fn effects_now(&self, scope: &CallScope) -> Result<(Vec<Effect>, Names), ToolError> {
         let effects = self.tool.effects(&self.arguments, &scope.workspace)?;
         Ok(resolved(effects, &*scope.stage, &scope.workspace))
+    }
+
+    /// The files that the call declares to write.
+    pub(crate) fn writes(&self) -> Vec<PathBuf> {
+        let written = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Write(path) => Some(path.clone()),
+            Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => None,
+        });
+        written.collect()
     }
 
     /// The call with the tool's own names, as hooks and people see it.

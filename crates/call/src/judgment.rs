@@ -77,10 +77,16 @@ impl Judgment {
             return Verdict::Allow;
         }
         // Without a person, what would be asked about is refused before it runs.
-        if self.asks_about_changes() && !scope.interactions.is_unattended() {
+        if self.will_ask(scope, call) {
             return self.others.clone();
         }
         self.writes.clone().and(self.others.clone())
+    }
+
+    /// Whether a person types the call or is asked about its changes, so that no other question is needed.
+    pub(crate) fn will_ask(&self, scope: &CallScope, call: &ToolCall) -> bool {
+        let interactions = &scope.interactions;
+        interactions.is_typed(&call.id) || (self.asks_about_changes() && !interactions.is_unattended())
     }
 
     /// Whether more can happen than is recorded of files, so that the call must not run a second time by itself.

@@ -2,7 +2,7 @@
 use crate::{
     checked::CheckedCall,
     errors::{denied, interrupted_after, not_staged},
-    hooks,
+    hooks::{Heard, HookedCall},
     judgment::{self, Judgment},
     links,
     order::Turn,
@@ -36,11 +36,11 @@ impl CallRun<'_> {
     pub(crate) async fn run(self, checked: Result<CheckedCall, ToolError>) -> Option<ToolResult> {
         let (round, scope) = (self.round, self.round.scope);
         let mut log = CallLog::start(&self.call);
-        let own_names = checked.as_ref().ok().map(|checked| checked.with_own_names(&self.call));
+        let hooked = checked.as_ref().ok().map(|checked| HookedCall::new(checked, &self.call));
         let done = tokio::select! {
             biased;
             () = round.cancel.cancelled() => Err(interrupted_after(self.output.take()).into()),
-            done = self.run_with_hooks(checked) => done,
+            done = self.run_with_hooks(checked, hooked.as_ref()) => done,
         };
         // From here on nothing is interrupted but a wait for other processes: what is staged is settled.
         let settled = match done {
@@ -61,8 +61,8 @@ impl CallRun<'_> {
         if self.is_last {
             result.content += &self.reply.note(scope, round.cancel).await;
         }
-        if let Some(call) = own_names {
-            result.content += &hooks::after(scope, &call, &result, round.cancel).await;
+        if let Some(hooked) = hooked {
+            result.content += &hooked.after(scope, &result, round.cancel).await;
         }
         log.waited(scope.interactions.waited(&self.call.id));
         let duration_ms = log.end(&result);
@@ -72,23 +72,36 @@ impl CallRun<'_> {
     }
 
     /// Asks the hooks first. What they add stands behind the result, whatever that is.
-    async fn run_with_hooks(&self, checked: Result<CheckedCall, ToolError>) -> Result<Done, Stopped> {
+    async fn run_with_hooks(
+        &self,
+        checked: Result<CheckedCall, ToolError>,
+        hooked: Option<&HookedCall>,
+    ) -> Result<Done, Stopped> {
         let checked = checked?;
-        let context = hooks::before(self.round.scope, &checked.with_own_names(&self.call)).await?;
-        let mut done = match self.run_in_view(checked).await {
-            Err(Stopped::Error(error)) if !context.is_empty() => {
+        let heard = match hooked {
+            Some(hooked) => hooked.before(self.round.scope).await?,
+            None => Heard::default(),
+        };
+        let mut done = match self.run_in_view(checked, heard.ask).await {
+            Err(Stopped::Error(error)) if !heard.note.is_empty() => {
                 Done::without_changes(self.render_result(Err(error)))
             }
             done => done?,
         };
-        done.result.content += &context;
+        done.result.content += &heard.note;
         Ok(done)
     }
 
-    async fn run_in_view(&self, checked: CheckedCall) -> Result<Done, Stopped> {
+    /// A hook may `ask` for an approval that the policy does not.
+    async fn run_in_view(&self, checked: CheckedCall, ask: Option<String>) -> Result<Done, Stopped> {
         let scope = self.round.scope;
         let judgment = Judgment::of(scope, &checked);
-        let verdict = judgment.verdict(scope, &self.call);
+        let verdict = match (judgment.verdict(scope, &self.call), ask) {
+            (Verdict::Allow, Some(reason)) if !judgment.will_ask(scope, &self.call) => {
+                Verdict::Ask { reason }
+            }
+            (verdict, _) => verdict,
+        };
         if let Verdict::Deny { reason } = verdict {
             return Err(self.refused(reason).into());
         }

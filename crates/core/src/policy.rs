@@ -7,7 +7,7 @@ mod rule;
 
 pub use git::{is_data as is_git_data, is_gits_own, is_object as is_git_object};
 pub use readable::Readable;
-pub use rule::{BadRule, Rule, Ruling};
+pub use rule::{BadRule, Rule, Ruling, server_call};
 
 use crate::{Change, Effect, Execution, Tracking};
 use haft_shell::{Command, Runs};

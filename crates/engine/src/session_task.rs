@@ -73,7 +73,7 @@ impl Drop for Task {
 }
 
 /// The result of open calls of a turn that a crash ended, if a new prompt comes.
-const NOT_RUN_TEXT: &str = "not run: the session was interrupted before it";
+const NOT_RUN_TEXT: &str = "the session was interrupted before it";
 
 /// What followers see of calls that are not taken back.
 fn undo_refused(why: &NotUndone) -> Update {
@@ -249,7 +249,7 @@ impl Task {
     }
 
     async fn call(&mut self, name: String, arguments: Value, origin: CallOrigin) -> Result<(), JournalError> {
-        let why = "not run: another call was made before it";
+        let why = "another call was made before it";
         recover::end_open_calls(&mut self.log, &self.session, why)?;
         let made = ToolCall::new(format!("own_{}", self.log.journal.entries().len()), name, arguments);
         let interactions = &self.session.calls.interactions;
@@ -387,11 +387,7 @@ impl Task {
                 return Ok(());
             }
         };
-        recover::end_open_calls(
-            &mut self.log,
-            &self.session,
-            "not run: an item of the outbox was sent first",
-        )?;
+        recover::end_open_calls(&mut self.log, &self.session, "an item of the outbox was sent first")?;
         ticket.begin(&self.log.journal);
         let call = CallId(format!("own_{}", self.log.journal.entries().len()));
         self.log.record(Fact::ItemSending { item: item.id.clone(), call: call.clone() })?;

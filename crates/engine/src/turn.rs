@@ -138,7 +138,7 @@ pub(crate) async fn compact_now(
     session: &SessionContext,
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
-    recover::end_open_calls(log, session, "not run: the conversation was summarized first")?;
+    recover::end_open_calls(log, session, "the conversation was summarized first")?;
     let window = ask::window(session, &log.transcript);
     if let Some(Room::Compact { kept }) = window::compact(&log.transcript, 0) {
         compact(log, session, &window, kept, cancel).await?;
@@ -161,7 +161,7 @@ async fn apply_queued(
         ticket.begin(&log.journal);
         // What adds nothing to the conversation leaves its open calls alone.
         if matches!(fact, Fact::Prompted { .. } | Fact::TaskEnded { .. }) {
-            recover::end_open_calls(log, session, "not run: a prompt came first")?;
+            recover::end_open_calls(log, session, "a prompt came first")?;
         }
         let (is_denied, is_prompt) =
             (matches!(fact, Fact::PromptDenied { .. }), matches!(fact, Fact::Prompted { .. }));
@@ -282,8 +282,8 @@ fn spent_by(log: &Log, session: &SessionContext) -> Spending {
 
 fn not_run(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Repeating => "not run: the same calls were made again and again",
-        Outcome::Interrupted => "not run: interrupted by the user",
+        Outcome::Repeating => "the same calls were made again and again",
+        Outcome::Interrupted => "interrupted by the user",
         Outcome::Finished
         | Outcome::Failed
         | Outcome::RoundLimit
@@ -291,7 +291,7 @@ fn not_run(outcome: Outcome) -> &'static str {
         | Outcome::Refused
         | Outcome::Unproven
         | Outcome::InvalidAnswer
-        | Outcome::Stuck => "not run: the turn ended first",
+        | Outcome::Stuck => "the turn ended first",
     }
 }
 

@@ -3,6 +3,7 @@
 //! If a hook that guards (`before_tool`, `turn_start`) cannot be asked, it denies: the user who set up a guard relies
 //! on it. What it is sent, and what it answers, is in `docs/agents.md`.
 mod ask;
+mod claude;
 mod plugin;
 mod settings;
 
@@ -13,7 +14,7 @@ use ask::Answer;
 use futures::future::BoxFuture;
 use haft_core::{Hooked, Hooks, Moment, Outcome, SessionId, Stage, ToolResult};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use settings::Hook;
 use std::{
     path::{Path, PathBuf},
@@ -26,8 +27,16 @@ pub struct OwnHooks {
     workspace: PathBuf,
     environment: Arc<[(String, String)]>,
     on_note: Arc<dyn Fn(String) + Send + Sync>,
-    /// Those of plugins, and where they are confined.
-    of_plugins: Option<(Vec<PluginHooks>, Arc<dyn Stage>)>,
+    of_plugins: Option<ConfinedHooks>,
+}
+
+/// Hooks of plugins, and what they need.
+struct ConfinedHooks {
+    plugins: Vec<PluginHooks>,
+    /// Opens their views.
+    stage: Arc<dyn Stage>,
+    /// The folder of all sessions, in which they are told where the journal is.
+    sessions: PathBuf,
 }
 
 impl OwnHooks {
@@ -43,45 +52,63 @@ impl OwnHooks {
         Ok(Self { hooks, workspace, environment, on_note, of_plugins: None })
     }
 
-    /// The same, and then hooks of plugins, each in a view that `stage` opens. One that fails denies nothing.
+    /// The same, and then hooks of plugins, each in a view that `stage` opens. One that fails denies nothing. `sessions`
+    /// is the folder of all sessions.
     #[must_use]
-    pub fn with_plugins(self, plugins: Vec<PluginHooks>, stage: Arc<dyn Stage>) -> Self {
-        Self { of_plugins: Some((plugins, stage)), ..self }
+    pub fn with_plugins(self, plugins: Vec<PluginHooks>, stage: Arc<dyn Stage>, sessions: PathBuf) -> Self {
+        Self { of_plugins: Some(ConfinedHooks { plugins, stage, sessions }), ..self }
     }
 
     async fn ask_all(&self, session: &SessionId, moment: Moment<'_>) -> Hooked {
         let told = HookInput::new(session, &self.workspace, &moment);
-        let mut contexts = Vec::new();
-        for hook in self.hooks.iter().filter(|hook| hook.hears(told.event, told.tool)) {
+        let (mut contexts, mut ask) = (Vec::new(), None);
+        for hook in self.hooks.iter().filter(|hook| hook.hears(&told)) {
             match ask::ask(hook, &told, &self.workspace, &self.environment).await {
                 Ok(Answer { deny: Some(reason), .. }) => return Hooked::deny(reason),
-                Ok(Answer { deny: None, context }) => contexts.extend(context),
+                Ok(answer) => {
+                    contexts.extend(answer.context);
+                    ask = ask.or(answer.ask);
+                }
                 Err(why) if hook.denies_on_failure() => return Hooked::deny(format!("{hook} {why}")),
                 Err(why) => (self.on_note)(format!("{hook} {why}")),
             }
         }
-        match self.ask_plugins(session, &moment).await {
-            Ok(more) => contexts.extend(more),
-            Err(reason) => return Hooked::deny(reason),
+        let of_plugins = self.ask_plugins(session, &moment).await;
+        if of_plugins.deny.is_some() {
+            return of_plugins;
         }
-        Hooked { deny: None, context: (!contexts.is_empty()).then(|| contexts.join("\n")) }
+        contexts.extend(of_plugins.context);
+        let context = (!contexts.is_empty()).then(|| contexts.join("\n"));
+        Hooked { deny: None, ask: ask.or(of_plugins.ask), context }
     }
 
-    /// What hooks of plugins add; the error is the reason of the first that denies.
-    async fn ask_plugins(&self, session: &SessionId, moment: &Moment<'_>) -> Result<Vec<String>, String> {
-        let mut contexts = Vec::new();
-        let Some((plugins, stage)) = &self.of_plugins else { return Ok(contexts) };
-        for plugin in plugins {
-            for hook in plugin.hooks.iter().filter(|hook| hook.hears(moment)) {
-                let told = (session, moment);
-                match plugin::ask((plugin, hook), told, &self.workspace, &self.environment, stage).await {
-                    Ok(Answer { deny: Some(reason), .. }) => return Err(reason),
-                    Ok(Answer { deny: None, context }) => contexts.extend(context),
-                    Err(why) => (self.on_note)(format!("a hook of the plugin `{}` {why}", plugin.plugin)),
+    /// What hooks of plugins say, up to the first that denies.
+    async fn ask_plugins(&self, session: &SessionId, moment: &Moment<'_>) -> Hooked {
+        let (mut contexts, mut ask) = (Vec::new(), None);
+        let Some(ConfinedHooks { plugins, stage, sessions }) = &self.of_plugins else {
+            return Hooked::default();
+        };
+        let journal = sessions.join(&session.0).join("journal.jsonl");
+        let about = json!({"session_id": session, "transcript_path": journal, "cwd": self.workspace});
+        let mut hooks = Vec::new();
+        plugins.iter().for_each(|plugin| hooks.extend(plugin.hooks.iter().map(|hook| (plugin, hook))));
+        for (plugin, hook) in hooks {
+            for input in claude::inputs(hook, &about, &self.workspace, moment) {
+                match plugin::ask((plugin, hook), &input, &self.workspace, &self.environment, stage).await {
+                    Ok(Answer { deny: Some(reason), .. }) => return Hooked::deny(reason),
+                    Ok(Answer { context: Some(reason), .. }) if hook.event == HookEvent::TurnEnd => {
+                        let hook = hook.named(plugin);
+                        (self.on_note)(format!("{hook} asks to go on, but the turn is over: {reason}"));
+                    }
+                    Ok(answer) => {
+                        contexts.extend(answer.context);
+                        ask = ask.or(answer.ask);
+                    }
+                    Err(why) => (self.on_note)(format!("{} {why}", hook.named(plugin))),
                 }
             }
         }
-        Ok(contexts)
+        Hooked { deny: None, ask, context: (!contexts.is_empty()).then(|| contexts.join("\n")) }
     }
 }
 
@@ -101,6 +128,9 @@ pub(crate) struct HookInput<'a> {
     tool: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<&'a Value>,
+    /// Files that the call declares to write.
+    #[serde(skip_serializing_if = "<[PathBuf]>::is_empty")]
+    writes: &'a [PathBuf],
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a ToolResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,14 +143,15 @@ impl<'a> HookInput<'a> {
     fn new(session: &'a SessionId, workspace: &'a Path, moment: &Moment<'a>) -> Self {
         let (tool, arguments, result, prompt, outcome) = (None, None, None, None, None);
         let event = HookEvent::of(moment);
-        let bare = Self { event, session, workspace, tool, arguments, result, prompt, outcome };
+        let bare = Self { event, session, workspace, tool, arguments, writes: &[], result, prompt, outcome };
         match *moment {
-            Moment::BeforeCall { call } => {
-                Self { tool: Some(&call.name), arguments: Some(&call.arguments), ..bare }
+            Moment::BeforeCall { call, writes } => {
+                Self { tool: Some(&call.name), arguments: Some(&call.arguments), writes, ..bare }
             }
-            Moment::AfterCall { call, result } => Self {
+            Moment::AfterCall { call, writes, result } => Self {
                 tool: Some(&call.name),
                 arguments: Some(&call.arguments),
+                writes,
                 result: Some(result),
                 ..bare
             },

@@ -49,7 +49,7 @@ pub use guard::refusal;
 pub use hooks::{
     BadHook, HookEvent, HookSettings, OnFailure, OwnHooks, PluginHook, PluginHooks, can_confine,
 };
-pub use lsp::language_tools;
+pub use lsp::{LANGUAGE_TOOLS, language_tools};
 pub use pdf::{MAX_PDF_BYTES, PdfError, PdfText, pdf_text, serve_pdf};
 pub use settings::{
     BashSettings, EditSettings, FetchSettings, FindSettings, Occurrence, OnTimeout, PublishSettings,

@@ -8,12 +8,21 @@ mod rename;
 mod symbols;
 
 use crate::{FindSettings, report::Page};
-use haft_core::{Registry, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use haft_core::{Registry, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use haft_lsp::{LanguageServers, LspError, Occurrence, Place};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+/// Names of the tools that ask a language server.
+pub const LANGUAGE_TOOLS: [&str; 5] = [
+    definition::Definition::NAME,
+    references::References::NAME,
+    rename::Rename::NAME,
+    diagnostics::Diagnostics::NAME,
+    symbols::Symbols::NAME,
+];
 
 /// Returns the tools that ask `servers`.
 pub fn language_tools(servers: &Arc<LanguageServers>, settings: &FindSettings) -> Registry {

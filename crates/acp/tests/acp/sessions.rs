@@ -190,6 +190,35 @@ async fn a_loaded_session_is_told_again_and_goes_on() {
     }
 }
 
+#[tokio::test]
+async fn a_call_that_its_process_left_behind_is_not_in_progress() {
+    let place = Place::new();
+    let script = [written(), json!({"say": "Written."})];
+    let ide = Ide::new(&place, Person::Waits, Saves::Nothing);
+    let mut name = String::new();
+    edit(&place, scripted(&script), ide, async |ide| {
+        name = ide.session().await;
+        tokio::select! {
+            _ = ide.prompt(&name, "Write it") => panic!("it waits for an answer"),
+            () = ide.hears("a.txt") => {}
+        }
+    })
+    .await;
+    // As it was when the question was asked.
+    let journal = place.home().0.join("sessions").join(&name).join("journal.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let end = text.find("approval_asked").unwrap();
+    let end = end + text[end..].find('\n').unwrap() + 1;
+    std::fs::write(&journal, &text[..end]).unwrap();
+    let ide = Ide::new(&place, Person::Waits, Saves::Nothing);
+    let ide = edit(&place, scripted(&script), ide, async |ide| {
+        let load = LoadSessionRequest::new(name.clone(), &ide.work);
+        ide.agent().send_request(load).block_task().await.unwrap();
+    })
+    .await;
+    assert_eq!(ide.call("write")["status"], "failed");
+}
+
 // D68
 #[tokio::test]
 async fn a_name_is_never_a_path_and_a_folder_must_be_there() {

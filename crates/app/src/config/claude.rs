@@ -3,7 +3,10 @@ use super::{Places, Rules};
 use crate::{system::System, untrusted_file};
 use haft_core::{Rule, Ruling};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// The permissions of one file. Source of the format: code.claude.com/docs/en/permissions, read 2026-11.
 #[derive(Clone, Debug)]
@@ -13,6 +16,27 @@ pub(crate) struct ClaudeRules {
     pub(crate) rules: Rules,
     /// Rules that Haft cannot write, each with the list that it is in: `deny Bash(git * main)`.
     pub(crate) untranslated: Vec<String>,
+    /// Why the file holds no rules, if it cannot be read.
+    problem: Option<String>,
+}
+
+impl ClaudeRules {
+    fn unread(file: PathBuf, why: String) -> Self {
+        Self { file, rules: Rules::default(), untranslated: Vec::new(), problem: Some(why) }
+    }
+
+    /// What a person relies on and does not hold: rules that deny or ask, and a whole file that cannot be read.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        let file = self.file.display();
+        let unread =
+            self.problem.iter().map(move |why| format!("`{file}` was ignored, with its rules: {why}"));
+        let guards = |rule: &&String| rule.starts_with("deny ") || rule.starts_with("ask ");
+        let file = self.file.display();
+        let rules = self.untranslated.iter().filter(guards);
+        unread.chain(
+            rules.map(move |rule| format!("`{rule}` of `{file}` has no effect: Haft has no such rule")),
+        )
+    }
 }
 
 /// Where the paths of a file begin.
@@ -23,7 +47,7 @@ struct Bases<'a> {
 }
 
 /// The files that exist: the user's, the project's, and the project's for this user alone. One that cannot be read holds no
-/// rules; `haft config show` names it.
+/// rules; a session that starts names it, and so does `haft config show`.
 pub(super) fn load(places: &Places, workspace: &Path) -> Vec<ClaudeRules> {
     let files = files(places, workspace).into_iter();
     files.filter_map(|(file, within)| read(places, file, within)).collect()
@@ -37,8 +61,14 @@ pub(crate) fn files<'a>(places: &Places, workspace: &'a Path) -> Vec<(PathBuf, O
 }
 
 fn read(places: &Places, file: PathBuf, within: Option<&Path>) -> Option<ClaudeRules> {
-    let text = untrusted_file::read(&file, within).ok()?;
-    let written: Value = serde_json::from_str(&text).ok()?;
+    let written: Value = match untrusted_file::read(&file, within) {
+        Ok(text) => match serde_json::from_str(&text) {
+            Ok(written) => written,
+            Err(error) => return Some(ClaudeRules::unread(file, error.to_string())),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => return Some(ClaudeRules::unread(file, error.to_string())),
+    };
     // The folder of the project is where relative patterns of Haft begin.
     let settings = if within.is_some() { None } else { file.parent() };
     let bases = Bases { home: places.person.as_deref(), settings };
@@ -67,7 +97,8 @@ fn read(places: &Places, file: PathBuf, within: Option<&Path>) -> Option<ClaudeR
         wrong if written.is_object() => untranslated.push(format!("permissions {}", words(wrong))),
         _ => untranslated.push(words(&written).chars().take(60).collect()),
     }
-    Some(ClaudeRules { file, rules: Rules { deny, ask, allow, only: Vec::new() }, untranslated })
+    let rules = Rules { deny, ask, allow, only: Vec::new() };
+    Some(ClaudeRules { file, rules, untranslated, problem: None })
 }
 
 /// A text without its quotes, and other values as they are written.
@@ -87,6 +118,8 @@ impl Bases<'_> {
         match tool {
             "Bash" => one(format!("execute:{}", command(what)?)),
             "Read" => one(format!("read:{}", self.path(what)?)),
+            // There is no tool for notebooks alone.
+            "NotebookEdit" if what == "*" => one("write:**/*.ipynb".to_owned()),
             "Edit" | "MultiEdit" | "NotebookEdit" | "Write" => one(format!("write:{}", self.path(what)?)),
             "WebFetch" if what == "*" => one("network:*".to_owned()),
             "WebFetch" => {

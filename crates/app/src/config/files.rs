@@ -202,7 +202,8 @@ impl std::fmt::Debug for McpOAuthFile {
 impl McpFile {
     /// A server as Claude Code writes it, of a plugin or a project whose files lie in `files`.
     pub(crate) fn of_plugin(written: &serde_json::Value, files: &str) -> Self {
-        let filled = |text: &str| text.replace("${CLAUDE_PLUGIN_ROOT}", files);
+        // Visual Studio Code writes `${env:NAME}`.
+        let filled = |text: &str| text.replace("${CLAUDE_PLUGIN_ROOT}", files).replace("${env:", "${");
         let text = |name: &str| written[name].as_str().map(filled);
         let map = |name: &str| {
             let pairs = written[name].as_object().into_iter().flatten();

@@ -41,7 +41,7 @@ pub fn untaken(app: &App, config: &Config, workspace: &Path) -> Vec<ProjectServe
         for (name, written) in servers_in(app, workspace, source, key) {
             let file = McpFile::of_plugin(&written, &workspace.display().to_string());
             let is_known = config.user.mcp.contains_key(&name) || all.iter().any(|known| known.name == name);
-            if fault(&name, &file).is_none() && !is_known && is_allowed(config, &name) {
+            if fault(&name, &written, &file).is_none() && !is_known && is_allowed(config, &name) {
                 all.push(ProjectServer { name, source, file, written });
             }
         }
@@ -53,7 +53,7 @@ pub fn untaken(app: &App, config: &Config, workspace: &Path) -> Vec<ProjectServe
 pub fn warn_of_faults(app: &App, workspace: &Path) {
     for (source, key) in FILES {
         for (name, written) in servers_in(app, workspace, source, key) {
-            if let Some(fault) = fault(&name, &McpFile::of_plugin(&written, "")) {
+            if let Some(fault) = fault(&name, &written, &McpFile::of_plugin(&written, "")) {
                 app.warn(format!("`{}` in `{source}` was ignored: {fault}", name.escape_debug()));
             }
         }
@@ -61,10 +61,21 @@ pub fn warn_of_faults(app: &App, workspace: &Path) {
 }
 
 /// Why an entry cannot be a server; `None` if it can.
-fn fault(name: &str, file: &McpFile) -> Option<&'static str> {
+fn fault(name: &str, written: &Value, file: &McpFile) -> Option<&'static str> {
+    let starts = file.command.iter().chain(&file.url).chain(&file.arguments);
+    let values = file.environment.values().chain(file.headers.values());
     match (entries::is_name(name), file.command.is_some() != file.url.is_some()) {
         (false, _) => Some("its name has other characters than ASCII letters, digits, `-` and `_`"),
         (true, false) => Some("it needs a text that is either `command` or `url`"),
+        (true, true) if written["type"] == "sse" => {
+            Some("it speaks SSE, the transport before Streamable HTTP, which Haft does not")
+        }
+        (true, true) if starts.clone().chain(values).any(|text| text.contains("${input:")) => Some(
+            "it asks for a value by `${input:…}`, which Haft does not; `haft mcp add` adds it with the value",
+        ),
+        (true, true) if starts.clone().any(|text| text.contains("${")) => Some(
+            "it has a variable outside of `env` and `headers`, where Haft fills in none; `haft mcp add` adds it with the value",
+        ),
         (true, true) => None,
     }
 }

@@ -10,7 +10,9 @@ use std::collections::HashSet;
 /// is set. An `…` stands for a name that has to be typed.
 #[must_use]
 pub fn choices(app: &App, config: &Config, own: &str) -> Vec<(String, String)> {
-    let mut choices = vec![(own.to_owned(), String::new())];
+    let mut choices: Vec<(String, String)> = Vec::new();
+    // Before the first session nothing is in use.
+    choices.extend((!own.is_empty()).then(|| (own.to_owned(), String::new())));
     let model = config.effective().model;
     let written = model.iter().chain(config.user.models.keys());
     choices.extend(written.map(|spec| (spec.clone(), "in your configuration".to_owned())));

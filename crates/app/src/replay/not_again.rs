@@ -40,8 +40,10 @@ impl NotAgain {
 impl Hooks for NotAgain {
     fn hear<'a>(&'a self, _: &'a SessionId, moment: Moment<'a>) -> BoxFuture<'a, Hooked> {
         let said = match moment {
-            Moment::BeforeCall { call } if call.name == PUBLISH => Hooked::deny("a replay delivers nothing"),
-            Moment::BeforeCall { call } if !self.runs_again(call) => {
+            Moment::BeforeCall { call, .. } if call.name == PUBLISH => {
+                Hooked::deny("a replay delivers nothing")
+            }
+            Moment::BeforeCall { call, .. } if !self.runs_again(call) => {
                 Hooked::deny("it did not run when it was recorded")
             }
             _ => Hooked::default(),

@@ -101,8 +101,8 @@ impl RecordedCall {
         self.failed_with(ToolErrorKind::Permission) || self.failed_with(ToolErrorKind::Security)
     }
 
-    /// Whether a replay makes it again. One that was denied, whose tool was not offered, or that was interrupted before it
-    /// changed anything did nothing.
+    /// Whether a replay makes it again. One that was denied, whose tool was not offered, that was not run, or that was
+    /// interrupted before it changed anything did nothing.
     pub(super) fn runs_again(&self) -> bool {
         let did_not_begin =
             !self.started && (self.is_denied() || self.failed_with(ToolErrorKind::Validation));

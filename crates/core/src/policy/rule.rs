@@ -4,6 +4,7 @@ use crate::{Effect, Execution};
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use haft_shell::Runs;
 use std::{
+    borrow::Cow,
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
@@ -171,7 +172,7 @@ impl Rule {
             }
             Kind::Execute => {
                 let folder = folder.map(|folder| folder_glob(ruling, folder)).transpose().map_err(bad)?;
-                Pattern::Execute { folder, words: Words::of(pattern) }
+                Pattern::Execute { folder, words: Words::of(&server_call(pattern)) }
             }
             Kind::Network => Pattern::Network(Words::of(pattern)),
         };
@@ -367,6 +368,20 @@ impl FromStr for Kind {
             other => Err(format!("`{other}` is not a kind of effect")),
         }
     }
+}
+
+/// A call of a tool of an MCP server, `mcp:SERVER TOOL …`, or a pattern of one, with the names as effects have them: `_` in
+/// place of what is neither a letter, a digit, `_`, `-` nor a wildcard. Every other command stays as it is.
+pub fn server_call(command: &str) -> Cow<'_, str> {
+    let Some(named) = command.strip_prefix("mcp:") else { return Cow::Borrowed(command) };
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_-* ".contains(c);
+    let mut words = 0;
+    let cleaned = named.chars().map(|c| {
+        words += usize::from(c == ' ');
+        // Behind the server and the tool stands the fingerprint.
+        if words > 1 || fits(c) { c } else { '_' }
+    });
+    Cow::Owned(format!("mcp:{}", cleaned.collect::<String>()))
 }
 
 fn glob(pattern: &str) -> Result<PathGlob, String> {

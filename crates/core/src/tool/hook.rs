@@ -2,6 +2,7 @@
 //! more.
 use crate::{Outcome, SessionId, ToolCall, ToolResult};
 use futures::future::BoxFuture;
+use std::path::PathBuf;
 
 /// Hears what happens in a session, and may object.
 ///
@@ -20,11 +21,15 @@ pub enum Moment<'a> {
     BeforeCall {
         /// The call.
         call: &'a ToolCall,
+        /// Files that the call declares to write, absolute.
+        writes: &'a [PathBuf],
     },
-    /// A checked call ended or was denied. [`Hooked::deny`] is ignored here.
+    /// A checked call ended or was denied. Only [`Hooked::context`] has an effect here.
     AfterCall {
         /// The call.
         call: &'a ToolCall,
+        /// Files that the call declared to write, absolute.
+        writes: &'a [PathBuf],
         /// As the model is going to read it.
         result: &'a ToolResult,
     },
@@ -45,6 +50,8 @@ pub enum Moment<'a> {
 pub struct Hooked {
     /// Why it must not happen.
     pub deny: Option<String>,
+    /// Why a person must approve the call, if nothing denies it. Has an effect before a call only.
+    pub ask: Option<String>,
     /// What the model should know.
     pub context: Option<String>,
 }
@@ -52,7 +59,7 @@ pub struct Hooked {
 impl Hooked {
     /// Returns a refusal: it must not happen.
     pub fn deny(reason: impl Into<String>) -> Self {
-        Self { deny: Some(reason.into()), context: None }
+        Self { deny: Some(reason.into()), ..Self::default() }
     }
 }
 

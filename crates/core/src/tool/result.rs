@@ -89,6 +89,10 @@ impl ToolOutput {
 const UNKNOWN_TOOL: &str = "unknown_tool";
 /// How the message begins of a call that the user interrupted.
 const INTERRUPTED: &str = "interrupted by the user";
+/// The message of a call that its process left behind in a view.
+const LEFT_IN_VIEW: &str = "interrupted: its process ended before it did; nothing that it changed was kept";
+/// How the message begins of a call to which its turn did not come.
+const NOT_RUN_PREFIX: &str = "not run: ";
 
 /// What a tool hands back when it did not work. The model reads `message` and `hint`.
 #[derive(Debug, thiserror::Error)]
@@ -170,6 +174,16 @@ impl ToolError {
         Self::new(ToolErrorKind::System, INTERRUPTED)
     }
 
+    /// Returns the error of a call that changed a view of its own when its process ended.
+    pub fn left_in_view() -> Self {
+        Self::new(ToolErrorKind::System, LEFT_IN_VIEW)
+    }
+
+    /// Returns the error of a call that was not run, and why.
+    pub fn not_run(why: &str) -> Self {
+        Self::new(ToolErrorKind::System, format!("{NOT_RUN_PREFIX}{why}"))
+    }
+
     /// Returns the error of a call of a tool that does not exist.
     pub(crate) fn unknown_tool(name: &str, hint: String) -> Self {
         Self::new(ToolErrorKind::Validation, format!("there is no tool `{}`", name.escape_debug()))
@@ -227,16 +241,17 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Returns whether the user interrupted the call, whatever it had printed by then.
+    /// Returns whether the call was interrupted, whatever it had printed by then, or not run at all.
     pub fn is_interruption(&self) -> bool {
-        self.kind == ToolErrorKind::System && self.message.starts_with(INTERRUPTED)
+        let begins = [INTERRUPTED, LEFT_IN_VIEW, NOT_RUN_PREFIX];
+        self.kind == ToolErrorKind::System && begins.iter().any(|begins| self.message.starts_with(begins))
     }
 }
 
 impl ToolResult {
     /// Of a call that no turn came to.
     pub(crate) fn not_run() -> Self {
-        let message = "not run: the turn ended first".to_owned();
+        let message = format!("{NOT_RUN_PREFIX}the turn ended first");
         let error = Failure { kind: ToolErrorKind::System, message: message.clone(), suggestion: None };
         Self { content: format!("error: {message}"), error: Some(error), ..Self::default() }
     }

@@ -76,7 +76,7 @@ pub(super) async fn run(
     cancel: &CancellationToken,
 ) -> Result<(), JournalError> {
     let Some(goal) = log.transcript.goal().map(|open| Goal { attempts: None, ..(*open.goal).clone() }) else {
-        return recover::end_open_calls(log, session, "not run: the goal was given up");
+        return recover::end_open_calls(log, session, "the goal was given up");
     };
     let entries = log.journal.entries();
     let kit = session.toolbox.kit();

@@ -106,10 +106,14 @@ async fn end_lost(
     }
 }
 
-/// Answers each open call with why it does not run.
+/// Answers each open call with `why` it does not run, and one that had begun in a view with what became of that.
 pub(crate) fn end_open_calls(log: &mut Log, session: &SessionContext, why: &str) -> Result<(), JournalError> {
+    let entries = log.journal.entries();
+    let traces = traces(&entries);
     for call in log.transcript.unanswered() {
-        let result = worded(session, &call, ToolError::new(ToolErrorKind::System, why));
+        let has_begun = traces.get(call.id.0.as_str()).is_some_and(|trace| trace.started.is_some());
+        let error = if has_begun { ToolError::left_in_view() } else { ToolError::not_run(why) };
+        let result = worded(session, &call, error);
         log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
     }
     Ok(())

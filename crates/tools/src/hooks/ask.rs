@@ -22,6 +22,8 @@ const NO_REASON: &str = "it gives no reason";
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) deny: Option<String>,
+    /// Why a person must approve the call.
+    pub(crate) ask: Option<String>,
     pub(crate) context: Option<String>,
 }
 
@@ -77,6 +79,18 @@ pub(crate) async fn ask(
     }
 }
 
+impl Silence {
+    /// A hook failed with this exit code, and wrote this to standard error.
+    pub(super) fn code(code: i32, complaint: &str) -> Self {
+        Self::Code(code, if complaint.is_empty() { String::new() } else { format!(": {complaint}") })
+    }
+}
+
+/// The reason that a hook gives, or that it gives none.
+pub(super) fn given_or_none(reason: &str) -> String {
+    if reason.is_empty() { NO_REASON.to_owned() } else { reason.to_owned() }
+}
+
 /// What a hook wrote to standard error.
 pub(super) fn complaint_of(finished: &Finished) -> String {
     clip::head(finished.stderr.text.trim(), MAX_REASON).to_owned()
@@ -88,10 +102,8 @@ fn ended(finished: Finished, limit: Duration) -> Result<Answer, Silence> {
     match finished.exit {
         Exit::Code(0) if finished.stdout.missing_bytes > 0 => Err(Silence::TooLong),
         Exit::Code(0) => read(&finished.stdout.text),
-        Exit::Code(2) if complaint.is_empty() => Ok(Answer { deny: Some(NO_REASON.into()), context: None }),
-        Exit::Code(2) => Ok(Answer { deny: Some(complaint.into()), context: None }),
-        Exit::Code(code) if complaint.is_empty() => Err(Silence::Code(code, String::new())),
-        Exit::Code(code) => Err(Silence::Code(code, format!(": {complaint}"))),
+        Exit::Code(2) => Ok(Answer { deny: Some(given_or_none(complaint)), ..Answer::default() }),
+        Exit::Code(code) => Err(Silence::code(code, complaint)),
         Exit::Signal(signal) => Err(Silence::Signal(signal)),
         Exit::TimedOut => Err(Silence::TimedOut(limit)),
     }
@@ -139,6 +151,8 @@ struct Written {
 #[serde(rename_all = "lowercase")]
 enum Decision {
     Deny,
+    /// A person must approve the call.
+    Ask,
     /// As if the hook said nothing: a hook allows nothing that is not allowed anyway.
     Allow,
 }
@@ -149,11 +163,13 @@ fn read(text: &str) -> Result<Answer, Silence> {
     }
     let written: Written =
         serde_json::from_str(text).map_err(|error| Silence::Unreadable(error.to_string()))?;
-    let deny = match written.decision {
-        Some(Decision::Deny) => Some(written.reason.unwrap_or_else(|| NO_REASON.into())),
-        Some(Decision::Allow) | None => None,
+    let reason = Some(written.reason.unwrap_or_else(|| NO_REASON.into()));
+    let (deny, ask) = match written.decision {
+        Some(Decision::Deny) => (reason, None),
+        Some(Decision::Ask) => (None, reason),
+        Some(Decision::Allow) | None => (None, None),
     };
-    Ok(Answer { deny, context: written.context })
+    Ok(Answer { deny, ask, context: written.context })
 }
 
 #[cfg(test)]
@@ -162,8 +178,9 @@ mod tests {
 
     #[test]
     fn an_answer_denies_or_adds_and_everything_else_is_none() {
-        let denies = |reason: &str| Ok(Answer { deny: Some(reason.into()), context: None });
-        let adds = |context: &str| Ok(Answer { deny: None, context: Some(context.into()) });
+        let denies = |reason: &str| Ok(Answer { deny: Some(reason.into()), ..Answer::default() });
+        let asks = |reason: &str| Ok(Answer { ask: Some(reason.into()), ..Answer::default() });
+        let adds = |context: &str| Ok(Answer { context: Some(context.into()), ..Answer::default() });
         let table = [
             ("", Ok(Answer::default())),
             (" \n", Ok(Answer::default())),
@@ -171,6 +188,7 @@ mod tests {
             (r#"{"decision":"allow"}"#, Ok(Answer::default())),
             (r#"{"decision":"deny","reason":"no"}"#, denies("no")),
             (r#"{"decision":"deny"}"#, denies(NO_REASON)),
+            (r#"{"decision":"ask","reason":"odd"}"#, asks("odd")),
             (r#"{"context":"by the way"}"#, adds("by the way")),
             (r#"{"decison":"deny"}"#, Err("unknown field `decison`")),
             (r#"{"decision":"block"}"#, Err("unknown variant `block`")),

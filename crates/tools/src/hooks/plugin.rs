@@ -2,14 +2,14 @@
 //! in a view of its own, as confined as a command of the model, and what it changes there is dropped.
 use super::{
     HookEvent,
-    ask::{Answer, MAX_ANSWER, Silence, complaint_of},
+    ask::{Answer, MAX_ANSWER, Silence, complaint_of, given_or_none},
 };
 use globset::GlobBuilder;
-use haft_core::{Effect, Moment, SessionId, Stage, View};
+use haft_core::{Effect, Stage, View};
 use haft_process::{Exit, Finished, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::{path::Path, path::PathBuf, sync::Arc, time::Duration};
 
 /// A command of a plugin that is told of an event.
@@ -35,7 +35,7 @@ fn a_minute() -> u64 {
 /// A plugin's hooks, and where its files lie.
 #[derive(Clone, Debug)]
 pub struct PluginHooks {
-    /// The plugin, for people.
+    /// What they are hooks of, for people: ``the plugin `NAME` ``.
     pub plugin: String,
     /// Its files, which its commands find as `CLAUDE_PLUGIN_ROOT`.
     pub files: PathBuf,
@@ -43,45 +43,22 @@ pub struct PluginHooks {
     pub hooks: Vec<PluginHook>,
 }
 
-/// What Claude Code calls Haft's tools.
-const NAMES: [(&str, &str); 12] = [
-    ("bash", "Bash"),
-    ("delegate", "Task"),
-    ("edit", "Edit"),
-    ("fetch", "WebFetch"),
-    ("glob", "Glob"),
-    ("grep", "Grep"),
-    ("list", "LS"),
-    ("multi_edit", "MultiEdit"),
-    ("read", "Read"),
-    ("skill", "Skill"),
-    ("todo", "TodoWrite"),
-    ("write", "Write"),
-];
-
-/// What Claude Code calls parameters of tools that touch files.
-const PARAMETERS: [(&str, &str); 3] = [("path", "file_path"), ("old", "old_string"), ("new", "new_string")];
-
 impl PluginHook {
-    /// Whether it is told of this. A pattern that is more than names, `*` and `.*` fits every tool: a guard is rather asked too
-    /// often.
-    pub(super) fn hears(&self, moment: &Moment<'_>) -> bool {
-        let (Moment::BeforeCall { call } | Moment::AfterCall { call, .. }) = moment else {
-            return HookEvent::of(moment) == self.event;
-        };
-        let names = [call.name.as_str(), name_of(&call.name)];
+    /// Whether its matcher fits a tool of this name. A matcher that is more than names, `*` and `.*` fits every tool: a guard is
+    /// rather asked too often.
+    pub(super) fn fits(&self, name: &str) -> bool {
         let fits = |pattern: &str| {
             let glob = GlobBuilder::new(&pattern.trim().replace(".*", "*")).build();
-            glob.map_or(true, |glob| names.iter().any(|name| glob.compile_matcher().is_match(name)))
+            glob.map_or(true, |glob| glob.compile_matcher().is_match(name))
         };
         let is_plain = self.matcher.chars().all(|c| c.is_alphanumeric() || "_-|*. ".contains(c));
-        let fits_all = self.matcher.is_empty() || !is_plain;
-        HookEvent::of(moment) == self.event && (fits_all || self.matcher.split('|').any(fits))
+        self.matcher.is_empty() || !is_plain || self.matcher.split('|').any(fits)
     }
-}
 
-fn name_of(tool: &str) -> &str {
-    NAMES.iter().find(|(own, _)| *own == tool).map_or(tool, |(_, name)| name)
+    /// For notes.
+    pub(super) fn named(&self, plugin: &PluginHooks) -> String {
+        format!("the hook `{}` of {}", self.command, plugin.plugin)
+    }
 }
 
 /// Whether commands in `workspace` can be confined, as the hooks of a plugin must be.
@@ -96,7 +73,7 @@ fn open(stage: &dyn Stage, workspace: &Path) -> std::io::Result<Box<dyn View>> {
 /// Asks a hook of `plugin` once.
 pub(super) async fn ask(
     (plugin, hook): (&PluginHooks, &PluginHook),
-    (session, moment): (&SessionId, &Moment<'_>),
+    input: &Value,
     workspace: &Path,
     environment: &[(String, String)],
     stage: &Arc<dyn Stage>,
@@ -120,40 +97,8 @@ pub(super) async fn ask(
         capture: MAX_ANSWER,
         confinement: Some(confinement),
     };
-    let input = input(session, workspace, moment).to_string();
+    let input = input.to_string();
     ended(hook.event, program.run_with(input.as_bytes(), |_| ()).await?, limit)
-}
-
-fn input(session: &SessionId, workspace: &Path, moment: &Moment<'_>) -> Value {
-    let event = match HookEvent::of(moment) {
-        HookEvent::BeforeTool => "PreToolUse",
-        HookEvent::AfterTool => "PostToolUse",
-        HookEvent::TurnStart => "UserPromptSubmit",
-        HookEvent::TurnEnd => "Stop",
-    };
-    let mut told = json!({"session_id": session, "cwd": workspace, "hook_event_name": event});
-    match moment {
-        Moment::BeforeCall { call } | Moment::AfterCall { call, .. } => {
-            told["tool_name"] = name_of(&call.name).into();
-            told["tool_input"] = arguments(&call.arguments);
-        }
-        Moment::TurnStarts { prompt } => told["prompt"] = (*prompt).into(),
-        Moment::TurnEnds { .. } => told["stop_hook_active"] = false.into(),
-    }
-    if let Moment::AfterCall { result, .. } = moment {
-        told["tool_response"] = json!(result);
-    }
-    told
-}
-
-/// The arguments by the names that Claude Code has for them.
-fn arguments(own: &Value) -> Value {
-    let Some(own) = own.as_object() else { return own.clone() };
-    let named = own.iter().map(|(name, value)| {
-        let known = PARAMETERS.iter().find(|(own, _)| own == name);
-        (known.map_or(name.as_str(), |(_, name)| name).to_owned(), value.clone())
-    });
-    Value::Object(named.collect::<Map<_, _>>())
 }
 
 fn ended(event: HookEvent, finished: Finished, limit: Duration) -> Result<Answer, Silence> {
@@ -161,7 +106,7 @@ fn ended(event: HookEvent, finished: Finished, limit: Duration) -> Result<Answer
     match finished.exit {
         Exit::Code(0) => Ok(answer(event, &finished.stdout.text)),
         Exit::Code(2) => Ok(refused(event, &complaint)),
-        Exit::Code(code) => Err(Silence::Code(code, complaint)),
+        Exit::Code(code) => Err(Silence::code(code, &complaint)),
         Exit::Signal(signal) => Err(Silence::Signal(signal)),
         Exit::TimedOut => Err(Silence::TimedOut(limit)),
     }
@@ -169,10 +114,10 @@ fn ended(event: HookEvent, finished: Finished, limit: Duration) -> Result<Answer
 
 /// A refusal; after a call, it is a word to the model.
 fn refused(event: HookEvent, reason: &str) -> Answer {
-    let reason = if reason.is_empty() { "it gives no reason" } else { reason }.to_owned();
+    let reason = given_or_none(reason);
     match event {
-        HookEvent::BeforeTool | HookEvent::TurnStart => Answer { deny: Some(reason), context: None },
-        HookEvent::AfterTool | HookEvent::TurnEnd => Answer { deny: None, context: Some(reason) },
+        HookEvent::BeforeTool | HookEvent::TurnStart => Answer { deny: Some(reason), ..Answer::default() },
+        HookEvent::AfterTool | HookEvent::TurnEnd => Answer { context: Some(reason), ..Answer::default() },
     }
 }
 
@@ -181,7 +126,7 @@ fn answer(event: HookEvent, text: &str) -> Answer {
     let said: Value = match serde_json::from_str(text.trim()) {
         Ok(said @ Value::Object(_)) => said,
         Ok(_) | Err(_) if event == HookEvent::TurnStart && !text.trim().is_empty() => {
-            return Answer { deny: None, context: Some(text.trim().to_owned()) };
+            return Answer { context: Some(text.trim().to_owned()), ..Answer::default() };
         }
         Ok(_) | Err(_) => return Answer::default(),
     };
@@ -190,22 +135,28 @@ fn answer(event: HookEvent, text: &str) -> Answer {
     if specific["permissionDecision"] == "deny" {
         return refused(event, &reason(&specific["permissionDecisionReason"]));
     }
+    if event == HookEvent::BeforeTool && specific["updatedInput"].is_object() {
+        let wanted = format!("it wants the call with other arguments: {}", specific["updatedInput"]);
+        return refused(event, &wanted);
+    }
+    let asks = specific["permissionDecision"] == "ask";
+    let ask = asks.then(|| given_or_none(&reason(&specific["permissionDecisionReason"])));
     if said["decision"] == "block" || said["continue"] == false {
         let given = if said["decision"] == "block" { &said["reason"] } else { &said["stopReason"] };
         return refused(event, &reason(given));
     }
-    Answer { deny: None, context: specific["additionalContext"].as_str().map(str::to_owned) }
+    Answer { deny: None, ask, context: specific["additionalContext"].as_str().map(str::to_owned) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::ToolCall;
 
     #[test]
     fn an_answer_in_the_protocol_of_claude_code_denies_or_adds() {
-        let denies = |reason: &str| Answer { deny: Some(reason.into()), context: None };
-        let adds = |context: &str| Answer { deny: None, context: Some(context.into()) };
+        let denies = |reason: &str| Answer { deny: Some(reason.into()), ..Answer::default() };
+        let asks = |reason: &str| Answer { ask: Some(reason.into()), ..Answer::default() };
+        let adds = |context: &str| Answer { context: Some(context.into()), ..Answer::default() };
         let (before, after, start) = (HookEvent::BeforeTool, HookEvent::AfterTool, HookEvent::TurnStart);
         let table = [
             (before, "", Answer::default()),
@@ -221,31 +172,20 @@ mod tests {
                 r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#,
                 denies("no"),
             ),
+            (
+                before,
+                r#"{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"odd"}}"#,
+                asks("odd"),
+            ),
+            (
+                before,
+                r#"{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":{"command":"ls"}}}"#,
+                denies(r#"it wants the call with other arguments: {"command":"ls"}"#),
+            ),
             (start, r#"{"hookSpecificOutput":{"additionalContext":"by the way"}}"#, adds("by the way")),
         ];
         for (event, text, expected) in table {
             assert_eq!(answer(event, text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_hook_is_told_of_the_tools_that_it_names() {
-        let table = [
-            ("", "grep", true),
-            ("*", "grep", true),
-            ("Bash", "bash", true),
-            ("Bash", "grep", false),
-            ("Edit|Write", "write", true),
-            ("mcp__a__.*", "mcp__a__b", true),
-            ("mcp__a__.*", "mcp__b__b", false),
-            ("^(Ba|So)sh$", "grep", true),
-        ];
-        for (matcher, tool, expected) in table {
-            let (event, command) = (HookEvent::BeforeTool, String::new());
-            let hook = PluginHook { event, matcher: matcher.into(), command, timeout: 1 };
-            let call = ToolCall::new("c", tool, json!({}));
-            assert_eq!(hook.hears(&Moment::BeforeCall { call: &call }), expected, "{matcher} {tool}");
-            assert!(!hook.hears(&Moment::TurnStarts { prompt: "x" }));
         }
     }
 }

@@ -1,4 +1,5 @@
 //! [`HookSettings`]: a hook as the user's file defines it, and [`Hook`], as it is used.
+use super::HookInput;
 use globset::{Glob, GlobMatcher};
 use haft_core::Moment;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -58,6 +59,7 @@ pub struct HookSettings {
     /// Event that it is told of.
     pub event: HookEvent,
     /// Tools that it is told of, as a pattern over their own names: `bash`, `mcp__*`, `{write,edit}`; all if left out.
+    /// `write` and `edit` also stand for other tools that write files, such as `apply_patch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Command line for `sh`, which gets the event as JSON on standard input.
@@ -108,6 +110,17 @@ pub enum BadHook {
     Url(#[from] url::ParseError),
 }
 
+/// Tools whose names stand for all that write files: a guard of these must not miss a tool that it was not told of.
+const WRITERS: [&str; 2] = ["write", "edit"];
+
+impl HookSettings {
+    /// Whether `tool` fits the tool that is called `name`. A pattern that cannot be read fits all.
+    pub fn fits(&self, name: &str) -> bool {
+        let pattern = self.tool.as_deref().and_then(|pattern| Glob::new(pattern).ok());
+        pattern.is_none_or(|pattern| pattern.compile_matcher().is_match(name))
+    }
+}
+
 /// A hook that can be asked.
 pub(crate) struct Hook {
     event: HookEvent,
@@ -147,9 +160,14 @@ impl Hook {
         })
     }
 
-    pub(crate) fn hears(&self, event: HookEvent, tool: Option<&str>) -> bool {
-        let fits = |pattern: &GlobMatcher| tool.is_some_and(|tool| pattern.is_match(tool));
-        self.event == event && self.tool.as_ref().is_none_or(fits)
+    pub(crate) fn hears(&self, told: &HookInput<'_>) -> bool {
+        let fits = |pattern: &GlobMatcher| {
+            told.tool.is_some_and(|tool| {
+                let writes = !told.writes.is_empty() && !WRITERS.contains(&tool);
+                pattern.is_match(tool) || (writes && WRITERS.iter().any(|name| pattern.is_match(name)))
+            })
+        };
+        self.event == told.event && self.tool.as_ref().is_none_or(fits)
     }
 
     pub(crate) fn denies_on_failure(&self) -> bool {

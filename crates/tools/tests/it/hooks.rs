@@ -57,7 +57,7 @@ async fn served() -> String {
 async fn asked(settings: HookSettings, command: &str) -> Hooked {
     let call = ToolCall::new("1", "bash", json!({"command": command}));
     let session = SessionId("s".into());
-    hooks(settings).unwrap().hear(&session, Moment::BeforeCall { call: &call }).await
+    hooks(settings).unwrap().hear(&session, Moment::BeforeCall { call: &call, writes: &[] }).await
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Configuration, keys, and what users bring along.
 mod accounts;
+mod hooks;
 mod login;
 mod other_systems;
 mod plugins;

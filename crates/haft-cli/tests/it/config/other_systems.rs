@@ -1,5 +1,5 @@
 //! Skills, commands and agents that were written for other agent systems. The real binary, a scripted model.
-use crate::kit::{Place, Ran};
+use crate::kit::{Place, Ran, call};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fs, os::unix::fs::symlink};
 
@@ -425,4 +425,34 @@ fn a_guard_written_for_claude_code_guards_once_its_lines_are_copied() {
     assert!(place.work().join("a").exists());
     assert!(!place.work().join("left-behind").exists(), "what a hook writes is dropped");
     assert!(!place.run(&["config", "show"]).out.contains("lets them, confined"), "they are set up");
+}
+
+#[test]
+fn a_rule_of_claude_code_that_does_not_hold_is_told_at_the_start() {
+    let look = call("read", json!({"path": ".env"}));
+    let table = [
+        (
+            r#"{"permissions": {"deny": ["Read(.env)",]}}"#,
+            Some("was ignored, with its rules: trailing comma"),
+        ),
+        (r#"{"permissions": {"deny": "Read(.env)"}}"#, Some("`deny Read(.env)` of ")),
+        (
+            r#"{"permissions": {"deny": ["Bash(git * main)", "NotebookEdit"]}}"#,
+            Some("`deny Bash(git * main)` of "),
+        ),
+        ("\u{feff}{\"permissions\": {\"deny\": [\"Read(.env)\"]}}", None),
+    ];
+    for (settings, told) in table {
+        let place = Place::new();
+        place.write(".env", "KEY=1\n");
+        place.write(".claude/settings.json", settings);
+        let write = call("write", json!({"path": "a.txt", "content": "x"}));
+        let model = place.script("m", &[look.clone(), write, json!({"say": "Done."})]);
+        let ran = place.run(&["run", "--permission", "full", "--model", &model, "go"]);
+        match told {
+            Some(told) => assert!(ran.err.contains(told), "{settings}: {ran:?}"),
+            None => assert!(ran.err.contains("is denied by the rule"), "{settings}: {ran:?}"),
+        }
+        assert_eq!(place.read("a.txt").as_deref(), Some("x"), "a rule about notebooks is about them alone");
+    }
 }

@@ -442,7 +442,7 @@ fn hooks_of_a_plugin_guard_and_change_nothing() {
     let open = ["run", "--sandbox", "off", "--permission", "full", "--model", &model, "go"];
     let ran = place.run(&open);
     assert!(
-        ran.err.contains("hooks of plugins (guard) do not run, because commands are not confined here"),
+        ran.err.contains("hooks of the plugin `guard` do not run, because commands are not confined here"),
         "{ran:?}"
     );
     assert!(place.read("written").is_none());

@@ -11,4 +11,5 @@ mod parallel_calls;
 mod peer;
 mod project_offers;
 mod roots;
+mod rules;
 mod sampling;

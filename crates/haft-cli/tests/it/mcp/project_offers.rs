@@ -53,7 +53,13 @@ fn a_server_of_a_project_is_shown_and_taken() {
     let server = json!({"command": "npx", "args": ["-y", "docs"], "env": {"KEY": "${DOCS_KEY}"}});
     place.write(
         ".mcp.json",
-        json!({"mcpServers": {"docs": server, "bad name": server, "empty": {}}}).to_string(),
+        json!({"mcpServers": {
+            "docs": server, "bad name": server, "empty": {},
+            "old": {"type": "sse", "url": "http://127.0.0.1:9/sse"},
+            "asks": {"command": "npx", "env": {"KEY": "${input:key}"}},
+            "placed": {"command": "${HOME}/bin/docs"},
+        }})
+        .to_string(),
     );
     place.write(
         ".cursor/mcp.json",
@@ -67,6 +73,9 @@ fn a_server_of_a_project_is_shown_and_taken() {
     for fault in [
         "`bad name` in `.mcp.json` was ignored: its name has",
         "`empty` in `.mcp.json` was ignored: it needs",
+        "`old` in `.mcp.json` was ignored: it speaks SSE",
+        "`asks` in `.mcp.json` was ignored: it asks for a value",
+        "`placed` in `.mcp.json` was ignored: it has a variable outside of `env` and `headers`",
     ] {
         assert!(shown.err.contains(fault), "{shown:?}");
     }

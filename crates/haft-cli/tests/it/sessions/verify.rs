@@ -6,7 +6,11 @@ use crate::kit::{
 };
 use fastrand::Rng;
 use serde_json::{Value, json};
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
 
 /// A session with a read, an edit and a command, and its ID.
 pub(super) fn recorded(place: &Place) -> String {
@@ -49,6 +53,27 @@ fn an_export_is_verified_in_a_clone() {
     git(&other.path(), &["clone", "--quiet", &place.work().display().to_string(), &work]);
     let ran = verify(&other, &[&export]);
     assert!(ran.code == 0 && ran.out.contains("3 calls made again"), "{ran:?}");
+}
+
+#[test]
+fn a_session_that_went_on_after_a_crash_is_verified() {
+    let place = Place::in_sight();
+    let model = place.script("m", &[bash("sleep 1000; echo x > k.txt"), json!({"say": "Done."})]);
+    let words = ["run", "--json", "--permission", "full", "--model", &model, "go"];
+    let mut child = place.haft(&words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let opened: Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
+    lines.find(|line| line.contains("tool_started")).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let went_on = place.run(&["run", "-c", "--model", &model, "And now?"]);
+    assert_eq!(went_on.code, 0, "{went_on:?}");
+    let journal = fs::read_to_string(place.journal()).unwrap();
+    assert!(
+        journal.contains("interrupted: its process ended before it did; nothing that it changed was kept")
+    );
+    let ran = verify(&place, &[opened["session"].as_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 #[test]
