@@ -45,7 +45,7 @@ pub(crate) struct Context {
     pub(crate) push: Push,
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) files: Arc<FileLists>,
-    pub(crate) conversations: Arc<Conversations>,
+    pub(crate) conversations: Conversations,
     pub(crate) readiness: Arc<Readiness>,
     pub(crate) verifications: Arc<Verifications>,
 }

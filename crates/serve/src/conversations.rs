@@ -1,7 +1,10 @@
 //! [`Conversations`]: finds the session of a conversation by everything that was said in it.
 use haft_core::{Seq, SessionId};
 use parking_lot::Mutex;
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+};
 
 /// What tells the beginning of a conversation from others: SHA-256 of all that was said.
 pub(crate) type Key = [u8; 32];
@@ -9,20 +12,40 @@ pub(crate) type Key = [u8; 32];
 /// Conversations that are remembered; of the others a new session is told what was said.
 const MAX_CONVERSATIONS: usize = 10_000;
 
-/// All that were held lately.
-#[derive(Default)]
-pub(crate) struct Conversations(Mutex<Known>);
+/// All that were held lately. All clones are one.
+#[derive(Clone, Default)]
+pub(crate) struct Conversations(Arc<Mutex<Known>>);
 
 #[derive(Default)]
 struct Known {
     by_key: HashMap<Key, (SessionId, Seq)>,
     order: VecDeque<Key>,
+    /// Sessions in which a request goes on.
+    taken: HashSet<SessionId>,
+}
+
+/// A session that one request goes on in; another one that comes meanwhile forks it.
+pub(crate) struct Claim {
+    conversations: Conversations,
+    session: SessionId,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.conversations.0.lock().taken.remove(&self.session);
+    }
 }
 
 impl Conversations {
     /// The session, and the last entry of that conversation in it.
     pub(crate) fn find(&self, key: &Key) -> Option<(SessionId, Seq)> {
         self.0.lock().by_key.get(key).cloned()
+    }
+
+    /// Takes `session` for a request; `None` if another one has it.
+    pub(crate) fn claim(&self, session: &SessionId) -> Option<Claim> {
+        let is_free = self.0.lock().taken.insert(session.clone());
+        is_free.then(|| Claim { conversations: self.clone(), session: session.clone() })
     }
 
     pub(crate) fn add(&self, key: Key, session: SessionId, end: Seq) {

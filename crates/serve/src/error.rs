@@ -1,7 +1,7 @@
 //! [`ApiError`]: the error that a client reads: `{"error":{"type","message","suggestion"}}`.
 use axum::{
     Json,
-    http::StatusCode,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
     response::{IntoResponse, Response},
 };
 use haft_app::Failure;
@@ -9,6 +9,9 @@ use haft_engine::{Closed, EngineError, JournalError};
 use haft_present::host::Problem;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+/// What OpenAI's clients obey before the status (github.com/openai/openai-python, `_should_retry`, 2026-11).
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// A longer message is cut.
 const MAX_MESSAGE_CHARS: usize = 2_000;
@@ -18,6 +21,8 @@ const MAX_MESSAGE_CHARS: usize = 2_000;
 pub(crate) struct ApiError {
     status: StatusCode,
     detail: ErrorDetail,
+    /// Whether the same request would do something a second time.
+    is_final: bool,
 }
 
 /// The body of every answer that is an error.
@@ -52,7 +57,7 @@ impl ApiError {
             message.truncate(cut);
             message += "…";
         }
-        Self { status, detail: ErrorDetail { kind, message, suggestion: None } }
+        Self { status, detail: ErrorDetail { kind, message, suggestion: None }, is_final: false }
     }
 
     /// The request cannot be understood or makes no sense.
@@ -101,6 +106,11 @@ impl ApiError {
         self
     }
 
+    /// Clients must not send the request again by themselves, as those of OpenAI do after many errors.
+    pub(crate) fn never_again(self) -> Self {
+        Self { is_final: true, ..self }
+    }
+
     /// What is wrong, as the client reads it.
     pub(crate) fn message(&self) -> &str {
         &self.detail.message
@@ -119,7 +129,8 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        (self.status, Json(self.body())).into_response()
+        let never_again = self.is_final.then(|| (SHOULD_RETRY, HeaderValue::from_static("false")));
+        (self.status, never_again.into_iter().collect::<HeaderMap>(), Json(self.body())).into_response()
     }
 }
 

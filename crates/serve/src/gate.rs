@@ -16,12 +16,13 @@ use crate::{
 };
 use axum::{
     Router,
+    body::HttpBody,
     extract::{Request, State},
     http::{
-        HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
+        HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version,
         header::{
-            CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, TRANSFER_ENCODING,
-            UPGRADE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+            CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER,
+            TRANSFER_ENCODING, UPGRADE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
         },
     },
     middleware::{Next, from_fn_with_state},
@@ -256,8 +257,14 @@ pub(crate) fn guarded(routes: Router, gate: Gate) -> Router {
 async fn observe(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     let (begun, method) = (Instant::now(), request.method().clone());
     let logged = Logged::new(gate.log, &request);
+    let has_body = request.version() < Version::HTTP_2 && !request.body().is_end_stream();
     let mut response = next.run(request).await;
+    let is_refused = response.status().is_client_error() || response.status().is_server_error();
     let headers = response.headers_mut();
+    if has_body && is_refused {
+        // A body that was not read ends the connection: a client that is not told sends its next request into nothing.
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     gate.figures.answered(&method, response.status().as_u16(), begun.elapsed().as_secs_f64());

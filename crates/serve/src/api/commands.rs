@@ -19,8 +19,8 @@ use axum::{
 };
 use haft_app::{config::serve::Permission, pdf::with_text};
 use haft_core::{
-    AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Mode, Part, changed, picture::from_base64,
-    waiting_prompts,
+    AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Mode, Part, Seq, changed,
+    picture::from_base64, waiting_prompts,
 };
 use haft_engine::Session;
 use haft_present::{
@@ -29,7 +29,7 @@ use haft_present::{
     typed::{COMMANDS, Meant, Typed},
 };
 use serde::{Deserialize, Serialize};
-use std::slice;
+use std::{collections::HashSet, slice};
 use utoipa::ToSchema;
 
 /// A prompt: `text`, `parts`, or both
@@ -97,10 +97,11 @@ pub(crate) async fn prompt(
     }
     let session = opened(&context, &id).await?;
     if let Some(key) = key.as_ref().filter(|key| key.is_repeated)
-        && let Some(taken) = taken_before(&context, &session, key)
+        && let Some(Seq(from)) = said_before(&context, &session, key)
     {
+        let taken = Accepted { session: session.id().0.clone(), from };
         return Ok(match said.wait {
-            true => Json(Report::since(&session, taken.from)).into_response(),
+            true => Json(Report::since(&session, from)).into_response(),
             false => (StatusCode::ACCEPTED, Json(taken)).into_response(),
         });
     }
@@ -222,8 +223,8 @@ pub(crate) fn channel(user: Option<&str>, key: Option<&Keyed>) -> Option<Channel
         .then(|| Channel { messages, ..Channel::new("http", user.unwrap_or_default()) })
 }
 
-/// What was answered to a prompt of this key, if a crash came before the answer was kept.
-fn taken_before(context: &Context, session: &Session, key: &Keyed) -> Option<Accepted> {
+/// The entry of a prompt of this key, if a crash came before the answer was kept.
+pub(crate) fn said_before(context: &Context, session: &Session, key: &Keyed) -> Option<Seq> {
     let own = channel(context.hub.user_name(), Some(key));
     let entries = session.entries();
     let said = entries.iter().find(|entry| match &entry.fact {
@@ -232,7 +233,7 @@ fn taken_before(context: &Context, session: &Session, key: &Keyed) -> Option<Acc
         | Fact::PromptDenied { channel, .. } => channel.as_ref() == own.as_ref(),
         _ => false,
     })?;
-    Some(Accepted { session: session.id().0.clone(), from: said.seq.0 })
+    Some(said.seq)
 }
 
 fn part(context: &Context, piece: PromptPart) -> Answer<Part> {
@@ -419,6 +420,11 @@ fn accepted_of(session: &Session, call: &CallId, parts: Vec<AcceptedPart>) -> An
     let asked = pending(&session.entries()).into_iter().find(|(asked, _)| asked == call);
     let changes =
         asked.map(|(_, entry)| changed::squash(changed::changes_in(&entry.fact))).unwrap_or_default();
+    let mut paths = HashSet::new();
+    if let Some(twice) = parts.iter().find(|part| !paths.insert(part.path.as_str())) {
+        let message = format!("`accepted` names `{}` twice", twice.path.escape_debug());
+        return Err(ApiError::wrong(message).suggest("name each file once, with all of its `hunks`"));
+    }
     let files = parts.into_iter().map(|AcceptedPart { path, hunks, text }| {
         // By the name that the client was shown.
         let mut named = changes.iter().filter(|change| FileDiff::name_of(change) == path);

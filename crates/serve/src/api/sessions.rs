@@ -240,7 +240,8 @@ async fn detail(hub: &Hub, id: &str) -> Answer<SessionDetail> {
         };
         let live = hub.live(&known.id);
         let entries = live.as_ref().map_or_else(|| hub.home().peek(&id), |session| Ok(session.entries()))?;
-        let row = row(&hub, summary);
+        // The detail has the user in a field of its own, also where there is none.
+        let row = SessionRow { user: None, ..row(&hub, summary) };
         Ok(SessionDetail {
             is_unfinished: row.state == Standing::Idle && LastTurn::of(&entries).can_go_on(),
             row,

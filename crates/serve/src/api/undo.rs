@@ -140,6 +140,10 @@ pub(crate) async fn undo(
 /// Refuses what says nothing, or two things.
 fn checked(undo: &UndoRequest) -> Answer<()> {
     let UndoRequest { call, calls, with_dependents, merge, .. } = undo;
+    let bounds = [undo.to.is_some(), undo.before.is_some(), calls.is_some()];
+    if call.is_none() && bounds.into_iter().filter(|is_given| *is_given).count() > 1 {
+        return Err(ApiError::wrong("`to`, `before` and `calls` do not go together"));
+    }
     let wrong = match (call, with_dependents, merge) {
         _ if *calls == Some(0) => "`calls` must be at least 1",
         (None, true, _) | (None, _, true) => "`with_dependents` and `merge` go with `call` only",
@@ -153,7 +157,11 @@ fn checked(undo: &UndoRequest) -> Answer<()> {
 fn before(entries: &[Arc<Entry>], prompt: Option<u64>) -> Answer<Option<Seq>> {
     let Some(prompt) = prompt else { return Ok(None) };
     let path = active_path(entries);
-    let place = path.iter().position(|entry| entry.seq == Seq(prompt)).and_then(|place| place.checked_sub(1));
+    let is_prompt = |fact: &Fact| {
+        matches!(fact, Fact::Prompted { .. } | Fact::PromptQueued { .. } | Fact::PromptDenied { .. })
+    };
+    let place = path.iter().position(|entry| entry.seq == Seq(prompt) && is_prompt(&entry.fact));
+    let place = place.and_then(|place| place.checked_sub(1));
     match place {
         Some(before) => Ok(Some(path[before].seq)),
         None => Err(ApiError::wrong(format!("there is no prompt {prompt} to go back to"))

@@ -2,13 +2,14 @@
 use super::{
     messages::{Said, no_tools},
     teller::{Teller, Told},
-    turn::{Attended, last_end, session},
+    turn::{Attended, begun_before, last_end, prepare, report_since},
 };
 use crate::{
     access_log::OfSession,
-    api::{Context, body::Body, report::Report},
+    api::{Context, body::Body, commands::channel, report::Report},
     error::{Answer, ApiError, ErrorBody},
     follow::{HEARTBEAT, beat, response},
+    requests::Key,
 };
 use async_stream::stream;
 use axum::{
@@ -16,7 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use haft_core::{Outcome, Usage};
+use haft_core::{Event, Outcome, Seq, Usage};
 use haft_engine::{Session, TurnReport};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -52,20 +53,32 @@ pub(crate) struct ChatRequest {
 /// Talk to an agent as to a model
 #[utoipa::path(post, path = "/v1/chat/completions", operation_id = "create_chat_completion", tag = "openai", request_body = ChatRequest,
     responses((status = OK, description = "As OpenAI answers, with what the agent did in `haft`", body = Object), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn completions(context: Context, Body(asked): Body<ChatRequest>) -> Answer<Response> {
+pub(crate) async fn completions(
+    context: Context,
+    Key(key): Key,
+    Body(asked): Body<ChatRequest>,
+) -> Answer<Response> {
     refuse_what_cannot_be(&asked)?;
     let said = Said::read(&asked.messages, None)?;
     let known = said.before_key().and_then(|key| context.conversations.find(&key));
-    let (session, parts) = session(&context, &asked.model, &said, known).await?;
-    let turn = Attended::begin(session, parts, waits(asked.metadata.as_ref()));
+    let with_usage = asked.stream_options.is_some_and(|options| options["include_usage"] == true);
+    let talk = |session: &Session, Seq(from), said| {
+        let id = format!("chatcmpl-{}-{from}", session.id());
+        Talk { id, created: now(), model: asked.model.clone(), said, context: context.clone() }
+    };
+    if let Some((session, from)) = begun_before(&context, key.as_ref(), known.as_ref()).await {
+        let of = Extension(OfSession(session.id().clone()));
+        let answer = talk(&session, from, said).again(&session, from, asked.stream.then_some(with_usage))?;
+        return Ok((of, answer).into_response());
+    }
+    let channel = channel(context.hub.user_name(), key.as_ref());
+    let prepared = prepare(&context, &asked.model, &said, known, key).await?;
+    let turn = Attended::begin(prepared, channel, waits(asked.metadata.as_ref()));
     let of = Extension(OfSession(turn.session.id().clone()));
-    let talk = Talk { id: name_of(&turn.session), created: now(), model: asked.model, said, context };
+    let talk = talk(&turn.session, haft_present::cursor::next(&turn.session), said);
     let answer = match asked.stream {
         false => talk.whole(turn).await?,
-        true => {
-            let with_usage = asked.stream_options.is_some_and(|options| options["include_usage"] == true);
-            talk.streamed(turn, with_usage)
-        }
+        true => talk.streamed(turn, with_usage),
     };
     Ok((of, answer).into_response())
 }
@@ -128,8 +141,37 @@ pub(super) fn now() -> u64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs()
 }
 
-fn name_of(session: &Session) -> String {
-    format!("chatcmpl-{}-{}", session.id(), haft_present::cursor::next(session).0)
+/// A reply that a person or the server broke off is no whole one, and the protocol has no word for that.
+fn not_interrupted(report: TurnReport) -> Answer<TurnReport> {
+    match report.outcome {
+        Some(Outcome::Interrupted) => {
+            Err(ApiError::conflict("the turn was interrupted before its end").never_again())
+        }
+        _ => Ok(report),
+    }
+}
+
+/// Ends a stream.
+const DONE: &[u8] = b"data: [DONE]\n\n";
+
+/// What was heard of a turn.
+#[derive(Default)]
+struct Heard {
+    teller: Teller,
+    thoughts: String,
+    calls: Vec<Value>,
+}
+
+impl Heard {
+    fn hear(&mut self, event: &Event) {
+        for told in self.teller.tell(event) {
+            match &told {
+                Told::Thinking(text) => self.thoughts += text,
+                Told::Began { .. } | Told::Ended { .. } => self.calls.extend(call(&told)),
+                Told::Text(_) => {}
+            }
+        }
+    }
 }
 
 /// A reply in the making.
@@ -143,30 +185,46 @@ struct Talk {
 
 impl Talk {
     async fn whole(self, mut turn: Attended) -> Answer<Response> {
-        let (mut teller, mut thoughts, mut calls) = (Teller::default(), String::new(), Vec::new());
+        let mut heard = Heard::default();
         while let Some(event) = turn.next().await {
-            for told in teller.tell(&event) {
-                match &told {
-                    Told::Thinking(text) => thoughts += text,
-                    Told::Began { .. } | Told::Ended { .. } => calls.extend(call(&told)),
-                    Told::Text(_) => {}
-                }
-            }
+            heard.hear(&event);
         }
-        let report = turn.report().await?;
-        self.remember(&turn.session, &teller.text);
+        let report = not_interrupted(turn.report().await?)?;
+        Ok(self.answer(&turn.session, heard, &report))
+    }
+
+    /// The answer to a request that was begun before a crash; `stream`: as a stream, with or without what it took.
+    fn again(self, session: &Session, from: Seq, stream: Option<bool>) -> Answer<Response> {
+        let report = not_interrupted(report_since(session, from)?)?;
+        let mut heard = Heard::default();
+        for entry in session.entries().into_iter().skip_while(|entry| entry.seq < from) {
+            heard.hear(&Event::Recorded(entry));
+        }
+        let Some(with_usage) = stream else { return Ok(self.answer(session, heard, &report)) };
+        self.remember(session, &heard.teller.text);
+        let mut chunks =
+            vec![self.chunk(json!({"role": "assistant", "content": heard.teller.text}), None, None)];
+        chunks.push(self.chunk(json!({}), Some(finish(&report)), Some(came_to(session, &report).into())));
+        chunks.extend(with_usage.then(|| self.taken(&report)));
+        chunks.push(Bytes::from_static(DONE));
+        Ok(response(futures::stream::iter(chunks)))
+    }
+
+    fn answer(&self, session: &Session, heard: Heard, report: &TurnReport) -> Response {
+        let Heard { teller, thoughts, calls } = heard;
+        self.remember(session, &teller.text);
         let mut message = json!({"role": "assistant", "content": teller.text, "refusal": null});
         if !thoughts.is_empty() {
             message["reasoning_content"] = thoughts.into();
         }
-        let mut haft = came_to(&turn.session, &report);
+        let mut haft = came_to(session, report);
         haft.insert("calls".into(), calls.into());
         let whole = json!({
             "id": self.id, "object": "chat.completion", "created": self.created, "model": self.model,
-            "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": finish(&report)}],
+            "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": finish(report)}],
             "usage": usage(report.usage), "haft": haft,
         });
-        Ok(Json(whole).into_response())
+        Json(whole).into_response()
     }
 
     fn streamed(self, mut turn: Attended, with_usage: bool) -> Response {
@@ -186,7 +244,7 @@ impl Talk {
                     yield self.piece(&told);
                 }
             }
-            match turn.report().await {
+            match turn.report().await.and_then(not_interrupted) {
                 Err(error) => yield data(&serde_json::to_value(error.body()).unwrap_or_default()),
                 Ok(report) => {
                     self.remember(&turn.session, &teller.text);
@@ -197,7 +255,7 @@ impl Talk {
                     }
                 }
             }
-            yield Bytes::from_static(b"data: [DONE]\n\n");
+            yield Bytes::from_static(DONE);
         })
     }
 

@@ -6,16 +6,18 @@ use super::{
     chat::{came_to, now, refuse_form, refuse_tools, waits},
     messages::Said,
     teller::Teller,
-    turn::{Attended, end_of, session},
+    turn::{Attended, begun_before, end_of, prepare, report_since},
 };
 use crate::{
     access_log::OfSession,
     api::{
         Context,
         body::{Body, Id, blocking},
+        commands::channel,
     },
     error::{Answer, ApiError, ErrorBody},
     follow::{HEARTBEAT, beat, response},
+    requests::Key,
 };
 use async_stream::stream;
 use axum::{
@@ -59,7 +61,11 @@ pub(crate) struct ResponseRequest {
 /// Talk to an agent, with its calls as items
 #[utoipa::path(post, path = "/v1/responses", operation_id = "create_response", tag = "openai", request_body = ResponseRequest,
     responses((status = OK, description = "As OpenAI answers, with what the turn came to in `haft`", body = Object), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn create(context: Context, Body(asked): Body<ResponseRequest>) -> Answer<Response> {
+pub(crate) async fn create(
+    context: Context,
+    Key(key): Key,
+    Body(asked): Body<ResponseRequest>,
+) -> Answer<Response> {
     refuse_tools(asked.tools.as_ref())?;
     refuse_form(&asked.other)?;
     let format = asked.other.get("text").map_or(&Value::Null, |text| &text["format"]);
@@ -73,10 +79,16 @@ pub(crate) async fn create(context: Context, Body(asked): Body<ResponseRequest>)
     };
     let said = Said::read(&items, asked.instructions.clone())?;
     let known = asked.previous_response_id.as_deref().map(|id| earlier(&context, id)).transpose()?;
-    let (session, parts) = session(&context, &asked.model, &said, known).await?;
-    let id = format!("resp_{}_{}", session.id(), haft_present::cursor::next(&session).0);
-    let turn = Attended::begin(session, parts, waits(asked.metadata.as_ref()));
+    if let Some((session, from)) = begun_before(&context, key.as_ref(), known.as_ref()).await {
+        let of = Extension(OfSession(session.id().clone()));
+        let talk = Talk { id: id_of(&session, from), created: now(), asked };
+        return Ok((of, talk.again(&session, from)?).into_response());
+    }
+    let channel = channel(context.hub.user_name(), key.as_ref());
+    let prepared = prepare(&context, &asked.model, &said, known, key).await?;
+    let turn = Attended::begin(prepared, channel, waits(asked.metadata.as_ref()));
     let of = Extension(OfSession(turn.session.id().clone()));
+    let id = id_of(&turn.session, haft_present::cursor::next(&turn.session));
     let talk = Talk { id, created: now(), asked };
     let answer = match talk.asked.stream {
         false => talk.whole(turn).await?,
@@ -150,6 +162,10 @@ fn earlier(context: &Context, id: &str) -> Answer<(SessionId, Seq)> {
     Ok((known.id, end))
 }
 
+fn id_of(session: &Session, from: Seq) -> String {
+    format!("resp_{}_{}", session.id(), from.0)
+}
+
 /// A response in the making.
 struct Talk {
     id: String,
@@ -168,6 +184,25 @@ impl Talk {
         let report = turn.report().await?;
         items.end();
         Ok(Json(self.response(&turn.session, items.all(), Some(&report))).into_response())
+    }
+
+    /// The answer to a request that was begun before a crash.
+    fn again(self, session: &Session, from: Seq) -> Answer<Response> {
+        let report = report_since(session, from)?;
+        let (mut teller, mut items) = (Teller::default(), Items::default());
+        for entry in session.entries().into_iter().skip_while(|entry| entry.seq < from) {
+            teller.tell(&Event::Recorded(entry)).iter().for_each(|told| drop(items.tell(told)));
+        }
+        items.end();
+        let whole = self.response(session, items.all(), Some(&report));
+        if !self.asked.stream {
+            return Ok(Json(whole).into_response());
+        }
+        let (mut count, begun) = (0, self.response(session, Vec::new(), None));
+        let created = event(&mut count, json!({"type": "response.created", "response": begun}));
+        let kind = format!("response.{}", status(&report));
+        let ended = event(&mut count, json!({"type": kind, "response": whole}));
+        Ok(response(futures::stream::iter([created, ended])))
     }
 
     fn streamed(self, mut turn: Attended) -> Response {

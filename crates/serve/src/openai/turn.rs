@@ -4,28 +4,44 @@ use crate::{
     api::{
         Context,
         body::blocking,
+        commands::said_before,
         lists::no_model,
-        sessions::{agent_of, opened},
+        sessions::{agent_of, made_as, opened},
     },
+    conversations::Claim,
     error::{Answer, ApiError},
+    requests::Keyed,
 };
 use axum::http::StatusCode;
-use haft_core::{Command, Entry, Event, Fact, Outcome, Part, Seq, SessionId, active_path, text_of};
-use haft_engine::{Session, Turn, TurnReport, new_session_id};
+use haft_core::{
+    Channel, Command, Entry, Event, Fact, ModelFault, Outcome, Part, Seq, SessionId, active_path, text_of,
+};
+use haft_engine::{CallReport, Session, Turn, TurnReport};
 use haft_present::unattended;
 use std::sync::Arc;
+
+/// A session for a request, and what is said in it.
+pub(super) struct Prepared {
+    session: Session,
+    parts: Vec<Part>,
+    /// Held while the turn runs, where the session was there before.
+    claim: Option<Claim>,
+}
 
 /// Interrupts the turn where the client leaves before its end.
 pub(super) struct Attended {
     pub(super) session: Session,
-    pub(super) turn: Option<Turn>,
+    turn: Option<Turn>,
+    claim: Option<Claim>,
     waits: bool,
 }
 
 impl Attended {
-    pub(super) fn begin(session: Session, parts: Vec<Part>, waits: bool) -> Self {
-        let turn = session.start(Command::Prompt { parts, channel: None });
-        Self { session, turn: Some(turn), waits }
+    /// `channel`: who says it, and with which key.
+    pub(super) fn begin(prepared: Prepared, channel: Option<Channel>, waits: bool) -> Self {
+        let Prepared { session, parts, claim } = prepared;
+        let turn = session.start(Command::Prompt { parts, channel });
+        Self { session, turn: Some(turn), claim, waits }
     }
 
     /// The next event. If no person is to be waited for, questions are answered with the fact that none can be asked.
@@ -48,18 +64,36 @@ impl Attended {
     pub(super) async fn report(&mut self) -> Answer<TurnReport> {
         let Some(turn) = self.turn.take() else { return Err(ApiError::failed("the turn is over")) };
         let report = turn.report().await;
-        match report.outcome {
-            Some(Outcome::Failed) | None => {
-                let why = report.error.clone().unwrap_or_else(|| "the session was closed".into());
-                let error = ApiError::new(StatusCode::BAD_GATEWAY, "model_failed", why);
-                Err(match report.hint {
-                    Some(hint) => error.suggest(hint),
-                    None => error,
-                })
-            }
-            Some(_) => Ok(report),
-        }
+        self.claim = None;
+        checked(&self.session, report)
     }
+}
+
+/// `report`, or the error of a turn in which the model could not be asked or that has no end. One that has done something is
+/// not begun again by the client.
+pub(super) fn checked(session: &Session, report: TurnReport) -> Answer<TurnReport> {
+    let (status, why) = match (report.outcome, report.fault) {
+        (Some(Outcome::Failed), Some(ModelFault::RateLimited | ModelFault::QuotaExhausted)) => {
+            (StatusCode::TOO_MANY_REQUESTS, report.error.clone())
+        }
+        (Some(Outcome::Failed), Some(_)) => (StatusCode::BAD_GATEWAY, report.error.clone()),
+        // The request itself is at fault.
+        (Some(Outcome::Failed), None) => (StatusCode::BAD_REQUEST, report.error.clone()),
+        (None, _) => (StatusCode::BAD_GATEWAY, report.error.clone()),
+        (Some(_), _) => return Ok(report),
+    };
+    let why = why.unwrap_or_else(|| "the session was closed in the middle of the turn".to_owned());
+    let error = match report.calls.iter().any(CallReport::has_started) {
+        false => ApiError::new(status, "model_failed", why),
+        true => {
+            let why = format!("{why}; the session `{}` has what the turn did until then", session.id());
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "turn_failed", why).never_again()
+        }
+    };
+    Err(match report.hint {
+        Some(hint) => error.suggest(hint),
+        None => error,
+    })
 }
 
 impl Drop for Attended {
@@ -70,13 +104,47 @@ impl Drop for Attended {
     }
 }
 
-/// The session of a conversation, and what is said in it now. `known`: where it was held, up to which entry.
-pub(super) async fn session(
+/// Where the prompt of a request was recorded before a crash: the session, and the entry. `known`: as for [`prepare`].
+pub(super) async fn begun_before(
+    context: &Context,
+    key: Option<&Keyed>,
+    known: Option<&(SessionId, Seq)>,
+) -> Option<(Session, Seq)> {
+    let key = key.filter(|key| key.is_repeated)?;
+    for id in std::iter::once(&key.id).chain(known.map(|(id, _)| id)) {
+        if let Ok(session) = opened(context, &id.0).await
+            && let Some(from) = said_before(context, &session, key)
+        {
+            return Some((session, from));
+        }
+    }
+    None
+}
+
+/// What a turn of a request that was begun before came to.
+pub(super) fn report_since(session: &Session, from: Seq) -> Answer<TurnReport> {
+    let entries = session.entries();
+    let turn = entries.iter().skip_while(|entry| entry.seq < from);
+    let end = end_of(&entries, from).unwrap_or(Seq(u64::MAX));
+    let report = TurnReport::of(turn.take_while(|entry| entry.seq <= end));
+    let is_cut_off = report.outcome.is_none();
+    checked(session, report).map_err(|error| match is_cut_off {
+        true => error
+            .suggest("the server ended in the middle of the turn; look what it did before you ask again")
+            .never_again(),
+        false => error,
+    })
+}
+
+/// The session of a conversation, and what is said in it now. `known`: where it was held, up to which entry. What is made for a
+/// request with a `key` has the ID that belongs to it.
+pub(super) async fn prepare(
     context: &Context,
     model: &str,
     said: &Said,
     known: Option<(SessionId, Seq)>,
-) -> Answer<(Session, Vec<Part>)> {
+    key: Option<Keyed>,
+) -> Answer<Prepared> {
     let hub = &context.hub;
     let (agent, model) = chosen(context, model).await?;
     if let Some((id, end)) = known
@@ -84,17 +152,21 @@ pub(super) async fn session(
     {
         let fits = model.as_ref().is_none_or(|model| *model == found.place.model);
         if fits && found.agent == agent {
-            return going_on(context, &id, end, said).await;
+            return going_on(context, &id, end, said, key).await;
         }
     }
     let place = hub.place(None, model, None)?;
-    let session = hub.create(new_session_id(), place, &agent).await?;
+    let id = made_as(key);
+    let session = match hub.home().exact(&id.0) {
+        Some(begun) => opened(context, &begun.0).await?,
+        None => hub.create(id, place, &agent).await?,
+    };
     let parts = said.whole();
     // Lists show the beginning of the first prompt, which here is what came before.
     if parts != said.prompt {
         let _it_has_a_title = hub.home().rename(&session.id().0, &title(&text_of(&said.prompt)));
     }
-    Ok((session, parts))
+    Ok(Prepared { session, parts, claim: None })
 }
 
 /// The beginning of the first line, as a name may be.
@@ -103,15 +175,28 @@ fn title(text: &str) -> String {
     line.chars().filter(|sign| !sign.is_control()).take(60).collect()
 }
 
-/// A conversation that went on elsewhere since is forked where this client left it.
-async fn going_on(context: &Context, id: &SessionId, end: Seq, said: &Said) -> Answer<(Session, Vec<Part>)> {
+/// A conversation that went on elsewhere since, or in which another request is at work, is forked where this client left it;
+/// also for a request with a key, which is found by the ID of the fork after a crash.
+async fn going_on(
+    context: &Context,
+    id: &SessionId,
+    end: Seq,
+    said: &Said,
+    key: Option<Keyed>,
+) -> Answer<Prepared> {
     let hub = &context.hub;
+    let mut claim = context.conversations.claim(id);
     let mut session = opened(context, &id.0).await?;
     let entries = session.entries();
-    if last_end(&entries) != Some(end) {
-        let (own, id) = (hub.clone(), id.clone());
-        let fork = blocking(move || own.home().fork(&id.0, Some(end)).map_err(ApiError::from));
+    if claim.is_none() || key.is_some() || has_gone_on(&entries, end) {
+        let (own, id, made) = (hub.clone(), id.clone(), made_as(key));
+        let user = hub.user_name().map(str::to_owned);
+        let fork = blocking(move || match own.home().exact(&made.0) {
+            Some(forked) => Ok(forked),
+            None => own.home().fork_as(made, &id.0, Some(end), user).map_err(ApiError::from),
+        });
         session = hub.open(&fork.await?.0).await?;
+        claim = None;
     }
     let mut parts = said.prompt.clone();
     let is_told = entries.iter().any(|entry| match &entry.fact {
@@ -121,7 +206,17 @@ async fn going_on(context: &Context, id: &SessionId, end: Seq, said: &Said) -> A
     if !said.instructions.is_empty() && !is_told {
         parts.insert(0, Part::text(format!("Instructions from here on:\n\n{}\n\n", said.instructions)));
     }
-    Ok((session, parts))
+    Ok(Prepared { session, parts, claim })
+}
+
+/// Whether something was said or undone after the turn that ended at `end`.
+fn has_gone_on(entries: &[Arc<Entry>], end: Seq) -> bool {
+    let is_new = |entry: &Arc<Entry>| {
+        let said =
+            matches!(entry.fact, Fact::Prompted { .. } | Fact::PromptQueued { .. } | Fact::Called { .. });
+        entry.seq > end && (said || matches!(entry.fact, Fact::Rewound { .. }))
+    };
+    last_end(entries) != Some(end) || entries.iter().any(is_new)
 }
 
 /// Where the last turn of the conversation ended.

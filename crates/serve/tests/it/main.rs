@@ -5,6 +5,7 @@ mod choices;
 mod completions;
 mod description;
 mod kit;
+mod openai;
 mod outbox;
 mod push;
 mod review;

@@ -34,6 +34,12 @@ async fn the_changes_of_a_session_are_those_of_all_its_turns() {
     let plan = undo(json!({"before": prompts[1]["seq"], "dry_run": true})).await;
     assert_eq!(paths(&plan["files"]), [("b.txt", "deleted")]);
     assert_eq!(server.file("b.txt").as_deref(), Some("two\n"));
+    for two in [json!({"to": 1, "calls": 1}), json!({"to": 1, "before": prompts[1]["seq"]})] {
+        let refused = undo(two).await;
+        assert_eq!(refused["error"]["message"], "`to`, `before` and `calls` do not go together", "{refused}");
+    }
+    let reply = prompts[1]["seq"].as_u64().unwrap() + 1;
+    assert!(undo(json!({"before": reply})).await["error"]["message"].as_str().unwrap().contains("no prompt"));
     undo(json!({"before": prompts[1]["seq"]})).await;
     assert_eq!((server.file("a.txt").is_some(), server.file("b.txt")), (true, None));
     assert_eq!(paths(&server.ask(&changes, "").await.json()), [("a.txt", "created")]);

@@ -478,3 +478,26 @@ fn what_cannot_be_read_is_said_in_plain_words() {
         }
     }
 }
+
+#[test]
+fn a_client_is_told_when_a_refusal_ends_its_connection() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"say": "Done."})]);
+    let server = Serving::start(&place, &["--model", &model]);
+    let head = |line: &str, body: &str| {
+        let mut stream = server.connect();
+        let (host, token, length) = (&server.host, &server.token, body.len());
+        let text = format!(
+            "{line} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
+             content-length: {length}\r\n\r\n"
+        );
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut answer = [0; 2_000];
+        let read = stream.read(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer[..read]).into_owned()
+    };
+    let refused = head("POST /v1/nowhere", "{}");
+    assert!(refused.starts_with("HTTP/1.1 404") && refused.contains("connection: close\r\n"), "{refused}");
+    let missing = head("GET /v1/nowhere", "");
+    assert!(missing.starts_with("HTTP/1.1 404") && !missing.contains("connection: close"), "{missing}");
+}

@@ -3,6 +3,7 @@ use crate::kit::{
     Place,
     serving::{Answered, Serving},
 };
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::{
     fs,
@@ -191,5 +192,36 @@ fn a_turn_of_the_openai_endpoint_is_taken_once_and_told_again_also_as_a_stream()
         server = Serving::start(&place, &["--model", &model]);
         assert_eq!(told(&keyed(&server, &key, &line, &body)), told(&answers[0]), "{line}");
         assert_eq!(fs::read_dir(place.path().join("home/sessions")).unwrap().count() - before, 1, "{line}");
+    }
+}
+
+#[test]
+fn a_turn_for_a_client_of_openai_is_not_run_again_after_a_crash() {
+    let chat = |text: &str| {
+        let body = json!({"model": "haft", "messages": [{"role": "user", "content": text}]});
+        ("POST /v1/chat/completions", body.to_string())
+    };
+    let response = |text: &str| ("POST /v1/responses", json!({"model": "haft", "input": text}).to_string());
+    for (line, body) in [chat("go"), response("go")] {
+        let place = Place::new();
+        let acts = json!({"calls": [{"name": "bash", "arguments": {"command": "echo x >> marker"}}]});
+        let model = place.script("model", &[acts, json!({"hang": true})]);
+        let options = ["--model", &model, "--permission", "full"];
+        let mut server = Serving::start(&place, &options);
+        let marker = || place.read("marker");
+        std::thread::scope(|scope| {
+            scope.spawn(|| keyed(&server, "k", line, &body));
+            while marker().is_none() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            let id = Pid::from_raw(i32::try_from(server.id()).unwrap()).unwrap();
+            kill_process(id, Signal::KILL).unwrap();
+        });
+        server.kill();
+        server = Serving::start(&place, &options);
+        let again = keyed(&server, "k", line, &body);
+        assert_eq!((again.status, again.error().as_str()), (422, "turn_failed"), "{line}: {again:?}");
+        assert!(again.head.contains("x-should-retry: false"), "{again:?}");
+        assert_eq!(marker().as_deref(), Some("x\n"), "{line}");
     }
 }

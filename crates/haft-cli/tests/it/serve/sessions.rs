@@ -168,6 +168,10 @@ fn a_part_of_a_change_is_accepted_and_the_model_reads_what_was_left_out() {
         (json!({"answer": "always", "accepted": [{"path": "b.txt"}]}), "with the answer `once` only"),
         (json!({"answer": "once", "accepted": [{"path": "../x"}]}), "the call changes no file `../x`"),
         (json!({"answer": "once", "accepted": [{"path": "a.txt", "hunks": [2]}]}), "has no hunk 2"),
+        (
+            json!({"answer": "once", "accepted": [{"path": "b.txt"}, {"path": "b.txt", "text": "x"}]}),
+            "`accepted` names `b.txt` twice",
+        ),
     ];
     for (body, message) in table {
         let refused = server.ask(&path, &body.to_string());

@@ -86,7 +86,9 @@ fn a_user_sees_no_session_of_another() {
     let call = ann.prompt(&id);
     let list = |client: &Client<'_>| client.get("/v1/sessions").json()["sessions"].as_array().unwrap().len();
     assert_eq!((list(&ann), list(&ben)), (1, 0));
-    assert_eq!(ann.get(&format!("/v1/sessions/{id}")).json()["user"], "ann@example.org");
+    let shown = ann.get(&format!("/v1/sessions/{id}"));
+    assert_eq!(shown.json()["user"], "ann@example.org");
+    assert_eq!(shown.body.matches("\"user\"").count(), 1, "{shown:?}");
     // What is another's is told as what is not there, whatever is asked of it.
     for (method, path, body) in [
         ("GET", "", json!(null)),
