@@ -82,20 +82,28 @@ pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
     })
 }
 
-/// JSON in which strings go over several lines, as some models write it.
+/// JSON in which strings go over several lines, or a comma stands before a closing bracket, as some models write it.
 pub(super) fn mended(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text.trim()).or_else(|error| {
-        if !text.trim().contains(['\n', '\r', '\t']) {
-            return Err(error);
-        }
         let (mut in_string, mut escaped, mut whole) = (false, false, String::new());
+        // Where a comma stands in `whole` behind which nothing has come yet.
+        let mut comma = None;
         for letter in text.trim().chars() {
-            match letter {
-                '\n' if in_string => whole.push_str("\\n"),
-                '\r' if in_string => whole.push_str("\\r"),
-                '\t' if in_string => whole.push_str("\\t"),
+            match (letter, comma) {
+                ('\n', _) if in_string => whole.push_str("\\n"),
+                ('\r', _) if in_string => whole.push_str("\\r"),
+                ('\t', _) if in_string => whole.push_str("\\t"),
+                ('}' | ']', Some(comma)) if !in_string => {
+                    whole.replace_range(comma..=comma, " ");
+                    whole.push(letter);
+                }
                 _ => whole.push(letter),
             }
+            comma = match letter {
+                ',' if !in_string => Some(whole.len() - 1),
+                _ if letter.is_whitespace() => comma,
+                _ => None,
+            };
             in_string ^= letter == '"' && !escaped;
             escaped = letter == '\\' && !escaped;
         }

@@ -41,11 +41,30 @@ pub(crate) struct Server {
     pub(crate) documents: tokio::sync::Mutex<Documents>,
     process: Mutex<Process>,
     words: Arc<Mutex<String>>,
-    /// Answers that were late since the last one in time, and the time that the last one had.
-    silent: AtomicU32,
+    /// Answers to requests, and diagnostics that it publishes by itself: a server may give one and not the other.
+    pub(crate) answers: LateCount,
+    pub(crate) diagnostics: LateCount,
     _tasks: JoinSet<()>,
     /// Its `/tmp`.
     _folder: TempDir,
+}
+
+/// How often a server was too late since it was in time.
+#[derive(Default)]
+pub(crate) struct LateCount(AtomicU32);
+
+impl LateCount {
+    /// Counts what came, or did not come in time.
+    pub(crate) fn count(&self, is_in_time: bool) {
+        match is_in_time {
+            true => self.0.store(0, Relaxed),
+            false => drop(self.0.fetch_add(1, Relaxed)),
+        }
+    }
+
+    fn is_too_much(&self) -> bool {
+        self.0.load(Relaxed) >= MAX_SILENT
+    }
 }
 
 /// The connection to a server, and how far it is.
@@ -103,7 +122,8 @@ impl Server {
             documents: Default::default(),
             process: Mutex::new(piped.process),
             words,
-            silent: AtomicU32::new(0),
+            answers: LateCount::default(),
+            diagnostics: LateCount::default(),
             _tasks: tasks,
             _folder: folder,
         })
@@ -140,7 +160,8 @@ impl Server {
         if let Phase::Ended(ended) = phase {
             return Some(self.ended(&ended).await);
         }
-        (self.silent.load(Relaxed) >= MAX_SILENT).then(|| LspError::Stuck { name: self.name() })
+        let is_silent = self.answers.is_too_much() || self.diagnostics.is_too_much();
+        is_silent.then(|| LspError::Stuck { name: self.name() })
     }
 
     /// Whether it could ever be asked: a program that ends before is a stand-in for a server that is not installed, as rustup
@@ -150,14 +171,6 @@ impl Server {
             Phase::Starting => false,
             Phase::Ready(_) => true,
             Phase::Ended(ended) => ended.was_ready,
-        }
-    }
-
-    /// Counts an answer that came, or did not come in time.
-    pub(crate) fn count(&self, is_in_time: bool) {
-        match is_in_time {
-            true => self.silent.store(0, Relaxed),
-            false => drop(self.silent.fetch_add(1, Relaxed)),
         }
     }
 

@@ -86,13 +86,13 @@ impl Taken<'_> {
             let (id, answer) = self.server.line.connection.request(method, params);
             let Ok(answered) = timeout_at(deadline, answer).await else {
                 self.server.line.connection.give_up(id);
-                self.server.count(false);
+                self.server.answers.count(false);
                 return Err(LspError::Silent { name: name(), limit: began.elapsed() });
             };
             let Ok(reply) = answered else {
                 return Err(self.server.fault().await.unwrap_or(LspError::Stuck { name: name() }));
             };
-            self.server.count(true);
+            self.server.answers.count(true);
             let error = match reply {
                 Ok(result) => return Ok(result),
                 Err(error) => error,
@@ -195,14 +195,14 @@ impl Taken<'_> {
                 || versions.iter().all(|(path, (version, since))| heard.is_published(path, *since, *version))
         });
         if !is_published.await {
-            self.server.count(false);
+            self.server.diagnostics.count(false);
             return Err(LspError::Silent { name: self.server.name(), limit: began.elapsed() });
         }
         if connection.is_closed() {
             let stuck = LspError::Stuck { name: self.server.name() };
             return Err(self.server.fault().await.unwrap_or(stuck));
         }
-        self.server.count(true);
+        self.server.diagnostics.count(true);
         if inbox.is_pulled() {
             // It has said so only now.
             return self.pulled(open, deadline).await;

@@ -5,7 +5,12 @@ mod reply;
 
 pub(crate) use reply::MessageReply;
 
-use crate::{CacheTtl, WIRES, constrain, openai_chat::sound_arguments, quirks::Quirks, turns::turns};
+use crate::{
+    CacheTtl, WIRES, constrain,
+    openai_chat::{sent_name, sound_arguments},
+    quirks::Quirks,
+    turns::turns,
+};
 use haft_core::{CallId, Document, Image, Message, Part, Request, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
@@ -130,7 +135,7 @@ fn document(document: &Document) -> Value {
 
 /// O-25
 fn tool_use(call: &ToolCall) -> Value {
-    json!({"type": "tool_use", "id": safe_id(&call.id), "name": call.name, "input": sound_arguments(call)})
+    json!({"type": "tool_use", "id": safe_id(&call.id), "name": sent_name(&call.name), "input": sound_arguments(call)})
 }
 
 /// O-27, O-48

@@ -6,7 +6,13 @@ mod reply;
 
 pub(crate) use reply::ConverseReply;
 
-use crate::{Wire, constrain, openai_chat::sound_arguments, quirks::Quirks, sign_in::encoded, turns::turns};
+use crate::{
+    Wire, constrain,
+    openai_chat::{sent_name, sound_arguments},
+    quirks::Quirks,
+    sign_in::encoded,
+    turns::turns,
+};
 use haft_core::{CallId, Document, Image, Message, Part, Request, ToolResult};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -106,7 +112,7 @@ fn blocks(parts: &[Part]) -> Vec<Value> {
         Part::Thinking { text, signature } => thinking(text, signature.as_deref()?),
         Part::Image(picture) => Some(image(picture)),
         Part::ToolCall(call) => Some(json!({"toolUse": {
-            "toolUseId": safe_id(&call.id), "name": call.name, "input": sound_arguments(call),
+            "toolUseId": safe_id(&call.id), "name": sent_name(&call.name), "input": sound_arguments(call),
         }})),
     };
     parts.iter().filter_map(block).collect()

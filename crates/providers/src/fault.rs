@@ -46,6 +46,9 @@ const BILLING_WORDS: &[&str] =
 /// Codex and ChatGPT plans, 2026-11.
 const QUOTA_WORDS: &[&str] = &["usage_limit_reached", "usage_not_included"];
 
+/// How servers say that they cannot hand calls over, in lower case: Ollama and vLLM, 2026-11.
+const NO_TOOLS_WORDS: &[&str] = &["does not support tools", "--enable-auto-tool-choice"];
+
 /// An error as a vendor words it, from a body or from the middle of a stream.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Complaint {
@@ -145,6 +148,7 @@ impl Complaint {
             401 | 403 => Kind::Auth,
             // Gemini's OpenAI-compatible endpoint answers 400 to a wrong key.
             400 if says(&["api key not valid", "api_key_invalid"]) => Kind::Auth,
+            400..=422 if says(NO_TOOLS_WORDS) => Kind::Rejected(Some(Hint::CallsAsText)),
             404 => Kind::Rejected(Some(Hint::Model)),
             408 | 409 | 425 | 429 | 503 | 529 => Kind::Busy,
             // A gateway gave up waiting; 524 is Cloudflare's. What it waited for may have been paid for.
@@ -186,6 +190,7 @@ enum Kind {
 enum Hint {
     Model,
     Pay,
+    CallsAsText,
 }
 
 impl Hint {
@@ -197,6 +202,10 @@ impl Hint {
                 endpoint.title,
                 endpoint.address()
             ),
+            Self::CallsAsText => {
+                "start the server with tool calls, or let the model write its calls as text: `--dialect auto`"
+                    .to_owned()
+            }
             Self::Pay => format!("the account at {} needs credit or a higher limit", endpoint.title),
         }
     }

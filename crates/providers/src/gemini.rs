@@ -7,7 +7,11 @@ mod schema;
 
 pub(crate) use reply::ContentReply;
 
-use crate::{Wire, constrain, openai_chat::sound_arguments, quirks::Quirks};
+use crate::{
+    Wire, constrain,
+    openai_chat::{sent_name, sound_arguments},
+    quirks::Quirks,
+};
 use haft_core::{CallId, Document, Image, Message, Part, Request, ToolResult, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -112,7 +116,7 @@ fn said(parts: &[Part]) -> Vec<Value> {
                 }
             }
             Part::ToolCall(call) => {
-                let (id, name, args) = (&call.id.0, &call.name, sound_arguments(call));
+                let (id, name, args) = (&call.id.0, sent_name(&call.name), sound_arguments(call));
                 calls.push(json!({"functionCall": {"id": id, "name": name, "args": args}}));
             }
         }
@@ -151,7 +155,7 @@ fn signed(signature: &str) -> Option<(Option<usize>, &str)> {
 /// An object in any case; `output` and `error` are the names that the wire's guide gives.
 fn response(call: &CallId, name: &str, result: &ToolResult) -> Vec<Value> {
     let field = if result.is_ok() { "output" } else { "error" };
-    let response = json!({"id": call.0, "name": name, "response": {field: result.content}});
+    let response = json!({"id": call.0, "name": sent_name(name), "response": {field: result.content}});
     let pictures = result.images.iter().map(image);
     [json!({"functionResponse": response})].into_iter().chain(pictures).collect()
 }

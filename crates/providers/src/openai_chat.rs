@@ -7,7 +7,7 @@ pub(crate) use reply::ChatReply;
 
 use crate::{
     constrain::{self, definition},
-    quirks::{EchoReasoning, EmptyContent, Quirks},
+    quirks::{EchoReasoning, EmptyContent, Quirks, options},
 };
 use fnv::FnvHasher;
 use haft_core::{CallId, Document, Image, Message, Part, Request, ToolCall, text_of};
@@ -31,7 +31,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
     body.extend(constrain::fields(request, quirks));
-    body.extend(request.options.clone());
+    body.extend(options(request, quirks));
     body.into()
 }
 
@@ -136,16 +136,33 @@ fn thought(parts: &[Part]) -> String {
 /// the arguments are JSON inside a string.
 fn call(call: &ToolCall, quirks: &Quirks) -> Value {
     let arguments = sound_arguments(call).to_string();
-    json!({"id": call_id(&call.id, quirks), "type": "function", "function": {"name": call.name, "arguments": arguments}})
+    json!({"id": call_id(&call.id, quirks), "type": "function", "function": {"name": sent_name(&call.name), "arguments": arguments}})
 }
 
-/// As it came, or nine letters and digits made from it where the vendor wants that: the call may have been made by
-/// another model, earlier in the session.
+/// Maximum characters of a name that vendors take; they refuse a whole conversation with a longer one.
+const MAX_NAME: usize = 64;
+
+/// The name of a call as vendors take one: a model may have made up another, and every later request holds it.
+pub(crate) fn sent_name(name: &str) -> String {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    let sent = name.chars().map(|letter| if fits(letter) { letter } else { '_' });
+    if name.is_empty() { "unnamed".to_owned() } else { sent.take(MAX_NAME).collect() }
+}
+
+/// Maximum characters of an ID of a call (platform.openai.com/docs/api-reference/chat, 2026-11).
+const MAX_CALL_ID: usize = 40;
+
+/// As it came, or nine letters and digits made from it where the vendor wants that or it is too long: the call may have been
+/// made by another model, earlier in the session.
 fn call_id(id: &CallId, quirks: &Quirks) -> String {
     let is_short = id.0.len() == 9 && id.0.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if !quirks.nine_letter_call_ids || is_short {
+    if is_short || (!quirks.nine_letter_call_ids && id.0.len() <= MAX_CALL_ID) {
         return id.0.clone();
     }
+    nine_letters(id)
+}
+
+pub(crate) fn nine_letters(id: &CallId) -> String {
     // FNV-1a: the same in each process, so that a resumed session hits the vendor's cache.
     let mut hasher = FnvHasher::default();
     hasher.write(id.0.as_bytes());

@@ -10,10 +10,10 @@ pub(crate) use reply::ResponsesReply;
 
 use crate::{
     Wire, constrain,
-    openai_chat::{data_url, sound_arguments},
-    quirks::{EchoReasoning, Quirks, is_among},
+    openai_chat::{data_url, nine_letters, sent_name, sound_arguments},
+    quirks::{EchoReasoning, Quirks, is_among, options},
 };
-use haft_core::{Document, Image, Message, Part, Request, ToolCall, ToolResult, ToolSpec, text_of};
+use haft_core::{CallId, Document, Image, Message, Part, Request, ToolCall, ToolResult, ToolSpec, text_of};
 use serde_json::{Map, Value, json};
 
 /// The vendor refuses a smaller limit.
@@ -38,7 +38,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     if quirks.encrypted_reasoning && !is_among(&request.model, quirks.models_without_reasoning) {
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     }
-    body.extend(request.options.clone());
+    body.extend(options(request, quirks));
     if let Some(schema) = constrain::answer(request, quirks)
         && let Some(Value::Object(mut format)) = constrain::named_schema(schema)
     {
@@ -64,7 +64,7 @@ fn input(messages: &[std::sync::Arc<Message>], quirks: &Quirks) -> Vec<Value> {
             Message::Assistant { parts } => items.extend(said(parts, quirks)),
             Message::Tool { call, name: _, result } => {
                 items.push(
-                    json!({"type": "function_call_output", "call_id": call.0, "output": output(result)}),
+                    json!({"type": "function_call_output", "call_id": call_id(call), "output": output(result)}),
                 );
             }
         }
@@ -136,8 +136,15 @@ fn reasoning(text: &str, signature: Option<&str>, quirks: &Quirks) -> Option<Val
     echo.then(|| json!({"type": "reasoning", "summary": [], "content": content}))
 }
 
+/// Maximum characters of an ID of a call on this wire.
+const MAX_CALL_ID: usize = 64;
+
+fn call_id(id: &CallId) -> String {
+    if id.0.len() <= MAX_CALL_ID { id.0.clone() } else { nine_letters(id) }
+}
+
 /// The arguments are JSON inside a string.
 fn function_call(call: &ToolCall) -> Value {
     let arguments = sound_arguments(call).to_string();
-    json!({"type": "function_call", "call_id": call.id.0, "name": call.name, "arguments": arguments})
+    json!({"type": "function_call", "call_id": call_id(&call.id), "name": sent_name(&call.name), "arguments": arguments})
 }

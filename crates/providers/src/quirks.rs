@@ -1,5 +1,7 @@
 //! Where a vendor differs from the usual form of its wire, as data.
+use haft_core::Request;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// Where a vendor differs from the wire's usual form.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +26,8 @@ pub struct Quirks {
     pub encrypted_reasoning: bool,
     /// Beginnings of the names of models that do not think: those refuse to be asked for thoughts or for an effort.
     pub models_without_reasoning: &'static [&'static str],
+    /// Beginnings of the names of models that think and refuse to be told how to draw words.
+    pub models_without_sampling: &'static [&'static str],
     /// From which field it reads how hard a model thinks.
     pub effort: EffortField,
     /// Beginnings of the names of the models that take an effort; all if empty.
@@ -60,6 +64,7 @@ impl Quirks {
         nine_letter_call_ids: false,
         encrypted_reasoning: false,
         models_without_reasoning: &[],
+        models_without_sampling: &[],
         effort: EffortField::Nowhere,
         models_with_effort: &[],
         models_with_budget: &[],
@@ -71,6 +76,20 @@ impl Quirks {
         first_byte_seconds: None,
         reply_seconds: None,
     };
+}
+
+/// How words are drawn; thinking models of some vendors refuse it (platform.openai.com/docs/guides/latest-model, 2026-11).
+const SAMPLING: [&str; 6] =
+    ["temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs"];
+
+/// The options of a request that its model takes.
+pub(crate) fn options(request: &Request, quirks: &Quirks) -> Map<String, Value> {
+    let model = request.model.as_str();
+    let mut options = request.options.clone();
+    if is_among(model, quirks.models_without_sampling) && !is_among(model, quirks.models_without_reasoning) {
+        options.retain(|name, _| !SAMPLING.contains(&name.as_str()));
+    }
+    options
 }
 
 /// Whether the name of `model` has one of these beginnings.

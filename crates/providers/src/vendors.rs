@@ -25,6 +25,7 @@ impl Wire {
 
 // Beginnings of the names of models that several entries share.
 const GPT_WITHOUT_REASONING: &[&str] = &["gpt-3", "gpt-4", "chatgpt-", "gpt-5-chat"];
+const GPT_WITHOUT_SAMPLING: &[&str] = &["gpt-5", "o1", "o3", "o4"];
 const GPT_WITH_ANSWERS: &[&str] = &["gpt-4o", "gpt-4.1", "gpt-5", "o1", "o3", "o4"];
 const AZURE_WITHOUT_REASONING: &[&str] = &["gpt-3", "gpt-4", "gpt-35", "gpt-5-chat"];
 const GEMINI_WITHOUT_REASONING: &[&str] = &["gemini-1", "gemini-2.0"];
@@ -58,6 +59,7 @@ static VENDORS: &[Vendor] = &[
         quirks: Quirks {
             effort: EffortField::ReasoningEffort,
             models_without_reasoning: GPT_WITHOUT_REASONING,
+            models_without_sampling: GPT_WITHOUT_SAMPLING,
             max_tokens_field: "max_completion_tokens",
             empty_content: EmptyContent::Null,
             strict_tools: true,
@@ -82,6 +84,7 @@ static VENDORS: &[Vendor] = &[
             effort: EffortField::Reasoning,
             encrypted_reasoning: true,
             models_without_reasoning: GPT_WITHOUT_REASONING,
+            models_without_sampling: GPT_WITHOUT_SAMPLING,
             strict_tools: true,
             answers: Answers::WithTools,
             models_with_answers: GPT_WITH_ANSWERS,
@@ -271,6 +274,7 @@ static VENDORS: &[Vendor] = &[
         quirks: Quirks {
             effort: EffortField::ReasoningEffort,
             models_without_reasoning: AZURE_WITHOUT_REASONING,
+            models_without_sampling: GPT_WITHOUT_SAMPLING,
             max_tokens_field: "max_completion_tokens",
             empty_content: EmptyContent::Null,
             first_byte_seconds: Some(300),
@@ -292,6 +296,7 @@ static VENDORS: &[Vendor] = &[
             effort: EffortField::Reasoning,
             encrypted_reasoning: true,
             models_without_reasoning: AZURE_WITHOUT_REASONING,
+            models_without_sampling: GPT_WITHOUT_SAMPLING,
             first_byte_seconds: Some(300),
             ..Quirks::NONE
         },

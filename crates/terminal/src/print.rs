@@ -18,7 +18,7 @@ use haft_present::{
     words::{Style, Words},
 };
 use serde_json::json;
-use std::io::{IsTerminal, Stderr, Write, stderr, stdout};
+use std::io::{self, IsTerminal, Stderr, Write, stderr, stdout};
 use tokio::time::Interval;
 
 /// What is printed on standard output.
@@ -60,6 +60,13 @@ pub struct Options {
     pub still: Vec<String>,
     /// Seconds that a turn may take, background commands included; none for no limit.
     pub seconds: Option<u64>,
+}
+
+/// Prints the first entry of a session that goes on, where a program reads events: it has the session's ID.
+pub fn opening(session: &Session, options: &Options) -> io::Result<()> {
+    let entries = session.entries();
+    let opened = entries.first().filter(|_| options.output == Output::StreamJson);
+    opened.map_or(Ok(()), |entry| writeln!(stdout(), "{}", lines::entry(entry)))
 }
 
 /// Sends `command` and shows everything from `from` on until the turn it opens has ended.

@@ -23,6 +23,13 @@ pub(super) fn offered_tools<'a>(
     let tools = lsp::with_tools(tools, servers, profile)?;
     let Some(names) = named_tools(spec.tools.as_deref()) else { return Ok((tools, None)) };
     names.iter().try_for_each(|name| is_known(&tools, name, config))?;
+    // An agent may have a tool that the profile gives to no other.
+    let withheld = names.iter().find(|name| spec.agent.is_none() && is_withheld(&tools, name));
+    if let Some(name) = withheld {
+        let offered = tools.specs().iter().map(|tool| tool.name.clone()).collect::<Vec<_>>().join(", ");
+        let why = format!("the profile `{}` does not let the tool `{name}` be used", profile.name);
+        return Err(Failure::usage(why).hint(format!("it has {offered}")));
+    }
     Ok((tools.only(names), Some(names)))
 }
 
@@ -86,6 +93,11 @@ pub(super) fn warn_of_unknown_tools(app: &App, agent: &Agent, tools: &Registry) 
 /// Whether there is a tool `name`, or can be one: without skills or a search engine, two are missing.
 fn has(tools: &Registry, name: &str) -> bool {
     [SKILL, WEB_SEARCH].contains(&name) || !tools.only(&[name.to_owned()]).is_empty()
+}
+
+/// Whether the profile has no use for the tool `name`.
+fn is_withheld(tools: &Registry, name: &str) -> bool {
+    tools.get(name).is_none() && !tools.only(&[name.to_owned()]).is_empty()
 }
 
 /// Whether there is a tool `name`; what MCP servers have is known when they run.

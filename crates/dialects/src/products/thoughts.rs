@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     Call, Dialect, Reader, Results, Said, Setting,
+    bodies::mended,
     json_calls::{self, JsonEnd, Parsed},
     tokens::{self, Machine, say},
     writing::{JsonCall, Writing, bare},
@@ -40,7 +41,10 @@ pub(crate) static ALFRED: Dialect = Dialect::own(
     |setting| {
         let objects = Objects { setting: setting.clone(), style: Style::Alfred, count: 0 };
         let inner = fences::reader(objects);
-        tokens::reader(&[SENTINEL], Sentinel { inner, find: setting.find_calls, list: None })
+        tokens::reader(
+            &[SENTINEL],
+            Sentinel { inner, find: setting.find_calls, list: None, is_in_line: false },
+        )
     },
     Writing::Json(JsonCall { id: Some("id"), ..JsonCall::between("[TOOL_CALLS][", "]") }),
 );
@@ -82,8 +86,12 @@ impl Blocks for Objects {
     }
 
     fn read(&mut self, body: &str, raw: &str) -> Option<Vec<Said>> {
+        // Alfred calls by its first block; another one is an example or an alternative.
+        if self.style == Style::Alfred && self.count > 0 {
+            return None;
+        }
         let broken = |why: String| Some(vec![Said::Text(raw.into()), Said::problem(why)]);
-        let mut object = match serde_json::from_str::<Value>(body.trim()) {
+        let mut object = match mended(body) {
             Ok(Value::Object(object)) if object.contains_key("tool_calls") => object,
             // It was meant as calls.
             Err(error) if body.contains("\"tool_calls\"") => {
@@ -138,20 +146,39 @@ struct Sentinel {
     inner: Box<dyn Reader>,
     find: bool,
     list: Option<(String, JsonEnd)>,
+    /// Whether something stands before on the same line.
+    is_in_line: bool,
+}
+
+impl Sentinel {
+    fn prose(&mut self, text: &str, said: &mut Vec<Said>) {
+        self.is_in_line = match text.rsplit_once('\n') {
+            Some((_, line)) => !line.trim().is_empty(),
+            None => self.is_in_line || !text.trim().is_empty(),
+        };
+        self.inner.push(text, said);
+    }
 }
 
 impl Machine for Sentinel {
     fn text(&mut self, text: &str, said: &mut Vec<Said>) {
-        let Some((list, end)) = &mut self.list else { return self.inner.push(text, said) };
+        let Some((list, end)) = &mut self.list else { return self.prose(text, said) };
         let from = list.len();
         list.push_str(text);
+        let begun = list.trim_start();
+        if self.is_in_line && !begun.is_empty() && !begun.starts_with(['[', '{']) {
+            // A sentence speaks of the sentinel.
+            let spoken = format!("{SENTINEL}{list}");
+            self.list = None;
+            return self.prose(&spoken, said);
+        }
         // What is not a list after all ends with the reply.
-        let is_list = list.trim_start().starts_with('[') || list.trim().is_empty();
+        let is_list = begun.starts_with('[') || begun.is_empty();
         if let Some(after) = if is_list { end.go(text.as_bytes()) } else { None } {
             let rest = list.split_off(from + after);
             finish(list, said);
             self.list = None;
-            self.inner.push(&rest, said);
+            self.prose(&rest, said);
         }
     }
 

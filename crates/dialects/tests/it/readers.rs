@@ -130,7 +130,7 @@ fn a_broken_call_is_a_problem_of_its_own_dialect() {
     let table: [(&str, Option<&str>, &[&str]); 19] = [
         (r#"<tool_call>{"name":"read","arguments":{"path":"a"}}</tool_call>"#, Some("hermes"), &["read"]),
         (r#"<tool_call>{"name":"read","arguments":{"path":"a"}}"#, Some("hermes"), &["!"]),
-        (r#"<tool_call>{"name":"read","arguments":{"path":"a"},}</tool_call>"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"},}</tool_call>"#, Some("hermes"), &["read"]),
         (r#"<tool_call>{'name':'read','arguments':{'path':'a'}}</tool_call>"#, Some("hermes"), &["!"]),
         (r#"<tool_call>{"name":"read","arguments":{"path":"a"}</tool_call>"#, Some("hermes"), &["!"]),
         ("<tool_call>not json</tool_call>", Some("hermes"), &["!"]),

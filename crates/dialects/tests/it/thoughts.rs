@@ -83,6 +83,37 @@ fn the_list_behind_the_sentinel_is_not_shown() {
     );
 }
 
+// A-36
+#[test]
+fn a_reply_may_speak_of_the_sentinel() {
+    let prose = "The marker [TOOL_CALLS] is used by Mistral to start calls.";
+    check(named("alfred"), prose, &[text(prose)]);
+}
+
+// A-43
+#[test]
+fn only_the_first_block_calls() {
+    let block = |id: &str| {
+        format!(
+            "```json\n{{\"tool_calls\": [{{\"id\": \"{id}\", \"name\": \"ls\", \"arguments\": {{}}}}]}}\n```\n"
+        )
+    };
+    let (one, other) = (block("a"), block("b"));
+    let expected = [called("a", "ls", "{}"), text(&format!("or else\n{other}"))];
+    check(named("alfred"), &format!("{one}or else\n{other}"), &expected);
+}
+
+// X-08
+#[test]
+fn a_comma_before_a_closing_bracket_is_left_out() {
+    let arguments = r#"{"path": "a,}", "lines": [1, 2,],}"#;
+    let expected = [called("", "read", r#"{"path":"a,}","lines":[1,2]}"#)];
+    let hermes = format!("<tool_call>\n{{\"name\": \"read\", \"arguments\": {arguments},\n}}\n</tool_call>");
+    check(named("hermes"), &hermes, &expected);
+    let pedro = format!("{{\"tool_calls\": [{{\"tool\": \"read\", \"args\": {arguments}}},]}}");
+    check(named("thoughts_json"), &pedro, &expected);
+}
+
 // A-43
 #[test]
 fn a_json_block_with_calls_is_the_fallback() {

@@ -24,9 +24,18 @@ pub(crate) enum Sessions {
     Show {
         /// Session ID, a unique prefix of it, or its name [default: the newest session in this directory]
         id: Option<String>,
+        /// Print the entries that were not undone, one JSON object per line
+        #[arg(long)]
+        json: bool,
     },
     /// Permanently delete a session and its data; files in the workspace are not changed
-    Rm(SessionId),
+    Rm {
+        /// Session ID, a unique prefix of it, or its name
+        id: String,
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
     /// Resume an unfinished turn, or continue the conversation
     Resume(Box<ResumeArgs>),
     /// Start a new session from a copy of another one's entries
@@ -68,6 +77,9 @@ pub(crate) enum Sessions {
         /// Format to export to
         #[arg(long, default_value = "markdown")]
         format: ExportForm,
+        /// Same as `--format json`
+        #[arg(long, conflicts_with = "format")]
+        json: bool,
     },
 }
 
@@ -104,13 +116,6 @@ pub(crate) struct ReplayArgs {
     /// Print one JSON object at the end
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// A session by its name.
-#[derive(Debug, Args)]
-pub(crate) struct SessionId {
-    /// Session ID, a unique prefix of it, or its name
-    pub(crate) id: String,
 }
 
 /// `--format`

@@ -31,7 +31,7 @@ pub(crate) async fn start(cli: &CliContext, kind: &str, job: &JobArgs) -> Result
     let origin = session::workspace(job.turn.cwd.as_deref())?;
     let request = JobRequest {
         kind: kind.to_owned(),
-        description: task(&with_input(cli, job)?)?,
+        description: task(kind, &with_input(cli, job)?)?,
         origin: origin.clone(),
         keeps_files: job.debug,
         user: None,
@@ -72,10 +72,18 @@ fn with_input(cli: &CliContext, job: &JobArgs) -> Result<String, Failure> {
 }
 
 /// Returns what the job is to do; an error if it is missing.
-fn task(given: &str) -> Result<String, Failure> {
+fn task(kind: &str, given: &str) -> Result<String, Failure> {
+    let example = match kind {
+        "reviewer" => "haft review \"the last commit\"",
+        "triager" => "haft triage \"the tests hang since Monday\"",
+        "debugger" => "haft debug \"test_parser fails\"",
+        _ => "haft build \"Add a test for f\"",
+    };
     match given.trim() {
-        "" => Err(Failure::usage("missing 'description' in input")
-            .hint("describe the task: `haft build \"Add a test for f\"`")),
+        "" => {
+            Err(Failure::usage("missing 'description' in input")
+                .hint(format!("describe the task: `{example}`")))
+        }
         text => Ok(text.to_owned()),
     }
 }
@@ -141,6 +149,7 @@ async fn finish(
     if !cli.global.quiet {
         writeln!(stderr(), "job {} ({})", job.session.id(), job.order.kind)?;
     }
+    print::opening(&job.session, &options)?;
     let mut turns = ShownTurns { job: &job, options: &options, interrupts: &mut interrupts, stop };
     let conclusion = match job.run(&mut turns).await {
         Ok(conclusion) => conclusion,
@@ -229,7 +238,7 @@ pub(crate) async fn jobs(cli: &CliContext, command: Jobs) -> Result<Exit, Failur
         Jobs::Rm { id, json } => remove(cli, &id, json),
         Jobs::Retry { id, turn } => retry(cli, &id, &turn, None).await,
         Jobs::Add { kind, description, cwd, every, cron, json } => {
-            let (origin, description) = (session::workspace(cwd.as_deref())?, task(&description)?);
+            let (origin, description) = (session::workspace(cwd.as_deref())?, task(&kind, &description)?);
             let recurrence = match (every, cron) {
                 (Some(every), _) => Some(Recurrence::every(&every)?),
                 (None, Some(pattern)) => Some(Recurrence::cron(&pattern)?),

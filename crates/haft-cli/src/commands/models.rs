@@ -74,7 +74,10 @@ mod embedded {
     use super::Demo;
     use crate::CliContext;
     use haft_app::{Failure, config::Settings, session};
-    use haft_local::models::{self, Progress};
+    use haft_local::{
+        PullError,
+        models::{self, Progress},
+    };
     use haft_terminal::Exit;
     use serde_json::{Value, json};
     use std::{
@@ -126,7 +129,11 @@ mod embedded {
             let _no_terminal = write!(stderr(), "\r\x1b[K");
         }
         pulled.map_err(|error| {
-            Failure::failed(error.to_string()).hint("a local file works, too: `--model local/FILE.gguf`")
+            let hint = "a local file works, too: `--model local/FILE.gguf`";
+            match error {
+                PullError::Unknown { .. } => Failure::usage(error.to_string()).hint(hint),
+                _ => Failure::failed(error.to_string()).hint(hint),
+            }
         })
     }
 

@@ -148,6 +148,9 @@ pub(crate) async fn start(
     }
     let is_new = session.entries().len() == 1;
     let from = if is_new { Seq(0) } else { next(&session) };
+    if !is_new {
+        print::opening(&session, &options)?;
+    }
     if let Some(goal) = purpose.and_then(|purpose| goal_of(purpose, &engine)) {
         let refused = goal.attempts.and_then(|_| session.attempts_refused(engine.setup()));
         if let Some(why) = refused {

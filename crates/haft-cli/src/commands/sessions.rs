@@ -13,7 +13,7 @@ use haft_core::{Command, Entry, Event, Fact, LastTurn, Part, Seq, SessionOpened,
 use haft_engine::{Chat, Home, Summary};
 use haft_present::{
     age::age,
-    safe,
+    lines, safe,
     words::{Style, Words},
 };
 use haft_serve::export_html;
@@ -35,10 +35,15 @@ pub(crate) async fn sessions(cli: &CliContext, command: Sessions) -> Result<Exit
     match command {
         Sessions::List { json } => list(cli, &home, json),
         Sessions::Search { text, json } => search::search(&home, &text, json),
-        Sessions::Rm(session) => remove(&home, &session.id),
-        Sessions::Show { id } => {
+        Sessions::Rm { id, json } => remove(&home, &id, json),
+        Sessions::Show { id, json } => {
             let newest = || session::workspace(None).and_then(|workspace| cli.newest(&workspace));
             let entries = entries(&home, &id.map_or_else(newest, Ok)?)?;
+            if json {
+                let mut path = active_path(&entries).into_iter();
+                path.try_for_each(|entry| writeln!(stdout(), "{}", lines::entry(entry)))?;
+                return Ok(Exit::Success);
+            }
             show(&entries)?;
             account::print(cli, &entries)
         }
@@ -46,12 +51,13 @@ pub(crate) async fn sessions(cli: &CliContext, command: Sessions) -> Result<Exit
         Sessions::Rename { id, name, json } => rename(&home, &id, &name, json),
         Sessions::Replay(given) => replay::replay(cli, given).await,
         Sessions::Gc { dry_run, json } => gc::gc(&home, dry_run, json),
-        Sessions::Export { id, format: ExportForm::Html } => {
+        Sessions::Export { id, json: true, .. } => export(cli, &id, ExportFormat::Json),
+        Sessions::Export { id, format: ExportForm::Html, .. } => {
             write!(stdout(), "{}", export_html(cli, &id)?)?;
             Ok(Exit::Success)
         }
-        Sessions::Export { id, format: ExportForm::Json } => export(cli, &id, ExportFormat::Json),
-        Sessions::Export { id, format: ExportForm::Markdown } => export(cli, &id, ExportFormat::Markdown),
+        Sessions::Export { id, format: ExportForm::Json, .. } => export(cli, &id, ExportFormat::Json),
+        Sessions::Export { id, format: ExportForm::Markdown, .. } => export(cli, &id, ExportFormat::Markdown),
         Sessions::Resume(given) => resume(cli, *given).await,
     }
 }
@@ -62,9 +68,12 @@ fn entries(home: &Home, id: &str) -> Result<Vec<Arc<Entry>>, Failure> {
 }
 
 /// With the sessions of its subagents.
-fn remove(home: &Home, id: &str) -> Result<Exit, Failure> {
+fn remove(home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
     for id in home.remove(id)?.iter().rev() {
-        writeln!(stdout(), "deleted {id}")?;
+        match json {
+            true => writeln!(stdout(), "{}", json!({"deleted": id}))?,
+            false => writeln!(stdout(), "deleted {id}")?,
+        }
     }
     Ok(Exit::Success)
 }

@@ -236,6 +236,61 @@ fn thoughtful(signature: &str) -> Request {
 }
 
 #[tokio::test]
+async fn models_that_think_are_not_told_how_to_draw_words() {
+    let table = [
+        ("openai", "gpt-5", false),
+        ("openai", "o3-mini", false),
+        ("openai-responses", "gpt-5.1", false),
+        ("openai", "gpt-5-chat-latest", true),
+        ("openai", "gpt-4o", true),
+        ("ollama", "gpt-5", true),
+    ];
+    for (vendor, model, expected) in table {
+        let (_, body) = sent(vendor, Request { model: model.into(), ..conversation() }).await;
+        assert_eq!(body["temperature"].is_number(), expected, "{vendor}/{model}");
+    }
+}
+
+/// Vendors refuse a conversation in which one call has a name or an ID of another form, and it is in every later request.
+#[tokio::test]
+async fn a_name_that_a_model_made_up_does_not_end_the_conversation() {
+    let table = [
+        ("functions.read", "functions_read"),
+        ("", "unnamed"),
+        ("read file", "read_file"),
+        (&*"x".repeat(100), &*"x".repeat(64)),
+        ("ä", "_"),
+    ];
+    let id = "i".repeat(80);
+    for (name, expected) in table {
+        let call = ToolCall::new(id.clone(), name, json!({}));
+        let result = ToolResult { content: "error: no".into(), ..ToolResult::default() };
+        let messages = [
+            Message::User { parts: vec![Part::text("go")] },
+            Message::Assistant { parts: vec![Part::ToolCall(call)] },
+            Message::Tool { call: CallId(id.clone()), name: name.into(), result },
+        ];
+        let request = Request { messages: messages.map(Arc::new).to_vec(), ..conversation() };
+        let (_, chat) = sent("openai", request.clone()).await;
+        let made = &chat["messages"][2]["tool_calls"][0];
+        assert_eq!(made["function"]["name"], expected);
+        assert!(
+            made["id"].as_str().unwrap().len() <= 40 && made["id"] == chat["messages"][3]["tool_call_id"]
+        );
+        let (_, responses) = sent("openai-responses", request.clone()).await;
+        let made = &responses["input"][1];
+        assert_eq!(made["name"], expected, "{responses}");
+        let made = made["call_id"].as_str().unwrap();
+        assert!(made.len() <= 64 && responses["input"][2]["call_id"] == made, "{responses}");
+        let (_, anthropic) = sent("anthropic", request.clone()).await;
+        assert_eq!(anthropic["messages"][1]["content"][0]["name"], expected, "{anthropic}");
+        let (_, gemini) = sent("gemini-native", request).await;
+        assert_eq!(gemini["contents"][1]["parts"][0]["functionCall"]["name"], expected, "{gemini}");
+        assert_eq!(gemini["contents"][2]["parts"][0]["functionResponse"]["name"], expected, "{gemini}");
+    }
+}
+
+#[tokio::test]
 async fn only_models_that_think_are_asked_for_their_thoughts() {
     for (model, expected) in [("gpt-6", true), ("o3", true), ("gpt-4.1", false), ("gpt-5-chat-latest", false)]
     {

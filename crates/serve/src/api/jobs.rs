@@ -225,7 +225,11 @@ pub(crate) async fn retry(context: Context, Id(id): Id) -> Answer<Response> {
 async fn standing(hub: &Hub, id: &str) -> Answer<JobSummary> {
     let (hub, id) = (hub.clone(), id.to_owned());
     blocking(move || {
-        let known = hub.find(&id)?;
+        let known = hub.find(&id).map_err(|error| match error.is_missing() {
+            true => ApiError::missing(format!("there is no job `{}`", id.escape_debug()))
+                .suggest("`GET /v1/jobs` lists them"),
+            false => error,
+        })?;
         let standing = JobSummary::of(&hub.home().peek(&id)?, hub.home().is_open(&known.id));
         standing.ok_or_else(|| {
             ApiError::missing(format!("the session `{id}` is not a job")).suggest("`GET /v1/jobs` lists them")

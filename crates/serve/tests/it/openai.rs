@@ -31,6 +31,7 @@ fn told(answer: &Answer) -> (String, String) {
     (session, text.as_str().unwrap().to_owned())
 }
 
+// H-130
 #[tokio::test(flavor = "multi_thread")]
 async fn two_requests_that_go_on_from_one_answer_are_two_branches() {
     let lines = [json!({"say": "Base."}), json!({"say": "Next.", "delay_ms": 300}), json!({"say": "Third."})];

@@ -173,16 +173,23 @@ pub(super) async fn test(
     let begun = Instant::now();
     let found = interruptible(probe(server.clone(), workspace, environment)).await?;
     let took = begun.elapsed();
-    let found = found.map_err(|error| unusable(&server, &error))?;
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => {
+            let failure = unusable(&server, &error);
+            if json {
+                let state = json!({"name": name, "transport": transport(&server), "state": "failed", "tools": [], "error": failure.message});
+                writeln!(stdout(), "{}", safe::json(&state.to_string()))?;
+            }
+            return Err(failure);
+        }
+    };
     match json {
         true => writeln!(
             stdout(),
             "{}",
             json!({
-                "name": name, "transport": match server.transport {
-                    Transport::Program { .. } => "stdio",
-                    Transport::Url { .. } => "http",
-                },
+                "name": name, "transport": transport(&server),
                 "state": if found.failures.is_empty() { "ready" } else { "incomplete" }, "server": found.name, "version": found.version, "protocol": found.protocol,
                 "tools": found.tools, "prompts": found.prompts, "resources": found.resources,
                 "failures": found.failures.iter().map(|(what, why)| (*what, why)).collect::<BTreeMap<_, _>>(),
@@ -197,6 +204,13 @@ pub(super) async fn test(
             Err(Failure::failed(format!("the MCP server `{name}` does not list its {what}: {why}"))
                 .hint("ask the server's authors; what it lists can be used"))
         }
+    }
+}
+
+fn transport(server: &McpServer) -> &'static str {
+    match server.transport {
+        Transport::Program { .. } => "stdio",
+        Transport::Url { .. } => "http",
     }
 }
 

@@ -23,6 +23,7 @@ fn hook(table: &str, event: &str, tools: &str, command: &str) -> String {
     format!("[[{table}]]\nevent = \"{event}\"\n{tools}\ncommand = '''{command}'''\n")
 }
 
+// H-129
 #[test]
 fn a_guard_of_write_and_edit_hears_of_each_tool_that_writes() {
     let native = hook("hooks", "before_tool", "tool = \"{write,edit}\"", "grep -q new.txt && exit 2; exit 0");

@@ -49,4 +49,6 @@ fn a_server_that_needs_a_variable_is_left_out_and_stops_nothing() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "Done.\n"), "{ran:?}");
     let told = "the MCP server `keyed` is left out: `Authorization` needs the environment variable NOT_SET";
     assert!(ran.err.contains(told) && !ran.err.contains("`given` is left out"), "{ran:?}");
+    let tested = place.run(&["mcp", "test", "given", "--json"]);
+    assert_eq!((tested.code, &tested.events()[0]["state"]), (1, &json!("failed")), "{tested:?}");
 }

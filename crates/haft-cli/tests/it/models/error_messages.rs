@@ -66,3 +66,23 @@ fn what_only_a_person_can_do_is_not_told_to_the_model() {
     let ended = ran.events().into_iter().find(|event| event["type"] == "tool_ended").unwrap();
     assert!(!ended["content"].as_str().unwrap().contains("--permission"), "{ended}");
 }
+
+#[test]
+fn a_server_without_tool_calls_is_told_of_with_the_way_around_it() {
+    let table = [
+        ("ollama/tiny", "OLLAMA_BASE_URL", r#"{"error":{"message":"registry/tiny does not support tools"}}"#),
+        (
+            "vllm/tiny",
+            "VLLM_BASE_URL",
+            r#"{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}}"#,
+        ),
+    ];
+    for (model, variable, body) in table {
+        let place = Place::new();
+        let server = Server::start(vec![Reply(400, "application/json", body.into())]);
+        let mut command = place.haft(&["run", "--model", model, "go"]);
+        let ran = Ran::from(command.env(variable, format!("{}/v1", server.address)).output().unwrap());
+        let hint = "hint: start the server with tool calls, or let the model write its calls as text: `--dialect auto`";
+        assert!(ran.code == 1 && ran.err.contains(hint), "{model}: {ran:?}");
+    }
+}

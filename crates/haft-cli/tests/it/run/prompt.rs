@@ -277,6 +277,10 @@ fn bad_input_is_told_in_one_sentence_with_a_hint() {
             "error: there is no tool `reed`\nhint: there are read, ",
         ),
         (
+            vec!["run", "--model", &script, "--profile", "alfred", "--tools", "grep", "hi"],
+            "error: the profile `alfred` does not let the tool `grep` be used\nhint: it has ",
+        ),
+        (
             vec!["run", "--model", &script, "--cwd", "nowhere", "hi"],
             "error: cannot work in `nowhere`: No such file",
         ),
@@ -776,4 +780,23 @@ esac"#;
     let missing = place.run(&["run", "hi", "--model", "exec/other"]);
     assert_eq!(missing.code, 2);
     assert!(missing.err.contains("there is no command `other`") && missing.err.contains("[exec.other]"));
+}
+
+#[test]
+fn a_program_reads_which_session_goes_on() {
+    let place = Place::new();
+    let model = place.script("m", &[says("One."), says("Two.")]);
+    let first = place.run(&["run", "--json", "--model", &model, "go"]).events();
+    let second = place.run(&["run", "-c", "--json", "--model", &model, "and now?"]).events();
+    for events in [&first, &second] {
+        assert_eq!(events[0]["type"], "session_opened", "{events:?}");
+        assert_eq!(events[0]["session"], first[0]["session"]);
+    }
+    assert!(!second.iter().any(|event| event["text"] == "One."), "only what is new: {second:?}");
+    let id = first[0]["session"].as_str().unwrap();
+    let shown = place.run(&["sessions", "show", id, "--json"]);
+    assert_eq!(shown.out, place.run(&["sessions", "export", id, "--json"]).out);
+    assert_eq!(shown.events()[1]["type"], "prompted", "{shown:?}");
+    let deleted = place.run(&["sessions", "rm", id, "--json"]);
+    assert_eq!((deleted.code, &deleted.events()[0]["deleted"]), (0, &json!(id)), "{deleted:?}");
 }

@@ -195,6 +195,7 @@ fn a_turn_of_the_openai_endpoint_is_taken_once_and_told_again_also_as_a_stream()
     }
 }
 
+// H-130
 #[test]
 fn a_turn_for_a_client_of_openai_is_not_run_again_after_a_crash() {
     let chat = |text: &str| {

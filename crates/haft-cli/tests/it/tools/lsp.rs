@@ -128,6 +128,26 @@ fn a_question_compares_with_what_was_there_where_a_server_publishes_by_itself() 
 }
 
 // 30.2
+// H-04
+#[test]
+fn a_server_that_answers_and_never_publishes_is_one_note() {
+    let place = Place::new();
+    let silent = PUBLISHER.replace("        publish(document", "        silent(document");
+    let server = place.write("server.py", format!("def silent(*_): pass\n{silent}"));
+    place.configure(&format!(
+        "[lsp.small]\ncommand = \"python3\"\nargs = [\"{}\"]\nfiles = {{ small = \"small\" }}\ntimeout = 1\n",
+        server.canonicalize().unwrap().display()
+    ));
+    place.write("a.small", "1\n");
+    let edits = (1..6).map(|n| json!({"calls": [edit("a.small", &n.to_string(), &(n + 1).to_string())]}));
+    let script: Vec<Value> = edits.chain([json!({"say": "Done."})]).collect();
+    let model = place.script("model.jsonl", &script);
+    let ran = place.run(&["run", "--permission", "full", "--model", &model, "go"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.err.matches("this session goes on without it").count(), 1, "{ran:?}");
+}
+
+// 30.2
 // H-02
 #[test]
 fn the_model_reads_the_difference_at_the_end_of_a_reply() {
