@@ -247,6 +247,8 @@ fn reminder(unproven: &[String]) -> String {
 async fn end_turn(log: &mut Log, session: &SessionContext, outcome: Outcome) -> Result<(), JournalError> {
     recover::end_open_calls(log, session, not_run(outcome))?;
     let limits = &session.limits;
+    // Without the words that stand in place of a further reply.
+    let rounds = log.transcript.rounds();
     if outcome == Outcome::RoundLimit {
         tracing::warn!("Max iterations ({}) reached", limits.max_rounds.unwrap_or_default());
         log.record(match &limits.on_cap {
@@ -259,8 +261,7 @@ async fn end_turn(log: &mut Log, session: &SessionContext, outcome: Outcome) -> 
     }
     hooks::turn_ends(session, outcome).await;
     let spent = spent_by(log, session);
-    let (rounds, Spending { usage, .. }) = (log.transcript.rounds(), spent);
-    log.record(Fact::TurnEnded { outcome, rounds, usage, cost_usd: spent.cost_usd() })?;
+    log.record(Fact::TurnEnded { outcome, rounds, usage: spent.usage, cost_usd: spent.cost_usd() })?;
     log.journal.sync().await
 }
 

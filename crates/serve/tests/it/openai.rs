@@ -62,7 +62,7 @@ async fn a_turn_that_has_acted_and_fails_is_not_begun_again_by_the_client() {
     ];
     for (kind, status) in table {
         let fails = json!({"fail": "no", "kind": kind});
-        let server = Server::start(Mode::Full, &[fails.clone()]).await;
+        let server = Server::start(Mode::Full, std::slice::from_ref(&fails)).await;
         let at_once = chat(&server, json!([{"role": "user", "content": "go"}])).await;
         assert_eq!(at_once.status, status, "{kind}: {}", at_once.text);
         assert_eq!(at_once.headers.get("x-should-retry"), None, "{kind}: nothing was done");

@@ -218,7 +218,7 @@ fn agents_of_other_systems_have_the_tools_that_their_files_name() {
 fn a_tool_of_an_agent_that_nothing_has_is_named() {
     let place = Place::new();
     let listed = "tools: [read, reed, skill, web_search, mcp__x__y]";
-    place.write(".haft/agents/mine.md", &format!("---\nname: mine\n{listed}\n---\nYou look.\n"));
+    place.write(".haft/agents/mine.md", format!("---\nname: mine\n{listed}\n---\nYou look.\n"));
     let model = place.script("m", &[json!({"say": "Done."})]);
     let ran = place.run(&["run", "--agent", "mine", "--model", &model, "go"]);
     assert_eq!(ran.code, 0, "{ran:?}");
