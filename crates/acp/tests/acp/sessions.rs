@@ -200,7 +200,7 @@ async fn a_call_that_its_process_left_behind_is_not_in_progress() {
         name = ide.session().await;
         tokio::select! {
             _ = ide.prompt(&name, "Write it") => panic!("it waits for an answer"),
-            () = ide.hears("a.txt") => {}
+            () = ide.hears("Always allow in this session") => {}
         }
     })
     .await;
