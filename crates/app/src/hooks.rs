@@ -59,7 +59,8 @@ fn warn_of_no_tool(app: &App, hook: &HookSettings) {
     let tools = haft_tools::builtin(&haft_tools::Settings::default());
     let language_tools = haft_tools::LANGUAGE_TOOLS;
     let mut names = tools.names().chain(language_tools).chain([SKILL, WEB_SEARCH]);
-    if !pattern.starts_with("mcp__") && !names.any(|name| hook.fits(name)) {
+    let may_fit_others = pattern.contains('*') || pattern.contains("mcp__");
+    if !may_fit_others && !names.any(|name| hook.fits(name)) {
         app.warn(format!("a hook is never told of a call: no tool of Haft has a name such as `{pattern}`"));
     }
 }

@@ -87,7 +87,7 @@ pub(crate) fn with_tools(
     let Some(servers) = servers.filter(|_| !settings.only_offered) else { return Ok(tools) };
     let own = language_tools(servers, &settings.find);
     let is_told = !profile.tools.contains_key("offer") && servers.are_of_use();
-    Ok(tools.joined(&if is_told { own } else { own.offering::<&str>(&[]) }))
+    Ok(tools.joined(&if is_told { own } else { own.offering(&settings.offer) }))
 }
 
 /// The user's in front: they are tried first.

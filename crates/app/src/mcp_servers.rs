@@ -38,8 +38,12 @@ const WINDOW: u64 = 128_000;
 pub(crate) fn of(app: &App, config: &Config, more: &[McpServer]) -> Result<Vec<McpServer>, ConfigError> {
     let mut servers = servers(app, config)?;
     servers.extend(of_plugins(app, config));
+    // Rules may be about one that is left out here.
+    let mut taken: Vec<String> = config.user.mcp.keys().cloned().collect();
+    taken.extend(servers.iter().map(|server| server.name.clone()));
     for server in more {
-        let name = free_name(&server.name, &servers);
+        let name = free_name(&server.name, &taken);
+        taken.push(name.clone());
         if name != server.name {
             app.warn(format!(
                 "the MCP server `{}` is called `{name}` here: there is another one",
@@ -51,10 +55,10 @@ pub(crate) fn of(app: &App, config: &Config, more: &[McpServer]) -> Result<Vec<M
     Ok(servers)
 }
 
-/// `name`, with a number if one of `servers` has the same in the names of its tools.
-fn free_name(name: &str, servers: &[McpServer]) -> String {
+/// `name`, with a number if one of `taken` is the same in the names of tools.
+fn free_name(name: &str, taken: &[String]) -> String {
     let in_tools = |name: &str| name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
-    let is_free = |name: &String| servers.iter().all(|known| in_tools(&known.name) != in_tools(name));
+    let is_free = |name: &String| taken.iter().all(|known| in_tools(known) != in_tools(name));
     let numbered = (2..).map(|number: usize| format!("{name}_{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
     names.find(is_free).expect("the numbers do not end")
@@ -225,6 +229,8 @@ pub fn fill_in(text: &str, environment: &Environment) -> Result<String, String> 
         let Some((name, after)) = after.split_once('}') else { break };
         filled += before;
         filled += match name.split_once(":-") {
+            // Which of two braces ends it is not known.
+            Some((_, text)) if text.contains("${") => return Err(name.to_owned()),
             Some((name, text)) => environment.get(name).filter(|value| !value.is_empty()).unwrap_or(text),
             None => environment.get(name).ok_or_else(|| name.to_owned())?,
         };
@@ -263,6 +269,10 @@ mod tests {
             ),
             ("url = \"u\"\nheaders = {A = \"Bearer ${TOKEN}\"}", Ok("u [(\"A\", \"Bearer s3cret\")]")),
             ("url = \"u\"\nheaders = {A = \"${TOKEN:-x}${GONE:-y z}\"}", Ok("u [(\"A\", \"s3crety z\")]")),
+            (
+                "url = \"u\"\nheaders = {A = \"${TOKEN:-${GONE}}\"}",
+                Err("[mcp.x]: `A` needs the environment variable TOKEN:-${GONE, which is not set"),
+            ),
             (
                 "url = \"u\"\nheaders = {A = \"${GONE}\"}",
                 Err("[mcp.x]: `A` needs the environment variable GONE, which is not set"),
@@ -303,14 +313,15 @@ mod tests {
 
     #[test]
     fn a_server_of_an_editor_shares_no_name_with_another() {
-        let user = toml::from_str("[mcp.fake]\nurl = \"u\"").unwrap();
-        let config = Config::of(user, ProjectFile::default());
+        let user = toml::from_str("[mcp.fake]\nurl = \"u\"\n[mcp.own]\nurl = \"u\"").unwrap();
+        // Left out by the project, and its name is no other's.
+        let config = Config::of(user, toml::from_str("mcp = [\"fake\"]").unwrap());
         let more = ["fake", "a b", "a.b", "own"].map(|name| {
             let url = Transport::Url { url: "http://127.0.0.1:1".to_owned(), headers: Vec::new() };
             unnamed(name.to_owned(), url)
         });
         let names = of(&app(&[]), &config, &more).unwrap().into_iter().map(|server| server.name);
-        assert_eq!(names.collect::<Vec<_>>(), ["fake", "fake_2", "a b", "a.b_2", "own"]);
+        assert_eq!(names.collect::<Vec<_>>(), ["fake", "fake_2", "a b", "a.b_2", "own_2"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Asks hooks before and after a call, and words what they add.
 use crate::{checked::CheckedCall, scope::CallScope};
-use haft_core::{Hooked, Moment, ToolCall, ToolError, ToolErrorKind, ToolResult, clip};
+use haft_core::{HOOK_ASKS, HOOK_NOTE, Hooked, Moment, ToolCall, ToolError, ToolErrorKind, ToolResult, clip};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -42,8 +42,7 @@ impl HookedCall {
             let error = ToolError::new(ToolErrorKind::Security, message);
             return Err(error.hint("find a way that the hook allows"));
         }
-        let ask =
-            ask.map(|reason| format!("a hook asks for approval: {}", clip::head(&reason, MAX_CONTEXT_BYTES)));
+        let ask = ask.map(|reason| format!("{HOOK_ASKS}: {}", clip::head(&reason, MAX_CONTEXT_BYTES)));
         Ok(Heard { note: hook_note(context), ask })
     }
 
@@ -65,7 +64,7 @@ impl HookedCall {
         let changed = writes.iter().zip(before).zip(states()).filter(|((_, before), after)| before != after);
         let changed = changed.map(|((path, _), _)| {
             let path = path.strip_prefix(&scope.workspace).unwrap_or(path).display();
-            format!("\n[a hook changed `{path}` after this call: read it again before you edit it]")
+            format!("{HOOK_NOTE}changed `{path}` after this call: read it again before you edit it]")
         });
         hook_note(context) + &changed.collect::<String>()
     }
@@ -81,6 +80,6 @@ fn state(path: &Path) -> Option<(SystemTime, u64)> {
 pub fn hook_note(context: Option<String>) -> String {
     let context = context.filter(|context| !context.trim().is_empty());
     context.map_or_else(String::new, |context| {
-        format!("\n[a hook says: {}]", clip::head(context.trim(), MAX_CONTEXT_BYTES))
+        format!("{HOOK_NOTE}says: {}]", clip::head(context.trim(), MAX_CONTEXT_BYTES))
     })
 }

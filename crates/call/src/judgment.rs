@@ -77,16 +77,15 @@ impl Judgment {
             return Verdict::Allow;
         }
         // Without a person, what would be asked about is refused before it runs.
-        if self.will_ask(scope, call) {
+        if self.will_ask(scope) {
             return self.others.clone();
         }
         self.writes.clone().and(self.others.clone())
     }
 
-    /// Whether a person types the call or is asked about its changes, so that no other question is needed.
-    pub(crate) fn will_ask(&self, scope: &CallScope, call: &ToolCall) -> bool {
-        let interactions = &scope.interactions;
-        interactions.is_typed(&call.id) || (self.asks_about_changes() && !interactions.is_unattended())
+    /// Whether a person is asked about its changes, as far as is known before it runs.
+    pub(crate) fn will_ask(&self, scope: &CallScope) -> bool {
+        self.asks_about_changes() && !scope.interactions.is_unattended()
     }
 
     /// Whether more can happen than is recorded of files, so that the call must not run a second time by itself.
@@ -272,6 +271,12 @@ impl CallRun<'_> {
         let verdict = match permission.judge_changes(changes, &bulk.paths, how, workspace) {
             Verdict::Allow if is_proposed => Verdict::Ask { reason: PROPOSED.to_owned() },
             verdict => verdict,
+        };
+        let asked_by_hook = self.asked_by_hook.get().filter(|_| !changes.is_empty());
+        let verdict = match (verdict, asked_by_hook) {
+            (Verdict::Allow, Some(hook)) => Verdict::Ask { reason: hook.clone() },
+            (Verdict::Ask { reason }, Some(hook)) => Verdict::Ask { reason: format!("{reason}; {hook}") },
+            (verdict, _) => verdict,
         };
         match verdict {
             Verdict::Allow => Ok(None),

@@ -9,7 +9,7 @@ use haft_core::{
     Change, Channel, Registry, TaskOutput, ToolCall, ToolError, ToolOutput, ToolResult, Tracking, View,
     Wording,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 /// What the calls of one reply share.
@@ -44,6 +44,8 @@ pub struct CallRun<'a> {
     pub(crate) reply: Arc<ReplyChanges>,
     /// Whether it is the last call of its reply.
     pub(crate) is_last: bool,
+    /// Why a hook asks for an approval, where a person is asked about the changes.
+    pub(crate) asked_by_hook: OnceLock<String>,
 }
 
 /// What a call did in its view, before any of it is real.
@@ -82,8 +84,8 @@ impl From<Unrecorded> for Stopped {
 impl<'a> CallRun<'a> {
     /// A call that runs alone.
     pub fn new(round: &'a Round<'a>, call: ToolCall) -> Self {
-        let (output, reply) = Default::default();
-        Self { round, call, turn: None, output, reply, is_last: true }
+        let (output, reply, asked_by_hook) = Default::default();
+        Self { round, call, turn: None, output, reply, is_last: true, asked_by_hook }
     }
 
     /// Words a result as the profile says, and no longer than it allows.

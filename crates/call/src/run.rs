@@ -92,16 +92,28 @@ impl CallRun<'_> {
         Ok(done)
     }
 
-    /// A hook may `ask` for an approval that the policy does not.
+    /// What the policy says, and a hook that may `ask` for an approval that the policy does not.
+    fn verdict(&self, judgment: &Judgment, ask: Option<String>) -> Verdict {
+        let scope = self.round.scope;
+        let verdict = judgment.verdict(scope, &self.call);
+        let Some(reason) = ask.filter(|_| verdict == Verdict::Allow) else { return verdict };
+        match scope.interactions.is_typed(&self.call.id) {
+            true => verdict,
+            // What is queued would be sent without the view that it may run in now.
+            false if scope.permission.has_outbox() => Verdict::Deny { reason },
+            false if judgment.will_ask(scope) => {
+                let _once = self.asked_by_hook.set(reason);
+                verdict
+            }
+            false => Verdict::Ask { reason },
+        }
+    }
+
+    /// `ask`: why a hook wants an approval.
     async fn run_in_view(&self, checked: CheckedCall, ask: Option<String>) -> Result<Done, Stopped> {
         let scope = self.round.scope;
         let judgment = Judgment::of(scope, &checked);
-        let verdict = match (judgment.verdict(scope, &self.call), ask) {
-            (Verdict::Allow, Some(reason)) if !judgment.will_ask(scope, &self.call) => {
-                Verdict::Ask { reason }
-            }
-            (verdict, _) => verdict,
-        };
+        let verdict = self.verdict(&judgment, ask);
         if let Verdict::Deny { reason } = verdict {
             return Err(self.refused(reason).into());
         }

@@ -73,7 +73,7 @@ pub use tool::{
     confinement::{CacheMount, Confinement, Outside, Overlay, ProcessLimits, Sandbox, WorkspaceMount},
     diagnostics::{Diagnostic, Diagnostics, DiagnosticsChange, FileEdit, Severity},
     effect::{Effect, Execution},
-    hook::{Hooked, Hooks, Moment, NoHooks},
+    hook::{HOOK_ASKS, HOOK_NOTE, Hooked, Hooks, Moment, NoHooks},
     network::{Network, Reach},
     person::{NoPerson, Person, Question},
     present::Presentation,

@@ -88,11 +88,18 @@ impl LanguageServers {
         let (row, program) = self.installed(path)?;
         let root = row.root_of(path, &self.settings.workspace);
         let key = (row.name.clone(), root);
+        let mut is_tried = false;
         let started = {
             let mut running = self.running.lock();
-            let start = || Server::start(row.clone(), &program, &key.1, &self.settings).map(Arc::new);
+            let start = || {
+                is_tried = true;
+                Server::start(row.clone(), &program, &key.1, &self.settings).map(Arc::new)
+            };
             running.entry(key.clone()).or_insert_with(start).clone()
         };
+        if let Some(error) = started.as_ref().err().filter(|_| is_tried && row.is_own) {
+            (self.settings.on_note)(format!("{error}; this session goes on without it"));
+        }
         let server = started?;
         let Some(fault) = server.fault().await else { return Ok(server) };
         self.give_up(key, &server, &fault);

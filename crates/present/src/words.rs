@@ -138,13 +138,14 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
     }
 
     fn started(&mut self, call: &CallId) -> io::Result<()> {
-        let Some(call) = self.timeline.call(call).filter(|_| self.chat.executing.is_none()) else {
-            return Ok(());
-        };
+        let line = self.timeline.call(call).map(|call| self.head(call));
+        line.filter(|_| self.chat.executing.is_none()).map_or(Ok(()), |line| self.line(&line))
+    }
+
+    fn head(&self, call: &Call) -> String {
         let bold =
             |text: &str| if self.style.color { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() };
-        let line = format!("● {} {}", bold(&safe::name(&call.made.name)), call.summary);
-        self.line(&line)
+        format!("● {} {}", bold(&safe::name(&call.made.name)), call.summary)
     }
 
     fn changed(&mut self, call: &CallId, changes: &[Change]) -> io::Result<()> {
@@ -166,7 +167,8 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         ended.iter().try_for_each(|call| self.ended(call))
     }
 
-    fn ended(&mut self, Call { made, result, is_own, .. }: &Call) -> io::Result<()> {
+    fn ended(&mut self, call: &Call) -> io::Result<()> {
+        let Call { made, result, is_own, .. } = call;
         if let Shown::Message(text) = &result.shown {
             return writeln!(self.notes, "{}", safe::text(text));
         }
@@ -174,6 +176,10 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
         if let Some(mark) = mark {
             write!(self.reply, "{}", mark.replace("{name}", &safe::name(&made.name)))?;
             return self.reply.flush();
+        }
+        if !call.has_started && self.chat.executing.is_none() {
+            // It was refused, or its arguments were wrong: what was wanted is not shown yet.
+            self.line(&self.head(call))?;
         }
         let sign = if result.went_well() { "✓" } else { "✗" };
         let lines = if *is_own { usize::MAX } else { self.chat.preview_lines };

@@ -262,7 +262,8 @@ async fn observe(State(gate): State<Arc<Gate>>, request: Request, next: Next) ->
     let is_refused = response.status().is_client_error() || response.status().is_server_error();
     let headers = response.headers_mut();
     if has_body && is_refused {
-        // A body that was not read ends the connection: a client that is not told sends its next request into nothing.
+        // The body may not have been read, which ends the connection: a client that is not told sends its next request into
+        // nothing.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -1,6 +1,6 @@
 //! [`Questions`]: the open questions of a session, asked one after the other at the terminal.
 use crate::{Editor, approval, asking::Asking, diffs::Diffs, question};
-use haft_core::{Entry, Event, Fact, Seq};
+use haft_core::{Entry, Event, Fact, HOOK_ASKS, Seq};
 use haft_engine::Session;
 use haft_present::{safe, unattended};
 use std::{
@@ -41,8 +41,11 @@ impl Questions {
             Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if can_ask => {
                 self.waiting.push_back(entry.clone());
             }
-            Fact::ApprovalAsked { call, effects, .. } if may_refuse => {
-                let hint = unattended::hint(session, effects);
+            Fact::ApprovalAsked { call, effects, reason, .. } if may_refuse => {
+                let hint = match reason.contains(HOOK_ASKS) {
+                    true => "a person can answer it in a conversation: `haft -c`".to_owned(),
+                    false => unattended::hint(session, effects),
+                };
                 let _nobody_reads = writeln!(io::stderr(), "hint: {}", safe::text(&hint));
                 unattended::refuse(session, call);
             }

@@ -65,6 +65,10 @@ impl OwnHooks {
         for hook in self.hooks.iter().filter(|hook| hook.hears(&told)) {
             match ask::ask(hook, &told, &self.workspace, &self.environment).await {
                 Ok(Answer { deny: Some(reason), .. }) => return Hooked::deny(reason),
+                // Nothing but a call can be approved.
+                Ok(Answer { ask: Some(reason), .. }) if told.event == HookEvent::TurnStart => {
+                    return Hooked::deny(reason);
+                }
                 Ok(answer) => {
                     contexts.extend(answer.context);
                     ask = ask.or(answer.ask);

@@ -60,6 +60,9 @@ pub fn warn_of_faults(app: &App, workspace: &Path) {
     }
 }
 
+/// Variables of Visual Studio Code that are none of the environment.
+const UNFILLED: [&str; 2] = ["${input:", "${workspaceFolder"];
+
 /// Why an entry cannot be a server; `None` if it can.
 fn fault(name: &str, written: &Value, file: &McpFile) -> Option<&'static str> {
     let starts = file.command.iter().chain(&file.url).chain(&file.arguments);
@@ -67,12 +70,16 @@ fn fault(name: &str, written: &Value, file: &McpFile) -> Option<&'static str> {
     match (entries::is_name(name), file.command.is_some() != file.url.is_some()) {
         (false, _) => Some("its name has other characters than ASCII letters, digits, `-` and `_`"),
         (true, false) => Some("it needs a text that is either `command` or `url`"),
-        (true, true) if written["type"] == "sse" => {
+        (true, true) if written["type"].as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("sse")) => {
             Some("it speaks SSE, the transport before Streamable HTTP, which Haft does not")
         }
-        (true, true) if starts.clone().chain(values).any(|text| text.contains("${input:")) => Some(
-            "it asks for a value by `${input:…}`, which Haft does not; `haft mcp add` adds it with the value",
-        ),
+        (true, true)
+            if starts.clone().chain(values).any(|text| UNFILLED.iter().any(|one| text.contains(one))) =>
+        {
+            Some(
+                "it has `${input:…}` or `${workspaceFolder}`, which Haft does not fill in; `haft mcp add` adds it with the value",
+            )
+        }
         (true, true) if starts.clone().any(|text| text.contains("${")) => Some(
             "it has a variable outside of `env` and `headers`, where Haft fills in none; `haft mcp add` adds it with the value",
         ),

@@ -9,7 +9,8 @@ use super::{
 use crate::Failure;
 use futures::StreamExt;
 use haft_core::{
-    Answer, CallId, Command, Effect, Event, Fact, Part, Report, SessionId, ToolCall, ToolResult, text_of,
+    Answer, CallId, Command, Effect, Event, Fact, HOOK_NOTE, Part, Report, SessionId, ToolCall, ToolResult,
+    text_of,
 };
 use haft_engine::{Engine, Home, Session, Turn};
 use std::{io, time::Duration};
@@ -304,6 +305,8 @@ impl Driver {
         // Its text names the item by the session.
         let is_queued = matches!(was.report(), Some(Report::Queued(_)));
         // The same text, so that only how it ended is compared, and the files.
+        let was = &without_hook_notes(was);
+        let is = &without_hook_notes(is);
         let like_before = ToolResult { content: self.moved.there(&was.content), ..is.clone() };
         let is = if is_test || is_queued { &like_before } else { is };
         let (had_changed, has_changed) = (&recorded.changed[..], &now.changed[..]);
@@ -359,4 +362,10 @@ async fn reopened(engine: &Engine, session: Session, agent: &str) -> Result<Sess
         Failure::failed(format!("cannot go on with the agent `{agent}`: the session is still open"))
     })?;
     Ok(engine.open(&id.0, agent).await?)
+}
+
+/// A replay asks no hooks. What they add stands behind all that the tool said.
+fn without_hook_notes(result: &ToolResult) -> ToolResult {
+    let end = result.content.find(HOOK_NOTE).unwrap_or(result.content.len());
+    ToolResult { content: result.content[..end].to_owned(), ..result.clone() }
 }

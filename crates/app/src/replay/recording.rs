@@ -1,8 +1,8 @@
 //! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
 //! of each call.
 use haft_core::{
-    Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, Mode, Part, Report, Sampled, Seq,
-    SessionId, StopReason, SubagentRun, ToolCall, ToolErrorKind, ToolResult, UndoCalls, active_path,
+    Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, HOOK_ASKS, Mode, Part, Report, Sampled,
+    Seq, SessionId, StopReason, SubagentRun, ToolCall, ToolErrorKind, ToolResult, UndoCalls, active_path,
     policy::is_git_data, text_of,
 };
 use serde_json::Value;
@@ -105,13 +105,19 @@ impl RecordedCall {
     /// interrupted before it changed anything did nothing.
     pub(super) fn runs_again(&self) -> bool {
         let did_not_begin =
-            !self.started && (self.is_denied() || self.failed_with(ToolErrorKind::Validation));
-        !(did_not_begin || (self.is_interrupted() && self.changed.is_empty()))
+            !self.started && (self.is_refused() || self.failed_with(ToolErrorKind::Validation));
+        !(did_not_begin || self.is_refused_for_hook() || (self.is_interrupted() && self.changed.is_empty()))
     }
 
     /// Whether its result is compared.
     pub(super) fn is_compared(&self) -> bool {
         !self.is_cut && self.name != PUBLISH
+    }
+
+    /// A hook asked for an approval, and no person gave it. No hook asks again.
+    fn is_refused_for_hook(&self) -> bool {
+        let error = self.ended.as_ref().and_then(|(_, result)| result.error.as_ref());
+        self.is_refused() && error.is_some_and(|error| error.message.contains(HOOK_ASKS))
     }
 
     fn is_interrupted(&self) -> bool {
@@ -231,7 +237,8 @@ impl Recording {
         match fact {
             Fact::ToolStarted { call, reads, .. } => {
                 self.reads.extend(reads.iter().map(|read| read.path.clone()));
-                self.with(call, |call| call.started = true);
+                // One that a crash cut off runs from its beginning.
+                self.with(call, |call| (call.started, call.is_cut) = (true, false));
             }
             Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. } => {
                 // When git wrote its own data differs each time.

@@ -8,7 +8,7 @@ use crate::{
 use haft_core::{BaseCommit, Registry, Skill};
 use haft_engine::{Agent, Profile};
 use haft_lsp::LanguageServers;
-use haft_tools::{SKILL, WEB_SEARCH};
+use haft_tools::{LANGUAGE_TOOLS, SKILL, WEB_SEARCH};
 use std::sync::Arc;
 
 /// The tools that are offered, and the names that the spec limits them to.
@@ -90,9 +90,11 @@ pub(super) fn warn_of_unknown_tools(app: &App, agent: &Agent, tools: &Registry) 
     }
 }
 
-/// Whether there is a tool `name`, or can be one: without skills or a search engine, two are missing.
+/// Whether there is a tool `name`, or can be one: without skills, a search engine or a language server, some are missing.
 fn has(tools: &Registry, name: &str) -> bool {
-    [SKILL, WEB_SEARCH].contains(&name) || !tools.only(&[name.to_owned()]).is_empty()
+    [SKILL, WEB_SEARCH].contains(&name)
+        || LANGUAGE_TOOLS.contains(&name)
+        || !tools.only(&[name.to_owned()]).is_empty()
 }
 
 /// Whether the profile has no use for the tool `name`.

@@ -45,6 +45,12 @@ pub enum Moment<'a> {
     },
 }
 
+/// Stands in the reason of an approval that a hook asks for.
+pub const HOOK_ASKS: &str = "a hook asks for approval";
+
+/// How each note begins that hooks add behind a result.
+pub const HOOK_NOTE: &str = "\n[a hook ";
+
 /// What hooks say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooked {

@@ -87,7 +87,9 @@ impl ToolOutput {
 
 /// Field in the details of an error: the name of the tool that does not exist.
 const UNKNOWN_TOOL: &str = "unknown_tool";
-/// How the message begins of a call that the user interrupted.
+/// How the message begins of each call that was interrupted, by the user or by the end of its process.
+const INTERRUPTED_PREFIX: &str = "interrupted";
+/// The message of a call that the user interrupted.
 const INTERRUPTED: &str = "interrupted by the user";
 /// The message of a call that its process left behind in a view.
 const LEFT_IN_VIEW: &str = "interrupted: its process ended before it did; nothing that it changed was kept";
@@ -243,7 +245,7 @@ pub struct Failure {
 impl Failure {
     /// Returns whether the call was interrupted, whatever it had printed by then, or not run at all.
     pub fn is_interruption(&self) -> bool {
-        let begins = [INTERRUPTED, LEFT_IN_VIEW, NOT_RUN_PREFIX];
+        let begins = [INTERRUPTED_PREFIX, NOT_RUN_PREFIX];
         self.kind == ToolErrorKind::System && begins.iter().any(|begins| self.message.starts_with(begins))
     }
 }

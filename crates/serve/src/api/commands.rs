@@ -19,7 +19,7 @@ use axum::{
 };
 use haft_app::{config::serve::Permission, pdf::with_text};
 use haft_core::{
-    AcceptedFile, Answer as Said, CallId, Channel, Command, Fact, Mode, Part, Seq, changed,
+    AcceptedFile, Answer as Said, CallId, Channel, Command, Entry, Fact, Mode, Part, Seq, changed,
     picture::from_base64, waiting_prompts,
 };
 use haft_engine::Session;
@@ -29,7 +29,7 @@ use haft_present::{
     typed::{COMMANDS, Meant, Typed},
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::HashSet, slice};
+use std::{collections::HashSet, slice, sync::Arc};
 use utoipa::ToSchema;
 
 /// A prompt: `text`, `parts`, or both
@@ -97,7 +97,7 @@ pub(crate) async fn prompt(
     }
     let session = opened(&context, &id).await?;
     if let Some(key) = key.as_ref().filter(|key| key.is_repeated)
-        && let Some(Seq(from)) = said_before(&context, &session, key)
+        && let Some(&Seq(from)) = said_before(&context, &session.entries(), key).first()
     {
         let taken = Accepted { session: session.id().0.clone(), from };
         return Ok(match said.wait {
@@ -223,17 +223,16 @@ pub(crate) fn channel(user: Option<&str>, key: Option<&Keyed>) -> Option<Channel
         .then(|| Channel { messages, ..Channel::new("http", user.unwrap_or_default()) })
 }
 
-/// The entry of a prompt of this key, if a crash came before the answer was kept.
-pub(crate) fn said_before(context: &Context, session: &Session, key: &Keyed) -> Option<Seq> {
+/// The entries of prompts of this key: a crash came before the answer was kept, or the prompt was said in vain.
+pub(crate) fn said_before(context: &Context, entries: &[Arc<Entry>], key: &Keyed) -> Vec<Seq> {
     let own = channel(context.hub.user_name(), Some(key));
-    let entries = session.entries();
-    let said = entries.iter().find(|entry| match &entry.fact {
+    let said = entries.iter().filter(|entry| match &entry.fact {
         Fact::Prompted { channel, .. }
         | Fact::PromptQueued { channel, .. }
         | Fact::PromptDenied { channel, .. } => channel.as_ref() == own.as_ref(),
         _ => false,
-    })?;
-    Some(said.seq)
+    });
+    said.map(|entry| entry.seq).collect()
 }
 
 fn part(context: &Context, piece: PromptPart) -> Answer<Part> {

@@ -138,7 +138,7 @@ pub(crate) struct SessionFilter {
     responses((status = CREATED, body = SessionDetail), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn create(context: Context, Key(key): Key, Body(new): Body<NewSession>) -> Answer<Response> {
     let hub = &context.hub;
-    let mode = new.permission.as_deref().map(mode).transpose()?;
+    let mode = new.permission.as_deref().map(|name| allowed_mode(hub, name)).transpose()?;
     if new.outbox {
         // What can be taken back is not asked about.
         context.require(Permission::Approve)?;
@@ -172,6 +172,18 @@ pub(crate) fn made_as(key: Option<Keyed>) -> SessionId {
 /// The agent to use, which the client may have named.
 pub(crate) fn agent_of(hub: &Hub, named: Option<String>) -> String {
     named.unwrap_or_else(|| hub.settings().agent())
+}
+
+/// The mode of this name, if the role of the user allows it.
+fn allowed_mode(hub: &Hub, name: &str) -> Answer<Mode> {
+    let mode = mode(name)?;
+    match hub.user().and_then(|user| Bounds::of(&user.role).up_to) {
+        Some(up_to) if mode > up_to => {
+            let message = format!("your role does not allow the mode `{}`", mode.name());
+            Err(ApiError::forbidden(message).suggest(format!("choose one up to `{}`", up_to.name())))
+        }
+        _ => Ok(mode),
+    }
 }
 
 fn mode(name: &str) -> Answer<Mode> {
@@ -288,14 +300,7 @@ pub(crate) async fn change(
     Body(changed): Body<SessionChange>,
 ) -> Answer<Json<SessionDetail>> {
     let (hub, known) = (&context.hub, context.hub.find(&id)?);
-    let mode = changed.permission.as_deref().map(mode).transpose()?;
-    let up_to = hub.user().and_then(|user| Bounds::of(&user.role).up_to);
-    if let (Some(mode), Some(up_to)) = (mode, up_to)
-        && mode > up_to
-    {
-        let message = format!("your role does not allow the mode `{}`", mode.name());
-        return Err(ApiError::forbidden(message).suggest(format!("choose one up to `{}`", up_to.name())));
-    }
+    let mode = changed.permission.as_deref().map(|name| allowed_mode(hub, name)).transpose()?;
     if let Some(name) = &changed.name {
         hub.home().rename(&id, name)?;
         hub.tell(&known.id);

@@ -2,7 +2,7 @@
 use super::{
     messages::{Said, no_tools},
     teller::{Teller, Told},
-    turn::{Attended, begun_before, last_end, prepare, report_since},
+    turn::{Attended, begun_before, last_end, prepare, report_since, turn_since},
 };
 use crate::{
     access_log::OfSession,
@@ -197,7 +197,7 @@ impl Talk {
     fn again(self, session: &Session, from: Seq, stream: Option<bool>) -> Answer<Response> {
         let report = not_interrupted(report_since(session, from)?)?;
         let mut heard = Heard::default();
-        for entry in session.entries().into_iter().skip_while(|entry| entry.seq < from) {
+        for entry in turn_since(session, from) {
             heard.hear(&Event::Recorded(entry));
         }
         let Some(with_usage) = stream else { return Ok(self.answer(session, heard, &report)) };

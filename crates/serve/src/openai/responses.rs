@@ -6,7 +6,7 @@ use super::{
     chat::{came_to, now, refuse_form, refuse_tools, waits},
     messages::Said,
     teller::Teller,
-    turn::{Attended, begun_before, end_of, prepare, report_since},
+    turn::{Attended, begun_before, end_of, prepare, report_since, turn_since},
 };
 use crate::{
     access_log::OfSession,
@@ -190,7 +190,7 @@ impl Talk {
     fn again(self, session: &Session, from: Seq) -> Answer<Response> {
         let report = report_since(session, from)?;
         let (mut teller, mut items) = (Teller::default(), Items::default());
-        for entry in session.entries().into_iter().skip_while(|entry| entry.seq < from) {
+        for entry in turn_since(session, from) {
             teller.tell(&Event::Recorded(entry)).iter().for_each(|told| drop(items.tell(told)));
         }
         items.end();

@@ -83,7 +83,7 @@ pub(super) fn checked(session: &Session, report: TurnReport) -> Answer<TurnRepor
         (Some(_), _) => return Ok(report),
     };
     let why = why.unwrap_or_else(|| "the session was closed in the middle of the turn".to_owned());
-    let error = match report.calls.iter().any(CallReport::has_started) {
+    let error = match has_acted(&report) {
         false => ApiError::new(status, "model_failed", why),
         true => {
             let why = format!("{why}; the session `{}` has what the turn did until then", session.id());
@@ -113,20 +113,38 @@ pub(super) async fn begun_before(
     let key = key.filter(|key| key.is_repeated)?;
     for id in std::iter::once(&key.id).chain(known.map(|(id, _)| id)) {
         if let Ok(session) = opened(context, &id.0).await
-            && let Some(from) = said_before(context, &session, key)
+            && let Some(&from) = said_before(context, &session.entries(), key).last()
         {
-            return Some((session, from));
+            // A turn in which the model could not be asked, and nothing was done, is begun anew.
+            let report = TurnReport::of(&turn_since(&session, from));
+            let is_in_vain = report.outcome == Some(Outcome::Failed) && !has_acted(&report);
+            return (!is_in_vain).then_some((session, from));
         }
     }
     None
 }
 
+/// The entries of the turn that began at `from`: up to its end, or up to the next prompt if it has none.
+pub(super) fn turn_since(session: &Session, from: Seq) -> Vec<Arc<Entry>> {
+    let entries = session.entries();
+    let turn = entries.into_iter().skip_while(|entry| entry.seq < from);
+    let mut is_over = false;
+    let turn = turn.take_while(|entry| {
+        let is_next = entry.seq > from && matches!(entry.fact, Fact::Prompted { .. });
+        let is_taken = !is_over && !is_next;
+        is_over |= matches!(entry.fact, Fact::TurnEnded { .. });
+        is_taken
+    });
+    turn.collect()
+}
+
+fn has_acted(report: &TurnReport) -> bool {
+    report.calls.iter().any(CallReport::has_started)
+}
+
 /// What a turn of a request that was begun before came to.
 pub(super) fn report_since(session: &Session, from: Seq) -> Answer<TurnReport> {
-    let entries = session.entries();
-    let turn = entries.iter().skip_while(|entry| entry.seq < from);
-    let end = end_of(&entries, from).unwrap_or(Seq(u64::MAX));
-    let report = TurnReport::of(turn.take_while(|entry| entry.seq <= end));
+    let report = TurnReport::of(&turn_since(session, from));
     let is_cut_off = report.outcome.is_none();
     checked(session, report).map_err(|error| match is_cut_off {
         true => error

@@ -1,5 +1,5 @@
 //! The routes that clients of OpenAI talk to, where requests meet each other or a turn does not end well.
-use crate::kit::{Answer, Server};
+use crate::kit::{Answer, Server, answer, request};
 use axum::http::StatusCode;
 use haft_core::Mode;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ async fn chat(server: &Server, messages: Value) -> Answer {
 /// The session of an answer, and its text.
 fn told(answer: &Answer) -> (String, String) {
     let json = answer.json();
-    let session = json["haft"]["session"].as_str().unwrap().to_owned();
+    let session = json["haft"]["session"].as_str().unwrap_or_else(|| panic!("{json}")).to_owned();
     let text = match &json["choices"] {
         Value::Null => &json["output"][0]["content"][0]["text"],
         choices => &choices[0]["message"]["content"],
@@ -77,6 +77,26 @@ async fn a_turn_that_has_acted_and_fails_is_not_begun_again_by_the_client() {
             assert!(message.contains("has what the turn did until then"), "{kind}: {message}");
         }
     }
+}
+
+async fn keyed(server: &Server, key: &str) -> Answer {
+    let body = json!({"model": "haft", "input": "go"}).to_string();
+    let mut request = request("POST /v1/responses", &body);
+    request.headers_mut().insert("idempotency-key", key.parse().unwrap());
+    answer(server.send(request).await).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_failed_before_it_did_anything_is_tried_again_with_its_key() {
+    let lines = [json!({"fail": "no", "kind": "rejected"}), json!({"say": "Now."})];
+    let server = Server::start(Mode::Ask, &lines).await;
+    let failed = keyed(&server, "k").await;
+    assert_eq!(
+        (failed.status, &failed.json()["error"]["type"]),
+        (StatusCode::BAD_REQUEST, &json!("model_failed"))
+    );
+    assert_eq!(told(&keyed(&server, "k").await).1, "Now.");
+    assert_eq!(told(&keyed(&server, "k").await).1, "Now.", "kept");
 }
 
 #[tokio::test(flavor = "multi_thread")]

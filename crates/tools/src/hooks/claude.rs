@@ -1,6 +1,6 @@
 //! [`inputs`]: what a hook in the protocol of Claude Code is sent (code.claude.com/docs/en/hooks, 2026-11).
 use super::{HookEvent, PluginHook};
-use haft_core::{Moment, ToolCall};
+use haft_core::{Moment, ToolCall, policy::normal};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -92,19 +92,25 @@ pub(super) fn inputs(hook: &PluginHook, about: &Value, workspace: &Path, moment:
 
 /// `call` in Claude Code's words, where the matcher of `hook` fits: the tool's name and the arguments.
 fn calls(hook: &PluginHook, call: &ToolCall, writes: &[PathBuf], workspace: &Path) -> Vec<(String, Value)> {
-    let absolute = |path: &Value| path.as_str().map(|path| json!(workspace.join(path)));
-    if let Some(tool) = TOOLS.iter().find(|tool| tool.own == call.name) {
-        if !hook.fits(tool.own) && !hook.fits(tool.name) {
-            return Vec::new();
-        }
+    let known = TOOLS.iter().find(|tool| tool.own == call.name);
+    if let Some(tool) = known.filter(|tool| hook.fits(tool.own) || hook.fits(tool.name)) {
         let mut arguments = call.arguments.clone();
-        if let Some(path) = arguments.get("path").and_then(absolute) {
-            arguments["path"] = path;
+        if let Some(path) = arguments.get_mut("path") {
+            *path = match writes {
+                // Where a link leads.
+                [written] => json!(written),
+                _ => absolute(path, workspace),
+            };
         }
         return vec![(tool.name.to_owned(), tool.named(&arguments))];
     }
+    // Of these two Claude Code tells one from the other.
+    if matches!(call.name.as_str(), "edit" | "write") {
+        return Vec::new();
+    }
     let text = || texts(&call.arguments).join("\n");
-    let of_file = |path: &PathBuf| match (hook.fits("Edit"), hook.fits("Write")) {
+    let fits = |names: [&str; 2]| names.iter().any(|name| hook.fits(name));
+    let of_file = |path: &PathBuf| match (fits(["Edit", "edit"]), fits(["Write", "write"])) {
         (true, _) => {
             let input = json!({"file_path": path, "old_string": "", "new_string": text()});
             Some(("Edit".to_owned(), input))
@@ -116,6 +122,15 @@ fn calls(hook: &PluginHook, call: &ToolCall, writes: &[PathBuf], workspace: &Pat
     match of_files.is_empty() && hook.fits(&call.name) {
         true => vec![(call.name.clone(), call.arguments.clone())],
         false => of_files,
+    }
+}
+
+/// A path, or each of several, from the root on and without `..`.
+fn absolute(path: &Value, workspace: &Path) -> Value {
+    match path {
+        Value::String(path) => json!(normal(&workspace.join(path))),
+        Value::Array(paths) => paths.iter().map(|path| absolute(path, workspace)).collect(),
+        other => other.clone(),
     }
 }
 
@@ -202,7 +217,14 @@ mod tests {
         assert_eq!(asked("Edit|Write|MultiEdit"), [edit("/w/a"), edit("/w/b")]);
         assert_eq!(asked(""), [edit("/w/a"), edit("/w/b")]);
         assert_eq!(asked("Write"), [write("/w/a"), write("/w/b")]);
+        assert_eq!(asked("write"), [write("/w/a"), write("/w/b")]);
         assert_eq!(asked("apply_patch"), [json!(["apply_patch", {"patch": "+ a key"}])]);
         assert_eq!(asked("Bash"), Vec::<Value>::new());
+        // Claude Code has no such tool any more, and guards do not name it.
+        let edits = json!({"path": "l", "edits": [{"old_text": "x", "new_text": "+ a key"}]});
+        let multi = |matcher| told(matcher, "multi_edit", edits.clone(), &writes[..1]);
+        assert_eq!(multi("Edit|Write")[0]["tool_input"]["file_path"], "/w/a", "where the link leads");
+        assert_eq!(multi("Edit|MultiEdit")[0]["tool_name"], "MultiEdit");
+        assert_eq!(told("Write", "edit", json!({"path": "a"}), &writes[..1]), Vec::<Value>::new());
     }
 }

@@ -76,6 +76,43 @@ fn a_hook_may_ask_for_an_approval_or_for_other_arguments() {
 }
 
 #[test]
+fn what_a_hook_asks_about_is_not_queued_to_run_without_its_view() {
+    let place = Place::in_sight();
+    place.configure(&hook("hooks", "before_tool", "", r#"echo '{"decision":"ask","reason":"odd"}'"#));
+    let model =
+        place.script("m", &[call("bash", json!({"command": "echo x > b.txt"})), json!({"say": "Done."})]);
+    let ran = place.run(&["run", "--outbox", "--permission", "full", "--model", &model, "go"]);
+    assert!(ran.err.contains("a hook asks for approval: odd"), "{ran:?}");
+    let queued = place.run(&["outbox", "list", "--json"]);
+    assert_eq!((queued.out.as_str(), place.read("b.txt")), ("", None), "{queued:?}");
+}
+
+#[test]
+fn a_prompt_cannot_be_approved() {
+    let place = Place::new();
+    let asks = hook("hooks", "turn_start", "", r#"echo '{"decision":"ask","reason":"odd"}'"#);
+    let ran = run(&place, &asks, &[edit()]);
+    assert!(ran.code == 4 && ran.err.contains("the prompt was refused: a hook denied it: odd"), "{ran:?}");
+}
+
+#[test]
+fn what_hooks_said_and_refused_does_not_make_a_session_false() {
+    let table = [
+        hook("hooks", "before_tool", "tool = \"bash\"", r#"echo '{"decision":"ask","reason":"odd"}'"#),
+        hook("hooks", "after_tool", "", r#"echo '{"context":"by the way"}'"#),
+    ];
+    for hooks in table {
+        let place = Place::in_sight();
+        let touches = call("bash", json!({"command": format!("touch {}/ran", place.path().display())}));
+        run(&place, &hooks, &[edit(), touches]);
+        let id = place.journal().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+        let verified = place.run(&["verify", &id]);
+        assert_eq!(verified.code, 0, "{hooks}: {verified:?}");
+        assert!(!place.path().join("ran").exists(), "{hooks}: a view keeps it inside");
+    }
+}
+
+#[test]
 fn what_a_hook_cannot_do_is_told() {
     let place = Place::new();
     let stop = hook("claude_hooks", "turn_end", "", "echo 'run the tests' >&2; exit 2");

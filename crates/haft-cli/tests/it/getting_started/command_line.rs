@@ -294,8 +294,12 @@ fn a_job_is_described_in_plain_words() {
     assert_eq!(shown["description"], "The parser fails", "{ran:?} {shown}");
     let ran = place.run(&["triage", "x", "--description", "y"]);
     assert_eq!(ran.code, 2, "{ran:?}");
-    let ran = place.run(&["triage"]);
-    assert!(ran.code == 2 && ran.err.contains("haft build \"Add a test for f\""), "{ran:?}");
+    for (command, example) in
+        [("triage", "haft triage \"the tests hang"), ("build", "haft build \"Add a test")]
+    {
+        let ran = place.run(&[command]);
+        assert!(ran.code == 2 && ran.err.contains(example), "{ran:?}");
+    }
 }
 
 #[test]

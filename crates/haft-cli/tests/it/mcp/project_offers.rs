@@ -74,7 +74,7 @@ fn a_server_of_a_project_is_shown_and_taken() {
         "`bad name` in `.mcp.json` was ignored: its name has",
         "`empty` in `.mcp.json` was ignored: it needs",
         "`old` in `.mcp.json` was ignored: it speaks SSE",
-        "`asks` in `.mcp.json` was ignored: it asks for a value",
+        "`asks` in `.mcp.json` was ignored: it has `${input:…}`",
         "`placed` in `.mcp.json` was ignored: it has a variable outside of `env` and `headers`",
     ] {
         assert!(shown.err.contains(fault), "{shown:?}");

@@ -219,6 +219,10 @@ fn a_turn_for_a_client_of_openai_is_not_run_again_after_a_crash() {
             kill_process(id, Signal::KILL).unwrap();
         });
         server.kill();
+        // What is said in the session elsewhere is no answer to this request.
+        let other = place.script("other", &vec![json!({"say": "To another prompt."}); 3]);
+        let went_on = place.run(&["run", "-c", "--model", &other, "another prompt"]);
+        assert_eq!(went_on.code, 0, "{went_on:?}");
         server = Serving::start(&place, &options);
         let again = keyed(&server, "k", line, &body);
         assert_eq!((again.status, again.error().as_str()), (422, "turn_failed"), "{line}: {again:?}");

@@ -219,6 +219,8 @@ fn sessions_of_a_role_have_its_mode_and_models() {
     assert_eq!((&detail["permission"], &detail["up_to"]), (&json!("ask"), &json!("ask")), "{detail}");
     let wider = careful.ask(&format!("PATCH /v1/sessions/{id}"), &json!({"permission": "full"}));
     assert_eq!((wider.status, wider.error()), (403, "forbidden".into()), "{wider:?}");
+    let wider = careful.ask("POST /v1/sessions", &json!({"permission": "full"}));
+    assert_eq!((wider.status, wider.error()), (403, "forbidden".into()), "{wider:?}");
     careful.prompt(&id);
     assert!(place.read("a.txt").is_none(), "it is asked for");
     let choices = careful.get("/v1/choices").json();

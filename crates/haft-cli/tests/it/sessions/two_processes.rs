@@ -1,5 +1,5 @@
 //! One session, two processes: the real binary, a scripted model.
-use crate::kit::{Place, Ran};
+use crate::kit::{Place, Ran, UNTIL_GO};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
@@ -94,10 +94,11 @@ fn what_is_given_up_before_it_begins_does_not_happen_and_stops_no_turn() {
         let script = [
             json!({"calls": [write, call]}),
             json!({"say": "Queued."}),
-            calls("bash", json!({"command": "sleep 15; touch late"})),
+            calls("bash", json!({"command": format!("{UNTIL_GO}; touch late")})),
             json!({"say": "Slept."}),
         ];
         let model = place.script("m", &script);
+        place.hold();
         let ran = place.run(&["run", "--outbox", "--permission", "full", "--model", &model, "go"]);
         assert_eq!(ran.code, 0, "{ran:?}");
         let id = id(&place);
@@ -114,6 +115,7 @@ fn what_is_given_up_before_it_begins_does_not_happen_and_stops_no_turn() {
         kill_process(Pid::from_raw(waiting.id().cast_signed()).unwrap(), Signal::INT).unwrap();
         let status = waiting.wait().unwrap();
         assert_eq!(status.code().or(status.signal().map(|signal| 128 + signal)), Some(130), "{command}");
+        place.let_go();
         let owner = Ran::from(owner.wait_with_output().unwrap());
         assert_eq!((owner.code, owner.out.as_str()), (0, "Slept.\n"), "{command}: {owner:?}");
         assert_eq!((count(&place, "rewound"), count(&place, "item_sending")), (0, 0), "{command}");
