@@ -9,7 +9,7 @@ use crate::{
 use haft_core::Registry;
 use haft_engine::{Profile, Stages};
 use haft_lsp::{BUILT_IN, LanguageServer, LanguageServers, LspSettings};
-use haft_tools::language_tools;
+use haft_tools::{Settings, language_tools};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -72,22 +72,19 @@ pub(crate) fn installed(
     Ok(Some(ServerNames { installed, missing }))
 }
 
-/// `tools`, and those that ask `servers`. A model is told of them where a server is installed for a file of the workspace, and the
-/// profile names no tools of its own; a profile that has no other tools than those that it names has not these, either.
+/// `tools`, and those that ask `servers`. A model is told of one that the profile names; of all of them, if the profile names
+/// no tools and a server is installed for a file of the workspace. A profile that has no other tools than those that it names
+/// has not these, either. `settings` are those of the profile.
 pub(crate) fn with_tools(
     tools: Registry,
     servers: Option<&Arc<LanguageServers>>,
     profile: &Profile,
-) -> Result<Registry, ConfigError> {
-    let settings: haft_tools::Settings =
-        profile.tools.clone().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
-            what: format!("profile `{}`, [tools]", profile.name),
-            message: error.message().into(),
-        })?;
-    let Some(servers) = servers.filter(|_| !settings.only_offered) else { return Ok(tools) };
+    settings: &Settings,
+) -> Registry {
+    let Some(servers) = servers.filter(|_| !settings.only_offered) else { return tools };
     let own = language_tools(servers, &settings.find);
     let is_told = !profile.tools.contains_key("offer") && servers.are_of_use();
-    Ok(tools.joined(&if is_told { own } else { own.offering(&settings.offer) }))
+    tools.joined(&if is_told { own } else { own.offering(&settings.offer) })
 }
 
 /// The user's in front: they are tried first.

@@ -20,8 +20,8 @@ pub fn text(path: &Path, within: Option<&Path>, warn: Warn<'_>) -> Option<String
     }
 }
 
-/// As [`bytes`], without a byte order mark. Of a file in `within`, a link that leads out of that folder is not followed, nor one to a file with another
-/// ending: a repository could make any file a part of what a model reads.
+/// As [`bytes`], without a byte order mark. Of a file in `within`, a link that leads out of that folder is not followed, nor
+/// one to a file with another ending: a repository could make any file a part of what a model reads.
 pub fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
     let real = path.canonicalize()?;
     if let Some(folder) = within {

@@ -1,11 +1,7 @@
 //! Asks hooks before and after a call, and words what they add.
 use crate::{checked::CheckedCall, scope::CallScope};
 use haft_core::{HOOK_ASKS, HOOK_NOTE, Hooked, Moment, ToolCall, ToolError, ToolErrorKind, ToolResult, clip};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::SystemTime,
-};
+use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
 
 /// Maximum bytes that hooks may add at a time.
@@ -54,32 +50,18 @@ impl HookedCall {
         cancel: &CancellationToken,
     ) -> String {
         let Self { call, writes } = self;
-        let states = || writes.iter().map(|path| state(path)).collect::<Vec<_>>();
-        let before = states();
-        let context = tokio::select! {
+        tokio::select! {
             biased;
-            hooked = scope.hooks.hear(&scope.session, Moment::AfterCall { call, writes, result }) => hooked.context,
-            () = cancel.cancelled() => return String::new(),
-        };
-        let changed = writes.iter().zip(before).zip(states()).filter(|((_, before), after)| before != after);
-        let changed = changed.map(|((path, _), _)| {
-            let path = path.strip_prefix(&scope.workspace).unwrap_or(path).display();
-            format!("{HOOK_NOTE}changed `{path}` after this call: read it again before you edit it]")
-        });
-        hook_note(context) + &changed.collect::<String>()
+            hooked = scope.hooks.hear(&scope.session, Moment::AfterCall { call, writes, result }) => hook_note(hooked.context),
+            () = cancel.cancelled() => String::new(),
+        }
     }
-}
-
-/// What tells that a file was changed; `None` if it does not exist.
-fn state(path: &Path) -> Option<(SystemTime, u64)> {
-    let found = fs::metadata(path).ok()?;
-    Some((found.modified().ok()?, found.len()))
 }
 
 /// Marks what hooks added, so that the model does not take it for words of the tool or the person. Empty for nothing.
 pub fn hook_note(context: Option<String>) -> String {
     let context = context.filter(|context| !context.trim().is_empty());
     context.map_or_else(String::new, |context| {
-        format!("{HOOK_NOTE}says: {}]", clip::head(context.trim(), MAX_CONTEXT_BYTES))
+        format!("{HOOK_NOTE}{}]", clip::head(context.trim(), MAX_CONTEXT_BYTES))
     })
 }

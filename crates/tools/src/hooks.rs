@@ -17,8 +17,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use settings::Hook;
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
 /// The user's hooks, asked one after the other in the order of their file.
@@ -62,7 +64,10 @@ impl OwnHooks {
     async fn ask_all(&self, session: &SessionId, moment: Moment<'_>) -> Hooked {
         let told = HookInput::new(session, &self.workspace, &moment);
         let (mut contexts, mut ask) = (Vec::new(), None);
-        for hook in self.hooks.iter().filter(|hook| hook.hears(&told)) {
+        let hooks: Vec<&Hook> = self.hooks.iter().filter(|hook| hook.hears(&told)).collect();
+        let may_change = told.event == HookEvent::AfterTool && !hooks.is_empty();
+        let before = if may_change { states(told.writes) } else { Vec::new() };
+        for hook in hooks {
             match ask::ask(hook, &told, &self.workspace, &self.environment).await {
                 Ok(Answer { deny: Some(reason), .. }) => return Hooked::deny(reason),
                 // Nothing but a call can be approved.
@@ -76,6 +81,14 @@ impl OwnHooks {
                 Err(why) if hook.denies_on_failure() => return Hooked::deny(format!("{hook} {why}")),
                 Err(why) => (self.on_note)(format!("{hook} {why}")),
             }
+        }
+        if may_change {
+            let changed = told.writes.iter().zip(before).zip(states(told.writes));
+            let changed = changed.filter(|((_, before), after)| before != after);
+            contexts.extend(changed.map(|((path, _), _)| {
+                let path = path.strip_prefix(&self.workspace).unwrap_or(path).display();
+                format!("`{path}` was changed by a hook after this call: read it again before you edit it")
+            }));
         }
         let of_plugins = self.ask_plugins(session, &moment).await;
         if of_plugins.deny.is_some() {
@@ -114,6 +127,15 @@ impl OwnHooks {
         }
         Hooked { deny: None, ask, context: (!contexts.is_empty()).then(|| contexts.join("\n")) }
     }
+}
+
+/// What tells of each file that it was changed; `None` if it does not exist.
+fn states(paths: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
+    let state = |path: &PathBuf| {
+        let found = fs::metadata(path).ok()?;
+        Some((found.modified().ok()?, found.len()))
+    };
+    paths.iter().map(state).collect()
 }
 
 impl Hooks for OwnHooks {

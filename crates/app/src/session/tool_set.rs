@@ -20,7 +20,7 @@ pub(super) fn offered_tools<'a>(
     (skills, servers): (&[Skill], Option<&Arc<LanguageServers>>),
 ) -> Result<(Registry, Option<&'a [String]>), Failure> {
     let tools = tools(&app.environment, profile, skills, spec.start.as_deref())?;
-    let tools = lsp::with_tools(tools, servers, profile)?;
+    let tools = lsp::with_tools(tools, servers, profile, &settings_of(profile)?);
     let Some(names) = named_tools(spec.tools.as_deref()) else { return Ok((tools, None)) };
     names.iter().try_for_each(|name| is_known(&tools, name, config))?;
     // An agent may have a tool that the profile gives to no other.
@@ -52,13 +52,7 @@ pub fn tools(
     skills: &[Skill],
     start: Option<&BaseCommit>,
 ) -> Result<Registry, Failure> {
-    let invalid = |message: &str| {
-        let what = format!("profile `{}`, [tools]", profile.name);
-        ConfigError::Value { what, message: message.to_owned() }
-    };
-    let settings = profile.tools.clone().try_into();
-    let mut settings: haft_tools::Settings =
-        settings.map_err(|error: toml::de::Error| invalid(error.message()))?;
+    let mut settings = settings_of(profile)?;
     settings.skills = skills.to_vec();
     settings.publish.start = start.cloned();
     settings.publish.token =
@@ -77,9 +71,19 @@ pub fn tools(
     let tools = haft_tools::builtin(&settings);
     let mut named = settings.offer.iter().chain(settings.present.keys());
     match named.find(|name| !has(&tools, name)) {
-        Some(unknown) => Err(invalid(&format!("there is no built-in tool `{unknown}`")).into()),
+        Some(unknown) => Err(invalid(profile, format!("there is no built-in tool `{unknown}`")).into()),
         None => Ok(tools),
     }
+}
+
+/// What the profile sets of tools.
+fn settings_of(profile: &Profile) -> Result<haft_tools::Settings, ConfigError> {
+    let settings = profile.tools.clone().try_into();
+    settings.map_err(|error: toml::de::Error| invalid(profile, error.message().to_owned()))
+}
+
+fn invalid(profile: &Profile, message: String) -> ConfigError {
+    ConfigError::Value { what: format!("profile `{}`, [tools]", profile.name), message }
 }
 
 /// Warns of each tool that `agent` lists and nothing has. What MCP servers have is known when they run.
@@ -92,21 +96,17 @@ pub(super) fn warn_of_unknown_tools(app: &App, agent: &Agent, tools: &Registry) 
 
 /// Whether there is a tool `name`, or can be one: without skills, a search engine or a language server, some are missing.
 fn has(tools: &Registry, name: &str) -> bool {
-    [SKILL, WEB_SEARCH].contains(&name)
-        || LANGUAGE_TOOLS.contains(&name)
-        || !tools.only(&[name.to_owned()]).is_empty()
+    [SKILL, WEB_SEARCH].contains(&name) || LANGUAGE_TOOLS.contains(&name) || tools.contains(name)
 }
 
 /// Whether the profile has no use for the tool `name`.
 fn is_withheld(tools: &Registry, name: &str) -> bool {
-    tools.get(name).is_none() && !tools.only(&[name.to_owned()]).is_empty()
+    tools.get(name).is_none() && tools.contains(name)
 }
 
 /// Whether there is a tool `name`; what MCP servers have is known when they run.
 fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure> {
-    if !tools.only(&[name.to_owned()]).is_empty()
-        || (name.starts_with("mcp__") && !config.user.mcp.is_empty())
-    {
+    if tools.contains(name) || (name.starts_with("mcp__") && !config.user.mcp.is_empty()) {
         return Ok(());
     }
     let known = tools.names().collect::<Vec<_>>().join(", ");

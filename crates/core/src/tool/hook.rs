@@ -48,8 +48,8 @@ pub enum Moment<'a> {
 /// Stands in the reason of an approval that a hook asks for.
 pub const HOOK_ASKS: &str = "a hook asks for approval";
 
-/// How each note begins that hooks add behind a result.
-pub const HOOK_NOTE: &str = "\n[a hook ";
+/// How the note begins that hooks add behind a result.
+pub const HOOK_NOTE: &str = "\n[a hook says: ";
 
 /// What hooks say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -182,6 +182,11 @@ impl Registry {
         Self { tools: tools.map(offer).collect() }
     }
 
+    /// Returns whether there is a tool of this name, whether or not it can be called.
+    pub fn contains(&self, name: &str) -> bool {
+        self.any(name).is_some()
+    }
+
     /// Adds the tools of `other` behind its own. A name that is there already keeps its tool: what comes from outside
     /// shadows nothing.
     pub fn joined(mut self, other: &Self) -> Self {

@@ -252,7 +252,7 @@ async fn detail(hub: &Hub, id: &str) -> Answer<SessionDetail> {
         };
         let live = hub.live(&known.id);
         let entries = live.as_ref().map_or_else(|| hub.home().peek(&id), |session| Ok(session.entries()))?;
-        // The detail has the user in a field of its own, also where there is none.
+        // `SessionDetail::user` holds it, and is `null` without one.
         let row = SessionRow { user: None, ..row(&hub, summary) };
         Ok(SessionDetail {
             is_unfinished: row.state == Standing::Idle && LastTurn::of(&entries).can_go_on(),

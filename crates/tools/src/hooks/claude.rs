@@ -55,7 +55,8 @@ impl ClaudeTool {
 }
 
 /// What `hook` is sent at `moment`, one object each time that it is asked: `about` the session, and of the moment. Nothing
-/// if it is not told of the moment. Of a tool that Claude Code does not have, it is asked for each file that the call writes, as for an edit of it.
+/// if it is not told of the moment. Of a tool that Claude Code does not have, it is asked for each file that the call writes,
+/// as for an edit of it.
 pub(super) fn inputs(hook: &PluginHook, about: &Value, workspace: &Path, moment: &Moment<'_>) -> Vec<Value> {
     if HookEvent::of(moment) != hook.event {
         return Vec::new();

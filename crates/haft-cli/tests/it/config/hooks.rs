@@ -138,7 +138,8 @@ fn a_model_is_told_of_a_file_that_a_formatter_changed() {
     let ran = run(&place, &formats, &[edit(), read, again]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let journal = std::fs::read_to_string(place.journal()).unwrap();
-    let told = "[a hook changed `a.txt` after this call: read it again before you edit it]";
+    let told =
+        "[a hook says: `a.txt` was changed by a hook after this call: read it again before you edit it]";
     assert_eq!(journal.matches(told).count(), 2, "{journal}");
     assert_eq!(place.read("a.txt").as_deref(), Some("three\nformatted\nformatted\n"));
 }
