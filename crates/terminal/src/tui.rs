@@ -274,6 +274,7 @@ impl<Out: Write> Tui<Out> {
             return self.screen.fill(&page.rows((app.columns, app.rows), &app.look));
         }
         app.refresh_status_line();
+        app.refresh_background();
         let spins = (app.busy_since().map_or(0, |since| since.elapsed().as_millis())
             / SPINNER_INTERVAL.as_millis()) as usize;
         let (live, cursor) = app.picture(spins);

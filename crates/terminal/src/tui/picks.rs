@@ -235,12 +235,30 @@ impl App {
     }
 
     pub(super) fn pick_job(&mut self) {
-        let jobs =
+        let items = self.background();
+        self.offer(What::Job, "background", items, None);
+    }
+
+    /// Keeps an open list of what works in the background as it is now, and closes it with the last of that.
+    pub(super) fn refresh_background(&mut self) {
+        if self.mode.pick().is_none_or(|pick| pick.what != What::Job) {
+            return;
+        }
+        let items = self.background();
+        match self.mode.pick() {
+            Some(_) if items.is_empty() => drop(self.mode.close()),
+            Some(pick) => pick.list.replace(items, &pick.typed),
+            None => {}
+        }
+    }
+
+    /// Background commands that run, and the sessions below this one.
+    fn background(&self) -> Vec<Item> {
+        let tasks =
             self.view.jobs.iter().map(|(id, title)| Item::new(format!("task {}", id.0), title.clone()));
         let below = self.below();
         let below = below.iter().map(|session| Item::new(session.id().0.clone(), described(session)));
-        let items: Vec<Item> = jobs.chain(below).collect();
-        self.offer(What::Job, "background", items, None);
+        tasks.chain(below).collect()
     }
 
     /// The sessions that this one delegated to, and those below them.

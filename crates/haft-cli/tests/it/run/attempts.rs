@@ -439,7 +439,7 @@ fn a_person_chooses_among_the_attempts_that_pass() {
 fn attempts_that_run_are_listed_with_their_numbers() {
     let place = place();
     let server = Server::answering(|number, request| match (attempt_of(request), replies(request)) {
-        (2.., 0) => openai_call("bash", &json!({"command": "sleep 30"})),
+        (2.., 0) => openai_call("bash", &json!({"command": "sleep 100"})),
         _ => model(9)(number, request),
     });
     let Some(terminal) = Terminal::open(&place, (100, 40)) else { return };
@@ -448,8 +448,10 @@ fn attempts_that_run_are_listed_with_their_numbers() {
     terminal.haft(&place, &format!("--base-url {url} --model openai/gpt-5 --permission full"));
     terminal.see("openai/gpt-5 · full");
     terminal.say(&format!("/goal \"a.txt says two\" --attempts 3 --proof {CHECK}"));
-    terminal.see("attempts");
+    terminal.see("attempts 2 to 3 begin");
+    poll(|| server.asked().iter().any(|request| attempt_of(request) > 1), || "an attempt's request".into());
     terminal.keys(&["C-t"]);
+    // The list follows: the other attempt may begin later.
     terminal.see("attempt 2 of 3: ");
     terminal.see("attempt 3 of 3: ");
 }
