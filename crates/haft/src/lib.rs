@@ -89,7 +89,7 @@ pub use haft_macros::tool_in_haft as tool;
 pub use haft_stage::CommandAccess;
 pub use into_tool::IntoTool;
 pub use shared_registry::SharedRegistry;
-pub use tool_loop::{Conversation, ToolLoop, ToolLoopResult, run_tool_loop};
+pub use tool_loop::{Conversation, ToolLoop, ToolLoopError, ToolLoopResult, run_tool_loop};
 
 /// Haft as a person has set it up: configuration, skills, jobs, replay, export.
 #[cfg(feature = "app")]

@@ -92,6 +92,26 @@ pub struct ToolLoopResult {
     pub usage: Usage,
 }
 
+/// Why a run of the loop did not come to its end, and what came of it until then.
+///
+/// As text it reads as its [`Error`], and becomes one by `?`.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct ToolLoopError {
+    /// What failed.
+    #[source]
+    pub error: Error,
+    /// What was done before that: [`run_tool_loop`] goes on from its messages, and repeats no call. A reply that broke off is
+    /// not among them.
+    pub so_far: ToolLoopResult,
+}
+
+impl From<ToolLoopError> for Error {
+    fn from(failed: ToolLoopError) -> Self {
+        failed.error
+    }
+}
+
 /// Asks the model, runs the calls of its reply one after the other, and asks again with their results, until a reply has
 /// no calls or [`ToolLoop::max_iterations`] are reached. `channel` is what tools learn of where the conversation takes
 /// place.
@@ -101,38 +121,69 @@ pub struct ToolLoopResult {
 /// the loop and the call that runs.
 ///
 /// # Errors
-/// Fails if the model cannot be asked or breaks off, and if the workspace is not a folder.
+/// Fails if the model cannot be asked or breaks off, and if the workspace is not a folder. The error has the conversation up
+/// to then.
 pub async fn run_tool_loop(
     config: &ToolLoop,
     messages: impl Into<Conversation>,
     channel: impl Into<Option<Channel>>,
-) -> Result<ToolLoopResult> {
+) -> Result<ToolLoopResult, ToolLoopError> {
     let Conversation { system, messages } = messages.into();
-    let mut messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
-    let context = CallContext::new("loop", "", &config.model).channel(channel);
-    let context = context.workspace(&config.workspace).policy(config.policy.clone());
-    let context = context.call_seconds(config.call_seconds);
-    let runner = Runner::new(&context)?;
-    let (mut content, mut iterations, mut usage) = (String::new(), 0, Usage::default());
-    let mut reached_limit = true;
-    while iterations < config.max_iterations {
-        let tools = config.tools.snapshot();
-        let reply = ask(config, &tools, &system, &messages).await?;
-        iterations += 1;
-        usage += reply.usage();
-        let parts = reply.into_parts();
-        content = text_of(&parts);
-        let calls: Vec<ToolCall> = parts.iter().filter_map(Part::as_call).cloned().collect();
-        messages.push(Arc::new(Message::Assistant { parts }));
-        if calls.is_empty() {
-            reached_limit = false;
-            break;
-        }
-        let results = runner.run(&config.tools.snapshot(), calls, false).await;
-        messages.extend(results.into_iter().map(|executed| Arc::new(executed.into())));
+    let mut run = Run {
+        config,
+        system,
+        messages: messages.into_iter().map(Arc::new).collect(),
+        content: String::new(),
+        iterations: 0,
+        usage: Usage::default(),
+    };
+    match run.to_its_end(channel.into()).await {
+        Ok(reached_limit) => Ok(run.result(reached_limit)),
+        Err(error) => Err(ToolLoopError { error, so_far: run.result(false) }),
     }
-    let messages = messages.into_iter().map(Arc::unwrap_or_clone).collect();
-    Ok(ToolLoopResult { content, iterations, reached_limit, messages, usage })
+}
+
+/// A run of the loop.
+struct Run<'a> {
+    config: &'a ToolLoop,
+    system: String,
+    messages: Vec<Arc<Message>>,
+    content: String,
+    iterations: u32,
+    usage: Usage,
+}
+
+impl Run<'_> {
+    /// Whether it ended at the limit of its iterations.
+    async fn to_its_end(&mut self, channel: Option<Channel>) -> Result<bool> {
+        let config = self.config;
+        let context = CallContext::new("loop", "", &config.model).channel(channel);
+        let context = context.workspace(&config.workspace).policy(config.policy.clone());
+        let context = context.call_seconds(config.call_seconds);
+        let runner = Runner::new(&context)?;
+        while self.iterations < config.max_iterations {
+            let tools = config.tools.snapshot();
+            let reply = ask(config, &tools, &self.system, &self.messages).await?;
+            self.iterations += 1;
+            self.usage += reply.usage();
+            let parts = reply.into_parts();
+            self.content = text_of(&parts);
+            let calls: Vec<ToolCall> = parts.iter().filter_map(Part::as_call).cloned().collect();
+            self.messages.push(Arc::new(Message::Assistant { parts }));
+            if calls.is_empty() {
+                return Ok(false);
+            }
+            let results = runner.run(&config.tools.snapshot(), calls, false).await;
+            self.messages.extend(results.into_iter().map(|executed| Arc::new(executed.into())));
+        }
+        Ok(true)
+    }
+
+    fn result(self, reached_limit: bool) -> ToolLoopResult {
+        let Self { content, iterations, usage, .. } = self;
+        let messages = self.messages.into_iter().map(Arc::unwrap_or_clone).collect();
+        ToolLoopResult { content, iterations, reached_limit, messages, usage }
+    }
 }
 
 /// One whole reply.

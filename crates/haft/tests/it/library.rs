@@ -481,6 +481,29 @@ async fn the_loop_alone_says_that_a_model_failed_or_broke_off() {
     }
 }
 
+//
+#[tokio::test]
+async fn the_loop_alone_that_fails_has_what_was_done_and_goes_on_from_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let steps = [
+        json!({"calls": [{"name": "write_text", "arguments": {"path": "a.txt", "text": "hello"}}]}),
+        json!({"fail": "overloaded", "kind": "busy"}),
+    ];
+    let steps = steps.map(|step| step.to_string()).join("\n");
+    let failing = Scripted::new(haft::providers::Step::parse_all(&steps).unwrap());
+    let config = ToolLoop {
+        policy: Policy { rules: Vec::new(), mode: Mode::Full },
+        ..looping(failing, folder.path())
+    };
+    let failed = run_tool_loop(&config, Conversation::default().user("go"), None).await.unwrap_err();
+    assert!(failed.to_string().starts_with("cannot ask `m`: "), "{failed}");
+    assert_eq!((failed.so_far.iterations, failed.so_far.messages.len()), (1, 3), "{failed:?}");
+    assert!(folder.path().join("a.txt").exists());
+    let config = ToolLoop { provider: Arc::new(scripted().says("before").says("done")), ..config };
+    let result = run_tool_loop(&config, failed.so_far.messages, None).await.unwrap();
+    assert_eq!((result.content.as_str(), result.messages.len()), ("done", 4));
+}
+
 struct Make;
 
 impl Tool for Make {
