@@ -44,6 +44,7 @@ use tokio::{
 pub(crate) struct Link {
     pub(crate) service: RunningService<RoleClient, Client>,
     pub(crate) calls: Arc<Calls>,
+    /// What the first call waits for; nothing for a service, which is seldom on this machine and has its own folders.
     roots: Option<Roots>,
     greeted: Instant,
     /// Where we started it ourselves.
@@ -157,6 +158,7 @@ impl Link {
         };
         let mut listener = JoinSet::new();
         listener.spawn(hear_of_changes(service.peer().clone(), changes));
+        let roots = roots.filter(|_| program.is_some());
         Ok(Self { service, calls, roots, greeted: Instant::now(), program, _listener: listener })
     }
 

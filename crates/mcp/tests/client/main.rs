@@ -415,6 +415,8 @@ async fn a_service_is_reached_with_its_headers_and_found_again() {
     assert!(notes.contains(refused) && notes.contains("away: cannot start the MCP server: "), "{notes}");
     assert!(!notes.contains("guess") && !notes.contains("s3cret"), "{notes}");
     assert_eq!(place.text("mcp__moved__which", json!({})).await, "first");
+    // Calls of a service wait for no folders, so it is asked nothing else.
+    assert!(!service.asked.lock().unwrap().contains(&"ping".to_owned()), "{:?}", service.asked);
     let address = service.address;
     drop(service);
     let gone = place.text("mcp__good__which", json!({})).await;

@@ -6,12 +6,17 @@ use axum::{
     routing::post,
 };
 use serde_json::{Value, json};
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 /// A service that runs until it is dropped. It knows no sessions of services before it.
 pub(crate) struct Service {
     pub(crate) address: SocketAddr,
+    /// The methods of the messages that came, in order.
+    pub(crate) asked: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
 
@@ -27,26 +32,29 @@ impl Service {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let elsewhere = format!("http://localhost:{}/mcp", address.port());
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let heard = asked.clone();
+        let hear = move |headers: HeaderMap, body: String| async move {
+            let message: Value = serde_json::from_str(&body).unwrap();
+            heard.lock().unwrap().extend(message["method"].as_str().map(str::to_owned));
+            answer(&headers, &message, session)
+        };
         let router = Router::new()
-            .route(
-                "/mcp",
-                post(move |headers: HeaderMap, body: String| async move { answer(&headers, &body, session) }),
-            )
+            .route("/mcp", post(hear))
             .route("/moved", post(|| async { (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, "/mcp")]) }))
             .route("/away", post(|| async { (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, elsewhere)]) }));
         let served = std::future::IntoFuture::into_future(axum::serve(listener, router));
         #[expect(clippy::disallowed_methods, reason = "the service owns it and ends it")]
         let task = tokio::spawn(async move { served.await.unwrap() });
-        Self { address, task }
+        Self { address, asked, task }
     }
 }
 
-fn answer(headers: &HeaderMap, body: &str, session: &str) -> Response {
+fn answer(headers: &HeaderMap, message: &Value, session: &str) -> Response {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if header("authorization") != Some("Bearer s3cret") {
         return StatusCode::UNAUTHORIZED.into_response();
     }
-    let message: Value = serde_json::from_str(body).unwrap();
     let result = match message["method"].as_str() {
         Some("initialize") => json!({
             "protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}},
