@@ -55,8 +55,15 @@ pub(super) fn filters(settings: &[Setting]) -> Vec<&str> {
     names
 }
 
+/// Files that `git blame` reads whatever else is set: git sorts their names, so an empty one takes none of them back
+/// (2.39 to 2.51).
+pub(super) fn revision_files(settings: &[Setting]) -> impl Iterator<Item = &str> {
+    let named = settings.iter().filter(|setting| !setting.own && setting.key == "blame.ignorerevsfile");
+    named.map(|setting| setting.value.as_str()).filter(|file| !file.is_empty())
+}
+
 /// Set for every action.
-const FIXED_SETTINGS: [(&str, &str); 27] = [
+const FIXED_SETTINGS: [(&str, &str); 26] = [
     ("core.fsmonitor", "false"),
     ("core.hookspath", "/dev/null"),
     ("core.pager", "cat"),
@@ -81,8 +88,6 @@ const FIXED_SETTINGS: [(&str, &str); 27] = [
     ("gc.recentobjectshook", ""),
     ("maintenance.auto", "false"),
     ("receive.autogc", "false"),
-    // Its first line would be quoted in an error, and it may be any file.
-    ("blame.ignorerevsfile", ""),
     ("color.ui", "false"),
     ("column.ui", "never"),
 ];

@@ -17,7 +17,26 @@ pub(super) async fn open(ctx: &ToolContext, action: Action) -> Result<Repository
         refuse_filters(&settings, "its own configuration")?;
         refuse_filters_inside(&repository).await?;
     }
+    if action == Action::Blame {
+        refuse_foreign_files(&repository, &settings)?;
+    }
     Ok(repository)
+}
+
+/// Refuses if `git blame` would read a file that the call may not: its first line would be quoted in an error.
+fn refuse_foreign_files(repository: &Repository, settings: &[Setting]) -> Result<(), ToolError> {
+    for file in config::revision_files(settings) {
+        // In front of a name, git reads `~` as a home folder, `%(prefix)` as its own, and `:(…)` as an option.
+        let path = repository.root.join(file).canonicalize();
+        let is_own =
+            path.is_ok_and(|path| path.starts_with(&repository.root) && repository.readable.holds(&path));
+        if !is_own || file.starts_with(['~', '%', ':']) {
+            let why =
+                format!("its `blame.ignoreRevsFile` is `{file}`, which is no file of it that may be read");
+            return Err(refused(&why));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses if the repository defines a filter: its output is unknown without running it.

@@ -190,17 +190,30 @@ fn find(folder: &Path) -> Result<(PathBuf, Vec<String>), ToolError> {
     };
     let directory = directory_of(root)?;
     let common = common_of(&directory)?;
-    for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-        // Git would follow a link and wait for a pipe.
-        let odd = entry.file_type().is_ok_and(|kind| kind.is_symlink() || kind.is_fifo());
-        if odd {
-            return Err(refused(&format!(
-                "`.git/{}` is a link or a pipe",
-                entry.file_name().to_string_lossy()
-            )));
+    let mut folders = vec![&directory, &common];
+    folders.dedup();
+    for folder in folders {
+        let below = ["logs", "refs"].map(|name| link_or_pipe(&folder.join(name), MAX_REF_DEPTH));
+        if let Some(odd) = link_or_pipe(folder, 1).into_iter().chain(below.into_iter().flatten()).next() {
+            let name = odd.strip_prefix(folder).unwrap_or(&odd).display();
+            return Err(refused(&format!("`.git/{name}` is a link or a pipe")));
         }
     }
     Ok((root.to_owned(), hooks_in(&common.join("hooks"))))
+}
+
+/// How many folders deep the names of references are searched.
+const MAX_REF_DEPTH: usize = 20;
+
+/// A file below `folder` that git would follow, to what may be another repository, or wait for.
+fn link_or_pipe(folder: &Path, depth: usize) -> Option<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().find_map(|entry| {
+        let kind = entry.file_type().ok()?;
+        match kind.is_dir() {
+            true if depth > 1 => link_or_pipe(&entry.path(), depth - 1),
+            _ => (kind.is_symlink() || kind.is_fifo()).then(|| entry.path()),
+        }
+    })
 }
 
 /// `.git` itself, or the folder that its text names if that one points back. Otherwise it might show another repository

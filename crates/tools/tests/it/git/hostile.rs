@@ -222,6 +222,52 @@ async fn a_repository_with_filters_of_its_own_can_be_looked_at_only() {
     }
 }
 
+// H-131
+#[tokio::test]
+async fn blame_quotes_no_file_that_a_setting_names() {
+    let mut kit = repository();
+    fs::write(kit.workspace.with_file_name("key"), "SECRET = 1\n").unwrap();
+    kit.put("sub/.key", "SECRET = 2\n");
+    kit.put(".git-blame-ignore-revs", "# Formatting\n");
+    let outside = kit.workspace.with_file_name("key").display().to_string();
+    std::os::unix::fs::symlink(&outside, kit.workspace.join("link")).unwrap();
+    for (file, is_read) in [
+        (".git-blame-ignore-revs", true),
+        ("sub/.key", false),
+        ("link", false),
+        ("../key", false),
+        (&*outside, false),
+        ("~/key", false),
+    ] {
+        kit.readable = all_but(&kit, "**/.key").into();
+        git(&kit.workspace, &["config", "blame.ignoreRevsFile", file]);
+        let told = told(&kit, json!({"action": "blame", "paths": ["a.txt"]})).await;
+        assert_eq!(told.is_ok(), is_read, "{file}: {}", told.content);
+        assert!(!told.content.contains("SECRET"), "{file}: {}", told.content);
+    }
+}
+
+// H-131
+#[tokio::test]
+async fn no_link_leads_the_tool_to_another_repository() {
+    for name in ["refs/heads/main", "refs/heads", "logs/HEAD", "refs"] {
+        let (kit, other) = (repository(), repository());
+        other.put("secret.txt", "SECRET\n");
+        commit(&other.workspace, "SECRET");
+        let directories = [&kit, &other].map(|kit| kit.workspace.join(".git"));
+        let alternates = format!("{}\n", directories[1].join("objects").display());
+        fs::write(directories[0].join("objects/info/alternates"), alternates).unwrap();
+        let link = directories[0].join(name);
+        fs::rename(&link, directories[0].join("moved")).unwrap();
+        std::os::unix::fs::symlink(directories[1].join(name), &link).unwrap();
+        for revision in ["HEAD", "HEAD@{0}"] {
+            let told = told(&kit, json!({"action": "show", "ref": revision})).await;
+            assert!(!told.content.contains("SECRET"), "{name}: {}", told.content);
+            assert!(told.content.contains(&format!("`.git/{name}` is a link")), "{name}: {}", told.content);
+        }
+    }
+}
+
 /// The same, obeyed: else the tests above would prove nothing.
 #[test]
 fn a_hostile_repository_is_hostile() {
