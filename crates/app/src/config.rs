@@ -15,6 +15,7 @@ mod keys;
 mod lsp;
 mod origin;
 mod places;
+mod secret_files;
 pub mod serve;
 mod setting;
 mod settings;
@@ -127,7 +128,8 @@ impl Config {
     pub fn command_access(&self, places: &Places) -> CommandAccess {
         let files = &self.user.commands;
         let place = |name: &String| places.named(name);
-        let secrets = places.person.iter().flat_map(|person| SECRETS.iter().map(|name| person.join(name)));
+        let secrets =
+            places.person.iter().flat_map(|person| secret_files::NAMES.iter().map(|name| person.join(name)));
         let own = [Some(places.home.as_path()), places.user_file.parent()].into_iter().flatten();
         let hidden = secrets.chain(own.map(Path::to_owned)).chain(files.hidden.iter().map(place));
         CommandAccess {
@@ -233,35 +235,6 @@ impl Config {
 
 /// Linux takes no fewer for a namespace.
 const FEWEST_PROCESSES: u32 = 301;
-
-/// Where keys of a person lie, below their home folder.
-const SECRETS: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".password-store",
-    ".claude.json",
-    ".claude/.credentials.json",
-    ".codex/auth.json",
-    ".gemini/oauth_creds.json",
-    ".local/share/opencode/auth.json",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".config/gh",
-    ".config/gcloud",
-    ".config/git/credentials",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".mozilla",
-    ".local/share/keyrings",
-];
 
 /// What the `HAFT_*` variables say.
 fn variables(environment: &Environment) -> Result<Settings, ConfigError> {

@@ -241,7 +241,18 @@ pub fn name(word: &Word) -> &str {
 /// The words of a call of git without the options before its verb, and with the verb of a program such as `git-push`; `None`
 /// where nothing is to be left out.
 pub(crate) fn plain_git(words: &[Word]) -> Option<Vec<Word>> {
-    const VALUED: [&str; 6] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"];
+    // Those whose value is a word of its own, of all versions up to 2.51.
+    const VALUED: [&str; 9] = [
+        "-C",
+        "-c",
+        "--attr-source",
+        "--config-env",
+        "--git-dir",
+        "--namespace",
+        "--shallow-file",
+        "--super-prefix",
+        "--work-tree",
+    ];
     let (program, mut rest) = words.split_first()?;
     let as_git = |text: &str| Word { text: text.to_owned(), pattern: text.to_owned(), is_literal: true };
     if let Some(verb) = name(program).strip_prefix("git-") {

@@ -5,7 +5,7 @@ use crate::{
     git::{git, said},
 };
 use haft_core::{
-    SessionOpened,
+    FileKind, FileState, SessionOpened,
     chain::{ChainValue, ChainedLine},
     changed::changes_in,
 };
@@ -43,8 +43,29 @@ pub(super) struct Named {
     pub(super) head: ChainValue,
 }
 
-/// What a session left in each file, by the path below the root: SHA-256, or `None` of a file that it removed.
-pub(super) type Left = HashMap<PathBuf, HashSet<Option<String>>>;
+/// What a session left in each file, by the path below the root; `None` of a file that it removed.
+pub(super) type Left = HashMap<PathBuf, HashSet<Option<Blob>>>;
+
+/// A file as a commit holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Blob {
+    /// SHA-256 of its content; of a link, of where it leads.
+    hash: String,
+    /// As git has it: `100644`, `100755` where its owner may run it, `120000` for a link.
+    mode: String,
+}
+
+impl Blob {
+    fn of(state: &FileState) -> Self {
+        let mode = match state.kind() {
+            FileKind::Link => "120000",
+            FileKind::File if state.permissions() & 0o100 != 0 => "100755",
+            FileKind::File => "100644",
+            FileKind::Folder => "040000",
+        };
+        Self { hash: state.hash.0.clone(), mode: mode.to_owned() }
+    }
+}
 
 impl Commits {
     /// Finds the commits that `range` names in the repository around `folder`: `A..B`, or a single commit. Returns `None` if
@@ -74,7 +95,7 @@ impl Commits {
         for change in done(&record.entries[..end]).flat_map(|entry| changes_in(&entry.fact)) {
             let below = change.path.strip_prefix(&self.root).or(change.path.strip_prefix(&workspace));
             let path = prefix.join(below.unwrap_or(&change.path));
-            left.entry(path).or_default().insert(change.after.as_ref().map(|after| after.hash.0.clone()));
+            left.entry(path).or_default().insert(change.after.as_ref().map(Blob::of));
         }
         Some(left)
     }
@@ -87,21 +108,28 @@ impl Commits {
             if known.is_empty() {
                 return Ok(Some(Flaw::OtherFile { commit: hash, path: path_shown }));
             }
-            let content = self.content(&commit.hash, path)?;
-            if !known.iter().any(|states| states.contains(&content)) {
+            let blob = self.blob(&commit.hash, path)?;
+            if !known.iter().any(|states| states.contains(&blob)) {
                 return Ok(Some(Flaw::OtherContent { commit: hash, path: path_shown }));
             }
         }
         Ok(None)
     }
 
-    /// The SHA-256 of a file in a commit; `None` if it is not in it.
-    fn content(&self, commit: &str, path: &Path) -> Result<Option<String>, Failure> {
+    /// A file of a commit; `None` if it is not in it.
+    fn blob(&self, commit: &str, path: &Path) -> Result<Option<Blob>, Failure> {
+        let mut list = git(&self.root);
+        list.args(["--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--"]).arg(path);
+        let listed = list.stderr(Stdio::null()).output()?;
+        let mode: Vec<u8> = listed.stdout.iter().copied().take_while(|byte| *byte != b' ').collect();
         let name = [commit.as_bytes(), b":", path.as_os_str().as_bytes()].concat();
         let mut command = git(&self.root);
         let output = command.args(["cat-file", "blob"]).arg(OsStr::from_bytes(&name)).stderr(Stdio::null());
         let output = output.output()?;
-        Ok(output.status.success().then(|| hex::encode(Sha256::digest(&output.stdout))))
+        Ok(output.status.success().then(|| Blob {
+            hash: hex::encode(Sha256::digest(&output.stdout)),
+            mode: String::from_utf8_lossy(&mode).into_owned(),
+        }))
     }
 }
 

@@ -110,6 +110,24 @@ pub enum Flaw {
         /// The place of the entry.
         seq: u64,
     },
+    /// An entry is about a call that no reply made, or that had ended.
+    #[error("entry {seq} is about the call `{}` of `{}`, which no entry before it made, or which had ended", .call.escape_debug(), .name.escape_debug())]
+    StrayCall {
+        /// The place of the entry.
+        seq: u64,
+        /// The call.
+        call: String,
+        /// The tool.
+        name: String,
+    },
+    /// The model spoke again before each call had its result.
+    #[error("entry {seq} is a reply of the model, and the call `{}` before it has no result", .call.escape_debug())]
+    NoResult {
+        /// The place of the entry.
+        seq: u64,
+        /// The call.
+        call: String,
+    },
     /// A line is said to be cut and shows nothing of it.
     #[error("line {0} is said to have secrets cut out, and has no `[key]`")]
     NothingCut(usize),

@@ -2,13 +2,17 @@
 use super::{Flaw, bytes, is_id};
 use crate::Failure;
 use haft_core::{
-    Entry, Fact, Report, Seq, SessionId, SessionOpened, SubagentRun,
+    CallId, Entry, Fact, Part, Report, Seq, SessionId, SessionOpened, SubagentRun,
     chain::{self, Chain, ChainedLine, Cuts},
     changed::changes_in,
     line,
+    progress::CHECK_PREFIX,
 };
 use haft_engine::Home;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 /// The journal of a subagent, or of one below it.
 pub(super) struct Subagent {
@@ -93,13 +97,73 @@ impl Record {
         let found = &opened.session.0;
         match session.filter(|expected| expected != found) {
             Some(expected) => Err(Flaw::OtherSession { found: found.clone(), expected: expected.to_owned() }),
-            None => Ok(Self { chain, entries }),
+            None => {
+                let mut calls = Calls::default();
+                entries.iter().try_for_each(|entry| calls.apply(entry))?;
+                Ok(Self { chain, entries })
+            }
         }
     }
 
     /// Whether a call has ended, so that it can be made again.
     pub(super) fn has_calls(&self) -> bool {
         self.entries.iter().any(|entry| matches!(entry.fact, Fact::ToolEnded { .. }))
+    }
+}
+
+/// The calls of a journal as far as it has been read.
+#[derive(Default)]
+struct Calls {
+    states: HashMap<CallId, CallState>,
+    /// The tool that checks the goal, in calls that no reply made.
+    check: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CallState {
+    /// Its result must come before the next reply.
+    Open,
+    /// An interrupt or a rewind came first: its result may be missing.
+    Left,
+    Ended,
+}
+
+impl Calls {
+    /// Each call of a reply begins and ends in entries behind it, and ends once. What else an entry says of a call is for
+    /// readers alone: no replay would make it again.
+    fn apply(&mut self, entry: &Entry) -> Result<(), Flaw> {
+        let seq = entry.seq.0;
+        match &entry.fact {
+            Fact::Replied { parts, .. } => {
+                let open = self.states.iter().find(|(_, state)| **state == CallState::Open);
+                if let Some((call, _)) = open {
+                    return Err(Flaw::NoResult { seq, call: call.0.clone() });
+                }
+                let made = parts.iter().filter_map(Part::as_call);
+                self.states.extend(made.map(|made| (made.id.clone(), CallState::Open)));
+            }
+            Fact::GoalSet { goal } => self.check = goal.as_ref().map(|goal| goal.tool.clone()),
+            Fact::Called { made } | Fact::AttemptsBegun { made } => {
+                self.states.insert(made.id.clone(), CallState::Open);
+            }
+            Fact::Rewound { .. } | Fact::Interrupted => {
+                let open = self.states.values_mut().filter(|state| **state == CallState::Open);
+                open.for_each(|state| *state = CallState::Left);
+            }
+            Fact::ToolStarted { call, name, .. } | Fact::ToolEnded { call, name, .. } => {
+                if self.check.as_ref() == Some(name) && call.0.starts_with(CHECK_PREFIX) {
+                    self.states.entry(call.clone()).or_insert(CallState::Open);
+                }
+                let known = self.states.get_mut(call).filter(|state| **state != CallState::Ended);
+                let stray = || Flaw::StrayCall { seq, call: call.0.clone(), name: name.clone() };
+                let state = known.ok_or_else(stray)?;
+                if matches!(entry.fact, Fact::ToolEnded { .. }) {
+                    *state = CallState::Ended;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
     }
 }
 

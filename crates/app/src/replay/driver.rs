@@ -253,7 +253,7 @@ impl Driver {
             // The mode or a rule denied what it had done.
             _ if asking.is_denied() => Answer::Unanswered,
             _ if allowed => Answer::Once,
-            _ if !asking.started => Answer::Unanswered,
+            _ if asking.started.is_none() => Answer::Unanswered,
             _ => {
                 let ended = self.recorded(call).and_then(|recorded| recorded.ended.as_ref());
                 let seq = ended.map(|(seq, _)| *seq);
@@ -304,10 +304,18 @@ impl Driver {
         }
         // Its text names the item by the session.
         let is_queued = matches!(was.report(), Some(Report::Queued(_)));
+        if let (Some((tool, arguments)), Some((tool_now, arguments_now))) = (&recorded.started, &now.started)
+            && (tool, arguments) != (tool_now, &self.moved.back_all(arguments_now))
+        {
+            let told = |tool: &str, arguments: &serde_json::Value| format!("{tool} {arguments}");
+            let replayed = told(tool_now, &self.moved.back_all(arguments_now));
+            return Some(Difference::ran(*seq, &recorded.name, told(tool, arguments), replayed));
+        }
         // The same text, so that only how it ended is compared, and the files.
         let was = &without_hook_notes(was);
         let is = &without_hook_notes(is);
-        let like_before = ToolResult { content: self.moved.there(&was.content), ..is.clone() };
+        let like_before =
+            ToolResult { content: self.moved.there(&was.content), shown: was.shown.clone(), ..is.clone() };
         let is = if is_test || is_queued { &like_before } else { is };
         let (had_changed, has_changed) = (&recorded.changed[..], &now.changed[..]);
         Difference::between(*seq, &recorded.name, (was, had_changed), (is, has_changed), &self.moved)

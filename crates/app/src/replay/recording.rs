@@ -1,5 +1,6 @@
 //! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
 //! of each call.
+use super::report::Left;
 use haft_core::{
     Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, HOOK_ASKS, Mode, Part, Report, Sampled,
     Seq, SessionId, StopReason, SubagentRun, ToolCall, ToolErrorKind, ToolResult, UndoCalls, active_path,
@@ -60,10 +61,10 @@ pub(super) struct RecordedCall {
     pub(super) arguments: Value,
     /// Where its result stands, and the result. None where it was cut off.
     pub(super) ended: Option<(Seq, ToolResult)>,
-    /// Files with the hash of what they became.
-    pub(super) changed: Vec<(PathBuf, Option<String>)>,
-    /// Whether the tool ran.
-    pub(super) started: bool,
+    /// Files with what they became.
+    pub(super) changed: Vec<(PathBuf, Option<Left>)>,
+    /// The name and the arguments with which the tool ran, if it did.
+    pub(super) started: Option<(String, Value)>,
     /// What the person said, where it was asked for. Of a call that delegates, the last answer to its subagent.
     pub(super) approval: Option<Answer>,
     /// The parts that the person accepted; `None` for all.
@@ -83,7 +84,7 @@ impl RecordedCall {
             arguments: made.arguments.clone(),
             ended: None,
             changed: Vec::new(),
-            started: false,
+            started: None,
             approval: None,
             accepted: None,
             answers: Vec::new(),
@@ -105,7 +106,7 @@ impl RecordedCall {
     /// interrupted before it changed anything did nothing.
     pub(super) fn runs_again(&self) -> bool {
         let did_not_begin =
-            !self.started && (self.is_refused() || self.failed_with(ToolErrorKind::Validation));
+            self.started.is_none() && (self.is_refused() || self.failed_with(ToolErrorKind::Validation));
         !(did_not_begin || self.is_refused_for_hook() || (self.is_interrupted() && self.changed.is_empty()))
     }
 
@@ -235,10 +236,11 @@ impl Recording {
     /// What a fact says of one call.
     fn apply_to_call(&mut self, seq: Seq, fact: &Fact) {
         match fact {
-            Fact::ToolStarted { call, reads, .. } => {
+            Fact::ToolStarted { call, name, arguments, reads, .. } => {
                 self.reads.extend(reads.iter().map(|read| read.path.clone()));
                 // One that a crash cut off runs from its beginning.
-                self.with(call, |call| (call.started, call.is_cut) = (true, false));
+                let started = Some((name.clone(), arguments.clone()));
+                self.with(call, |call| (call.started, call.is_cut) = (started, false));
             }
             Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. } => {
                 // When git wrote its own data differs each time.
@@ -333,6 +335,6 @@ impl Recording {
     }
 }
 
-fn outcome(change: &Change) -> (PathBuf, Option<String>) {
-    (change.path.clone(), change.after.as_ref().map(|state| state.hash.0.clone()))
+fn outcome(change: &Change) -> (PathBuf, Option<Left>) {
+    (change.path.clone(), change.after.as_ref().map(Left::from))
 }

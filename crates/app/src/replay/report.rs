@@ -1,10 +1,10 @@
 //! [`ReplayReport`]: the result of a replay.
 use super::moved::Moved;
 use haft_call::without_diagnostics;
-use haft_core::{Outcome, Seq, SessionId, ToolResult};
+use haft_core::{FileKind, FileState, Outcome, Seq, SessionId, Shown, ToolResult};
 use haft_present::safe;
 use serde::Serialize;
-use std::{fmt, path::PathBuf};
+use std::{fmt, mem::discriminant, path::PathBuf};
 
 /// What a replay came to.
 #[derive(Debug, Serialize)]
@@ -82,8 +82,12 @@ pub struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Differs {
+    /// The tool, or its arguments, with which the call ran.
+    Call,
     /// The result.
     Result,
+    /// What people see in place of the result.
+    Shown,
     /// The files that the call left.
     Files,
     /// The call was not made.
@@ -91,7 +95,39 @@ pub enum Differs {
     NotMade,
 }
 
-type Files = [(PathBuf, Option<String>)];
+/// What a call left under each name: `None` for nothing.
+pub(super) type Files = [(PathBuf, Option<Left>)];
+
+/// A file as a call left it, as far as it is the same on every machine: other permissions follow the umask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    hash: String,
+    kind: FileKind,
+    /// Whether its owner may run it, everybody may write it, and it runs with the rights of its owner or group.
+    bits: u32,
+}
+
+/// Of a file: setuid and setgid, to be run by its owner, and to be written by everybody.
+const COMPARED_BITS: u32 = 0o6_102;
+
+impl From<&FileState> for Left {
+    fn from(state: &FileState) -> Self {
+        let bits = if state.kind() == FileKind::File { state.permissions() & COMPARED_BITS } else { 0 };
+        Self { hash: state.hash.0.clone(), kind: state.kind(), bits }
+    }
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            FileKind::File => "",
+            FileKind::Link => "link ",
+            FileKind::Folder => return f.write_str("folder"),
+        };
+        write!(f, "{kind}{}", &self.hash[..self.hash.len().min(12)])?;
+        if self.bits != 0 { write!(f, " with the permissions {:04o}", self.bits) } else { Ok(()) }
+    }
+}
 
 impl Difference {
     /// Paths in the copy are read as paths in the workspace.
@@ -107,13 +143,23 @@ impl Difference {
             Some(Self { subagent: None, seq, name: name.to_owned(), what, recorded, replayed })
         };
         let is_same = without_diagnostics(&recorded) == without_diagnostics(&replayed);
-        if !is_same || was.went_well() != is.went_well() {
+        let kind = |result: &ToolResult| result.report().as_ref().map(discriminant);
+        if !is_same || was.went_well() != is.went_well() || kind(was) != kind(is) {
             return found(Differs::Result, recorded, replayed);
+        }
+        if shown_text(was) != shown_text(is).map(|text| moved.back(&text)) {
+            let told = |result| shown_text(result).unwrap_or_default();
+            return found(Differs::Shown, told(was), moved.back(&told(is)));
         }
         if had_changed != has_changed {
             return found(Differs::Files, files(had_changed), files(has_changed));
         }
         None
+    }
+
+    /// The call ran as something else.
+    pub(super) fn ran(seq: Seq, name: &str, recorded: String, replayed: String) -> Self {
+        Self { subagent: None, seq, name: name.to_owned(), what: Differs::Call, recorded, replayed }
     }
 
     pub(super) fn not_made(seq: Seq, name: &str) -> Self {
@@ -141,20 +187,34 @@ impl fmt::Display for Difference {
                     "entry {seq}: `{name}` left other files\nrecorded: {recorded}\nreplayed: {replayed}"
                 )
             }
+            Differs::Call => {
+                write!(f, "entry {seq}: `{name}` ran otherwise\n{}", first_line(recorded, replayed))
+            }
             Differs::Result => {
                 write!(f, "entry {seq}: `{name}` gave something else\n{}", first_line(recorded, replayed))
+            }
+            Differs::Shown => {
+                write!(f, "entry {seq}: `{name}` showed something else\n{}", first_line(recorded, replayed))
             }
         }
     }
 }
 
 fn files(changed: &Files) -> String {
-    let told = changed.iter().map(|(path, hash)| {
-        let hash = hash.as_ref().map_or("removed", |hash| &hash[..hash.len().min(12)]);
-        format!("{} {hash}", path.display())
+    let told = changed.iter().map(|(path, left)| {
+        let left = left.as_ref().map_or("removed".to_owned(), Left::to_string);
+        format!("{} {left}", path.display())
     });
     let told = told.collect::<Vec<_>>().join(", ");
     if told.is_empty() { "none".to_owned() } else { told }
+}
+
+/// What people see in place of what the model reads, if it is another text.
+fn shown_text(result: &ToolResult) -> Option<String> {
+    match &result.shown {
+        Shown::Text(text) | Shown::Message(text) => Some(text.clone()),
+        Shown::Preview | Shown::Nothing => None,
+    }
 }
 
 /// The first line in which two texts differ.

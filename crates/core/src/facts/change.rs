@@ -57,7 +57,7 @@ pub struct FileState {
 pub type Attributes = BTreeMap<String, String>;
 
 /// What lies under a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A regular file.
     File,

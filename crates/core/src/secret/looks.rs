@@ -2,12 +2,14 @@
 
 /// How the keys of well-known services begin, and how long one is at least. From their documentation, and from what
 /// GitHub's secret scanning lists, 2026-11.
-const KEY_PREFIXES: [(&str, usize); 36] = [
+const KEY_PREFIXES: [(&str, usize); 42] = [
     ("AGE-SECRET-KEY-", 30), // age
     ("AIza", 35),            // Google
     ("EAAA", 60),            // Meta, Square
     ("SG.", 40),             // SendGrid
+    ("dckr_pat_", 20),       // Docker
     ("dop_v1_", 40),         // DigitalOcean
+    ("glsa_", 30),           // Grafana
     ("gho_", 20),            // GitHub, as are the next ones
     ("ghp_", 20),
     ("ghr_", 20),
@@ -19,7 +21,11 @@ const KEY_PREFIXES: [(&str, usize); 36] = [
     ("gsk_", 20),     // Groq
     ("hf_", 20),      // Hugging Face
     ("hvs.", 20),     // Vault
+    ("lin_api_", 40), // Linear
     ("npm_", 20),     // npm
+    ("ntn_", 40),     // Notion, as is the next one
+    ("secret_", 50),
+    ("nvapi-", 40),   // NVIDIA
     ("pplx-", 20),    // Perplexity
     ("pypi-", 20),    // PyPI
     ("r8_", 20),      // Replicate

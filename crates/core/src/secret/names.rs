@@ -1,8 +1,11 @@
 //! Recognizes secrets by the names of their variables.
 
 /// What leads to secrets without being one: with its value a program can use the keys of an agent.
-const HANDLE_NAMES: [&str; 12] = [
+const HANDLE_NAMES: [&str; 15] = [
+    "BW_SESSION",
     "GIT_ASKPASS",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
     "GNOME_KEYRING_CONTROL",
     "GPG_AGENT_INFO",
     "KRB5CCNAME",
@@ -16,25 +19,31 @@ const HANDLE_NAMES: [&str; 12] = [
     "VSCODE_GIT_IPC_HANDLE",
 ];
 
+/// How the names of such variables begin: those of `git` count each other, so a part of them is an error, and sessions of
+/// 1Password.
+const HANDLE_PREFIXES: [&str; 3] = ["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "OP_SESSION_"];
+
+/// What makes a name that of a secret wherever it stands: `MYWEBHOOKURL`, `CLIENTSECRETS`.
+const SECRET_PARTS: [&str; 4] = ["CREDENTIAL", "PASSPHRASE", "SECRET", "WEBHOOK"];
+
 /// Words that make a name that of a secret wherever they stand.
-const SECRET_WORDS: [&str; 12] = [
-    "APIKEYS",
-    "BEARER",
-    "COOKIE",
-    "COOKIES",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "CREDS",
-    "DSN",
-    "JWT",
-    "SECRETS",
-    "WEBHOOK",
-    "WEBHOOKS",
-];
+const SECRET_WORDS: [&str; 7] = ["APIKEYS", "BEARER", "COOKIE", "COOKIES", "CREDS", "DSN", "JWT"];
 
 /// Ends of such words: `PGPASSWORD`, `NPMTOKEN`.
-const SECRET_SUFFIXES: [&str; 8] =
-    ["APIKEY", "PASSPHRASE", "PASSPHRASES", "PASSWD", "PASSWORD", "PASSWORDS", "SECRET", "TOKEN"];
+const SECRET_SUFFIXES: [&str; 12] = [
+    "ACCESSKEY",
+    "APIKEY",
+    "AUTHKEY",
+    "ENCRYPTIONKEY",
+    "MASTERKEY",
+    "PASSWD",
+    "PASSWORD",
+    "PASSWORDS",
+    "PRIVATEKEY",
+    "SIGNINGKEY",
+    "SSHPASS",
+    "TOKEN",
+];
 
 /// Words that mean a secret, but for what comes behind.
 const USUALLY_SECRET_WORDS: [&str; 7] = ["AUTH", "KEY", "KEYS", "PASS", "PAT", "PWD", "TOKENS"];
@@ -46,7 +55,10 @@ const NOT_SECRET_SUFFIXES: [&str; 12] =
 /// By a name of its own, or by one of the words of which it is made.
 pub(super) fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    if HANDLE_NAMES.contains(&name.as_str()) {
+    if HANDLE_NAMES.contains(&name.as_str())
+        || HANDLE_PREFIXES.iter().any(|start| name.starts_with(start))
+        || SECRET_PARTS.iter().any(|part| name.contains(part))
+    {
         return true;
     }
     let words: Vec<&str> = name.split(|letter: char| !letter.is_alphanumeric()).collect();

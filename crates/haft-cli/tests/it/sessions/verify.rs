@@ -277,6 +277,119 @@ fn calls_that_give_other_changes_are_found_behind_a_chain_that_holds() {
     );
 }
 
+// H-132
+#[test]
+fn what_no_call_did_or_gave_is_found_behind_a_chain_that_holds() {
+    let place = Place::new();
+    place.write("run.sh", "#!/bin/sh\n");
+    begin_repository(&place.work());
+    let steps =
+        [bash("cat run.sh"), bash("chmod 755 run.sh"), bash("ln -s run.sh link"), json!({"say": "Done."})];
+    let model = place.script("m", &steps);
+    let ran = place.run(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+    let id = ran.events()[0]["session"].as_str().unwrap().to_owned();
+    let whole = fs::read_to_string(place.journal()).unwrap();
+    let lines: Vec<Value> = whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of_type = |kind: &str| lines.iter().position(|line| line["type"] == kind).unwrap();
+    let (started, ended, staged) = (of_type("tool_started"), of_type("tool_ended"), of_type("staged"));
+    let link = lines.iter().rposition(|line| line["type"] == "staged").unwrap();
+    let with = |place: usize, change: &dyn Fn(&mut Value)| {
+        let mut lines = lines.clone();
+        change(&mut lines[place]);
+        lines
+    };
+    let and = |mut line: Value, changes: Value| {
+        line.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        line
+    };
+    let beside = |changes: Value| {
+        let mut lines = lines.clone();
+        lines.insert(ended + 1, and(lines[ended].clone(), changes));
+        lines
+    };
+    let table = [
+        ("honest", lines.clone(), ""),
+        (
+            "a result of no call",
+            beside(json!({"call": "zz", "name": "test", "content": "8 passed"})),
+            "the call `zz` of `test`",
+        ),
+        ("a second result", beside(json!({"content": "8 passed"})), "or which had ended"),
+        ("no result", with(ended, &|line| line["type"] = json!("continued")), "has no result"),
+        (
+            "a text for people",
+            with(ended, &|line| line["shown"] = json!({"text": "812 passed"})),
+            "showed something else",
+        ),
+        ("another name", with(started, &|line| line["name"] = json!("test")), "ran otherwise"),
+        (
+            "other arguments",
+            with(started, &|line| line["arguments"]["command"] = json!("make")),
+            "ran otherwise",
+        ),
+        (
+            "other permissions",
+            with(staged, &|line| line["changes"][0]["after_mode"] = json!(0o644)),
+            "left other files",
+        ),
+        (
+            "rights of the owner",
+            with(staged, &|line| line["changes"][0]["after_mode"] = json!(0o4755)),
+            "left other files",
+        ),
+        (
+            "a file in place of a link",
+            with(link, &|line| line["changes"][0]["after_mode"] = json!(0o644)),
+            "left other files",
+        ),
+    ];
+    for (what, lines, expected) in table {
+        let mut forged = String::new();
+        for (seq, mut line) in lines.into_iter().enumerate() {
+            line.as_object_mut().unwrap().remove("chain");
+            forged += &format!("{}\n", and(line, json!({"seq": seq})));
+        }
+        fs::write(place.journal(), haft_core::chain::rechained(&forged)).unwrap();
+        match expected {
+            "" => assert_eq!(verify(&place, &[&id]).code, 0),
+            expected => {
+                let found = difference(&place, &[&id]);
+                assert!(found.contains(expected), "{what}: {found}");
+            }
+        }
+    }
+}
+
+// H-132
+#[test]
+fn a_commit_holds_the_permissions_and_links_that_its_session_left() {
+    for (shell, expected) in [
+        ("true", ""),
+        ("chmod 755 made.txt", "`made.txt` is not as any call"),
+        ("rm link; printf run.sh >link", "`link` is not as any call"),
+    ] {
+        let place = Place::new();
+        place.write("run.sh", "#!/bin/sh\n");
+        begin_repository(&place.work());
+        let step = bash("chmod 755 run.sh; echo x >made.txt; ln -s run.sh link");
+        let model = place.script("m", &[step, json!({"say": "Done."})]);
+        let ran = place.run(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+        let id = ran.events()[0]["session"].as_str().unwrap().to_owned();
+        let trailer = place.run(&["bundle", &id, "--trailer"]).out;
+        let ran = std::process::Command::new("sh").args(["-c", shell]).current_dir(place.work()).status();
+        assert!(ran.unwrap().success());
+        git(&place.work(), &["add", "--all"]);
+        git(&place.work(), &["commit", "--quiet", "--message", "More", "--message", trailer.trim()]);
+        match expected {
+            "" => assert_eq!(verify(&place, &["HEAD"]).code, 0),
+            expected => {
+                let found = difference(&place, &["HEAD"]);
+                assert!(found.contains(expected), "{shell}: {found}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_branch_is_no_beginning_of_a_session() {
     let place = Place::new();
