@@ -327,6 +327,13 @@ impl Keys {
         rows
     }
 
+    /// The first key that does this, as people write it; nothing if no key does.
+    pub(crate) fn name(&self, place: Place, action: Action) -> String {
+        let rows = self.rows(&[place]).into_iter();
+        let keys = rows.filter(|(_, binding)| binding.action == action).flat_map(|(keys, _)| keys);
+        keys.map(|key| key.to_string()).next().unwrap_or_default()
+    }
+
     /// As [`Self::help`], in one line below a list.
     pub(crate) fn foot(&self, places: &[Place]) -> String {
         let rows = self.help(places).into_iter();

@@ -75,6 +75,8 @@ pub(super) struct App {
     pub(super) draft: Option<Draft>,
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
+    /// When the question appeared that is on the screen.
+    pub(super) asked_since: Option<Instant>,
     /// A prompt that waits was asked back here.
     pub(super) is_withdrawing: bool,
     pub(super) open_request: OpenRequest,
@@ -189,6 +191,7 @@ impl App {
             shows_thinking: true,
             escaped: None,
             typed: None,
+            asked_since: None,
             is_withdrawing: false,
             draft: None,
             open_request: OpenRequest::default(),
@@ -230,6 +233,7 @@ impl App {
 
     /// Lets the keys go to what is asked, and what was being typed come back.
     pub(super) fn follow_asked(&mut self) {
+        self.asked_since = Some(Instant::now());
         let lowest = match self.view.asked.front() {
             Some(Asked::Approval { .. }) => Mode::Approve(0),
             Some(Asked::Question { .. }) => Mode::Answer(None, None),

@@ -7,7 +7,11 @@ use super::{
     screen::ROOMY_ROWS,
     wrap::{hanging, laid_out, one_row},
 };
-use crate::{offers::proposed_file, paint::diff::Room};
+use crate::{
+    bindings::{Action, Keys, Place},
+    offers::proposed_file,
+    paint::diff::Room,
+};
 use haft_core::{Answer, Change, Command, Fact, Mode as PermissionMode};
 use haft_engine::{Recorded, Session};
 use haft_present::{
@@ -32,7 +36,16 @@ const DIFF_ROWS: usize = 4;
 const MIN_DIFF_ROWS: usize = 2;
 const INSTEAD_PLACEHOLDER: &str = "what to do instead (Enter to refuse, Esc to go back)";
 /// The hint at a key that is no answer.
-pub(super) const ANSWER_HINT: &str = "approval needed: y, a or n";
+pub(super) fn answer_hint(keys: &Keys) -> String {
+    format!("approval needed: {}", answer_keys(keys))
+}
+
+/// `y, a or n`.
+pub(super) fn answer_keys(keys: &Keys) -> String {
+    let [yes, always, no] =
+        [Action::Allow, Action::AllowAlways, Action::Refuse].map(|action| keys.name(Place::Approval, action));
+    format!("{yes}, {always} or {no}")
+}
 
 impl App {
     /// What asks, below `lines`, with the cursor where something is typed.
@@ -105,12 +118,16 @@ impl App {
         if let Some(why) = &proposal.why {
             lines.extend(self.part(Span::raw("  "), vec![Span::styled(why.clone(), look.dim())], most));
         }
-        let yes = if self.may_accept_edits() && self.columns >= WIDE_COLUMNS {
-            "y; Shift+Tab to allow all edits"
-        } else {
-            "y"
-        };
-        let answers = [(YES.to_owned(), yes), (sentence.always(), "a"), (NO.to_owned(), "n")];
+        let key = |action| self.around.keys.name(Place::Approval, action);
+        let (all, mut yes) = (key(Action::AllowAllEdits), key(Action::Allow));
+        if self.may_accept_edits() && self.columns >= WIDE_COLUMNS && !all.is_empty() {
+            yes += &format!("; {all} to allow all edits");
+        }
+        let answers = [
+            (YES.to_owned(), yes),
+            (sentence.always(), key(Action::AllowAlways)),
+            (NO.to_owned(), key(Action::Refuse)),
+        ];
         for (place, (answer, key)) in answers.into_iter().enumerate() {
             let is_chosen = place == chosen;
             let (mark, style) = if is_chosen { ("❯ ", look.chosen()) } else { ("  ", Default::default()) };
@@ -125,10 +142,13 @@ impl App {
     fn more_ways(&self, changes: &[Change]) -> Option<Line<'static>> {
         let parts: usize = self.files_of(changes).iter().map(|file| file.hunks.len().max(1)).sum();
         let ways = [
-            (parts > 1).then_some("p accepts parts of it"),
-            proposed_file(changes).map(|_| "e edits the file first"),
+            (parts > 1).then_some((Action::ChooseParts, "accepts parts of it")),
+            proposed_file(changes).map(|_| (Action::EditProposal, "edits the file first")),
         ];
-        let ways: Vec<&str> = ways.into_iter().flatten().collect();
+        let ways = ways.into_iter().flatten();
+        let ways = ways.map(|(action, what)| (self.around.keys.name(Place::Approval, action), what));
+        let ways: Vec<String> =
+            ways.filter(|(key, _)| !key.is_empty()).map(|(key, what)| format!("{key} {what}")).collect();
         let text = Some(format!("  {}", ways.join(" · "))).filter(|_| !ways.is_empty())?;
         Some(one_row(Line::styled(text, self.look.dim()), self.columns))
     }
@@ -221,7 +241,7 @@ impl App {
             self.set_permission_mode(PermissionMode::AcceptEdits.name());
             self.answer(Answer::Once);
         } else {
-            self.hint = Some(ANSWER_HINT.into());
+            self.hint = Some(answer_hint(&self.around.keys).into());
         }
     }
 

@@ -201,7 +201,25 @@ impl Input {
                 self.area.delete_line_by_head();
             }
             KeyCode::Tab | KeyCode::Esc => return false,
+            KeyCode::Backspace if key.modifiers.is_empty() && self.erase_mark() => {}
             _ => return self.area.input(key),
+        }
+        true
+    }
+
+    /// Takes away a mark that ends at the cursor, as one character: half of one would stand for nothing. Its place keeps its
+    /// number, so that no other paste takes it.
+    fn erase_mark(&mut self) -> bool {
+        let before = self.before_cursor();
+        let marks =
+            self.pastes.iter().map(|(mark, _)| mark).chain(self.pictures.iter().map(|(mark, _)| mark));
+        let Some(length) =
+            marks.filter(|mark| before.ends_with(*mark)).map(|mark| mark.chars().count()).next()
+        else {
+            return false;
+        };
+        for _ in 0..length {
+            self.area.delete_char();
         }
         true
     }

@@ -1,6 +1,7 @@
 //! [`App::key`]: does what a key means in the mode that the screen is in.
 use super::{
     app::{App, Done, Hint, Request},
+    approval::{answer_hint, answer_keys},
     input::{Attached, Input},
     mode::{Change, Completion, Marked, Mode, Pick, What},
     page::Page,
@@ -18,7 +19,9 @@ use std::time::{Duration, Instant};
 
 /// Keys that follow each other faster belong to a word.
 const TYPING_PAUSE: Duration = Duration::from_secs(1);
-const PAUSE_HINT: &str = "approval needed: pause typing, then press y, a or n";
+/// A person cannot have read a question that appeared more recently: a key was meant for what stood there before.
+const READING_TIME: Duration = Duration::from_millis(500);
+const NEW_HINT: &str = "a question has just appeared: read it, then answer";
 /// Two presses within this time belong together.
 const DOUBLE_PRESS_TIME: Duration = Duration::from_secs(2);
 
@@ -33,8 +36,12 @@ impl App {
         if is_typed && self.input.vim_key(key) {
             return self.has_typed();
         }
-        let is_answer = matches!(self.mode, Mode::Approve(_)) && !self.is_typing();
-        match self.around.keys.action(self.places(is_answer), key) {
+        let is_early = self.is_early(key);
+        if is_early && key.code == KeyCode::Enter && matches!(self.mode, Mode::Answer(..)) {
+            return;
+        }
+        let is_answer = matches!(self.mode, Mode::Approve(_)) && !is_early && !self.is_typing();
+        match self.around.keys.action(self.places(is_answer, is_early), key) {
             Some(action) => self.act(action, key),
             None => self.other_key(key, is_answer),
         }
@@ -42,8 +49,8 @@ impl App {
     }
 
     /// Where the key is looked up, what is nearest first. `is_answer`: a call asks, and the key is not one of a word that is
-    /// being typed.
-    fn places(&self, is_answer: bool) -> &'static [Place] {
+    /// being typed. `is_early`: a question has just appeared.
+    fn places(&self, is_answer: bool, is_early: bool) -> &'static [Place] {
         use Place::{
             Approval, Choices, Completion, Conversation, Everywhere, Line, List, Models, Page, Parts, Prompt,
             Question, Refusal, Sessions,
@@ -51,7 +58,7 @@ impl App {
         match &self.mode {
             Mode::Compose(None) => &[Prompt, Conversation, Everywhere],
             Mode::Compose(Some(_)) => &[Completion, Prompt, Conversation, Everywhere],
-            Mode::Answer(None, _) if self.is_choosing() => {
+            Mode::Answer(None, _) if self.is_choosing() && !is_early => {
                 &[Choices, Question, Prompt, Conversation, Everywhere]
             }
             Mode::Answer(None, _) => &[Question, Prompt, Conversation, Everywhere],
@@ -157,10 +164,10 @@ impl App {
             // The person begins to write, so the next character is not an answer, either.
             (Mode::Approve(_), KeyCode::Char(_)) if is_answer && is_plain => {
                 self.type_in(key);
-                self.hint = Some(PAUSE_HINT.into());
+                self.hint = Some(self.pause_hint());
             }
             // With Ctrl or Alt a letter is a key of the shell, and no answer.
-            (Mode::Approve(_), _) if is_answer => self.hint = Some(super::approval::ANSWER_HINT.into()),
+            (Mode::Approve(_), _) if is_answer => self.hint = Some(answer_hint(&self.around.keys).into()),
             _ => self.type_in(key),
         }
     }
@@ -181,13 +188,31 @@ impl App {
         self.complete();
     }
 
+    fn pause_hint(&self) -> Hint {
+        format!("approval needed: pause typing, then press {}", answer_keys(&self.around.keys)).into()
+    }
+
+    /// Whether the key could decide on a question that the person cannot have read.
+    fn is_early(&mut self, key: KeyEvent) -> bool {
+        let decides = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter | KeyCode::BackTab)
+            && (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        let is_asked = matches!(self.mode, Mode::Approve(_) | Mode::Answer(..));
+        let is_new = self.asked_since.is_some_and(|since| since.elapsed() < READING_TIME);
+        let is_early = is_asked && decides && is_new;
+        if is_early {
+            let asks = matches!(self.mode, Mode::Approve(_));
+            self.hint = Some(if asks { self.pause_hint() } else { NEW_HINT.into() });
+        }
+        is_early
+    }
+
     /// A key in the middle of a word does not answer the question that has just appeared.
     fn is_typing(&mut self) -> bool {
         let now = Instant::now();
         let is_typing = !self.input.is_empty() && is_in_a_word(self.typed, now);
         if is_typing {
             self.typed = Some(now);
-            self.hint = Some(PAUSE_HINT.into());
+            self.hint = Some(self.pause_hint());
         }
         is_typing
     }
@@ -371,7 +396,9 @@ impl App {
                 self.input.paste(text);
                 self.complete();
             }
-            Mode::Approve(_) | Mode::Parts(_) => {}
+            // It is for the prompt: the question stays.
+            Mode::Approve(_) => self.input.paste(text),
+            Mode::Parts(_) => {}
         }
     }
 

@@ -135,6 +135,28 @@ async fn what_is_typed_while_a_call_asks_is_no_answer() {
     assert_eq!(person.read("a.txt").unwrap(), "hello\nworld\n");
 }
 
+// H-133
+/// What is typed for the prompt, or for the question before, answers none that has just appeared.
+#[tokio::test]
+async fn a_key_that_comes_with_a_question_is_no_answer() {
+    for keys in ["y", "a", "1", "Enter"] {
+        let script = [edit("a.txt", "world", "Welt"), edit("b.txt", "one", "eins"), say("Done.")];
+        let mut person = greeting((80, 24), &script).await;
+        person.say("translate it");
+        person.see("? Edit a.txt?").await;
+        person.keys_at_once(keys);
+        person.see("1. Yes").await;
+        assert_eq!(person.read("a.txt").unwrap(), "hello\nworld\n", "{keys}");
+        person.keys("Ctrl+U");
+        tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+        person.keys("y");
+        person.see("? Edit b.txt?").await;
+        person.keys_at_once(keys);
+        person.see("1. Yes").await;
+        assert_eq!(person.read("b.txt").unwrap(), "one\n", "{keys}");
+    }
+}
+
 /// However small the terminal and long the line, what was there and what comes are both seen, with what differs.
 #[tokio::test]
 async fn both_sides_of_a_change_are_seen_on_a_small_terminal() {

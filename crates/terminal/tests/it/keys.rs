@@ -222,7 +222,7 @@ async fn keys_while_refusing() {
     }
 }
 
-/// In a list a paste is searched for; on a page, and where a key answers, it goes nowhere.
+/// In a list a paste is searched for; on a page it goes nowhere; where a key answers, into the prompt.
 #[tokio::test]
 async fn a_paste_goes_where_one_types() {
     let files = vec![("a.txt", "hello\nworld\n".to_owned())];
@@ -238,7 +238,8 @@ async fn a_paste_goes_where_one_types() {
     person.keys("Enter");
     person.see("1. Yes").await;
     person.paste("y");
-    assert!(person.screen().contains("❯ 1. Yes"), "{}", person.screen());
+    let screen = person.screen();
+    assert!(screen.contains("❯ 1. Yes") && screen.contains("\n> y\n"), "{screen}");
     person.keys("n");
     person.paste("use another word");
     assert!(person.screen().contains("\n> use another word\n"), "{}", person.screen());
@@ -266,9 +267,9 @@ async fn keys_of_ones_own() {
     person.type_in("it");
     assert!(person.screen().contains("> translate\n  it\n"), "{}", person.screen());
     person.keys("Alt+Enter");
-    person.see("1. Yes").await;
+    person.see("1. Yes  (j").await;
     person.keys("y");
-    person.see("pause typing").await;
+    person.see("pause typing, then press j, a or n").await;
     person.keys("Ctrl+U");
     person.keys("j");
     person.see("Done.").await;

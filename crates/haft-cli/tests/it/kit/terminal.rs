@@ -90,8 +90,16 @@ impl Terminal {
         self.tmux(&["kill-server"]);
     }
 
-    /// Keys by the names that `tmux` has for them.
+    /// Keys by the names that `tmux` has for them. A person reads a question first.
     pub(crate) fn keys(&self, keys: &[&str]) {
+        if self.screen().contains("waiting for you") {
+            std::thread::sleep(Duration::from_millis(600));
+        }
+        self.keys_at_once(keys);
+    }
+
+    /// The same, whatever has just appeared.
+    pub(crate) fn keys_at_once(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 

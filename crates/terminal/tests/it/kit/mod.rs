@@ -282,8 +282,16 @@ impl Person {
         self.keys("Enter");
     }
 
-    /// Keys by the names that the help has for them, apart by blanks.
+    /// Keys by the names that the help has for them, apart by blanks. A person reads a question first.
     pub(crate) fn keys(&mut self, names: &str) {
+        if self.screen().contains("waiting for you") {
+            std::thread::sleep(Duration::from_millis(600));
+        }
+        self.keys_at_once(names);
+    }
+
+    /// The same, whatever has just appeared.
+    pub(crate) fn keys_at_once(&mut self, names: &str) {
         for name in names.split_whitespace() {
             let (modifiers, key) = match name.rsplit_once('+') {
                 Some(("Ctrl", key)) => (KeyModifiers::CONTROL, key),
