@@ -33,7 +33,7 @@ impl App {
     ///
     /// # Errors
     ///
-    /// If a file of Haft's own folders cannot be read as an agent, or has a name that is taken.
+    /// If a file of the person's own cannot be read as an agent, or has a name that is taken.
     pub fn agents(&self, workspace: &Path) -> Result<Vec<FoundAgent>, Failure> {
         known(&self.places, workspace, &*self.warn)
     }
@@ -61,17 +61,20 @@ fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Result<Vec<FoundA
     Ok(all)
 }
 
+/// A file of the person's own that cannot be used is an error; one that came with the repository is ignored, with a warning.
 fn add_from(all: &mut Vec<FoundAgent>, dir: &SourceDir, warn: Warn<'_>) -> Result<(), Failure> {
     for (name, file) in dir.files("md") {
         if !dir.is_of_haft() {
             other::read(dir, &name, file, warn).into_iter().for_each(|found| add_other(all, found));
             continue;
         }
-        let found = read_file(file, dir)?;
-        if let Some(model) = found.agent.model.as_ref().filter(|_| !dir.is_own()) {
-            return Err(bad(&found, format!("a project may not select the model `{model}`")));
+        let Err(why) = read_file(&file, dir).and_then(|found| add(all, found)) else { continue };
+        let file = file.display();
+        if dir.is_own() {
+            return Err(Failure::usage(format!("cannot use the agent in `{file}`: {why}"))
+                .hint("`haft agents show builder` prints one to start from"));
         }
-        add(all, found)?;
+        warn(format!("the agent in `{file}` was ignored: {why}"));
     }
     Ok(())
 }
@@ -86,14 +89,15 @@ pub(crate) fn names_in(dirs: Vec<SourceDir>, warn: Warn<'_>) -> Vec<String> {
 /// The one that people get who ask for none has these names.
 const RESERVED: [&str; 2] = ["agent", AGENT];
 
-fn add(all: &mut Vec<FoundAgent>, found: FoundAgent) -> Result<(), Failure> {
-    if RESERVED.contains(&found.agent.name.as_str()) {
-        return Err(bad(&found, format!("the name `{}` is taken", found.agent.name)));
+fn add(all: &mut Vec<FoundAgent>, found: FoundAgent) -> Result<(), String> {
+    let name = &found.agent.name;
+    if RESERVED.contains(&name.as_str()) {
+        return Err(format!("the name `{name}` is taken"));
     }
-    match all.iter().find(|other| other.agent.name == found.agent.name) {
+    match all.iter().find(|other| other.agent.name == *name) {
         Some(other) if other.system == System::Haft => {
             let place = other.file.as_ref().map_or("built in".to_owned(), |file| file.display().to_string());
-            Err(bad(&found, format!("an agent named `{}` already exists: {place}", found.agent.name)))
+            Err(format!("an agent named `{name}` already exists: {place}"))
         }
         Some(_) | None => {
             add_other(all, found);
@@ -110,19 +114,12 @@ fn add_other(all: &mut Vec<FoundAgent>, found: FoundAgent) {
     }
 }
 
-fn bad(known: &FoundAgent, why: String) -> Failure {
-    let file = known.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    Failure::usage(format!("cannot use the agent in `{file}`: {why}"))
-}
-
-fn read_file(file: PathBuf, dir: &SourceDir) -> Result<FoundAgent, Failure> {
-    let failed = |why: String| {
-        Failure::usage(format!("cannot read the agent in `{}`: {why}", file.display()))
-            .hint("`haft agents show builder` prints one to start from")
-    };
-    let text =
-        untrusted_file::read(&file, dir.within.as_deref()).map_err(|error| failed(error.to_string()))?;
-    let agent = Agent::parse(&text).map_err(|error| failed(error.to_string()))?;
+fn read_file(file: &Path, dir: &SourceDir) -> Result<FoundAgent, String> {
+    let text = untrusted_file::read(file, dir.within.as_deref()).map_err(|error| error.to_string())?;
+    let agent = Agent::parse(&text).map_err(|error| error.to_string())?;
+    if let Some(model) = agent.model.as_ref().filter(|_| !dir.is_own()) {
+        return Err(format!("a project may not select the model `{model}`"));
+    }
     let (shadows, notes) = Default::default();
-    Ok(FoundAgent { agent, file: Some(file), shadows, notes, system: System::Haft })
+    Ok(FoundAgent { agent, file: Some(file.to_owned()), shadows, notes, system: System::Haft })
 }

@@ -1,5 +1,5 @@
 //! [`Reopened`]: a session that is opened without a model, to put files back and forward again.
-use crate::{App, Failure, SessionSpec, agents::AGENT};
+use crate::{App, Failure, SessionPlan, SessionSpec, agents::AGENT};
 use futures::StreamExt;
 use haft_call::Moved;
 use haft_core::{
@@ -62,7 +62,7 @@ impl App {
     pub async fn reopen(&self, id: Option<&str>, workspace: Option<PathBuf>) -> Result<Reopened, Failure> {
         let spec = SessionSpec { workspace, ..SessionSpec::default() };
         let model = Model::plain("script/none", Arc::new(Scripted::new([])));
-        let mut setup = self.plan(&spec)?.setup(model)?;
+        let mut setup = self.plan_without_project_if_broken(spec)?.setup(model)?;
         let id = match id {
             Some(id) => setup.home.find(id)?.0,
             None => {
@@ -81,6 +81,20 @@ impl App {
         let engine = Engine::new(setup);
         let session = engine.open(&id, AGENT).await?;
         Ok(Reopened { session, engine })
+    }
+}
+
+impl App {
+    /// What the project says matters little where files are put back, and it may be what has to be put back.
+    fn plan_without_project_if_broken(&self, spec: SessionSpec) -> Result<SessionPlan, Failure> {
+        let failure = match self.plan(&spec) {
+            Ok(plan) => return Ok(plan),
+            Err(failure) => failure,
+        };
+        let elsewhere = SessionSpec { origin: Some(self.places.home.clone()), ..spec };
+        let Ok(plan) = self.plan(&elsewhere) else { return Err(failure) };
+        self.warn(format!("{failure}; going on without the project's configuration"));
+        Ok(plan)
     }
 }
 

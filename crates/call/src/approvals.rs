@@ -19,7 +19,7 @@ pub struct Interactions(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    approvals: HashMap<CallId, oneshot::Sender<Answered>>,
+    approvals: HashMap<CallId, WaitingApproval>,
     questions: HashMap<CallId, oneshot::Sender<Replied>>,
     waits: HashMap<CallId, Wait>,
     granted: HashSet<Effect>,
@@ -34,6 +34,25 @@ struct State {
     is_unattended: bool,
     /// Whether questions are answered at once: no person is there.
     asks_nothing: bool,
+}
+
+/// A call that waits for an approval.
+struct WaitingApproval {
+    sender: oneshot::Sender<Answered>,
+    /// Whether a session below asks by it.
+    is_below: bool,
+}
+
+/// What became of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnswerTaken {
+    /// The call waits for none.
+    NotAsked,
+    /// It has its answer. What the model is to do instead is left for the session, unless a subagent asks: that one is told.
+    Taken {
+        /// What the model of this session is to do instead.
+        because: Option<String>,
+    },
 }
 
 /// How long a call has waited for a person.
@@ -81,12 +100,18 @@ impl Interactions {
         interactions
     }
 
-    /// Answers the approval that `call` waits for. Returns false, and does nothing, if it waits for none.
-    pub fn answer(&self, call: &CallId, answer: Answer, by: Option<String>) -> bool {
+    /// Answers the approval that `call` waits for. Does nothing if it waits for none.
+    pub fn answer(&self, call: &CallId, mut answered: Answered) -> AnswerTaken {
         let mut state = self.0.lock();
-        let Some(waiting) = state.approvals.remove(call) else { return false };
+        let Some(WaitingApproval { sender, is_below }) = state.approvals.remove(call) else {
+            return AnswerTaken::NotAsked;
+        };
         state.end_waiting(call);
-        waiting.send(Answered { answer, by }).is_ok()
+        let because = answered.because.take_if(|_| !is_below);
+        match sender.send(answered) {
+            Ok(()) => AnswerTaken::Taken { because },
+            Err(_) => AnswerTaken::NotAsked,
+        }
     }
 
     /// Answers the approval that `call` waits for with a yes to these parts of its changes. Returns false, and does nothing,
@@ -98,7 +123,7 @@ impl Interactions {
                 state.accepted.insert(call.clone(), accepted);
             }
         }
-        self.answer(call, Answer::Once, by)
+        self.answer(call, Answered { by, ..Answer::Once.into() }) != AnswerTaken::NotAsked
     }
 
     /// Replies to the question that `call` waits for. Returns false, and does nothing, if it waits for none.
@@ -160,12 +185,12 @@ impl Interactions {
         self.0.lock().accepted.remove(call)
     }
 
-    fn wait_for_answer(&self, call: &CallId) -> oneshot::Receiver<Answered> {
+    fn wait_for_answer(&self, call: &CallId, is_below: bool) -> oneshot::Receiver<Answered> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.0.lock();
         if !state.is_unattended {
             state.begin_waiting(call);
-            state.approvals.insert(call.clone(), sender);
+            state.approvals.insert(call.clone(), WaitingApproval { sender, is_below });
         }
         receiver
     }
@@ -254,11 +279,13 @@ pub struct Answered {
     pub answer: Answer,
     /// The user; `None` where the front-end knows no users.
     pub by: Option<String>,
+    /// What the model is to do instead.
+    pub because: Option<String>,
 }
 
 impl From<Answer> for Answered {
     fn from(answer: Answer) -> Self {
-        Self { answer, by: None }
+        Self { answer, by: None, because: None }
     }
 }
 
@@ -311,7 +338,8 @@ impl Asker {
         if !request.exceeds_grants() && self.interactions.has_granted(must_be_granted) {
             return Ok(Some(Approved { answered: Answer::Once.into(), accepted: None }));
         }
-        let (call, given) = (self.call.clone(), self.interactions.wait_for_answer(&self.call));
+        let given = self.interactions.wait_for_answer(&self.call, elsewhere.is_some());
+        let call = self.call.clone();
         let effects = request.effects.clone();
         self.record(request.into_fact(call.clone())).await?;
         let answered_elsewhere = async {
@@ -329,7 +357,7 @@ impl Asker {
         if let Some(accepted) = accepted.clone() {
             self.record(Fact::AcceptedPart { call: call.clone(), accepted }).await?;
         }
-        let Answered { answer, by } = answered.clone();
+        let Answered { answer, by, .. } = answered.clone();
         self.record(Fact::ApprovalAnswered { call, answer, by }).await?;
         self.interactions.grant(answer, &effects);
         Ok(is_ours.then_some(Approved { answered, accepted }))

@@ -60,7 +60,7 @@ mod undo;
 
 pub use again::Rehearsal;
 pub use ancestors::{Ancestors, ParentCall};
-pub use approvals::{Answered, ApprovalRequest, Approved, Asker, Interactions, Replied};
+pub use approvals::{AnswerTaken, Answered, ApprovalRequest, Approved, Asker, Interactions, Replied};
 pub use attempts::{Attempt, Attempted};
 pub use background::BackgroundCommands;
 pub use batch::{Executed, run_calls};

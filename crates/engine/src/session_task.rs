@@ -13,7 +13,7 @@ use crate::{
     turn::{compact_now, keep_setup, open_turn, recover},
 };
 use futures::FutureExt;
-use haft_call::{Moved, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo};
+use haft_call::{AnswerTaken, Answered, Moved, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo};
 use haft_core::{
     BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall, Transcript,
     UndoCalls, Update, outbox, undo,
@@ -317,13 +317,14 @@ impl Task {
                         }
                         Command::Answer { call, answer, by, because } => {
                             let channel = by.as_ref().map(|user| Channel::new("http", user.as_str()));
-                            let has_waited = interactions.answer(&call, answer, by);
+                            let because = because.filter(|because| !because.trim().is_empty());
+                            let taken = interactions.answer(&call, Answered { answer, by, because });
                             // Nothing goes on before it waits, too.
-                            if let Some(because) = because.filter(|because| has_waited && !because.trim().is_empty()) {
+                            if let AnswerTaken::Taken { because: Some(because) } = &taken {
                                 let parts = vec![Part::text(because)];
                                 wait_in_line(&journal, queue, (parts, channel), CommandTicket::none())?;
                             }
-                            ticket.answered(has_waited, &journal);
+                            ticket.answered(taken != AnswerTaken::NotAsked, &journal);
                         }
                         Command::AnswerInPart { call, accepted, by } => {
                             ticket.answered(interactions.answer_in_part(&call, accepted, by), &journal);

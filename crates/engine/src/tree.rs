@@ -172,10 +172,11 @@ async fn ask_all(session: &Session, asker: &Asker, mut to_ask: mpsc::UnboundedRe
                 let (effects, request) =
                     (request.effects.clone(), ApprovalRequest { reason, runs, ..request });
                 let answer = asker.approve(request, &effects, Some(&mut settled)).await;
-                answer.ok().flatten().map(|Approved { answered: Answered { answer, by }, accepted }| {
+                answer.ok().flatten().map(|Approved { answered, accepted }| {
+                    let Answered { answer, by, because } = answered;
                     match accepted {
                         Some(accepted) => Command::AnswerInPart { call, accepted, by },
-                        None => Command::Answer { call, answer, by, because: None },
+                        None => Command::Answer { call, answer, by, because },
                     }
                 })
             }
@@ -251,7 +252,8 @@ impl Open {
             Fact::QuestionAsked { call, question } => self.ask(call, Asked::Question(question.clone())),
             Fact::ApprovalAnswered { call, answer, by } => {
                 if let Some(settled) = self.settled.remove(call) {
-                    let _it_was_ours = settled.send(Answered { answer: *answer, by: by.clone() });
+                    let _it_was_ours =
+                        settled.send(Answered { answer: *answer, by: by.clone(), because: None });
                 }
             }
             Fact::QuestionAnswered { call, .. } | Fact::ToolEnded { call, .. } => {

@@ -42,7 +42,7 @@ async fn ask(interactions: &Interactions, effects: &[Effect], answer: Answer) ->
             facts.push(*fact);
             recorded.send(()).unwrap();
             if is_question {
-                interactions.answer(&call, answer, None);
+                interactions.answer(&call, answer.into());
             }
         }
     };

@@ -2,7 +2,7 @@
 use super::tool_call_in;
 use crate::journal::Journal;
 use futures::StreamExt;
-use haft_call::{Interactions, last_words};
+use haft_call::{AnswerTaken, Answered, Interactions, last_words};
 use haft_core::{
     Answer, BulkFolder, CallId, Change, Command, Effect, Entry, Event, Fact, Question, Seq, ToolCall,
 };
@@ -145,7 +145,9 @@ pub(crate) async fn answer_all(
             let Event::Recorded(entry) = event else { continue };
             let responder = answering.borrow().as_ref().map(|(responder, _)| responder.clone());
             match responder.and_then(|responder| responder.answer(&journal, &entry.fact)) {
-                Some(Command::Answer { call, answer, by, .. }) => interactions.answer(&call, answer, by),
+                Some(Command::Answer { call, answer, by, because }) => {
+                    interactions.answer(&call, Answered { answer, by, because }) != AnswerTaken::NotAsked
+                }
                 Some(Command::Reply { call, answer, by }) => interactions.reply(&call, answer, by),
                 _ => continue,
             };

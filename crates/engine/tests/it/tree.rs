@@ -5,7 +5,7 @@ use haft_core::{
     Answer, CallId, Command, Delta, Event, Fact, FileState, Message, Mode, Policy, Provider, ProviderError,
     Request, Seq, StopReason, text_of, undo,
 };
-use haft_engine::{Delegation, Engine, Session};
+use haft_engine::{Delegation, Engine, Home, Session};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -285,6 +285,45 @@ impl Provider for Writer {
         };
         stream::iter(deltas.into_iter().map(Ok)).boxed()
     }
+}
+
+// H-134: the one that asked reads what it is to do instead, and no other one.
+#[tokio::test]
+async fn a_subagent_is_told_what_to_do_instead() {
+    let place = Place::new();
+    let mut setup = place.setup(Arc::new(Writer));
+    setup.policy = Policy { rules: vec![], mode: Mode::Ask };
+    let engine = Engine::new(setup);
+    let session = engine.create("haft").unwrap();
+    place.write("one.txt", "old\n");
+    session.send(prompt("one.txt")).unwrap();
+    let call = until_from(&session, Seq(0), |fact| match fact {
+        Fact::ApprovalAsked { call, .. } => Some(call.clone()),
+        _ => None,
+    });
+    session.send(Command::refuse(call.await, Some("leave that file".into()))).unwrap();
+    let told = |entries: &[Arc<haft_core::Entry>]| {
+        let prompts = entries.iter().filter_map(|entry| match &entry.fact {
+            Fact::Prompted { parts, .. } | Fact::PromptQueued { parts, .. } => {
+                Some(haft_core::text_of(parts))
+            }
+            _ => None,
+        });
+        prompts.filter(|text| text == "leave that file").count()
+    };
+    let home = Home(place.home());
+    let others = home.list().into_iter().filter(|summary| summary.id != *session.id());
+    let below = others.map(|summary| summary.id.0).next().unwrap();
+    // The subagent goes on with it, whatever it does next.
+    for _ in 0..2_000 {
+        if told(&home.peek(&below).unwrap()) > 0 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert!(told(&home.peek(&below).unwrap()) > 0, "{:?}", home.peek(&below));
+    assert_eq!(told(&session.entries()), 0);
+    engine.shut_down().await;
 }
 
 // C-70: what a subagent wants to do is asked with its changes, whose contents can be shown; what was allowed for the

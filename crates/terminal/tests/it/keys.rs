@@ -245,6 +245,23 @@ async fn a_paste_goes_where_one_types() {
     assert!(person.screen().contains("\n> use another word\n"), "{}", person.screen());
 }
 
+/// The mark of a paste goes as one character, with what it stands for.
+#[tokio::test]
+async fn backspace_takes_the_mark_of_a_paste_whole() {
+    let mut person = Begin::default().with(&[say("Read.")]).await;
+    let lines = (1..=40).map(|line| format!("line {line}\n")).collect::<String>();
+    person.type_in("a ");
+    person.paste(&lines);
+    assert!(person.screen().contains("> a [paste 1: 40 lines]\n"), "{}", person.screen());
+    person.keys("Backspace");
+    assert!(person.screen().contains("> a\n"), "{}", person.screen());
+    person.paste(&lines);
+    person.type_in("x");
+    person.keys("Backspace Enter");
+    person.see("Read.").await;
+    assert_eq!(person.prompts(), [format!("a {}", lines.trim_end())]);
+}
+
 /// Keys of the user's own do what they are bound to, the help shows them, and the old ones are free.
 #[tokio::test]
 async fn keys_of_ones_own() {

@@ -135,6 +135,45 @@ fn skills_of_the_person_and_the_project_are_found() {
     assert_eq!(ended[1], "     1\t1. Tag it.");
 }
 
+// H-135: what comes with a repository, or what a call broke, does not keep a person from working or from undoing.
+#[test]
+fn files_of_a_project_that_cannot_be_used_stop_nothing() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    own(&place, "agents/mine.md", "---\nname: mine\ndescription: x\n---\nx");
+    let header = |name: &str| format!("---\nname: {name}\ndescription: x\n---\nx");
+    for (file, text, why) in [
+        ("README.md", "How agents are written here.\n".to_owned(), "does not begin with a header"),
+        ("odd.md", "---\nname: odd\nzzz: 1\n---\nx".to_owned(), "zzz"),
+        (
+            "dear.md",
+            "---\nname: dear\ndescription: x\nmodel: openai/dear\n---\nx".to_owned(),
+            "may not select the model",
+        ),
+        ("taken.md", header("haft"), "the name `haft` is taken"),
+        ("builder.md", header("builder"), "already exists: built in"),
+        ("mine.md", header("mine"), "already exists: "),
+    ] {
+        place.write(&format!(".haft/agents/{file}"), &text);
+        let model = place.script("m", &[says("Done.")]);
+        let ran = place.run(&["run", "--model", &model, "go"]);
+        let told = format!(".haft/agents/{file}` was ignored: ");
+        assert!(ran.code == 0 && ran.err.contains(&told) && ran.err.contains(why), "{file}: {ran:?}");
+    }
+    let writes = json!({"calls": [{"name": "write", "arguments": {"path": "b.txt", "content": "b\n"}}]});
+    let model = place.script("m", &[writes, says("Done.")]);
+    let ran = place.run(&["run", "--model", &model, "--permission", "full", "go"]);
+    assert!(ran.code == 0 && place.work().join("b.txt").exists(), "{ran:?}");
+    place.write(".haft/config.toml", "foo = 1\n");
+    assert_eq!(place.run(&["run", "--model", &model, "go"]).code, 2);
+    let undone = place.run(&["undo"]);
+    assert!(
+        undone.code == 0 && undone.err.contains("going on without the project's configuration"),
+        "{undone:?}"
+    );
+    assert!(!place.work().join("b.txt").exists());
+}
+
 #[test]
 fn a_prompt_in_a_file_is_said_by_its_name() {
     let place = Place::new();

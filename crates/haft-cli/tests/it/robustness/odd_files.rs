@@ -53,13 +53,15 @@ fn configurations_and_agents_are_files_of_a_usual_size() {
             let model = place.script("m", &[json!({"say": "hello"})]);
             let file = place.path().join(name);
             put(kind, &file);
+            // An agent that came with the repository is ignored.
+            let code = if name == "work/.haft/agents/x.md" { 0 } else { 2 };
             let other = if name.contains("agents") { vec!["agents", "list"] } else { vec!["config", "show"] };
             for command in [vec!["run", "--model", &model, "go"], other] {
                 let ran =
                     ended(&place, &command).unwrap_or_else(|| panic!("{kind} at {name}: {command:?} hangs"));
                 let told = ran.err.replace("points outside", "not a regular file");
                 assert!(
-                    ran.code == 2 && told.contains(why) && told.contains(&file.display().to_string()),
+                    ran.code == code && told.contains(why) && told.contains(&file.display().to_string()),
                     "{kind} at {name}: {ran:?}"
                 );
             }
