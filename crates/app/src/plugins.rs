@@ -284,7 +284,7 @@ fn brings(plugin: &Plugin, warn: &dyn Fn(String)) -> Brings {
     }
 }
 
-/// The command or the address of a server, and the names of the variables that it is given.
+/// The command or the address of a server, with what it is given, and which variables of the person that takes.
 fn said_of(server: &Value) -> String {
     let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
     // Quoted as for a shell: which words it gets is seen.
@@ -297,9 +297,33 @@ fn said_of(server: &Value) -> String {
         .get("command")
         .map(|command| [quoted(command)].into_iter().chain(words).collect::<Vec<_>>().join(" "));
     let place = started.or_else(|| server.get("url").map(text)).unwrap_or_else(|| server.to_string());
-    let names: Vec<&str> =
-        server["env"].as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-    if names.is_empty() { place } else { format!("{place} (with {})", names.join(", ")) }
+    let given = |field: &str, sign: &str| {
+        let values = server[field].as_object().into_iter().flatten();
+        values.map(|(name, value)| format!("{name}{sign}{}", text(value))).collect::<Vec<_>>()
+    };
+    let folder = server.get("cwd").map(|folder| format!("in {}", text(folder)));
+    let given: Vec<String> =
+        given("env", "=").into_iter().chain(given("headers", ": ")).chain(folder).collect();
+    let with = if given.is_empty() { String::new() } else { format!(" (with {})", given.join(", ")) };
+    let variables = variables_in(&server.to_string());
+    let gets =
+        if variables.is_empty() { String::new() } else { format!("; it gets your {}", variables.join(", ")) };
+    place + &with + &gets
+}
+
+/// The variables of the environment that `${NAME}` and `${NAME:-TEXT}` in `text` stand for, but for the plugin's own folder.
+fn variables_in(text: &str) -> Vec<String> {
+    // As editors write it: `${env:NAME}`.
+    let text = text.replace("${env:", "${");
+    let names = text
+        .split("${")
+        .skip(1)
+        .map(|rest| rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect::<String>());
+    let mut names: Vec<String> =
+        names.filter(|name| !name.is_empty() && !name.starts_with("CLAUDE_PLUGIN_")).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 impl Candidate {

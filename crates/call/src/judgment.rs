@@ -88,6 +88,16 @@ impl Judgment {
         self.asks_about_changes() && !scope.interactions.is_unattended()
     }
 
+    /// Whether a person can be asked once the changes are known: the call does nothing but to write files in a view.
+    pub(crate) fn can_ask_later(&self, scope: &CallScope, effects: &[Effect]) -> bool {
+        let is_written = |effect: &Effect| matches!(effect, Effect::Write(_));
+        let is_file = |effect: &Effect| matches!(effect, Effect::Read(_) | Effect::Write(_));
+        self.how != Tracking::Untracked
+            && effects.iter().any(is_written)
+            && effects.iter().all(is_file)
+            && !scope.interactions.is_unattended()
+    }
+
     /// Whether more can happen than is recorded of files, so that the call must not run a second time by itself.
     pub(crate) fn reaches_out(&self) -> bool {
         self.reach != Reach::Nothing || self.writes_elsewhere || self.leaves_files

@@ -93,7 +93,7 @@ impl CallRun<'_> {
     }
 
     /// What the policy says, and a hook that may `ask` for an approval that the policy does not.
-    fn verdict(&self, judgment: &Judgment, ask: Option<String>) -> Verdict {
+    fn verdict(&self, checked: &CheckedCall, judgment: &Judgment, ask: Option<String>) -> Verdict {
         let scope = self.round.scope;
         let verdict = judgment.verdict(scope, &self.call);
         let Some(reason) = ask.filter(|_| verdict == Verdict::Allow) else { return verdict };
@@ -101,7 +101,8 @@ impl CallRun<'_> {
             true => verdict,
             // What is queued would be sent without the view that it may run in now.
             false if scope.permission.has_outbox() => Verdict::Deny { reason },
-            false if judgment.will_ask(scope) => {
+            // With its changes, so that the person sees them.
+            false if judgment.will_ask(scope) || judgment.can_ask_later(scope, &checked.effects) => {
                 let _once = self.asked_by_hook.set(reason);
                 verdict
             }
@@ -113,7 +114,7 @@ impl CallRun<'_> {
     async fn run_in_view(&self, checked: CheckedCall, ask: Option<String>) -> Result<Done, Stopped> {
         let scope = self.round.scope;
         let judgment = Judgment::of(scope, &checked);
-        let verdict = self.verdict(&judgment, ask);
+        let verdict = self.verdict(&checked, &judgment, ask);
         if let Verdict::Deny { reason } = verdict {
             return Err(self.refused(reason).into());
         }

@@ -80,8 +80,8 @@ pub use tool::{
     registry::{self, Declared, Registered, Registry},
     render::{ErrorWording, Render, ResultObject, Wording},
     report::{
-        CommandRun, Delivery, Plan, PlanStep, QueuedRun, Report, StepStatus, SubagentRun, TestFailure,
-        TestRun,
+        CommandRun, Delivery, Plan, PlanStep, QueuedRun, Report, StepStatus, SubagentRun, TaskLook,
+        TestFailure, TestRun,
     },
     result::{Failure, Shown, ToolError, ToolErrorKind, ToolOutput, ToolResult},
     sampling::{NoSampler, Sampled, Sampler, SamplingError, SamplingRequest},

@@ -1,6 +1,6 @@
 //! [`LookAtJob`] (`job`): shows the state and output of a background command.
 use haft_core::{
-    Aliases, Effect, TaskId, TaskState, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Aliases, Effect, TaskId, TaskLook, TaskState, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -48,7 +48,7 @@ impl Tool for LookAtJob {
         if let Some(seconds) = args.wait {
             ctx.jobs.wait(&id, Duration::from_secs(seconds.min(MAX_WAIT))).await;
         }
-        Ok(look(&find(ctx, &id)?))
+        Ok(look(&find(ctx, &id)?, args.wait.is_some_and(|seconds| seconds > 0)))
     }
 }
 
@@ -82,7 +82,7 @@ fn state(job: &TaskState) -> &'static str {
     if job.running { "running" } else { "ended" }
 }
 
-fn look(job: &TaskState) -> ToolOutput {
+fn look(job: &TaskState, waited: bool) -> ToolOutput {
     let unread = job.output.take();
     let before = match unread.missing {
         0 => String::new(),
@@ -93,5 +93,6 @@ fn look(job: &TaskState) -> ToolOutput {
         text => text,
     };
     let text = format!("{}\n{before}{printed}", line(job));
-    ToolOutput::text(text).details(json!({"job": job.id, "running": job.running, "output": unread.text}))
+    let look = TaskLook { job: job.id.clone(), running: job.running, waited, output: unread.text };
+    ToolOutput::text(text).details(json!(look))
 }

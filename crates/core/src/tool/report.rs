@@ -3,7 +3,7 @@
 //! A tool writes the fields of a report into [`ToolOutput::details`](crate::ToolOutput::details), where people, scripts
 //! and profiles find them as well. This file is the only reader of them: the engine, evidence, jobs and front-ends see
 //! a [`Report`].
-use crate::{SessionId, ToolResult};
+use crate::{SessionId, TaskId, ToolResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -140,6 +140,20 @@ pub struct QueuedRun {
     pub outbox_item: String,
 }
 
+/// How a look at a background task found it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskLook {
+    /// The task.
+    pub job: TaskId,
+    /// Whether it still ran at the end of the look.
+    pub running: bool,
+    /// Whether the look waited for it.
+    #[serde(default)]
+    pub waited: bool,
+    /// What it printed since the look before.
+    pub output: String,
+}
+
 impl Report {
     pub(super) fn of(details: &Value) -> Option<Self> {
         let fields = details.as_object()?;
@@ -207,6 +221,11 @@ impl ToolResult {
     /// Returns what Haft needs to know of the result; `None` if its fields are not those of a report.
     pub fn report(&self) -> Option<Report> {
         Report::of(&self.details)
+    }
+
+    /// Returns whether the call has waited for a background task that still runs.
+    pub fn has_waited_for_task(&self) -> bool {
+        TaskLook::deserialize(&self.details).is_ok_and(|look| look.running && look.waited)
     }
 
     /// Returns how the command of this result ended, if it is the result of one.

@@ -383,6 +383,22 @@ async fn limits_and_failures_end_a_turn() {
     }
 }
 
+// O-41: a model that waits for a long command does not repeat itself.
+#[tokio::test]
+async fn rounds_that_wait_for_a_background_command_are_no_loop() {
+    let place = Place::new();
+    let begin = calls(&[("bash", json!({"command": "sleep 600", "background": true}))]);
+    let waits = calls(&[("job", json!({"id": "1", "wait": 1}))]).repeat(8);
+    let looks = calls(&[("job", json!({"id": "1"}))]).repeat(20);
+    for (script, outcome) in
+        [(format!("{begin}{waits}{}", says("done")), "finished"), (format!("{begin}{looks}"), "repeating")]
+    {
+        let session = place.session(&script);
+        let told = tell(&session, prompt("go"), 1, None).await;
+        assert!(told.contains(&format!("turn_ended={outcome}")), "{outcome}: {told}");
+    }
+}
+
 // ten rounds, then the apology, with the loop's log line beside it
 #[tokio::test]
 async fn alfred_apologizes_at_the_cap() {

@@ -15,7 +15,7 @@ use haft_app::{
     },
     session,
 };
-use haft_core::{Command, Conclusion, JobStatus, Outcome};
+use haft_core::{Command, Conclusion, JobStatus, Outcome, Seq};
 use haft_engine::Turns;
 use haft_present::{cursor, safe};
 use haft_terminal::{
@@ -23,7 +23,7 @@ use haft_terminal::{
     print::{self, Options, Output},
     signals::Interrupts,
 };
-use std::io::{Write, stderr, stdout};
+use std::io::{ErrorKind, Write, stderr, stdout};
 
 /// Runs `haft build` and the like: one job, in this process.
 pub(crate) async fn start(cli: &CliContext, kind: &str, job: &JobArgs) -> Result<Exit, Failure> {
@@ -159,17 +159,24 @@ async fn finish(
             return Ok(Exit::Interrupted);
         }
     };
-    match output {
-        Output::Json => writeln!(stdout(), "{}", safe::json(&list::ended(&job, from).to_string()))?,
-        Output::StreamJson => list::print_end(&job)?,
-        Output::Text | Output::Activity | Output::Answer | Output::Nothing => {}
-    }
-    if !cli.global.quiet || conclusion.status != JobStatus::Completed {
-        tell(&conclusion)?;
-    }
+    let is_told = !cli.global.quiet || conclusion.status != JobStatus::Completed;
+    let shown = print_end(&job, output, from).and_then(|()| if is_told { tell(&conclusion) } else { Ok(()) });
     let outcome = job.last_outcome();
     job.close(&conclusion).await;
-    Ok(exit_of(&conclusion, outcome))
+    match shown {
+        // The reader has gone; how the job ended holds all the same.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(exit_of(&conclusion, outcome)),
+    }
+}
+
+/// Prints what a program reads of a job that ended, with its entries since `from`.
+fn print_end(job: &Job, output: Output, from: Seq) -> std::io::Result<()> {
+    match output {
+        Output::Json => writeln!(stdout(), "{}", safe::json(&list::ended(job, from).to_string())),
+        Output::StreamJson => list::print_end(job),
+        Output::Text | Output::Activity | Output::Answer | Output::Nothing => Ok(()),
+    }
 }
 
 /// The turns of a job, as `haft run` shows them.

@@ -66,7 +66,7 @@ fn a_plugin_of_a_folder_is_shown_installed_used_and_removed() {
     let own = env!("CARGO_BIN_EXE_haft");
     let shown = format!(
         "demo from {folder}\nMends things\n  skills: demo:mend\n  commands: /demo:extra, /demo:fix\n  agents: demo:helper\n  \
-         MCP server demo-own, not confined: {own} mcp --no-agents --expose read --model script/x (with A)\n"
+         MCP server demo-own, not confined: {own} mcp --no-agents --expose read --model script/x (with A=b)\n"
     );
     assert_eq!(refused.out, shown, "it is shown before anything is asked");
     assert!(refused.err.contains("hint: `--yes` installs it as shown"), "{refused:?}");
@@ -243,6 +243,24 @@ fn a_marketplace_with_a_faulty_entry_still_has_the_others() {
     }
     let added = place.run(&["plugins", "add", &market, "one", "--yes"]);
     assert_eq!((added.code, left(&place)), (0, 1), "{added:?}");
+}
+
+// H-136
+#[test]
+fn what_a_plugins_server_gets_is_shown() {
+    let place = Place::new();
+    let servers = json!({
+        "far": {"url": "https://far.example/mcp", "headers": {"X-A": "${OPENAI_API_KEY}"}},
+        "own": {"command": "server", "args": ["${env:GITHUB_TOKEN}"], "env": {"K": "${A:-b}", "R": "${CLAUDE_PLUGIN_ROOT}"}, "cwd": "/srv"},
+    });
+    source(&place, "demo/.mcp.json", &servers.to_string());
+    let shown = place.run(&["plugins", "add", &place.path().join("demo").display().to_string()]);
+    for line in [
+        "not confined: https://far.example/mcp (with X-A: ${OPENAI_API_KEY}); it gets your OPENAI_API_KEY",
+        "not confined: server '${env:GITHUB_TOKEN}' (with K=${A:-b}, R=${CLAUDE_PLUGIN_ROOT}, in /srv); it gets your A, GITHUB_TOKEN",
+    ] {
+        assert!(shown.out.lines().any(|shown| shown.ends_with(line)), "{line}: {shown:?}");
+    }
 }
 
 #[test]
