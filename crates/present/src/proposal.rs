@@ -114,7 +114,10 @@ impl Proposal {
         Self {
             tool: safe::visible_line(&made.name),
             sentence,
-            why: unusual(reason, effects, workspace).map(|why| clipped(&safe::visible_line(why))),
+            why: match unusual(reason, effects, workspace) {
+                Some(why) => Some(clipped(&safe::visible_line(why))),
+                None => live(made, effects).map(str::to_owned),
+            },
             reason: clipped(&safe::visible_line(reason)),
             always: covers(effects, &arguments),
             effects: effects_in_words,
@@ -373,6 +376,19 @@ fn clipped(reason: &str) -> String {
         Some((at, _)) => format!("{}…", &reason[..at]),
         None => reason.to_owned(),
     }
+}
+
+/// What it means that a command asks to run live.
+fn live(made: &ToolCall, effects: &[Effect]) -> Option<&'static str> {
+    let is_live = made.arguments["needs"].as_array()?.iter().any(|need| need == "live");
+    let lasts = |effect: &Effect| matches!(effect, Effect::Execute(Execution { lasting: true, .. }));
+    is_live.then(|| match effects.iter().any(lasts) {
+        true => "live: it works on the real files; what it changes is not recorded, and no undo takes it back",
+        false => {
+            "live: it runs outside of the sandbox, as if you had started it; what it does is not recorded, and no undo \
+             takes it back"
+        }
+    })
 }
 
 /// A reason that says more than that each of `effects` needs an approval.

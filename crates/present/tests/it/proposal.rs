@@ -147,6 +147,25 @@ fn long_arguments_are_counted_beside_a_diff() {
     assert_eq!(proposal.always, "writing this file, with any content");
 }
 
+// H-137: a person who has not read the documentation sees what "live" means.
+#[test]
+fn a_question_says_what_live_means() {
+    for (needs, lasting, expected) in [
+        (json!(["live"]), false, Some("outside of the sandbox")),
+        (json!(["live", "network"]), true, Some("on the real files")),
+        (json!(["network"]), false, None),
+    ] {
+        let made = ToolCall::new("1", "bash", json!({"command": "make", "needs": needs}));
+        let effects = match Effect::execute("make") {
+            Effect::Execute(run) => [Effect::Execute(haft_core::Execution { lasting, ..run })],
+            other => [other],
+        };
+        let why = proposal(made, "", &effects, &[]).why;
+        assert_eq!(why.is_some(), expected.is_some(), "{why:?}");
+        assert!(expected.is_none_or(|expected| why.unwrap_or_default().contains(expected)), "{expected:?}");
+    }
+}
+
 // A list of words says how a call works, which a diff does not show even where the same word stands in it.
 #[test]
 fn what_a_diff_shows_of_nested_arguments_is_not_repeated() {

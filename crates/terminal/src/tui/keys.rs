@@ -15,6 +15,7 @@ use crate::{
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use haft_core::{Answer, Command, Entry, Fact, Image, Part, Seq, text_of, waiting_prompts};
 use haft_present::timeline::Asked;
+use ratatui::text::Line;
 use std::time::{Duration, Instant};
 
 /// Keys that follow each other faster belong to a word.
@@ -432,6 +433,9 @@ impl App {
             (Some(part), _) => part,
             (None, Some(Asked::Approval { fact, .. })) => {
                 Page::new("proposed call", self.whole_question(fact), false)
+            }
+            (None, _) if self.mode.pick().is_some_and(|pick| pick.what == What::Mode) => {
+                Page::new("rules", self.rules().into_iter().map(Line::from).collect(), false)
             }
             (None, _) => Page::new("conversation", self.whole(), true),
         };

@@ -113,15 +113,19 @@ impl App {
         self.mode.read(Page::new("context", lines, false));
     }
 
+    /// All rules, in the order in which they are tried.
+    pub(super) fn rules(&self) -> Vec<String> {
+        let rules = self.engine.iter().flat_map(|engine| &engine.setup().policy.rules);
+        rules.map(|rule| safe::text(&rule.to_string()).into_owned()).collect()
+    }
+
     /// The rules, and the modes to choose from.
     pub(super) fn show_permissions(&mut self) {
         self.pick_mode();
-        let rules =
-            self.engine.as_ref().map(|engine| engine.setup().policy.rules.clone()).unwrap_or_default();
-        let mut head: Vec<String> =
-            rules.iter().take(MAX_RULES).map(|rule| safe::text(&rule.to_string()).into_owned()).collect();
+        let rules = self.rules();
+        let mut head: Vec<String> = rules.iter().take(MAX_RULES).cloned().collect();
         if rules.len() > MAX_RULES {
-            head.push(format!("… {} more rules", rules.len() - MAX_RULES));
+            head.push(format!("… {} more rules (Ctrl+O shows all)", rules.len() - MAX_RULES));
         }
         if rules.is_empty() {
             head.push("no rules; only the mode applies".into());
