@@ -10,8 +10,8 @@ use haft_call::{
     Answered, ApprovalRequest, Approved, Asker, Attempt, Attempted, CallScope, Delegates, ParentCall, Replied,
 };
 use haft_core::{
-    CallId, Command, Event, Fact, Limits, NoSubagents, Outcome, Question, Subagents, ToolError,
-    ToolErrorKind, ToolOutput, arguments_in_brief,
+    CallId, Command, Entry, Event, Fact, Limits, NoSubagents, Outcome, Question, Subagents, TaskId,
+    ToolError, ToolErrorKind, ToolOutput, arguments_in_brief,
 };
 use serde_json::json;
 use std::{collections::HashMap, sync::Arc};
@@ -197,9 +197,19 @@ fn told(session: &Session, outcome: Outcome, report: TurnReport) -> Result<ToolO
     let TurnReport { text, error, .. } = report;
     let details = json!({"session": session.id(), "outcome": outcome, "calls": calls, "answer": text});
     if outcome == Outcome::Finished {
-        return Ok(ToolOutput::text(text)
+        let left = running_tasks(&session.entries());
+        let (note, ended) = match &left[..] {
+            [] => Default::default(),
+            left => {
+                let titles: Vec<String> = left.iter().map(|title| format!("`{title}`")).collect();
+                let s = if left.len() == 1 { "" } else { "s" };
+                let note = format!("\n[ended with the subagent, unfinished: {}]", titles.join(", "));
+                (note, format!("; {} background command{s} ended unfinished", left.len()))
+            }
+        };
+        return Ok(ToolOutput::text(text + &note)
             .details(details)
-            .show(format!("Done in {calls} call{}", if calls == 1 { "" } else { "s" })));
+            .show(format!("Done in {calls} call{}{ended}", if calls == 1 { "" } else { "s" })));
     }
     let why = error.unwrap_or_default();
     let said = if text.is_empty() { String::new() } else { format!(". Its last words: {text}") };
@@ -207,6 +217,19 @@ fn told(session: &Session, outcome: Outcome, report: TurnReport) -> Result<ToolO
     Err(ToolError::new(ToolErrorKind::User, message)
         .hint("give a smaller task, or do it yourself")
         .details(details))
+}
+
+/// The background commands that still run: they end with their session.
+fn running_tasks(entries: &[Arc<Entry>]) -> Vec<String> {
+    let mut running: Vec<(&TaskId, &String)> = Vec::new();
+    for entry in entries {
+        match &entry.fact {
+            Fact::TaskStarted { task, title, .. } => running.push((task, title)),
+            Fact::TaskEnded { task, .. } => running.retain(|(known, _)| *known != task),
+            _ => {}
+        }
+    }
+    running.into_iter().map(|(_, title)| title.clone()).collect()
 }
 
 /// Tells what the subagent does, until its turn has ended or its session closed.

@@ -54,7 +54,7 @@ pub(crate) struct Args {
 
 /// As typed, or word by word (Codex: `["bash", "-lc", "ls"]`).
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`command` must be a string, or a list of words")]
 enum CommandLine {
     Line(String),
     Words(Vec<String>),

@@ -277,7 +277,7 @@ const PATCH_CLIP: Clip = Clip { lines: 1_000, bytes: 30_000, keep: Keep::Head };
 
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PathBuf>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(untagged, expecting = "`paths` must be a string, or a list of strings")]
     enum OneOrMany {
         One(PathBuf),
         Many(Vec<PathBuf>),

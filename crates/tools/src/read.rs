@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 /// One file, or several.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`path` must be a string, or a list of strings")]
 enum Paths {
     One(PathBuf),
     Many(Vec<PathBuf>),

@@ -383,6 +383,20 @@ async fn limits_and_failures_end_a_turn() {
     }
 }
 
+// H-138: what a subagent began and did not wait for is told to the agent that it worked for.
+#[tokio::test]
+async fn background_commands_that_end_with_their_subagent_are_named() {
+    let place = Place::new();
+    let both = calls(&[
+        ("delegate", json!({"task": "x"})),
+        ("bash", json!({"command": "sleep 600", "background": true})),
+    ]);
+    let session = place.session(&(both + &says("done")));
+    tell(&session, prompt("go"), 1, None).await;
+    let told = content(&session, "delegate-0");
+    assert!(told.contains("[ended with the subagent, unfinished: `sleep 600`]"), "{told}");
+}
+
 // O-41: a model that waits for a long command does not repeat itself.
 #[tokio::test]
 async fn rounds_that_wait_for_a_background_command_are_no_loop() {

@@ -21,7 +21,7 @@ pub(super) async fn answer(server: &str, request: ElicitRequestParams, person: &
         _ => return ElicitResult::new(ElicitationAction::Decline),
     };
     let schema = serde_json::to_value(&requested_schema).unwrap_or_default();
-    let asks = format!("The MCP server `{server}` asks: {message}");
+    let asks = format!("The MCP server `{server}` asks: {}", indented(&message));
     match fill_in(&asks, &schema, person).await {
         Ok(content) => ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content)),
         Err(action) => ElicitResult::new(action),
@@ -35,8 +35,9 @@ async fn opened(server: &str, message: &str, address: &str, person: &dyn Person)
         return ElicitationAction::Decline;
     };
     let text = format!(
-        "The MCP server `{server}` asks: {message}\nIt wants you to open this address, which belongs to `{host}`:\n{address}\n\
-         Do you? Open it yourself, and then say yes."
+        "The MCP server `{server}` asks: {}\nIt wants you to open this address, which belongs to `{host}`:\n{address}\n\
+         Do you? Open it yourself, and then say yes.",
+        indented(message)
     );
     let choices = vec!["yes".to_owned(), "no".to_owned()];
     match person.ask(Question { text, choices, draft: None }).await.map(|said| is_yes(&said)) {
@@ -44,6 +45,13 @@ async fn opened(server: &str, message: &str, address: &str, person: &dyn Person)
         Some(Some(true)) => ElicitationAction::Accept,
         Some(_) => ElicitationAction::Decline,
     }
+}
+
+/// No line of the server's words begins where those of Haft do.
+fn indented(message: &str) -> String {
+    message
+        .replace("\r\n", "\n")
+        .replace(['\n', '\r', '\u{2028}', '\u{2029}', '\u{b}', '\u{c}', '\u{85}'], "\n  ")
 }
 
 async fn fill_in(
