@@ -137,7 +137,7 @@ pub async fn run_tool_loop(
         iterations: 0,
         usage: Usage::default(),
     };
-    match run.to_its_end(channel.into()).await {
+    match run.finish(channel.into()).await {
         Ok(reached_limit) => Ok(run.result(reached_limit)),
         Err(error) => Err(ToolLoopError { error, so_far: run.result(false) }),
     }
@@ -155,7 +155,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Whether it ended at the limit of its iterations.
-    async fn to_its_end(&mut self, channel: Option<Channel>) -> Result<bool> {
+    async fn finish(&mut self, channel: Option<Channel>) -> Result<bool> {
         let config = self.config;
         let context = CallContext::new("loop", "", &config.model).channel(channel);
         let context = context.workspace(&config.workspace).policy(config.policy.clone());
